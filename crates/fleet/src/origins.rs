@@ -4,22 +4,20 @@ use std::collections::HashSet;
 
 use mapstack::value::{Key, Str, Value};
 use mapstack::yaml::{DumpOptions, dump, load};
-use mapstack::{Configuration, Run, Way};
+use mapstack::{Configuration, Run};
 use mapstack_lineage::{Explain, Lineage, Spot};
 
 /// Where the values of a configuration come from on a minion, and which of them are secret.
 ///
-/// The origins of what templates make are known where they leave the values of the formula's layers as they are.
 #[derive(Debug)]
 pub struct Origins {
-    layers: Option<(Value, Lineage)>,
-    way: Way,
+    explained: Option<(Value, Lineage)>,
     secret_texts: Vec<Str>,
     secret_paths: HashSet<Vec<Key>>,
 }
 
 impl Origins {
-    /// Follow the layers of a configuration on a minion, once more. `run` makes runs of that minion, and `secret_texts`
+    /// Explain a configuration on a minion, once more. `run` makes runs of that minion, and `secret_texts`
     /// are the texts that its templates made of secrets.
     #[must_use]
     pub fn of<'e>(
@@ -27,25 +25,17 @@ impl Origins {
         run: impl FnOnce() -> Run<'e>,
         secret_texts: Vec<Str>,
     ) -> Self {
-        let follows_layers = configuration.way() == Way::Data || configuration.has_layers();
-        let layers = follows_layers
-            .then(|| {
-                run()
-                    .explain(configuration.formula(), configuration.options())
-                    .ok()
-            })
-            .flatten();
-        let secret_paths = layers
+        let explained = run().explain_configuration(configuration).ok();
+        let secret_paths = explained
             .as_ref()
             .map(|(_, lineage)| lineage.secret_paths(&[]))
             .unwrap_or_default();
-        let of_layers = layers
+        let of_run = explained
             .iter()
             .flat_map(|(_, lineage)| lineage.secret_texts());
-        let secret_texts = of_layers.map(Str::from).chain(secret_texts).collect();
+        let secret_texts = of_run.map(Str::from).chain(secret_texts).collect();
         Origins {
-            layers,
-            way: configuration.way(),
+            explained,
             secret_texts,
             secret_paths,
         }
@@ -54,13 +44,13 @@ impl Origins {
     /// Where the value at a path comes from, if that is known.
     #[must_use]
     pub fn at(&self, path: &[Key], value: &Value) -> Option<Spot> {
-        let (data, lineage) = self.layers.as_ref()?;
-        // The templates of a formula may make something else of its layers.
-        let is_from_layers =
-            self.way == Way::Data || read_back(at(data, path)?).is_same(&read_back(value));
-        is_from_layers
-            .then(|| lineage.at(path).map(|known| known.spot))
-            .flatten()
+        let (data, lineage) = self.explained.as_ref()?;
+        // What looks at the clock or the machine can come to something else.
+        if !read_back(at(data, path)?).is_same(&read_back(value)) {
+            return None;
+        }
+        let spot = lineage.at(path)?.spot;
+        (spot != Spot::Unknown).then_some(spot)
     }
 
     /// The paths of the scalars in a value, which stands at a path, that are secret. Texts with a secret in them are

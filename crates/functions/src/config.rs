@@ -8,7 +8,8 @@ use mapstack_render::{CallArgs, Error, Obj, Result, required};
 use mapstack_value::{Key, Map, Value};
 
 use super::{Table, data_or, delimiter, failed, truth_or};
-use crate::Context;
+use crate::flow::steps;
+use crate::{Context, Flow};
 
 pub(super) const TABLE: Table = &[
     ("config.backup_mode", |run, vm, args| {
@@ -67,10 +68,9 @@ pub(super) const TABLE: Table = &[
             omit_grains: truth_or(omit_grains, false)?,
         };
         let found = run.config_get(&key, &query).map_err(|e| failed(&e))?;
-        Ok(found
-            .map(Obj::from)
-            .or(default)
-            .unwrap_or_else(|| Obj::from("")))
+        let found = found.map(Obj::from);
+        report(run, &key, &query, found.as_ref(), default.as_ref());
+        Ok(found.or(default).unwrap_or_else(|| Obj::from("")))
     }),
     ("config.items", |run, _, args| {
         let [] = args.bind("config.items", [])?;
@@ -103,6 +103,35 @@ pub(super) const TABLE: Table = &[
         }
     }),
 ];
+
+/// Report what `config.get` gave.
+fn report(
+    run: &dyn Context,
+    key: &Value,
+    query: &ConfigGet,
+    found: Option<&Obj>,
+    default: Option<&Obj>,
+) {
+    match (found, default) {
+        (Some(is), _) => {
+            if run.is_followed()
+                && let Some(path) = steps(key, &query.delimiter)
+            {
+                let is_plain = ConfigGet {
+                    delimiter: query.delimiter.clone(),
+                    ..ConfigGet::default()
+                } == *query;
+                run.flows(Flow::Config {
+                    path: &path,
+                    merged: !is_plain,
+                    is,
+                });
+            }
+        }
+        (None, Some(is)) => run.flows(Flow::Default { is }),
+        (None, None) => {}
+    }
+}
 
 /// The part of a URL before the colon, in lower case.
 pub(super) fn scheme(url: &str) -> Option<String> {

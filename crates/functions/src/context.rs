@@ -9,6 +9,8 @@ use mapstack_render::jinja::Vm;
 use mapstack_render::{CallArgs, Error, Obj};
 use mapstack_value::{Map, Str, Value};
 
+use crate::flow::Flow;
+
 /// A run of templates as its functions see it.
 ///
 /// Whatever a function can learn of the minion or of files is learnt by one of these methods, so that a run can
@@ -90,6 +92,14 @@ pub trait Context {
 
     /// Pass a warning on to the caller of the template.
     fn warn(&self, warning: Diagnostic);
+
+    /// Whether anything observes how functions move values.
+    fn is_followed(&self) -> bool {
+        false
+    }
+
+    /// Report a step that moves values.
+    fn flows(&self, _flow: Flow<'_>) {}
 
     /// Call another function that is built in; `None` if there is none of that name.
     fn call(&self, vm: &Vm<'_>, name: &str, args: CallArgs)

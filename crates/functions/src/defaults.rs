@@ -2,9 +2,10 @@
 
 use mapstack_render::{Error, Obj, Result, required};
 
+use super::filter_by::copied;
 use super::slsutil::update;
-use super::{Table, deepcopy, failed, look, truth_or};
-use crate::Context;
+use super::{Table, failed, look, truth_or};
+use crate::{Context, Flow};
 
 pub(super) const TABLE: Table = &[
     ("defaults.get", |run, _, args| {
@@ -20,9 +21,12 @@ pub(super) const TABLE: Table = &[
             return Ok(defaults);
         }
         let found = look(run, &defaults, &Obj::from(path), ":")?;
+        if let (None, Some(is)) = (&found, &default) {
+            run.flows(Flow::Default { is });
+        }
         Ok(found.or(default).unwrap_or_else(|| Obj::from("")))
     }),
-    ("defaults.merge", |_, _, args| {
+    ("defaults.merge", |run, _, args| {
         let [dest, src, lists, in_place, convert_none] = args.bind(
             "defaults.merge",
             ["dest", "src", "merge_lists", "in_place", "convert_none"],
@@ -31,16 +35,16 @@ pub(super) const TABLE: Table = &[
         let src = required(src, "defaults.merge", "src")?;
         let flag = |given: Option<Obj>, default| given.unwrap_or(Obj::Bool(default));
         let (lists, convert) = (flag(lists, false), flag(convert_none, true));
-        defaults_merge(dest, src, &lists, truth_or(in_place, true)?, &convert)
+        defaults_merge(run, dest, src, &lists, truth_or(in_place, true)?, &convert)
     }),
-    ("defaults.deepcopy", |_, _, args| {
+    ("defaults.deepcopy", |run, _, args| {
         let [source] = args.bind("defaults.deepcopy", ["source"])?;
         match required(source, "defaults.deepcopy", "source")? {
             undefined @ Obj::Undefined(_) => Ok(undefined),
-            source => deepcopy(&source),
+            source => copied(run, &source),
         }
     }),
-    ("defaults.update", |_, _, args| {
+    ("defaults.update", |run, _, args| {
         let [dest, defaults, lists, in_place, convert_none] = args.bind(
             "defaults.update",
             [
@@ -55,7 +59,8 @@ pub(super) const TABLE: Table = &[
         let defaults = required(defaults, "defaults.update", "defaults")?;
         let flag = |given: Option<Obj>| given.unwrap_or(Obj::Bool(true));
         let (lists, convert) = (flag(lists), flag(convert_none));
-        defaults_update(dest, &defaults, &lists, truth_or(in_place, true)?, &convert)
+        let in_place = truth_or(in_place, true)?;
+        defaults_update(run, dest, &defaults, &lists, in_place, &convert)
     }),
 ];
 
@@ -74,17 +79,24 @@ fn of_formula(run: &dyn Context, formula: &str) -> Result<Obj> {
         } else {
             mapstack_value::json::loads(&text).map_err(|e| unreadable(e.to_string()))?
         };
-        return Ok(if loaded.truthy() {
-            Obj::from(loaded)
-        } else {
-            Obj::dict([])
+        if !loaded.truthy() {
+            return Ok(Obj::dict([]));
+        }
+        let is = Obj::from(loaded);
+        let path = &format!("{formula}/{name}");
+        run.flows(Flow::Read {
+            path,
+            text: &text,
+            is: &is,
         });
+        return Ok(is);
     }
     Ok(Obj::None)
 }
 
 /// `defaults.merge`.
 fn defaults_merge(
+    run: &dyn Context,
     dest: Obj,
     src: Obj,
     lists: &Obj,
@@ -104,14 +116,15 @@ fn defaults_merge(
         }
         Obj::None if convert_none.truthy()? => Obj::dict([]),
         dest if in_place => dest,
-        dest => deepcopy(&dest)?,
+        dest => copied(run, &dest)?,
     };
-    update(&merged, &src, true, lists)?;
+    update(run, &merged, &src, true, lists)?;
     Ok(merged)
 }
 
 /// `defaults.update`: every item of a mapping over a copy of the defaults.
 fn defaults_update(
+    run: &dyn Context,
     dest: Obj,
     defaults: &Obj,
     lists: &Obj,
@@ -126,7 +139,7 @@ fn defaults_update(
         }
         Obj::None if convert_none.truthy()? => Obj::dict([]),
         dest if in_place => dest,
-        dest => deepcopy(&dest)?,
+        dest => copied(run, &dest)?,
     };
     let defaults = if defaults.is_none() && convert_none.truthy()? {
         Obj::dict([])
@@ -140,10 +153,14 @@ fn defaults_update(
         ));
     };
     for (key, node) in dict.entries() {
-        dict.insert(
-            key,
-            defaults_merge(deepcopy(&defaults)?, node, lists, true, convert_none)?,
-        );
+        run.flows(Flow::Entry {
+            of: &nodes,
+            at: &key,
+            is: &node,
+        });
+        let filled = copied(run, &defaults)?;
+        let filled = defaults_merge(run, filled, node, lists, true, convert_none)?;
+        dict.insert(key, filled);
     }
     Ok(nodes)
 }

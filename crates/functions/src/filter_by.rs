@@ -4,10 +4,11 @@ use mapstack_loader::Fnmatch;
 use mapstack_render::jinja::Vm;
 use mapstack_render::python::{hash_key, to_str};
 use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required};
+use mapstack_value::Key;
 
 use super::slsutil::update;
 use super::{deepcopy, if_true, look};
-use crate::Context;
+use crate::{Context, Flow};
 
 /// `grains.filter_by` and `pillar.filter_by`: the entry of a table that a fact picks.
 ///
@@ -33,14 +34,21 @@ pub(super) fn filter_by(
         ));
     };
     let found = look(run, facts, &key, ":")?;
-    let mut result = pick(vm, table, found)?;
-    if result.is_none() {
-        result = table.get(&hash_key(&default)?).unwrap_or_default();
-    }
+    let mut result = match pick(vm, table, found)? {
+        Some(picked) => {
+            picked.report(
+                run,
+                &lookup,
+                &format!("{}@{}", matcher(names[1]), to_str(&key)?),
+            );
+            picked.entry
+        }
+        None => entry(run, &lookup, table, &default)?.unwrap_or_default(),
+    };
     if let Some(base) = if_true(base)?
-        && let Some(base) = table.get(&hash_key(&base)?)
+        && let Some(base) = entry(run, &lookup, table, &base)?
     {
-        result = over(&base, result)?;
+        result = over(run, &base, result)?;
     }
     let Some(merge) = if_true(merge)? else {
         return Ok(result);
@@ -54,12 +62,67 @@ pub(super) fn filter_by(
     if result.is_none() {
         return Ok(merge);
     }
-    update(&result, &deepcopy(&merge)?, true, &Obj::Bool(false))?;
+    let merge = copied(run, &merge)?;
+    update(run, &result, &merge, true, &Obj::Bool(false))?;
     Ok(result)
 }
 
+/// The kind of a matcher that looks a fact up, for a parameter that names the fact.
+fn matcher(parameter: &str) -> &'static str {
+    match parameter {
+        "grain" => "G",
+        _ => "I",
+    }
+}
+
+/// The entry of the table under a given key.
+fn entry(run: &dyn Context, lookup: &Obj, table: &DictRef, key: &Obj) -> Result<Option<Obj>> {
+    let key = hash_key(key)?;
+    let found = table.get(&key);
+    if let Some(is) = &found {
+        run.flows(Flow::Entry {
+            of: lookup,
+            at: &key,
+            is,
+        });
+    }
+    Ok(found)
+}
+
+/// `copy.deepcopy`, reported.
+pub(super) fn copied(run: &dyn Context, of: &Obj) -> Result<Obj> {
+    let copy = deepcopy(of)?;
+    run.flows(Flow::Copy { of, is: &copy });
+    Ok(copy)
+}
+
+/// An entry that a fact picked.
+struct Picked {
+    key: Key,
+    /// The value of the fact that the key fits.
+    value: Obj,
+    entry: Obj,
+}
+
+impl Picked {
+    fn report(&self, run: &dyn Context, lookup: &Obj, matcher: &str) {
+        if !run.is_followed() {
+            return;
+        }
+        let is = &self.entry;
+        run.flows(Flow::Entry {
+            of: lookup,
+            at: &self.key,
+            is,
+        });
+        if let Ok(found) = &self.value.to_value() {
+            run.flows(Flow::Picked { matcher, found, is });
+        }
+    }
+}
+
 /// The first entry that is not `None` under a pattern that fits one of the fact's values.
-fn pick(vm: &Vm<'_>, table: &DictRef, found: Option<Obj>) -> Result<Obj> {
+fn pick(vm: &Vm<'_>, table: &DictRef, found: Option<Obj>) -> Result<Option<Picked>> {
     let values = match found {
         Some(Obj::List(list)) => list.items(),
         Some(value) => vec![value],
@@ -73,21 +136,24 @@ fn pick(vm: &Vm<'_>, table: &DictRef, found: Option<Obj>) -> Result<Obj> {
             if Fnmatch::new(&key.to_string()).matches(&text) {
                 match table.get(key) {
                     None | Some(Obj::None) => break,
-                    Some(entry) => return Ok(entry),
+                    Some(entry) => {
+                        let key = key.clone();
+                        return Ok(Some(Picked { key, value, entry }));
+                    }
                 }
             }
         }
     }
-    Ok(Obj::None)
+    Ok(None)
 }
 
 /// What was picked, over a copy of the base.
-fn over(base: &Obj, picked: Obj) -> Result<Obj> {
+fn over(run: &dyn Context, base: &Obj, picked: Obj) -> Result<Obj> {
     match (base, picked) {
         (base, Obj::None) => Ok(base.clone()),
         (Obj::Dict(_), picked @ Obj::Dict(_)) => {
-            let merged = deepcopy(base)?;
-            update(&merged, &picked, true, &Obj::Bool(false))?;
+            let merged = copied(run, base)?;
+            update(run, &merged, &picked, true, &Obj::Bool(false))?;
             Ok(merged)
         }
         (Obj::Dict(_), _) => {

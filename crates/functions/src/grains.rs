@@ -1,12 +1,14 @@
 //! `grains.*`: what the minion says about itself. The functions that write grains are not here.
 
+use mapstack_minion::Part;
 use mapstack_render::jinja::Vm;
 use mapstack_render::python::{hash_key, to_str};
 use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required};
 use mapstack_value::Key;
 
 use super::{Table, delimiter, filter_by, is_true, look};
-use crate::Context;
+use crate::flow::steps;
+use crate::{Context, Flow};
 
 pub(super) const TABLE: Table = &[
     ("grains.equals", |run, _, args| {
@@ -87,7 +89,35 @@ fn get(run: &dyn Context, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
         );
     }
     let found = look(run, run.grains(), &key, &delim)?;
+    report(run, &key, &delim, found.as_ref(), default.as_ref());
     Ok(found.or(default).unwrap_or_else(|| Obj::from("")))
+}
+
+/// Report what `grains.get` gave.
+fn report(
+    run: &dyn Context,
+    key: &Obj,
+    delimiter: &str,
+    found: Option<&Obj>,
+    default: Option<&Obj>,
+) {
+    match (found, default) {
+        (Some(is), _) => {
+            if run.is_followed()
+                && let Ok(key) = key.to_value()
+                && let Some(path) = steps(&key, delimiter)
+            {
+                let part = Part::Grains;
+                run.flows(Flow::Fact {
+                    part,
+                    path: &path,
+                    is,
+                });
+            }
+        }
+        (None, Some(is)) => run.flows(Flow::Default { is }),
+        (None, None) => {}
+    }
 }
 
 fn item(run: &dyn Context, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {

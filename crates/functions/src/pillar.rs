@@ -1,13 +1,15 @@
 //! `pillar.*`: data from the master for the minion. The pillar is the one the minion was given; nothing
 //! compiles it again.
 
-use mapstack_minion::PillarGet;
+use mapstack_merge::{Options, Strategy};
+use mapstack_minion::{Part, PillarGet};
 use mapstack_render::jinja::Vm;
 use mapstack_render::python::hash_key;
 use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required};
 
 use super::{Table, comparable, delimiter, failed, filter_by, look, truth_or};
-use crate::Context;
+use crate::flow::steps;
+use crate::{Context, Flow};
 
 pub(super) const TABLE: Table = &[
     ("pillar.data", |run, _, args| {
@@ -100,12 +102,16 @@ fn get(run: &dyn Context, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     masks(unmask)?;
     if !truth_or(merge, false)? {
         return match (look(run, run.pillar(), &key, &delim)?, default) {
-            (Some(found), _) => Ok(found),
-            (None, Some(default)) => Ok(default),
+            (Some(found), _) => Ok(reported(run, &key, &delim, found)),
+            (None, Some(default)) => {
+                run.flows(Flow::Default { is: &default });
+                Ok(default)
+            }
             (None, None) if run.option("pillar_raise_on_missing").truthy() => Err(not_found(&key)),
             (None, None) => Ok(Obj::from("")),
         };
     }
+    let under = default.clone();
     let query = PillarGet {
         default: default.map(|d| d.to_value()).transpose()?,
         merge: true,
@@ -115,9 +121,68 @@ fn get(run: &dyn Context, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
             .transpose()?,
         delimiter: delim.to_string(),
     };
-    run.pillar_get(&key.to_value()?, &query)
+    let merged = run
+        .pillar_get(&key.to_value()?, &query)
         .map(Obj::from)
-        .map_err(|e| failed(&e))
+        .map_err(|e| failed(&e))?;
+    if run.is_followed() {
+        let over = look(run, run.pillar(), &key, &delim)?;
+        let over = over.map(|found| reported(run, &key, &delim, found));
+        report_merge(run, under, over, &query, &merged);
+    }
+    Ok(merged)
+}
+
+/// A value of the pillar, reported.
+fn reported(run: &dyn Context, key: &Obj, delimiter: &str, found: Obj) -> Obj {
+    if run.is_followed()
+        && let Ok(key) = key.to_value()
+        && let Some(path) = steps(&key, delimiter)
+    {
+        run.flows(Flow::Fact {
+            part: Part::Pillar,
+            path: &path,
+            is: &found,
+        });
+    }
+    found
+}
+
+/// Report what `pillar.get` with `merge` gave: what it found, the default, or the first over the second.
+fn report_merge(
+    run: &dyn Context,
+    under: Option<Obj>,
+    over: Option<Obj>,
+    query: &PillarGet,
+    is: &Obj,
+) {
+    let options = match (&under, &over) {
+        (Some(Obj::Dict(_)), Some(Obj::Dict(_))) => Options {
+            strategy: Strategy::Recurse,
+            merge_lists: match query.merge_nested_lists {
+                Some(append) => append,
+                None => run.option("pillar_merge_lists").truthy(),
+            },
+        },
+        (Some(Obj::List(_)), Some(Obj::List(_))) => Options {
+            strategy: Strategy::Aggregate,
+            merge_lists: false,
+        },
+        _ => {
+            if let Some(of) = over.or(under) {
+                run.flows(Flow::Copy { of: &of, is });
+            }
+            return;
+        }
+    };
+    if let (Some(base), Some(overlay)) = (&under, &over) {
+        run.flows(Flow::Merge {
+            base,
+            overlay,
+            options: &options,
+            is,
+        });
+    }
 }
 
 /// Whether something says how nested lists are merged. Something undefined is asked only where two lists meet, and then as

@@ -10,7 +10,7 @@ use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required, spend};
 use mapstack_value::{Extent, Key, Value};
 
 use super::{Table, data_or, refused, text, truth_or};
-use crate::Context;
+use crate::{Context, Flow};
 
 pub(super) const TABLE: Table = &[
     ("slsutil.banner", banner),
@@ -28,11 +28,22 @@ pub(super) const TABLE: Table = &[
             "slsutil.merge",
             ["obj_a", "obj_b", "strategy", "renderer", "merge_lists"],
         )?;
-        let a = required(a, "slsutil.merge", "obj_a")?.to_value()?;
-        let b = required(b, "slsutil.merge", "obj_b")?.to_value()?;
+        let given = (
+            required(a, "slsutil.merge", "obj_a")?,
+            required(b, "slsutil.merge", "obj_b")?,
+        );
+        let (a, b) = (given.0.to_value()?, given.1.to_value()?);
         let strategy = strategy_for(data_or(strategy, "smart")?, renderer)?;
         let lists = lists.unwrap_or(Obj::Bool(false));
-        merged(run, vm, a, &b, &strategy, &lists).and_then(Obj::composed)
+        let (value, options) = merged(run, vm, a, &b, &strategy, &lists)?;
+        let is = Obj::composed(value)?;
+        run.flows(Flow::Merge {
+            base: &given.0,
+            overlay: &given.1,
+            options: &options,
+            is: &is,
+        });
+        Ok(is)
     }),
     ("slsutil.merge_all", |run, vm, args| {
         let [all, strategy, renderer, lists] = args.bind(
@@ -42,12 +53,28 @@ pub(super) const TABLE: Table = &[
         let strategy = strategy_for(data_or(strategy, "smart")?, renderer)?;
         let lists = lists.unwrap_or(Obj::Bool(false));
         let mut result = Value::map();
+        let mut last = Obj::dict([]);
         for item in required(all, "slsutil.merge_all", "lst")?.collect(vm)? {
-            result = merged(run, vm, result, &item.to_value()?, &strategy, &lists)?;
+            let base = Obj::from(result.clone());
+            run.flows(Flow::Copy {
+                of: &last,
+                is: &base,
+            });
+            let (value, options) = merged(run, vm, result, &item.to_value()?, &strategy, &lists)?;
+            result = value;
+            last = Obj::from(result.clone());
+            run.flows(Flow::Merge {
+                base: &base,
+                overlay: &item,
+                options: &options,
+                is: &last,
+            });
         }
-        Obj::composed(result)
+        let is = Obj::composed(result)?;
+        run.flows(Flow::Copy { of: &last, is: &is });
+        Ok(is)
     }),
-    ("slsutil.update", |_, _, args| {
+    ("slsutil.update", |run, _, args| {
         let [dest, upd, recursive, lists] = args.bind(
             "slsutil.update",
             ["dest", "upd", "recursive_update", "merge_lists"],
@@ -55,6 +82,7 @@ pub(super) const TABLE: Table = &[
         let dest = required(dest, "slsutil.update", "dest")?;
         let upd = required(upd, "slsutil.update", "upd")?;
         update(
+            run,
             &dest,
             &upd,
             truth_or(recursive, true)?,
@@ -192,7 +220,7 @@ fn merged(
     overlay: &Value,
     strategy: &Value,
     lists: &Obj,
-) -> Result<Value> {
+) -> Result<(Value, Options)> {
     // A merge goes through all of what it lays over.
     vm.burn(Extent::of(overlay).values)?;
     let mut meeting = Meeting::default();
@@ -208,6 +236,7 @@ fn merged(
     }
     let Obj::Undefined(undefined) = lists else {
         return merge(base, overlay, &options, &mut ())
+            .map(|merged| (merged, options))
             .map_err(|e| Error::type_error(e.to_string()));
     };
     // Only where two lists meet does it matter whether they are merged.
@@ -222,7 +251,7 @@ fn merged(
     if meeting.of_lists && !never_asks.contains(&options.strategy) {
         undefined.check()?;
     }
-    Ok(merged)
+    Ok((merged, options))
 }
 
 /// Notes whether a list was put in the place of another.
@@ -247,54 +276,91 @@ impl Observer for Meeting {
 /// object that was given.
 ///
 /// Whether `lists` is true is asked where two lists meet.
-pub(super) fn update(dest: &Obj, upd: &Obj, recursive: bool, lists: &Obj) -> Result<()> {
+pub(super) fn update(
+    run: &dyn Context,
+    dest: &Obj,
+    upd: &Obj,
+    recursive: bool,
+    lists: &Obj,
+) -> Result<()> {
     let (Obj::Dict(dest), Obj::Dict(upd)) = (dest, upd) else {
         return Err(Error::type_error(
             "Cannot update using non-dict types in dictupdate.update()",
         ));
     };
-    update_dict(dest, upd, recursive, lists, MAX_NESTING)
+    let update = Update { run, lists };
+    update.dict(dest, upd, recursive, MAX_NESTING)
 }
 
 /// Deeper dicts are refused as Python refuses them; a dict can contain itself.
 const MAX_NESTING: usize = 200;
 
-/// Dicts that hold each other many times over are updated as often: each time is paid for.
-fn update_dict(
-    dest: &DictRef,
-    upd: &DictRef,
-    recursive: bool,
-    lists: &Obj,
-    depth: usize,
-) -> Result<()> {
-    let Some(depth) = depth.checked_sub(1) else {
-        return Err(Error::python(
-            "RecursionError",
-            "maximum recursion depth exceeded",
-        ));
-    };
-    spend(ENTRY_STEPS * (1 + upd.len()))?;
-    for (key, value) in upd.entries() {
-        match (dest.get(&key).filter(|_| recursive), &value) {
-            (Some(Obj::Dict(inner)), Obj::Dict(upd)) => {
-                update_dict(&inner, upd, true, lists, depth)?;
-            }
-            (Some(Obj::List(old)), Obj::List(new)) if lists.truthy()? => {
-                let mut all = old.items();
-                let known = Known::of(&all)?;
-                let mut fresh = Vec::new();
-                for item in new.items() {
-                    if !known.contains(&item)? {
-                        fresh.push(item);
+/// An update of dicts.
+struct Update<'u> {
+    run: &'u dyn Context,
+    lists: &'u Obj,
+}
+
+impl Update<'_> {
+    /// Dicts that hold each other many times over are updated as often: each time is paid for.
+    fn dict(&self, dest: &DictRef, upd: &DictRef, recursive: bool, depth: usize) -> Result<()> {
+        let Some(depth) = depth.checked_sub(1) else {
+            return Err(Error::python(
+                "RecursionError",
+                "maximum recursion depth exceeded",
+            ));
+        };
+        spend(ENTRY_STEPS * (1 + upd.len()))?;
+        for (key, value) in upd.entries() {
+            match (dest.get(&key).filter(|_| recursive), &value) {
+                (Some(Obj::Dict(inner)), Obj::Dict(new)) => {
+                    if self.run.is_followed() {
+                        self.descends([(dest, &inner), (upd, new)], &key);
                     }
+                    self.dict(&inner, new, true, depth)?;
                 }
-                all.extend(fresh);
-                dest.insert(key, Obj::list(all));
+                (Some(Obj::List(old)), Obj::List(new)) if self.lists.truthy()? => {
+                    let mut all = old.items();
+                    let known = Known::of(&all)?;
+                    let mut fresh = Vec::new();
+                    for item in new.items() {
+                        if !known.contains(&item)? {
+                            fresh.push(item);
+                        }
+                    }
+                    all.extend(fresh);
+                    let all = Obj::list(all);
+                    self.run.flows(Flow::Join {
+                        into: dest,
+                        at: &key,
+                        from: upd,
+                        is: &all,
+                    });
+                    dest.insert(key, all);
+                }
+                _ => {
+                    self.run.flows(Flow::Update {
+                        into: dest,
+                        at: &key,
+                        from: upd,
+                    });
+                    dest.insert(key, value);
+                }
             }
-            _ => dest.insert(key, value),
+        }
+        Ok(())
+    }
+
+    /// Report the dicts under a key of both dicts.
+    fn descends(&self, pairs: [(&DictRef, &DictRef); 2], at: &Key) {
+        for (outer, inner) in pairs {
+            self.run.flows(Flow::Entry {
+                of: &Obj::Dict(outer.clone()),
+                at,
+                is: &Obj::Dict(inner.clone()),
+            });
         }
     }
-    Ok(())
 }
 
 /// Steps that an entry of an update costs, and an item of a merged list.

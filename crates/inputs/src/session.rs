@@ -9,7 +9,7 @@ use mapstack::{Configuration, DataOptions, Engine, Run, Way};
 use mapstack_fleet::read_back;
 
 use crate::configuration;
-use crate::flags::Input;
+use crate::flags::{Input, ResultFlags};
 use crate::formulas;
 use crate::functions::{self, MemoryOf};
 use crate::minions::minion;
@@ -66,6 +66,26 @@ impl Session {
     pub fn formula(&self, given: Option<&String>) -> Result<String, InputError> {
         let run = self.run();
         formulas::one(&self.engine, run.saltenv(), given)
+    }
+
+    /// The configuration of a formula. One that has no files is looked up by its layers alone, which can lie elsewhere.
+    ///
+    /// # Errors
+    /// The formula's files cannot be listed or read.
+    pub fn configuration(
+        &self,
+        formula: &str,
+        options: DataOptions,
+        result: &ResultFlags,
+    ) -> Result<Configuration, InputError> {
+        let run = self.run();
+        let found = Configuration::of(&self.engine, formula, run.saltenv(), options.clone())?;
+        let found = match result.way() {
+            Some(way) => found.made(&self.engine, way)?,
+            None if !found.is_there() => Configuration::by_layers(formula, run.saltenv(), options),
+            None => found,
+        };
+        Ok(found.with_variable(result.var.as_deref()))
     }
 
     /// Say so if the layers of a formula, which come to `data` in a run, are not what its states use: its `map.jinja`

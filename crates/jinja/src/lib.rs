@@ -27,6 +27,7 @@ mod scope;
 mod suggest;
 mod taint;
 mod tests;
+mod tracer;
 mod vm;
 mod watch;
 
@@ -42,11 +43,13 @@ pub use mapstack_jinja_syntax::{
     DO, Form, LOOP_CONTROLS, Node, Syntax, SyntaxError, Tag, ast, parse, visit,
 };
 pub use mapstack_pyobject::{Deadline, Limits, MemoryLimit};
+pub use module::attributes;
 pub use named::Named;
 pub use output::{Origin, Output, SourceMap};
 pub use random::Twister;
 pub use render::{Rendered, render};
 pub use scope::{Layer, Names};
 pub use taint::Taint;
+pub use tracer::{Evaluated, Table, Tracer};
 pub use vm::{Request, Vm};
 pub use watch::{Edit, Watch};

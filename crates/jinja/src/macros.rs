@@ -9,6 +9,7 @@ use mapstack_value::Str;
 use super::job::call_in_render;
 use super::output::Output;
 use super::scope::Frame;
+use super::tracer::Tracer;
 use super::vm::Vm;
 use mapstack_jinja_syntax::ast::Macro;
 
@@ -77,6 +78,7 @@ impl MacroObject {
     /// Bind arguments to parameters (Jinja2: `Macro.__call__`).
     fn bind(&self, vm: &Vm<'_>, args: CallArgs, frame: &Frame) -> Result<()> {
         let m = &self.definition;
+        let operands = vm.tracer.and_then(|tracer| Operands::of(tracer, &args));
         let wants_caller = m.uses_caller && !m.params.iter().any(|p| &*p.name == "caller");
         let CallArgs {
             mut positional,
@@ -88,7 +90,7 @@ impl MacroObject {
         if wants_caller {
             caller = take(&mut named, "caller").filter(|c| !c.is_none());
         }
-        for param in &m.params {
+        for (index, param) in m.params.iter().enumerate() {
             let given = match positional.next() {
                 Some(value) => Some(value),
                 None => take(&mut named, &param.name),
@@ -104,6 +106,10 @@ impl MacroObject {
                     Undefined::hint(message, vm.strict()).into()
                 }
             };
+            if let (Some(tracer), Some(operands)) = (vm.tracer, &operands) {
+                let operand = operands.of_parameter(tracer, index, &param.name);
+                tracer.passed(operand, frame.table(), &param.name, &value);
+            }
             frame.set(&param.name, value);
         }
         if wants_caller {
@@ -142,6 +148,38 @@ impl MacroObject {
             mapstack_value::quote_str(name)
         ))
         .with_help(mapstack_pyobject::for_argument(name, &parameters))
+    }
+}
+
+/// Which operands of the tracer are the arguments of a call.
+struct Operands {
+    first: usize,
+    positional: usize,
+    named: Vec<Str>,
+}
+
+impl Operands {
+    /// The arguments have just been evaluated in order, except for the body of a call block.
+    fn of(tracer: &dyn Tracer, args: &CallArgs) -> Option<Self> {
+        let named = args.named.iter().map(|(name, _)| name.clone());
+        let named: Vec<Str> = named.filter(|name| &**name != "caller").collect();
+        let positional = args.positional.len();
+        Some(Operands {
+            first: tracer.begin().checked_sub(positional + named.len())?,
+            positional,
+            named,
+        })
+    }
+
+    /// The operand of a parameter: an argument, or else the default, which was evaluated last.
+    fn of_parameter(&self, tracer: &dyn Tracer, index: usize, name: &Str) -> usize {
+        if index < self.positional {
+            return self.first + index;
+        }
+        match self.named.iter().position(|named| named == name) {
+            Some(at) => self.first + self.positional + at,
+            None => tracer.begin().saturating_sub(1),
+        }
     }
 }
 

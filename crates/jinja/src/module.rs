@@ -8,6 +8,7 @@ use mapstack_value::Str;
 
 use super::output::SourceMap;
 use super::scope::Context;
+use super::tracer::Table;
 
 /// A template that was run for the names it binds.
 pub struct Module {
@@ -19,6 +20,11 @@ pub struct Module {
 }
 
 impl Module {
+    /// The table of its variables.
+    pub(super) fn table(&self) -> Table {
+        self.context.table()
+    }
+
     /// What the template printed.
     pub fn body(&self) -> &str {
         &self.body
@@ -67,4 +73,19 @@ impl Object for ModuleObject {
     fn as_any(&self) -> Option<&dyn Any> {
         Some(self)
     }
+}
+
+/// The table of an object's attributes, for modules and namespaces; a module's are the variables of its template.
+#[must_use]
+pub fn attributes(object: &Obj) -> Option<Table> {
+    let Obj::Native(native) = object else {
+        return None;
+    };
+    let module = native
+        .as_any()
+        .and_then(|any| any.downcast_ref::<ModuleObject>());
+    Some(match module {
+        Some(module) => module.0.table(),
+        None => Rc::as_ptr(native).cast::<()>() as usize,
+    })
 }

@@ -32,6 +32,9 @@ pub fn render(mut request: Request<'_>) -> Result<Rendered> {
     let dialect = request.dialect;
     dialect.prepare(&mut request.source, &mut request.syntax, &warn);
     let ends_in_newline = dialect.keeps_final_newline() && request.source.ends_with('\n');
+    if let Some(tracer) = request.tracer {
+        tracer.starts(&request.variables);
+    }
     let vm = Vm::new(&request);
     let template = vm.parse_as(request.name.as_ref(), &request.source, &request.syntax)?;
     let given = match std::mem::take(&mut request.locals) {

@@ -18,6 +18,8 @@ use mapstack_value::Str;
 
 use mapstack_jinja_syntax::ast::{Block, Template};
 
+use super::tracer::Table;
+
 /// Named objects in order.
 pub type Names = IndexMap<Str, Obj, RandomState>;
 
@@ -96,6 +98,11 @@ impl Context {
     /// The definition of a block, `depth` steps towards the base.
     pub fn block(&self, name: &str, depth: usize) -> Option<BlockSource> {
         self.blocks.borrow().get(name)?.get(depth).cloned()
+    }
+
+    /// The table of what the top level has bound.
+    pub fn table(&self) -> Table {
+        std::ptr::from_ref(self) as usize
     }
 
     fn get(&self, name: &str) -> Option<Obj> {
@@ -244,6 +251,33 @@ impl Frame {
             Cow::Borrowed(name) => scope.get(name),
             Cow::Owned(normalised) => scope.get(&normalised).or_else(|| scope.get(name)),
         }
+    }
+
+    /// The table in which a name is bound here.
+    pub fn table(&self) -> Table {
+        match &self.scope {
+            Some(scope) => Rc::as_ptr(scope) as usize,
+            None => self.context.table(),
+        }
+    }
+
+    /// The table in which a look-up finds a name; `None` if the name was given from outside or is not bound.
+    pub fn table_of(&self, name: &str) -> Option<Table> {
+        let name = normalised(name);
+        let mut scope = self.scope.as_ref();
+        while let Some(here) = scope {
+            if here
+                .names
+                .borrow()
+                .iter()
+                .any(|(known, _)| **known == *name)
+            {
+                return Some(Rc::as_ptr(here) as usize);
+            }
+            scope = here.outer.as_ref();
+        }
+        let is_bound = self.context.vars.borrow().contains_key(&*name);
+        is_bound.then(|| self.context.table())
     }
 
     /// Bind a name here, and its normalised form, as Python's compiler does.

@@ -18,6 +18,7 @@ use super::module::Module;
 use super::named::Named;
 use super::scope::{Frame, Layer, Names};
 use super::taint::Taint;
+use super::tracer::Tracer;
 use super::watch::Watch;
 
 /// Everything that one render needs.
@@ -48,6 +49,8 @@ pub struct Request<'r> {
     pub watch: Option<&'r Watch>,
     /// What is secret. What templates compute from it is added.
     pub taint: Option<&'r Taint>,
+    /// An observer of how values move.
+    pub tracer: Option<&'r dyn Tracer>,
 }
 
 impl<'r> Request<'r> {
@@ -67,6 +70,7 @@ impl<'r> Request<'r> {
             fuel: None,
             watch: None,
             taint: None,
+            tracer: None,
         }
     }
 }
@@ -93,6 +97,7 @@ pub struct Vm<'r> {
     pub(super) modules: RefCell<HashMap<Str, Rc<Module>>>,
     pub(super) watch: Option<&'r Watch>,
     pub(super) taint: Option<&'r Taint>,
+    pub(super) tracer: Option<&'r dyn Tracer>,
 }
 
 impl<'r> Vm<'r> {
@@ -120,6 +125,7 @@ impl<'r> Vm<'r> {
             modules: RefCell::default(),
             watch: request.watch,
             taint: request.taint,
+            tracer: request.tracer,
         }
     }
 

@@ -2,13 +2,14 @@
 
 use std::rc::Rc;
 
-use mapstack::{DataOptions, Run};
+use mapstack::{Configuration, DataOptions, Run, Way};
 use mapstack_diagnostic::Result;
 use mapstack_minion::FactPlaces;
 use mapstack_value::Value;
 
 use crate::Lineage;
-use crate::tracker::Follower;
+use crate::flow::ValueTracer;
+use crate::tracker::{Follower, Tracker};
 use crate::why_not::{WhyNot, why_not, why_not_asked};
 
 /// Questions about where the data of a [`Run`] comes from.
@@ -18,6 +19,26 @@ pub trait Explain {
     /// # Errors
     /// As [`Run::data`].
     fn explain(&self, tpldir: &str, options: &DataOptions) -> Result<(Value, Lineage)>;
+
+    /// Compute a formula's configuration and the origin of each value: by its layers, or through its `map.jinja`.
+    ///
+    /// ```
+    /// use mapstack::{Configuration, DataOptions, Engine, loader::MemoryFiles, minion::Minion, value::Key};
+    /// use mapstack_lineage::Explain;
+    /// let map = "{% import_yaml 'ntp/os.yaml' as os %}{% set ntp = salt['grains.filter_by'](os) %}";
+    /// let files = MemoryFiles::new().file("base", "ntp/map.jinja", map).file("base", "ntp/os.yaml", "Debian: {pkg: ntpsec}");
+    /// let minion = Minion::parse(b"{id: web1, grains: {os_family: Debian}}", "m").unwrap().complete();
+    /// let engine = Engine::new(files);
+    /// let configuration = Configuration::of(&engine, "ntp", "base", DataOptions::default()).unwrap();
+    /// let (_, lineage) = engine.run(&minion).explain_configuration(&configuration).unwrap();
+    /// let known = lineage.at(&[Key::from("pkg")]).unwrap();
+    /// assert_eq!(known.spot.to_string(), "ntp/os.yaml:1:15");
+    /// assert_eq!(lineage.layers()[known.layer].because[0].matcher, "G@os_family");
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Configuration::compute`].
+    fn explain_configuration(&self, configuration: &Configuration) -> Result<(Value, Lineage)>;
 
     /// Explain why a file is not part of a formula's data. `path` is relative to the file server's root.
     ///
@@ -55,6 +76,26 @@ impl Explain for Run<'_> {
             let lineage = Lineage::new(follower.take(), data.clone(), facts, (secrets, policy));
             (data, lineage)
         })
+    }
+
+    fn explain_configuration(&self, configuration: &Configuration) -> Result<(Value, Lineage)> {
+        if configuration.way() == Way::Data {
+            return self.explain(configuration.formula(), configuration.options());
+        }
+        self.follow_secrets();
+        let minion = self.minion().clone();
+        let facts = FactPlaces::new(&minion);
+        let tracer = Rc::new(ValueTracer::new(minion));
+        let data = self.watched_by(tracer.clone(), || configuration.compute(self))?;
+        let secrets = (self.secret_texts(), self.engine().policy().clone());
+        let Some(traced) = tracer.take() else {
+            // The formula has no files, so its configuration is empty.
+            let lineage = Lineage::new(Tracker::default(), data.clone(), facts, secrets);
+            return Ok((data, lineage));
+        };
+        let shown = |path: &str| self.shown(path);
+        let lineage = Lineage::of_map(traced, data.clone(), facts, secrets).with_shown(&shown);
+        Ok((data, lineage))
     }
 
     fn why_not(&self, tpldir: &str, options: &DataOptions, path: &str) -> Result<WhyNot> {

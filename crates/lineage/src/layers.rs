@@ -52,6 +52,8 @@ pub enum LayerKind {
     },
     /// The arguments of the function, and their defaults.
     Arguments,
+    /// Values of which it is not known where they come from.
+    Unknown,
 }
 
 /// A matcher and the value it found.

@@ -13,7 +13,9 @@
 //! | why a file is not part of the data | [`Explain::why_not`], [`WhyNot`] |
 //! | which values are secret | [`Lineage::secret_paths`] |
 
+mod bounds;
 mod explain;
+mod flow;
 mod layers;
 mod source;
 mod tracker;
@@ -21,7 +23,7 @@ mod tree;
 mod why_not;
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -31,6 +33,7 @@ use mapstack_minion::{FactPlace, FactPlaces, Part};
 use mapstack_value::{Key, Str, Value};
 use mapstack_yaml::Mark;
 
+pub use bounds::MAX_VALUES;
 pub use explain::Explain;
 pub use layers::{Because, Layer, LayerKind, Merged};
 pub use mapstack::hooks::Chosen;
@@ -38,12 +41,9 @@ pub use source::LayerText;
 pub use tree::How;
 pub use why_not::{Instead, WhyNot};
 
+use flow::{Printed, SERVED, Traced};
 use tracker::{Texts, Tracker};
 use tree::{At, Claim, Node};
-
-/// Limit on the number of values that reports and checks go through one by one, counting what YAML aliases repeat. A
-/// few lines of aliases can stand for more values than anyone can read.
-pub const MAX_VALUES: usize = 100_000;
 
 /// Which layer set each value of one run's data, and which values it replaced.
 #[derive(Debug)]
@@ -59,6 +59,12 @@ pub struct Lineage {
     secrets: HashSet<Str>,
     /// Which facts are secret.
     policy: Policy,
+    /// Whether this is what a `map.jinja` exports.
+    is_map: bool,
+    /// What tags of a map's templates printed.
+    printed: Printed,
+    /// The places on disk of files of a map, by their paths on the file server.
+    shown: HashMap<String, String>,
 }
 
 /// The origin and history of one value.
@@ -73,6 +79,8 @@ pub struct Ancestry {
     pub spot: Spot,
     /// The position of the key, if the value is an entry of a mapping.
     pub key: Option<Spot>,
+    /// The positions of the values from which a template computed this one, as far as they are known.
+    pub inputs: Vec<Spot>,
     /// Earlier and rejected values, the oldest first.
     pub past: Vec<Ancestor>,
 }
@@ -117,6 +125,8 @@ pub enum Spot {
     },
     /// Not in a file: an argument of the function, or its default.
     Argument,
+    /// Not known.
+    Unknown,
 }
 
 impl Spot {
@@ -145,6 +155,7 @@ impl fmt::Display for Spot {
                     .map_or(Ok(()), |place| write!(f, " ({place})"))
             }
             Spot::Argument => f.write_str("argument"),
+            Spot::Unknown => f.write_str("not known"),
         }
     }
 }
@@ -167,7 +178,53 @@ impl Lineage {
             facts,
             secrets,
             policy,
+            is_map: false,
+            printed: Printed::default(),
+            shown: HashMap::new(),
         }
+    }
+
+    /// The lineage of what a `map.jinja` exports.
+    pub(crate) fn of_map(
+        traced: Traced,
+        data: Value,
+        facts: FactPlaces,
+        (secrets, policy): (Vec<Str>, Policy),
+    ) -> Self {
+        let tree = OnceLock::new();
+        tree.get_or_init(|| traced.node);
+        Lineage {
+            layers: traced.layers,
+            texts: traced.texts,
+            data,
+            notes: Mutex::new(None),
+            tree,
+            facts,
+            secrets: secrets.into_iter().collect(),
+            policy,
+            is_map: true,
+            printed: traced.printed,
+            shown: HashMap::new(),
+        }
+    }
+
+    /// Replace the paths of a map's files on the file server by their places on disk.
+    pub(crate) fn with_shown(mut self, on_disk: &dyn Fn(&str) -> String) -> Self {
+        for layer in &mut self.layers {
+            if let LayerKind::File { path, shown } = &mut layer.kind
+                && *shown == format!("{SERVED}{path}")
+            {
+                *shown = on_disk(path);
+            }
+        }
+        let mut paths = Vec::new();
+        self.root()
+            .each_file(&mut |file| paths.push(file.to_owned()));
+        let served = paths
+            .into_iter()
+            .filter_map(|file| Some((file.clone(), on_disk(file.strip_prefix(SERVED)?))));
+        self.shown = served.collect();
+        self
     }
 
     /// The text of a layer as this minion reads it, if the layer is a file.
@@ -191,6 +248,15 @@ impl Lineage {
     #[must_use]
     pub fn layers(&self) -> &[Layer] {
         &self.layers
+    }
+
+    /// The layers that can have a part in the data before a layer. Those of a `map.jinja` have no order.
+    #[must_use]
+    pub fn layers_before(&self, layer: usize) -> &[Layer] {
+        match self.is_map {
+            true => &self.layers,
+            false => self.layers.get(..layer).unwrap_or(&self.layers),
+        }
     }
 
     /// The origin of the value at a path of keys and, for lists, indices.
@@ -254,11 +320,13 @@ impl Lineage {
             how: past.how,
         };
         let past = node.past.iter().map(ancestor).collect();
+        let inputs = node.claim().map(|claim| self.inputs(&claim.at));
         Ancestry {
             value: value.clone(),
             layer,
             spot,
             key: key.map(|key| self.spot(&key.at)),
+            inputs: inputs.unwrap_or_default(),
             past,
         }
     }
@@ -317,18 +385,63 @@ impl Lineage {
         }
     }
 
+    /// The positions of what a template computed a value from.
+    fn inputs(&self, at: &At) -> Vec<Spot> {
+        let printed;
+        let inputs = match at {
+            At::Computed(_, inputs) => &inputs[..],
+            At::Text(text, marks) => match text.spot(marks.mark()) {
+                (place, true) => {
+                    printed = self.printed.get(&(place.source.clone(), place.start));
+                    printed.map_or(&[][..], |inputs| &inputs[..])
+                }
+                _ => &[],
+            },
+            _ => &[],
+        };
+        let inputs = inputs.iter().map(|input| self.spot(input));
+        inputs.filter(|spot| *spot != Spot::Unknown).collect()
+    }
+
+    /// The position of a claim, with the place on disk of its file.
     fn spot(&self, at: &At) -> Spot {
+        match self.served_spot(at) {
+            Spot::File {
+                mut place,
+                computed,
+                secret,
+            } => {
+                if let Some(shown) = self.shown.get(&place.file) {
+                    place.file.clone_from(shown);
+                }
+                Spot::File {
+                    place,
+                    computed,
+                    secret,
+                }
+            }
+            spot => spot,
+        }
+    }
+
+    fn served_spot(&self, at: &At) -> Spot {
         match at {
             At::Text(text, marks) => in_text(text, marks.mark()),
             At::Mark(text, mark) => in_text(text, *mark),
-            At::Statement(place) => Spot::File {
+            At::Literal(place) => Spot::File {
+                place: (**place).clone(),
+                computed: false,
+                secret: false,
+            },
+            At::Unknown => Spot::Unknown,
+            At::Statement(place) | At::Computed(place, _) => Spot::File {
                 place: (**place).clone(),
                 computed: true,
                 secret: false,
             },
             At::Fact(part, path) => self.fact(*part, path, self.facts.find(*part, path)),
             At::FactKey(part, path) => self.fact(*part, path, self.facts.find_key(*part, path)),
-            At::Below(inside) | At::Somewhere(inside) => self.spot(inside),
+            At::Below(inside) | At::Somewhere(inside) => self.served_spot(inside),
             At::Nowhere => Spot::Argument,
         }
     }

@@ -49,6 +49,14 @@ impl LayerText {
         self.text.as_str()
     }
 
+    /// Name the files that parts of the text come from.
+    pub(crate) fn each_file(&self, name: &mut dyn FnMut(&str)) {
+        name(self.text.shown());
+        for start in self.text.run_starts() {
+            name(&self.text.place(start).file);
+        }
+    }
+
     /// Whether the text is the output of a template.
     #[must_use]
     pub fn is_rendered(&self) -> bool {

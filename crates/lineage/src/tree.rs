@@ -40,6 +40,12 @@ pub(crate) enum At {
     FactKey(Option<Part>, Vec<Key>),
     /// One level above this position: its only entry is there.
     Below(Box<At>),
+    /// A literal in a template.
+    Literal(Arc<Place>),
+    /// An expression that computed the value from these.
+    Computed(Arc<Place>, Arc<[At]>),
+    /// A position that is not known.
+    Unknown,
     /// An unknown position inside this one.
     Somewhere(Box<At>),
     /// Not in a file: an argument.
@@ -50,9 +56,23 @@ impl At {
     /// Whether this is only near the value: the statement or the position from which the value was computed.
     pub fn is_near(&self) -> bool {
         match self {
-            At::Statement(_) | At::Mark(..) => true,
+            At::Statement(_) | At::Computed(..) | At::Unknown | At::Mark(..) => true,
             At::Below(inside) | At::Somewhere(inside) => inside.is_near(),
-            At::Text(..) | At::Fact(..) | At::FactKey(..) | At::Nowhere => false,
+            At::Text(..) | At::Literal(_) | At::Fact(..) | At::FactKey(..) | At::Nowhere => false,
+        }
+    }
+
+    /// Name the files of a position.
+    fn each_file(&self, name: &mut dyn FnMut(&str)) {
+        match self {
+            At::Text(text, _) | At::Mark(text, _) => text.each_file(name),
+            At::Statement(place) | At::Literal(place) => name(&place.file),
+            At::Computed(place, inputs) => {
+                name(&place.file);
+                inputs.iter().for_each(|input| input.each_file(name));
+            }
+            At::Below(inside) | At::Somewhere(inside) => inside.each_file(name),
+            At::Fact(..) | At::FactKey(..) | At::Unknown | At::Nowhere => {}
         }
     }
 
@@ -64,6 +84,8 @@ impl At {
             },
             At::Fact(part, path) => At::Fact(*part, path.iter().chain([step]).cloned().collect()),
             At::Below(inside) => (**inside).clone(),
+            // The parts of a literal have nodes of their own.
+            At::Literal(place) => At::Statement(place.clone()),
             other => other.clone(),
         }
     }
@@ -82,8 +104,13 @@ impl At {
 }
 
 impl Claim {
+    /// Whether this is a part of the facts, whose parts have their paths.
+    pub fn is_fact(&self) -> bool {
+        matches!(self.at, At::Fact(..))
+    }
+
     /// The claim on an entry or an item.
-    fn child(&self, step: &Key) -> Option<Claim> {
+    pub fn child(&self, step: &Key) -> Option<Claim> {
         let (index, value) = entry(&self.value, step)?;
         Some(Claim {
             layer: self.layer,
@@ -214,6 +241,18 @@ impl Now {
     }
 }
 
+impl Now {
+    fn renumber(&mut self, number: &mut dyn FnMut(usize) -> usize) {
+        if let Some(claim) = &mut self.claim {
+            claim.layer = number(claim.layer);
+        }
+        let items = self.items.iter_mut().flatten();
+        for node in self.entries.values_mut().chain(items) {
+            node.renumber(number);
+        }
+    }
+}
+
 impl Node {
     /// A value that a single layer set.
     pub fn whole(claim: Claim) -> Self {
@@ -292,7 +331,8 @@ impl Node {
         })
     }
 
-    fn follow_mut(&mut self, path: &[Key]) -> &mut Node {
+    /// The node at a path, for changes.
+    pub fn follow_mut(&mut self, path: &[Key]) -> &mut Node {
         path.iter().fold(self, |here, key| here.entry_mut(key))
     }
 
@@ -335,6 +375,216 @@ impl Node {
     fn replace(&mut self, old: &Value, claim: Claim, how: How) {
         self.end(old, claim.layer, how);
         self.now = Now::whole(claim);
+    }
+
+    /// A list whose items have these origins.
+    pub fn list(claim: Claim, items: Vec<Node>) -> Self {
+        Node {
+            now: Now::list(claim, items),
+            ..Node::default()
+        }
+    }
+
+    /// A value without its history.
+    pub fn without_past(self) -> Self {
+        Node {
+            past: Vec::new(),
+            ..self
+        }
+    }
+
+    /// The number of items, if it is known for each where it comes from.
+    pub fn items(&self) -> Option<usize> {
+        self.now.items.as_ref().map(Vec::len)
+    }
+
+    /// The same value after a history.
+    fn after(mut self, mut past: Vec<Past>) -> Self {
+        past.append(&mut self.past);
+        Node { past, ..self }
+    }
+
+    /// The node of a value inside this one.
+    pub fn follow(&self, path: &[Key]) -> Option<Node> {
+        path.iter()
+            .try_fold(self.clone(), |here, step| here.child(step))
+    }
+
+    /// Replace this value by another.
+    pub fn become_list(&mut self, items: Vec<Node>, by: usize, how: How) {
+        let Some(owner) = self.claim().cloned() else {
+            return;
+        };
+        self.past.push(Past {
+            claim: owner.clone(),
+            inside: None,
+            by,
+            how,
+        });
+        self.now = Now::list(owner, items);
+    }
+
+    /// Make this the claim on the value itself; its parts keep theirs.
+    pub fn own(&mut self, claim: Claim) {
+        self.now.claim = Some(claim);
+    }
+
+    /// Set the value under a key of a new container.
+    pub fn set(&mut self, step: &Key, node: Node, at: Option<Claim>) {
+        let entry = self.entry_mut(step);
+        *entry = Node { key: at, ..node };
+    }
+
+    /// Set the value at a path. Items of lists on the way keep their places.
+    pub fn place(&mut self, path: &[Key], node: Node, at: Option<Claim>) {
+        let Some((first, rest)) = path.split_first() else {
+            *self = node;
+            return;
+        };
+        let Some(mut inside) = self.child(first) else {
+            return;
+        };
+        let key = match rest {
+            [] => at,
+            _ => self.key_of(first),
+        };
+        inside.place(rest, node, None);
+        let is_list = matches!(self.claim(), Some(claim) if claim.value.as_list().is_some());
+        if is_list {
+            let length = self
+                .claim()
+                .and_then(|claim| claim.value.as_list())
+                .map_or(0, <[Value]>::len);
+            let mut items: Vec<Node> = (0..length)
+                .map(|index| self.child(&index_key(index)).unwrap_or_default())
+                .collect();
+            let index = integer_step(first).and_then(|index| usize::try_from(index.to_i64()?).ok());
+            if let Some(item) = index.and_then(|index| items.get_mut(index)) {
+                *item = inside;
+            }
+            self.now.items = Some(items);
+        } else {
+            self.set(first, inside, key);
+        }
+    }
+
+    /// Put a value under a key, where it replaces the earlier value.
+    pub fn put(&mut self, key: &Key, node: Node, at: Option<Claim>) {
+        let by = node.claim().map_or(0, |claim| claim.layer);
+        let entry = self.entry_mut(key);
+        match entry.now.claim.clone() {
+            Some(old) => entry.end(&old.value, by, How::Replaced),
+            None => entry.key = at,
+        }
+        let (past, key) = (std::mem::take(&mut entry.past), entry.key.take());
+        *entry = Node {
+            key,
+            ..node.after(past)
+        };
+    }
+
+    /// Take a value away.
+    pub fn remove(&mut self, key: &Key, by: usize) {
+        let entry = self.entry_mut(key);
+        if let Some(old) = entry.now.claim.clone() {
+            entry.end(&old.value, by, How::Removed);
+        }
+    }
+
+    /// Record that a container under a key was changed by itself, and is this now.
+    pub fn renew(&mut self, key: &Key, node: Node) {
+        let index = integer_step(key).and_then(|index| usize::try_from(index.to_i64()?).ok());
+        let entry = match (&mut self.now.items, index) {
+            (Some(items), Some(index)) => match items.get_mut(index) {
+                Some(item) => item,
+                None => return,
+            },
+            _ => self.entry_mut(key),
+        };
+        let (past, key) = (std::mem::take(&mut entry.past), entry.key.take());
+        let is_known = past.len() <= node.past.len()
+            && past.iter().zip(&node.past).all(|(a, b)| {
+                (a.by, a.how, a.claim.layer) == (b.by, b.how, b.claim.layer)
+                    && a.claim.value.is_same(&b.claim.value)
+            });
+        let node = if is_known { node } else { node.after(past) };
+        *entry = Node { key, ..node };
+    }
+
+    /// Give all layers other numbers.
+    pub fn renumber(&mut self, number: &mut dyn FnMut(usize) -> usize) {
+        self.now.renumber(number);
+        if let Some(key) = &mut self.key {
+            key.layer = number(key.layer);
+        }
+        for past in &mut self.past {
+            past.claim.layer = number(past.claim.layer);
+            past.by = number(past.by);
+            if let Some(inside) = &mut past.inside {
+                inside.renumber(number);
+            }
+        }
+    }
+
+    /// Name the files of all positions.
+    pub fn each_file(&self, name: &mut dyn FnMut(&str)) {
+        let mut of = |claim: &Claim| claim.at.each_file(name);
+        self.now.claim.iter().chain(&self.key).for_each(&mut of);
+        for past in &self.past {
+            of(&past.claim);
+        }
+        let inside = self.past.iter().filter_map(|past| past.inside.as_deref());
+        for now in inside.chain([&self.now]) {
+            for node in now.entries.values().chain(now.items.iter().flatten()) {
+                node.each_file(name);
+            }
+        }
+    }
+
+    /// Check each part of the origins against the data, and give what does not fit to `unknown`.
+    pub fn verify(&mut self, data: &Value, unknown: usize) {
+        let fits = |claim: &Claim| match (&claim.value, data) {
+            (Value::Map(_), Value::Map(_)) | (Value::List(_), Value::List(_)) => true,
+            (claimed, data) => claimed.is_same(data),
+        };
+        let is_whole = self.now.entries.is_empty() && self.now.items.is_none();
+        if is_whole && self.claim().is_some_and(|claim| claim.value.is_same(data)) {
+            return;
+        }
+        if !self.claim().is_some_and(fits) {
+            self.now = Now::whole(Claim {
+                layer: unknown,
+                value: data.clone(),
+                at: At::Unknown,
+            });
+            return;
+        }
+        match data {
+            Value::Map(map) => {
+                for (key, value) in map {
+                    self.verify_entry(key, value, unknown);
+                }
+            }
+            Value::List(values) => {
+                let item = |(index, value): (usize, &Value)| {
+                    let mut item = self.now.child(&index_key(index)).unwrap_or_default();
+                    item.verify(value, unknown);
+                    item
+                };
+                self.now.items = Some(values.iter().enumerate().map(item).collect());
+            }
+            _ => {}
+        }
+    }
+
+    fn verify_entry(&mut self, key: &Key, value: &Value, unknown: usize) {
+        if self.now.entries.contains_key(key) {
+            return self.entry_mut(key).verify(value, unknown);
+        }
+        let is_same = |claim: &Claim| claim.child(key).is_some_and(|own| own.value.is_same(value));
+        if !self.claim().is_some_and(is_same) {
+            self.entry_mut(key).verify(value, unknown);
+        }
     }
 
     /// Replace the node of an entry.

@@ -135,6 +135,7 @@ impl Tally {
             }
             Spot::Fact { part: None, .. } => self.facts += 1,
             Spot::Argument => self.arguments += 1,
+            Spot::Unknown => panic!("a layer whose place is not known"),
         }
         if let Some(Spot::File {
             place,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mapstack::minion::{Minion, platforms};
 use mapstack::secrets::{Redacted, Secrets};
 use mapstack::value::{Key, Map, Value, json};
-use mapstack::{DataOptions, Diagnostic, Engine, Error, ErrorKind};
+use mapstack::{Configuration, DataOptions, Diagnostic, Engine, Error, ErrorKind, Way};
 
 use crate::Rule;
 use crate::document::{Document, SourceFile};
@@ -250,7 +250,8 @@ impl<'e> Linter<'e> {
 }
 
 impl Linter<'_> {
-    /// A JSON Schema of a formula's layers on all minions: what types its keys have.
+    /// A JSON Schema of a formula's layers on all minions: what types its keys have. For a formula without layers, it is
+    /// that of what its `map.jinja` exports, without defaults, since these can differ between minions.
     ///
     /// ```
     /// use mapstack::{Engine, loader::MemoryFiles};
@@ -265,7 +266,8 @@ impl Linter<'_> {
     /// ```
     ///
     /// # Errors
-    /// The formula's files cannot be read, or it has no parameter file with values.
+    /// The formula's files cannot be read; or it has neither a parameter file with values nor a `map.jinja` that
+    /// exports a mapping for any minion.
     pub fn infer_schema(&self, formula: &str) -> Result<Value, Error> {
         let subject = Subject::examine(
             self.engine,
@@ -289,14 +291,42 @@ impl Linter<'_> {
             .chain(others.into_iter().filter_map(values))
             .collect();
         if others.is_empty() && first.as_map().is_none_or(Map::is_empty) {
-            let message = format!(
-                "the formula {} has no parameter file with values",
-                subject.formula
-            );
-            return Err(Error::new(ErrorKind::DataSource, message));
+            return self.infer_schema_of_map(formula);
         }
         let shows = |path: &[Key], value: &Value| !self.secrets.hide(path, false, value);
         let schema = mapstack_schema::infer(&subject.formula, &first, &others, shows);
+        json::loads(&schema.to_string()).map_err(|e| Error::new(ErrorKind::Json, e.to_string()))
+    }
+
+    /// The schema of what a `map.jinja` exports.
+    fn infer_schema_of_map(&self, formula: &str) -> Result<Value, Error> {
+        let options = self.options.clone();
+        let configuration = Configuration::of(self.engine, formula, &self.saltenv, options)?;
+        if configuration.way() == Way::Data {
+            let message = format!("the formula {formula} has no parameter file with values");
+            let error = Error::new(ErrorKind::DataSource, message);
+            return Err(
+                error.help("it has no map.jinja either, so nothing shows what its keys are")
+            );
+        }
+        let results = self.minions.iter().map(|minion| {
+            let run = self.engine.run(minion).with_saltenv(self.saltenv.as_str());
+            configuration.compute(&run)
+        });
+        let (mut values, mut failure) = (Vec::new(), None);
+        for result in results {
+            match result {
+                Ok(value) if value.as_map().is_some() => values.push(value),
+                Ok(_) => {}
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        if values.is_empty() {
+            let message = format!("the map.jinja of {formula} exports no mapping for any minion");
+            let error = Error::new(ErrorKind::DataSource, message);
+            return Err(failure.unwrap_or(error));
+        }
+        let schema = mapstack_schema::infer(formula, &Value::map(), &values, |_, _| false);
         json::loads(&schema.to_string()).map_err(|e| Error::new(ErrorKind::Json, e.to_string()))
     }
 

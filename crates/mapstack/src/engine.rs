@@ -220,6 +220,8 @@ pub struct Run<'e> {
     pub(crate) on_disk: RefCell<HashMap<String, PathBuf, foldhash::fast::RandomState>>,
     pub(crate) stage: Cell<Stage>,
     pub(crate) depth: Cell<usize>,
+    /// Whether hooks trace the template of a map.
+    pub(crate) traced: Cell<bool>,
     /// The count of changes to containers at the last time that [`follow_facts`](Run::follow_facts) compared the
     /// facts.
     followed: Cell<u64>,
@@ -280,6 +282,7 @@ impl<'e> Run<'e> {
             on_disk: RefCell::default(),
             stage: Cell::new(Stage::Layers),
             depth: Cell::new(0),
+            traced: Cell::new(false),
             followed: Cell::new(changes()),
             outside_inputs: Cell::new(false),
             hooks: slot,

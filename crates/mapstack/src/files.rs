@@ -55,8 +55,8 @@ impl Run<'_> {
         Ok(file)
     }
 
-    /// The file of a `salt://` path, as a user would open it.
-    pub(crate) fn shown(&self, salt_path: &str) -> String {
+    /// The file of a path on the file server, as a user would open it, if the run has read it.
+    pub fn shown(&self, salt_path: &str) -> String {
         let on_disk = self.on_disk.borrow();
         match on_disk.get(salt_path) {
             Some(path) => path.display().to_string(),

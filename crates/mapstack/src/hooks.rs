@@ -33,10 +33,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use mapstack_diagnostic::Place;
+use mapstack_functions::Flow;
 use mapstack_matcher::{Definition, Matcher};
 use mapstack_merge::Options;
 use mapstack_minion::{ConfigGet, Minion, Part, PillarGet};
-use mapstack_render::Reader;
+use mapstack_render::jinja::Tracer;
+use mapstack_render::{Obj, Reader};
 use mapstack_value::{Key, Str, Value};
 use mapstack_yaml::Marks;
 
@@ -118,6 +120,17 @@ pub trait Hooks {
 
     /// The result of the earlier fold is now under a key of the data.
     fn fold_is_under(&self, _key: &str) {}
+
+    /// The observer of the template that computes a formula's map.
+    fn tracer(&self) -> Option<&dyn Tracer> {
+        None
+    }
+
+    /// This template exports the formula's configuration: as an object of the template, and as data.
+    fn exported(&self, _object: &Obj, _data: &Value) {}
+
+    /// A function that this template calls moved values.
+    fn flowed(&self, _flow: Flow<'_>) {}
 
     /// A template changed the data in place.
     fn edited(&self, _moment: Moment, _edits: Edits<'_>) {}

@@ -126,14 +126,18 @@ impl Run<'_> {
                 },
             ));
         };
-        let value = value.to_value().map_err(|e| {
-            let what = value.type_name();
+        let object = value;
+        let value = object.to_value().map_err(|e| {
+            let what = object.type_name();
             let error = Error::new(
                 ErrorKind::Lookup,
                 format!("'{variable}' of {} is not data but a {what}", file.shown),
             );
             error.note(e.to_string()).help(sets(&exports))
         })?;
+        if let Some(hooks) = self.hooks.get() {
+            hooks.exported(object, &value);
+        }
         Ok(Exported { variable, value })
     }
 
@@ -166,7 +170,7 @@ impl Run<'_> {
         let (_, mut exports) = self.nested(
             "a map.jinja was asked for",
             "a template must not ask for the map that it is part of",
-            || self.run_template_for_names(file, &source, job, Vec::new()),
+            || self.traced(|| self.run_template_for_names(file, &source, job, Vec::new())),
         )?;
         // Jinja does not export names with an underscore.
         exports.retain(|name, _| !name.starts_with('_'));

@@ -49,6 +49,7 @@ impl Run<'_> {
             cache: Some(&self.engine.templates),
             fuel: Some(&self.fuel),
             taint: self.taint(),
+            tracer: None,
             ..request(template.source, &host)
         })
     }

@@ -243,6 +243,7 @@ impl Run<'_> {
         mut before: Vec<SourceMap>,
     ) -> Result<(Text<'f>, Names)> {
         let host = RunHost::in_saltenv(self, job.saltenv);
+        let hooks = self.hooks.get().filter(|_| self.is_traced());
         let request = Request {
             dialect: &jinja::Salt,
             source: source.clone(),
@@ -257,6 +258,7 @@ impl Run<'_> {
             fuel: Some(&self.fuel),
             watch: job.watch,
             taint: self.taint(),
+            tracer: hooks.as_deref().and_then(|hooks| hooks.tracer()),
         };
         self.runs_in(job.language);
         let rendered = match job.language {

@@ -146,6 +146,12 @@ impl<'f> Text<'f> {
         (common.into(), words)
     }
 
+    /// Where each part of the text begins that has one origin.
+    pub fn run_starts(&self) -> impl Iterator<Item = usize> {
+        let runs = self.maps.last().into_iter().flat_map(SourceMap::runs);
+        runs.map(|(start, _)| start)
+    }
+
     /// The bytes that the last template stage made from secrets, in order.
     pub fn secret(&self) -> &[Range<usize>] {
         self.maps.last().map_or(&[], SourceMap::secret)

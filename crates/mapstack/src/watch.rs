@@ -35,10 +35,26 @@ impl<'e> Run<'e> {
 
     /// The hooks, if they observe values and this is the outermost call. Values of nested calls are not reported.
     pub(crate) fn follower(&self) -> Option<Rc<dyn Hooks + 'e>> {
-        if self.depth.get() != 1 {
+        // A map that is traced calls `map.data` from its template.
+        if self.depth.get() != 1 + usize::from(self.traced.get()) {
             return None;
         }
         self.hooks.get().filter(|hooks| hooks.follows_values())
+    }
+
+    /// Whether hooks trace the template that runs. Templates of nested calls are not traced.
+    pub(crate) fn is_traced(&self) -> bool {
+        self.traced.get() && self.depth.get() == 1
+    }
+
+    /// Run the template of a map, traced if the hooks do so.
+    pub(crate) fn traced<T>(&self, work: impl FnOnce() -> T) -> T {
+        let hooks = self.hooks.get();
+        self.traced
+            .set(hooks.is_some_and(|hooks| hooks.tracer().is_some()));
+        let result = work();
+        self.traced.set(false);
+        result
     }
 
     /// The current part of the work.

@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
-use mapstack::{DataOptions, Run};
-use mapstack_inputs::Kwargs;
-use mapstack_inputs::Warn as _;
-use mapstack_inputs::flags::{Input, Layering};
+use mapstack::{DataOptions, Run, Way};
+use mapstack_inputs::flags::{Input, Layering, ResultFlags};
+use mapstack_inputs::{Kwargs, Warn as _};
 use mapstack_lineage::Explain as _;
 use mapstack_report::explain::{self, Report, check_size};
 
-use crate::commands::session;
+use crate::commands::{reported, session};
 use crate::output::{self, key_path};
 use mapstack_console::{Failure, Reporter};
 
@@ -46,6 +45,8 @@ pub struct Explain {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "why_not"], value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
     #[command(flatten)]
+    pub result: ResultFlags,
+    #[command(flatten)]
     pub input: Input,
     #[command(flatten)]
     pub layering: Layering,
@@ -67,25 +68,24 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
     let formula = session.formula(args.formula.as_ref())?;
     let run = session.run();
     reporter.knows(&session.minion);
-    let warn = |run: &Run<'_>| {
-        reporter.knows_texts(run.secret_texts());
-        reporter.warn(&reporter.redact_all(&run.warnings()))
-    };
     if let Some(path) = &args.why_not {
         let served = session.served_path(path);
-        let answer = run.why_not(&formula, &options, &served);
-        warn(&run)?;
+        let answer = reported(&run, reporter, |run| {
+            run.why_not(&formula, &options, &served)
+        })?;
         return output::write_listing(&explain::why_not(
             &served,
-            &answer?,
+            &answer,
             &session.minion,
             &reporter.secrets(),
         ));
     }
-    let explained = run.explain(&formula, &options);
-    warn(&run)?;
-    let (data, lineage) = explained?;
-    session.note_other_map(&formula, &data, &run, reporter);
+    let configuration = session.configuration(&formula, options, &args.result)?;
+    let explain = |run: &Run<'_>| run.explain_configuration(&configuration);
+    let (data, lineage) = reported(&run, reporter, explain)?;
+    if configuration.way() == Way::Data {
+        session.note_other_map(&formula, &data, &run, reporter);
+    }
     let secrets = reporter.secrets();
     check_size(&data)?;
     let path = args

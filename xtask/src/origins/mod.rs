@@ -29,9 +29,36 @@ pub struct Args {
     /// Minions to explain for, too: YAML files with id, grains, pillar and opts (repeatable)
     #[arg(long, value_name = "FILE")]
     minion: Vec<PathBuf>,
+    /// Explain the layers of formulas that have parameter files, or the maps of formulas that have a map.jinja
+    #[arg(long, value_enum, default_value_t = Only::Data)]
+    only: Only,
     /// The command to run; else it is built
     #[arg(long, value_name = "PATH")]
     mapstack: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
+enum Only {
+    Data,
+    Map,
+}
+
+impl Only {
+    /// What a formula has in its folder.
+    fn marks(self, formula: &Path) -> bool {
+        match self {
+            Only::Data => formula.join("parameters").is_dir(),
+            Only::Map => formula.join("map.jinja").is_file(),
+        }
+    }
+
+    /// The value of `--of`.
+    fn of(self) -> &'static str {
+        match self {
+            Only::Data => "data",
+            Only::Map => "map",
+        }
+    }
 }
 
 const PLATFORMS: [&str; 8] = [
@@ -65,7 +92,7 @@ pub fn run(sh: &Shell, args: &Args) -> Result {
         ]);
     }
     let subjects = match &args.formulas {
-        Some(directory) => checkouts(directory, &args.formula)?,
+        Some(directory) => checkouts(directory, &args.formula, args.only)?,
         None => {
             let examples = project_root().join("examples");
             for name in ["web1", "db1", "bsd1"] {
@@ -74,7 +101,10 @@ pub fn run(sh: &Shell, args: &Args) -> Result {
             }
             let roots = vec![examples.join("site"), examples.join("formulas")];
             vec![Subject {
-                formula: "users".into(),
+                formula: match args.only {
+                    Only::Data => "users".into(),
+                    Only::Map => "timesync".into(),
+                },
                 roots,
             }]
         }
@@ -88,9 +118,10 @@ pub fn run(sh: &Shell, args: &Args) -> Result {
                 .iter()
                 .flat_map(|root| ["--root".into(), root.clone()]);
             let (roots, formula): (Vec<PathBuf>, _) = (roots.collect(), &subject.formula);
+            let of = args.only.of();
             let printed = cmd!(
                 sh,
-                "{mapstack} explain {formula} -o json --show-secrets {roots...} {minion...}"
+                "{mapstack} explain {formula} --of {of} -o json --show-secrets {roots...} {minion...}"
             )
             .quiet()
             .ignore_status()
@@ -135,8 +166,8 @@ struct Subject {
     roots: Vec<PathBuf>,
 }
 
-/// The formulas of checkouts that have parameter files.
-fn checkouts(directory: &Path, only: &[String]) -> Result<Vec<Subject>> {
+/// The formulas of checkouts that have what is explained.
+fn checkouts(directory: &Path, names: &[String], only: Only) -> Result<Vec<Subject>> {
     let entries = |directory: &Path| -> Result<Vec<PathBuf>> {
         let mut entries: Vec<PathBuf> = std::fs::read_dir(directory)?
             .map(|entry| Ok(entry?.path()))
@@ -152,13 +183,10 @@ fn checkouts(directory: &Path, only: &[String]) -> Result<Vec<Subject>> {
     };
     let mut subjects = Vec::new();
     for root in entries(&std::path::absolute(directory)?)? {
-        if !root.is_dir() || !(only.is_empty() || only.contains(&name(&root))) {
+        if !root.is_dir() || !(names.is_empty() || names.contains(&name(&root))) {
             continue;
         }
-        for formula in entries(&root)?
-            .iter()
-            .filter(|path| path.join("parameters").is_dir())
-        {
+        for formula in entries(&root)?.iter().filter(|path| only.marks(path)) {
             subjects.push(Subject {
                 formula: name(formula),
                 roots: vec![root.clone()],
@@ -167,7 +195,7 @@ fn checkouts(directory: &Path, only: &[String]) -> Result<Vec<Subject>> {
     }
     if subjects.is_empty() {
         return Err(format!(
-            "{} holds no checkout of a formula with parameter files",
+            "{} holds no checkout of a formula that has what is explained",
             directory.display()
         )
         .into());
@@ -249,6 +277,8 @@ struct Tally {
     facts_without_line: usize,
     facts_unknown: usize,
     arguments: usize,
+    /// Values whose origin is said to be not known.
+    unknown: usize,
     problems: Vec<String>,
 }
 
@@ -279,7 +309,8 @@ impl fmt::Display for Tally {
             f,
             "arguments and defaults of the function: {}",
             self.arguments
-        )
+        )?;
+        writeln!(f, "not known: {}", self.unknown)
     }
 }
 
@@ -324,6 +355,7 @@ impl Tally {
         let is_fact = origin.get("facts").is_some();
         if role == Role::Value {
             self.arguments += usize::from(origin.get("argument").is_some());
+            self.unknown += usize::from(origin.get("unknown").is_some());
             let told = ["file", "platform", "flag", "id", "built_in"]
                 .iter()
                 .any(|key| origin.get(*key).is_some());
@@ -347,7 +379,8 @@ impl Tally {
         let found = at.map_or(Found::Other, |at| stands(text, at, value));
         let computed = origin["computed"].as_bool() == Some(true);
         let right = match computed {
-            true => is_computing(rest),
+            // What a template computes does not stand there as a literal, too.
+            true => at.is_some_and(|at| is_computing(text, at)) && found != Found::All,
             false => found == Found::All || (templated && found == Found::Beginning),
         };
         if !right {

@@ -24,9 +24,15 @@ pub fn is_templated(text: &str) -> bool {
     MARKS.iter().any(|mark| text.contains(mark)) || text.starts_with("#!")
 }
 
-/// Whether an expression or a statement begins a text.
-pub fn is_computing(rest: &str) -> bool {
-    rest.starts_with("{{") || rest.starts_with("{%")
+/// Whether an expression or a statement begins at a byte of a text, or an expression within one.
+pub fn is_computing(text: &str, at: usize) -> bool {
+    let (Some(before), Some(rest)) = (text.get(..at), text.get(at..)) else {
+        return false;
+    };
+    let last = |marks: [&str; 2]| marks.iter().filter_map(|mark| before.rfind(mark)).max();
+    let is_inside = last(["{{", "{%"]) > last(["}}", "%}"]);
+    let ends = ["}}", "%}"].iter().any(|mark| rest.starts_with(mark));
+    rest.starts_with("{{") || rest.starts_with("{%") || (is_inside && !ends)
 }
 
 /// The byte at a line and column, both from 1.
@@ -224,6 +230,10 @@ fn begins(rest: &str, expected: &Value) -> bool {
         return false;
     };
     let literal = literal.trim_start_matches(['"', '\'', '|', '>', '-', '+']);
+    // A line that ends in a backslash goes on without space.
+    let mut lines = literal.split("\\\n");
+    let first = lines.next().unwrap_or_default().to_owned();
+    let literal = &lines.fold(first, |whole, line| whole + line.trim_start());
     !literal.contains("\n\n\n") && words(expected).starts_with(&words(literal))
 }
 
@@ -243,6 +253,12 @@ mod tests {
         for (text, at, value, found) in [
             ("a: 1", 3, json!(1), Found::All),
             ("a: 1", 0, json!("a"), Found::All),
+            (
+                "a: \"x:\\\n   y{{ z }}\"",
+                3,
+                json!("x:y1"),
+                Found::Beginning,
+            ),
             ("a: 12", 3, json!(1), Found::Other),
             ("a: 0644", 3, json!(644), Found::All),
             ("a: 1:30", 3, json!(90), Found::All),

@@ -139,9 +139,11 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "mapstack",
             "mapstack-diagnostic",
+            "mapstack-functions",
             "mapstack-matcher",
             "mapstack-merge",
             "mapstack-minion",
+            "mapstack-render",
             "mapstack-value",
             "mapstack-yaml",
         ],

@@ -18,9 +18,10 @@ use mapstack_value::{Key, Str, Value};
 
 use self::subdict::{How, Search};
 pub use self::top::confirm_top;
+use super::filter_by::copied;
 use super::slsutil::update;
 use super::{Table, if_true};
-use crate::Context;
+use crate::{Context, Flow};
 use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
 use mapstack_minion::Part as Facts;
 
@@ -401,6 +402,11 @@ fn filter_by(
         if !targets.matches(run, vm, Obj::from(&key))? {
             continue;
         }
+        run.flows(Flow::Entry {
+            of: lookup,
+            at: &key,
+            is: &value,
+        });
         let Some(merge) = if_true(merge)? else {
             return Ok(value);
         };
@@ -413,7 +419,8 @@ fn filter_by(
         if value.is_none() {
             return Ok(merge);
         }
-        update(&value, &Obj::from(merge.to_value()?), true, lists)?;
+        let merge = copied(run, &merge)?;
+        update(run, &value, &merge, true, lists)?;
         return Ok(value);
     }
     Ok(table.get(&hash_key(default)?).unwrap_or_default())

@@ -144,6 +144,10 @@ impl Vm<'_> {
         if let Some(taint) = self.taint {
             taint.reads(&input);
         }
+        let traced = self.tracer.map(|tracer| tracer.begin());
+        if let Some(tracer) = self.tracer {
+            tracer.reads(&input);
+        }
         let value = self
             .eval_filter(expr, input, frame)
             .map_err(|e| e.at(|| place(frame, expr.span)))?;
@@ -151,6 +155,7 @@ impl Vm<'_> {
             let writes_data = |filter: &str| self.dialect().writes_data(filter);
             taint.end(read, expr, &writes_data, &value);
         }
+        self.trace(traced, expr, frame, &value);
         Ok(value)
     }
 

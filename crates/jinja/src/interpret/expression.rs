@@ -11,6 +11,7 @@ use super::{place, position, roomy};
 use crate::blocks::SelfObject;
 use crate::scope::Frame;
 use crate::taint::Taint;
+use crate::tracer::Evaluated;
 use crate::vm::Vm;
 
 impl Vm<'_> {
@@ -18,13 +19,27 @@ impl Vm<'_> {
     pub(crate) fn eval(&self, expr: &Expr, frame: &Frame) -> Result<Obj> {
         self.burn(1)?;
         let read = self.taint.map(Taint::begin);
+        let traced = self.tracer.map(|tracer| tracer.begin());
         let value = roomy(|| self.eval_kind(expr, frame))
             .map_err(|e| self.explain(e, frame).at(|| place(frame, expr.span)))?;
         if let (Some(taint), Some(read)) = (self.taint, read) {
             let writes_data = |filter: &str| self.dialect().writes_data(filter);
             taint.end(read, expr, &writes_data, &value);
         }
+        self.trace(traced, expr, frame, &value);
         Ok(value)
+    }
+
+    /// Report the value of an expression to the tracer, if there is one.
+    pub(super) fn trace(&self, from: Option<usize>, expr: &Expr, frame: &Frame, value: &Obj) {
+        if let (Some(tracer), Some(from)) = (self.tracer, from) {
+            let table = match &expr.kind {
+                ExprKind::Name(name) => frame.table_of(name),
+                _ => None,
+            };
+            let place = place(frame, expr.span);
+            tracer.computed(from, &Evaluated { expr, place, table }, value);
+        }
     }
 
     /// One arm for each kind of expression.

@@ -24,6 +24,9 @@ impl Vm<'_> {
             if let Some(taint) = self.taint {
                 out.expect_secret(taint.printed(&value, &printed));
             }
+            if let Some(tracer) = self.tracer {
+                tracer.printed(&place(frame, span), &value);
+            }
             let origin = if is_text {
                 Origin::Text
             } else {

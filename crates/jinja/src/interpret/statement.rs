@@ -10,7 +10,7 @@ use super::{Flow, place, through};
 use crate::blocks::SuperObject;
 use crate::loops::{Loop, LoopObject, filtered};
 use crate::macros::MacroObject;
-use crate::module::ModuleObject;
+use crate::module::{ModuleObject, attributes};
 use crate::output::Output;
 use crate::scope::Frame;
 use crate::vm::Vm;
@@ -257,7 +257,7 @@ impl Vm<'_> {
             .uses_loop
             .then(|| Obj::native(LoopObject(state.clone())));
         let loop_name = Str::from("loop");
-        let mut ran = false;
+        let (mut ran, mut round) = (false, 0);
         let mut inner = frame.inner();
         while let Some(item) = state.next(self)? {
             // Each round has its own names. If nothing refers to those of the last round, their scope is used again.
@@ -271,7 +271,15 @@ impl Vm<'_> {
             if let Some(taint) = self.taint {
                 taint.gives(iterable, &item);
             }
+            let traced = self.tracer.map(|tracer| tracer.begin());
+            if let Some(tracer) = self.tracer {
+                tracer.takes(iterable, round, &item);
+            }
             self.assign(&definition.target, item, &inner)?;
+            if let (Some(tracer), Some(traced)) = (self.tracer, traced) {
+                tracer.forget(traced);
+            }
+            round += 1;
             if self.exec(&definition.body, &inner, out)? == Flow::Break {
                 break;
             }
@@ -313,6 +321,9 @@ impl Vm<'_> {
     pub(crate) fn assign(&self, target: &Target, value: Obj, frame: &Frame) -> Result<()> {
         match target {
             Target::Name(name) => {
+                if let Some(tracer) = self.tracer {
+                    tracer.bound(frame.table(), name, &value);
+                }
                 frame.set(name, value);
                 Ok(())
             }
@@ -330,13 +341,20 @@ impl Vm<'_> {
                         targets.len()
                     )));
                 }
-                targets
-                    .iter()
-                    .zip(items)
-                    .try_for_each(|(target, item)| self.assign(target, item, frame))
+                for (index, (target, item)) in targets.iter().zip(items).enumerate() {
+                    if let Some(tracer) = self.tracer {
+                        tracer.takes(&value, index, &item);
+                    }
+                    self.assign(target, item, frame)?;
+                }
+                Ok(())
             }
             Target::Attribute(name, attribute) => {
-                let assigned = match self.lookup(name, frame) {
+                let object = self.lookup(name, frame);
+                if let (Some(tracer), Some(table)) = (self.tracer, attributes(&object)) {
+                    tracer.bound(table, attribute, &value);
+                }
+                let assigned = match object {
                     Obj::Native(native) => native.set_attr(attribute, value),
                     Obj::Undefined(u) => return Err(u.error()),
                     _ => false,

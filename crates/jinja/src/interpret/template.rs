@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use mapstack_jinja_syntax::ast::{Expr, Span, Stmt, Target, Template};
-use mapstack_pyobject::{Error, ErrorKind, Obj, Result, Undefined, to_str};
+use mapstack_pyobject::{Error, ErrorKind, Obj, Place, Result, Undefined, to_str};
 use mapstack_value::{Str, quote_str};
 
 use super::{place, position, through};
@@ -102,6 +102,9 @@ impl Vm<'_> {
             let found = module
                 .get(there)
                 .unwrap_or_else(|| self.not_exported(module, there, span, frame));
+            if let Some(tracer) = self.tracer {
+                tracer.imported((module.table(), there), (frame.table(), here), &found);
+            }
             frame.set(here, found);
         }
     }
@@ -134,6 +137,7 @@ impl Vm<'_> {
             .read(self, tag, &text, &map)
             .map_err(|e| through("loaded here", e, frame, span))?;
         self.note_loaded(&text, &map, &value);
+        self.trace_loaded(&place(frame, span), &text, &map, &value);
         self.assign(target, value, frame)
     }
 
@@ -154,6 +158,11 @@ impl Vm<'_> {
             through("imported from here", e, frame, span)
         })?;
         self.note_loaded(&text, &module.map, &value);
+        let whole = Place {
+            template: module.name.clone(),
+            ..place(frame, span)
+        };
+        self.trace_loaded(&whole, &text, &module.map, &value);
         Ok(value)
     }
 
@@ -232,6 +241,13 @@ impl Vm<'_> {
             .join(", ");
         let message = format!("none of the templates given were found: {tried}");
         Err(Error::new(ErrorKind::TemplateNotFound, message))
+    }
+
+    /// Report to the tracer what a tag read from a text.
+    fn trace_loaded(&self, template: &Place, text: &Obj, map: &SourceMap, value: &Obj) {
+        if let (Some(tracer), Some(text)) = (self.tracer, text.as_str()) {
+            tracer.loaded(template, text, map, value);
+        }
     }
 
     /// What was read from secret text is secret.

@@ -85,6 +85,7 @@ fn evaluated(run: &Run<'_>, source: String) -> Result<Obj> {
         cache: Some(&run.engine.templates),
         fuel: Some(&run.fuel),
         taint: run.taint(),
+        tracer: None,
         ..request(Arc::<str>::from(source), &host)
     };
     run.depth.set(run.depth.get() + 1);

@@ -1,10 +1,11 @@
 //! `map.*`: the configuration of a formula, for templates.
 
-use mapstack_functions::{failed, text};
+use mapstack_functions::{Context as _, Flow, failed, text};
 use mapstack_render::{CallArgs, Error, Obj, Result, required};
 use mapstack_value::{Map, Value};
 
 use crate::built_in::Table;
+use crate::engine::Run;
 use crate::options::{DataOptions, StackOptions, TofsOptions};
 
 pub(super) const TABLE: Table = &[
@@ -17,9 +18,8 @@ pub(super) const TABLE: Table = &[
             "tpldir",
         )?;
         let options = DataOptions::from_kwargs(&kwargs).map_err(|e| failed(&e))?;
-        run.data(&tpldir, &options)
-            .map(Obj::from)
-            .map_err(|e| failed(&e))
+        let data = run.data(&tpldir, &options).map_err(|e| failed(&e))?;
+        Ok(folded(run, data))
     }),
     ("map.stack", |run, _, args| {
         let (first, kwargs) = split(args, &["tpldir", "sources"], StackOptions::NAMES)?;
@@ -31,9 +31,8 @@ pub(super) const TABLE: Table = &[
         )?;
         let sources = required(sources, "map.stack", "sources")?.to_value()?;
         let options = StackOptions::from_kwargs(&kwargs).map_err(|e| failed(&e))?;
-        run.stack(&tpldir, &sources, &options)
-            .map(Obj::from)
-            .map_err(|e| failed(&e))
+        let data = run.stack(&tpldir, &sources, &options);
+        data.map(|data| folded(run, data)).map_err(|e| failed(&e))
     }),
     ("map.tofs", |run, _, args| {
         let (first, kwargs) = split(args, &["tpldir", "source_files"], TofsOptions::NAMES)?;
@@ -53,6 +52,13 @@ pub(super) const TABLE: Table = &[
         ))
     }),
 ];
+
+/// The result of a fold as an object, reported.
+fn folded(run: &Run<'_>, data: Value) -> Obj {
+    let is = Obj::from(data);
+    run.flows(Flow::Folded { is: &is });
+    is
+}
 
 /// Split arguments into the leading parameters, as objects, and the others, as data by name.
 fn split<const N: usize>(

@@ -10,7 +10,7 @@ mod renderer;
 use std::cell::Ref;
 
 use mapstack_diagnostic::Diagnostic;
-use mapstack_functions::Context;
+use mapstack_functions::{Context, Flow};
 use mapstack_loader::{Fetched, FileServer, SaltPath};
 use mapstack_minion::{ConfigGet, Minion, Part, PillarGet};
 use mapstack_render::jinja::Vm;
@@ -110,6 +110,18 @@ impl Context for Run<'_> {
 
     fn warn(&self, warning: Diagnostic) {
         Run::warn(self, warning);
+    }
+
+    fn is_followed(&self) -> bool {
+        self.is_traced()
+    }
+
+    fn flows(&self, flow: Flow<'_>) {
+        if self.is_traced()
+            && let Some(hooks) = self.hooks.get()
+        {
+            hooks.flowed(flow);
+        }
     }
 
     fn call(&self, vm: &Vm<'_>, name: &str, args: CallArgs) -> Option<Result<Obj>> {

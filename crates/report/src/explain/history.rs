@@ -26,6 +26,8 @@ impl Report<'_> {
             String::new(),
         ];
         lines.push(format!("  {bold}{now}{bold:#}  {}", place(&known.spot)));
+        let inputs = known.inputs.iter();
+        lines.extend(inputs.map(|input| format!("    from {}", place(input))));
         lines.extend(self.layer(known.layer, true));
         for past in known.past.iter().rev() {
             lines.push(String::new());
@@ -152,6 +154,7 @@ pub(super) fn named(layer: &Layer, with_source: bool) -> String {
         LayerKind::Value => format!("a value{of}"),
         LayerKind::Edits { shown } => format!("changes that {shown} makes in place"),
         LayerKind::Arguments => "arguments and defaults of map.data".into(),
+        LayerKind::Unknown => "an origin that is not known".into(),
     }
 }
 

@@ -65,7 +65,10 @@ impl Report<'_> {
                 ended: ended(past.how, past.by),
             });
             page.rows.push(Row {
-                path: inside.iter().map(ToString::to_string).collect(),
+                path: inside
+                    .iter()
+                    .map(|key| self.masked_key(key).to_string())
+                    .collect(),
                 value: cut(&self.now(path, &known.value)),
                 layer: known.layer + 1,
                 past: past.collect(),
@@ -138,7 +141,7 @@ fn origin(excerpts: &mut Excerpts, spot: &Spot) -> Origin {
                 }
             }
         }
-        Spot::Fact { .. } | Spot::Argument => {}
+        Spot::Fact { .. } | Spot::Argument | Spot::Unknown => {}
     }
     origin
 }

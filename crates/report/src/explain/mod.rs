@@ -11,7 +11,7 @@ use std::collections::HashSet;
 
 use mapstack::minion::{FactPlace, Minion};
 use mapstack::secrets::{Redacted, Secrets};
-use mapstack::value::{Extent, Key, Path as KeyPath, Value};
+use mapstack::value::{Extent, Key, Map, Path as KeyPath, Value};
 use mapstack::{Error, ErrorKind};
 use mapstack_lineage::{Ancestor, Ancestry, Layer, LayerKind, Lineage, MAX_VALUES, Spot};
 
@@ -65,14 +65,41 @@ impl<'r> Report<'r> {
     /// A value of the data, without secrets: each part of it stands somewhere else.
     fn now(&self, path: &[Key], value: &Value) -> Redacted<Value> {
         let is_secret = |path: &[Key]| self.secret.contains(path);
-        self.secrets.redact_value(path, value, &is_secret)
+        let masked = self.secrets.redact_value(path, value, &is_secret);
+        masked.map(|value| self.with_masked_keys(value))
+    }
+
+    /// A value whose keys show no secrets: templates can make keys of them.
+    fn with_masked_keys(&self, value: Value) -> Value {
+        match value {
+            Value::Map(map) => {
+                let kind = map.kind();
+                let entry = |(key, value): (&Key, &Value)| {
+                    (self.masked_key(key), self.with_masked_keys(value.clone()))
+                };
+                let masked: Map = map.iter().map(entry).collect();
+                Value::Map(masked.with_kind(kind))
+            }
+            Value::List(items) => {
+                let item = |item: &Value| self.with_masked_keys(item.clone());
+                items.iter().map(item).collect()
+            }
+            other => other,
+        }
+    }
+
+    fn masked_key(&self, key: &Key) -> Key {
+        match key {
+            Key::Str(text) => Key::from(self.secrets.scrubbed(text)),
+            other => other.clone(),
+        }
     }
 
     /// A value that was there before, without secrets. Where its parts stood is not known, so
     /// it may come from any layer up to then.
     fn past(&self, path: &[Key], past: &Ancestor) -> Redacted<Value> {
         let is_whole = !matches!(past.value, Value::Map(_) | Value::List(_));
-        let before = || self.lineage.layers().iter().take(past.by);
+        let before = || self.lineage.layers_before(past.by).iter();
         let mixed =
             || before().any(|layer| layer.kind == LayerKind::Value && !is_of_own_facts(layer));
         let masks_pillar = self.secrets.policy().masks_pillar();

@@ -17,10 +17,14 @@ impl Report<'_> {
                 return;
             }
             let mut row = Map::new();
-            row.insert("path", path.iter().map(Key::to_value).collect::<Value>());
+            let steps = path.iter().map(|step| self.masked_key(step).to_value());
+            row.insert("path", steps.collect::<Value>());
             row.insert("value", self.now(path, &known.value).into_inner());
             row.insert("layer", number(known.layer));
             row.insert("origin", origin(&known.spot));
+            if !known.inputs.is_empty() {
+                row.insert("inputs", known.inputs.iter().map(origin).collect::<Value>());
+            }
             if let Some(key) = &known.key {
                 row.insert("key_origin", origin(key));
             }
@@ -66,6 +70,7 @@ impl Report<'_> {
             LayerKind::Edits { shown } => ("edits", Some(shown)),
             LayerKind::Value => ("value", None),
             LayerKind::Arguments => ("arguments", None),
+            LayerKind::Unknown => ("unknown", None),
         };
         row.insert("kind", kind);
         row.insert(
@@ -166,6 +171,9 @@ pub fn origin(spot: &Spot) -> Value {
         }
         Spot::Argument => {
             row.insert("argument", true);
+        }
+        Spot::Unknown => {
+            row.insert("unknown", true);
         }
     }
     row.into()

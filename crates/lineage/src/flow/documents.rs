@@ -1,0 +1,183 @@
+//! Texts that templates read as data, and data that they write as text.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use mapstack::{File, Text};
+use mapstack_render::Place;
+use mapstack_render::jinja::SourceMap;
+use mapstack_value::{Extent, Key, Str, Value};
+use mapstack_yaml::{Limits, Lines, Marks, load_marked};
+
+use super::sources::shown;
+use crate::bounds::MAX_VALUES;
+use crate::source::LayerText;
+use crate::tree::{At, Claim, Node, index_key};
+
+/// Data that was written as text, by the text without surrounding space.
+#[derive(Default)]
+pub(super) struct Dumps(HashMap<Str, (Value, Node), RandomState>);
+
+impl Dumps {
+    /// Data was written as this text.
+    pub fn insert(&mut self, text: &str, data: Value, node: Node) {
+        if is_full(&data) {
+            self.0.insert(text.trim().into(), (data, node));
+        }
+    }
+
+    /// The origins of data that was read from a text, if the text is data that was written before.
+    pub fn find(&self, text: &str, read: &Value) -> Option<Node> {
+        let (data, node) = self.0.get(text.trim())?;
+        // The order of keys can differ, as when JSON is written sorted.
+        (data == read).then(|| node.clone())
+    }
+}
+
+fn is_full(data: &Value) -> bool {
+    match data {
+        Value::Map(map) => !map.is_empty(),
+        Value::List(items) => !items.is_empty(),
+        _ => false,
+    }
+}
+
+/// A text that a tag reads as data.
+pub(super) struct Document<'d> {
+    /// The path of the template or file that has most of the text.
+    pub path: Str,
+    pub text: &'d str,
+    pub map: Option<&'d SourceMap>,
+}
+
+impl<'d> Document<'d> {
+    /// What a template printed.
+    pub fn printed(tag: &Place, text: &'d str, map: &'d SourceMap) -> Self {
+        let mut share: HashMap<Option<Str>, usize> = HashMap::new();
+        for (start, end) in runs(map, text.len()) {
+            if let Some((place, origin)) = map.locate(start)
+                && !origin.is_computed()
+            {
+                *share.entry(place.template).or_default() += end - start;
+            }
+        }
+        let most = share.into_iter().max_by_key(|(_, bytes)| *bytes);
+        let path = most.and_then(|(path, _)| path).or(tag.template.clone());
+        Document {
+            path: path.unwrap_or_default(),
+            text,
+            map: Some(map),
+        }
+    }
+
+    /// The origins of the data that was read from the text.
+    pub fn node(&self, layer: usize, data: &Value, dumps: &Dumps) -> Node {
+        let file = File {
+            path: self.path.to_string(),
+            shown: shown(&self.path),
+            bytes: self.text.as_bytes().into(),
+        };
+        let text = match self.map {
+            Some(map) => Text::rendered(&file, self.text.into(), map.clone()),
+            None => Text::plain(&file, self.text),
+        };
+        let source = Arc::new(LayerText::new(text.into_owned()));
+        let whole = |at| {
+            Node::whole(Claim {
+                layer,
+                value: data.clone(),
+                at,
+            })
+        };
+        let Ok((_, marks)) = load_marked(self.text, &Limits::default()) else {
+            return whole(At::Unknown);
+        };
+        let mut node = whole(At::Text(source, marks.clone()));
+        if let Some(map) = self.map
+            && Extent::of(data).values <= MAX_VALUES
+        {
+            self.put_dumps(map, &mut node, (data, &marks), dumps);
+        }
+        node
+    }
+
+    /// Where the text contains data that was written before, its parts have their own origins.
+    fn put_dumps(
+        &self,
+        map: &SourceMap,
+        node: &mut Node,
+        (data, marks): (&Value, &Marks),
+        dumps: &Dumps,
+    ) {
+        let lines = Lines::of(self.text);
+        for (start, end) in runs(map, self.text.len()) {
+            let is_computed = map
+                .locate(start)
+                .is_some_and(|(_, origin)| origin.is_computed());
+            let Some(piece) = self.text.get(start..end).filter(|_| is_computed) else {
+                continue;
+            };
+            let begin = start + piece.len() - piece.trim_start().len();
+            let at = |marks: &Marks| lines.offset(self.text, marks.mark());
+            let mut path = Vec::new();
+            if let Some(inside) = find(data, marks, begin, &at, &mut path)
+                && let Some(dump) = dumps.find(piece, inside)
+            {
+                match path.split_last() {
+                    None => *node = dump,
+                    Some((last, above)) => {
+                        let key = node.follow(above).and_then(|above| above.key_of(last));
+                        node.place(&path, dump, key);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The outermost container that begins at an offset.
+fn find<'v>(
+    data: &'v Value,
+    marks: &Marks,
+    begin: usize,
+    at: &dyn Fn(&Marks) -> usize,
+    path: &mut Vec<Key>,
+) -> Option<&'v Value> {
+    if !is_full(data) {
+        return None;
+    }
+    if at(marks) == begin {
+        return Some(data);
+    }
+    let steps: Vec<(Key, &Value)> = match data {
+        Value::Map(map) => map
+            .iter()
+            .map(|(key, value)| (key.clone(), value))
+            .collect(),
+        Value::List(items) => items
+            .iter()
+            .enumerate()
+            .map(|(index, item)| (index_key(index), item))
+            .collect(),
+        _ => Vec::new(),
+    };
+    for (index, (step, value)) in steps.into_iter().enumerate() {
+        let Some(inside) = marks.child(index) else {
+            continue;
+        };
+        path.push(step);
+        if let Some(found) = find(value, inside, begin, at, path) {
+            return Some(found);
+        }
+        path.pop();
+    }
+    None
+}
+
+/// The ranges of a text that have one origin each.
+fn runs(map: &SourceMap, length: usize) -> Vec<(usize, usize)> {
+    let starts: Vec<usize> = map.runs().map(|(start, _)| start).collect();
+    let ends = starts.iter().copied().skip(1).chain([length]);
+    starts.iter().copied().zip(ends).collect()
+}

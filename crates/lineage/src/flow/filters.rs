@@ -1,0 +1,154 @@
+//! Filters that move values.
+
+use mapstack_render::Obj;
+use mapstack_render::jinja::Evaluated;
+use mapstack_render::jinja::ast::Args;
+use mapstack_value::{Key, Path};
+
+use super::objects::is_container;
+use super::{Operand, State, data};
+use crate::tree::{Node, index_key};
+
+impl State {
+    /// What a filter returns. The first operand is its input.
+    pub(super) fn filter(
+        &mut self,
+        by: &Evaluated<'_>,
+        (name, args): (&str, &Args),
+        operands: &[Operand],
+        value: &Obj,
+    ) -> Option<Node> {
+        let input = operands.first()?;
+        match name {
+            "default" | "d" => {
+                let is_input =
+                    !matches!(input.value, Obj::Undefined(_)) && input.value.is_same(value);
+                let chosen = match is_input {
+                    true => Some(input),
+                    false => State::argument(args, operands, 0, "default_value"),
+                };
+                chosen
+                    .filter(|chosen| chosen.value.is_same(value))
+                    .and_then(|chosen| self.node(chosen))
+            }
+            "traverse" => self.traversed(args, operands, value),
+            "json" | "tojson" | "yaml" | "yaml_dquote" | "yaml_squote" => {
+                if let (Some(text), Some(node)) = (value.as_str(), self.node(input)) {
+                    self.dumps.insert(text, data(&input.value), node);
+                }
+                None
+            }
+            "load_json" | "load_yaml" => {
+                let text = input.value.as_str()?;
+                self.dumps.find(text, &data(value))
+            }
+            "list"
+            | "sort"
+            | "unique"
+            | "reverse"
+            | "select"
+            | "reject"
+            | "selectattr"
+            | "rejectattr"
+            | "union"
+            | "difference"
+            | "intersect"
+            | "symmetric_difference"
+            | "flatten"
+            | "compact" => match value {
+                Obj::Iter(_) => {
+                    let pool = self.objects.pool(&input.value);
+                    let nodes = pool.into_iter().map(|(_, node)| node).collect();
+                    self.view(by, operands, nodes, value);
+                    None
+                }
+                Obj::Dict(_) => None,
+                _ => self.rearranged(by, operands, value),
+            },
+            "dictsort" | "items" => {
+                let Obj::Dict(dict) = &input.value else {
+                    return None;
+                };
+                let nodes = self.parts(dict, "items");
+                match value {
+                    Obj::List(_) => {
+                        let known = |node: Node| Some((node.claim()?.value.clone(), node.clone()));
+                        let pool = nodes.into_iter().map(known).collect();
+                        self.from_pool(by, operands, pool, value)
+                    }
+                    _ => {
+                        self.view(by, operands, nodes, value);
+                        None
+                    }
+                }
+            }
+            "first" | "last" | "min" | "max" | "random" => {
+                if self.objects.knows(value) {
+                    return None;
+                }
+                let is = data(value);
+                let pool = self.objects.pool(&input.value);
+                let mut found = pool.into_iter().filter(|(known, _)| known.is_same(&is));
+                match name {
+                    "last" => found.last(),
+                    _ => found.next(),
+                }
+                .map(|(_, node)| node)
+            }
+            // These often change nothing.
+            "string" | "trim" | "int" | "float" | "bool" | "to_bool" | "safe" | "escape" | "e"
+                if input.value.is_same(value) =>
+            {
+                self.node(input)
+            }
+            _ => None,
+        }
+    }
+
+    /// What a path leads to, or the default.
+    fn traversed(&mut self, args: &Args, operands: &[Operand], value: &Obj) -> Option<Node> {
+        let input = operands.first()?;
+        let default = State::argument(args, operands, 1, "default");
+        let by = State::argument(args, operands, 2, "delimiter");
+        let by = by.and_then(|by| by.value.as_str().cloned());
+        let key = &State::argument(args, operands, 0, "key")?.value;
+        let steps: Vec<Key> = match key {
+            Obj::Str(text) => {
+                let path = Path::split(text, by.as_deref().unwrap_or(":")).ok()?;
+                path.steps().iter().map(|step| step.0.clone()).collect()
+            }
+            _ => return None,
+        };
+        let (mut here, mut node) = (input.value.clone(), None);
+        for step in steps {
+            let next = match &here {
+                Obj::Dict(dict) => dict.get(&step),
+                Obj::List(list) => step
+                    .to_string()
+                    .parse()
+                    .ok()
+                    .and_then(|index: usize| list.get(index)),
+                _ => None,
+            };
+            let Some(next) = next else {
+                return default
+                    .filter(|default| default.value.is_same(value))
+                    .and_then(|default| self.node(default));
+            };
+            let step = match &here {
+                Obj::List(_) => index_key(step.to_string().parse().ok()?),
+                _ => step,
+            };
+            let outer = Operand {
+                value: here,
+                node: None,
+            };
+            node = self.entry(&outer, &step, &next);
+            here = next;
+        }
+        if is_container(&here) && !self.objects.knows(&here) {
+            return None;
+        }
+        node.filter(|_| here.is_same(value))
+    }
+}

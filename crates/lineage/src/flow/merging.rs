@@ -1,0 +1,98 @@
+//! Repeats a merge on the origins of both sides.
+
+use mapstack_merge::{Change, Observer, Options, Origin, Trail, merge};
+use mapstack_value::{Key, Value};
+
+use crate::tree::{Claim, How, Node, index_key};
+
+/// The origins of the result of a merge.
+pub(super) fn merged(base: (&Value, Node), overlay: (&Value, &Node), options: &Options) -> Node {
+    let (value, mut root) = base;
+    let mut merging = Merging {
+        root: &mut root,
+        overlay: overlay.1,
+    };
+    // The function did the same merge, and reports only those that succeed.
+    let _ = merge(value.clone(), overlay.0, options, &mut merging);
+    root
+}
+
+struct Merging<'m> {
+    root: &'m mut Node,
+    overlay: &'m Node,
+}
+
+impl Merging<'_> {
+    /// Put the overlay's value at a path.
+    fn take_over(&mut self, path: &[Key]) {
+        let Some((last, above)) = path.split_last() else {
+            *self.root = self.overlay.clone();
+            return;
+        };
+        let Some(parent) = self.overlay.follow(above) else {
+            return;
+        };
+        let node = parent.child(last).unwrap_or_default();
+        let key = parent.key_of(last);
+        self.root.follow_mut(above).put(last, node, key);
+    }
+
+    /// The layer of the overlay's value at a path.
+    fn layer(&self, path: &[Key]) -> usize {
+        let claim = |node: &Node| node.claim().map(|claim| claim.layer);
+        let here = self.overlay.follow(path);
+        here.as_ref()
+            .and_then(claim)
+            .or_else(|| claim(self.overlay))
+            .unwrap_or_default()
+    }
+}
+
+impl Observer for Merging<'_> {
+    fn changed(&mut self, at: &Trail<'_>, change: Change<'_>) {
+        let path = at.to_path().0;
+        match change {
+            Change::Added { .. } | Change::Replaced { .. } => self.take_over(&path),
+            // No strategy of `slsutil.merge` rejects values in a way that changes the result.
+            Change::Kept { .. } | Change::Dropped { .. } => {}
+            Change::Joined { origins, .. } => {
+                let theirs = self.overlay.follow(&path).unwrap_or_default();
+                let by = self.layer(&path);
+                let node = match path[..] {
+                    [] => &mut *self.root,
+                    _ => self.root.follow_mut(&path),
+                };
+                // The items keep their own histories; those of the lists are theirs.
+                let (ours, theirs) = (node.clone().without_past(), theirs.without_past());
+                let item = |origin: &Origin| match origin {
+                    Origin::Base(index) => ours.child(&index_key(*index)),
+                    Origin::Overlay(index) => theirs.child(&index_key(*index)),
+                };
+                let items = origins.iter().map(item).map(Option::unwrap_or_default);
+                let items = items.collect();
+                node.become_list(items, by, How::Joined);
+            }
+            Change::Paired { old, new } => {
+                let theirs = self.overlay.follow(&path).unwrap_or_default();
+                let by = self.layer(&path);
+                let node = self.root.follow_mut(&path);
+                let ours = node.clone().without_past();
+                if let Some(claim) = ours.claim() {
+                    let pair: Value = [old.clone(), new.clone()].into_iter().collect();
+                    let owner = Claim {
+                        value: pair,
+                        ..claim.clone()
+                    };
+                    node.become_list(vec![ours, theirs], by, How::Paired);
+                    node.own(owner);
+                }
+            }
+            Change::Removed { .. } => {
+                if let Some((last, above)) = path.split_last() {
+                    let by = self.layer(&path);
+                    self.root.follow_mut(above).remove(last, by);
+                }
+            }
+        }
+    }
+}

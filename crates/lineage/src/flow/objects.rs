@@ -1,0 +1,203 @@
+//! The origins of containers, by their identity.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use foldhash::fast::RandomState;
+use mapstack_render::Obj;
+use mapstack_value::{Key, Value};
+
+use crate::bounds::MAX_VALUES;
+use crate::tree::{Claim, Node, index_key};
+
+/// How deep containers are looked through; they can contain themselves.
+const MAX_DEPTH: usize = 100;
+
+/// What is known of the containers of a render.
+///
+/// The table keeps them alive, so that no other object gets their address.
+#[derive(Default)]
+pub(super) struct Objects(HashMap<usize, (Obj, Node), RandomState>);
+
+impl Objects {
+    /// Whether something is known of a container.
+    pub fn knows(&self, object: &Obj) -> bool {
+        address(object).is_some_and(|address| self.0.contains_key(&address))
+    }
+
+    /// Remember the origins of a container.
+    pub fn insert(&mut self, object: &Obj, node: Node) {
+        if let Some(address) = address(object) {
+            self.0.insert(address, (object.clone(), node));
+        }
+    }
+
+    /// What was last remembered of a container, for changes. Changes of the containers in it are not part of it.
+    pub fn get_mut(&mut self, object: &Obj) -> Option<&mut Node> {
+        self.0.get_mut(&address(object)?).map(|(_, node)| node)
+    }
+
+    /// The origins of a container as it is now.
+    pub fn node(&self, object: &Obj) -> Option<Node> {
+        self.composed(object, MAX_DEPTH, &mut MAX_VALUES.clone())
+    }
+
+    /// The origins of a container and of those in it. One that stands in several places is looked at as often, so
+    /// `left` bounds how many are.
+    fn composed(&self, object: &Obj, depth: usize, left: &mut usize) -> Option<Node> {
+        let (_, node) = self.0.get(&address(object)?)?;
+        let (mut node, Some(depth)) = (node.clone(), depth.checked_sub(1)) else {
+            return Some(node.clone());
+        };
+        let Some(rest) = left.checked_sub(1) else {
+            return Some(node);
+        };
+        *left = rest;
+        // Facts are not taken apart: their parts have their paths.
+        if node.claim().is_some_and(Claim::is_fact) {
+            return Some(node);
+        }
+        let mut inside = Vec::new();
+        match object {
+            Obj::Dict(dict) if !dict.is_untouched() => {
+                for (key, value) in dict.entries() {
+                    if let Some(own) = self.composed(&value, depth, left) {
+                        inside.push((key, own));
+                    }
+                }
+            }
+            Obj::List(list) if !list.is_frozen() => {
+                for (index, value) in list.items().iter().enumerate() {
+                    if let Some(own) = self.composed(value, depth, left) {
+                        inside.push((index_key(index), own));
+                    }
+                }
+            }
+            Obj::Tuple(items) => {
+                for (index, value) in items.iter().enumerate() {
+                    if let Some(own) = self.composed(value, depth, left) {
+                        inside.push((index_key(index), own));
+                    }
+                }
+            }
+            _ => {}
+        }
+        for (key, own) in inside {
+            node.renew(&key, own);
+        }
+        Some(node)
+    }
+
+    /// Change what is remembered of a container and of those in it.
+    pub fn each_inside(&mut self, object: &Obj, change: &mut dyn FnMut(&mut Node)) {
+        let mut seen = HashSet::new();
+        let mut waiting = vec![object.clone()];
+        while let Some(next) = waiting.pop() {
+            let Some(address) = address(&next).filter(|address| seen.insert(*address)) else {
+                continue;
+            };
+            if let Some((_, node)) = self.0.get_mut(&address) {
+                change(node);
+            }
+            match &next {
+                Obj::Dict(dict) if !dict.is_untouched() => {
+                    dict.each_live(&mut |value| waiting.push(value.clone()));
+                }
+                Obj::List(list) => list.each_live(&mut |value| waiting.push(value.clone())),
+                Obj::Tuple(items) => waiting.extend(items.iter().cloned()),
+                _ => {}
+            }
+        }
+    }
+
+    /// The origins of an entry or item of a container, whose value is this.
+    ///
+    /// The entry is remembered if it is a container.
+    pub fn child(&mut self, of: &Obj, at: &Key, is: &Obj) -> Option<Node> {
+        if self.knows(is) {
+            return self.node(is);
+        }
+        let at = step(of, at);
+        let child = self.0.get(&address(of)?)?.1.child(&at)?;
+        if is_container(is) {
+            self.insert(is, child.clone());
+            return Some(child);
+        }
+        let value = is.to_value_lossy().ok()?.0;
+        child
+            .claim()
+            .is_some_and(|claim| claim.value.is_same(&value))
+            .then_some(child)
+    }
+
+    /// The claim on a key of a dict.
+    pub fn key(&self, of: &Obj, at: &Key) -> Option<Claim> {
+        self.0.get(&address(of)?)?.1.key_of(at)
+    }
+
+    /// The items that an object gives when it is iterated over, as far as they are known: each value with its origin.
+    pub fn pool(&mut self, object: &Obj) -> Vec<(Value, Node)> {
+        let items: Vec<Obj> = match object {
+            Obj::List(list) => list.items(),
+            Obj::Tuple(items) => items.to_vec(),
+            _ => {
+                let Some((_, node)) = address(object).and_then(|address| self.0.get(&address))
+                else {
+                    return Vec::new();
+                };
+                return node
+                    .claim()
+                    .and_then(|claim| claim.value.as_list())
+                    .map(|values| {
+                        let item = |(index, value): (usize, &Value)| {
+                            Some((value.clone(), node.child(&index_key(index))?))
+                        };
+                        values.iter().enumerate().filter_map(item).collect()
+                    })
+                    .unwrap_or_default();
+            }
+        };
+        let mut pool = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            if let Some(node) = self.child(object, &index_key(index), item)
+                && let Ok((value, _)) = item.to_value_lossy()
+            {
+                pool.push((value, node));
+            }
+        }
+        pool
+    }
+}
+
+/// The step to an entry or item; an index can count from the end.
+fn step(of: &Obj, at: &Key) -> Key {
+    let length = match of {
+        Obj::List(list) => list.len(),
+        Obj::Tuple(items) => items.len(),
+        _ => return at.clone(),
+    };
+    match at {
+        Key::Int(index) if index.is_negative() => {
+            let length = i64::try_from(length).unwrap_or(i64::MAX);
+            Key::from(length.saturating_add(index.to_i64().unwrap_or(i64::MIN)))
+        }
+        _ => at.clone(),
+    }
+}
+
+/// Whether an object has an identity and parts.
+pub(super) fn is_container(object: &Obj) -> bool {
+    matches!(object, Obj::List(_) | Obj::Tuple(_) | Obj::Dict(_))
+}
+
+/// The identity of a container, an iterator or a view.
+fn address(object: &Obj) -> Option<usize> {
+    Some(match object {
+        Obj::List(list) => list.address(),
+        Obj::Tuple(items) => items.address(),
+        Obj::Dict(dict) => dict.address(),
+        Obj::Native(native) => Rc::as_ptr(native).cast::<()>() as usize,
+        Obj::Iter(iter) => iter.address(),
+        _ => return None,
+    })
+}
