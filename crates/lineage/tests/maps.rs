@@ -169,7 +169,7 @@ fn a_value_follows_its_literal() {
                 panic!("{}: {text:?} is not at {place}", case.display());
             };
             let end = place.start + at + text.len();
-            source.insert_str(end, "X");
+            source.insert(end, 'X');
             let (data, _) = explained(&case, &engine(&changed));
             let value = path.iter().try_fold(&data, |value, step| match value {
                 Value::Map(map) => map.get(step),

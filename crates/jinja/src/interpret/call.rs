@@ -144,7 +144,7 @@ impl Vm<'_> {
         if let Some(taint) = self.taint {
             taint.reads(&input);
         }
-        let traced = self.tracer.map(|tracer| tracer.begin());
+        let traced = self.tracer.map(crate::tracer::Tracer::begin);
         if let Some(tracer) = self.tracer {
             tracer.reads(&input);
         }

@@ -19,7 +19,7 @@ impl Vm<'_> {
     pub(crate) fn eval(&self, expr: &Expr, frame: &Frame) -> Result<Obj> {
         self.burn(1)?;
         let read = self.taint.map(Taint::begin);
-        let traced = self.tracer.map(|tracer| tracer.begin());
+        let traced = self.tracer.map(crate::tracer::Tracer::begin);
         let value = roomy(|| self.eval_kind(expr, frame))
             .map_err(|e| self.explain(e, frame).at(|| place(frame, expr.span)))?;
         if let (Some(taint), Some(read)) = (self.taint, read) {

@@ -43,7 +43,7 @@ impl Vm<'_> {
     fn exec_stmt(&self, stmt: &Stmt, frame: &Frame, out: &mut Output) -> Result<Flow> {
         self.burn(1)?;
         let read = self.taint.map(Taint::begin);
-        let traced = self.tracer.map(|tracer| tracer.begin());
+        let traced = self.tracer.map(crate::tracer::Tracer::begin);
         let flow = roomy(|| self.exec_kind(stmt, frame, out))
             .map_err(|e| e.at(|| place(frame, stmt.span)))?;
         if let (Some(taint), Some(read)) = (self.taint, read) {

@@ -271,7 +271,7 @@ impl Vm<'_> {
             if let Some(taint) = self.taint {
                 taint.gives(iterable, &item);
             }
-            let traced = self.tracer.map(|tracer| tracer.begin());
+            let traced = self.tracer.map(crate::tracer::Tracer::begin);
             if let Some(tracer) = self.tracer {
                 tracer.takes(iterable, round, &item);
             }

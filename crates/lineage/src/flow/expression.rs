@@ -205,11 +205,11 @@ impl State {
         for operand in operands {
             pool.extend(self.objects.pool(&operand.value).into_iter().map(Some));
         }
-        self.from_pool(by, operands, pool, value)
+        self.picked_from(by, operands, pool, value)
     }
 
     /// A sequence of items of a pool. Equal items are taken in order.
-    pub(super) fn from_pool(
+    pub(super) fn picked_from(
         &mut self,
         by: &Evaluated<'_>,
         operands: &[Operand],

@@ -74,7 +74,7 @@ impl State {
                     Obj::List(_) => {
                         let known = |node: Node| Some((node.claim()?.value.clone(), node.clone()));
                         let pool = nodes.into_iter().map(known).collect();
-                        self.from_pool(by, operands, pool, value)
+                        self.picked_from(by, operands, pool, value)
                     }
                     _ => {
                         self.view(by, operands, nodes, value);

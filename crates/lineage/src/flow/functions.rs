@@ -72,7 +72,8 @@ impl State {
                 let over = self.known(overlay);
                 let mut under = self.known(base);
                 // An empty mapping that a function begins with belongs to what is merged first.
-                if let (true, Some(claim)) = (data(base) == Value::map(), over.claim()) {
+                let begins = !self.objects.knows(base) && data(base) == Value::map();
+                if let (true, Some(claim)) = (begins, over.claim()) {
                     under = whole(claim.layer, Value::map(), claim.at.clone());
                 }
                 let node = merged((&data(base), under), (&data(overlay), &over), options);

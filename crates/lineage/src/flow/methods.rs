@@ -211,7 +211,7 @@ impl State {
             pool.extend(self.objects.pool(&operand.value).into_iter().map(Some));
         }
         let now = Obj::List(list.clone());
-        if let Some(node) = self.from_pool(by, operands, pool, &now) {
+        if let Some(node) = self.picked_from(by, operands, pool, &now) {
             let past = self
                 .objects
                 .get_mut(&object.value)
