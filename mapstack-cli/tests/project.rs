@@ -63,7 +63,13 @@ fn layers_that_states_do_not_use_are_named_as_such() {
         ("bad/parameters/defaults.yaml", "values: {port: 80}\n"),
         ("bad/map.jinja", "{{ nope.x }}\n"),
     ]);
-    for verb in ["data", "explain"] {
+    let explained = run_line(tree.path(), "explain ssh port --platform debian-12");
+    assert!(
+        explained.stdout.contains("2222  ./ssh/map.jinja:1:74"),
+        "{}",
+        explained.stdout
+    );
+    for verb in ["data", "explain --of data"] {
         for (formula, said) in [
             ("ssh", "its map.jinja, which exports something else"),
             ("bad", "its map.jinja, which fails"),

@@ -182,15 +182,15 @@ mod tests {
                 "minions: nowhere",
                 "'nowhere' is not there, or not below the directory of the file",
             ),
-            ("minions: 3", ":1:10: this is a number, not a path"),
-            ("stubs:\n- 1\n", ":2:3: this is a number, not a path"),
+            ("minions: 3", ":1:10: this is an integer, not a path"),
+            ("stubs:\n- 1\n", ":2:3: this is an integer, not a path"),
             (
                 "levels: [dead-file]",
                 ":1:9: the levels are a list, not a mapping",
             ),
             (
                 "levels:\n  x: 3\n",
-                ":2:6: a level is text, and this is a number",
+                ":2:6: a level is text, and this is an integer",
             ),
             ("[]", "the document is a list, not a mapping"),
             ("a: [", ":1:"),
