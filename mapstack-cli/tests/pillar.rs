@@ -1306,4 +1306,18 @@ fn every_verb_compiles_the_pillars_of_its_minions() {
     let ran = run(tree.path(), &given);
     assert_eq!((ran.status, &*ran.stderr), (Some(0), ""));
     assert!(ran.stdout.ends_with("\t1\n"), "{}", ran.stdout);
+    // What was worth a warning is counted: a text could have a secret of one minion.
+    tree.write(
+        "pillar/top.sls",
+        b"include: [nowhere]\nbase: {'*': [common]}\n",
+    );
+    let ran = run(tree.path(), &given);
+    assert_eq!(
+        (ran.status, &*ran.stdout),
+        (Some(0), "minion\tf:a\ndebian-12\t1\n")
+    );
+    let counted = "1 warning about the pillars of the minions";
+    assert!(ran.stderr.contains(counted), "{}", ran.stderr);
+    let ran = run(tree.path(), &[&given[..], &["--strict"]].concat());
+    assert_eq!(ran.status, Some(1), "{}", ran.stderr);
 }

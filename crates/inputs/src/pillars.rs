@@ -45,6 +45,9 @@ pub struct Pillars {
     heard: Mutex<Vec<Diagnostic>>,
 }
 
+/// Warnings about the pillars of many minions that are kept.
+const MAX_WARNINGS: usize = 1000;
+
 impl Pillars {
     /// Those of a configuration that sets `pillar_roots`: a master's, or that of a minion without a master.
     ///
@@ -130,7 +133,7 @@ impl Pillars {
         let pillar = self.compile(minion).map_err(|e| given(e, 1))?;
         let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         for warning in pillar.warnings {
-            if !heard.contains(&warning) {
+            if heard.len() < MAX_WARNINGS && !heard.contains(&warning) {
                 heard.push(warning);
             }
         }
@@ -138,6 +141,27 @@ impl Pillars {
             None => Ok(pillar.data),
             Some(first) => Err(given(first.error.clone(), pillar.errors.len())),
         }
+    }
+
+    /// Report how many warnings there were about the pillars of many minions: their texts could have secrets of one
+    /// minion, which messages about all do not mask.
+    ///
+    /// # Errors
+    /// Warnings are errors here.
+    pub fn count_warnings(&self, warn: &dyn Warn) -> Result<(), Error> {
+        let count = self.take_warnings().len();
+        if count == 0 {
+            return Ok(());
+        }
+        let many = if count < MAX_WARNINGS {
+            ""
+        } else {
+            "at least "
+        };
+        let plural = if count == 1 { "" } else { "s" };
+        let message = format!("{many}{count} warning{plural} about the pillars of the minions");
+        let help = "`mapstack pillar` with the same configuration shows them";
+        warn.warn_of(&[Diagnostic::warning(ErrorKind::Options, message).with_help(help)])
     }
 
     /// What was worth a warning so far, each once.

@@ -8,7 +8,7 @@ use mapstack_inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
 use mapstack_inputs::{Many, Plan, Sides, formulas};
 use mapstack_report::diff::{self, Accounting};
 
-use crate::commands::{engine, pillars};
+use crate::commands::{count_warnings, engine, pillars};
 use crate::output;
 use mapstack_console::{Failure, Reporter};
 
@@ -120,6 +120,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     )?;
     let ids = args.work.of(minions.ids());
     let differences = Differences::of(&comparison, &minions, &ids, args.work.pace());
+    count_warnings(pillars.as_ref(), reporter)?;
     if differences.minions == 0 && differences.broken.is_empty() && !ids.is_empty() {
         return Err(Failure::Usage(format!(
             "none of {} minions was compared: --select is true for none of them",

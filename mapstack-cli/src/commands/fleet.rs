@@ -13,7 +13,7 @@ use mapstack_inputs::{Many, Plan, Served, formulas};
 use mapstack_outputs::{Sink, Written, write_fleet};
 use mapstack_report::fleet::{Form, Format, What};
 
-use crate::commands::{engine, pillars};
+use crate::commands::{count_warnings, engine, pillars};
 use crate::output::key_path;
 use mapstack_console::{Failure, INTERRUPTED, Reporter, interrupted, progress};
 
@@ -146,6 +146,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     let all = (&*ids, args.work.pace());
     let written = write_fleet(&fleet, &minions, all, (&form, sink), goes_on);
     bar.finish_and_clear();
+    count_warnings(pillars.as_ref(), reporter)?;
     report(written, reporter)?;
     match form.missing_keys().into_iter().next() {
         Some(missing) => {

@@ -12,7 +12,7 @@ use mapstack_report::impact;
 use mapstack_report::values::pick;
 
 use crate::cli::Listing;
-use crate::commands::{engine, pillars};
+use crate::commands::{count_warnings, engine, pillars};
 use crate::output;
 use mapstack_console::{Failure, Reporter};
 
@@ -83,6 +83,7 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
             Err(error) => broken.push(reporter.redact(&error)),
         }
     }
+    count_warnings(pillars.as_ref(), reporter)?;
     let impact = reach.impact(&masking);
     if let Some(error) = &impact.unknown {
         return Err(error.clone().into());

@@ -16,7 +16,7 @@ use mapstack_lint::{Level, Linter, Report, Rule, SchemaFrom};
 use mapstack_report::lint;
 use mapstack_report::words::{count, some};
 
-use crate::commands::{engine, pillars};
+use crate::commands::{count_warnings, engine, pillars};
 use crate::output;
 use mapstack_console::{Failure, Reporter};
 
@@ -175,11 +175,11 @@ fn minions(
         reporter,
     )?
     .selected(engine, &args.target)?;
-    Ok(minions
-        .ids()
-        .iter()
-        .map(|id| minions.read(id))
-        .collect::<Result<_, Error>>()?)
+    let ids = minions.ids();
+    let minions = ids.iter().map(|id| minions.read(id));
+    let minions = minions.collect::<Result<_, Error>>()?;
+    count_warnings(pillars.as_ref(), reporter)?;
+    Ok(minions)
 }
 
 fn linter<'e>(

@@ -87,6 +87,11 @@ fn pillars(
     Ok(Pillars::of(config, flags, memory::limit, reporter)?)
 }
 
+/// Report how many warnings there were about the pillars of many minions.
+fn count_warnings(pillars: Option<&Pillars>, reporter: &Reporter) -> Result<(), Failure> {
+    Ok(pillars.map_or(Ok(()), |pillars| pillars.count_warnings(reporter))?)
+}
+
 /// An engine for files.
 fn engine(files: impl FileServer + 'static, functions: &Functions) -> Result<Engine, Failure> {
     Ok(mapstack_inputs::engine(files, functions, memory::limit)?)

@@ -14,7 +14,7 @@ use mapstack_inputs::flags::{Input, Layering, ResultFlags, Target};
 use mapstack_inputs::{Kwargs, Many, Served, formulas};
 use mapstack_report::test::{self, Report};
 
-use crate::commands::{engine, pillars};
+use crate::commands::{count_warnings, engine, pillars};
 use crate::memory;
 use crate::output;
 use mapstack_console::{Failure, Reporter};
@@ -151,6 +151,7 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
         cases: runs.cases(&wanted, pace),
         masking,
     };
+    count_warnings(pillars.as_ref(), reporter)?;
     if reporter.is_strict() {
         report.cases.iter_mut().for_each(Case::be_strict);
     }

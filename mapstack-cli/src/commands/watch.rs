@@ -16,7 +16,7 @@ use mapstack_report::words::count;
 use mapstack_salt_config::Config;
 use notify_debouncer_mini::{DebounceEventResult, new_debouncer, notify};
 
-use crate::commands::{engine, pillars};
+use crate::commands::{count_warnings, engine, pillars};
 use crate::output;
 use mapstack_console::{Failure, Reporter};
 
@@ -79,6 +79,7 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
     plan.formulas = layered(args, &before, plan.saltenv())?;
     let mut standing = Standing::of(&plan.fleet(&before)?, &minions, &ids);
     reporter.report(standing.broken().map(|error| reporter.redact(error)));
+    count_warnings(pillars.as_ref(), reporter)?;
     let minions_watched = count(ids.len(), "minion");
     reporter.say(&format!(
         "watching {} for {minions_watched}; Ctrl-C ends",
@@ -133,7 +134,7 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
             masking: &masking,
         };
         let colored = reporter.colors_output();
-        // What git keeps for itself is no news, unless a result shows it.
+        // What git keeps for itself is not reported unless a result changes.
         if files_changed > 0 || !differences.is_empty() {
             let text = format!("# {paths}\n{}\n", diff::text(&report, colored));
             output::write_styled(&text, colored)?;
