@@ -27,7 +27,7 @@ fn changes_are_reported_until_the_end() {
 }
 
 #[test]
-fn what_git_keeps_for_itself_is_no_news() {
+fn changes_of_gits_own_files_are_not_reported() {
     let tree = Tree::new(&[
         ("r/ssh/parameters/defaults.yaml", "values: {port: 22}\n"),
         ("r/.git/index", "1"),

@@ -47,7 +47,7 @@ pub struct Chart {
 pub struct Bar {
     /// The value.
     pub label: String,
-    /// Who has it.
+    /// The minions that have it.
     pub members: Vec<String>,
 }
 

@@ -32,7 +32,7 @@ const MATCHERS: [&str; 14] = [
 ///
 /// # Errors
 /// A matcher that does not exist, and a target that the matcher cannot read; the reference gives up the whole top
-/// file then. Targets that it only logs are warnings and mean nobody.
+/// file then. Targets that it only logs are warnings and match no minion.
 pub fn confirm_top(
     run: &dyn Context,
     vm: &Vm<'_>,

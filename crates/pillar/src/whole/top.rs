@@ -52,7 +52,7 @@ struct Entry {
 /// The merged top files: targets by saltenv.
 type Targets = IndexMap<Key, IndexMap<Key, Entry>>;
 
-/// The sls that a minion gets by saltenv, and those whose absence is no error.
+/// The sls that a minion gets by saltenv, and those that may be missing.
 #[derive(Debug, Default)]
 pub(crate) struct Matches {
     pub sls: IndexMap<Key, Vec<String>>,
