@@ -100,7 +100,7 @@ impl Run<'_> {
     /// Call a function as a template would.
     ///
     /// # Errors
-    /// There is no such function, or it fails.
+    /// The function does not exist, or it fails.
     pub fn call_function(&self, name: &str, args: &[Value], kwargs: &Map) -> Result<Value> {
         let args = mapstack_render::CallArgs {
             positional: args.iter().cloned().map(Obj::from).collect(),

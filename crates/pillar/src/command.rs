@@ -29,7 +29,7 @@ impl Command {
     /// What the command of an external pillar prints, as data.
     ///
     /// # Errors
-    /// There is no command, or it may not be run. Output that is not data is a warning, and gives nothing, as in the
+    /// The command is missing, or may not be run. Output that is not data is a warning, and gives nothing, as in the
     /// reference.
     pub fn run(self, run: &Run<'_>, one: &ExtPillar) -> Result<Value> {
         let Some(command) = given(&one.arguments) else {

@@ -207,7 +207,7 @@ impl PillarRun<'_> {
                     place: one.place.clone(),
                     problem: match &given {
                         Ok(Some(_)) => None,
-                        Ok(None) => Some("there is no external pillar of that name".into()),
+                        Ok(None) => Some("its name is unknown".into()),
                         Err(e) => Some(e.diagnostic().message.clone()),
                     },
                 });

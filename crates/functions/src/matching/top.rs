@@ -84,7 +84,7 @@ pub fn confirm_top(
 
 /// The error of a matcher that top files cannot name.
 fn no_matcher(name: &str) -> Box<Error> {
-    let error = Error::python("KeyError", format!("there is no matcher '{name}'"));
+    let error = Error::python("KeyError", format!("the matcher '{name}' does not exist"));
     error.with_help(match nearest(name, MATCHERS) {
         Some(near) => format!("did you mean '{near}'?"),
         None => format!("there are {}", MATCHERS.join(", ")),
