@@ -26,8 +26,8 @@ pub struct PillarSls<'s> {
     pub saltenv: &'s str,
     /// The name with dots; empty for a top file.
     pub sls: &'s str,
-    /// More variables, as an include can give; none for `None`.
-    pub defaults: &'s Value,
+    /// More variables, as an include can give. None has a name that is [taken](Self::TAKEN).
+    pub variables: &'s [(Str, Value)],
 }
 
 /// The data of a file, and the text it was read from, for the places of values.
@@ -60,7 +60,10 @@ impl Run<'_> {
     /// A template or its output is wrong, a renderer is not built in, or the variables have names that are taken.
     pub fn pillar_sls(&self, sls: PillarSls<'_>) -> Result<RenderedSls> {
         let kept = RefCell::new(None);
-        let mut extra = given(sls.defaults, &TAKEN)?;
+        let given = sls.variables.iter();
+        let mut extra: Names = given
+            .map(|(name, value)| (name.clone(), Obj::from(value.clone())))
+            .collect();
         extra.insert("_pillar_rend".into(), Obj::Bool(true));
         let tmplpath = text_of(&mut extra, "tmplpath")?.unwrap_or_else(|| sls.file.shown.clone());
         let argline = extra.shift_remove("argline");
@@ -149,63 +152,9 @@ impl Run<'_> {
 }
 
 impl PillarSls<'_> {
-    /// Whether variables can be given at all, even to a file that is not there.
-    ///
-    /// # Errors
-    /// They are not a mapping, have names that are not text, or take the names of what describes the sls.
-    pub fn check_defaults(defaults: &Value) -> Result<()> {
-        given(defaults, &[]).map(|_| ())
-    }
+    /// Names that are not free for further variables: what describes the file.
+    pub const TAKEN: [&'static str; 14] = TAKEN;
 }
-
-/// The variables that an include gives, as Python binds keyword arguments. `taken` are more names that are not free.
-fn given(defaults: &Value, taken: &[&str]) -> Result<Names> {
-    let refused = |message: String| {
-        Error::new(ErrorKind::Options, message)
-            .help("`defaults` of an include is a mapping of variables for its templates")
-    };
-    let map = match defaults {
-        Value::None => return Ok(Names::default()),
-        Value::Map(map) => map,
-        other => {
-            let what = other.kind().described();
-            return Err(refused(format!(
-                "the `defaults` of an include must be a mapping, not {what}"
-            )));
-        }
-    };
-    let mut names = Names::default();
-    for (key, value) in map {
-        let Some(name) = key.as_str() else {
-            return Err(refused(format!(
-                "a variable in `defaults` must have a name that is text, not {}",
-                key.to_value().repr()
-            )));
-        };
-        if taken.contains(&name) || OWN.contains(&name) {
-            return Err(refused(format!(
-                "`defaults` cannot set the variable '{name}', which every pillar sls has"
-            )));
-        }
-        // The reference drops `env`, and overwrites `input_data`.
-        if !matches!(name, "env" | "input_data") {
-            names.insert(Str::from(name), Obj::from(value.clone()));
-        }
-    }
-    Ok(names)
-}
-
-/// Names that the compiler of pillars passes itself.
-const OWN: [&str; 8] = [
-    "template",
-    "renderers",
-    "default",
-    "blacklist",
-    "whitelist",
-    "saltenv",
-    "sls",
-    "_pillar_rend",
-];
 
 fn text_of(names: &mut Names, name: &str) -> Result<Option<String>> {
     match names.shift_remove(name) {

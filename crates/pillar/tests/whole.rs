@@ -123,7 +123,10 @@ fn a_matcher_that_there_is_not_ends_the_compile() {
     let error = compile(&master("", &files)).unwrap_err();
     let text = error.to_string();
     assert!(text.contains("top.sls:2:3"), "{text}");
-    assert!(text.contains("the matcher 'grian' does not exist"), "{text}");
+    assert!(
+        text.contains("the matcher 'grian' does not exist"),
+        "{text}"
+    );
     assert!(text.contains("did you mean 'grain'?"), "{text}");
 }
 

@@ -4,6 +4,7 @@
 //! and the external pillars of `ext_pillar` come before or after. [`settings`] has the options of one compile, and
 //! [`files`] the pillar's own file server.
 
+mod defaults;
 mod errors;
 mod files;
 mod python;

@@ -8,6 +8,7 @@ use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 use mapstack_merge::{Options, Strategy, merge};
 use mapstack_value::{Extent, Key, Map, Value};
 
+use super::defaults::variables;
 use super::errors::PillarError;
 use super::files::{Found, PillarFiles};
 use super::settings::Settings;
@@ -164,11 +165,13 @@ impl SlsReader<'_, '_> {
             return Ok(self.missing(asked, known));
         };
         let (mut place, mut is_text) = (None, false);
-        let rendered = self.run.pillar_sls(PillarSls {
-            file: &found.file,
-            saltenv: env.unwrap_or_default(),
-            sls: asked.sls,
-            defaults: asked.defaults,
+        let rendered = variables(asked.defaults, &PillarSls::TAKEN).and_then(|variables| {
+            self.run.pillar_sls(PillarSls {
+                file: &found.file,
+                saltenv: env.unwrap_or_default(),
+                sls: asked.sls,
+                variables: &variables,
+            })
         });
         let state = match rendered {
             Ok(rendered) => {
@@ -393,7 +396,8 @@ impl SlsReader<'_, '_> {
             .errors
             .push(PillarError::new(text, self.no_sls(asked)));
         outcome.data = Some(Value::map());
-        if let Err(e) = PillarSls::check_defaults(asked.defaults) {
+        // Variables are bound before the file is opened.
+        if let Err(e) = variables(asked.defaults, &[]) {
             outcome.errors.push(self.failed(asked, e));
             outcome.data = None;
         }

@@ -180,7 +180,7 @@ impl TopReader<'_, '_> {
             file,
             saltenv,
             sls: "",
-            defaults: &Value::None,
+            variables: &[],
         })
     }
 
