@@ -78,29 +78,9 @@ impl Run<'_> {
 
     /// Fetch a file from a saltenv, unless the path names another one. The file is not part of the record of layers.
     pub(crate) fn fetch_from(&self, asked: &SaltPath, saltenv: &str) -> Result<Option<File>> {
-        let path = asked.to_string();
         let fetched = self.engine.files.fetch(asked, saltenv);
         self.note_fetched(saltenv, asked, &fetched);
-        match unreadable(asked, fetched)? {
-            Fetched::Found { on_disk, bytes } => {
-                self.on_disk
-                    .borrow_mut()
-                    .insert(path.clone(), on_disk.clone());
-                Ok(Some(File {
-                    path,
-                    shown: shown(&on_disk),
-                    bytes,
-                }))
-            }
-            Fetched::Missing => Ok(None),
-            Fetched::Refused { reason } | Fetched::Unusable { reason } => {
-                self.warn(Diagnostic::warning(
-                    ErrorKind::File,
-                    format!("salt://{path} is not served: {reason}"),
-                ));
-                Ok(None)
-            }
-        }
+        self.file_of(asked, unreadable(asked, fetched)?, "is not served")
     }
 
     /// Fetch a file that a template loads.
@@ -110,8 +90,13 @@ impl Run<'_> {
         asked: &SaltPath,
         saltenv: &str,
     ) -> Result<Option<File>> {
-        let path = asked.to_string();
         let fetched = unreadable(asked, master.templates.fetch(asked, saltenv))?;
+        self.file_of(asked, fetched, "of the pillar is not read")
+    }
+
+    /// The file that was fetched, if there is one. A file that is kept back is worth a warning.
+    fn file_of(&self, asked: &SaltPath, fetched: Fetched, kept_back: &str) -> Result<Option<File>> {
+        let path = asked.to_string();
         match fetched {
             Fetched::Found { on_disk, bytes } => {
                 self.note_on_disk(&path, on_disk.clone());
@@ -123,7 +108,7 @@ impl Run<'_> {
             }
             Fetched::Missing => Ok(None),
             Fetched::Refused { reason } | Fetched::Unusable { reason } => {
-                let message = format!("salt://{path} of the pillar is not read: {reason}");
+                let message = format!("salt://{path} {kept_back}: {reason}");
                 self.warn(Diagnostic::warning(ErrorKind::File, message));
                 Ok(None)
             }
