@@ -1,12 +1,10 @@
 //! What a change of files does to a fleet, as a page.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
-use sha2::{Digest, Sha256};
-use tera::{Context, Tera};
+use tera::Context;
 
-use crate::{PageError, STYLE, failed, shown};
+use crate::template::Template;
+use crate::{PageError, STYLE, shown};
 
 /// The content of a page of differences.
 ///
@@ -78,7 +76,11 @@ pub struct Quoted {
     pub lines: Vec<(usize, String)>,
 }
 
-const TEMPLATE: &str = include_str!("changes.html");
+const TEMPLATE: Template = Template {
+    text: include_str!("changes.html"),
+    styles: &[STYLE, LIST_STYLE],
+    script: SCRIPT,
+};
 pub(crate) const SCRIPT: &str = include_str!("changes.js");
 pub(crate) const LIST_STYLE: &str = include_str!("list.css");
 
@@ -138,18 +140,10 @@ impl Changes {
             .iter_mut()
             .chain(&mut page.changes)
             .for_each(Changed::show);
-        // Its name says that what is printed is escaped.
-        let name = "changes.html";
-        let mut tera = Tera::default();
-        tera.add_raw_template(name, TEMPLATE).map_err(failed)?;
         let mut context = Context::new();
         context.insert("page", &page);
         context.insert("matrix", &page.matrix());
-        context.insert("style", STYLE);
-        context.insert("list_style", LIST_STYLE);
-        context.insert("script", SCRIPT);
-        context.insert("script_hash", &STANDARD.encode(Sha256::digest(SCRIPT)));
-        tera.render(name, &context).map_err(failed)
+        TEMPLATE.render(&format!("{} to {}", page.from, page.to), "diff", context)
     }
 }
 

@@ -8,17 +8,16 @@
 mod changes;
 mod listing;
 mod outline;
+mod template;
 
 use std::collections::BTreeMap;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
-use sha2::{Digest, Sha256};
-use tera::{Context, Tera};
+use tera::Context;
 
 pub use changes::{Changed, ChangedLine, Changes, Quoted};
 pub use listing::{Bar, Chart, Item, Listing};
+use template::Template;
 
 /// The content of a page.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -109,9 +108,12 @@ pub struct Past {
 #[error("the page cannot be made: {0}")]
 pub struct PageError(#[source] Box<dyn std::error::Error + Send + Sync>);
 
-const TEMPLATE: &str = include_str!("page.html");
+const TEMPLATE: Template = Template {
+    text: include_str!("page.html"),
+    styles: &[STYLE],
+    script: include_str!("page.js"),
+};
 const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
 
 /// What a row shows before it is chosen.
 #[derive(Serialize)]
@@ -202,10 +204,7 @@ impl Page {
     /// [`PageError`] if the template fails, which no content makes it do.
     pub fn to_html(&self) -> Result<String, PageError> {
         let (page, below) = self.shown().below_root();
-        // Its name says that what is printed is escaped.
-        let name = "page.html";
-        let mut tera = Tera::default();
-        tera.add_raw_template(name, TEMPLATE).map_err(failed)?;
+        let title = format!("{} for {}", page.formula, page.minion);
         let mut context = Context::new();
         context.insert(
             "data",
@@ -228,10 +227,7 @@ impl Page {
                 ..page
             },
         );
-        context.insert("style", STYLE);
-        context.insert("script", SCRIPT);
-        context.insert("script_hash", &STANDARD.encode(Sha256::digest(SCRIPT)));
-        tera.render(name, &context).map_err(failed)
+        TEMPLATE.render(&title, "explain", context)
     }
 
     /// The page with the names of files from the directory that all of them are below, and this directory.

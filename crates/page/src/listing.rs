@@ -1,13 +1,11 @@
 //! Findings, or values with who has them, as a page.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
-use sha2::{Digest, Sha256};
-use tera::{Context, Tera};
+use tera::Context;
 
 use crate::changes::{LIST_STYLE, Quoted, SCRIPT};
-use crate::{PageError, STYLE, failed, shown};
+use crate::template::Template;
+use crate::{PageError, STYLE, shown};
 
 /// The content of a page that lists something.
 ///
@@ -70,7 +68,11 @@ pub struct Item {
     pub notes: Vec<String>,
 }
 
-const TEMPLATE: &str = include_str!("listing.html");
+const TEMPLATE: Template = Template {
+    text: include_str!("listing.html"),
+    styles: &[STYLE, LIST_STYLE],
+    script: SCRIPT,
+};
 
 impl Listing {
     /// The page as HTML.
@@ -102,17 +104,9 @@ impl Listing {
         }
         let most = |chart: &Chart| chart.bars.iter().map(|bar| bar.members.len()).sum();
         let totals: Vec<usize> = page.charts.iter().map(most).collect();
-        // Its name says that what is printed is escaped.
-        let name = "listing.html";
-        let mut tera = Tera::default();
-        tera.add_raw_template(name, TEMPLATE).map_err(failed)?;
         let mut context = Context::new();
         context.insert("page", &page);
         context.insert("totals", &totals);
-        context.insert("style", STYLE);
-        context.insert("list_style", LIST_STYLE);
-        context.insert("script", SCRIPT);
-        context.insert("script_hash", &STANDARD.encode(Sha256::digest(SCRIPT)));
-        tera.render(name, &context).map_err(failed)
+        TEMPLATE.render(&page.title, &page.verb, context)
     }
 }
