@@ -14,7 +14,7 @@ use super::command::Command;
 use super::config::{ExtPillar, ExtPillars, SALTS_OWN};
 use super::select::Stores;
 use super::stack::Stacking;
-use super::trace::PillarEvent;
+use super::trace::{PillarEvent, WholeEvent};
 use super::whole::{PillarError, merging};
 use mapstack::{Engine, MasterSide};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
@@ -202,7 +202,7 @@ impl PillarRun<'_> {
         for one in run {
             let given = self.external(one, pillar);
             if self.side.is_some() {
-                self.events.borrow_mut().push(PillarEvent::External {
+                let event = WholeEvent::External {
                     name: one.name.clone(),
                     place: one.place.clone(),
                     problem: match &given {
@@ -210,7 +210,8 @@ impl PillarRun<'_> {
                         Ok(None) => Some("its name is unknown".into()),
                         Err(e) => Some(e.diagnostic().message.clone()),
                     },
-                });
+                };
+                self.events.borrow_mut().push(event.into());
             }
             match given {
                 Ok(Some(own)) => {

@@ -14,7 +14,7 @@ use super::files::{Base, DataFile, Named, unreadable};
 use super::items::{Item, items};
 use super::select::Chosen;
 use super::template::Templates;
-use super::trace::{FileOutcome, PillarEvent};
+use super::trace::{FileOutcome, PillarEvent, StackEvent};
 use mapstack::File;
 use mapstack::Run;
 use mapstack::Text;
@@ -36,7 +36,7 @@ impl Stacking<'_, '_> {
         let mut stack = self.cache.empty();
         for config in chosen {
             let found = mapstack_loader::is_file(&config.path);
-            self.record(PillarEvent::Config {
+            self.record(StackEvent::Config {
                 kind: self.kind,
                 path: config.path.clone(),
                 selected_by: config.selected_by.clone(),
@@ -99,8 +99,8 @@ impl Stacking<'_, '_> {
         Ok(())
     }
 
-    fn record(&self, event: PillarEvent) {
-        self.events.borrow_mut().push(event);
+    fn record(&self, event: StackEvent) {
+        self.events.borrow_mut().push(event.into());
     }
 }
 
@@ -314,7 +314,7 @@ impl OneConfig<'_, '_> {
 
     fn outcome(&self, item: &Item, data: Option<&DataFile>, outcome: FileOutcome) {
         let path = data.map(|data| data.path.clone());
-        self.stacking.record(PillarEvent::File {
+        self.stacking.record(StackEvent::File {
             item: item.name.clone(),
             path,
             outcome,

@@ -10,6 +10,27 @@ use super::StackKind;
 /// Something that happened, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PillarEvent {
+    /// To the whole pillar, as a master compiles it.
+    Whole(WholeEvent),
+    /// To a stacked external pillar.
+    Stack(StackEvent),
+}
+
+impl From<WholeEvent> for PillarEvent {
+    fn from(event: WholeEvent) -> Self {
+        PillarEvent::Whole(event)
+    }
+}
+
+impl From<StackEvent> for PillarEvent {
+    fn from(event: StackEvent) -> Self {
+        PillarEvent::Stack(event)
+    }
+}
+
+/// Something that happened to a whole pillar.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WholeEvent {
     /// A top file was looked for.
     Top {
         /// The environment.
@@ -56,6 +77,11 @@ pub enum PillarEvent {
         /// Why it gives nothing, if it failed or is left out.
         problem: Option<String>,
     },
+}
+
+/// Something that happened to a stacked external pillar.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StackEvent {
     /// A config file's turn came.
     Config {
         /// Which external pillar it is for.
@@ -106,9 +132,9 @@ pub(crate) struct Events {
 
 impl Events {
     /// Note what happened.
-    pub fn add(&self, event: impl FnOnce() -> PillarEvent) {
+    pub fn add<E: Into<PillarEvent>>(&self, event: impl FnOnce() -> E) {
         if self.wanted {
-            self.all.borrow_mut().push(event());
+            self.all.borrow_mut().push(event().into());
         }
     }
 }

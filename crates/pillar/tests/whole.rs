@@ -13,7 +13,7 @@ use mapstack::loader::{FileServer, MemoryFiles};
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
 use mapstack::{Engine, ErrorKind, Limits};
-use mapstack_pillar::{Ask, Master, PillarEvent, SlsOutcome, WholePillar};
+use mapstack_pillar::{Ask, Master, PillarEvent, SlsOutcome, WholeEvent, WholePillar};
 use mapstack_salt_config::{Config, Kind};
 
 /// Records whose result here differs on purpose, with the reason.
@@ -142,14 +142,14 @@ fn a_trace_has_the_reasons_in_order() {
     ];
     let events = compile(&master("", &files)).unwrap().events;
     let shown = events.iter().map(|event| match event {
-        PillarEvent::Top { path, .. } => format!("top {}", path.is_some()),
-        PillarEvent::Target {
+        PillarEvent::Whole(WholeEvent::Top { path, .. }) => format!("top {}", path.is_some()),
+        PillarEvent::Whole(WholeEvent::Target {
             target,
             matcher,
             place,
             is_meant,
             ..
-        } => {
+        }) => {
             let place = place.as_ref().unwrap();
             format!(
                 "{target} {matcher} {}:{} {is_meant}",
@@ -157,12 +157,12 @@ fn a_trace_has_the_reasons_in_order() {
                 place.column()
             )
         }
-        PillarEvent::Sls {
+        PillarEvent::Whole(WholeEvent::Sls {
             sls,
             included_by,
             outcome,
             ..
-        } => format!("{sls} {included_by:?} {outcome:?}"),
+        }) => format!("{sls} {included_by:?} {outcome:?}"),
         other => format!("{other:?}"),
     });
     let shown: Vec<String> = shown.collect();

@@ -12,7 +12,7 @@ use super::defaults::variables;
 use super::errors::PillarError;
 use super::files::{Found, PillarFiles};
 use super::settings::Settings;
-use crate::trace::{Events, PillarEvent, SlsOutcome};
+use crate::trace::{Events, SlsOutcome, WholeEvent};
 
 /// What renders the sls of one minion.
 pub(crate) struct SlsReader<'t, 'e> {
@@ -247,7 +247,7 @@ impl SlsReader<'_, '_> {
                 self.visit(1)?;
                 let (nested, is_whole) = match known.get(&name) {
                     Some(known) => {
-                        self.events.add(|| PillarEvent::Sls {
+                        self.events.add(|| WholeEvent::Sls {
                             sls: name.clone(),
                             saltenv: asked.saltenv.to_string(),
                             path: None,
@@ -382,7 +382,8 @@ impl SlsReader<'_, '_> {
             return outcome;
         }
         if !has_roots {
-            let message = format!("there is no '{sls}': saltenv '{saltenv}' has no pillar_roots");
+            let message =
+                format!("the sls '{sls}' cannot be found: saltenv '{saltenv}' has no pillar_roots");
             let warning = mapstack_diagnostic::Diagnostic::warning(ErrorKind::File, message);
             self.run.warn(warning.with_help(
                 "a top file names the saltenv; each has its own directories in the option pillar_roots",
@@ -450,7 +451,7 @@ impl SlsReader<'_, '_> {
     }
 
     fn note(&self, asked: &Asked<'_>, found: Option<&Found>, outcome: SlsOutcome) {
-        self.events.add(|| PillarEvent::Sls {
+        self.events.add(|| WholeEvent::Sls {
             sls: asked.sls.into(),
             saltenv: asked.saltenv.to_string(),
             path: found.map(|found| found.file.shown.clone()),

@@ -12,7 +12,7 @@ use super::errors::PillarError;
 use super::files::PillarFiles;
 use super::python::{Number, int, items};
 use super::settings::Settings;
-use crate::trace::{Events, PillarEvent};
+use crate::trace::{Events, WholeEvent};
 
 /// A top file that was rendered.
 struct TopFile {
@@ -163,7 +163,7 @@ impl TopReader<'_, '_> {
         } else {
             None
         };
-        self.events.add(|| PillarEvent::Top {
+        self.events.add(|| WholeEvent::Top {
             saltenv: env.into(),
             path: found.as_ref().map(|file| file.shown.clone()),
             included: None,
@@ -237,7 +237,7 @@ impl TopReader<'_, '_> {
             return Err(Error::new(ErrorKind::DataSource, message));
         };
         let found = self.files.sls(name, env)?;
-        self.events.add(|| PillarEvent::Top {
+        self.events.add(|| WholeEvent::Top {
             saltenv: env.into(),
             path: found.as_ref().map(|found| found.file.shown.clone()),
             included: Some(name.into()),
@@ -454,7 +454,7 @@ impl Top {
                         e.at(place)
                             .note(format!("for the target '{target}' of '{env}'"))
                     })?;
-                reader.events.add(|| PillarEvent::Target {
+                reader.events.add(|| WholeEvent::Target {
                     saltenv: env.to_string(),
                     target: target.to_string(),
                     matcher: entry

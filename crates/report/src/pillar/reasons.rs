@@ -2,12 +2,12 @@
 
 use mapstack::Place;
 use mapstack::value::Value;
-use mapstack_pillar::{PillarEvent, SlsOutcome};
+use mapstack_pillar::{SlsOutcome, WholeEvent};
 
-/// For people; `None` for an event of stacked files.
-pub(super) fn line(event: &PillarEvent) -> Option<String> {
-    Some(match event {
-        PillarEvent::Top {
+/// For people.
+pub(super) fn line(event: &WholeEvent) -> String {
+    match event {
+        WholeEvent::Top {
             saltenv,
             path,
             included,
@@ -19,7 +19,7 @@ pub(super) fn line(event: &PillarEvent) -> Option<String> {
                 .unwrap_or_default();
             format!("top  {saltenv}  {path}{included}")
         }
-        PillarEvent::Target {
+        WholeEvent::Target {
             saltenv,
             target,
             matcher,
@@ -32,7 +32,7 @@ pub(super) fn line(event: &PillarEvent) -> Option<String> {
             shown(place.as_ref()),
             sls.join(", ")
         ),
-        PillarEvent::Sls {
+        WholeEvent::Sls {
             sls,
             saltenv,
             path,
@@ -49,7 +49,7 @@ pub(super) fn line(event: &PillarEvent) -> Option<String> {
                 .unwrap_or_default();
             format!("sls  {saltenv}  {sls}{path}{by}  {}", words(outcome))
         }
-        PillarEvent::External {
+        WholeEvent::External {
             name,
             place,
             problem,
@@ -57,14 +57,13 @@ pub(super) fn line(event: &PillarEvent) -> Option<String> {
             let problem = problem.as_deref().unwrap_or("merged");
             format!("external  {name}  {}{problem}", shown(place.as_ref()))
         }
-        PillarEvent::Config { .. } | PillarEvent::File { .. } => return None,
-    })
+    }
 }
 
-/// For programs; `None` for an event of stacked files.
-pub(super) fn entries(event: &PillarEvent) -> Option<Vec<(&'static str, Value)>> {
-    Some(match event {
-        PillarEvent::Top {
+/// For programs.
+pub(super) fn entries(event: &WholeEvent) -> Vec<(&'static str, Value)> {
+    match event {
+        WholeEvent::Top {
             saltenv,
             path,
             included,
@@ -73,7 +72,7 @@ pub(super) fn entries(event: &PillarEvent) -> Option<Vec<(&'static str, Value)>>
             ("saltenv", saltenv.into()),
             ("included_as", included.as_deref().into()),
         ],
-        PillarEvent::Target {
+        WholeEvent::Target {
             saltenv,
             target,
             matcher,
@@ -88,7 +87,7 @@ pub(super) fn entries(event: &PillarEvent) -> Option<Vec<(&'static str, Value)>>
             ("place", place_row(place.as_ref())),
             ("sls", sls.iter().map(String::as_str).collect()),
         ],
-        PillarEvent::Sls {
+        WholeEvent::Sls {
             sls,
             saltenv,
             path,
@@ -101,7 +100,7 @@ pub(super) fn entries(event: &PillarEvent) -> Option<Vec<(&'static str, Value)>>
             ("included_by", included_by.as_deref().into()),
             ("outcome", word(outcome).into()),
         ],
-        PillarEvent::External {
+        WholeEvent::External {
             name,
             place,
             problem,
@@ -110,8 +109,7 @@ pub(super) fn entries(event: &PillarEvent) -> Option<Vec<(&'static str, Value)>>
             ("place", place_row(place.as_ref())),
             ("problem", problem.as_deref().into()),
         ],
-        PillarEvent::Config { .. } | PillarEvent::File { .. } => return None,
-    })
+    }
 }
 
 fn place_row(place: Option<&Place>) -> Value {

@@ -1,7 +1,7 @@
 //! The files of stacked pillars, in order, and what came of each.
 
 use mapstack::value::{Map, Value};
-use mapstack_pillar::{FileOutcome, PillarEvent};
+use mapstack_pillar::{FileOutcome, PillarEvent, StackEvent};
 
 use super::reasons;
 
@@ -43,7 +43,14 @@ impl Traced {
 
 fn line(event: &PillarEvent) -> String {
     match event {
-        PillarEvent::Config {
+        PillarEvent::Whole(event) => reasons::line(event),
+        PillarEvent::Stack(event) => stack_line(event),
+    }
+}
+
+fn stack_line(event: &StackEvent) -> String {
+    match event {
+        StackEvent::Config {
             kind,
             path,
             selected_by,
@@ -61,7 +68,7 @@ fn line(event: &PillarEvent) -> String {
             let miss = if *found { "" } else { "  no such file" };
             format!("{}  {path}{by}{graft}{miss}", kind.name())
         }
-        PillarEvent::File {
+        StackEvent::File {
             item,
             path,
             outcome,
@@ -77,13 +84,19 @@ fn line(event: &PillarEvent) -> String {
                 path.as_ref().unwrap_or(item)
             )
         }
-        other => reasons::line(other).unwrap_or_default(),
     }
 }
 
 fn entries(event: &PillarEvent) -> Vec<(&'static str, Value)> {
     match event {
-        PillarEvent::Config {
+        PillarEvent::Whole(event) => reasons::entries(event),
+        PillarEvent::Stack(event) => stack_entries(event),
+    }
+}
+
+fn stack_entries(event: &StackEvent) -> Vec<(&'static str, Value)> {
+    match event {
+        StackEvent::Config {
             kind,
             path,
             selected_by,
@@ -96,7 +109,7 @@ fn entries(event: &PillarEvent) -> Vec<(&'static str, Value)> {
             ("graft", graft.as_deref().into()),
             ("found", (*found).into()),
         ],
-        PillarEvent::File {
+        StackEvent::File {
             item,
             path,
             outcome,
@@ -115,7 +128,6 @@ fn entries(event: &PillarEvent) -> Vec<(&'static str, Value)> {
             }
             entries
         }
-        other => reasons::entries(other).unwrap_or_default(),
     }
 }
 
