@@ -211,7 +211,7 @@ impl Chosen {
     /// # Errors
     /// The condition fails for one, or it is true of none.
     pub fn selected(mut self, engine: &Engine, target: &Target) -> Result<Self, InputError> {
-        let minion = |(_, read): &(String, Result<Minion, Error>)| read.clone().ok();
+        let minion = |(_, read): &(String, Result<Minion, Error>)| Ok(read.clone().ok());
         self.minions = selected(self.minions, engine, target, minion)?;
         Ok(self)
     }
@@ -222,14 +222,14 @@ fn selected<T>(
     all: Vec<T>,
     engine: &Engine,
     target: &Target,
-    minion: impl Fn(&T) -> Option<Minion>,
+    minion: impl Fn(&T) -> Result<Option<Minion>, Error>,
 ) -> Result<Vec<T>, InputError> {
     let Some(condition) = target.select.as_deref().map(Condition::parse).transpose()? else {
         return Ok(all);
     };
     let (mut left, count) = (Vec::new(), all.len());
     for one in all {
-        let holds = minion(&one).map(|minion| engine.holds(&condition, &minion));
+        let holds = minion(&one)?.map(|minion| engine.holds(&condition, &minion));
         if holds.transpose()?.unwrap_or(true) {
             left.push(one);
         }
@@ -351,14 +351,8 @@ impl<'f> Many<'f> {
         if target.select.is_none() {
             return Ok(self);
         }
-        let read = |id: String| self.read(&id).map(|minion| (id, minion));
-        let minions = self.ids().into_iter().map(read);
-        let minions = minions.collect::<Result<Vec<_>, Error>>()?;
-        let ids: Vec<String> =
-            selected(minions, engine, target, |(_, minion)| Some(minion.clone()))?
-                .into_iter()
-                .map(|(id, _)| id)
-                .collect();
+        // Only the ids are kept, as the facts and pillars of a large fleet together may not fit into memory.
+        let ids = selected(self.ids(), engine, target, |id| self.read(id).map(Some))?;
         match &mut self.listed {
             Listed::There(_, listed) => *listed = ids,
             Listed::Here(minions) => {
