@@ -53,7 +53,7 @@ fn run(args: &Args) -> Result<usize, Box<dyn Error>> {
     {
         let names: Vec<&str> = ALL.iter().map(|target| target.name).collect();
         return Err(format!(
-            "there is no target '{unknown}'; there are {}",
+            "unknown target '{unknown}'; the targets are {}",
             names.join(", ")
         )
         .into());

@@ -97,6 +97,14 @@ pub enum Fetched {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
+    /// No server has the file.
+    #[error("salt://{path} does not exist in saltenv {saltenv}")]
+    Missing {
+        /// Its path below the roots.
+        path: String,
+        /// Where it was looked for.
+        saltenv: String,
+    },
     /// The operating system refuses.
     #[error("{}: {source}", path.display())]
     Io {

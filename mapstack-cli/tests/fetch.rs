@@ -63,12 +63,12 @@ fn repositories_come_from_urls_and_from_a_configuration() {
         (
             &["fetch", "--config", "nothing"],
             1,
-            "there is no configuration nothing",
+            "the configuration nothing does not exist",
         ),
         (
             &["fetch", "--config", "nothing/master"],
             1,
-            "there is no configuration file nothing/master",
+            "the configuration file nothing/master does not exist",
         ),
         (
             &["fetch", "svn://example.org/a", "--mirrors", "mirrors"],

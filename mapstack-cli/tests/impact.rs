@@ -87,7 +87,7 @@ fn files_keys_and_facts_reach_minions() {
 fn unknown_names_are_reported() {
     let tree = tree();
     for (what, status, said) in [
-        ("nope.yaml", 2, "there is no such file"),
+        ("nope.yaml", 2, "the file does not exist"),
         ("elsewhere.yaml", 2, "lies below none of the roots"),
         ("shs:port", 2, "did you mean 'ssh'?"),
         ("grains:os_famly", 1, "did you mean 'os_family'?"),

@@ -493,12 +493,12 @@ fn every_verb_takes_a_platform() {
         ),
         (
             "data f --root=r --platform=debian-14",
-            "--platform: there is no platform 'debian-14'; did you mean debian-10, debian-11, debian-12 or debian-13? \
+            "--platform: unknown platform 'debian-14'; did you mean debian-10, debian-11, debian-12 or debian-13? \
              `mapstack platforms` lists all",
         ),
         (
             "platforms vms-9",
-            "--platform: there is no platform 'vms-9'; `mapstack platforms` lists all",
+            "--platform: unknown platform 'vms-9'; `mapstack platforms` lists all",
         ),
     ] {
         let ran = common::run_line(tree.path(), line);

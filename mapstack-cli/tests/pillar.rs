@@ -237,7 +237,7 @@ fn going_on_gives_one_document_whatever_goes_wrong() {
         ),
         (
             &["--config=none"],
-            "_errors there is no configuration file none",
+            "_errors the configuration file none does not exist",
         ),
         (
             &["--config=no-list"],

@@ -190,7 +190,7 @@ fn the_exit_status_says_how_it_went() {
         (
             "test ssh --root salt --expectations elsewhere --strict",
             1,
-            "no platform 'solaris-11'",
+            "unknown platform 'solaris-11'",
         ),
         (
             "test --root salt --expectations gone",
@@ -200,7 +200,7 @@ fn the_exit_status_says_how_it_went() {
         (
             "test ssh --root salt --expectations nowhere",
             2,
-            "there is no such directory",
+            "the directory does not exist",
         ),
         (
             "test ssh --root salt --expectations empty",
@@ -330,7 +330,7 @@ fn a_minion_is_named_by_the_file_or_by_its_first_document() {
         (
             "test --root salt --expectations tests/deep",
             0,
-            "no platform 'web1'",
+            "unknown platform 'web1'",
         ),
         (
             "test --root salt --expectations tests/deep --minions minions",
@@ -516,7 +516,7 @@ fn errors_in_a_kitchen_file_are_reported() {
         ),
         (
             &KITCHEN.replace("test/salt/pillar]", "nowhere]"),
-            "there is no directory nowhere",
+            "the directory nowhere does not exist",
         ),
         (
             &KITCHEN.replace("test/salt/pillar]", "other]"),

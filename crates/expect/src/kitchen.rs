@@ -216,7 +216,10 @@ impl Kitchen {
         found: &mut Vec<(String, String)>,
     ) -> Result<(), Error> {
         if !directory.is_dir() {
-            return Err(self.refused(&format!("there is no directory {}", directory.display())));
+            return Err(self.refused(&format!(
+                "the directory {} does not exist",
+                directory.display()
+            )));
         }
         for path in files::entries(directory)? {
             self.repository.check(&path)?;

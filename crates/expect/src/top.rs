@@ -35,8 +35,8 @@ pub(crate) fn pillar(engine: &Engine, minion: &Minion) -> Result<Map, Error> {
             Error::new(
                 ErrorKind::File,
                 format!(
-                    "{FILE} names '{name}', and there is no {}",
-                    candidates.join(" or ")
+                    "{FILE} names '{name}', and neither {} exists",
+                    candidates.join(" nor ")
                 ),
             )
         })?;

@@ -32,7 +32,7 @@ pub fn asked(given: &str, formulas: &[String], roots: &[String]) -> Result<What,
     };
     let (first, key) = given
         .split_once(':')
-        .ok_or_else(|| usage("there is no such file"))?;
+        .ok_or_else(|| usage("the file does not exist"))?;
     let part = match first {
         "grains" => Some(Part::Grains),
         "pillar" => Some(Part::Pillar),

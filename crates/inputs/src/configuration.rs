@@ -60,7 +60,7 @@ pub fn read_file(
                 true => unknown_kind(path),
                 false => InputError::Data(Error::new(
                     ErrorKind::File,
-                    format!("there is no configuration {path}"),
+                    format!("the configuration {path} does not exist"),
                 )),
             });
         }
@@ -151,7 +151,8 @@ pub fn mirrors(named: Option<&Path>) -> Result<PathBuf, InputError> {
         .map(|cache| cache.join("mapstack/git"))
         .ok_or_else(|| {
             InputError::Usage(
-                "there is no HOME to keep mirrors in; name a directory with --mirrors DIR".into(),
+                "HOME is not set, so mirrors have no place; name a directory with --mirrors DIR"
+                    .into(),
             )
         })
 }
@@ -236,8 +237,7 @@ pub fn cached(
 
 /// There is no cache where the master's configuration says that it is.
 pub fn no_cache(directory: &str, what: &str) -> Error {
-    let message =
-        format!("{what}: there is no cache of minions in {directory}, the master's cachedir");
+    let message = format!("{what}: no cache of minions in {directory}, the master's cachedir");
     Error::new(ErrorKind::Facts, message).note(
         "a minion is given by --minion FILE or --grains FILE, a copy of the cache by --minions DIR",
     )

@@ -159,7 +159,7 @@ pub struct UnknownRule {
 
 impl fmt::Display for UnknownRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is no rule '{}'", self.name)?;
+        write!(f, "unknown rule '{}'", self.name)?;
         self.near
             .map_or(Ok(()), |near| write!(f, "; did you mean {near}?"))
     }

@@ -103,11 +103,8 @@ impl Suppressions {
                 Err(UnknownRule { name: wrong, near }) => {
                     let start = at + comment.find(&name).unwrap_or_default();
                     let place = file.place(start, start + name.len());
-                    let finding = Finding::new(
-                        Rule::Suppression,
-                        place,
-                        format!("there is no rule '{wrong}'"),
-                    );
+                    let finding =
+                        Finding::new(Rule::Suppression, place, format!("unknown rule '{wrong}'"));
                     self.mistakes.push(match near {
                         Some(near) => finding.help(format!("did you mean {near}?")),
                         None => finding.help("`mapstack lint --rules` lists them"),

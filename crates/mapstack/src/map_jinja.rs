@@ -179,7 +179,7 @@ impl Run<'_> {
 
     /// The error for a missing map template.
     fn no_map(&self, formula: &str, path: &str) -> Error {
-        let error = Error::new(ErrorKind::File, format!("there is no salt://{path}"));
+        let error = Error::new(ErrorKind::File, format!("salt://{path} does not exist"));
         let listed = self
             .list_files(&self.saltenv, &format!("{formula}/"))
             .unwrap_or_default();

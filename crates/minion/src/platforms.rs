@@ -44,7 +44,7 @@ static PLATFORMS: LazyLock<Vec<Platform>> = LazyLock::new(|| {
 
 /// A name that no platform has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no platform '{name}'{}", meant(near))]
+#[error("unknown platform '{name}'{}", meant(near))]
 pub struct UnknownPlatform {
     /// The name.
     pub name: String,
@@ -66,7 +66,7 @@ pub fn all() -> &'static [Platform] {
 /// ```
 /// use mapstack_minion::platforms;
 /// let error = platforms::find("debain-12").unwrap_err();
-/// assert_eq!(error.to_string(), "there is no platform 'debain-12'; did you mean debian-12?");
+/// assert_eq!(error.to_string(), "unknown platform 'debain-12'; did you mean debian-12?");
 /// ```
 pub fn find(name: &str) -> Result<&'static Platform, UnknownPlatform> {
     let wanted = name.to_lowercase();
@@ -225,8 +225,8 @@ mod tests {
             ),
             ("freebsd-99", "did you mean freebsd-13 or freebsd-14?"),
             ("debain-12", "did you mean debian-12?"),
-            ("solaris-11", "there is no platform 'solaris-11'"),
-            ("", "there is no platform ''"),
+            ("solaris-11", "unknown platform 'solaris-11'"),
+            ("", "unknown platform ''"),
         ] {
             let found = find(name).map_or_else(|error| error.to_string(), |_| String::new());
             assert!(

@@ -296,7 +296,7 @@ impl OneConfig<'_, '_> {
                 .matching(bare)
                 .is_ok_and(|files| !files.is_empty());
         if other {
-            let message = format!("there is no file '{}'", item.name);
+            let message = format!("the file '{}' does not exist", item.name);
             let warning = Diagnostic::warning(ErrorKind::File, message);
             let help =
                 format!("PillarStack takes the whole line as the name; did you mean '{bare}'?");

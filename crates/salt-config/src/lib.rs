@@ -117,12 +117,12 @@ impl Config {
             read(&mut set, &options, &from)?;
         }
         if reader.files.is_empty() {
-            let message = format!("there is no configuration file {path}");
+            let message = format!("the configuration file {path} does not exist");
             return Err(Error::new(ErrorKind::File, message));
         }
         if !there {
             let message =
-                format!("there is no file {path}; only what it includes by default is read");
+                format!("the file {path} does not exist; only what it includes by default is read");
             reader
                 .warnings
                 .push(Diagnostic::warning(ErrorKind::File, message));

@@ -261,7 +261,7 @@ fn what_salt_swallows_is_a_warning_with_its_place() {
         ),
         (
             &[("minion", ""), ("master.d/a.conf", "a: 1\n")],
-            "there is no file master; only what it includes by default",
+            "the file master does not exist; only what it includes by default",
         ),
         (
             &[("master", "environment: dev\n")],
@@ -313,7 +313,10 @@ fn what_salt_ends_on_is_an_error_with_its_place() {
             &[("master", ""), ("master.d/a.conf/x", "")],
             "master.d/a.conf is a directory",
         ),
-        (&[("other", "")], "there is no configuration file master"),
+        (
+            &[("other", "")],
+            "the configuration file master does not exist",
+        ),
     ] {
         let (dir, path) = tree(files, "master");
         let e = read(&path, Kind::Master).unwrap_err();

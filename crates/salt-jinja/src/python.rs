@@ -31,7 +31,7 @@ pub fn filter(vm: &Vm<'_>, name: &str, input: Obj, args: CallArgs) -> Result<Obj
         Some(filter) => filter(vm, input, args),
         None => Err(Error::python(
             "KeyError",
-            format!("there is no filter '{name}'"),
+            format!("unknown filter '{name}'"),
         )),
     }
 }

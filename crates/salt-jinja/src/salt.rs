@@ -22,7 +22,7 @@ pub fn call_by_name(vm: &Vm<'_>, name: &str, args: CallArgs) -> Result<Obj> {
         return host.call_function(vm, name, args);
     }
     Err(host.unanswered(name, &args).unwrap_or_else(|| {
-        let error = Error::new(ErrorKind::Nested, format!("there is no function '{name}'"));
+        let error = Error::new(ErrorKind::Nested, format!("unknown function '{name}'"));
         match host.missing_function_help(name) {
             Some(help) => error.with_help(help),
             None => error,

@@ -1,8 +1,8 @@
 //! `mapstack render`.
 
 use clap::{Args, ValueEnum};
-use mapstack::loader::SaltPath;
-use mapstack::{Error, ErrorKind, Run, TemplateOptions};
+use mapstack::loader::{LoadError, SaltPath};
+use mapstack::{Error, Run, TemplateOptions};
 use mapstack_inputs::flags::Input;
 use mapstack_inputs::{Session, variables};
 
@@ -124,9 +124,9 @@ fn check_flags(args: &Render, is_sls: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Say where a file was looked for that is not there.
+/// Name the directories in which a missing file was looked for.
 fn looked_in(e: Error, path: &str, session: &Session) -> Error {
-    if e.kind() != ErrorKind::File || !e.diagnostic().message.starts_with("there is no file ") {
+    if !matches!(e.diagnostic().caused(), Some(LoadError::Missing { .. })) {
         return e;
     }
     let asked = SaltPath::parse(path).ok();

@@ -101,7 +101,7 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
         .find(|directory| !args.update && !directory.is_dir())
     {
         return Err(Failure::Usage(format!(
-            "--expectations {}: there is no such directory",
+            "--expectations {}: the directory does not exist",
             directory.display()
         )));
     }
@@ -225,7 +225,7 @@ fn nothing(args: &Test, places: &Places<'_>) -> Failure {
         }
     };
     Failure::Usage(format!(
-        "nothing to test: there are no expectations of {of} in {}\n{advice}",
+        "nothing to test: no expectations of {of} in {}\n{advice}",
         among.join(", ")
     ))
 }

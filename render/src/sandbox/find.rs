@@ -18,12 +18,7 @@ const HELP: &str = "build it with `cargo build -p mapstack-python` (with --relea
 pub(super) fn find() -> Result<PathBuf> {
     if let Some(named) = std::env::var_os(VARIABLE).filter(|named| !named.is_empty()) {
         let named = PathBuf::from(named);
-        let message = || {
-            format!(
-                "{VARIABLE} is {}, and there is no such file",
-                named.display()
-            )
-        };
+        let message = || format!("{VARIABLE} is {}, which does not exist", named.display());
         return if named.is_file() {
             Ok(named)
         } else {

@@ -297,7 +297,7 @@ fn errors_have_a_place() {
         ("{% include 'bad' %}", "expected", "bad:2:6"),
         (
             "{% import 'none' as n %}",
-            "there is no template 'none'",
+            "the template 'none' does not exist",
             "main.tera:1:1",
         ),
         (
@@ -322,7 +322,7 @@ fn errors_have_a_place() {
         ),
         (
             "{{ salt(fn='no.such') }}",
-            "there is no function 'no.such'",
+            "unknown function 'no.such'",
             "main.tera:1:1",
         ),
         (

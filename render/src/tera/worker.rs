@@ -356,7 +356,7 @@ impl Work {
 
 fn missing(needed: &Needed) -> Box<Wrong> {
     let mut wrong = Wrong::new(
-        format!("there is no template '{}'", needed.name),
+        format!("the template '{}' does not exist", needed.name),
         needed.place,
     );
     wrong.help = Some(format!("no file salt://{} on the file server", needed.name));

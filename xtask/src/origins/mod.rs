@@ -371,7 +371,7 @@ impl Tally {
         };
         let Some(text) = files.text(file) else {
             self.problems
-                .push(format!("{}: there is no file {file}", shown()));
+                .push(format!("{}: {file} does not exist", shown()));
             return;
         };
         let (templated, at) = (is_templated(text) && !is_fact, offset(text, line, column));

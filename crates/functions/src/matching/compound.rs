@@ -118,7 +118,7 @@ impl Matcher<'_, '_> {
             }
             match self.engine(&parsed, &word)? {
                 Some(answer) => tokens.push(Token::Is(answer)),
-                None => return Ok(Err(format!("there is no engine for '{word}'"))),
+                None => return Ok(Err(format!("'{word}' names an unknown engine"))),
             }
         }
         Ok(Ok(tokens))

@@ -372,7 +372,7 @@ impl Targets {
             name.and_then(|name| TABLE.iter().find(|(known, _)| *known == name))
         else {
             let kind = to_str(&self.kind)?;
-            return Err(Error::python("KeyError", format!("there is no kind of target '{kind}'")).with_help(
+            return Err(Error::python("KeyError", format!("unknown kind of target '{kind}'")).with_help(
                 "kinds are compound, glob, grain, grain_pcre, ipcidr, list_, pcre, pillar and pillar_pcre",
             ));
         };

@@ -94,7 +94,7 @@ fn of_file(subject: &Subject<'_>, place: &Place, path: &str) -> Finding {
     let finding = Finding::new(
         Rule::MissingImport,
         place.clone(),
-        format!("there is no file salt://{path}"),
+        format!("salt://{path} does not exist"),
     );
     let beside = subject.files.keys().filter_map(|known| {
         let (at, known) = known.rsplit_once('/')?;

@@ -144,7 +144,7 @@ impl Problem {
             )
             .help("each dot but the first goes up by one folder"),
             Problem::Missing { written, name } => {
-                let message = format!("there is no sls '{name}'");
+                let message = format!("the sls '{name}' does not exist");
                 let finding = Finding::new(Rule::MissingInclude, place_of(state, written), message);
                 match available.nearest(name) {
                     Some(near) => finding.help(format!("did you mean '{near}'?")),

@@ -124,7 +124,7 @@ fn unknown_strategy(document: &Document, path: &[&str]) -> Option<Finding> {
     let finding = Finding::new(
         Rule::UnknownStrategy,
         place,
-        format!("there is no merge strategy '{name}'"),
+        format!("unknown merge strategy '{name}'"),
     );
     Some(
         match nearest(

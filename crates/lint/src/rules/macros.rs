@@ -119,7 +119,7 @@ fn of_slips(subject: &Subject<'_>, parsed: &Parsed) -> Vec<Finding> {
         if is_bound(name) || is_said() {
             return None;
         }
-        let message = format!("there is no macro '{name}'");
+        let message = format!("the macro '{name}' does not exist");
         let finding = Finding::new(Rule::MissingImport, place.clone(), message);
         let finding = finding.help(format!("did you mean '{near}'?"));
         Some(weighed(subject, finding, |_| false))

@@ -106,7 +106,7 @@ fn served_file(run: &Run<'_>, path: &Obj, saltenv: &str) -> Result<Option<(File,
     let found = run.fetch_from(&asked, saltenv).map_err(|e| failed(&e))?;
     if found.is_none() {
         let message = format!(
-            "slsutil.renderer: there is no file {url} in saltenv {saltenv}, so it amounts to nothing"
+            "slsutil.renderer: {url} does not exist in saltenv {saltenv}, so it amounts to nothing"
         );
         run.warn(Diagnostic::warning(Kind::File, message));
     }

@@ -294,7 +294,7 @@ impl Run<'_> {
         }
         if let Some(name) = &pipe.unknown {
             let message = format!(
-                "there is no renderer '{name}', so {} amounts to nothing",
+                "unknown renderer '{name}', so {} amounts to nothing",
                 source.file.shown
             );
             warn(

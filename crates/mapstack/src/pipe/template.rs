@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mapstack_diagnostic::nearest;
-use mapstack_loader::SaltPath;
+use mapstack_loader::{LoadError, SaltPath};
 use mapstack_render::Obj;
 use mapstack_value::{Map, Str};
 
@@ -76,7 +76,7 @@ impl Run<'_> {
         let Some(language) = known else {
             let error = Error::new(
                 ErrorKind::Options,
-                format!("there is no template engine '{name}'"),
+                format!("unknown template engine '{name}'"),
             );
             return Err(match nearest(name, ["jinja", "tera", "mako", "py"]) {
                 Some(near) => error.help(format!("did you mean '{near}'?")),
@@ -134,10 +134,11 @@ impl Run<'_> {
 
     fn missing_file(&self, asked: &SaltPath, saltenv: &Str) -> Error {
         let path = asked.to_string();
-        let error = Error::new(
-            ErrorKind::File,
-            format!("there is no file salt://{path} in saltenv {saltenv}"),
-        );
+        let missing = LoadError::Missing {
+            path: path.clone(),
+            saltenv: saltenv.to_string(),
+        };
+        let error = Error::new(ErrorKind::File, missing.to_string()).caused_by(missing);
         let listed = self.list_files(saltenv, "").unwrap_or_default();
         let init = format!("{path}/init.sls");
         let near = if listed.contains(&init) {

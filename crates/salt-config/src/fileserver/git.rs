@@ -439,7 +439,7 @@ fn remote(
     };
     let if_missing = match origin.local() {
         Some(path) => format!(
-            "there is no repository at {}; is the path right?",
+            "{} is not a git repository; is the path right?",
             path.display()
         ),
         None if settings
