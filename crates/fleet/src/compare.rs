@@ -4,13 +4,16 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mapstack::minion::Minion;
-use mapstack::value::Str;
+use mapstack::trace::FileRead;
+use mapstack::value::{Str, Value};
 use mapstack::{Engine, Error, Result};
 use mapstack_share::{Answers, Outcome};
 
+use crate::both::Both;
 use crate::change::{Change, Ignored, changes};
-use crate::fleet::{Fleet, Report};
+use crate::fleet::Fleet;
 use crate::origins::Origins;
+use crate::pillars::Pillar;
 use crate::reach::{ChangedFile, ChangedFiles};
 
 /// Compares what comes of minions before and after a change.
@@ -37,6 +40,10 @@ pub struct Comparison<'f, 'e> {
     after: &'f Fleet<'e>,
     ignored: Vec<Ignored>,
     changed: Option<ChangedFiles>,
+    /// The changed files of the pillar.
+    changed_pillar: Option<ChangedFiles>,
+    /// Whether changes of pillars are left out.
+    only_formulas: bool,
     /// Of each formula, whether its configuration is made in the same way in both states.
     made_alike: Vec<bool>,
     /// What was compared already, for minions that share their results.
@@ -51,16 +58,29 @@ struct Seen {
     kinds: HashSet<u64>,
     /// By saltenv and path.
     files: HashSet<(String, String)>,
+    /// The files of the pillar.
+    of_pillar: HashSet<(String, String)>,
+    /// The kinds of pillars whose files were noted, before or after, with those of failures or without.
+    pillars: HashSet<(bool, u64, bool)>,
+}
+
+/// What a minion has: the configuration of a formula, by its index, or its pillar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Subject {
+    /// A formula's configuration.
+    Formula(usize),
+    /// The pillar.
+    Pillar,
 }
 
 /// A pair, with the outcomes it is of: as long as they are kept, their addresses stay theirs.
 type Known = ([Arc<Outcome>; 2], Arc<Pair>);
 
-/// What became of one formula on minions that share its outcomes in both states.
+/// What became of one formula on minions that share its outcomes in both states, or of a minion's pillar.
 #[derive(Debug)]
 pub struct Pair {
-    /// The index of the formula.
-    pub formula: usize,
+    /// What it is of.
+    pub subject: Subject,
     /// What outcomes before and after are alike.
     pub(crate) kinds: [u64; 2],
     pub(crate) what: What,
@@ -88,7 +108,7 @@ pub enum Compared {
     LeftOut,
     /// Its facts are of no use.
     Broken(Error),
-    /// What became of its formulas, those left out that have the result they had.
+    /// What became of its pillar and its formulas, those left out that have the result they had.
     Formulas(Vec<Arc<Pair>>),
 }
 
@@ -118,6 +138,8 @@ impl<'f, 'e> Comparison<'f, 'e> {
             made_alike: both.map(|(before, after)| before == after).collect(),
             ignored: Vec::new(),
             changed: None,
+            changed_pillar: None,
+            only_formulas: false,
             known: Mutex::default(),
             seen: Mutex::default(),
         }
@@ -137,6 +159,20 @@ impl<'f, 'e> Comparison<'f, 'e> {
         self
     }
 
+    /// Leave changes of pillars out; formulas see the pillars of both states all the same.
+    #[must_use]
+    pub fn of_formulas(mut self) -> Self {
+        self.only_formulas = true;
+        self
+    }
+
+    /// The files of the pillar that changed: if there are none, minions have the pillars that they had.
+    #[must_use]
+    pub fn pillars_reached_by(mut self, changed: ChangedFiles) -> Self {
+        self.changed_pillar = Some(changed);
+        self
+    }
+
     /// What became of a minion.
     #[must_use]
     pub fn compare(&self, minion: &Minion) -> Compared {
@@ -146,19 +182,113 @@ impl<'f, 'e> Comparison<'f, 'e> {
     /// The same, and the outcomes it has now.
     #[must_use]
     pub fn begin(&self, minion: &Minion) -> (Compared, Vec<Arc<Outcome>>) {
-        let before = match self.before.report(minion) {
-            None => return (Compared::LeftOut, Vec::new()),
-            Some(Report {
-                outcomes: Err(error),
-                ..
-            }) => return (Compared::Broken(error), Vec::new()),
-            Some(Report {
-                outcomes: Ok(before),
-                ..
-            }) => before,
+        let Some(both) = self.both(minion) else {
+            return self.formulas([minion, minion], false);
         };
-        let after = self.after(&before, &self.reached(&before), minion);
+        let mut pairs = self.pillar_pairs(&both);
+        // A minion without its whole pillar has no configuration to compare.
+        if !both.is_whole() {
+            return match self.means(both.minions()) {
+                Ok(true) => {
+                    self.note_pillar_files(&both);
+                    (Compared::Formulas(pairs), Vec::new())
+                }
+                Ok(false) => (Compared::LeftOut, Vec::new()),
+                Err(error) => (Compared::Broken(error), Vec::new()),
+            };
+        }
+        let (compared, after) = self.formulas(both.minions(), !both.is_same());
+        let compared = match compared {
+            Compared::Formulas(of_formulas) => {
+                pairs.extend(of_formulas);
+                Compared::Formulas(pairs)
+            }
+            other => other,
+        };
+        if matches!(compared, Compared::Formulas(_)) {
+            self.note_pillar_files(&both);
+        }
+        (compared, after)
+    }
+
+    /// What became of the formulas on a minion, which may have other facts after the change.
+    fn formulas(&self, [old, new]: [&Minion; 2], differs: bool) -> (Compared, Vec<Arc<Outcome>>) {
+        match self.means([old, new]) {
+            Ok(true) => {}
+            Ok(false) => return (Compared::LeftOut, Vec::new()),
+            Err(error) => return (Compared::Broken(error), Vec::new()),
+        }
+        let before = self.before.outcomes(old);
+        let reached = match differs {
+            true => vec![true; before.len()],
+            false => self.reached(&before),
+        };
+        let after = self.after(&before, &reached, new);
         (Compared::Formulas(self.pairs(&before, &after)), after)
+    }
+
+    /// Whether a minion is meant: a condition that asks for its pillar may be true in one of the states.
+    fn means(&self, [old, new]: [&Minion; 2]) -> Result<bool> {
+        Ok(self.before.means(old)? || (!std::ptr::eq(old, new) && self.after.means(new)?))
+    }
+
+    /// The minion with its pillars, if they are compiled.
+    fn both(&self, minion: &Minion) -> Option<Both> {
+        let pillars = [self.before.pillars()?, self.after.pillars()?];
+        let is_unchanged = |read: &FileRead| {
+            let changed = self.changed.as_ref();
+            changed.is_some_and(|changed| !changed.has(read))
+        };
+        let no_file = self.changed_pillar.as_ref();
+        let no_file = no_file.is_some_and(ChangedFiles::is_empty);
+        let stays = |pillar: &Pillar| no_file && pillar.reads.served.iter().all(is_unchanged);
+        Some(Both::of(pillars, minion, &stays))
+    }
+
+    /// What became of a minion's pillar.
+    fn pillar_pairs(&self, both: &Both) -> Vec<Arc<Pair>> {
+        let pair = |what| {
+            Arc::new(Pair {
+                subject: Subject::Pillar,
+                kinds: both.kinds(),
+                what,
+            })
+        };
+        let data = both.data().filter(|_| !self.only_formulas);
+        let found = data.and_then(|(old, new)| self.changes(old, new));
+        let changed = found.map(What::Changed);
+        changed
+            .into_iter()
+            .chain(both.failures())
+            .map(pair)
+            .collect()
+    }
+
+    /// Note the changed files that a minion's pillars are made of. Those of which nothing came in both states are not
+    /// compared.
+    fn note_pillar_files(&self, both: &Both) {
+        let Some(changed) = &self.changed_pillar else {
+            return;
+        };
+        let with_failed = !both.fails_still();
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        for (is_after, pillar) in [false, true].into_iter().zip(both.pillars()) {
+            if !seen.pillars.insert((is_after, pillar.kind, with_failed)) {
+                continue;
+            }
+            if !with_failed && pillar.data.is_none() {
+                continue;
+            }
+            let failed: HashSet<&FileRead> = pillar.reads.failed.iter().collect();
+            let counted = pillar.reads.pillar.iter();
+            let counted: Vec<FileRead> = counted
+                .filter(|read| with_failed || !failed.contains(read))
+                .cloned()
+                .collect();
+            for (env, path) in changed.among(&counted) {
+                seen.of_pillar.insert((env.clone(), path.clone()));
+            }
+        }
     }
 
     /// What became of a minion whose outcomes are known, for callers that follow a fleet from change to change: no minion
@@ -237,6 +367,17 @@ impl<'f, 'e> Comparison<'f, 'e> {
         )
     }
 
+    /// The same of the files of the pillar, which no compared pillar is made of. `None` if none is compared.
+    #[must_use]
+    pub fn pillar_files_not_compared(&self) -> Option<Vec<String>> {
+        let changed = self.changed_pillar.as_ref()?;
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = changed.of_project();
+        let unseen =
+            all.filter(|(env, path)| !seen.of_pillar.contains(&((*env).clone(), (*path).clone())));
+        Some(unseen.map(|(_, path)| path.clone()).collect())
+    }
+
     /// Note the changed files that a compared outcome is made of.
     fn note_files(&self, outcome: &Outcome) {
         let Some(changed) = &self.changed else {
@@ -278,7 +419,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         }
         let kinds = [before.kind(), after.kind()];
         let pair = Arc::new(Pair {
-            formula,
+            subject: Subject::Formula(formula),
             kinds,
             what: self.what(&before, &after),
         });
@@ -295,16 +436,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
 
     fn what(&self, before: &Outcome, after: &Outcome) -> What {
         match (&before.result, &after.result) {
-            (Ok(old), Ok(new)) => {
-                let mut found = changes(old, new);
-                found
-                    .retain(|change| !self.ignored.iter().any(|ignored| ignored.has(&change.path)));
-                if found.is_empty() {
-                    What::Same
-                } else {
-                    What::Changed(found)
-                }
-            }
+            (Ok(old), Ok(new)) => self.changes(old, new).map_or(What::Same, What::Changed),
             (Ok(_), Err(error)) => What::Broken(error.clone()),
             (Err(error), Ok(_)) => What::Fixed(error.clone()),
             (Err(old), Err(new)) if old.diagnostic().message == new.diagnostic().message => {
@@ -314,17 +446,43 @@ impl<'f, 'e> Comparison<'f, 'e> {
         }
     }
 
-    /// What is secret on a minion, and what a formula's templates make of that in both states.
-    pub(crate) fn secret_texts(&self, formula: usize, minion: &Minion) -> Vec<Str> {
-        [self.before, self.after]
+    /// The changes that count, if there are any.
+    fn changes(&self, old: &Value, new: &Value) -> Option<Vec<Change>> {
+        let mut found = changes(old, new);
+        found.retain(|change| !self.ignored.iter().any(|ignored| ignored.has(&change.path)));
+        (!found.is_empty()).then_some(found)
+    }
+
+    /// A minion as it is in each state.
+    pub(crate) fn examples(&self, minion: Minion) -> Vec<Minion> {
+        match self.both(&minion) {
+            Some(both) => both.minions().map(Minion::clone).to_vec(),
+            None => vec![minion],
+        }
+    }
+
+    /// What is secret on a minion, and what a formula's templates make of that in both states. `minions` are the
+    /// [examples](Self::examples).
+    pub(crate) fn secret_texts(&self, subject: Subject, minions: &[Minion]) -> Vec<Str> {
+        let Subject::Formula(formula) = subject else {
+            return Vec::new();
+        };
+        let sides = [(self.before, minions.first()), (self.after, minions.last())];
+        sides
             .iter()
-            .flat_map(|fleet| fleet.secret_texts(formula, minion))
+            .filter_map(|(fleet, minion)| Some(fleet.secret_texts(formula, (*minion)?)))
+            .flatten()
             .collect()
     }
 
-    /// Where values of a formula come from in each state.
-    pub(crate) fn origins(&self, formula: usize, minion: &Minion) -> [Option<Origins>; 2] {
-        [self.before, self.after].map(|fleet| fleet.origins(formula, minion))
+    /// Where values come from in each state.
+    pub(crate) fn origins(&self, subject: Subject, minions: &[Minion]) -> [Option<Origins>; 2] {
+        [(self.before, minions.first()), (self.after, minions.last())].map(|(fleet, minion)| {
+            match subject {
+                Subject::Formula(formula) => fleet.origins(formula, minion?),
+                Subject::Pillar => None,
+            }
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use mapstack_lineage::Spot;
 
 use crate::census::{Census, Traits};
 use crate::change::Change;
-use crate::compare::{Compared, Comparison, Pair, What};
+use crate::compare::{Compared, Comparison, Pair, Subject, What};
 use crate::minions::Minions;
 use crate::ordered::ordered;
 use crate::origins::Origins;
@@ -34,25 +34,25 @@ pub struct Group {
     pub new_secret: HashSet<Vec<Key>>,
     /// Texts that templates made of the example's secrets, in either state.
     pub secret_texts: Vec<Str>,
-    /// The indices of the formulas concerned.
-    pub formulas: Vec<usize>,
+    /// What changed alike: formulas, or the pillar.
+    pub subjects: Vec<Subject>,
     /// The minions, in order.
     pub minions: Vec<String>,
-    /// One of them.
-    pub example: Minion,
+    /// One of them, in each state if its pillar is compared.
+    pub examples: Vec<Minion>,
 }
 
 /// The same failure on some minions.
 #[derive(Debug, Clone)]
 pub struct Failing {
-    /// The index of the formula.
-    pub formula: usize,
+    /// What fails.
+    pub subject: Subject,
     /// What it fails with, or failed with.
     pub error: Error,
     /// The minions, in order.
     pub minions: Vec<String>,
-    /// One of them.
-    pub example: Minion,
+    /// One of them, in each state if its pillar is compared.
+    pub examples: Vec<Minion>,
     /// What is secret on it, and what the formula's templates made of that, in either state.
     pub secret_texts: Vec<Str>,
 }
@@ -65,9 +65,9 @@ pub struct Differences {
     /// The groups of pairs that were seen, by their address; the pairs are kept, so that it stays theirs.
     by_pair: HashMap<usize, (Arc<Pair>, Vec<usize>)>,
     /// Where the values of outcomes come from that are alike.
-    origins: HashMap<(usize, [u64; 2]), [Option<Origins>; 2]>,
+    origins: HashMap<(Subject, [u64; 2]), [Option<Origins>; 2]>,
     failing: Vec<(Turn, Failing)>,
-    by_failure: HashMap<(Turn, usize, String), usize>,
+    by_failure: HashMap<(Turn, Subject, String), usize>,
     /// The minions that were compared, as far as they are known.
     pub census: Census,
     /// Minions whose facts are of no use, with why.
@@ -150,15 +150,15 @@ impl Differences {
                 }
                 What::Changed(_) => self.changed(comparison, id, &pair, &read),
                 What::Broken(error) => {
-                    self.failure(comparison, (Turn::Broken, pair.formula, error), id, &read);
+                    self.failure(comparison, (Turn::Broken, pair.subject, error), id, &read);
                 }
                 What::Fixed(error) => {
-                    self.failure(comparison, (Turn::Fixed, pair.formula, error), id, &read);
+                    self.failure(comparison, (Turn::Fixed, pair.subject, error), id, &read);
                 }
                 What::FailsOtherwise(error) => {
                     self.failure(
                         comparison,
-                        (Turn::Otherwise, pair.formula, error),
+                        (Turn::Otherwise, pair.subject, error),
                         id,
                         &read,
                     );
@@ -184,26 +184,38 @@ impl Differences {
         pair: &Arc<Pair>,
         read: &impl Fn() -> Minion,
     ) {
-        let address = Arc::as_ptr(pair) as usize;
-        if !self.by_pair.contains_key(&address) {
-            let groups = self.groups_of(comparison, pair, read);
-            self.by_pair.insert(address, (pair.clone(), groups));
-        }
-        let Some((_, groups)) = self.by_pair.get(&address) else {
-            return;
-        };
-        for group in groups {
-            let Some(group) = self.groups.get_mut(*group) else {
+        for group in self.known_groups(comparison, pair, read) {
+            let Some(group) = self.groups.get_mut(group) else {
                 continue;
             };
-            if !group.formulas.contains(&pair.formula) {
-                group.formulas.push(pair.formula);
+            if !group.subjects.contains(&pair.subject) {
+                group.subjects.push(pair.subject);
             }
             // Two formulas of one minion can change alike.
             if group.minions.last().is_none_or(|last| last != id) {
                 group.minions.push(id.into());
             }
         }
+    }
+
+    /// The groups of a pair, found once for all minions that share it.
+    fn known_groups(
+        &mut self,
+        comparison: &Comparison<'_, '_>,
+        pair: &Arc<Pair>,
+        read: &impl Fn() -> Minion,
+    ) -> Vec<usize> {
+        // Each minion has a pillar of its own: keeping all would fill the memory.
+        if pair.subject == Subject::Pillar {
+            return self.groups_of(comparison, pair, read);
+        }
+        let address = Arc::as_ptr(pair) as usize;
+        if let Some((_, groups)) = self.by_pair.get(&address) {
+            return groups.clone();
+        }
+        let groups = self.groups_of(comparison, pair, read);
+        self.by_pair.insert(address, (pair.clone(), groups.clone()));
+        groups
     }
 
     fn groups_of(
@@ -218,8 +230,9 @@ impl Differences {
         if self.origins.len() >= MAX_ORIGINS {
             self.origins.clear();
         }
-        let origins = self.origins.entry((pair.formula, pair.kinds));
-        let [before, after] = origins.or_insert_with(|| comparison.origins(pair.formula, &read()));
+        let origins = self.origins.entry((pair.subject, pair.kinds));
+        let [before, after] = origins
+            .or_insert_with(|| comparison.origins(pair.subject, &comparison.examples(read())));
         let origin = |origins: &Option<Origins>, path: &[Key], value: &Option<Value>| {
             origins.as_ref()?.at(path, value.as_ref()?)
         };
@@ -230,6 +243,7 @@ impl Differences {
             let key = format!(
                 "{:?}",
                 (
+                    pair.subject == Subject::Pillar,
                     &change.path,
                     text(&change.old),
                     text(&change.new),
@@ -250,7 +264,8 @@ impl Differences {
                 let secret_texts = secret_texts
                     .flat_map(|origins| origins.secret_texts().to_vec())
                     .collect();
-                let (formulas, minions, example) = (Vec::new(), Vec::new(), read());
+                let (subjects, minions) = (Vec::new(), Vec::new());
+                let examples = comparison.examples(read());
                 self.groups.push(Group {
                     change,
                     old_origin,
@@ -258,9 +273,9 @@ impl Differences {
                     old_secret,
                     new_secret,
                     secret_texts,
-                    formulas,
+                    subjects,
                     minions,
-                    example,
+                    examples,
                 });
                 self.groups.len() - 1
             })
@@ -271,25 +286,25 @@ impl Differences {
     fn failure(
         &mut self,
         comparison: &Comparison<'_, '_>,
-        (turn, formula, error): (Turn, usize, &Error),
+        (turn, subject, error): (Turn, Subject, &Error),
         id: &str,
         read: &impl Fn() -> Minion,
     ) {
         let index = *self
             .by_failure
-            .entry((turn, formula, error.to_string()))
+            .entry((turn, subject, error.to_string()))
             .or_insert_with(|| {
-                let example = read();
+                let examples = comparison.examples(read());
                 // A limit says nothing of what templates made, and is a long way to go.
                 let secret_texts = match error.kind() {
                     ErrorKind::Limit => Vec::new(),
-                    _ => comparison.secret_texts(formula, &example),
+                    _ => comparison.secret_texts(subject, &examples),
                 };
                 let failing = Failing {
-                    formula,
+                    subject,
                     error: error.clone(),
                     minions: Vec::new(),
-                    example,
+                    examples,
                     secret_texts,
                 };
                 self.failing.push((turn, failing));

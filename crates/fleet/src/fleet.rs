@@ -11,11 +11,13 @@ use mapstack_share::{Answers, FactRead, Outcome, SharedFormula};
 use crate::Pace;
 use crate::ordered::{Panicked, ordered};
 use crate::origins::Origins;
+use crate::pillars::Pillars;
 
 /// What is computed for every minion of a fleet.
 pub struct Fleet<'e> {
     engine: &'e Engine,
     formulas: Vec<SharedFormula<'e>>,
+    pillars: Option<Pillars<'e>>,
     conditions: Vec<Condition>,
 }
 
@@ -34,6 +36,7 @@ impl<'e> Fleet<'e> {
         Fleet {
             engine,
             formulas: Vec::new(),
+            pillars: None,
             conditions: Vec::new(),
         }
     }
@@ -52,6 +55,19 @@ impl<'e> Fleet<'e> {
         self
     }
 
+    /// Compile the pillars of minions that have none, for a [`Comparison`](crate::Comparison).
+    #[must_use]
+    pub fn with_pillars(mut self, pillars: Pillars<'e>) -> Self {
+        self.pillars = Some(pillars);
+        self
+    }
+
+    /// What compiles pillars.
+    #[must_use]
+    pub fn pillars(&self) -> Option<&Pillars<'e>> {
+        self.pillars.as_ref()
+    }
+
     /// Leave out minions of which a condition is not true.
     #[must_use]
     pub fn only(mut self, condition: Condition) -> Self {
@@ -66,33 +82,43 @@ impl<'e> Fleet<'e> {
 
     /// What comes of one minion; `None` if it is left out.
     pub fn report(&self, minion: &Minion) -> Option<Report> {
-        let id = minion.id().to_string();
+        let outcomes = match self.means(minion) {
+            Ok(false) => return None,
+            Ok(true) => Ok(self.outcomes(minion)),
+            Err(error) => Err(error),
+        };
+        Some(Report {
+            id: minion.id().to_string(),
+            outcomes,
+        })
+    }
+
+    /// Whether all conditions are true of a minion.
+    ///
+    /// # Errors
+    /// A condition cannot be evaluated.
+    pub(crate) fn means(&self, minion: &Minion) -> Result<bool> {
         for condition in &self.conditions {
-            match self.engine.holds(condition, minion) {
-                Ok(true) => {}
-                Ok(false) => return None,
-                Err(e) => {
-                    let error = e.note(format!(
-                        "while it was asked whether {} is meant",
-                        condition.as_str()
-                    ));
-                    return Some(Report {
-                        id,
-                        outcomes: Err(error),
-                    });
-                }
+            let holds = self.engine.holds(condition, minion).map_err(|e| {
+                e.note(format!(
+                    "while it was asked whether {} is meant",
+                    condition.as_str()
+                ))
+            })?;
+            if !holds {
+                return Ok(false);
             }
         }
+        Ok(true)
+    }
+
+    /// What comes of each formula on a minion.
+    pub(crate) fn outcomes(&self, minion: &Minion) -> Vec<Arc<Outcome>> {
         let answers = Answers::new(minion);
-        let outcomes = self
-            .formulas
-            .iter()
+        let formulas = self.formulas.iter();
+        formulas
             .map(|formula| formula.outcome_for(&answers))
-            .collect();
-        Some(Report {
-            id,
-            outcomes: Ok(outcomes),
-        })
+            .collect()
     }
 
     /// What comes of one formula, by its index, on a minion, whether the minion is meant or not.

@@ -15,8 +15,10 @@
 //! | what a file, a key or a fact reaches | [`impact`] |
 //! | where a formula's values come from | [`Origins`] |
 //! | what some minions have in common | [`Census`] |
+//! | the pillars that a state of the files gives | [`Pillars`] |
 //! | what a change of files does to a fleet | [`Comparison`], [`Differences`] |
 
+mod both;
 mod census;
 mod change;
 mod compare;
@@ -29,6 +31,7 @@ mod minions;
 mod ordered;
 mod origins;
 mod pace;
+mod pillars;
 mod reach;
 mod shard;
 mod standing;
@@ -37,7 +40,7 @@ mod tally;
 
 pub use census::{Census, Common, Traits};
 pub use change::{Change, Ignored, changes};
-pub use compare::{Advanced, Compared, Comparison, Pair};
+pub use compare::{Advanced, Compared, Comparison, Pair, Subject};
 pub use differences::{Differences, Failing, Group, Turn};
 pub use fleet::{Fleet, Report};
 pub use impact::Impact;
@@ -47,6 +50,7 @@ pub use minions::Minions;
 pub use ordered::{Ordered, Panicked, ordered};
 pub use origins::{Origins, read_back};
 pub use pace::Pace;
+pub use pillars::{Pillar, Pillars};
 pub use reach::ChangedFiles;
 pub use shard::{NoShard, Shard};
 pub use standing::Standing;

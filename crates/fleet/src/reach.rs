@@ -117,7 +117,7 @@ impl ChangedFiles {
                 .filter(|(_, was_there)| !**was_there)
                 .map(|(path, _)| path)
         };
-        new().any(is_new_layer) || reads.iter().any(|read| self.is_read(read))
+        new().any(is_new_layer) || reads.iter().any(|read| self.has(read))
     }
 
     /// The files among the reads of a result: those that it is made of, or that it is made without.
@@ -138,7 +138,8 @@ impl ChangedFiles {
         all.filter(|(_, path)| path.split('/').all(|folder| folder != ".git"))
     }
 
-    fn is_read(&self, read: &FileRead) -> bool {
+    /// Whether what was read is different.
+    pub(crate) fn has(&self, read: &FileRead) -> bool {
         let Some(files) = self.files.get(&*read.saltenv) else {
             return false;
         };

@@ -36,14 +36,15 @@ pub fn configured(engine: &Engine, saltenv: &str) -> Result<BTreeSet<String>, Er
 }
 
 /// The formulas to compare in two states of the files: those given, each of which is in one of them, or all that have
-/// a configuration in one of them.
+/// a configuration in one of them; there may be none if pillars are compared.
 ///
 /// # Errors
 /// There is no such formula, or none at all.
-pub fn compared(
+pub(crate) fn compared(
     engines: [&Engine; 2],
     saltenv: &str,
     given: &[String],
+    has_pillars: bool,
 ) -> Result<Vec<String>, InputError> {
     let [before, after] = engines;
     if !given.is_empty() {
@@ -56,7 +57,7 @@ pub fn compared(
     }
     let mut all = configured(before, saltenv)?;
     all.extend(configured(after, saltenv)?);
-    if all.is_empty() {
+    if all.is_empty() && !has_pillars {
         misplaced::check(after, saltenv)?;
         let message = format!("no formula in saltenv {saltenv} has a configuration to compare");
         let note =

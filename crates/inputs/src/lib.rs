@@ -12,7 +12,7 @@
 //! | a configuration of Salt's | [`configuration`] |
 //! | an engine with functions and limits | [`engine`] |
 //! | formulas for many minions | [`Plan`], [`formulas`] |
-//! | two states of the files | [`Sides`] |
+//! | two states of the files | [`Sides`], [`States`] |
 //! | arguments of Salt's functions | [`Kwargs`] |
 //!
 //! ```
@@ -51,6 +51,7 @@ mod settings;
 mod sides;
 mod source;
 mod stacks;
+mod states;
 
 pub use asked::asked;
 pub use brief::brief;
@@ -70,8 +71,9 @@ pub use read::{data_file, read, text_file, variables};
 pub use served::{Served, below, flag_options, root_flags};
 pub use session::Session;
 pub use settings::Setting;
-pub use sides::Sides;
+pub use sides::{PillarSides, Sides};
 pub use source::{Choice, IdParser, of_platforms};
+pub use states::{Counted, States};
 
 /// What is wrong with what flags name.
 #[derive(Debug, thiserror::Error)]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use mapstack::minion::{Minion, Part};
-use mapstack::value::Map;
+use mapstack::value::{Map, Value};
 use mapstack::{Condition, Engine, Error, ErrorKind, yaml};
 use mapstack_salt_config::{Config, Kind};
 
@@ -411,6 +411,8 @@ struct Given<'f> {
     facts: &'f Facts,
     config: Option<&'f Config>,
     pillars: Option<&'f Pillars>,
+    /// Whether pillars are compiled later.
+    later: bool,
     files: Vec<(Part, Vec<u8>, String)>,
 }
 
@@ -431,6 +433,7 @@ impl<'f> Given<'f> {
             facts,
             config: by.config,
             pillars: by.pillars.filter(|_| facts.pillar.is_none()),
+            later: by.later && facts.pillar.is_none(),
             files,
         })
     }
@@ -459,7 +462,7 @@ impl<'f> Given<'f> {
 
     /// The minion of a master's cache without the pillar of that time, if it is compiled.
     fn fresh(&self, mut minion: Minion, is_cached: bool) -> Minion {
-        if is_cached && self.pillars.is_some() {
+        if is_cached && (self.pillars.is_some() || self.later) {
             minion.pillar = Map::new();
         }
         minion
@@ -484,20 +487,39 @@ impl<'f> Given<'f> {
             minion = minion.complete();
             minion.pillar = pillars.pillar(&minion)?;
         }
+        if self.later && minion.pillar.is_empty() {
+            return Ok(minion.complete());
+        }
         set_all(&of_pillar, &mut minion)?;
         Ok(minion.complete())
     }
 }
 
+/// A change that `--set` asks for.
+fn change(change: &str) -> Result<(&str, Value), InputError> {
+    let (path, value) = change.split_once('=').ok_or_else(|| {
+        InputError::Usage(format!(
+            "--set {change}: write PATH=YAML, such as grains.os=Debian"
+        ))
+    })?;
+    Ok((path, yaml_value(value, "--set")?))
+}
+
+/// The changes of the pillar that `--set` asks for.
+///
+/// # Errors
+/// One is not written as it has to be.
+pub(crate) fn pillar_changes(facts: &Facts) -> Result<Vec<(String, Value)>, InputError> {
+    let of_pillar = facts.set.iter().filter(|set| set.starts_with("pillar."));
+    of_pillar
+        .map(|set| change(set).map(|(path, value)| (path.to_owned(), value)))
+        .collect()
+}
+
 /// Make the changes that `--set` asks for.
 fn set_all(changes: &[&String], minion: &mut Minion) -> Result<(), InputError> {
     for change in changes {
-        let (path, value) = change.split_once('=').ok_or_else(|| {
-            InputError::Usage(format!(
-                "--set {change}: write PATH=YAML, such as grains.os=Debian"
-            ))
-        })?;
-        let value = yaml_value(value, "--set")?;
+        let (path, value) = self::change(change)?;
         minion
             .set(path, value)
             .map_err(|e| InputError::Usage(format!("--set {change}: {e}")))?;

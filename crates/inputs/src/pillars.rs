@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mapstack::loader::{Backends, Roots, Snapshot};
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
-use mapstack::{Diagnostic, Engine, Error, ErrorKind};
+use mapstack::{Diagnostic, Engine, Error, ErrorKind, yaml};
 use mapstack_pillar::{Ask, Master, WholePillar, pillar_roots};
 use mapstack_salt_config::{Config, Kind};
 
 use crate::configuration;
 use crate::flags::{Files, Functions};
 use crate::functions::{MemoryOf, engine};
+use crate::project::FILE;
 use crate::served::{self, Served};
 use crate::{InputError, Warn};
 
@@ -20,6 +21,20 @@ use crate::{InputError, Warn};
 pub struct Configured<'c> {
     pub(crate) config: Option<&'c Config>,
     pub(crate) pillars: Option<&'c Pillars>,
+    /// Whether pillars are compiled later, in several states of the files.
+    pub(crate) later: bool,
+}
+
+impl<'c> Configured<'c> {
+    /// Minions get their pillars later, unless they are given with one.
+    #[must_use]
+    pub fn later(config: Option<&'c Config>) -> Self {
+        Configured {
+            config,
+            pillars: None,
+            later: true,
+        }
+    }
 }
 
 impl<'c> From<Option<&'c Config>> for Configured<'c> {
@@ -27,14 +42,18 @@ impl<'c> From<Option<&'c Config>> for Configured<'c> {
     fn from(config: Option<&'c Config>) -> Self {
         Configured {
             config,
-            pillars: None,
+            ..Configured::default()
         }
     }
 }
 
 impl<'c> From<(Option<&'c Config>, Option<&'c Pillars>)> for Configured<'c> {
     fn from((config, pillars): (Option<&'c Config>, Option<&'c Pillars>)) -> Self {
-        Configured { config, pillars }
+        Configured {
+            config,
+            pillars,
+            later: false,
+        }
     }
 }
 
@@ -49,7 +68,8 @@ pub struct Pillars {
 const MAX_WARNINGS: usize = 1000;
 
 impl Pillars {
-    /// Those of a configuration that sets `pillar_roots`: a master's, or that of a minion without a master.
+    /// Those of a configuration that sets `pillar_roots`: a master's, or that of a minion without a master; else those
+    /// of the project's `pillar_roots`.
     ///
     /// # Errors
     /// The file server cannot be opened, or flags of functions cannot be used.
@@ -59,11 +79,16 @@ impl Pillars {
         memory: MemoryOf,
         warn: &dyn Warn,
     ) -> Result<Option<Self>, InputError> {
-        let Some(config) = config.filter(|config| compiles(config)) else {
+        let of_project = project(files)?;
+        let Some(config) = config
+            .filter(|config| compiles(config))
+            .or(of_project.as_ref())
+        else {
             return Ok(None);
         };
+        let follow = served::follows_outside_links(files, Some(config));
         let roots = pillar_roots(config.options()).into_iter().fold(
-            Roots::new().follow_outside_links(served::follows_outside_links(files, Some(config))),
+            Roots::new().follow_outside_links(follow),
             |roots, (env, directory)| roots.root(&env, directory),
         );
         let missing: Vec<Diagnostic> = roots
@@ -169,6 +194,45 @@ impl Pillars {
         let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *heard)
     }
+}
+
+/// The configuration that compiles pillars, if there is one: the one given, or what the project says.
+///
+/// # Errors
+/// A root of the project is not text.
+pub(crate) fn compiling(
+    config: Option<&Config>,
+    files: &Files,
+) -> Result<Option<Config>, InputError> {
+    match config.filter(|config| compiles(config)) {
+        Some(config) => Ok(Some(config.clone())),
+        None => project(files),
+    }
+}
+
+/// The configuration of a project that has roots of the pillar.
+fn project(files: &Files) -> Result<Option<Config>, InputError> {
+    let Some(project) = files.project.as_ref() else {
+        return Ok(None);
+    };
+    if project.pillar_roots.is_empty() {
+        return Ok(None);
+    }
+    let mut roots = Map::new();
+    for (env, _) in &project.pillar_roots {
+        let of_env = project.pillar_roots.iter().filter(|(own, _)| own == env);
+        let paths = of_env.map(|(_, path)| path.to_str().map(Value::from));
+        let paths: Option<Value> = paths.collect();
+        let paths = paths.ok_or_else(|| {
+            let message = "a root of the pillar has a name that is not Unicode";
+            Error::new(ErrorKind::File, message)
+        })?;
+        roots.insert(env.as_str(), paths);
+    }
+    let mut options = Map::new();
+    options.insert("pillar_roots", roots);
+    let text = yaml::dump(&options.into(), &yaml::DumpOptions::output());
+    Ok(Some(Config::parse(text.as_bytes(), FILE, Kind::Master)?))
 }
 
 /// Whether a configuration compiles pillars from files.

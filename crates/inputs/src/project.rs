@@ -11,6 +11,8 @@ pub struct Project {
     pub directory: PathBuf,
     /// The file server's roots, by saltenv.
     pub roots: Vec<(String, PathBuf)>,
+    /// The pillar's roots, by saltenv.
+    pub pillar_roots: Vec<(String, PathBuf)>,
     /// Minions for verbs about many.
     pub minions: Option<PathBuf>,
     /// Answers to calls of functions that are not built in.

@@ -11,7 +11,7 @@ use crate::project::{FILE, Project};
 use crate::read::text_file;
 
 /// The keys of the file.
-const KEYS: [&str; 4] = ["roots", "minions", "stubs", "levels"];
+const KEYS: [&str; 5] = ["roots", "pillar_roots", "minions", "stubs", "levels"];
 
 /// A setting that something else has to make sense of.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,6 +77,7 @@ impl Project {
         let paths = |value: &Value, marks: &Marks| reader.each(value, marks, &path);
         match key.to_string().as_str() {
             "roots" => self.roots = reader.roots(value, &marks, &paths)?,
+            "pillar_roots" => self.pillar_roots = reader.roots(value, &marks, &paths)?,
             "minions" => self.minions = Some(path(value, &marks)?),
             "stubs" => self.stubs = paths(value, &marks)?,
             "levels" => self.levels = reader.settings(value, &marks)?,

@@ -4,12 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use mapstack::loader::{Backends, FileServer, Roots};
+use mapstack::value::posixpath::normpath;
+use mapstack_pillar::pillar_roots;
 use mapstack_salt_config::{Config, fileserver};
 
 use crate::InputError;
 use crate::configuration;
 use crate::flags::Files;
 use crate::outside::Outside;
+use crate::pillars;
 use crate::served;
 
 /// The files before and after.
@@ -18,37 +21,120 @@ pub struct Sides {
     pub before: Backends,
     /// The state after.
     pub after: Backends,
+    /// The files of the pillar, before and after, if pillars can be compared.
+    pub pillars: Option<PillarSides>,
+    /// Why they cannot, though they are compiled.
+    pub no_pillars: Option<String>,
     /// The files around the roots that are different.
     pub outside: Outside,
+}
+
+/// The files of the pillar in both states.
+pub struct PillarSides {
+    /// What compiles it.
+    pub config: Config,
+    /// Before and after.
+    pub files: [Backends; 2],
+    /// Where the files lie below the roots of the file server.
+    pub below_roots: Vec<String>,
 }
 
 /// The name of the files as they are now.
 const NOW: &str = "worktree";
 
 impl Sides {
-    /// Each state is a revision, a directory, or `worktree`.
+    /// Each state is a revision, a directory, or `worktree`. Without pillars, their files are any others.
     ///
     /// # Errors
     /// A state that there is not, or that cannot hold the roots.
     pub fn new(
         files: &Files,
         (from, to): (&str, &str),
-        config: Option<&Config>,
+        (config, with_pillars): (Option<&Config>, bool),
     ) -> Result<Self, InputError> {
-        let roots = roots(files, config)?;
         let follow = served::follows_outside_links(files, config);
+        let compiling = match with_pillars {
+            true => pillars::compiling(config, files)?,
+            false => None,
+        };
+        let roots = roots(files, config)?;
+        // A configuration can be about pillars alone.
+        let only_pillars = compiling.is_some() && roots.is_empty() && config.is_some();
         let side = |flag: &str, state: &str| -> Result<Backends, InputError> {
+            if only_pillars {
+                return Ok(Backends::default());
+            }
             let served = side(follow, &roots, flag, state)?;
             match config.filter(|_| files.root.is_empty()) {
                 Some(config) => beside_remotes(files, config, served),
                 None => Ok(served),
             }
         };
+        let (before, after) = (side("--from", from)?, side("--to", to)?);
+        let (mut all, mut pillars, mut no_pillars) = (roots.clone(), None, None);
+        if let Some(config) = compiling {
+            match of_pillars(follow, &roots, config, (from, to)) {
+                Ok((sides, pillar_roots)) => {
+                    all.extend(pillar_roots);
+                    pillars = Some(sides);
+                }
+                Err(error) if only_pillars => return Err(error),
+                Err(error) => no_pillars = Some(error.to_string()),
+            }
+        }
+        let outside = Outside::between(&all, State::of(&all, from), State::of(&all, to));
         Ok(Sides {
-            before: side("--from", from)?,
-            after: side("--to", to)?,
-            outside: Outside::between(&roots, State::of(&roots, from), State::of(&roots, to)),
+            before,
+            after,
+            pillars,
+            no_pillars,
+            outside,
         })
+    }
+}
+
+/// The files of the pillar in both states, and their roots.
+fn of_pillars(
+    follow: bool,
+    roots: &[(String, PathBuf)],
+    config: Config,
+    (from, to): (&str, &str),
+) -> Result<(PillarSides, Vec<(String, PathBuf)>), InputError> {
+    let named = pillar_roots(config.options()).into_iter();
+    let own: Vec<(String, PathBuf)> = named.map(|(env, root)| (env, root.into())).collect();
+    if own.is_empty() {
+        let message = "the option pillar_roots names no directory";
+        return Err(InputError::Usage(message.into()));
+    }
+    let files = [
+        side(follow, &own, "--from", from)?,
+        side(follow, &own, "--to", to)?,
+    ];
+    let below = own.iter().flat_map(|(_, root)| {
+        let inside = |(_, above): &(String, PathBuf)| inside(root, above);
+        or_here(roots).iter().filter_map(inside)
+    });
+    let below_roots = below.collect();
+    Ok((
+        PillarSides {
+            config,
+            files,
+            below_roots,
+        },
+        own,
+    ))
+}
+
+/// The path of a directory below another.
+fn inside(root: &Path, above: &Path) -> Option<String> {
+    let [root, above] = [root, above].map(|path| normpath(&path.to_string_lossy()));
+    match above.as_str() {
+        _ if root == above => Some(String::new()),
+        "." => (!root.starts_with('/') && !root.starts_with("..")).then_some(root),
+        above => root
+            .strip_prefix(above)?
+            .strip_prefix('/')
+            .map(str::to_owned),
     }
 }
 
@@ -92,7 +178,10 @@ fn roots(files: &Files, config: Option<&Config>) -> Result<Vec<(String, PathBuf)
             .map(|root| (env.clone(), root.clone()))
             .collect::<Vec<_>>()
     };
-    Ok(roots.envs().into_iter().flat_map(of_env).collect())
+    let all = roots.envs().into_iter().flat_map(of_env);
+    // The default directory need not be there.
+    let is_own = configuration::has_own_roots(Some(config));
+    Ok(all.filter(|(_, root)| is_own || root.is_dir()).collect())
 }
 
 /// A state of the files, as it is named.

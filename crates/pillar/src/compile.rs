@@ -16,6 +16,7 @@ use super::select::Stores;
 use super::stack::Stacking;
 use super::trace::{PillarEvent, WholeEvent};
 use super::whole::{PillarError, merging};
+use mapstack::trace::FileRead;
 use mapstack::{Engine, MasterSide};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 
@@ -66,6 +67,7 @@ impl Compiler {
             events: RefCell::default(),
             warnings: RefCell::new(self.pillars.warnings().to_vec()),
             failures: RefCell::default(),
+            served: RefCell::default(),
         }
     }
 }
@@ -90,6 +92,7 @@ impl Compiler {
             events: RefCell::default(),
             warnings: RefCell::default(),
             failures: RefCell::default(),
+            served: RefCell::default(),
         }
     }
 }
@@ -106,6 +109,8 @@ pub struct PillarRun<'c> {
     events: RefCell<Vec<PillarEvent>>,
     warnings: RefCell<Vec<Diagnostic>>,
     failures: RefCell<Vec<Error>>,
+    /// What functions read from the file server.
+    served: RefCell<Vec<FileRead>>,
 }
 
 impl PillarRun<'_> {
@@ -189,6 +194,11 @@ impl PillarRun<'_> {
         self.failures.borrow().clone()
     }
 
+    /// What functions read from the file server.
+    pub(crate) fn take_served(&self) -> Vec<FileRead> {
+        self.served.take()
+    }
+
     /// One item of `ext_pillar`. Where it names several external pillars, the reference calls all of
     /// them and takes what the last one returns that does not fail.
     fn item(
@@ -259,6 +269,7 @@ impl PillarRun<'_> {
             };
             let run = self.run_for(&minion);
             let data = command.run(&run, one);
+            self.served.borrow_mut().extend(run.file_reads());
             run.warnings()
                 .into_iter()
                 .for_each(|warning| self.warn(warning));
@@ -317,6 +328,7 @@ impl PillarRun<'_> {
             events: &self.events,
         };
         let result = stacking.stack(&chosen);
+        self.served.borrow_mut().extend(run.file_reads());
         run.warnings()
             .into_iter()
             .for_each(|warning| self.warn(warning));

@@ -20,4 +20,4 @@ mod whole;
 pub use compile::{Compiled, Compiler, PillarRun};
 pub use config::{ExtPillars, StackKind};
 pub use trace::{FileOutcome, PillarEvent, SlsOutcome, StackEvent, WholeEvent};
-pub use whole::{Ask, Master, PillarError, WholePillar, pillar_roots};
+pub use whole::{Ask, Master, PillarError, PillarReads, WholePillar, pillar_roots};

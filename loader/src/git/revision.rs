@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{GitFs, Remote, Saltenv};
-use crate::LoadError;
+use crate::{LoadError, Names};
 
 /// A directory of a git repository at a revision, to be served without a checkout.
 ///
@@ -95,10 +95,13 @@ impl Revision {
     /// # Errors
     /// [`LoadError::Git`] if the repository cannot be read.
     pub fn serve(&self, saltenv: &str) -> Result<GitFs, LoadError> {
+        let only = saltenv.to_owned();
         let mut remote = Remote {
             base: self.commit.clone(),
             root: self.root.clone(),
             disable_saltenv_mapping: true,
+            // A remote would have a `base` as well.
+            exposed: Names::new(move |name| name == only),
             ..Remote::new(&self.name, &self.repository)
         };
         if saltenv != "base" {

@@ -1,14 +1,13 @@
 //! `mapstack diff`.
 
 use clap::{Args, ValueEnum};
-use mapstack::loader::{Backends, Snapshot};
-use mapstack::{Error, ErrorKind};
-use mapstack_fleet::{ChangedFiles, Comparison, Differences, Ignored};
+use mapstack_fleet::{Differences, Ignored};
 use mapstack_inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
-use mapstack_inputs::{Many, Plan, Sides, formulas};
+use mapstack_inputs::{Many, Plan, States};
 use mapstack_report::diff::{self, Accounting};
 
-use crate::commands::{count_warnings, engine, pillars};
+use crate::commands::{count_warnings, pillars};
+use crate::memory;
 use crate::output;
 use mapstack_console::{Failure, Reporter};
 
@@ -93,28 +92,29 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
         args.work.target.select.as_deref(),
     )?;
     let config = input.config(reporter)?;
-    let sides = Sides::new(&input.files, (&args.from, &args.to), config.as_ref())?;
-    let state = |files: Backends| engine(Snapshot::new(files), &input.functions);
-    let (before, after) = (state(sides.before)?, state(sides.after)?);
-    plan.formulas = formulas::compared([&before, &after], plan.saltenv(), &args.formulas)?;
-    let changed = ChangedFiles::between(before.files(), after.files());
-    let changed = changed.map_err(|e| {
-        Error::new(
-            ErrorKind::File,
-            format!("the files cannot be compared: {e}"),
-        )
-    })?;
-    let files_changed = changed.project_paths().count();
-    let (before, after) = (plan.fleet(&before)?, plan.fleet(&after)?);
-    let comparison = Comparison::new(&before, &after).reached_by(changed);
-    let comparison = args.ignore.iter().fold(comparison, |comparison, path| {
+    let states = States::new(
+        input,
+        (&args.from, &args.to),
+        config.as_ref(),
+        memory::limit,
+    )?;
+    plan.formulas = states.formulas(plan.saltenv(), &args.formulas)?;
+    let [before, after] = &states.fleets(&plan)?;
+    let comparison = states.comparison([before, after]);
+    let mut comparison = args.ignore.iter().fold(comparison, |comparison, path| {
         comparison.ignore(Ignored::new(path))
     });
+    if !args.formulas.is_empty() {
+        comparison = comparison.of_formulas();
+    }
     let others = input.other_files();
-    let pillars = pillars((&input.files, &input.functions), config.as_ref(), reporter)?;
+    let pillars = match states.has_pillars() || input.facts.pillar.is_some() {
+        true => None,
+        false => pillars((&input.files, &input.functions), config.as_ref(), reporter)?,
+    };
     let minions = Many::list_or_platforms(
         (&input.facts, &args.work.target),
-        (config.as_ref(), pillars.as_ref()),
+        states.minions_by(config.as_ref(), pillars.as_ref()),
         &others,
         reporter,
     )?;
@@ -128,13 +128,18 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
         )));
     }
     let masking = reporter.masking();
-    let unread = comparison.not_compared().unwrap_or_default();
+    let counted = states.counted(&comparison);
     let accounting = Accounting::new(
-        plan.ways([&before, &after]),
-        (files_changed, unread),
+        plan.ways([before, after]),
+        (counted.changed, counted.unread),
         !args.formulas.is_empty(),
     )
-    .with_outside(sides.outside.changed, sides.outside.unknown);
+    .with_pillars(counted.changed_of_pillar, counted.unread_of_pillar)
+    .without_pillars(states.no_pillars.clone())
+    .with_outside(
+        states.outside.changed.clone(),
+        states.outside.unknown.clone(),
+    );
     let report = diff::Report {
         accounting: &accounting,
         from: &args.from,

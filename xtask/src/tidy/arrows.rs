@@ -164,7 +164,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "mapstack-fleet",
-        &["mapstack", "mapstack-lineage", "mapstack-share"],
+        &[
+            "mapstack",
+            "mapstack-lineage",
+            "mapstack-pillar",
+            "mapstack-salt-config",
+            "mapstack-share",
+        ],
     ),
     ("mapstack-host", &["mapstack", "mapstack-pytext"]),
     ("mapstack-schema", &["mapstack-value", "mapstack-yaml"]),

@@ -4,14 +4,19 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mapstack::File;
+use mapstack::trace::FileReadKind;
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 use mapstack_loader::{Fetched, FileServer, Fnmatch, LoadError, SaltPath};
 use mapstack_value::{Key, Map, Value};
 
+use super::reads::{Noting, Reads};
+
 /// The pillar's file server, and the names of sls it has, which all minions share.
 pub(crate) struct PillarFiles {
     server: Arc<dyn FileServer>,
-    listed: Mutex<HashMap<String, Arc<[String]>>>,
+    listed: Arc<Mutex<HashMap<String, Arc<[String]>>>>,
+    /// What one compile reads.
+    reads: Arc<Reads>,
 }
 
 /// The saltenvs and directories of the option `pillar_roots`, in order.
@@ -44,13 +49,31 @@ impl PillarFiles {
     pub fn new(server: Arc<dyn FileServer>) -> Self {
         PillarFiles {
             server,
-            listed: Mutex::default(),
+            listed: Arc::default(),
+            reads: Arc::default(),
+        }
+    }
+
+    /// The same files for one compile, whose reads are noted.
+    pub fn for_one(&self) -> Self {
+        PillarFiles {
+            server: self.server.clone(),
+            listed: self.listed.clone(),
+            reads: Arc::default(),
         }
     }
 
     /// What serves templates.
     pub fn server(&self) -> Arc<dyn FileServer> {
-        self.server.clone()
+        Arc::new(Noting {
+            server: self.server.clone(),
+            reads: self.reads.clone(),
+        })
+    }
+
+    /// What was read.
+    pub fn reads(&self) -> &Arc<Reads> {
+        &self.reads
     }
 
     /// A file by its path.
@@ -65,11 +88,10 @@ impl PillarFiles {
                 format!("cannot read {path} of the pillar: {e}"),
             )
         };
-        match self
-            .server
-            .fetch(&SaltPath::from_relative(path), env)
-            .map_err(failed)?
-        {
+        let asked = SaltPath::from_relative(path);
+        let fetched = self.server.fetch(&asked, env);
+        self.reads.note_fetched(env, &asked, &fetched);
+        match fetched.map_err(failed)? {
             Fetched::Found { on_disk, bytes } => Ok(Some(File {
                 path: path.into(),
                 shown: on_disk.display().to_string(),
@@ -102,6 +124,7 @@ impl PillarFiles {
     /// The names of all sls of an environment, sorted. The reference means to leave out what `file_ignore_glob` and
     /// `file_ignore_regex` name, and leaves out nothing.
     pub fn names(&self, env: &str) -> Result<Arc<[String]>> {
+        self.reads.note(env, "", FileReadKind::List);
         let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(names) = listed.get(env) {
             return Ok(names.clone());

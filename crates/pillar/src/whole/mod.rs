@@ -8,6 +8,7 @@ mod defaults;
 mod errors;
 mod files;
 mod python;
+mod reads;
 mod settings;
 mod sls;
 mod top;
@@ -26,6 +27,7 @@ use mapstack_value::{Map, Value};
 pub use self::errors::PillarError;
 use self::files::PillarFiles;
 pub use self::files::pillar_roots;
+pub use self::reads::PillarReads;
 pub use self::settings::Ask;
 use self::settings::Settings;
 pub(crate) use self::settings::merging;
@@ -125,9 +127,26 @@ impl Master {
     /// What ends a compile in the reference, such as a matcher that there is not, and limits. Anything else is an
     /// error that the pillar [keeps](WholePillar::errors).
     pub fn compile(&self, engine: &Engine, minion: &Minion, ask: &Ask) -> Result<WholePillar> {
+        self.compile_noting(engine, minion, ask).0
+    }
+
+    /// The same with the files that it read, whether it worked or not.
+    pub fn compile_noting(
+        &self,
+        engine: &Engine,
+        minion: &Minion,
+        ask: &Ask,
+    ) -> (Result<WholePillar>, PillarReads) {
+        let work = self.work(engine, minion, ask);
+        let reads = work.files.reads().clone();
+        (work.pillar(), reads.taken())
+    }
+
+    fn work<'w>(&'w self, engine: &'w Engine, minion: &Minion, ask: &Ask) -> Work<'w> {
         let settings = Settings::new(&self.config, minion, ask);
-        let work = Work {
+        Work {
             master: self,
+            files: self.files.for_one(),
             engine,
             merging: settings.merging(),
             pillar_override: ask.pillar_override.clone(),
@@ -143,8 +162,7 @@ impl Master {
                 wanted: self.wants_events,
                 ..Events::default()
             },
-        };
-        work.pillar()
+        }
     }
 }
 
@@ -152,6 +170,7 @@ impl Master {
 struct Work<'w> {
     master: &'w Master,
     engine: &'w Engine,
+    files: PillarFiles,
     settings: Settings,
     merging: Options,
     pillar_override: Map,
@@ -259,7 +278,7 @@ impl Work<'_> {
         MasterSide {
             minion_id: self.settings.id.clone(),
             opts: self.settings.templates.clone(),
-            templates: self.master.files.server(),
+            templates: self.files.server(),
         }
     }
 
@@ -272,13 +291,14 @@ impl Work<'_> {
         state.data = run.current_pillar();
         state.grains = run.minion().grains.clone();
         state.hear(run.warnings());
+        self.files.reads().note_served(run.file_reads());
         Ok(())
     }
 
     fn reader<'t, 'e>(&'t self, run: &'t Run<'e>) -> TopReader<'t, 'e> {
         TopReader {
             run,
-            files: &self.master.files,
+            files: &self.files,
             settings: &self.settings,
             events: &self.events,
         }
@@ -288,7 +308,7 @@ impl Work<'_> {
     fn sls(&self, run: &Run<'_>, top: &Top, matches: &Matches, state: &mut State) -> Result<Value> {
         let reader = SlsReader {
             run,
-            files: &self.master.files,
+            files: &self.files,
             settings: &self.settings,
             merging: &self.merging,
             ignored: &top.ignored,
@@ -336,6 +356,9 @@ impl Work<'_> {
             self.events.add(|| event);
         }
         state.hear(run.warnings());
+        let reads = self.files.reads();
+        reads.note_served(run.take_served());
+        reads.end_file(true);
         folded
     }
 

@@ -173,6 +173,9 @@ impl SlsReader<'_, '_> {
                 variables: &variables,
             })
         });
+        let is_good = |data: &Value| matches!(data, Value::Map(_)) || !data.truthy();
+        let is_good = rendered.as_ref().is_ok_and(|data| is_good(&data.value));
+        self.files.reads().end_file(is_good);
         let state = match rendered {
             Ok(rendered) => {
                 is_text = rendered.is_text;

@@ -110,6 +110,7 @@ impl TopReader<'_, '_> {
             Ok(targets) => targets,
             Err(Unmergeable::Raised(e)) => return Err(e),
             Err(Unmergeable::Noted(e)) => {
+                self.files.reads().nothing_came();
                 errors.push(PillarError::new(
                     "Error encountered while rendering pillar top file.",
                     e,
@@ -176,12 +177,14 @@ impl TopReader<'_, '_> {
     }
 
     fn render(&self, file: &File, saltenv: &str) -> Result<RenderedSls> {
-        self.run.pillar_sls(PillarSls {
+        let rendered = self.run.pillar_sls(PillarSls {
             file,
             saltenv,
             sls: "",
             variables: &[],
-        })
+        });
+        self.files.reads().end_file(rendered.is_ok());
+        rendered
     }
 
     /// Add the top files that top files include; those that these include do not count.

@@ -20,6 +20,10 @@ pub struct Accounting {
     pub elsewhere: usize,
     /// How many files changed.
     pub changed: usize,
+    /// The changed files of the pillar that no compared pillar is made of; `None` if pillars were not compared.
+    pub pillars: Option<Vec<String>>,
+    /// Why pillars were not compared, though the configuration compiles them.
+    pub no_pillars: Option<String>,
     /// The changed files that lie outside of the roots.
     pub outside: Vec<String>,
     /// Why not all files outside of the roots were looked at.
@@ -104,14 +108,44 @@ impl Accounting {
         self
     }
 
+    /// With pillars that were compared: how many of their files changed, and which no pillar is made of.
+    #[must_use]
+    pub fn with_pillars(mut self, changed: usize, unread: Option<Vec<String>>) -> Self {
+        self.changed += changed;
+        match self.only {
+            true => self.elsewhere += unread.map_or(0, |unread| unread.len()),
+            false => self.pillars = unread,
+        }
+        self
+    }
+
+    /// With why pillars were not compared.
+    #[must_use]
+    pub fn without_pillars(mut self, why: Option<String>) -> Self {
+        self.no_pillars = why;
+        self
+    }
+
+    /// The changed files of the pillar that no compared pillar is made of.
+    pub(crate) fn unread_pillar(&self) -> &[String] {
+        self.pillars.as_deref().unwrap_or_default()
+    }
+
     /// Whether a file changed that was to be compared, and no compared result is made of it.
     fn is_incomplete(&self) -> bool {
-        !self.not_compared.is_empty() || (!self.only && !self.outside.is_empty())
+        !self.not_compared.is_empty()
+            || !self.unread_pillar().is_empty()
+            || (!self.only && !self.outside.is_empty())
+    }
+
+    /// Whether it is not known of everything around whether it changed.
+    fn is_unsure(&self) -> bool {
+        self.unknown_outside.is_some() || self.no_pillars.is_some()
     }
 
     /// Whether files changed that were to be compared, and no compared result is made of any of them.
     fn is_empty_handed(&self) -> bool {
-        let unread = self.not_compared.len() + self.elsewhere;
+        let unread = self.not_compared.len() + self.elsewhere + self.unread_pillar().len();
         self.is_incomplete() && unread == self.changed
     }
 
@@ -120,7 +154,7 @@ impl Accounting {
     pub fn refusal(&self, strict: bool) -> Option<&'static str> {
         match self.is_empty_handed() {
             true => Some("nothing that changed was compared"),
-            false if strict && (self.is_incomplete() || self.unknown_outside.is_some()) => {
+            false if strict && (self.is_incomplete() || self.is_unsure()) => {
                 Some("not all that changed was compared")
             }
             false => None,
@@ -138,6 +172,17 @@ impl Accounting {
         }
         if !self.not_compared.is_empty() {
             lines.push(format!("changed, and not compared: {}", self.kinds()));
+        }
+        let of_pillar = self.unread_pillar();
+        if !of_pillar.is_empty() {
+            lines.push(format!(
+                "changed, and in the pillar of no minion: {} ({})",
+                count(of_pillar.len(), "pillar file"),
+                some(of_pillar, NAMED)
+            ));
+        }
+        if let Some(reason) = &self.no_pillars {
+            lines.push(format!("pillars were not compared: {reason}"));
         }
         if self.elsewhere > 0 {
             lines.push(format!(
@@ -169,8 +214,12 @@ impl Accounting {
             let formulas = of(way);
             (!formulas.is_empty()).then(|| format!("{what} of {}", formulas.join(", ")))
         });
-        let both: Vec<String> = both.into_iter().flatten().collect();
-        format!("compared: {}", both.join("; "))
+        let pillars = self.pillars.is_some().then(|| "pillars".to_owned());
+        let all: Vec<String> = pillars
+            .into_iter()
+            .chain(both.into_iter().flatten())
+            .collect();
+        format!("compared: {}", all.join("; "))
     }
 
     fn kinds(&self) -> String {

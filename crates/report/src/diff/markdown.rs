@@ -31,12 +31,12 @@ pub fn comment(report: &Report<'_>) -> String {
         .iter()
         .map(|group| one(report, group));
     let failing = report.differences.failing().map(|(turn, failing)| {
-        let formula = report.formulas(&[failing.formula]).join("");
+        let formula = report.subjects(&[failing.subject]);
         let title = format!(
-            "{} {} · {} minions",
+            "{} {} · {}",
             escaped(&formula),
             turned(turn),
-            failing.minions.len()
+            count(failing.minions.len(), "minion")
         );
         details(
             &title,
@@ -68,7 +68,7 @@ fn one(report: &Report<'_>, group: &Group) -> String {
     let (old, new) = report.values(group);
     let title = format!(
         "{}: {} · {}",
-        escaped(&report.formulas(&group.formulas).join(", ")),
+        escaped(&report.subjects(&group.subjects)),
         html_code(&report.key(group)),
         count(group.minions.len(), "minion")
     );

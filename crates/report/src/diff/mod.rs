@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, HashSet};
 use mapstack::minion::Minion;
 use mapstack::secrets::{Redacted, Secrets};
 use mapstack::value::{Key, Value};
-use mapstack_fleet::{Differences, Failing, Group, Masking, Turn};
+use mapstack_fleet::{Differences, Failing, Group, Masking, Subject, Turn};
 
 pub use accounting::Accounting;
 pub use markdown::comment;
@@ -23,6 +23,9 @@ pub use text::text;
 pub(crate) use text::{changed, place};
 
 use crate::words::{count, joined, some};
+
+/// What the pillar is called beside formulas.
+const PILLAR: &str = "pillar";
 
 /// Minions that are named with each change; more are described by what they have in common.
 const NAMED: usize = 8;
@@ -46,11 +49,12 @@ pub struct Report<'t> {
 impl Report<'_> {
     /// The old and the new value of a group, without secrets.
     fn values(&self, group: &Group) -> (Option<Redacted<Value>>, Option<Redacted<Value>>) {
-        let secrets = self.secrets(&group.example).derived(&group.secret_texts);
+        let secrets = self.secrets(&group.examples).derived(&group.secret_texts);
+        let is_all = secrets.policy().masks_pillar() && group.subjects.contains(&Subject::Pillar);
         let shown = |value: &Option<Value>, secret: &HashSet<Vec<Key>>| {
             let redacted = |value| {
                 let path = &group.change.path;
-                secrets.redact_value(path, value, &|path| secret.contains(path))
+                secrets.redact_value(path, value, &|path| is_all || secret.contains(path))
             };
             value.as_ref().map(redacted)
         };
@@ -62,7 +66,7 @@ impl Report<'_> {
 
     /// The path of a group's value, whose keys templates may have made of secrets.
     fn key(&self, group: &Group) -> String {
-        let secrets = self.secrets(&group.example).derived(&group.secret_texts);
+        let secrets = self.secrets(&group.examples).derived(&group.secret_texts);
         secrets.scrubbed(&joined(&group.change.path))
     }
 
@@ -75,16 +79,21 @@ impl Report<'_> {
         }
     }
 
-    fn secrets(&self, minion: &Minion) -> Secrets {
-        self.masking.of([minion])
+    fn secrets(&self, examples: &[Minion]) -> Secrets {
+        self.masking.of(examples)
     }
 
-    fn formulas(&self, indices: &[usize]) -> Vec<&str> {
-        indices
+    /// The formulas among what changed, and `pillar` for the pillar.
+    fn subjects(&self, subjects: &[Subject]) -> String {
+        let name = |subject: &Subject| match subject {
+            Subject::Formula(index) => self.formulas.get(*index).map(String::as_str),
+            Subject::Pillar => Some(PILLAR),
+        };
+        subjects
             .iter()
-            .filter_map(|index| self.formulas.get(*index))
-            .map(String::as_str)
-            .collect()
+            .filter_map(name)
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     /// How many minions, and which: by what they have in common, if that is shorter than their names.
@@ -104,15 +113,17 @@ impl Report<'_> {
     /// A failure as a message without secrets.
     fn message(&self, failing: &Failing) -> String {
         let diagnostic = failing.error.diagnostic();
-        let place = diagnostic
-            .place
-            .as_ref()
-            .map(|place| format!("{place}: "))
-            .unwrap_or_default();
         let secrets = self
-            .secrets(&failing.example)
+            .secrets(&failing.examples)
             .derived(&failing.secret_texts);
-        format!("{place}{}", secrets.scrubbed(&diagnostic.message))
+        let message = secrets.scrubbed(&diagnostic.message);
+        match &diagnostic.place {
+            Some(place) => {
+                let rest = message.strip_prefix(&place.file).unwrap_or(&message);
+                format!("{place}: {}", rest.trim_start_matches([':', ' ']))
+            }
+            None => message,
+        }
     }
 
     /// How many minions have a difference.

@@ -45,7 +45,7 @@ fn changed(report: &Report<'_>, group: &Group) -> Changed {
         .into(),
         text: line.text,
     };
-    let secrets = report.secrets(&group.example).derived(&group.secret_texts);
+    let secrets = report.secrets(&group.examples).derived(&group.secret_texts);
     let quoted = |spot: &Option<Spot>, value: &Option<Value>, shown: Option<&Value>| {
         let masked = value
             .as_ref()
@@ -55,7 +55,7 @@ fn changed(report: &Report<'_>, group: &Group) -> Changed {
         spot.as_ref().map(|spot| quoted(spot, hidden, &secrets))
     };
     Changed {
-        formulas: report.formulas(&group.formulas).join(", "),
+        formulas: report.subjects(&group.subjects),
         title: report.key(group),
         was: quoted(&group.old_origin, &group.change.old, old.as_deref()),
         is: quoted(&group.new_origin, &group.change.new, new.as_deref()),
@@ -93,7 +93,7 @@ fn quoted(spot: &Spot, hidden: Option<&Value>, secrets: &Secrets) -> Quoted {
 
 fn failed(report: &Report<'_>, turn: Turn, failing: &Failing) -> Changed {
     Changed {
-        formulas: report.formulas(&[failing.formula]).join(""),
+        formulas: report.subjects(&[failing.subject]),
         title: turned(turn).into(),
         message: Some(report.message(failing)),
         bad: turn != Turn::Fixed,

@@ -3,10 +3,10 @@
 use mapstack::Way;
 use mapstack::secrets::Redacted;
 use mapstack::value::Value;
-use mapstack_fleet::{Failing, Group, Turn};
+use mapstack_fleet::{Failing, Group, Subject, Turn};
 use mapstack_lineage::Spot;
 
-use super::Report;
+use super::{PILLAR, Report};
 use crate::explain::rows::origin;
 use crate::values::{number, object};
 
@@ -42,6 +42,11 @@ pub fn rows(report: &Report<'_>) -> Value {
             "not_compared",
             report.accounting.not_compared.iter().collect(),
         ),
+        ("pillars", report.accounting.pillars.is_some().into()),
+        (
+            "not_compared_of_pillar",
+            report.accounting.unread_pillar().iter().collect(),
+        ),
         (
             "not_compared_elsewhere",
             number(report.accounting.elsewhere),
@@ -55,6 +60,14 @@ pub fn rows(report: &Report<'_>) -> Value {
             report
                 .accounting
                 .unknown_outside
+                .as_deref()
+                .map_or(Value::None, Value::from),
+        ),
+        (
+            "pillars_not_compared",
+            report
+                .accounting
+                .no_pillars
                 .as_deref()
                 .map_or(Value::None, Value::from),
         ),
@@ -97,13 +110,27 @@ fn change(report: &Report<'_>, group: &Group) -> Value {
         ("new", new.map_or(Value::None, Redacted::into_inner)),
         ("old_origin", spot(&group.old_origin)),
         ("new_origin", spot(&group.new_origin)),
-        (
-            "formulas",
-            report.formulas(&group.formulas).into_iter().collect(),
-        ),
+        ("of", of(&group.subjects)),
+        ("formulas", formulas(report, &group.subjects).collect()),
         ("count", number(group.minions.len())),
         ("minions", group.minions.iter().collect()),
     ])
+}
+
+/// Whether something is of the pillar or of formulas.
+fn of(subjects: &[Subject]) -> Value {
+    match subjects.contains(&Subject::Pillar) {
+        true => PILLAR.into(),
+        false => "formula".into(),
+    }
+}
+
+/// The formulas among what changed.
+fn formulas<'r>(report: &'r Report<'_>, subjects: &'r [Subject]) -> impl Iterator<Item = &'r str> {
+    subjects.iter().filter_map(|subject| match subject {
+        Subject::Formula(index) => report.formulas.get(*index).map(String::as_str),
+        Subject::Pillar => None,
+    })
 }
 
 fn failure(report: &Report<'_>, turn: Turn, failing: &Failing) -> Value {
@@ -114,9 +141,12 @@ fn failure(report: &Report<'_>, turn: Turn, failing: &Failing) -> Value {
     };
     object([
         ("turn", turned.into()),
+        ("of", of(&[failing.subject])),
         (
             "formula",
-            report.formulas(&[failing.formula]).join("").into(),
+            formulas(report, &[failing.subject])
+                .next()
+                .map_or(Value::None, Value::from),
         ),
         ("error", report.message(failing).into()),
         ("count", number(failing.minions.len())),

@@ -19,7 +19,7 @@ pub fn text(report: &Report<'_>, colored: bool) -> String {
         one(report, group, &paint, &mut text);
     }
     for (turn, failing) in report.differences.failing() {
-        let formula = report.formulas(&[failing.formula]).join("");
+        let formula = report.subjects(&[failing.subject]);
         // Writing to text does not fail.
         let _ = writeln!(text, "{} {}", paint.key(&formula), turned(turn));
         let _ = writeln!(text, "  {}", report.message(failing).replace('\n', "\n  "));
@@ -36,7 +36,7 @@ fn one(report: &Report<'_>, group: &Group, paint: &Paint, text: &mut String) {
     let (old, new) = report.values(group);
     let key = format!(
         "{}: {}",
-        report.formulas(&group.formulas).join(", "),
+        report.subjects(&group.subjects),
         report.key(group)
     );
     let _ = writeln!(text, "{}", paint.key(&key));

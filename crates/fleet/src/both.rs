@@ -1,0 +1,105 @@
+//! A minion with its pillars in two states of the files.
+
+use std::collections::HashSet;
+
+use mapstack::Error;
+use mapstack::minion::Minion;
+use mapstack::value::Value;
+
+use crate::compare::What;
+use crate::pillars::{Pillar, Pillars};
+
+/// A minion before and after a change of its pillar.
+pub(crate) struct Both {
+    minions: [Minion; 2],
+    pillars: [Pillar; 2],
+    data: Option<[Value; 2]>,
+}
+
+impl Both {
+    /// Compile the pillars of a minion. `stays` says that the later one is the earlier one.
+    pub fn of(
+        [before, after]: [&Pillars<'_>; 2],
+        minion: &Minion,
+        stays: &dyn Fn(&Pillar) -> bool,
+    ) -> Self {
+        let old = before.pillar(minion);
+        let new = match stays(&old) {
+            true => old.clone(),
+            false => after.pillar(minion),
+        };
+        let data = old.data.clone().zip(new.data.clone());
+        Both {
+            minions: [old.of(minion), new.of(minion)],
+            data: data.map(|(old, new)| [old.into(), new.into()]),
+            pillars: [old, new],
+        }
+    }
+
+    /// The minion before and after.
+    pub fn minions(&self) -> [&Minion; 2] {
+        self.minions.each_ref()
+    }
+
+    /// Its pillars.
+    pub fn pillars(&self) -> &[Pillar; 2] {
+        &self.pillars
+    }
+
+    /// What pillars before and after are alike.
+    pub fn kinds(&self) -> [u64; 2] {
+        self.pillars.each_ref().map(|pillar| pillar.kind)
+    }
+
+    /// The data of both, as far as there is any.
+    pub fn data(&self) -> Option<(&Value, &Value)> {
+        self.data.as_ref().map(|[old, new]| (old, new))
+    }
+
+    /// Whether both pillars have no error.
+    pub fn is_whole(&self) -> bool {
+        self.pillars.iter().all(Pillar::is_whole)
+    }
+
+    /// Whether the pillar is what it was.
+    pub fn is_same(&self) -> bool {
+        self.data().is_some_and(|(old, new)| old.is_same(new))
+    }
+
+    /// Whether it fails as it did.
+    pub fn fails_still(&self) -> bool {
+        matches!(self.failures().first(), Some(What::FailsStill))
+    }
+
+    /// How failing changed: each error that is new, or that is gone where none is left.
+    pub fn failures(&self) -> Vec<What> {
+        let [old, new] = self.pillars.each_ref().map(|pillar| &pillar.errors);
+        let texts = |errors: &[Error]| errors.iter().map(text).collect::<HashSet<String>>();
+        let (before, after) = (texts(old), texts(new));
+        let each =
+            |errors: &[Error], what: fn(Error) -> What| errors.iter().cloned().map(what).collect();
+        match (old.first(), new.first()) {
+            (None, None) => Vec::new(),
+            (None, Some(_)) => each(new, What::Broken),
+            (Some(_), None) => each(old, What::Fixed),
+            (Some(_), Some(_)) if before == after => vec![What::FailsStill],
+            (Some(_), Some(first)) => {
+                let fresh = new.iter().filter(|error| !before.contains(&text(error)));
+                let fresh: Vec<Error> = fresh.cloned().collect();
+                match fresh.is_empty() {
+                    true => vec![What::FailsOtherwise(first.clone())],
+                    false => each(&fresh, What::FailsOtherwise),
+                }
+            }
+        }
+    }
+}
+
+/// What an error says, without the name of its file, which is another one in each state.
+fn text(error: &Error) -> String {
+    let diagnostic = error.diagnostic();
+    match &diagnostic.place {
+        Some(place) => diagnostic.message.replace(&place.file, ""),
+        None => diagnostic.message.clone(),
+    }
+}

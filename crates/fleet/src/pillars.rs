@@ -1,0 +1,149 @@
+//! The pillars that one state of the files gives minions.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use mapstack::minion::Minion;
+use mapstack::trace::FileRead;
+use mapstack::value::{Map, Value};
+use mapstack::{Engine, Error, ErrorKind};
+use mapstack_pillar::{Ask, Master, PillarReads};
+
+/// Compiles the pillars of minions from one state of the files.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mapstack::{Engine, loader::MemoryFiles, minion::Minion};
+/// use mapstack_fleet::Pillars;
+/// use mapstack_pillar::Master;
+/// use mapstack_salt_config::{Config, Kind};
+///
+/// let config = Config::parse(b"pillar_roots: {base: [/srv/pillar]}", "master", Kind::Master).unwrap();
+/// let files = MemoryFiles::new().file("base", "top.sls", "base: {'*': [a]}").file("base", "a.sls", "a: 1");
+/// let engine = Engine::new(MemoryFiles::new());
+/// let pillars = Pillars::new(Master::new(config, Arc::new(files)), &engine);
+/// let pillar = pillars.pillar(&Minion::new("web1").complete());
+/// assert_eq!(pillar.data.unwrap().get("a").unwrap().to_string(), "1");
+/// ```
+pub struct Pillars<'e> {
+    master: Master,
+    engine: &'e Engine,
+    changes: Vec<(String, Value)>,
+    /// A number for each list of files that a pillar is made of.
+    kinds: Mutex<HashMap<Vec<FileRead>, u64>>,
+}
+
+/// A minion's pillar in one state of the files.
+#[derive(Debug, Clone)]
+pub struct Pillar {
+    /// The pillar as far as there is one, without `_errors`.
+    pub data: Option<Map>,
+    /// What is wrong with it.
+    pub errors: Vec<Error>,
+    /// The files that it is made of.
+    pub reads: PillarReads,
+    /// Equal for pillars of one state that are made of the same files.
+    pub(crate) kind: u64,
+}
+
+impl<'e> Pillars<'e> {
+    /// The pillars that a master compiles; functions of templates are the engine's.
+    #[must_use]
+    pub fn new(master: Master, engine: &'e Engine) -> Self {
+        Pillars {
+            master,
+            engine,
+            changes: Vec::new(),
+            kinds: Mutex::default(),
+        }
+    }
+
+    /// Change values of every pillar that is compiled: paths as [`Minion::set`] takes them.
+    #[must_use]
+    pub fn with_changes(mut self, changes: Vec<(String, Value)>) -> Self {
+        self.changes = changes;
+        self
+    }
+
+    /// The pillar of a minion. One that the minion was given with stays.
+    pub fn pillar(&self, minion: &Minion) -> Pillar {
+        if !minion.pillar.is_empty() {
+            return Pillar {
+                data: Some(minion.pillar.clone()),
+                errors: Vec::new(),
+                reads: PillarReads::default(),
+                kind: 0,
+            };
+        }
+        let (compiled, reads) = self
+            .master
+            .compile_noting(self.engine, minion, &Ask::of(minion));
+        let kind = self.kind(&reads);
+        match compiled {
+            Ok(whole) => {
+                let mut data = whole.data;
+                if !whole.errors.is_empty() {
+                    data.shift_remove("_errors");
+                }
+                let mut errors: Vec<Error> =
+                    whole.errors.into_iter().map(|error| error.error).collect();
+                let data = self.changed(minion, data).unwrap_or_else(|(data, error)| {
+                    errors.push(error);
+                    data
+                });
+                Pillar {
+                    data: Some(data),
+                    errors,
+                    reads,
+                    kind,
+                }
+            }
+            Err(error) => Pillar {
+                data: None,
+                errors: vec![error],
+                reads,
+                kind,
+            },
+        }
+    }
+
+    /// A pillar with the changes that are asked for.
+    fn changed(&self, minion: &Minion, data: Map) -> Result<Map, (Map, Error)> {
+        if self.changes.is_empty() {
+            return Ok(data);
+        }
+        let mut with = Minion {
+            pillar: data,
+            ..minion.clone()
+        };
+        for (path, value) in &self.changes {
+            if let Err(e) = with.set(path, value.clone()) {
+                return Err((with.pillar, Error::new(ErrorKind::Facts, e.to_string())));
+            }
+        }
+        Ok(with.pillar)
+    }
+
+    fn kind(&self, reads: &PillarReads) -> u64 {
+        let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = 1 + u64::try_from(kinds.len()).unwrap_or(u64::MAX - 1);
+        *kinds.entry(reads.pillar.clone()).or_insert(next)
+    }
+}
+
+impl Pillar {
+    /// Whether the minion would apply states with it.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.errors.is_empty()
+    }
+
+    /// A minion with this pillar.
+    #[must_use]
+    pub fn of(&self, minion: &Minion) -> Minion {
+        Minion {
+            pillar: self.data.clone().unwrap_or_default(),
+            ..minion.clone()
+        }
+    }
+}

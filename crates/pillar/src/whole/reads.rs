@@ -1,0 +1,122 @@
+//! Which files a compile reads.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mapstack::trace::{FileRead, FileReadKind};
+use mapstack_loader::{Fetched, FileServer, LoadError, SaltPath};
+
+/// The files that a pillar is made of.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PillarReads {
+    /// The files of the pillar that were read, listed or not found, in order, each once.
+    pub pillar: Vec<FileRead>,
+    /// Those of them from which nothing came, because a file that needs them failed: a part of `pillar`.
+    pub failed: Vec<FileRead>,
+    /// The files that functions read from the file server.
+    pub served: Vec<FileRead>,
+}
+
+/// The reads of a compile so far.
+#[derive(Debug, Default)]
+pub(crate) struct Reads(Mutex<Noted>);
+
+#[derive(Debug, Default)]
+struct Noted {
+    /// Each read in the order of the first, and whether something came of it.
+    all: Vec<(FileRead, bool)>,
+    known: HashSet<FileRead>,
+    /// The reads of the file that is being rendered.
+    current: Vec<FileRead>,
+    served: Vec<FileRead>,
+}
+
+impl Reads {
+    fn noted(&self) -> MutexGuard<'_, Noted> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Note a read.
+    pub fn note(&self, env: &str, path: &str, kind: FileReadKind) {
+        let read = FileRead {
+            saltenv: env.into(),
+            path: path.into(),
+            kind,
+        };
+        let mut noted = self.noted();
+        noted.current.push(read.clone());
+        if noted.known.insert(read.clone()) {
+            noted.all.push((read, false));
+        }
+    }
+
+    /// Note what came of a request.
+    pub fn note_fetched(&self, env: &str, path: &SaltPath, fetched: &Result<Fetched, LoadError>) {
+        let kind = match fetched {
+            Ok(Fetched::Found { .. }) => FileReadKind::Found,
+            _ => FileReadKind::Absent,
+        };
+        self.note(path.saltenv().unwrap_or(env), path.as_str(), kind);
+    }
+
+    /// Note what functions read from the file server.
+    pub fn note_served(&self, reads: Vec<FileRead>) {
+        self.noted().served.extend(reads);
+    }
+
+    /// Something came of all that was read since the last file, or nothing did.
+    pub fn end_file(&self, is_good: bool) {
+        let mut noted = self.noted();
+        let current: HashSet<FileRead> = noted.current.drain(..).collect();
+        let of_file = noted
+            .all
+            .iter_mut()
+            .filter(|(read, _)| current.contains(read));
+        of_file.for_each(|(_, came)| *came |= is_good);
+    }
+
+    /// Nothing came of what was read so far.
+    pub fn nothing_came(&self) {
+        let mut noted = self.noted();
+        noted.all.iter_mut().for_each(|(_, came)| *came = false);
+    }
+
+    /// All reads.
+    pub fn taken(&self) -> PillarReads {
+        let noted = std::mem::take(&mut *self.noted());
+        let failed = noted.all.iter().filter(|(_, is_good)| !is_good);
+        PillarReads {
+            failed: failed.map(|(read, _)| read.clone()).collect(),
+            pillar: noted.all.into_iter().map(|(read, _)| read).collect(),
+            served: noted.served,
+        }
+    }
+}
+
+/// A file server whose reads are noted.
+pub(crate) struct Noting {
+    pub server: Arc<dyn FileServer>,
+    pub reads: Arc<Reads>,
+}
+
+impl FileServer for Noting {
+    fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<Fetched, LoadError> {
+        let fetched = self.server.fetch(path, saltenv);
+        self.reads.note_fetched(saltenv, path, &fetched);
+        fetched
+    }
+
+    fn find_all(&self, path: &SaltPath, saltenv: &str) -> Result<Vec<PathBuf>, LoadError> {
+        self.server.find_all(path, saltenv)
+    }
+
+    fn list(&self, saltenv: &str, prefix: &str) -> Result<Vec<String>, LoadError> {
+        self.reads.note(saltenv, prefix, FileReadKind::List);
+        self.server.list(saltenv, prefix)
+    }
+
+    fn envs(&self) -> Vec<String> {
+        self.server.envs()
+    }
+}
