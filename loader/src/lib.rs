@@ -12,6 +12,7 @@ pub mod git;
 mod kept;
 mod listing;
 mod memory;
+mod mount;
 mod names;
 mod open;
 mod path;

@@ -3,13 +3,15 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use mapstack_value::posixpath::{join, split};
 
 use crate::kept::{KeptFiles, Stamp};
+use crate::mount::Mount;
 use crate::open::{Opening, open_inside};
 use crate::roots::{Read, is_missing, read};
-use crate::{Fetched, LoadError};
+use crate::{Fetched, FileServer, LoadError};
 use mapstack_pytext::{Fnmatch, has_magic};
 
 /// Files by their paths on disk, below directories that the user named.
@@ -31,6 +33,9 @@ use mapstack_pytext::{Fnmatch, has_magic};
 pub struct Tree {
     /// Without links.
     directories: Vec<PathBuf>,
+    /// The same as they were named.
+    named: Vec<String>,
+    mounts: Vec<Mount>,
     /// Whether patterns may list any directory.
     anywhere: bool,
     /// What was read before.
@@ -59,6 +64,7 @@ impl Tree {
         } else {
             directory
         };
+        self.named.extend(here.to_str().map(Into::into));
         if let Ok(real) = fs::canonicalize(here)
             && !self.directories.contains(&real)
         {
@@ -86,12 +92,88 @@ impl Tree {
         self
     }
 
+    /// Take what lies below a directory from the saltenv `base` of a file server, and not from the disk: how a work
+    /// tree was at a revision. The same paths may be read as without it; paths are compared by their names.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use mapstack_loader::{Fetched, MemoryFiles, Tree};
+    /// let dir = tempfile::tempdir().unwrap();
+    /// let base = dir.path().to_str().unwrap();
+    /// let before = MemoryFiles::new().file("base", "stack/core.yml", "a: 1");
+    /// let tree = Tree::new().directory(dir.path()).mount(dir.path(), Arc::new(before));
+    /// assert_eq!(tree.glob(base, "stack/*.yml").unwrap(), [format!("{base}/stack/core.yml")]);
+    /// assert!(tree.is_file(&format!("{base}/stack/core.yml")).unwrap());
+    /// ```
+    #[must_use]
+    pub fn mount(mut self, directory: impl AsRef<Path>, files: Arc<dyn FileServer>) -> Self {
+        self.mounts.extend(Mount::new(directory.as_ref(), files));
+        self
+    }
+
+    /// Whether a regular file is at a path, wherever it lies.
+    ///
+    /// # Errors
+    /// A mounted file server that cannot be read.
+    pub fn is_file(&self, path: &str) -> Result<bool, LoadError> {
+        match self.mounted(path) {
+            Some((mount, way)) => mount.is_file(&way),
+            None => Ok(is_file(path)),
+        }
+    }
+
+    /// Read a file that the user named, wherever it lies.
+    ///
+    /// # Errors
+    /// As [`read_named`].
+    pub fn read_named(&self, path: &str) -> Result<Fetched, LoadError> {
+        match self.mounted(path) {
+            Some((mount, way)) => fetched(path, mount.fetch(&way)?),
+            None => read_named(path),
+        }
+    }
+
+    /// The mount that has a path, and the way from it.
+    fn mounted(&self, path: &str) -> Option<(&Mount, String)> {
+        let way = |mount: &'_ Mount| mount.way_to(path);
+        self.mounts
+            .iter()
+            .find_map(|mount| Some((mount, way(mount)?)))
+    }
+
+    /// The same, for a path that a template may have made.
+    fn mounted_inside(&self, path: &str) -> Result<Option<(&Mount, String)>, LoadError> {
+        let Some((mount, way)) = self.mounted(path) else {
+            return Ok(None);
+        };
+        let below = |directory: &String| {
+            let Some(directory) = mount.way_to(directory) else {
+                return false;
+            };
+            let rest = way.strip_prefix(&directory);
+            directory.is_empty()
+                || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let is_inside =
+            self.anywhere || self.around(mount.at()).is_some() || self.named.iter().any(below);
+        if !is_inside {
+            return Err(LoadError::Outside {
+                path: path.into(),
+                leads_to: None,
+            });
+        }
+        Ok(Some((mount, way)))
+    }
+
     /// The regular file at a path; directories and the like are missing.
     ///
     /// # Errors
     /// [`LoadError::Outside`] for a file that lies elsewhere, and when there is one that cannot be
     /// read.
     pub fn read(&self, path: &str) -> Result<Fetched, LoadError> {
+        if let Some((mount, way)) = self.mounted_inside(path)? {
+            return fetched(path, mount.fetch(&way)?);
+        }
         if let Some(bytes) = self
             .kept
             .as_ref()
@@ -169,11 +251,7 @@ impl Tree {
         let (parent, name) = split(pattern);
         let whole = join(base, pattern);
         if !has_magic(pattern) {
-            let there = if name.is_empty() {
-                Path::new(&whole).is_dir()
-            } else {
-                exists(&whole)
-            };
+            let there = self.is_there(&whole, name)?;
             return Ok(there.then_some(whole).into_iter().collect());
         }
         let directories = match parent {
@@ -188,15 +266,22 @@ impl Tree {
                 found.extend(names.into_iter().map(|name| join(&directory, &name)));
             } else {
                 let path = join(&directory, name);
-                let there = if name.is_empty() {
-                    Path::new(&directory).is_dir()
-                } else {
-                    exists(&path)
-                };
-                found.extend(there.then_some(path));
+                found.extend(self.is_there(&path, name)?.then_some(path));
             }
         }
         Ok(found)
+    }
+
+    /// Whether anything is at a path, or a directory if no name ends it.
+    fn is_there(&self, path: &str, name: &str) -> Result<bool, LoadError> {
+        let Some((mount, way)) = self.mounted(path) else {
+            let path = Path::new(path);
+            return Ok(match name.is_empty() {
+                true => path.is_dir(),
+                false => fs::symlink_metadata(path).is_ok(),
+            });
+        };
+        Ok((!name.is_empty() && mount.is_file(&way)?) || !mount.names(&way)?.is_empty())
     }
 
     /// The names in a directory that a pattern matches; none where there is no directory.
@@ -207,6 +292,12 @@ impl Tree {
         seen: &mut usize,
     ) -> Result<Vec<String>, LoadError> {
         let here = if directory.is_empty() { "." } else { directory };
+        let (matcher, hidden) = (Fnmatch::new(pattern), pattern.starts_with('.'));
+        let is_meant = |name: &str| name.starts_with('.') == hidden && matcher.matches(name);
+        if let Some((mount, way)) = self.mounted_inside(here)? {
+            let names = mount.names(&way)?.into_iter();
+            return Ok(names.filter(|name| is_meant(name)).collect());
+        }
         let failed = |source| LoadError::Io {
             path: here.into(),
             source,
@@ -220,7 +311,6 @@ impl Tree {
         if !self.anywhere {
             self.around(&real).ok_or_else(|| outside(here, &real))?;
         }
-        let (matcher, hidden) = (Fnmatch::new(pattern), pattern.starts_with('.'));
         let mut names = Vec::new();
         for entry in fs::read_dir(&real).map_err(failed)? {
             *seen += 1;
@@ -234,7 +324,7 @@ impl Tree {
             let Ok(name) = entry.map_err(failed)?.file_name().into_string() else {
                 continue;
             };
-            if name.starts_with('.') == hidden && matcher.matches(&name) {
+            if is_meant(&name) {
                 names.push(name);
             }
         }
@@ -258,8 +348,20 @@ fn outside(path: &str, real: &Path) -> LoadError {
     }
 }
 
-fn exists(path: &str) -> bool {
-    fs::symlink_metadata(path).is_ok()
+/// What a mounted file server gives for a path on the disk.
+fn fetched(path: &str, fetched: Fetched) -> Result<Fetched, LoadError> {
+    match fetched {
+        Fetched::Found { bytes, .. } => Ok(Fetched::Found {
+            on_disk: path.into(),
+            bytes,
+        }),
+        Fetched::Missing => Ok(Fetched::Missing),
+        // A link out of the mounted directory.
+        Fetched::Refused { .. } | Fetched::Unusable { .. } => Err(LoadError::Outside {
+            path: path.into(),
+            leads_to: None,
+        }),
+    }
 }
 
 /// Whether a regular file is at a path that the user gave.

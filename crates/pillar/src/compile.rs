@@ -1,8 +1,10 @@
 //! The fold over external pillars.
 
 use std::cell::RefCell;
+use std::path::Path;
+use std::sync::Arc;
 
-use mapstack_loader::Tree;
+use mapstack_loader::{FileServer, Tree};
 use mapstack_merge::merge;
 use mapstack_minion::Minion;
 use mapstack_value::posixpath::split;
@@ -30,19 +32,47 @@ pub struct Compiled {
 }
 
 /// The external pillars of a master, and what was learnt of their files; shared by every minion and thread.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Compiler {
     pillars: ExtPillars,
+    /// The directories of stacked files, besides those of the config files.
+    tree: Tree,
     cache: StackCache,
+}
+
+impl Default for Compiler {
+    fn default() -> Self {
+        Compiler::new(ExtPillars::new())
+    }
 }
 
 impl Compiler {
     /// Nothing is read yet.
     #[must_use]
     pub fn new(pillars: ExtPillars) -> Self {
+        let cache = StackCache::default();
+        let tree = Tree::new().keeping(&cache.files);
         Compiler {
+            tree: pillars.directories.iter().fold(tree, Tree::directory),
             pillars,
-            cache: StackCache::default(),
+            cache,
+        }
+    }
+
+    /// Let stacked files lie below this directory, too. Those of the config files count anyway.
+    pub(crate) fn directory(self, directory: impl AsRef<Path>) -> Self {
+        Compiler {
+            tree: self.tree.directory(directory),
+            ..self
+        }
+    }
+
+    /// Take stacked files below a directory from a file server, as [`Tree::mount`] does.
+    #[must_use]
+    pub fn mount(self, directory: impl AsRef<Path>, files: Arc<dyn FileServer>) -> Self {
+        Compiler {
+            tree: self.tree.mount(directory, files),
+            ..self
         }
     }
 
@@ -61,6 +91,7 @@ impl Compiler {
             engine,
             minion: minion.clone(),
             pillars: &self.pillars,
+            tree: &self.tree,
             cache: &self.cache,
             opts: self.pillars.opts(minion),
             side: None,
@@ -86,6 +117,7 @@ impl Compiler {
             engine,
             minion: minion.clone(),
             pillars: &self.pillars,
+            tree: &self.tree,
             cache: &self.cache,
             opts,
             side: Some(side),
@@ -102,6 +134,7 @@ pub struct PillarRun<'c> {
     engine: &'c Engine,
     minion: Minion,
     pillars: &'c ExtPillars,
+    tree: &'c Tree,
     cache: &'c StackCache,
     opts: Map,
     /// What differs if a master compiles a whole pillar.
@@ -313,11 +346,8 @@ impl PillarRun<'_> {
             opts: self.opts.clone().into(),
         };
         let chosen = stores.config_files(one, kind)?;
-        let roots = Tree::new().keeping(&self.cache.files);
-        let roots = self.pillars.directories.iter().fold(roots, Tree::directory);
-        let tree = chosen
-            .iter()
-            .fold(roots, |tree, config| tree.directory(split(&config.path).0));
+        let directories = chosen.iter().map(|config| split(&config.path).0);
+        let tree = directories.fold(self.tree.clone(), Tree::directory);
         let run = self.run_for(&minion);
         let stacking = Stacking {
             run: &run,

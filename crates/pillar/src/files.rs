@@ -1,6 +1,6 @@
 //! Data files: what a name in a config file stands for.
 
-use mapstack_loader::{Fetched, LoadError, Tree, is_file};
+use mapstack_loader::{Fetched, LoadError, Tree};
 use mapstack_value::posixpath::{join, normpath};
 
 use mapstack::File;
@@ -61,29 +61,34 @@ impl Base<'_> {
 
     /// The file that a name of MakoStack stands for: below the directory, or else, if the name is
     /// absolute, at that path (Mako: `TemplateLookup.get_template`).
-    pub fn named(self, item: &str) -> Named {
-        let Some(path) = self.looked_up(item, item.starts_with('/')) else {
-            return Named::Missing;
+    pub fn named(self, item: &str) -> Result<Named> {
+        let Some(path) = self.looked_up(item, item.starts_with('/'))? else {
+            return Ok(Named::Missing);
         };
         let file = DataFile {
             on_disk: path.clone(),
             path,
             name: item.into(),
         };
-        if leads_up(item) {
+        Ok(if leads_up(item) {
             Named::Refused(file)
         } else {
             Named::File(file)
-        }
+        })
     }
 
     /// A file below the directory, or below the root.
-    fn looked_up(self, uri: &str, from_root: bool) -> Option<String> {
+    fn looked_up(self, uri: &str, from_root: bool) -> Result<Option<String>> {
         // Mako takes them for slashes.
         let uri = uri.replace('\\', "/");
         let places = [self.directory].into_iter().chain(from_root.then_some("/"));
-        let mut paths = places.map(|place| normpath(&join(place, uri.trim_start_matches('/'))));
-        paths.find(|path| is_file(path))
+        for place in places {
+            let path = normpath(&join(place, uri.trim_start_matches('/')));
+            if self.tree.is_file(&path).map_err(|e| unreadable(&e))? {
+                return Ok(Some(path));
+            }
+        }
+        Ok(None)
     }
 
     /// Read a file; `None` if no regular file is there.
@@ -111,7 +116,7 @@ impl Base<'_> {
 
     /// Read another template of Mako by its URI; below the root, too, for one that has it among its places.
     pub fn template_of_mako(self, uri: &str, from_root: bool) -> Result<Option<File>> {
-        let Some(on_disk) = self.looked_up(uri, from_root) else {
+        let Some(on_disk) = self.looked_up(uri, from_root)? else {
             return Ok(None);
         };
         if leads_up(uri) {

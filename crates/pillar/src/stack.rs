@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use mapstack_loader::{Fetched, Tree, read_named};
+use mapstack_loader::{Fetched, Tree};
 use mapstack_merge::stack::{MARKER, StackError, Strategy, merge_into};
 use mapstack_value::posixpath::split;
 use mapstack_value::{Key, Map, Value};
@@ -35,7 +35,8 @@ impl Stacking<'_, '_> {
     pub fn stack(&self, chosen: &[Chosen]) -> Result<Map> {
         let mut stack = self.cache.empty();
         for config in chosen {
-            let found = mapstack_loader::is_file(&config.path);
+            let found = self.tree.is_file(&config.path);
+            let found = found.map_err(|e| unreadable(&e))?;
             self.record(StackEvent::Config {
                 kind: self.kind,
                 path: config.path.clone(),
@@ -62,8 +63,8 @@ impl Stacking<'_, '_> {
 
     fn config(&self, config: &Chosen, stack: &mut Value) -> Result<()> {
         let (directory, name) = split(&config.path);
-        let Fetched::Found { bytes, .. } = read_named(&config.path).map_err(|e| unreadable(&e))?
-        else {
+        let read = self.tree.read_named(&config.path);
+        let Fetched::Found { bytes, .. } = read.map_err(|e| unreadable(&e))? else {
             return Err(Error::new(
                 ErrorKind::File,
                 format!("{} is no longer a file", config.path),
@@ -149,7 +150,7 @@ impl OneConfig<'_, '_> {
 
     /// Merge the file that an item of MakoStack stands for. One that fails is left out.
     fn name(&self, item: &Item, stack: &mut Value) -> Result<()> {
-        let data = match self.base.named(&item.name) {
+        let data = match self.base.named(&item.name)? {
             Named::File(data) => data,
             Named::Missing => {
                 self.outcome(item, None, FileOutcome::Missing);

@@ -327,3 +327,25 @@ fn names_of_sls_do_not_lead_out_of_the_roots() {
         "{asked:?}"
     );
 }
+
+#[test]
+fn stacked_files_can_come_from_a_file_server() {
+    let dir = tempfile::tempdir().unwrap();
+    let top = dir.path().to_str().unwrap();
+    std::fs::write(dir.path().join("stack.cfg"), "core.yml\n").unwrap();
+    std::fs::write(dir.path().join("core.yml"), "a: now\n").unwrap();
+    let before = MemoryFiles::new()
+        .file("base", "stack.cfg", "core.yml\nroles/*.yml\n")
+        .file("base", "core.yml", "a: before\n")
+        .file("base", "roles/web.yml", "role: {{ minion_id }}\n");
+    let options = format!("ext_pillar: [{{stack: {top}/stack.cfg}}]\n");
+    let pillar = |master: Master| {
+        let pillar = compile(&master).unwrap();
+        assert_eq!(pillar.warnings, []);
+        Value::from(pillar.data).to_string()
+    };
+    let now = || master(&options, &[]);
+    assert_eq!(pillar(now()), "{'a': 'now'}");
+    let then = now().mount(dir.path(), Arc::new(before));
+    assert_eq!(pillar(then), "{'a': 'before', 'role': 'web1'}");
+}

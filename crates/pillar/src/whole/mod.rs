@@ -34,7 +34,7 @@ pub(crate) use self::settings::merging;
 use self::sls::SlsReader;
 use self::top::{Matches, Top, TopReader};
 use crate::compile::{Compiler, PillarRun};
-use crate::config::{ExtPillar, ExtPillars, Listed};
+use crate::config::{ExtPillar, Listed};
 use crate::trace::{Events, PillarEvent};
 
 /// A master that compiles pillars: its options, its pillar's files, and what was learnt of them. Minions and threads
@@ -88,7 +88,7 @@ impl Master {
     pub fn new(config: Config, files: Arc<dyn FileServer>) -> Self {
         Master {
             files: PillarFiles::new(files),
-            external: Compiler::new(ExtPillars::new()),
+            external: Compiler::default(),
             wants_events: false,
             config,
         }
@@ -97,14 +97,24 @@ impl Master {
     /// Let files of stacked external pillars lie below these directories, too.
     #[must_use]
     pub fn with_directories<P: AsRef<std::path::Path>>(
-        mut self,
+        self,
         directories: impl IntoIterator<Item = P>,
     ) -> Self {
-        let pillars = directories
-            .into_iter()
-            .fold(ExtPillars::new(), ExtPillars::with_directory);
-        self.external = Compiler::new(pillars);
-        self
+        let directories = directories.into_iter();
+        Master {
+            external: directories.fold(self.external, Compiler::directory),
+            ..self
+        }
+    }
+
+    /// Take files of stacked external pillars below a directory from the saltenv `base` of a file server, and not
+    /// from the disk: how a work tree was at a revision.
+    #[must_use]
+    pub fn mount(self, directory: impl AsRef<std::path::Path>, files: Arc<dyn FileServer>) -> Self {
+        Master {
+            external: self.external.mount(directory, files),
+            ..self
+        }
     }
 
     /// Note what happens, for a trace.
