@@ -2,8 +2,8 @@
 
 mod common;
 
-use std::process::Command;
-
+#[cfg(feature = "git")]
+use common::git;
 use common::{Tree, assert_line, assert_snapshot, run, run_line};
 
 /// Two states of the files, and minions.
@@ -157,29 +157,6 @@ fn without_minions_it_looks_at_every_platform() {
     assert!(ran.stdout.contains(" of 47 minions"), "{}", ran.stdout);
 }
 
-#[cfg(feature = "git")]
-fn git(tree: &Tree, args: &[&str]) {
-    let config = [
-        "-c",
-        "user.name=A",
-        "-c",
-        "user.email=a@example.org",
-        "-c",
-        "commit.gpgsign=false",
-    ];
-    let ran = Command::new("git")
-        .current_dir(tree.path())
-        .args(config)
-        .args(args)
-        .output()
-        .expect("git is there");
-    assert!(
-        ran.status.success(),
-        "git {args:?}: {}",
-        String::from_utf8_lossy(&ran.stderr)
-    );
-}
-
 #[test]
 #[cfg(feature = "git")]
 fn files_around_the_roots_that_change_are_listed() {
@@ -189,9 +166,12 @@ fn files_around_the_roots_that_change_are_listed() {
         ("pillar/ssh.sls", "ssh: {}\n"),
         ("salted.txt", "this is not below salt/\n"),
     ]);
-    git(&tree, &["init", "--quiet", "--initial-branch=main", "."]);
-    git(&tree, &["add", "."]);
-    git(&tree, &["commit", "--quiet", "--message=one"]);
+    git(
+        tree.path(),
+        &["init", "--quiet", "--initial-branch=main", "."],
+    );
+    git(tree.path(), &["add", "."]);
+    git(tree.path(), &["commit", "--quiet", "--message=one"]);
     tree.write("untracked.sls", b"git does not know this\n");
     let diff = |line: &str, status: i32, found: &[&str]| {
         let line = format!("diff --root salt --platform debian-12 {line}");
@@ -224,8 +204,11 @@ fn files_around_the_roots_that_change_are_listed() {
     );
     diff("", 1, &[files]);
     diff("--strict", 2, &[files]);
-    git(&tree, &["rm", "--quiet", "-f", "pillar/top.sls"]);
-    git(&tree, &["commit", "--quiet", "--all", "--message=two"]);
+    git(tree.path(), &["rm", "--quiet", "-f", "pillar/top.sls"]);
+    git(
+        tree.path(),
+        &["commit", "--quiet", "--all", "--message=two"],
+    );
     let files = "changed outside of the roots, and not compared: 3 files (pillar/ssh.sls, pillar/top.sls, salted.txt)";
     diff("--from HEAD~1 --to HEAD", 1, &[files]);
     diff(
@@ -267,15 +250,21 @@ fn revisions_are_read_without_a_checkout() {
             "values: {shell: /bin/sh}\n",
         ),
     ]);
-    git(&tree, &["init", "--quiet", "--initial-branch=main", "."]);
-    git(&tree, &["add", "."]);
-    git(&tree, &["commit", "--quiet", "--message=one"]);
-    git(&tree, &["tag", "v1"]);
+    git(
+        tree.path(),
+        &["init", "--quiet", "--initial-branch=main", "."],
+    );
+    git(tree.path(), &["add", "."]);
+    git(tree.path(), &["commit", "--quiet", "--message=one"]);
+    git(tree.path(), &["tag", "v1"]);
     tree.write(
         "salt/ssh/parameters/defaults.yaml",
         b"values: {port: 2222}\n",
     );
-    git(&tree, &["commit", "--quiet", "--all", "--message=two"]);
+    git(
+        tree.path(),
+        &["commit", "--quiet", "--all", "--message=two"],
+    );
     tree.write(
         "site/ssh/parameters/os_family/Debian.yaml",
         b"values: {shell: /bin/bash}\n",

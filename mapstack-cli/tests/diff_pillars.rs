@@ -265,18 +265,7 @@ fn a_checkout_needs_no_flags() {
         ("dev/d.sls", "d: 1\n"),
         ("README", "not the pillar's\n"),
     ]);
-    let git = |line: &str| {
-        let config = "-c user.name=A -c user.email=a@example.org -c commit.gpgsign=false";
-        let args = config.split(' ').chain(line.split(' '));
-        let mut git = std::process::Command::new("git");
-        let ran = git.current_dir(tree.path()).args(args).output();
-        let ran = ran.expect("git is there");
-        assert!(
-            ran.status.success(),
-            "{line}: {}",
-            String::from_utf8_lossy(&ran.stderr)
-        );
-    };
+    let git = |line: &str| common::git(tree.path(), &line.split(' ').collect::<Vec<_>>());
     git("init --quiet --initial-branch=main .");
     git("add .");
     git("commit --quiet --message=one");

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mapstack::minion::Minion;
-use mapstack::trace::FileRead;
+use mapstack::trace::{FileRead, FileReadKind};
 use mapstack::value::{Str, Value};
 use mapstack::{Engine, Error, Result};
 use mapstack_share::{Answers, Outcome};
@@ -60,6 +60,8 @@ struct Seen {
     files: HashSet<(String, String)>,
     /// The files of the pillar.
     of_pillar: HashSet<(String, String)>,
+    /// The paths of stacked files.
+    stacked: HashSet<String>,
     /// The kinds of pillars whose files were noted, before or after, with those of failures or without.
     pillars: HashSet<(bool, u64, bool)>,
 }
@@ -241,7 +243,11 @@ impl<'f, 'e> Comparison<'f, 'e> {
         };
         let no_file = self.changed_pillar.as_ref();
         let no_file = no_file.is_some_and(ChangedFiles::is_empty);
-        let stays = |pillar: &Pillar| no_file && pillar.reads.served.iter().all(is_unchanged);
+        // Of stacked files it is not known which are different.
+        let stays = |pillar: &Pillar| {
+            let reads = &pillar.reads;
+            no_file && reads.stacked.is_empty() && reads.served.iter().all(is_unchanged)
+        };
         Some(Both::of(pillars, minion, &stays))
     }
 
@@ -279,6 +285,10 @@ impl<'f, 'e> Comparison<'f, 'e> {
             if !with_failed && pillar.data.is_none() {
                 continue;
             }
+            let stacked = pillar.reads.stacked.iter();
+            let stacked = stacked.filter(|read| read.kind != FileReadKind::List);
+            seen.stacked
+                .extend(stacked.map(|read| read.path.to_string()));
             let failed: HashSet<&FileRead> = pillar.reads.failed.iter().collect();
             let counted = pillar.reads.pillar.iter();
             let counted: Vec<FileRead> = counted
@@ -376,6 +386,14 @@ impl<'f, 'e> Comparison<'f, 'e> {
         let unseen =
             all.filter(|(env, path)| !seen.of_pillar.contains(&((*env).clone(), (*path).clone())));
         Some(unseen.map(|(_, path)| path.clone()).collect())
+    }
+
+    /// Whether a compared pillar has to do with a stacked file, by its path below the directory that is
+    /// [mounted](mapstack_pillar::Master::mount).
+    #[must_use]
+    pub fn has_stacked(&self, path: &str) -> bool {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.stacked.contains(path)
     }
 
     /// Note the changed files that a compared outcome is made of.

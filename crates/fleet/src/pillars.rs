@@ -30,7 +30,7 @@ pub struct Pillars<'e> {
     engine: &'e Engine,
     changes: Vec<(String, Value)>,
     /// A number for each list of files that a pillar is made of.
-    kinds: Mutex<HashMap<Vec<FileRead>, u64>>,
+    kinds: Mutex<HashMap<[Vec<FileRead>; 2], u64>>,
 }
 
 /// A minion's pillar in one state of the files.
@@ -127,7 +127,8 @@ impl<'e> Pillars<'e> {
     fn kind(&self, reads: &PillarReads) -> u64 {
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         let next = 1 + u64::try_from(kinds.len()).unwrap_or(u64::MAX - 1);
-        *kinds.entry(reads.pillar.clone()).or_insert(next)
+        let files = [reads.pillar.clone(), reads.stacked.clone()];
+        *kinds.entry(files).or_insert(next)
     }
 }
 

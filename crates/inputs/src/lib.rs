@@ -30,6 +30,7 @@
 //! assert_eq!(cli.target.minion_glob.as_deref(), Some("web*"));
 //! ```
 
+mod around;
 mod asked;
 mod brief;
 pub mod configuration;

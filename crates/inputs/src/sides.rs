@@ -9,6 +9,7 @@ use mapstack_pillar::pillar_roots;
 use mapstack_salt_config::{Config, fileserver};
 
 use crate::InputError;
+use crate::around::Around;
 use crate::configuration;
 use crate::flags::Files;
 use crate::outside::Outside;
@@ -37,6 +38,8 @@ pub struct PillarSides {
     pub files: [Backends; 2],
     /// Where the files lie below the roots of the file server.
     pub below_roots: Vec<String>,
+    /// What is around them, where stacked files may lie, if the states differ in it.
+    pub around: Option<Around>,
 }
 
 /// The name of the files as they are now.
@@ -115,11 +118,14 @@ fn of_pillars(
         or_here(roots).iter().filter_map(inside)
     });
     let below_roots = below.collect();
+    let all = [&own, roots].concat();
+    let around = Around::new(&all, State::of(&own, from), State::of(&own, to))?;
     Ok((
         PillarSides {
             config,
             files,
             below_roots,
+            around,
         },
         own,
     ))

@@ -9,6 +9,7 @@ use mapstack_fleet::{ChangedFiles, Comparison, Fleet, Pillars};
 use mapstack_pillar::Master;
 use mapstack_salt_config::Config;
 
+use crate::around::Around;
 use crate::flags::Input;
 use crate::functions::{MemoryOf, engine};
 use crate::minions::pillar_changes;
@@ -35,6 +36,7 @@ struct Compiled {
     changed: ChangedFiles,
     changes: Vec<(String, Value)>,
     below_roots: Vec<String>,
+    around: Option<Around>,
 }
 
 /// How many files changed, and which of them no compared result is made of.
@@ -48,6 +50,8 @@ pub struct Counted {
     pub changed_of_pillar: usize,
     /// Those of the pillar that were not compared; `None` if pillars are not.
     pub unread_of_pillar: Option<Vec<String>>,
+    /// Those around the roots that were not compared.
+    pub unread_outside: Vec<String>,
 }
 
 impl States {
@@ -74,6 +78,7 @@ impl States {
                 changes: pillar_changes(&input.facts)?,
                 config: sides.config,
                 below_roots: sides.below_roots,
+                around: sides.around,
             })
         };
         Ok(States {
@@ -125,6 +130,12 @@ impl States {
             let files = compiled.files.get(index).cloned();
             let files = files.unwrap_or_else(|| Arc::new(Backends::default()));
             let master = Master::new(compiled.config.clone(), files);
+            let around = compiled.around.as_ref();
+            let around = around.and_then(|around| around.of_state(index));
+            let master = match around {
+                Some((directory, files)) => master.mount(directory, files),
+                None => master,
+            };
             let pillars = Pillars::new(master, engine);
             Ok(fleet.with_pillars(pillars.with_changes(compiled.changes.clone())))
         };
@@ -154,18 +165,34 @@ impl States {
                 rest.is_some_and(|rest| root.is_empty() || rest.starts_with('/'))
             })
         };
+        let around = self.pillars.as_ref().and_then(|of| of.around.as_ref());
+        let is_stacked = |path: &String| {
+            let paths = around.map(|around| around.paths_of(path));
+            let mut paths = paths.into_iter().flatten();
+            paths.any(|path| comparison.has_stacked(&path))
+        };
+        let unstacked = |paths: Vec<String>| -> Vec<String> {
+            paths.into_iter().filter(|path| !is_stacked(path)).collect()
+        };
         let unread = comparison.not_compared().unwrap_or_default().into_iter();
+        let unread = unread.filter(|path| !is_of_pillar(path)).collect();
         let of_pillar = self.pillars.as_ref();
+        let outside = &self.outside.changed;
+        let has_stacked = |path: &&String| comparison.has_stacked(path);
+        let (stacked, unread_outside): (Vec<&String>, Vec<&String>) =
+            outside.iter().partition(has_stacked);
         Counted {
             changed: self
                 .changed
                 .project_paths()
                 .filter(|path| !is_of_pillar(path))
-                .count(),
-            unread: unread.filter(|path| !is_of_pillar(path)).collect(),
+                .count()
+                + stacked.len(),
+            unread: unstacked(unread),
             changed_of_pillar: of_pillar
                 .map_or(0, |compiled| compiled.changed.project_paths().count()),
-            unread_of_pillar: comparison.pillar_files_not_compared(),
+            unread_of_pillar: comparison.pillar_files_not_compared().map(unstacked),
+            unread_outside: unread_outside.into_iter().cloned().collect(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The fold over external pillars.
 
 use std::cell::RefCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mapstack_loader::{FileServer, Tree};
@@ -14,10 +14,10 @@ use super::StackKind;
 use super::cache::StackCache;
 use super::command::Command;
 use super::config::{ExtPillar, ExtPillars, SALTS_OWN};
-use super::select::Stores;
+use super::select::{Chosen, Stores};
 use super::stack::Stacking;
 use super::trace::{PillarEvent, WholeEvent};
-use super::whole::{PillarError, merging};
+use super::whole::{Noting, PillarError, Reads, merging};
 use mapstack::trace::FileRead;
 use mapstack::{Engine, MasterSide};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
@@ -32,11 +32,11 @@ pub struct Compiled {
 }
 
 /// The external pillars of a master, and what was learnt of their files; shared by every minion and thread.
-#[derive(Debug)]
 pub struct Compiler {
     pillars: ExtPillars,
     /// The directories of stacked files, besides those of the config files.
     tree: Tree,
+    mounts: Vec<(PathBuf, Arc<dyn FileServer>)>,
     cache: StackCache,
 }
 
@@ -54,6 +54,7 @@ impl Compiler {
         let tree = Tree::new().keeping(&cache.files);
         Compiler {
             tree: pillars.directories.iter().fold(tree, Tree::directory),
+            mounts: Vec::new(),
             pillars,
             cache,
         }
@@ -69,11 +70,9 @@ impl Compiler {
 
     /// Take stacked files below a directory from a file server, as [`Tree::mount`] does.
     #[must_use]
-    pub fn mount(self, directory: impl AsRef<Path>, files: Arc<dyn FileServer>) -> Self {
-        Compiler {
-            tree: self.tree.mount(directory, files),
-            ..self
-        }
+    pub fn mount(mut self, directory: impl AsRef<Path>, files: Arc<dyn FileServer>) -> Self {
+        self.mounts.push((directory.as_ref().into(), files));
+        self
     }
 
     /// The external pillars.
@@ -92,6 +91,8 @@ impl Compiler {
             minion: minion.clone(),
             pillars: &self.pillars,
             tree: &self.tree,
+            mounts: &self.mounts,
+            stacked: Arc::default(),
             cache: &self.cache,
             opts: self.pillars.opts(minion),
             side: None,
@@ -118,6 +119,8 @@ impl Compiler {
             minion: minion.clone(),
             pillars: &self.pillars,
             tree: &self.tree,
+            mounts: &self.mounts,
+            stacked: Arc::default(),
             cache: &self.cache,
             opts,
             side: Some(side),
@@ -135,6 +138,9 @@ pub struct PillarRun<'c> {
     minion: Minion,
     pillars: &'c ExtPillars,
     tree: &'c Tree,
+    mounts: &'c [(PathBuf, Arc<dyn FileServer>)],
+    /// What was read from mounted directories.
+    stacked: Arc<Reads>,
     cache: &'c StackCache,
     opts: Map,
     /// What differs if a master compiles a whole pillar.
@@ -230,6 +236,24 @@ impl PillarRun<'_> {
     /// What functions read from the file server.
     pub(crate) fn take_served(&self) -> Vec<FileRead> {
         self.served.take()
+    }
+
+    /// What was read from mounted directories.
+    pub(crate) fn take_stacked(&self) -> Vec<FileRead> {
+        self.stacked.taken().pillar
+    }
+
+    /// The files of an external pillar with some config files.
+    fn tree(&self, chosen: &[Chosen]) -> Tree {
+        let directories = chosen.iter().map(|config| split(&config.path).0);
+        let tree = directories.fold(self.tree.clone(), Tree::directory);
+        self.mounts.iter().fold(tree, |tree, (directory, server)| {
+            let noting = Noting {
+                server: server.clone(),
+                reads: self.stacked.clone(),
+            };
+            tree.mount(directory, Arc::new(noting))
+        })
     }
 
     /// One item of `ext_pillar`. Where it names several external pillars, the reference calls all of
@@ -346,8 +370,7 @@ impl PillarRun<'_> {
             opts: self.opts.clone().into(),
         };
         let chosen = stores.config_files(one, kind)?;
-        let directories = chosen.iter().map(|config| split(&config.path).0);
-        let tree = directories.fold(self.tree.clone(), Tree::directory);
+        let tree = self.tree(&chosen);
         let run = self.run_for(&minion);
         let stacking = Stacking {
             run: &run,

@@ -136,10 +136,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     )
     .with_pillars(counted.changed_of_pillar, counted.unread_of_pillar)
     .without_pillars(states.no_pillars.clone())
-    .with_outside(
-        states.outside.changed.clone(),
-        states.outside.unknown.clone(),
-    );
+    .with_outside(counted.unread_outside, states.outside.unknown.clone());
     let report = diff::Report {
         accounting: &accounting,
         from: &args.from,
@@ -168,7 +165,9 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
             status: FAILED,
         });
     }
-    if let Some(message) = accounting.refusal(reporter.is_strict()) {
+    // An untracked file is not among those that changed, and what it changes was compared.
+    let refusal = accounting.refusal(reporter.is_strict());
+    if let Some(message) = refusal.filter(|_| differences.is_empty() || reporter.is_strict()) {
         return Err(Failure::Incomplete {
             message: message.into(),
             status: FAILED,

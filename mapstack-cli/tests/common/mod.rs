@@ -83,6 +83,29 @@ pub fn assert_line(directory: &Path, line: &str, status: i32, (out, err): (&str,
     );
 }
 
+/// Run git in a directory, as an author who signs nothing.
+pub fn git(directory: &Path, args: &[&str]) {
+    let config = [
+        "-c",
+        "user.name=A",
+        "-c",
+        "user.email=a@example.org",
+        "-c",
+        "commit.gpgsign=false",
+    ];
+    let ran = Command::new("git")
+        .current_dir(directory)
+        .args(config)
+        .args(args)
+        .output()
+        .expect("git is there");
+    assert!(
+        ran.status.success(),
+        "git {args:?}: {}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
+}
+
 fn finish(mut child: Child) -> Ran {
     let reader = |mut pipe: Box<dyn Read + Send>| {
         std::thread::spawn(move || {

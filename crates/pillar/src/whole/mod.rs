@@ -28,6 +28,7 @@ pub use self::errors::PillarError;
 use self::files::PillarFiles;
 pub use self::files::pillar_roots;
 pub use self::reads::PillarReads;
+pub(crate) use self::reads::{Noting, Reads};
 pub use self::settings::Ask;
 use self::settings::Settings;
 pub(crate) use self::settings::merging;
@@ -368,6 +369,7 @@ impl Work<'_> {
         state.hear(run.warnings());
         let reads = self.files.reads();
         reads.note_served(run.take_served());
+        reads.note_stacked(run.take_stacked());
         reads.end_file(true);
         folded
     }

@@ -16,6 +16,9 @@ pub struct PillarReads {
     pub failed: Vec<FileRead>,
     /// The files that functions read from the file server.
     pub served: Vec<FileRead>,
+    /// The files of stacked external pillars that a [mounted](crate::Master::mount) file server was asked for, by their
+    /// paths below the directory.
+    pub stacked: Vec<FileRead>,
 }
 
 /// The reads of a compile so far.
@@ -30,6 +33,7 @@ struct Noted {
     /// The reads of the file that is being rendered.
     current: Vec<FileRead>,
     served: Vec<FileRead>,
+    stacked: Vec<FileRead>,
 }
 
 impl Reads {
@@ -65,6 +69,11 @@ impl Reads {
         self.noted().served.extend(reads);
     }
 
+    /// Note what external pillars read from mounted directories.
+    pub fn note_stacked(&self, reads: Vec<FileRead>) {
+        self.noted().stacked.extend(reads);
+    }
+
     /// Something came of all that was read since the last file, or nothing did.
     pub fn end_file(&self, is_good: bool) {
         let mut noted = self.noted();
@@ -90,6 +99,7 @@ impl Reads {
             failed: failed.map(|(read, _)| read.clone()).collect(),
             pillar: noted.all.into_iter().map(|(read, _)| read).collect(),
             served: noted.served,
+            stacked: noted.stacked,
         }
     }
 }
