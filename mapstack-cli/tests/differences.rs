@@ -103,9 +103,15 @@ fn host_filters_are_refused() {
 #[test]
 fn functions_that_are_not_built_in_are_not_in_salt() {
     let defaults = "values: {yes: {{ 'grains.get' in salt }}, no: {{ 'cmd.run' in salt }}}\n";
+    let ran = with(defaults, "id: m\n", "stack", &["defaults.yaml"]);
     assert_eq!(
-        printed(&with(defaults, "id: m\n", "stack", &["defaults.yaml"])),
-        "true: true\nfalse: false\n"
+        (ran.status, &*ran.stdout),
+        (Some(0), "true: true\nfalse: false\n")
+    );
+    assert!(
+        ran.stderr.contains("asks whether Salt has cmd.run"),
+        "{}",
+        ran.stderr
     );
 }
 
@@ -139,9 +145,12 @@ fn custom_data_reaches_the_layers_of_map_data() {
         "--custom-data=custom.yaml",
         "--get=from_template",
     ];
-    assert_eq!(
-        printed(&with(defaults, "id: m\n", "data", &more)),
-        "front\n"
+    let ran = with(defaults, "id: m\n", "data", &more);
+    assert_eq!((ran.status, &*ran.stdout), (Some(0), "front\n"));
+    assert!(
+        ran.stderr.contains("custom_data reaches the layers"),
+        "{}",
+        ran.stderr
     );
 }
 

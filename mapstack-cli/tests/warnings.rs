@@ -71,6 +71,42 @@ const CASES: &[Case] = &[
         args: &["f", "--root=r", "--post-map-template=jina"],
         says: "jina",
     },
+    Case {
+        name: "custom-data",
+        files: &[
+            ("r/f/parameters/defaults.yaml", "values: {a: 1}\n"),
+            ("custom.yaml", "tier: front\n"),
+        ],
+        args: &["f", "--root=r", "--custom-data=custom.yaml"],
+        says: "custom_data reaches the layers",
+    },
+    Case {
+        name: "function-that-nothing-answers",
+        files: &[(
+            "r/f/parameters/defaults.yaml",
+            "values:\n  upgrades: {{ 'pkg.list_upgrades' in salt }}\n  own: {{ 'mine.own' in salt }}\n",
+        )],
+        args: &["f", "--root=r"],
+        says: "asks whether Salt has pkg.list_upgrades",
+    },
+    Case {
+        name: "function-asked-for-by-get",
+        files: &[(
+            "r/f/parameters/defaults.yaml",
+            "values:\n  a: {{ salt.get('pkg.list_upgrades') is none }}\n",
+        )],
+        args: &["f", "--root=r"],
+        says: "defaults.yaml:2:9",
+    },
+    Case {
+        name: "function-tested-for-being-defined",
+        files: &[(
+            "r/f/parameters/defaults.yaml",
+            "values:\n  a: {{ salt['pkg.list_upgrades'] is defined }}\n  b: {{ salt.grains.append | default('none') }}\n",
+        )],
+        args: &["f", "--root=r"],
+        says: "defaults.yaml:3:9",
+    },
 ];
 
 #[test]

@@ -1,6 +1,6 @@
 """Record the execution functions that Salt has had: `module: function function …`, one module a line.
 
-    python functions.py SALT/MODULES_DIRECTORY… > crates/lint/data/functions.txt
+    python functions.py SALT/MODULES_DIRECTORY… > crates/functions/data/functions.txt
 
 Give it `salt/modules` of a current release and of 3006, which still has the modules that later became extensions.
 Nothing is imported: names are read from the source, so modules for other systems count as well. A name that is assigned

@@ -21,6 +21,7 @@ mod paths;
 mod pillar;
 mod raised;
 mod random;
+mod salt;
 mod serialise;
 mod slsutil;
 mod state;
@@ -34,6 +35,7 @@ pub use flow::Flow;
 pub use matching::confirm_top;
 pub use raised::failed;
 use raised::refused;
+pub use salt::{SALT_MODULES, is_in_salt};
 
 /// Every module.
 pub const TABLES: &[Table] = &[

@@ -26,7 +26,8 @@ pub const FILE: &str = ".mapstack.yaml";
 
 impl Project {
     /// The project that the current directory is in: it, or the nearest directory above it in the same git work tree,
-    /// that has a `.mapstack.yaml`, a `FORMULA` file, or a folder with `parameters/` or a `map.jinja`.
+    /// that has a `.mapstack.yaml`, a `FORMULA` file, or a folder with `parameters/` or a `map.jinja`, or that is named
+    /// `X-formula` and has a folder `X` with states.
     ///
     /// # Errors
     /// A `.mapstack.yaml` cannot be read, or names what is not in its directory.
@@ -87,8 +88,17 @@ impl Project {
     }
 }
 
-/// Whether a folder of a directory is a formula with a configuration.
+/// Whether a folder of a directory is a formula with a configuration, or has states and is what the directory is
+/// named after, as in `ssh-formula/ssh`.
 fn has_formula(directory: &Path) -> bool {
+    let name = || {
+        let name = directory.canonicalize().ok()?;
+        let name = name.file_name()?.to_str()?.strip_suffix("-formula")?;
+        Some(directory.join(name).join("init.sls").is_file())
+    };
+    if name().unwrap_or_default() {
+        return true;
+    }
     let Ok(entries) = directory.read_dir() else {
         return false;
     };
@@ -129,6 +139,13 @@ mod tests {
             let project = Project::at(home.path()).unwrap().unwrap();
             assert_eq!(project.roots, [("base".into(), home.path().to_path_buf())]);
         }
+        let home = tree(&[
+            ("ssh-formula/ssh/init.sls", ""),
+            ("web-formula/ssh/init.sls", ""),
+        ]);
+        let found = |name: &str| Project::at(&home.path().join(name)).unwrap();
+        assert!(found("ssh-formula").is_some());
+        assert_eq!(found("web-formula"), None);
         for files in [&[("ssh/init.sls", "")][..], &[(".git/map.jinja", "")]] {
             assert_eq!(Project::at(tree(files).path()).unwrap(), None);
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result};
+use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Place, Result};
 
 use super::vm::Vm;
 
@@ -58,6 +58,11 @@ pub trait Host {
     ) -> Result<Obj> {
         Err(refusal)
     }
+
+    /// Hear that a template asked whether there is a function, or all functions of a module, and got no for an answer.
+    ///
+    /// `place` is the expression that asked; templates in other languages do not say where they ask.
+    fn asked_in_vain(&self, _name: &str, _place: Option<Place>) {}
 
     /// Report a message to the user, such as a warning.
     fn log(&self, _level: &str, _message: &str) {}

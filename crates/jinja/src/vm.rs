@@ -98,6 +98,8 @@ pub struct Vm<'r> {
     pub(super) watch: Option<&'r Watch>,
     pub(super) taint: Option<&'r Taint>,
     pub(super) tracer: Option<&'r dyn Tracer>,
+    /// A function that the present expression asked for in vain.
+    pub(super) missed: RefCell<Option<Str>>,
 }
 
 impl<'r> Vm<'r> {
@@ -126,7 +128,14 @@ impl<'r> Vm<'r> {
             watch: request.watch,
             taint: request.taint,
             tracer: request.tracer,
+            missed: RefCell::default(),
         }
+    }
+
+    /// Note that the present expression asked whether there is a function, and that there is none. The host hears of
+    /// it together with the place of the expression ([`Host::asked_in_vain`]).
+    pub fn asked_in_vain(&self, function: &Str) {
+        *self.missed.borrow_mut() = Some(function.clone());
     }
 
     /// What the template can reach.

@@ -209,6 +209,11 @@ impl<'t> Tracer<'t> {
                 _ => self.parts(parsed, args),
             };
         }
+        if calls_by_variable(callee) {
+            let mut facts = by_sources(parsed, first);
+            facts.extend(self.parts(parsed, args));
+            return facts;
+        }
         if let ExprKind::Attr(object, method) = &callee.kind {
             let facts = self.expr(parsed, object);
             let mut facts = match (&**method, first.and_then(|e| text_of(parsed, e))) {
@@ -397,6 +402,48 @@ pub(crate) fn salt_function(callee: &Expr) -> Option<&str> {
         }
         _ => None,
     }
+}
+
+/// Whether a call is one of `salt[name]`, with a name that a variable has.
+fn calls_by_variable(callee: &Expr) -> bool {
+    match &callee.kind {
+        ExprKind::Item(object, name) => {
+            matches!(&object.kind, ExprKind::Name(salt) if **salt == *"salt")
+                && !matches!(name.kind, ExprKind::Const(_))
+        }
+        _ => false,
+    }
+}
+
+/// The facts that a call of `salt[name]` may look up where the template names a function for that: the key that it
+/// passes, or those of the sources that the template lists, as in `'C@' ~ tplroot`.
+fn by_sources(parsed: &Parsed, key: Option<&Expr>) -> Vec<Fact> {
+    let expressions = parsed.expressions();
+    let names_one = |e: &&Expr| matches!(&e.kind, ExprKind::Const(Value::Str(name)) if ["pillar.get", "config.get"].contains(&&**name));
+    if !expressions.iter().any(names_one) {
+        return Vec::new();
+    }
+    let part_of_pillar = |key: String| Fact {
+        root: Root::Pillar,
+        key,
+        is_whole: false,
+    };
+    if let Some(key) = key.and_then(|key| text_of(parsed, key)) {
+        return vec![part_of_pillar(key)];
+    }
+    expressions
+        .into_iter()
+        .filter_map(|e| text_of(parsed, e))
+        .filter_map(|source| looked_up(&source).map(str::to_owned))
+        .map(part_of_pillar)
+        .collect()
+}
+
+/// The key of a source that is a look-up in the configuration or the pillar, with or without options: `C@key`.
+fn looked_up(source: &str) -> Option<&str> {
+    let (kind, key) = source.split_once('@')?;
+    let is_lookup = matches!(kind.split(':').next(), Some("C" | "I"));
+    (is_lookup && !key.is_empty() && !key.contains(char::is_whitespace)).then_some(key)
 }
 
 /// The functions that matter here, for `salt.a.b`.

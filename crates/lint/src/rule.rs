@@ -87,6 +87,8 @@ rules! {
         "A source of map_jinja.yaml that is not a valid definition.";
     UnknownFunction "unknown-function" Warning
         "A template that calls a function that does not exist.";
+    AbsentFunction "absent-function" Warning
+        "A question whether Salt has a function that nothing answers here: the answer is no.";
     TemplateSyntax "template-syntax" Error
         "A template that Jinja refuses.";
     UndefinedVariable "undefined-variable" Error

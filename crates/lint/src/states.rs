@@ -9,6 +9,7 @@ use mapstack::value::{Key, Value};
 use mapstack::{CallSite, Diagnostic, Engine, Error, ErrorKind, ImportSite};
 
 use crate::document::SourceFile;
+use crate::origins::text_of;
 use crate::templates::{Parsed, Templates, words};
 use crate::work::side_by_side;
 
@@ -22,6 +23,9 @@ pub(crate) struct State {
     pub outcomes: Vec<Option<Arc<Result<Made, Error>>>>,
     /// The runs on which it would be used: all, or those where another sls of the formula includes it.
     pub used: BTreeSet<usize>,
+    /// Whether another sls of the formula names it, as for an include, but none includes it on any of the runs: it is
+    /// meant for other minions or settings.
+    pub is_part: bool,
 }
 
 /// What an sls renders to, as far as rules look at it.
@@ -129,11 +133,41 @@ impl Library<'_> {
                 name: sls_name(&file.path),
                 outcomes,
                 used: BTreeSet::new(),
+                is_part: false,
             }
         };
         let mut states: Vec<State> = files.iter().enumerate().map(state).collect();
-        find_used(&mut states);
+        let entries = find_used(&mut states);
+        let names: Vec<BTreeSet<String>> =
+            states.iter().map(|state| self.names_by(state)).collect();
+        for number in entries {
+            let is_named = |(other, names): (usize, &BTreeSet<String>)| {
+                other != number && names.contains(&states[number].name)
+            };
+            let is_part = !is_main(&states[number].file) && names.iter().enumerate().any(is_named);
+            states[number].is_part = is_part;
+        }
         Ok(states)
+    }
+
+    /// The sls that another may include: what its lists and its expressions name.
+    fn names_by(&self, state: &State) -> BTreeSet<String> {
+        let Some(parsed) = self.templates.get(&state.file.path) else {
+            return BTreeSet::new();
+        };
+        let text = parsed.text();
+        let items = text.lines().filter_map(|line| {
+            let item = line.trim().strip_prefix("- ")?.trim();
+            Some(item.trim_matches(['"', '\'']).to_owned())
+        });
+        let expressions = parsed.expressions().into_iter();
+        let said = expressions.filter_map(|e| text_of(parsed, e));
+        items
+            .chain(said)
+            .filter(|name| name.contains('.') && !name.contains(char::is_whitespace))
+            .filter_map(|name| included(&state.file, &Value::from(name)))
+            .map(|(name, _)| name)
+            .collect()
     }
 
     fn made(&self, minion: &Minion, path: &str) -> Result<Made, Error> {
@@ -331,8 +365,14 @@ pub(crate) fn included(file: &SourceFile, entry: &Value) -> Option<(String, Opti
     Some((parts.join("."), saltenv))
 }
 
-/// Find the runs on which each sls is used: what others include is meant for where they do.
-fn find_used(states: &mut [State]) {
+/// Whether a file is the sls of the formula's own name.
+fn is_main(file: &SourceFile) -> bool {
+    file.name() == "init.sls" && file.path.matches('/').count() == 1
+}
+
+/// Find the runs on which each sls is used: what others include is meant for where they do. Returns the numbers of
+/// those that none includes.
+fn find_used(states: &mut [State]) -> Vec<usize> {
     let by_name: BTreeMap<String, usize> = states
         .iter()
         .enumerate()
@@ -353,10 +393,8 @@ fn find_used(states: &mut [State]) {
         }
     }
     let included: BTreeSet<usize> = edges.iter().map(|(_, _, to)| *to).collect();
-    let is_entry = |number: usize, state: &State| {
-        !included.contains(&number)
-            || (state.file.name() == "init.sls" && state.file.path.matches('/').count() == 1)
-    };
+    let is_entry =
+        |number: usize, state: &State| !included.contains(&number) || is_main(&state.file);
     for (number, state) in states.iter_mut().enumerate() {
         if is_entry(number, state) {
             state.used = (0..state.outcomes.len()).collect();
@@ -377,6 +415,9 @@ fn find_used(states: &mut [State]) {
     for state in states.iter_mut().filter(|state| state.used.is_empty()) {
         state.used = (0..state.outcomes.len()).collect();
     }
+    (0..states.len())
+        .filter(|number| !included.contains(number))
+        .collect()
 }
 
 impl State {

@@ -548,7 +548,7 @@ impl<'s> Subject<'s> {
                 .values()
                 .any(|file| matches!(file.name(), "libmapstack.jinja" | "libmatchers.jinja"))
         };
-        self.survey.asked.contains("map.data") && has_library()
+        self.survey.asks_for("map.data") && has_library()
     }
 
     /// The parameter files that took part in some run.

@@ -198,7 +198,7 @@ impl Parsed {
     }
 
     /// The text around tags and comments, whose places are filled: a line stays a comment behind an expression.
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let source = &*self.tree.source;
         let mut text = String::with_capacity(source.len());
         let mut next = 0;

@@ -62,6 +62,10 @@ impl Run<'_> {
             custom_data: options.custom_data.clone(),
         };
         let sources = or(meta.get("sources"), Value::None);
+        if layered.custom_data.as_ref().is_some_and(Value::truthy) {
+            let message = "custom_data reaches the layers: map.data of Salt keeps it from them, and only map.stack passes it on";
+            self.warn(Diagnostic::warning(ErrorKind::Options, message));
+        }
         let layered = in_stage(self, Stage::Layers, || {
             self.stacked(tplroot, &sources, &layered)
         });

@@ -11,7 +11,7 @@ use mapstack_value::{Str, Value, weight};
 use crate::calls::{Call, Functions};
 use crate::engine::Run;
 use crate::stubs;
-use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
+use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind, Place};
 
 /// A run as its templates see it.
 ///
@@ -134,6 +134,27 @@ impl<'r, 'e> RunHost<'r, 'e> {
             None => self.advice(call),
         })
     }
+
+    /// A warning about the answer to a question whether Salt has a function, which Salt may answer with yes.
+    fn warning_of_no(&self, name: &str, place: Option<mapstack_render::Place>) -> Diagnostic {
+        let message = format!(
+            "a template asks whether Salt has {name}; nothing answers it here, so the answer is no"
+        );
+        let place = place.map(|place| Place {
+            file: match &place.template {
+                Some(path) => self.run.shown(path),
+                None => "a template".to_owned(),
+            },
+            start: place.span.start as usize,
+            end: place.span.end as usize,
+            source: place.source,
+        });
+        let help = "where the minion has it, Salt says yes: an entry in a file for --stub makes it yes here as well";
+        Diagnostic {
+            place,
+            ..Diagnostic::warning(Kind::Lookup, message).with_help(help)
+        }
+    }
 }
 
 /// Steps that each call to outside functions costs.
@@ -193,6 +214,12 @@ impl Host for RunHost<'_, '_> {
         let call = self.call(name, &args)?;
         self.ask_others(vm, &call)
             .unwrap_or_else(|| Err(self.unanswered_call(&call)))
+    }
+
+    fn asked_in_vain(&self, name: &str, place: Option<mapstack_render::Place>) {
+        if mapstack_functions::is_in_salt(name) {
+            self.run.warn(self.warning_of_no(name, place));
+        }
     }
 
     fn missing_function_help(&self, name: &str) -> Option<String> {

@@ -68,6 +68,7 @@ pub use map_jinja::{Exported, MapForm, MapOptions};
 pub use mapstack_diagnostic::{
     Diagnostic, Error, ErrorKind, Place, Result, Severity, Step, nearest,
 };
+pub use mapstack_functions::{SALT_MODULES, is_in_salt};
 pub use mapstack_loader as loader;
 pub use mapstack_matcher as matcher;
 pub use mapstack_minion as minion;

@@ -21,8 +21,9 @@ pub struct Survey {
     pub templates: BTreeSet<String>,
     /// The uses of `salt[...]` functions, and of filters that inspect the machine, in the order of files and lines.
     pub calls: Vec<CallSite>,
-    /// The functions that templates test for with `'a.b' in salt`.
-    pub asked: BTreeSet<Str>,
+    /// The places where templates ask whether there is a function: `'a.b' in salt`, `salt.get('a.b')` and
+    /// `salt['a.b'] is defined`. The calls have the last two as well.
+    pub asked: Vec<CallSite>,
     /// The source definitions that templates pass to `map.data` and `map.stack` as literals.
     pub sources: Vec<(Str, Place)>,
     /// The imports of one template by another.
@@ -91,6 +92,15 @@ pub struct LoadSite {
     pub path: String,
     /// The place of the use.
     pub place: Place,
+}
+
+impl Survey {
+    /// Whether a template asks if there is a function.
+    #[must_use]
+    pub fn asks_for(&self, function: &str) -> bool {
+        let mut asked = self.asked.iter();
+        asked.any(|site| site.function.as_deref() == Some(function))
+    }
 }
 
 impl Engine {
@@ -266,7 +276,10 @@ impl TemplateFile<'_> {
             visit(template, &mut |node, _| {
                 match node {
                     Node::Expr(e) => {
-                        asked.extend(asked_for(e));
+                        asked.extend(asked_for(e).map(|name| CallSite {
+                            function: Some(name),
+                            place: self.place(&template.source, e.span),
+                        }));
                         let given = literal_sources(e)
                             .map(|(text, span)| (text, self.place(&template.source, span)));
                         sources.extend(given);
@@ -392,7 +405,6 @@ fn other_pipe(text: &str) -> Option<&str> {
 /// The function of `salt` that an expression refers to: `salt['a.b']`, `salt.a.b` or `salt.get('a.b')`. The inner
 /// `None` stands for a name known only at run time.
 fn salt_function(expr: &Expr, noted: &mut BTreeSet<u32>) -> Option<Option<Str>> {
-    let is_salt = |e: &Expr| matches!(&e.kind, ExprKind::Name(name) if **name == *"salt");
     let mut note = |salt: &Expr, function| {
         noted.insert(salt.span.start);
         Some(function)
@@ -431,18 +443,24 @@ fn salt_function(expr: &Expr, noted: &mut BTreeSet<u32>) -> Option<Option<Str>> 
     }
 }
 
-/// The function in `'a.b' in salt`.
+/// The function that an expression asks for, without calling it.
 fn asked_for(expr: &Expr) -> Option<Str> {
-    let ExprKind::Compare(left, rest) = &expr.kind else {
-        return None;
-    };
-    let is_salt = |e: &Expr| matches!(&e.kind, ExprKind::Name(name) if **name == *"salt");
-    match &left.kind {
-        ExprKind::Const(Value::Str(name)) if rest.iter().any(|(_, e)| is_salt(e)) => {
-            Some(name.clone())
-        }
+    match &expr.kind {
+        ExprKind::Compare(left, rest) => match &left.kind {
+            ExprKind::Const(Value::Str(name)) => {
+                rest.iter().any(|(_, e)| is_salt(e)).then(|| name.clone())
+            }
+            _ => None,
+        },
+        ExprKind::Test { input, .. } => salt_function(input, &mut BTreeSet::new()).flatten(),
+        ExprKind::Call { .. } => salt_function(expr, &mut BTreeSet::new()).flatten(),
         _ => None,
     }
+}
+
+/// Whether an expression is the variable `salt`.
+fn is_salt(expr: &Expr) -> bool {
+    matches!(&expr.kind, ExprKind::Name(name) if **name == *"salt")
 }
 
 /// The literal texts in list arguments of `salt['map.data'](…)` and `salt['map.stack'](…)`.

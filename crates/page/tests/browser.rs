@@ -7,7 +7,10 @@ mod webdriver;
 
 use std::collections::BTreeMap;
 
-use mapstack_page::{Changed, ChangedLine, Changes, Layer, Origin, Page, Past, Place, Quoted, Row};
+use mapstack_page::{
+    Bar, Changed, ChangedLine, Changes, Chart, Item, Layer, Listing, Origin, Page, Past, Place,
+    Quoted, Row,
+};
 use serde_json::json;
 use webdriver::{Browser, key};
 
@@ -278,4 +281,143 @@ fn changes_are_filtered_and_grouped() {
     );
     let console = browser.console();
     assert!(console.is_empty(), "{console:?}");
+}
+
+/// A browser of a width that shows a page.
+fn showing(html: &str, width: u32) -> (Browser, tempfile::TempDir) {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("page.html");
+    std::fs::write(&file, html).unwrap();
+    let size = format!("--window-size={width},900");
+    let flags = FLAGS.map(|flag| match flag.starts_with("--window-size") {
+        true => size.as_str(),
+        false => flag,
+    });
+    let browser = Browser::start(&flags);
+    browser.open(&format!("file://{}", file.display()));
+    browser.wait("document.querySelector('.change') !== null");
+    (browser, directory)
+}
+
+fn is_whole(browser: &Browser) {
+    assert_eq!(
+        browser.ask("document.querySelectorAll('img, main script').length"),
+        0
+    );
+    assert_eq!(
+        browser.ask("document.documentElement.scrollWidth <= innerWidth"),
+        true
+    );
+    let console = browser.console();
+    assert!(console.is_empty(), "{console:?}");
+}
+
+fn findings() -> Listing {
+    let item = |rule: &str, level: &str, title: &str, file: &str| Item {
+        level: level.into(),
+        bad: level == "error",
+        rule: rule.into(),
+        formula: "users".into(),
+        title: title.into(),
+        place: Quoted {
+            text: format!("{file}:2:1"),
+            file: file.into(),
+            line: 2,
+            lines: vec![(1, HOSTILE.repeat(9)), (2, "a: {{ b }}".into())],
+        },
+        notes: vec!["on all 47 minions".into(), HOSTILE.into()],
+    };
+    Listing {
+        verb: "lint".into(),
+        title: HOSTILE.into(),
+        summary: "1 error, 2 warnings".into(),
+        notes: vec!["3 files not looked at".into()],
+        items: vec![
+            item("undefined-variable", "error", "'b' is undefined", "a.sls"),
+            item("yaml-bool", "warning", "no is read as false", "b.yaml"),
+            item("yaml-bool", "warning", "off is read as false", "a.sls"),
+        ],
+        ..Listing::default()
+    }
+}
+
+#[test]
+fn findings_are_filtered_and_grouped() {
+    let html = findings().to_html().unwrap();
+    for width in [1200, 500] {
+        let (browser, _directory) = showing(&html, width);
+        let seen = "[...document.querySelectorAll('.change, .group')].filter(one => one.offsetParent).map(one => (one.matches('h2') ? one : one.querySelector('h2')).textContent)";
+        let all = json!([
+            "'b' is undefined",
+            "no is read as false",
+            "off is read as false"
+        ]);
+        assert_eq!(browser.ask(seen), all);
+        assert_eq!(
+            browser.ask("[...document.querySelectorAll('.excerpt .here')].map(line => line.textContent.trim())"),
+            json!(["2a: {{ b }}", "2a: {{ b }}", "2a: {{ b }}"])
+        );
+        // By keys alone.
+        browser.press("/");
+        assert_eq!(browser.ask("document.activeElement.id"), "search");
+        browser.press("YAML-bool");
+        assert_eq!(
+            browser.ask(seen),
+            json!(["no is read as false", "off is read as false"])
+        );
+        assert_eq!(
+            browser.ask("document.getElementById('count').textContent"),
+            "2 of 3"
+        );
+        browser.press(key::ESCAPE);
+        assert_eq!(browser.ask(seen), all);
+        browser.run("const group = document.getElementById('group'); group.value = 'rule'; group.dispatchEvent(new Event('change'))");
+        assert_eq!(
+            browser.ask(seen),
+            json!([
+                "undefined-variable (1)",
+                "'b' is undefined",
+                "yaml-bool (2)",
+                "no is read as false",
+                "off is read as false"
+            ])
+        );
+        is_whole(&browser);
+    }
+}
+
+#[test]
+fn values_of_a_fleet_are_bars_and_lists() {
+    let bar = |label: &str, members: &[&str]| Bar {
+        label: label.into(),
+        members: members.iter().map(|one| (*one).into()).collect(),
+    };
+    let page = Listing {
+        verb: "fleet".into(),
+        title: "sudo:group".into(),
+        charts: vec![Chart {
+            title: "users:sudo:group".into(),
+            bars: vec![
+                bar("sudo", &["web1", "web2", "web3"]),
+                bar(HOSTILE, &["db1"]),
+            ],
+        }],
+        ..Listing::default()
+    };
+    let html = page.to_html().unwrap();
+    for width in [1200, 500] {
+        let (browser, _directory) = showing(&html, width);
+        let shares = "[...document.querySelectorAll('.bar')].map(bar => Math.round(100 * bar.offsetWidth / bar.parentElement.offsetWidth))";
+        assert_eq!(browser.ask(shares), json!([75, 25]));
+        let seen = "[...document.querySelectorAll('.change')].filter(one => one.offsetParent).map(one => one.querySelector('details p').textContent)";
+        browser.press("/");
+        browser.press("db1");
+        assert_eq!(browser.ask(seen), json!(["db1"]));
+        // There is nothing to group by.
+        assert_eq!(
+            browser.ask("document.getElementById('group').offsetParent === null"),
+            true
+        );
+        is_whole(&browser);
+    }
 }

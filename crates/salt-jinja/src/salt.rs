@@ -48,6 +48,15 @@ impl Functions {
             .then(|| HostFunction::object(name.into()))
     }
 
+    /// The function for a template that asks whether there is one.
+    fn asked(vm: &Vm<'_>, name: &Str) -> Option<Obj> {
+        let found = Self::function(vm, name);
+        if found.is_none() {
+            vm.asked_in_vain(name);
+        }
+        found
+    }
+
     fn missing(vm: &Vm<'_>, object: &Obj, name: &str, full_name: &str) -> Obj {
         Undefined::attr(object, name, vm.strict())
             .with_help(vm.host().missing_function_help(full_name))
@@ -80,7 +89,7 @@ impl Object for Functions {
         let Some(name) = needle.as_str().cloned() else {
             return Some(Ok(false));
         };
-        let found = in_render(interpreter, move |vm| Ok(Self::function(vm, &name)));
+        let found = in_render(interpreter, move |vm| Ok(Self::asked(vm, &name)));
         Some(found.map(|function| function.is_some()))
     }
 
@@ -120,7 +129,7 @@ impl Object for Get {
         let Some(name) = name.as_str().cloned() else {
             return Ok(default.unwrap_or_default());
         };
-        let found = in_render(interpreter, move |vm| Ok(Functions::function(vm, &name)))?;
+        let found = in_render(interpreter, move |vm| Ok(Functions::asked(vm, &name)))?;
         Ok(found.or(default).unwrap_or_default())
     }
 }

@@ -25,6 +25,8 @@ const READS: &[&str] = &[
     "{{ grains['os'] ~ grains.get('num') }}",
     "{{ grains.get('missing', grains.num * 2) }}",
     "{{ 'flag' in grains }}",
+    "{{ 'pkg.list_upgrades' in salt }}",
+    "{{ salt.get('pkg.list_upgrades') is none and grains.flag is defined }}",
     "{{ grains.flag is defined }}",
     "{{ grains.nested.a }}",
     "{{ grains.nested.get('b', {}) | json }}",

@@ -249,7 +249,12 @@ impl Host for Bridge<'_> {
     }
 
     fn has_function(&self, name: &str) -> bool {
-        self.vm.host().has_function(name)
+        let host = self.vm.host();
+        let has = host.has_function(name);
+        if !has {
+            host.asked_in_vain(name, None);
+        }
+        has
     }
 
     fn has_module(&self, module: &str) -> bool {

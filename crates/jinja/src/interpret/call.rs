@@ -167,7 +167,10 @@ impl Vm<'_> {
         match self.dialect().builtins().filter(name) {
             Some(filter) => {
                 self.charged(Named::Filter, name, Some(&input), &args)?;
-                self.made(filter(self, input, args)?)
+                let missing = missing_function(&input);
+                let output = self.made(filter(self, input, args)?)?;
+                missing.iter().for_each(|name| self.asked_in_vain(name));
+                Ok(output)
             }
             None => Err(Error::new(
                 ErrorKind::Syntax,
@@ -185,6 +188,9 @@ impl Vm<'_> {
             Some(test) => {
                 self.charged(Named::Test, name, Some(input), &args)?;
                 let verdict = test(self, input, args)?;
+                missing_function(input)
+                    .iter()
+                    .for_each(|name| self.asked_in_vain(name));
                 self.settle(0).map(|()| verdict)
             }
             None => Err(Error::new(
@@ -192,6 +198,14 @@ impl Vm<'_> {
                 format!("No test named {} found.", quote_str(name)),
             )),
         }
+    }
+}
+
+/// The function that an undefined value stands for.
+fn missing_function(value: &Obj) -> Option<Str> {
+    match value {
+        Obj::Undefined(undefined) => undefined.function.clone(),
+        _ => None,
     }
 }
 

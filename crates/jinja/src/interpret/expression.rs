@@ -2,8 +2,8 @@
 
 use mapstack_jinja_syntax::ast::{CompareOp, Expr, ExprKind};
 use mapstack_pyobject::{
-    DictRef, Entries, Obj, Result, Undefined, binary, compare, hash_key, methods, negate, positive,
-    slice, to_str,
+    DictRef, Entries, Obj, Place, Result, Undefined, binary, compare, hash_key, methods, negate,
+    positive, slice, to_str,
 };
 use mapstack_value::Str;
 
@@ -22,12 +22,23 @@ impl Vm<'_> {
         let traced = self.tracer.map(crate::tracer::Tracer::begin);
         let value = roomy(|| self.eval_kind(expr, frame))
             .map_err(|e| self.explain(e, frame).at(|| place(frame, expr.span)))?;
+        if self.missed.borrow().is_some() {
+            self.report_missed(|| place(frame, expr.span));
+        }
         if let (Some(taint), Some(read)) = (self.taint, read) {
             let writes_data = |filter: &str| self.dialect().writes_data(filter);
             taint.end(read, expr, &writes_data, &value);
         }
         self.trace(traced, expr, frame, &value);
         Ok(value)
+    }
+
+    /// Report the function that an expression asked for in vain.
+    #[cold]
+    fn report_missed(&self, place: impl FnOnce() -> Place) {
+        if let Some(function) = self.missed.take() {
+            self.host().asked_in_vain(&function, Some(place()));
+        }
     }
 
     /// Report the value of an expression to the tracer, if there is one.

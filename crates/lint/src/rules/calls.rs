@@ -1,25 +1,13 @@
 //! Templates that Jinja refuses, and calls of functions that there are not.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
-
 use mapstack::loader::{Fetched, SaltPath};
-use mapstack::{Answerer, nearest};
+use mapstack::{Answerer, SALT_MODULES, is_in_salt, nearest};
 
 use super::failures::on;
 use super::imports::{is_at, minions};
 use crate::Rule;
 use crate::finding::{Finding, Level};
 use crate::subject::Subject;
-
-/// The execution modules of Salt and their functions.
-static MODULES: LazyLock<BTreeMap<&str, BTreeSet<&str>>> = LazyLock::new(|| {
-    let lines = include_str!("../../data/functions.txt").lines();
-    lines
-        .filter_map(|line| line.split_once(": "))
-        .map(|(name, all)| (name, all.split(' ').collect()))
-        .collect()
-});
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let refused = subject.survey.errors.iter().filter_map(|error| {
@@ -38,11 +26,9 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let unknown = subject.survey.calls.iter().filter_map(|call| {
         let name = call.function.as_deref()?;
         let (module, function) = name.split_once('.')?;
-        let known = MODULES
-            .get(module)
-            .is_some_and(|functions| functions.contains(function))
+        let known = is_in_salt(name)
             || subject.engine.answerer(name) != Answerer::Unanswered
-            || subject.survey.asked.contains(name)
+            || subject.survey.asks_for(name)
             || own.has(module, function);
         if known {
             return None;
@@ -53,7 +39,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         let help = near.clone().unwrap_or_else(|| {
             format!("ask first whether an extension is there: {{% if '{name}' in salt %}}")
         });
-        if near.is_none() && !MODULES.contains_key(module) {
+        if near.is_none() && !SALT_MODULES.contains_key(module) {
             let message = format!(
                 "Salt has no module '{module}': an extension has to provide salt['{name}']"
             );
@@ -66,7 +52,22 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         // An extension would be a module of another name.
         Some(failing(subject, finding))
     });
-    refused.chain(unknown).collect()
+    refused.chain(unknown).chain(absent(subject)).collect()
+}
+
+/// Questions whether Salt has a function that nothing answers here: the answer is no, and may be yes on a minion.
+fn absent<'s>(subject: &'s Subject<'_>) -> impl Iterator<Item = Finding> + 's {
+    subject.survey.asked.iter().filter_map(|site| {
+        let name = site.function.as_deref()?;
+        let is_answered = subject.engine.answerer(name) != Answerer::Unanswered;
+        if is_answered || !is_in_salt(name) {
+            return None;
+        }
+        let message =
+            format!("whether Salt has {name} depends on the minion, and the answer here is no");
+        let help = "to follow the other branch, give an answer of the function with --stub";
+        Some(Finding::new(Rule::AbsentFunction, site.place.clone(), message).help(help))
+    })
 }
 
 /// A finding as an error if runs end at the call.
@@ -84,10 +85,10 @@ fn failing(subject: &Subject<'_>, finding: Finding) -> Finding {
 
 /// A function of the module, or of a module of nearly that name.
 fn near(module: &str, function: &str) -> Option<String> {
-    if let Some(functions) = MODULES.get(module) {
+    if let Some(functions) = SALT_MODULES.get(module) {
         return nearest(function, functions.iter().copied()).map(|near| format!("{module}.{near}"));
     }
-    let having = MODULES
+    let having = SALT_MODULES
         .iter()
         .filter(|(_, functions)| functions.contains(function))
         .map(|(name, _)| *name);

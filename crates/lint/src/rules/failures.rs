@@ -55,6 +55,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
                 minions: Vec::new(),
                 of: 0,
                 is_passed: false,
+                is_part: true,
             };
             let failed = by_place.entry(key).or_insert_with(new);
             let id = subject.runs[*run].minion.id.to_string();
@@ -67,6 +68,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
                 .unwrap_or(by_map);
             failed.of = failed.of.max(of);
             failed.is_passed |= is_passed;
+            failed.is_part &= state.is_some_and(|state| state.is_part);
         }
     }
     let mut tracer = Tracer::new(&subject.templates, &subject.survey.imports);
@@ -115,6 +117,8 @@ struct Failed<'e> {
     of: usize,
     /// Whether what fails works for some of them.
     is_passed: bool,
+    /// Whether only sls fail that others name and do not include on any minion.
+    is_part: bool,
 }
 
 /// What the place of an error in a definition is called.
@@ -127,6 +131,7 @@ fn failure(failed: Failed<'_>, tracer: &mut Tracer<'_>) -> Finding {
         minions,
         of,
         is_passed,
+        is_part,
     } = failed;
     let diagnostic = error.diagnostic();
     let rule = rule(error);
@@ -150,6 +155,10 @@ fn failure(failed: Failed<'_>, tracer: &mut Tracer<'_>) -> Finding {
         finding.level = Level::Warning;
         finding.lacks_facts = true;
         finding.notes.push(cure);
+    } else if is_part {
+        finding.level = Level::Warning;
+        let note = "other sls name it, but none includes it on these minions";
+        finding.notes.push(note.to_owned());
     }
     finding.note(on(&minions, of))
 }

@@ -27,8 +27,15 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     imports.chain(loads).collect()
 }
 
-/// Whether a run's error is about a name that an import does not find, which is said at the import.
+/// Whether a run's error is about a file or a name that an import does not find, which is said at the import.
 pub(super) fn says(subject: &Subject<'_>, error: &Error) -> bool {
+    if is_not_found(error) {
+        let imports = subject.survey.imports.iter();
+        let imports = imports.filter_map(|site| Some((&site.place, site.template.as_deref()?)));
+        let loads = subject.survey.loads.iter();
+        let mut sites = imports.chain(loads.map(|site| (&site.place, &*site.path)));
+        return sites.any(|(place, path)| is_at(error, place) && is_absent(subject, path));
+    }
     let missing = subject
         .survey
         .imports
@@ -110,8 +117,27 @@ fn of_file(subject: &Subject<'_>, place: &Place, path: &str) -> Finding {
             None => "if it belongs to another formula, add its root: --root DIR".into(),
         }),
     };
-    weighed(subject, finding, |error| {
+    let finding = weighed(subject, finding, |error| {
         is_not_found(error) && is_at(error, place)
+    });
+    if !is_elsewhere(subject, path) || root_above(subject, place, path).is_some() {
+        return finding;
+    }
+    // The master may have it, as with an include.
+    Finding {
+        level: Level::Warning,
+        ..finding
+    }
+}
+
+/// Whether a path belongs to a formula that no root has.
+fn is_elsewhere(subject: &Subject<'_>, path: &str) -> bool {
+    path.split_once('/').is_some_and(|(folder, _)| {
+        let listed = subject
+            .engine
+            .files()
+            .list(&subject.saltenv, &format!("{folder}/"));
+        listed.is_ok_and(|listed| listed.is_empty())
     })
 }
 

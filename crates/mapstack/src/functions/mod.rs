@@ -3,8 +3,6 @@
 
 mod jinja;
 mod map;
-#[cfg(test)]
-mod recorded;
 mod renderer;
 
 use std::cell::Ref;

@@ -1,12 +1,16 @@
 //! Compares function calls in templates with the recorded results of the reference.
 
-use mapstack_loader::MemoryFiles;
-use mapstack_minion::Minion;
-use mapstack_render::jinja::{Names, render, request};
-use mapstack_value::{Map, Value, json};
+use std::collections::HashMap;
+use std::sync::Arc;
 
-use crate::engine::{Engine, Run};
-use crate::host::RunHost;
+#[path = "../../../loader/tests/common/mod.rs"]
+mod common;
+
+use common::Intercepted;
+use mapstack::loader::{self, Fetched, MemoryFiles};
+use mapstack::minion::Minion;
+use mapstack::value::{Map, Value, json};
+use mapstack::{Engine, Error, TemplateOptions};
 
 /// Templates whose results differ deliberately, with the reason.
 const DIFFERENT: &[(&str, &str)] = &[
@@ -76,23 +80,9 @@ const YAML_OPTIONS: &str = "the layout of YAML has four options here";
 const HASHES: &str = "MD5, SHA-1 and SHA-2 are built in";
 const KEYS: &str = "a template cannot list the functions there are, only ask for one";
 
-/// Render the template of a record with the variables of a run. Returns the text, or the message of the error.
-fn rendered(run: &Run<'_>, template: &str) -> Result<String, Box<mapstack_render::Error>> {
-    let host = RunHost::new(run);
-    let mut request = request(template, &host);
-    let variables = [
-        ("salt", run.live.salt.clone()),
-        ("grains", run.live.grains.clone()),
-        ("pillar", run.live.pillar.clone()),
-        ("opts", run.live_opts()),
-        ("saltenv", "base".into()),
-    ];
-    request.variables = variables
-        .into_iter()
-        .map(|(name, value)| (name.into(), value))
-        .collect::<Names>();
-    request.fuel = Some(&run.fuel);
-    render(request).map(|rendered| rendered.text)
+/// The path of the template of a record.
+fn path(at: usize) -> String {
+    format!("recorded_{at}.jinja")
 }
 
 fn map(recorded: &Map, key: &str) -> Map {
@@ -108,20 +98,14 @@ fn class(message: &str) -> Vec<&str> {
     message.split(' ').take(2).collect()
 }
 
-fn check(engine: &Engine, minion: &Minion, record: &Map) -> Result<(), String> {
-    let template = record.get("template").and_then(Value::as_str).unwrap();
-    let run = engine.run(minion);
-    match (
-        rendered(&run, template),
-        record.get("output"),
-        record.get("message"),
-    ) {
+fn check(got: Result<String, Error>, record: &Map) -> Result<(), String> {
+    match (got, record.get("output"), record.get("message")) {
         (Ok(got), Some(wanted), _) if wanted.as_str() == Some(&got) => Ok(()),
         (Ok(got), Some(wanted), _) => Err(format!("got    {got}\n  wanted {wanted}")),
         (Ok(got), None, message) => Err(format!("got    {got}\n  wanted {message:?}")),
         (Err(e), Some(wanted), _) => Err(format!("got    {e}\n  wanted {wanted}")),
         (Err(e), None, Some(message)) => {
-            let (got, wanted) = (e.to_string(), message.to_string());
+            let (got, wanted) = (e.diagnostic().message.clone(), message.to_string());
             // Our messages have other words, and report an undefined variable where Python reports a consequence.
             let same = class(&wanted) == class(&got) || class(&got) == ["Jinja", "variable"];
             if same {
@@ -136,14 +120,29 @@ fn check(engine: &Engine, minion: &Minion, record: &Map) -> Result<(), String> {
 
 #[test]
 fn every_recorded_call_is_repeated() {
-    let recorded = json::loads(include_str!("../../tests/data/functions.json")).unwrap();
+    let recorded = json::loads(include_str!("data/functions.json")).unwrap();
     let recorded = recorded.as_map().unwrap();
+    let cases = recorded.get("cases").and_then(Value::as_list).unwrap();
+    let template = |case: &Value| {
+        let template = case.as_map().unwrap().get("template").unwrap();
+        template.to_string()
+    };
     let files = map(recorded, "files")
         .iter()
         .fold(MemoryFiles::new(), |files, (path, text)| {
             files.file("base", &path.to_string(), text.as_str().unwrap())
         });
-    let engine = Engine::new(files);
+    // The templates are served and not listed: some of them list all files.
+    let templates: HashMap<String, Arc<[u8]>> = cases
+        .iter()
+        .enumerate()
+        .map(|(at, case)| (path(at), template(case).into_bytes().into()))
+        .collect();
+    let engine = Engine::new(Intercepted::new(files, move |path| {
+        let bytes = templates.get(&path.to_string())?.clone();
+        let on_disk = path.to_string().into();
+        Some(Ok(Fetched::Found { on_disk, bytes }))
+    }));
     let minion = Minion {
         grains: map(recorded, "grains"),
         pillar: map(recorded, "pillar"),
@@ -151,14 +150,15 @@ fn every_recorded_call_is_repeated() {
         ..Minion::default()
     }
     .complete();
-    let cases = recorded.get("cases").and_then(Value::as_list).unwrap();
     assert!(cases.len() > 1000);
     let mut problems = Vec::new();
-    for case in cases {
-        let case = case.as_map().unwrap();
-        let template = case.get("template").unwrap().to_string();
+    for (at, case) in cases.iter().enumerate() {
+        let template = template(case);
         let expected = DIFFERENT.iter().any(|(known, _)| *known == template);
-        match check(&engine, &minion, case) {
+        let got = engine
+            .run(&minion)
+            .template(&path(at), &TemplateOptions::default());
+        match check(got, case.as_map().unwrap()) {
             Ok(()) if expected => {
                 problems.push(format!("{template}: is equal now; strike it from the list"));
             }
