@@ -116,6 +116,30 @@ fn the_exit_status_is_that_of_diff() {
             "",
         ),
         (
+            "diff --from old --to new --minion minions/web1.yaml --get extra:a",
+            1,
+            "extra:a",
+            "",
+        ),
+        (
+            "diff --from old --to new --minion minions/web1.yaml --get port --get same",
+            0,
+            "no change",
+            "",
+        ),
+        (
+            "diff --from old --to new --minion minions/web1.yaml --get extra --ignore extra:a",
+            0,
+            "no change",
+            "",
+        ),
+        (
+            "diff --from old --to new --minion minions/web1.yaml --get port --get prot",
+            2,
+            "",
+            "no configuration has anything under 'prot'",
+        ),
+        (
             "diff web --from old --to new --minion minions/web1.yaml",
             0,
             "no change",

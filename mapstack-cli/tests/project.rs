@@ -37,6 +37,21 @@ fn the_root_and_the_formula_are_found() {
         ),
         ("fleet npt", 1, "", "did you mean 'ntp'?"),
         ("lint", 0, "", "nothing found"),
+        ("explain --why-not ntp/map.jinja", 0, "is read", ""),
+        (
+            "explain --why-not ntp/init.sls",
+            0,
+            "no template of the formula names it",
+            "",
+        ),
+        ("explain -o html", 0, "<!doctype html>", ""),
+        (
+            "watch --get pgk",
+            1,
+            "",
+            "no configuration has anything under 'pgk'",
+        ),
+        ("test --shard 1/2", 2, "", "nothing to test"),
         ("impact ntp:pkg", 0, "reaches 47 of 47 minions", ""),
         ("impact ntp:pgk", 1, "", "did you mean 'pkg'?"),
         ("impact grains:os_family", 0, "reaches 47 of 47 minions", ""),
@@ -249,10 +264,20 @@ fn lint_and_fleet_have_pages() {
     ] {
         assert!(fleet.stdout.contains(part), "{part}: {}", fleet.stdout);
     }
+    for line in [
+        "fleet --get pkg --get service -o html",
+        "fleet --count pkg --count service -o html",
+    ] {
+        let both = run_line(tree.path(), line).stdout;
+        assert!(
+            both.contains("ntp:pkg") && both.contains("ntp:service"),
+            "{both}"
+        );
+    }
     assert_line(
         tree.path(),
-        "fleet --get pkg -o html",
+        "fleet -o html",
         2,
-        ("", "-o html is for --count"),
+        ("", "-o html is for --get and --count"),
     );
 }

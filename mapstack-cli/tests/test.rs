@@ -168,6 +168,21 @@ fn the_exit_status_says_how_it_went() {
             "1 as expected\n",
         ),
         (
+            "test ssh --root salt --platform debian-11 --get port",
+            0,
+            "1 as expected\n",
+        ),
+        (
+            "test ssh --root salt --platform debian-11 --get shell",
+            1,
+            "0 as expected, 1 differs\n",
+        ),
+        (
+            "test ssh --root salt --platform debian-11 --get prot",
+            1,
+            "no configuration has anything under 'prot'",
+        ),
+        (
             "test ssh --root salt --platform debian-12 --set grains.os_family=Suse",
             1,
             "1 differs\n",

@@ -47,3 +47,31 @@ fn changes_of_gits_own_files_are_not_reported() {
         watch.seen
     );
 }
+
+#[test]
+fn only_changes_of_a_key_are_reported() {
+    let tree = Tree::new(&[
+        (
+            "r/ssh/parameters/defaults.yaml",
+            "values: {port: 22, shell: sh}\n",
+        ),
+        ("m.yaml", "id: web1\n"),
+    ]);
+    let mut watch = Going::start(tree.path(), "watch --root r --minion m.yaml --get port");
+    watch.until("watching r for 1 minion;");
+    tree.write(
+        "r/ssh/parameters/defaults.yaml",
+        b"values: {port: 22, shell: bash}\n",
+    );
+    watch.until("no change");
+    tree.write(
+        "r/ssh/parameters/defaults.yaml",
+        b"values: {port: 2222, shell: zsh}\n",
+    );
+    watch.until("+ 2222  r/ssh/parameters/defaults.yaml:1:16");
+    assert!(
+        !watch.seen.iter().any(|line| line.contains("bash")),
+        "{:#?}",
+        watch.seen
+    );
+}

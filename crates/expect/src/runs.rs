@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use mapstack::minion::{Minion, Part, platforms};
 use mapstack::value::Value;
 use mapstack::{DataOptions, Engine, Error, ErrorKind, Way};
-use mapstack_fleet::{Ignored, Minions, Pace, ordered};
+use mapstack_fleet::{Minions, Pace, Scope, ordered};
 
 use crate::writing::{self, directory};
 use crate::{Case, Expectation, Form, Header, Kitchen, Outcome, Recorded, Subject, Suite, files};
@@ -20,8 +20,8 @@ pub struct Plan<'r> {
     pub way: Option<Way>,
     /// The variable of a `map.jinja`.
     pub variable: Option<String>,
-    /// The keys that are left out.
-    pub ignored: Vec<Ignored>,
+    /// The keys that count.
+    pub scope: Scope,
     /// Whether what differs is recorded.
     pub update: bool,
     /// The minions that are meant, by their ids.
@@ -104,6 +104,14 @@ impl<'r> Runs<'r> {
             }
         }
         runs
+    }
+
+    /// Fail if no expectation and no result has one of the keys that count.
+    ///
+    /// # Errors
+    /// The first such key.
+    pub fn check_keys(&self) -> Result<(), Error> {
+        self.plan.scope.check()
     }
 
     fn subject(&self, formula: &str, header: &Header) -> Result<Subject<'r>, Error> {
@@ -249,14 +257,8 @@ impl<'r> Runs<'r> {
                 clear: writing::is_clear(&minion, &case.secret_texts, &actual),
             }));
         };
-        let mut differences = subject.compare(&recorded, &actual, &case.secret_texts, &minion);
-        differences.retain(|difference| {
-            !self
-                .plan
-                .ignored
-                .iter()
-                .any(|ignored| ignored.has(&difference.change.path))
-        });
+        let both = (&recorded, &actual);
+        let differences = subject.compare(both, &self.plan.scope, &case.secret_texts, &minion);
         if differences.is_empty() {
             return Ok(Some(Outcome::Same));
         }

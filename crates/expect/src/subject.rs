@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use mapstack::minion::Minion;
 use mapstack::value::{Key, Str, Value};
 use mapstack::{Configuration, DataOptions, Diagnostic, Engine, Error, ErrorKind, Place, Run, Way};
-use mapstack_fleet::{Change, Origins, changes, read_back};
+use mapstack_fleet::{Change, Origins, Scope, changes, read_back};
 use mapstack_lineage::Spot;
 
 use crate::recorded::{Form, Recorded, VALUES};
@@ -121,12 +121,14 @@ impl<'e> Subject<'e> {
     #[must_use]
     pub fn compare(
         &self,
-        recorded: &Recorded,
-        actual: &Value,
+        (recorded, actual): (&Recorded, &Value),
+        scope: &Scope,
         secret_texts: &[Str],
         minion: &Minion,
     ) -> Vec<Difference> {
-        let changes = changes(&recorded.data, &recorded.settled(actual));
+        scope.look(&recorded.data);
+        scope.look(actual);
+        let changes = scope.of(changes(&recorded.data, &recorded.settled(actual)));
         // Where values come from matters only where they differ.
         let origins = (!changes.is_empty()).then(|| {
             let run = || self.run(minion);

@@ -10,7 +10,7 @@ use mapstack::{Engine, Error, Result};
 use mapstack_share::{Answers, Outcome};
 
 use crate::both::Both;
-use crate::change::{Change, Ignored, changes};
+use crate::change::{Change, Scope, changes};
 use crate::fleet::Fleet;
 use crate::origins::Origins;
 use crate::pillars::Pillar;
@@ -38,7 +38,7 @@ use crate::reach::{ChangedFile, ChangedFiles};
 pub struct Comparison<'f, 'e> {
     before: &'f Fleet<'e>,
     after: &'f Fleet<'e>,
-    ignored: Vec<Ignored>,
+    scope: Option<&'f Scope>,
     changed: Option<ChangedFiles>,
     /// The changed files of the pillar.
     changed_pillar: Option<ChangedFiles>,
@@ -138,7 +138,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
             before,
             after,
             made_alike: both.map(|(before, after)| before == after).collect(),
-            ignored: Vec::new(),
+            scope: None,
             changed: None,
             changed_pillar: None,
             only_formulas: false,
@@ -147,10 +147,10 @@ impl<'f, 'e> Comparison<'f, 'e> {
         }
     }
 
-    /// Leave changes under some keys out.
+    /// Only some changes count.
     #[must_use]
-    pub fn ignore(mut self, ignored: Ignored) -> Self {
-        self.ignored.push(ignored);
+    pub fn within(mut self, scope: &'f Scope) -> Self {
+        self.scope = Some(scope);
         self
     }
 
@@ -226,6 +226,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
             false => self.reached(&before),
         };
         let after = self.after(&before, &reached, new);
+        self.look(before.iter().chain(&after));
         (Compared::Formulas(self.pairs(&before, &after)), after)
     }
 
@@ -261,7 +262,13 @@ impl<'f, 'e> Comparison<'f, 'e> {
             })
         };
         let data = both.data().filter(|_| !self.only_formulas);
-        let found = data.and_then(|(old, new)| self.changes(old, new));
+        let found = data.and_then(|(old, new)| {
+            if let Some(scope) = self.scope {
+                scope.look(old);
+                scope.look(new);
+            }
+            self.changes(old, new)
+        });
         let changed = found.map(What::Changed);
         changed
             .into_iter()
@@ -318,8 +325,18 @@ impl<'f, 'e> Comparison<'f, 'e> {
         }
         let minion = read()?;
         let outcomes = self.after(before, &reached, &minion);
+        self.look(before.iter().chain(&outcomes));
         let compared = Compared::Formulas(self.pairs(before, &outcomes));
         Ok(Advanced::Reached(compared, outcomes))
+    }
+
+    /// Note which keys of the scope outcomes have.
+    pub(crate) fn look<'o>(&self, outcomes: impl Iterator<Item = &'o Arc<Outcome>>) {
+        if let Some(scope) = self.scope {
+            for data in outcomes.filter_map(|outcome| outcome.result.as_ref().ok()) {
+                scope.look(data);
+            }
+        }
     }
 
     /// Which outcomes the changes can reach.
@@ -466,8 +483,11 @@ impl<'f, 'e> Comparison<'f, 'e> {
 
     /// The changes that count, if there are any.
     fn changes(&self, old: &Value, new: &Value) -> Option<Vec<Change>> {
-        let mut found = changes(old, new);
-        found.retain(|change| !self.ignored.iter().any(|ignored| ignored.has(&change.path)));
+        let found = changes(old, new);
+        let found = match self.scope {
+            Some(scope) => scope.of(found),
+            None => found,
+        };
         (!found.is_empty()).then_some(found)
     }
 

@@ -39,7 +39,7 @@ mod summary;
 mod tally;
 
 pub use census::{Census, Common, Traits};
-pub use change::{Change, Ignored, changes};
+pub use change::{Change, KeyPattern, Scope, changes};
 pub use compare::{Advanced, Compared, Comparison, Pair, Subject};
 pub use differences::{Differences, Failing, Group, Turn};
 pub use fleet::{Fleet, Report};

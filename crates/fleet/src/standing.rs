@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use mapstack::Error;
 use mapstack::minion::Minion;
+use mapstack::value::Value;
 use mapstack_share::Outcome;
 
 use crate::compare::{Advanced, Compared, Comparison};
@@ -45,6 +46,15 @@ impl Standing {
             };
             done.map(whole).collect()
         }))
+    }
+
+    /// What minions have of each formula that works.
+    pub fn results(&self) -> impl Iterator<Item = &Value> {
+        let outcomes = self.0.iter().filter_map(|stand| stand.outcomes.as_ref());
+        let outcomes = outcomes.filter_map(|outcomes| outcomes.as_ref().ok());
+        outcomes
+            .flatten()
+            .filter_map(|outcome| outcome.result.as_ref().ok())
     }
 
     /// What is wrong with facts.

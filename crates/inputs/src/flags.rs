@@ -1,4 +1,8 @@
 //! The flags that name files, facts and functions, in groups that verbs share.
+#![allow(
+    missing_docs,
+    reason = "clap makes help of comments: a group's would replace the command's, and values that say it all have none"
+)]
 
 use std::path::PathBuf;
 
@@ -6,7 +10,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use mapstack::Way;
 use mapstack::loader::Fnmatch;
 use mapstack::secrets::{Policy, Secrets};
-use mapstack_fleet::{Pace, Shard};
+use mapstack_fleet::{Pace, Scope, Shard};
 use mapstack_salt_config::{Config, Kind};
 
 use crate::configuration;
@@ -17,16 +21,8 @@ use crate::{InputError, Project, Warn};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Files and facts")]
 pub struct Input {
-    #[allow(
-        missing_docs,
-        reason = "a comment would become the help of the whole command"
-    )]
     #[command(flatten)]
     pub files: Files,
-    #[allow(
-        missing_docs,
-        reason = "a comment would become the help of the whole command"
-    )]
     #[command(flatten)]
     pub facts: Facts,
     /// Data for U@ sources and the custom_data variable (YAML or JSON)
@@ -35,10 +31,6 @@ pub struct Input {
     /// Any keyword arguments under Salt's own names, as a JSON object
     #[arg(long, value_name = "JSON")]
     pub kwargs: Option<String>,
-    #[allow(
-        missing_docs,
-        reason = "a comment would become the help of the whole command"
-    )]
     #[command(flatten)]
     pub functions: Functions,
 }
@@ -90,10 +82,6 @@ pub struct Messages {
     /// Treat warnings as errors
     #[arg(long, global = true, help_heading = "Messages")]
     pub strict: bool,
-    #[allow(
-        missing_docs,
-        reason = "a comment would become the help of the whole command"
-    )]
     #[command(flatten)]
     pub secrets: SecretFlags,
 }
@@ -194,23 +182,33 @@ impl ResultFlags {
 }
 
 /// Which of a formula's results is meant.
-#[allow(
-    missing_docs,
-    reason = "a comment would become a line of help for each"
-)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ResultOf {
     Data,
     Map,
 }
 
+/// Which changes count.
+#[derive(Debug, Default, Args)]
+pub struct ScopeFlags {
+    /// Only what is at and below a key, as in users:*:shell (repeatable)
+    #[arg(long, value_name = "KEY")]
+    pub get: Vec<String>,
+    /// Leave out what is at and below a key, as in users:*:shell (repeatable)
+    #[arg(long, value_name = "KEY")]
+    pub ignore: Vec<String>,
+}
+
+impl ScopeFlags {
+    /// The changes that count.
+    pub fn scope(&self) -> Scope {
+        Scope::new(&self.get, &self.ignore)
+    }
+}
+
 /// Which minions of many are worked on, and how many at once.
 #[derive(Debug, Args)]
 pub struct WorkFlags {
-    #[allow(
-        missing_docs,
-        reason = "a comment would become the help of the whole command"
-    )]
     #[command(flatten)]
     pub target: Target,
     /// Only the minions of one part of the fleet, as 1/4 for the first of four
@@ -226,6 +224,11 @@ impl WorkFlags {
     pub fn of(&self, mut ids: Vec<String>) -> Vec<String> {
         ids.retain(|id| self.shard.is_none_or(|shard| shard.has(id)));
         ids
+    }
+
+    /// Whether only some minions are meant.
+    pub fn names_some(&self) -> bool {
+        self.target.is_given() || self.shard.is_some()
     }
 
     /// How many are worked on at once.
@@ -326,10 +329,6 @@ pub struct Functions {
     /// Pass calls without another answer to a command, such as 'salt-call --local'
     #[arg(long, value_name = "COMMAND")]
     pub salt_call: Option<String>,
-    #[allow(
-        missing_docs,
-        reason = "a comment would become the help of the whole command"
-    )]
     #[command(flatten)]
     pub limits: LimitFlags,
     /// Which values are secret, as other flags say.
@@ -406,10 +405,6 @@ pub fn complete(
 }
 
 /// Whose configuration it is.
-#[allow(
-    missing_docs,
-    reason = "a comment would become a line of help for each"
-)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ConfigKind {
     Master,
@@ -452,10 +447,6 @@ pub struct Layering {
     /// Source definitions, earlier ones weaker (repeatable)
     #[arg(long, value_name = "SOURCE")]
     pub sources: Vec<String>,
-    #[allow(
-        missing_docs,
-        reason = "a comment would become the help of the whole command"
-    )]
     #[command(flatten)]
     pub merging: Merging,
     /// The template that may change the result; false for none

@@ -10,7 +10,7 @@ use mapstack_value::Value;
 use crate::Lineage;
 use crate::flow::ValueTracer;
 use crate::tracker::{Follower, Tracker};
-use crate::why_not::{WhyNot, why_not, why_not_asked};
+use crate::why_not::{WhyNot, why_not, why_not_asked, why_not_in_map};
 
 /// Questions about where the data of a [`Run`] comes from.
 pub trait Explain {
@@ -57,6 +57,25 @@ pub trait Explain {
     /// # Errors
     /// As [`Run::data`].
     fn why_not(&self, tpldir: &str, options: &DataOptions, path: &str) -> Result<WhyNot>;
+
+    /// Explain why a file has no part in a formula's configuration: in its layers, or in what its `map.jinja` exports.
+    ///
+    /// ```
+    /// use mapstack::{Configuration, DataOptions, Engine, loader::MemoryFiles, minion::Minion};
+    /// use mapstack_lineage::{Explain, WhyNot};
+    /// let map = "{% if grains.os == 'Arch' %}{% import_yaml 'f/arch.yaml' as f %}{% else %}{% set f = {} %}{% endif %}";
+    /// let files = MemoryFiles::new().file("base", "f/map.jinja", map).file("base", "f/arch.yaml", "a: 1");
+    /// let minion = Minion::parse(b"grains: {os: Debian}", "m").unwrap().complete();
+    /// let engine = Engine::new(files);
+    /// let configuration = Configuration::of(&engine, "f", "base", DataOptions::default()).unwrap();
+    /// let answer = engine.run(&minion).why_not_of(&configuration, "f/arch.yaml").unwrap();
+    /// let WhyNot::NotReached { places } = answer else { panic!("{answer:?}") };
+    /// assert_eq!(places[0].to_string(), "f/map.jinja:1:29");
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Configuration::compute`].
+    fn why_not_of(&self, configuration: &Configuration, path: &str) -> Result<WhyNot>;
 
     /// Explain why the run that returned `data` did not look for a file.
     ///
@@ -105,6 +124,16 @@ impl Explain for Run<'_> {
         match why_not(&lineage, events.get(before..).unwrap_or_default(), path) {
             Some(answer) => Ok(answer),
             None => self.why_not_asked(&data, options, path),
+        }
+    }
+
+    fn why_not_of(&self, configuration: &Configuration, path: &str) -> Result<WhyNot> {
+        let formula = configuration.formula();
+        // The sources say more about a parameter file, also where a map reads them.
+        let is_parameters = path.starts_with(&format!("{formula}/parameters/"));
+        match configuration.way() {
+            Way::Map if !is_parameters => why_not_in_map(self, configuration, path),
+            _ => self.why_not(formula, configuration.options(), path),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Explains why a parameter file is not part of the data.
 
-use mapstack::trace::{Asked, Event, Outcome};
-use mapstack::{DataOptions, Run, directories, parse_definition};
-use mapstack_diagnostic::Result;
+use mapstack::trace::{Asked, Event, FileRead, FileReadKind, Outcome};
+use mapstack::{Configuration, DataOptions, Run, directories, parse_definition};
+use mapstack_diagnostic::{Place, Result};
 use mapstack_matcher::{Definition, Matcher, MatcherKind, Mode, join, variants};
 use mapstack_value::{Map, Value};
 
@@ -41,6 +41,15 @@ pub enum WhyNot {
         /// All sources.
         sources: Vec<String>,
     },
+    /// The `map.jinja` or a template that it loads reads the file.
+    Read,
+    /// Templates of the formula load the file at these places, which the run of the `map.jinja` does not come by.
+    NotReached {
+        /// The places.
+        places: Vec<Place>,
+    },
+    /// No template of the formula loads a file of this name.
+    NotNamed,
 }
 
 /// A source that leads to other files than the one in question.
@@ -69,6 +78,36 @@ pub(crate) fn why_not(lineage: &Lineage, events: &[Event], path: &str) -> Option
         Outcome::Refused(reason) => WhyNot::Refused {
             reason: reason.clone(),
         },
+    })
+}
+
+/// Find out whether the run of a `map.jinja` read a file, and if not, which templates could.
+pub(crate) fn why_not_in_map(
+    run: &Run<'_>,
+    configuration: &Configuration,
+    path: &str,
+) -> Result<WhyNot> {
+    configuration.compute(run)?;
+    let reads = run.file_reads();
+    let is_it = |read: &&FileRead| *read.path == *path && *read.saltenv == **run.saltenv();
+    let kinds = || reads.iter().filter(is_it).map(|read| read.kind);
+    if kinds().any(|kind| kind == FileReadKind::Found) {
+        return Ok(WhyNot::Read);
+    }
+    if kinds().any(|kind| kind == FileReadKind::Absent) {
+        return Ok(WhyNot::Missing);
+    }
+    let survey = run
+        .engine()
+        .survey(configuration.formula(), run.saltenv())?;
+    let imports = survey.imports.iter();
+    let imports = imports.filter_map(|site| Some((site.template.as_deref()?, &site.place)));
+    let loads = survey.loads.iter().map(|site| (&*site.path, &site.place));
+    let sites = imports.chain(loads).filter(|(named, _)| *named == path);
+    let places: Vec<Place> = sites.map(|(_, place)| place.clone()).collect();
+    Ok(match places.is_empty() {
+        true => WhyNot::NotNamed,
+        false => WhyNot::NotReached { places },
     })
 }
 

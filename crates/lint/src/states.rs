@@ -137,17 +137,37 @@ impl Library<'_> {
             }
         };
         let mut states: Vec<State> = files.iter().enumerate().map(state).collect();
-        let entries = find_used(&mut states);
+        let includes = find_used(&mut states);
+        self.find_parts(&mut states, &includes);
+        Ok(states)
+    }
+
+    /// Find the sls that are meant for other minions or settings: those that others name and none includes, and those
+    /// that only such sls include.
+    fn find_parts(&self, states: &mut [State], includes: &BTreeSet<(usize, usize)>) {
         let names: Vec<BTreeSet<String>> =
             states.iter().map(|state| self.names_by(state)).collect();
-        for number in entries {
-            let is_named = |(other, names): (usize, &BTreeSet<String>)| {
-                other != number && names.contains(&states[number].name)
-            };
-            let is_part = !is_main(&states[number].file) && names.iter().enumerate().any(is_named);
-            states[number].is_part = is_part;
+        let includers = |number: usize| {
+            let including = includes.iter().filter(move |(_, to)| *to == number);
+            including.map(|(from, _)| *from)
+        };
+        let mut is_stable = false;
+        while !is_stable {
+            is_stable = true;
+            for number in 0..states.len() {
+                let state = &states[number];
+                let mut others = names.iter().enumerate();
+                let is_named = includers(number).next().is_some()
+                    || others.any(|(other, said)| other != number && said.contains(&state.name));
+                let is_part = !is_main(&state.file)
+                    && is_named
+                    && includers(number).all(|from| states[from].is_part);
+                if is_part && !state.is_part {
+                    states[number].is_part = true;
+                    is_stable = false;
+                }
+            }
         }
-        Ok(states)
     }
 
     /// The sls that another may include: what its lists and its expressions name.
@@ -370,9 +390,9 @@ fn is_main(file: &SourceFile) -> bool {
     file.name() == "init.sls" && file.path.matches('/').count() == 1
 }
 
-/// Find the runs on which each sls is used: what others include is meant for where they do. Returns the numbers of
-/// those that none includes.
-fn find_used(states: &mut [State]) -> Vec<usize> {
+/// Find the runs on which each sls is used: what others include is meant for where they do. Returns which includes
+/// which on any run.
+fn find_used(states: &mut [State]) -> BTreeSet<(usize, usize)> {
     let by_name: BTreeMap<String, usize> = states
         .iter()
         .enumerate()
@@ -415,9 +435,7 @@ fn find_used(states: &mut [State]) -> Vec<usize> {
     for state in states.iter_mut().filter(|state| state.used.is_empty()) {
         state.used = (0..state.outcomes.len()).collect();
     }
-    (0..states.len())
-        .filter(|number| !included.contains(number))
-        .collect()
+    edges.into_iter().map(|(from, _, to)| (from, to)).collect()
 }
 
 impl State {

@@ -91,8 +91,18 @@ pub enum What {
     Data,
     /// Values under keys.
     Table(Vec<(String, KeyPath)>),
-    /// How many have which value under a key.
-    Counts(String, KeyPath),
+    /// How many have which value under each key.
+    Counts(Vec<(String, KeyPath)>),
+}
+
+impl What {
+    /// The keys that are looked at, with their paths.
+    fn keys(&self) -> &[(String, KeyPath)] {
+        match self {
+            What::Data => &[],
+            What::Table(keys) | What::Counts(keys) => keys,
+        }
+    }
 }
 
 /// One minion, ready to be written.
@@ -112,12 +122,7 @@ impl Form {
         let infix =
             |formula: &String| format!(", \"formula\": {}, ", json_text(&formula.as_str().into()));
         let infixes = formulas.iter().map(infix).collect();
-        let keys = match &what {
-            What::Data => 0,
-            What::Table(keys) => keys.len(),
-            What::Counts(..) => 1,
-        };
-        let sought = std::iter::repeat_with(Sought::default).take(keys).collect();
+        let sought = what.keys().iter().map(|_| Sought::default()).collect();
         Form {
             format,
             what,
@@ -142,14 +147,9 @@ impl Form {
         if self.sought.iter().all(Sought::is_found) {
             return;
         }
-        let keys: Vec<(&String, &KeyPath)> = match &self.what {
-            What::Data => return,
-            What::Table(keys) => keys.iter().map(|(key, path)| (key, path)).collect(),
-            What::Counts(key, path) => vec![(key, path)],
-        };
         for (formula, outcome) in report.outcomes.iter().flatten().enumerate() {
             let Ok(data) = &outcome.result else { continue };
-            for (sought, (key, path)) in self.sought.iter().zip(&keys) {
+            for (sought, (key, path)) in self.sought.iter().zip(self.what.keys()) {
                 sought.look(data, (key, path), (&report.id, formula));
             }
         }
@@ -193,10 +193,16 @@ impl Form {
                 Format::Text => row(keys, formulas, report),
                 _ => self.entries(keys, report),
             }),
-            What::Counts(_, path) => {
+            What::Counts(keys) => {
                 let results = report.outcomes.iter().flatten().enumerate();
-                let values = results.filter_map(|(task, outcome)| {
-                    Some((task, yaml::traverse(outcome.result.as_ref().ok()?, path)))
+                let results = results.filter_map(|(formula, outcome)| {
+                    Some((formula, outcome.result.as_ref().ok()?))
+                });
+                let values = results.flat_map(|(formula, data)| {
+                    let numbered = keys.iter().enumerate();
+                    numbered.map(move |(number, (_, path))| {
+                        (formula * keys.len() + number, yaml::traverse(data, path))
+                    })
                 });
                 Shown::Values(values.collect())
             }
@@ -216,29 +222,38 @@ impl Form {
     pub fn tail(&self, tallies: &[Tally], is_empty: bool) -> String {
         match (&self.what, self.format) {
             #[cfg(feature = "html")]
-            (What::Counts(key, _), Format::Html) => self.page(tallies, key),
-            (What::Counts(key, _), format) => self.counts(tallies, key, format),
+            (What::Counts(_), Format::Html) => self.page(tallies),
+            (What::Counts(_), format) => self.counts(tallies, format),
             (What::Data, Format::Json | Format::Yaml) if is_empty => "{}\n".into(),
             (What::Data, Format::Json) => "\n}\n".into(),
             _ => String::new(),
         }
     }
 
-    /// What counts values, for each formula.
+    /// The formulas with each key.
+    fn sought_of_formulas(&self) -> impl Iterator<Item = (&str, &str)> {
+        let keys = self.what.keys();
+        self.formulas
+            .iter()
+            .flat_map(move |formula| keys.iter().map(move |(key, _)| (&**formula, &**key)))
+    }
+
+    /// What counts values, for each key of each formula.
     pub fn tallies(&self) -> Vec<Tally> {
         let examples = match self.format {
             #[cfg(feature = "html")]
             Format::Html => usize::MAX,
             _ => EXAMPLES,
         };
-        self.formulas.iter().map(|_| Tally::new(examples)).collect()
+        let sought = self.sought_of_formulas();
+        sought.map(|_| Tally::new(examples)).collect()
     }
 
     /// The page: how many minions have which value, and which.
     #[cfg(feature = "html")]
-    fn page(&self, tallies: &[Tally], key: &str) -> String {
+    fn page(&self, tallies: &[Tally]) -> String {
         use mapstack_page::{Bar, Chart, Listing};
-        let chart = |(formula, tally): (&String, &Tally)| {
+        let chart = |((formula, key), tally): ((&str, &str), &Tally)| {
             let bar = |count: &mapstack_fleet::Count| Bar {
                 label: count.value.as_ref().map_or_else(|| "(absent)".into(), flow),
                 members: count.minions.clone(),
@@ -248,19 +263,20 @@ impl Form {
                 bars: tally.counts().into_iter().map(bar).collect(),
             }
         };
+        let keys: Vec<&str> = self.what.keys().iter().map(|(key, _)| &**key).collect();
         let page = Listing {
             verb: "fleet".into(),
-            title: key.into(),
-            charts: self.formulas.iter().zip(tallies).map(chart).collect(),
+            title: keys.join(", "),
+            charts: self.sought_of_formulas().zip(tallies).map(chart).collect(),
             ..Listing::default()
         };
         // No content makes the template fail.
         page.to_html().unwrap_or_else(|e| e.to_string())
     }
 
-    fn counts(&self, tallies: &[Tally], key: &str, format: Format) -> String {
+    fn counts(&self, tallies: &[Tally], format: Format) -> String {
         let mut text = String::new();
-        for (formula, tally) in self.formulas.iter().zip(tallies) {
+        for ((formula, key), tally) in self.sought_of_formulas().zip(tallies) {
             if format == Format::Text {
                 text.push_str(&format!("{}\n", cell_text(&format!("{formula}:{key}"))));
             }
@@ -277,8 +293,7 @@ impl Form {
                         format!("{}\t{value}\t{}{more}\n", count.count, cell_text(&minions))
                     }
                     _ => {
-                        let mut line =
-                            Map::from_iter([("formula", formula.as_str()), ("key", key)]);
+                        let mut line = Map::from_iter([("formula", formula), ("key", key)]);
                         line.extend(count.value.clone().map(|value| ("value", value)));
                         line.insert("count", u64::try_from(count.count).unwrap_or(u64::MAX));
                         line.insert("minions", count.minions.iter().collect::<Value>());

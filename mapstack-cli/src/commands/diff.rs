@@ -1,8 +1,8 @@
 //! `mapstack diff`.
 
 use clap::{Args, ValueEnum};
-use mapstack_fleet::{Differences, Ignored};
-use mapstack_inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
+use mapstack_fleet::Differences;
+use mapstack_inputs::flags::{Input, Layering, ResultFlags, ScopeFlags, WorkFlags};
 use mapstack_inputs::{Many, Plan, States};
 use mapstack_report::diff::{self, Accounting};
 
@@ -39,9 +39,8 @@ pub struct Diff {
     /// The state after: a revision, a directory, or worktree
     #[arg(long, value_name = "REV|DIR", default_value = "worktree")]
     pub to: String,
-    /// Leave changes at and below a key out, as in users:*:shell (repeatable)
-    #[arg(long, value_name = "KEY")]
-    pub ignore: Vec<String>,
+    #[command(flatten)]
+    pub scope: ScopeFlags,
     /// How to print
     #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = DiffFormat::Text, value_name = "FORMAT")]
     pub format: DiffFormat,
@@ -92,6 +91,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
         args.work.target.select.as_deref(),
     )?;
     let config = input.config(reporter)?;
+    let scope = args.scope.scope();
     let states = States::new(
         input,
         (&args.from, &args.to),
@@ -101,9 +101,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     plan.formulas = states.formulas(plan.saltenv(), &args.formulas)?;
     let [before, after] = &states.fleets(&plan)?;
     let comparison = states.comparison([before, after]);
-    let mut comparison = args.ignore.iter().fold(comparison, |comparison, path| {
-        comparison.ignore(Ignored::new(path))
-    });
+    let mut comparison = comparison.within(&scope);
     if !args.formulas.is_empty() {
         comparison = comparison.of_formulas();
     }
@@ -127,6 +125,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
             ids.len()
         )));
     }
+    scope.check()?;
     let masking = reporter.masking();
     let counted = states.counted(&comparison);
     let accounting = Accounting::new(

@@ -34,10 +34,10 @@ pub struct Explain {
     /// The key to explain, as a flag
     #[arg(long, value_name = "KEY", conflicts_with_all = ["key", "why_not"])]
     pub get: Option<String>,
-    /// Show why a parameter file is not used for the configuration
+    /// Show why a file is not used for the configuration: a parameter file, or one that a map.jinja could load
     #[arg(long, value_name = "PATH", conflicts_with = "key", value_hint = ValueHint::FilePath)]
     pub why_not: Option<PathBuf>,
-    /// text, blame (the data with an origin on each line) or json
+    /// text, blame (the data with an origin on each line), json, or html (one page for a browser)
     #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = ExplainFormat::Text, value_name = "FORMAT")]
     pub format: ExplainFormat,
     /// Write one HTML page with all values, their histories and the lines they come from
@@ -57,6 +57,8 @@ pub enum ExplainFormat {
     Text,
     Blame,
     Json,
+    #[cfg(feature = "html")]
+    Html,
 }
 
 pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
@@ -68,10 +70,11 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
     let formula = session.formula(args.formula.as_ref())?;
     let run = session.run();
     reporter.knows(&session.minion);
+    let configuration = session.configuration(&formula, options, &args.result)?;
     if let Some(path) = &args.why_not {
         let served = session.served_path(path);
         let answer = reported(&run, reporter, |run| {
-            run.why_not(&formula, &options, &served)
+            run.why_not_of(&configuration, &served)
         })?;
         return output::write_listing(&explain::why_not(
             &served,
@@ -80,7 +83,6 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
             &reporter.secrets(),
         ));
     }
-    let configuration = session.configuration(&formula, options, &args.result)?;
     let explain = |run: &Run<'_>| run.explain_configuration(&configuration);
     let (data, lineage) = reported(&run, reporter, explain)?;
     if configuration.way() == Way::Data {
@@ -103,6 +105,10 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
     let text = match (args.format, &path) {
         (ExplainFormat::Json, path) => {
             return output::write_json(&report.rows(path.as_deref().unwrap_or_default()));
+        }
+        #[cfg(feature = "html")]
+        (ExplainFormat::Html, path) => {
+            return output::write(&report.html(path.as_deref().unwrap_or_default())?);
         }
         (ExplainFormat::Text, Some(path)) => report.history(path, reporter.colors_output()),
         (ExplainFormat::Text | ExplainFormat::Blame, path) => report.blame(

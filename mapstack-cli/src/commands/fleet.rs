@@ -67,9 +67,9 @@ pub struct FleetArgs {
         help_heading = "Output"
     )]
     pub get: Vec<String>,
-    /// Print how many minions have which value under a key, and some of them
+    /// Print how many minions have which value under a key, and some of them (repeatable)
     #[arg(long, value_name = "KEY", help_heading = "Output")]
-    pub count: Option<String>,
+    pub count: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -82,7 +82,7 @@ pub enum FleetFormat {
     Yaml,
     /// Columns, with a tab between them
     Text,
-    /// One page for a browser, with --count
+    /// One page for a browser, with --get or --count
     #[cfg(feature = "html")]
     Html,
 }
@@ -161,15 +161,17 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
 /// What is printed of each minion, and how.
 fn form(args: &FleetArgs, formulas: &[String]) -> Result<(Form, Format), Failure> {
     let path = |key: &String| Ok((key.clone(), key_path(key)?));
-    let what = match &args.count {
-        Some(key) => {
-            let (key, path) = path(key)?;
-            What::Counts(key, path)
-        }
-        None if !args.get.is_empty() => {
-            What::Table(args.get.iter().map(path).collect::<Result<_, Failure>>()?)
-        }
-        None => What::Data,
+    let keys = args.get.iter().chain(&args.count).map(path);
+    let keys: Vec<_> = keys.collect::<Result<_, Failure>>()?;
+    // The page has the values of both.
+    #[cfg(feature = "html")]
+    let is_page = args.format == Some(FleetFormat::Html);
+    #[cfg(not(feature = "html"))]
+    let is_page = false;
+    let what = match keys.is_empty() {
+        true => What::Data,
+        false if args.get.is_empty() || is_page => What::Counts(keys),
+        false => What::Table(keys),
     };
     let apart = args.directory.is_some();
     let default = match what {
@@ -180,7 +182,7 @@ fn form(args: &FleetArgs, formulas: &[String]) -> Result<(Form, Format), Failure
     let format = args.format.map_or(default, Format::from);
     let wrong = match (&what, format) {
         #[cfg(feature = "html")]
-        (What::Data | What::Table(_), Format::Html) => "-o html is for --count",
+        (What::Data, Format::Html) => "-o html is for --get and --count",
         (What::Data, Format::Text) => "-o text is for --get and --count",
         (What::Data, Format::Jsonl) if apart => "--directory takes -o yaml or -o json",
         (What::Table(_) | What::Counts(..), Format::Yaml | Format::Json) => {

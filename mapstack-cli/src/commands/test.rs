@@ -9,8 +9,7 @@ use mapstack::{DataOptions, ErrorKind, yaml};
 use mapstack_expect::{
     Case, EngineOf, Expectation, Given, NoFile, Places, Plan, Runs, Suite, missing, with_state,
 };
-use mapstack_fleet::{Ignored, Pace};
-use mapstack_inputs::flags::{Input, Layering, ResultFlags, Target};
+use mapstack_inputs::flags::{Input, Layering, ResultFlags, ScopeFlags, WorkFlags};
 use mapstack_inputs::{Kwargs, Many, Served, formulas};
 use mapstack_report::test::{self, Report};
 
@@ -49,17 +48,13 @@ pub struct Test {
     pub update: bool,
     #[command(flatten)]
     pub result: ResultFlags,
-    /// Leave a key and what is below it out, as in users:*:shell (repeatable)
-    #[arg(long, value_name = "KEY")]
-    pub ignore: Vec<String>,
+    #[command(flatten)]
+    pub scope: ScopeFlags,
     /// How to print
     #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = TestFormat::Text, value_name = "FORMAT")]
     pub format: TestFormat,
-    /// How many minions are worked on at the same time [default: as many as the machine has cores]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub jobs: Option<u16>,
     #[command(flatten)]
-    pub target: Target,
+    pub work: WorkFlags,
     #[command(flatten)]
     pub input: Input,
     #[command(flatten)]
@@ -115,17 +110,18 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
     let others = input.other_files();
     let pillars = pillars((&input.files, &input.functions), config.as_ref(), reporter)?;
     let minions = Many::list_or_platforms(
-        (&input.facts, &args.target),
+        (&input.facts, &args.work.target),
         (config.as_ref(), pillars.as_ref()),
         &others,
         reporter,
     )?
-    .selected(&engine, &args.target)?;
+    .selected(&engine, &args.work.target)?;
     let mut wanted: Vec<(Expectation, bool)> =
         places.find()?.into_iter().map(|one| (one, false)).collect();
-    let chosen = input.facts.name_minions() || args.target.is_given();
+    let chosen = input.facts.name_minions() || args.work.names_some();
     if args.update && chosen && !args.formulas.is_empty() {
-        let new = missing(&places, &wanted, &minions.ids()).map_err(|why| no_file(&why))?;
+        let new =
+            missing(&places, &wanted, &args.work.of(minions.ids())).map_err(|why| no_file(&why))?;
         wanted.extend(new.into_iter().map(|one| (one, true)));
     }
     if wanted.is_empty() {
@@ -143,15 +139,15 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
         &minions,
         wanted.iter().map(|one| &one.0),
     );
-    let pace = args
-        .jobs
-        .map_or_else(Pace::default, |jobs| Pace::threads(jobs.into()));
     let masking = reporter.masking();
     let mut report = Report {
-        cases: runs.cases(&wanted, pace),
+        cases: runs.cases(&wanted, args.work.pace()),
         masking,
     };
     count_warnings(pillars.as_ref(), reporter)?;
+    if report.counts().fail == 0 {
+        runs.check_keys()?;
+    }
     if reporter.is_strict() {
         report.cases.iter_mut().for_each(Case::be_strict);
     }
@@ -176,9 +172,9 @@ fn plan<'r>(
         options: DataOptions::from_kwargs(&kwargs)?,
         way: args.result.way(),
         variable: args.result.var.clone(),
-        ignored: args.ignore.iter().map(|path| Ignored::new(path)).collect(),
+        scope: args.scope.scope(),
         update: args.update,
-        ids: minions.ids().into_iter().collect(),
+        ids: args.work.of(minions.ids()).into_iter().collect(),
         chosen,
         has_pillar: facts.pillar.is_some(),
         given: Given {

@@ -9,7 +9,7 @@ use clap::Args;
 use mapstack::loader::{Backends, Frozen};
 use mapstack::{Engine, Error, ErrorKind};
 use mapstack_fleet::{ChangedFiles, Comparison, Standing};
-use mapstack_inputs::flags::{Input, Layering, ResultFlags, Target};
+use mapstack_inputs::flags::{Input, Layering, ResultFlags, ScopeFlags, Target};
 use mapstack_inputs::{Many, Plan, Served, formulas};
 use mapstack_report::diff::{self, Accounting};
 use mapstack_report::words::count;
@@ -29,6 +29,8 @@ pub struct Watch {
     /// Formulas: their folders below a root [default: all that have parameters/ or a map.jinja]
     #[arg(value_name = "FORMULA")]
     pub formulas: Vec<String>,
+    #[command(flatten)]
+    pub scope: ScopeFlags,
     #[command(flatten)]
     pub target: Target,
     #[command(flatten)]
@@ -78,6 +80,9 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
     let mut before = fresh()?;
     plan.formulas = layered(args, &before, plan.saltenv())?;
     let mut standing = Standing::of(&plan.fleet(&before)?, &minions, &ids);
+    let scope = args.scope.scope();
+    standing.results().for_each(|data| scope.look(data));
+    scope.check()?;
     reporter.report(standing.broken().map(|error| reporter.redact(error)));
     count_warnings(pillars.as_ref(), reporter)?;
     let minions_watched = count(ids.len(), "minion");
@@ -118,6 +123,7 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
         }
         let (older, newer) = (plan.fleet(&before)?, plan.fleet(&after)?);
         let comparison = Comparison::new(&older, &newer).reached_by(changed);
+        let comparison = comparison.within(&scope);
         let differences = standing.advance(&comparison, &minions, &ids);
         let unread = comparison.not_compared().unwrap_or_default();
         let accounting = Accounting::new(

@@ -155,9 +155,9 @@ fn failure(failed: Failed<'_>, tracer: &mut Tracer<'_>) -> Finding {
         finding.level = Level::Warning;
         finding.lacks_facts = true;
         finding.notes.push(cure);
-    } else if is_part {
+    } else if is_part && is_passed {
         finding.level = Level::Warning;
-        let note = "other sls name it, but none includes it on these minions";
+        let note = "other sls name it, but none that is used here includes it on these minions";
         finding.notes.push(note.to_owned());
     }
     finding.note(on(&minions, of))

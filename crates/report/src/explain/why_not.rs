@@ -29,6 +29,19 @@ pub fn text(path: &str, answer: &WhyNot, minion: &Minion, secrets: &Secrets) -> 
                 listed(sources)
             )
         }
+        WhyNot::Read => {
+            format!("salt://{path} is read: the formula's map.jinja loads it for {id}\n")
+        }
+        WhyNot::NotReached { places } => {
+            let places: Vec<String> = places.iter().map(ToString::to_string).collect();
+            format!(
+                "salt://{path} is not read for {id}: map.jinja does not come by what loads it:\n{}",
+                listed(&places)
+            )
+        }
+        WhyNot::NotNamed => {
+            format!("salt://{path} is not read for {id}, and no template of the formula names it\n")
+        }
         WhyNot::Others { sources } => {
             let mut lines = vec![format!("salt://{path} is not for {id}:")];
             for instead in sources {
