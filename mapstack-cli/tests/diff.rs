@@ -128,12 +128,6 @@ fn the_exit_status_is_that_of_diff() {
             "",
         ),
         (
-            "diff --from old --to new --minion minions/web1.yaml --get extra --ignore extra:a",
-            0,
-            "no change",
-            "",
-        ),
-        (
             "diff --from old --to new --minion minions/web1.yaml --get port --get prot",
             2,
             "",

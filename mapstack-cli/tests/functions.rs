@@ -284,7 +284,9 @@ fn permitted_functions_look_at_this_machine() {
         .env("GIVEN", "by the caller")
         .output()
         .unwrap();
-    assert_eq!(String::from_utf8_lossy(&ran.stderr), "");
+    let stderr = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(stderr.matches("warning: ").count(), 1, "{stderr}");
+    assert!(stderr.contains("whether Salt has cmd.shell"), "{stderr}");
     let expected = "read: content\nsize: false\nran: content\nenv: by the caller\nin: True False\n";
     assert_eq!(String::from_utf8_lossy(&ran.stdout), expected);
 }
