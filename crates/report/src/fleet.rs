@@ -28,6 +28,16 @@ pub enum Format {
     Html,
 }
 
+impl Format {
+    /// Whether it is a page, which is written at the end.
+    fn is_page(self) -> bool {
+        #[cfg(feature = "html")]
+        return self == Format::Html;
+        #[cfg(not(feature = "html"))]
+        return false;
+    }
+}
+
 /// What is shown of each minion.
 pub struct Form {
     format: Format,
@@ -96,6 +106,29 @@ pub enum What {
 }
 
 impl What {
+    /// A table of the values under some keys, or how many have which under some; a page has the counts of both. The
+    /// whole configuration if there are no keys.
+    pub fn of(
+        table: Vec<(String, KeyPath)>,
+        counts: Vec<(String, KeyPath)>,
+        format: Option<Format>,
+    ) -> Self {
+        match (table.is_empty(), counts.is_empty()) {
+            (true, true) => What::Data,
+            (false, _) if !format.is_some_and(Format::is_page) => What::Table(table),
+            _ => What::Counts([table, counts].concat()),
+        }
+    }
+
+    /// The format if none is given; `apart` says that each minion has a document of its own.
+    pub fn usual_format(&self, apart: bool) -> Format {
+        match self {
+            What::Data if apart => Format::Yaml,
+            What::Data => Format::Jsonl,
+            What::Table(_) | What::Counts(_) => Format::Text,
+        }
+    }
+
     /// The keys that are looked at, with their paths.
     fn keys(&self) -> &[(String, KeyPath)] {
         match self {

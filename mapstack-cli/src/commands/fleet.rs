@@ -160,26 +160,14 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
 
 /// What is printed of each minion, and how.
 fn form(args: &FleetArgs, formulas: &[String]) -> Result<(Form, Format), Failure> {
-    let path = |key: &String| Ok((key.clone(), key_path(key)?));
-    let keys = args.get.iter().chain(&args.count).map(path);
-    let keys: Vec<_> = keys.collect::<Result<_, Failure>>()?;
-    // The page has the values of both.
-    #[cfg(feature = "html")]
-    let is_page = args.format == Some(FleetFormat::Html);
-    #[cfg(not(feature = "html"))]
-    let is_page = false;
-    let what = match keys.is_empty() {
-        true => What::Data,
-        false if args.get.is_empty() || is_page => What::Counts(keys),
-        false => What::Table(keys),
+    let keys = |keys: &[String]| -> Result<Vec<_>, Failure> {
+        let path = |key: &String| Ok((key.clone(), key_path(key)?));
+        keys.iter().map(path).collect()
     };
+    let given = args.format.map(Format::from);
+    let what = What::of(keys(&args.get)?, keys(&args.count)?, given);
     let apart = args.directory.is_some();
-    let default = match what {
-        What::Data if apart => Format::Yaml,
-        What::Data => Format::Jsonl,
-        What::Table(_) | What::Counts(..) => Format::Text,
-    };
-    let format = args.format.map_or(default, Format::from);
+    let format = given.unwrap_or_else(|| what.usual_format(apart));
     let wrong = match (&what, format) {
         #[cfg(feature = "html")]
         (What::Data, Format::Html) => "-o html is for --get and --count",
