@@ -31,10 +31,11 @@ pub enum Format {
 impl Format {
     /// Whether it is a page, which is written at the end.
     fn is_page(self) -> bool {
-        #[cfg(feature = "html")]
-        return self == Format::Html;
-        #[cfg(not(feature = "html"))]
-        return false;
+        match self {
+            #[cfg(feature = "html")]
+            Format::Html => true,
+            _ => false,
+        }
     }
 }
 
