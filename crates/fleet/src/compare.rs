@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mapstack::minion::Minion;
 use mapstack::trace::{FileRead, FileReadKind};
-use mapstack::value::{Str, Value};
+use mapstack::value::{Map, Str, Value};
 use mapstack::{Engine, Error, Result};
 use mapstack_share::{Answers, Outcome};
 
@@ -518,7 +518,14 @@ impl<'f, 'e> Comparison<'f, 'e> {
         [(self.before, minions.first()), (self.after, minions.last())].map(|(fleet, minion)| {
             match subject {
                 Subject::Formula(formula) => fleet.origins(formula, minion?),
-                Subject::Pillar => None,
+                // The example has its pillar already.
+                Subject::Pillar => {
+                    let bare = Minion {
+                        pillar: Map::new(),
+                        ..minion?.clone()
+                    };
+                    fleet.pillars()?.origins(&bare)
+                }
             }
         })
     }

@@ -41,6 +41,16 @@ impl Origins {
         }
     }
 
+    /// The origins of a pillar that was explained.
+    #[must_use]
+    pub fn of_pillar(data: Value, lineage: Lineage) -> Self {
+        Origins {
+            secret_paths: lineage.secret_paths(&[]),
+            explained: Some((data, lineage)),
+            secret_texts: Vec::new(),
+        }
+    }
+
     /// Where the value at a path comes from, if that is known.
     #[must_use]
     pub fn at(&self, path: &[Key], value: &Value) -> Option<Spot> {

@@ -7,7 +7,10 @@ use mapstack::minion::Minion;
 use mapstack::trace::FileRead;
 use mapstack::value::{Map, Value};
 use mapstack::{Engine, Error, ErrorKind};
+use mapstack_lineage::explain_pillar;
 use mapstack_pillar::{Ask, Master, PillarReads};
+
+use crate::origins::Origins;
 
 /// Compiles the pillars of minions from one state of the files.
 ///
@@ -105,6 +108,16 @@ impl<'e> Pillars<'e> {
                 kind,
             },
         }
+    }
+
+    /// Where the values of a minion's pillar come from; `None` for one that it was given with.
+    #[must_use]
+    pub fn origins(&self, minion: &Minion) -> Option<Origins> {
+        let asked = minion.pillar.is_empty();
+        let asked = asked.then(|| self.master.explain(self.engine, minion, &Ask::of(minion)));
+        let whole = asked?.ok()?;
+        let lineage = explain_pillar(&whole, minion, self.engine.policy())?;
+        Some(Origins::of_pillar(whole.data.into(), lineage))
     }
 
     /// A pillar with the changes that are asked for.

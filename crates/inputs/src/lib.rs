@@ -34,6 +34,7 @@ mod around;
 mod asked;
 mod brief;
 pub mod configuration;
+mod explained_pillar;
 pub mod flags;
 pub mod formulas;
 mod functions;
@@ -56,6 +57,7 @@ mod states;
 
 pub use asked::asked;
 pub use brief::brief;
+pub use explained_pillar::ExplainedPillar;
 use mapstack::minion::Minion;
 use mapstack::{Diagnostic, Error};
 pub use stacks::{Stacks, ext_pillars};

@@ -143,6 +143,14 @@ impl Pillars {
         self.master.compile(&self.engine, minion, &Ask::of(minion))
     }
 
+    /// The same with how it was made.
+    ///
+    /// # Errors
+    /// As [`Master::compile`].
+    pub(crate) fn explain(&self, minion: &Minion) -> Result<WholePillar, Error> {
+        self.master.explain(&self.engine, minion, &Ask::of(minion))
+    }
+
     /// The pillar of a minion without errors.
     ///
     /// # Errors
@@ -242,7 +250,7 @@ fn compiles(config: &Config) -> bool {
 }
 
 /// Hears nothing: what is opened a second time has warned before, or will.
-struct Silent;
+pub(crate) struct Silent;
 
 impl Warn for Silent {
     fn warn_of(&self, _: &[Diagnostic]) -> Result<(), Error> {

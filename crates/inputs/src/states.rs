@@ -142,9 +142,17 @@ impl States {
         Ok([fleet(&self.before, 0)?, fleet(&self.after, 1)?])
     }
 
-    /// The comparison of both states.
-    pub fn comparison<'f, 'e>(&self, [before, after]: [&'f Fleet<'e>; 2]) -> Comparison<'f, 'e> {
+    /// The comparison of both states, and of pillars unless only formulas are meant.
+    pub fn comparison<'f, 'e>(
+        &self,
+        [before, after]: [&'f Fleet<'e>; 2],
+        only_formulas: bool,
+    ) -> Comparison<'f, 'e> {
         let comparison = Comparison::new(before, after).reached_by(self.changed.clone());
+        let comparison = match only_formulas {
+            true => comparison.of_formulas(),
+            false => comparison,
+        };
         match &self.pillars {
             Some(compiled) => comparison.pillars_reached_by(compiled.changed.clone()),
             None => comparison,

@@ -2,6 +2,7 @@
 
 use mapstack::hooks::{Chosen, Moment};
 use mapstack::trace::Stage;
+use mapstack_diagnostic::Place;
 use mapstack_merge::Options;
 use mapstack_value::{Str, Value};
 
@@ -34,7 +35,7 @@ impl Layer {
 }
 
 /// The kind of a layer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum LayerKind {
     /// A parameter file.
     File {
@@ -50,10 +51,46 @@ pub enum LayerKind {
         /// The path of the template on disk.
         shown: String,
     },
+    /// An sls of a pillar, without what it includes.
+    Sls {
+        /// Its name.
+        sls: String,
+        /// The environment.
+        saltenv: String,
+        /// The path on disk, as a user would open it.
+        shown: String,
+        /// Why the minion gets it: the sls that includes it, the one that includes that, …, the entries of top files.
+        reasons: Vec<Reason>,
+    },
+    /// What an external pillar returns.
+    External {
+        /// Its name.
+        name: String,
+        /// Where the configuration names it.
+        place: Option<Place>,
+    },
     /// The arguments of the function, and their defaults.
     Arguments,
     /// Values of which it is not known where they come from.
     Unknown,
+}
+
+/// Why a minion gets an sls of its pillar.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reason {
+    /// Another sls includes it.
+    Include(String),
+    /// An entry of a top file means the minion.
+    Target {
+        /// The target.
+        target: String,
+        /// The matcher that reads it.
+        matcher: String,
+        /// The environment.
+        saltenv: String,
+        /// Where it stands.
+        place: Option<Place>,
+    },
 }
 
 /// A matcher and the value it found.

@@ -7,6 +7,7 @@
 //! | you want | look at |
 //! |---|---|
 //! | where values come from | [`Explain::explain`], [`Lineage`] |
+//! | where the values of a pillar come from | [`explain_pillar`] |
 //! | one value's place and history | [`Lineage::at`], [`Ancestry`], [`Spot`] |
 //! | all values | [`Lineage::visit`] |
 //! | the layers and the reason for each | [`Lineage::layers`], [`Layer`] |
@@ -17,6 +18,7 @@ mod bounds;
 mod explain;
 mod flow;
 mod layers;
+mod pillar;
 mod source;
 mod tracker;
 mod tree;
@@ -35,8 +37,9 @@ use mapstack_yaml::Mark;
 
 pub use bounds::MAX_VALUES;
 pub use explain::Explain;
-pub use layers::{Because, Layer, LayerKind, Merged};
+pub use layers::{Because, Layer, LayerKind, Merged, Reason};
 pub use mapstack::hooks::Chosen;
+pub use pillar::explain_pillar;
 pub use source::LayerText;
 pub use tree::How;
 pub use why_not::{Instead, WhyNot};
@@ -319,7 +322,13 @@ impl Lineage {
             by: past.by,
             how: past.how,
         };
-        let past = node.past.iter().map(ancestor).collect();
+        let all: Vec<Ancestor> = node.past.iter().map(ancestor).collect();
+        let past = all.iter().enumerate().filter(|(index, past)| {
+            let next = all.get(index + 1).map_or(value, |next| &next.value);
+            // A layer that is merged again changes nothing where it is the last one.
+            !(past.by == past.layer && past.value.is_same(next))
+        });
+        let past = past.map(|(_, past)| past.clone()).collect();
         let inputs = node.claim().map(|claim| self.inputs(&claim.at));
         Ancestry {
             value: value.clone(),

@@ -260,6 +260,8 @@ pub enum Chosen {
     Layer(Option<Place>),
     /// The formula's meta configuration, or the caller's arguments.
     Default,
+    /// The master's options.
+    Option,
     /// No place sets a strategy, so the built-in default applies.
     BuiltIn,
 }

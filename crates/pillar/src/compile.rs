@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mapstack_loader::{FileServer, Tree};
-use mapstack_merge::merge;
+use mapstack_merge::{MergeError, Options, merge};
 use mapstack_minion::Minion;
 use mapstack_value::posixpath::split;
 use mapstack_value::{Key, Map, Value};
@@ -14,6 +14,7 @@ use super::StackKind;
 use super::cache::StackCache;
 use super::command::Command;
 use super::config::{ExtPillar, ExtPillars, SALTS_OWN};
+use super::recipe::{Made, PillarLayer, Recipe};
 use super::select::{Chosen, Stores};
 use super::stack::Stacking;
 use super::trace::{PillarEvent, WholeEvent};
@@ -196,23 +197,36 @@ impl PillarRun<'_> {
     pub(crate) fn fold(
         &self,
         items: &[Result<Vec<ExtPillar>, PillarError>],
-        mut pillar: Value,
+        mut pillar: Made,
+        recipe: &Recipe,
         errors: &mut Vec<PillarError>,
-    ) -> Result<Value> {
+    ) -> Result<Made> {
         for item in items {
             let run = match item {
                 Ok(run) => run,
                 Err(malformed) => {
                     errors.push(malformed.clone());
-                    return Ok(Value::map());
+                    return Ok(Made::default());
                 }
             };
             if self.is_excluded(run) {
                 continue;
             }
-            let data = self.item(run, &mut pillar, errors)?;
+            let before = pillar.value.clone();
+            let data = self.item(run, &mut pillar.value, errors)?;
+            if !pillar.value.is_same(&before) {
+                pillar = recipe.layer(pillar.value, PillarLayer::Unknown);
+            }
             if data.truthy() {
-                pillar = self.merge(pillar, &data)?;
+                let data = recipe.layer(data, |value| PillarLayer::External {
+                    name: run.last().map(|one| one.name.clone()).unwrap_or_default(),
+                    place: run.last().and_then(|one| one.place.clone()),
+                    value,
+                });
+                let options = self.merging();
+                pillar = recipe
+                    .merge(pillar, &data, &options)
+                    .map_err(|e| unmergeable(&e))?;
             }
         }
         Ok(pillar)
@@ -400,6 +414,11 @@ impl PillarRun<'_> {
     }
 
     fn merge(&self, base: Value, data: &Value) -> Result<Value> {
+        merge(base, data, &self.merging(), &mut ()).map_err(|e| unmergeable(&e))
+    }
+
+    /// How the master merges external pillars.
+    fn merging(&self) -> Options {
         let options = merging(
             &self.option("pillar_source_merging_strategy"),
             &self.option("renderer"),
@@ -409,11 +428,7 @@ impl PillarRun<'_> {
             let message = format!("option pillar_source_merging_strategy: {unknown}");
             self.warn(Diagnostic::warning(ErrorKind::Options, message));
         }
-        merge(base, data, &options, &mut ()).map_err(|e| {
-            let message = format!("the external pillars' data cannot be merged: {e}");
-            Error::new(ErrorKind::Merge, message)
-                .help("see the option pillar_source_merging_strategy")
-        })
+        options
     }
 
     fn option(&self, name: &str) -> Value {
@@ -426,4 +441,9 @@ impl PillarRun<'_> {
             warnings.push(warning);
         }
     }
+}
+
+fn unmergeable(e: &MergeError) -> Error {
+    let message = format!("the external pillars' data cannot be merged: {e}");
+    Error::new(ErrorKind::Merge, message).help("see the option pillar_source_merging_strategy")
 }

@@ -11,6 +11,7 @@ mod config;
 mod files;
 mod items;
 mod mako;
+mod recipe;
 mod select;
 mod stack;
 mod template;
@@ -19,5 +20,6 @@ mod whole;
 
 pub use compile::{Compiled, Compiler, PillarRun};
 pub use config::{ExtPillars, StackKind};
+pub use recipe::{PartId, PillarLayer, PillarRecipe, Reached, Step};
 pub use trace::{FileOutcome, PillarEvent, SlsOutcome, StackEvent, WholeEvent};
 pub use whole::{Ask, Master, PillarError, PillarReads, WholePillar, pillar_roots};

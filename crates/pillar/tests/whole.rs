@@ -5,10 +5,9 @@ mod common;
 #[path = "common/whole_pillar.rs"]
 mod whole_pillar;
 
-use std::fs;
 use std::sync::Arc;
 
-use common::{assert_repeated, map, records};
+use common::{assert_repeated, records};
 use mapstack::loader::{FileServer, MemoryFiles};
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
@@ -22,12 +21,7 @@ const DIFFERENCES: &[(&str, &str)] = &[];
 fn check(record: &Map) -> Result<(), String> {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("here");
-    for (name, text) in &map(record, "files") {
-        let path = root.join(name.to_string());
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let text = text.to_string();
-        fs::write(path, text.replace("<DIR>", &root.display().to_string())).unwrap();
-    }
+    whole_pillar::write(record, &root);
     let made = whole_pillar::compiled(record, &root).map(|value| value.repr());
     match (made, record.get("result")) {
         (Ok(made), Some(wanted)) if wanted.as_str() == Some(&made) => Ok(()),

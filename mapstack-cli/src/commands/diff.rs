@@ -100,11 +100,9 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     )?;
     plan.formulas = states.formulas(plan.saltenv(), &args.formulas)?;
     let [before, after] = &states.fleets(&plan)?;
-    let comparison = states.comparison([before, after]);
-    let mut comparison = comparison.within(&scope);
-    if !args.formulas.is_empty() {
-        comparison = comparison.of_formulas();
-    }
+    let only_formulas = !args.formulas.is_empty();
+    let comparison = states.comparison([before, after], only_formulas);
+    let comparison = comparison.within(&scope);
     let others = input.other_files();
     let pillars = match states.has_pillars() || input.facts.pillar.is_some() {
         true => None,
@@ -131,7 +129,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     let accounting = Accounting::new(
         plan.ways([before, after]),
         (counted.changed, counted.unread),
-        !args.formulas.is_empty(),
+        only_formulas,
     )
     .with_pillars(counted.changed_of_pillar, counted.unread_of_pillar)
     .without_pillars(states.no_pillars.clone())

@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
+use mapstack::value::Value;
 use mapstack::{DataOptions, Run, Way};
 use mapstack_inputs::flags::{Input, Layering, ResultFlags};
-use mapstack_inputs::{Kwargs, Warn as _};
-use mapstack_lineage::Explain as _;
+use mapstack_inputs::{ExplainedPillar, Kwargs, Warn as _};
+use mapstack_lineage::{Explain as _, explain_pillar};
 use mapstack_report::explain::{self, Report, check_size};
 
 use crate::commands::{reported, session};
+use crate::memory;
 use crate::output::{self, key_path};
 use mapstack_console::{Failure, Reporter};
 
@@ -23,11 +25,14 @@ Examples:
   mapstack explain users --why-not examples/formulas/users/parameters/os_family/RedHat.yaml \\
     --root examples/site --root examples/formulas --minion examples/minions/web1.yaml
       why a file has no part in it
+  mapstack explain pillar users --config /etc/salt/master --id web1
+      the same for the pillar that a master compiles: the sls, the top file, and what they overrode
 
 Secrets: values of the pillar, and those under keys such as *password*, are printed as numbers that
 tell them apart.")]
 pub struct Explain {
-    /// The formula: its folder below a root, or the tpldir of a template in it [default: the only one there is]
+    /// The formula: its folder below a root, or the tpldir of a template in it [default: the only one there is]; or
+    /// `pillar`, where pillars are compiled
     pub formula: Option<String>,
     /// The key to explain, as in users:tom:shell; numbers pick items of lists
     pub key: Option<String>,
@@ -62,6 +67,14 @@ pub enum ExplainFormat {
 }
 
 pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
+    let name = args.formula.as_deref();
+    if name == Some(ExplainedPillar::NAME)
+        && args.result.way().is_none()
+        && args.why_not.is_none()
+        && let Some(made) = ExplainedPillar::of(&args.input, memory::limit, reporter)?
+    {
+        return pillar(args, &made, reporter);
+    }
     let kwargs = Kwargs::new(&args.input)?
         .layering(&args.layering)?
         .into_map();
@@ -89,33 +102,39 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
         session.note_other_map(&formula, &data, &run, reporter);
     }
     let secrets = reporter.secrets();
-    check_size(&data)?;
-    let path = args
-        .key
-        .as_deref()
-        .or(args.get.as_deref())
-        .map(|key| -> Result<_, Failure> { Ok(explain::path(&data, &key_path(key)?)?) })
-        .transpose()?;
     let report = Report::new(&lineage, &secrets, &session.minion, &formula);
+    print(args, &data, &report, reporter)
+}
+
+/// Explain a minion's pillar, as far as there is one.
+fn pillar(args: &Explain, made: &ExplainedPillar, reporter: &Reporter) -> Result<(), Failure> {
+    reporter.warn(&reporter.redact_all(&made.pillar.warnings))?;
+    if let Some(lineage) = explain_pillar(&made.pillar, &made.minion, &made.policy) {
+        let (data, secrets) = (made.pillar.data.clone().into(), reporter.secrets());
+        let report = Report::of_pillar(&lineage, &secrets, &made.minion);
+        print(args, &data, &report, reporter)?;
+    }
+    reporter.errors(reporter.redact_all(&made.errors()))
+}
+
+fn print(args: &Explain, data: &Value, report: &Report<'_>, to: &Reporter) -> Result<(), Failure> {
+    check_size(data)?;
+    let key = args.key.as_deref().or(args.get.as_deref());
+    let path = key
+        .map(|key| -> Result<_, Failure> { Ok(explain::path(data, &key_path(key)?)?) })
+        .transpose()?;
+    let below = path.as_deref().unwrap_or_default();
     #[cfg(feature = "html")]
     if let Some(file) = &args.html {
-        let html = report.html(path.as_deref().unwrap_or_default())?;
-        return output::write_file(file, &html);
+        return output::write_file(file, &report.html(below)?);
     }
-    let text = match (args.format, &path) {
-        (ExplainFormat::Json, path) => {
-            return output::write_json(&report.rows(path.as_deref().unwrap_or_default()));
-        }
+    let blame = match args.format {
+        ExplainFormat::Json => return output::write_json(&report.rows(below)),
         #[cfg(feature = "html")]
-        (ExplainFormat::Html, path) => {
-            return output::write(&report.html(path.as_deref().unwrap_or_default())?);
-        }
-        (ExplainFormat::Text, Some(path)) => report.history(path, reporter.colors_output()),
-        (ExplainFormat::Text | ExplainFormat::Blame, path) => report.blame(
-            &data,
-            path.as_deref().unwrap_or_default(),
-            reporter.colors_output(),
-        ),
+        ExplainFormat::Html => return output::write(&report.html(below)?),
+        ExplainFormat::Text => false,
+        ExplainFormat::Blame => true,
     };
-    output::write_styled(&text, reporter.colors_output())
+    let colored = to.colors_output();
+    output::write_styled(&report.text(data, path.as_deref(), blame, colored), colored)
 }

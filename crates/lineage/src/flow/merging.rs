@@ -6,7 +6,7 @@ use mapstack_value::{Key, Value};
 use crate::tree::{Claim, How, Node, index_key};
 
 /// The origins of the result of a merge.
-pub(super) fn merged(base: (&Value, Node), overlay: (&Value, &Node), options: &Options) -> Node {
+pub(crate) fn merged(base: (&Value, Node), overlay: (&Value, &Node), options: &Options) -> Node {
     let (value, mut root) = base;
     let mut merging = Merging {
         root: &mut root,

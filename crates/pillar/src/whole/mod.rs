@@ -19,7 +19,7 @@ use std::sync::Arc;
 use mapstack::{Engine, MasterSide, Run};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_loader::FileServer;
-use mapstack_merge::{Options, merge};
+use mapstack_merge::Options;
 use mapstack_minion::Minion;
 use mapstack_salt_config::{Config, Setting};
 use mapstack_value::{Map, Value};
@@ -36,6 +36,7 @@ use self::sls::SlsReader;
 use self::top::{Matches, Top, TopReader};
 use crate::compile::{Compiler, PillarRun};
 use crate::config::{ExtPillar, Listed};
+use crate::recipe::{Made, PillarLayer, PillarRecipe, Recipe};
 use crate::trace::{Events, PillarEvent};
 
 /// A master that compiles pillars: its options, its pillar's files, and what was learnt of them. Minions and threads
@@ -78,6 +79,8 @@ pub struct WholePillar {
     pub warnings: Vec<Diagnostic>,
     /// What happened, in order, if the master [notes](Master::with_events) it.
     pub events: Vec<PillarEvent>,
+    /// How it was made, of [`Master::explain`].
+    pub recipe: Option<PillarRecipe>,
     /// The keys of values that are ciphertext, because nothing is decrypted here.
     pub encrypted: Vec<String>,
 }
@@ -148,12 +151,26 @@ impl Master {
         minion: &Minion,
         ask: &Ask,
     ) -> (Result<WholePillar>, PillarReads) {
-        let work = self.work(engine, minion, ask);
+        let work = self.work(engine, minion, ask, false);
         let reads = work.files.reads().clone();
         (work.pillar(), reads.taken())
     }
 
-    fn work<'w>(&'w self, engine: &'w Engine, minion: &Minion, ask: &Ask) -> Work<'w> {
+    /// The same with how it was made, for questions about where values come from.
+    ///
+    /// # Errors
+    /// As [`compile`](Self::compile).
+    pub fn explain(&self, engine: &Engine, minion: &Minion, ask: &Ask) -> Result<WholePillar> {
+        self.work(engine, minion, ask, true).pillar()
+    }
+
+    fn work<'w>(
+        &'w self,
+        engine: &'w Engine,
+        minion: &Minion,
+        ask: &Ask,
+        explained: bool,
+    ) -> Work<'w> {
         let settings = Settings::new(&self.config, minion, ask);
         Work {
             master: self,
@@ -169,8 +186,9 @@ impl Master {
                 sources: minion.sources.clone(),
             },
             settings,
+            recipe: Recipe::new(explained),
             events: Events {
-                wanted: self.wants_events,
+                wanted: self.wants_events || explained,
                 ..Events::default()
             },
         }
@@ -188,23 +206,22 @@ struct Work<'w> {
     /// The minion with the master's options and id, as functions see it.
     minion: Minion,
     events: Events,
+    recipe: Recipe,
 }
 
 /// What a compile has so far.
 #[derive(Default)]
 struct State {
-    data: Map,
+    data: Made,
     grains: Map,
     errors: Vec<PillarError>,
     warnings: Vec<Diagnostic>,
 }
 
 impl State {
-    /// Python's `dict.update`.
-    fn update(&mut self, pillar: &Value) {
-        let entries = pillar.as_map().into_iter().flatten();
-        self.data
-            .extend(entries.map(|(key, value)| (key.clone(), value.clone())));
+    /// The pillar so far.
+    fn map(&self) -> Map {
+        self.data.value.as_map().cloned().unwrap_or_default()
     }
 
     fn hear(&mut self, warnings: Vec<Diagnostic>) {
@@ -253,32 +270,51 @@ impl Work<'_> {
         let matches = top.matches(&self.reader(run))?;
         let pillar = self.sls(run, &top, &matches, state)?;
         self.keep(run, state)?;
-        state.update(&pillar);
+        self.update(state, &pillar);
         let mut pillar = state.data.clone();
         let external = self.external(&mut pillar, state)?;
         state.data = pillar;
-        state.update(&external);
+        self.update(state, &external);
         Ok(())
     }
 
     /// The external pillars, whose data matchers and templates see, then the top files' sls over them.
     fn external_first(&self, mut top: Top, state: &mut State) -> Result<()> {
-        let mut pillar = self.pillar_override.clone();
+        let mut pillar = self.overriding();
         let external = self.external(&mut pillar, state)?;
-        state.update(&external);
+        self.update(state, &external);
         let run = self.run(state);
         let matches = top.matches(&self.reader(&run))?;
         let pillar = self.sls(&run, &top, &matches, state)?;
         self.keep(&run, state)?;
-        let pillar = self.merged(state.data.clone().into(), &pillar)?;
-        state.update(&pillar);
+        let pillar = self.merged(state.data.clone(), &pillar)?;
+        self.update(state, &pillar);
         Ok(())
+    }
+
+    /// What overrides the pillar.
+    fn overriding(&self) -> Made {
+        let over = self.pillar_override.clone().into();
+        self.recipe.layer(over, PillarLayer::Override)
+    }
+
+    fn update(&self, state: &mut State, pillar: &Made) {
+        state.data = self.recipe.update(std::mem::take(&mut state.data), pillar);
+    }
+
+    /// A pillar that templates may have changed in place.
+    fn changed(&self, before: Made, now: Map) -> Made {
+        let now = Value::Map(now);
+        match before.value.is_same(&now) {
+            true => before,
+            false => self.recipe.layer(now, PillarLayer::Unknown),
+        }
     }
 
     /// A run for templates that see the pillar so far.
     fn run(&self, state: &State) -> Run<'_> {
         let minion = Minion {
-            pillar: state.data.clone(),
+            pillar: state.map(),
             grains: state.grains.clone(),
             ..self.minion.clone()
         };
@@ -299,7 +335,7 @@ impl Work<'_> {
             Error::new(ErrorKind::Template, e.to_string())
                 .note("templates of the pillar changed the facts to this")
         })?;
-        state.data = run.current_pillar();
+        state.data = self.changed(std::mem::take(&mut state.data), run.current_pillar());
         state.grains = run.minion().grains.clone();
         state.hear(run.warnings());
         self.files.reads().note_served(run.file_reads());
@@ -316,7 +352,7 @@ impl Work<'_> {
     }
 
     /// The sls of a minion, merged over what overrides the pillar.
-    fn sls(&self, run: &Run<'_>, top: &Top, matches: &Matches, state: &mut State) -> Result<Value> {
+    fn sls(&self, run: &Run<'_>, top: &Top, matches: &Matches, state: &mut State) -> Result<Made> {
         let reader = SlsReader {
             run,
             files: &self.files,
@@ -324,29 +360,30 @@ impl Work<'_> {
             merging: &self.merging,
             ignored: &top.ignored,
             events: &self.events,
+            recipe: &self.recipe,
             visits: Cell::new(0),
         };
         let ordered = matches.ordered(&self.settings.value("env_order"));
-        let (pillar, errors) = reader.fold(&ordered, self.pillar_override.clone().into())?;
+        let (pillar, errors) = reader.fold(&ordered, self.overriding())?;
         state.errors.extend(errors);
         Ok(pillar)
     }
 
     /// The external pillars over a pillar, which their templates can change in place.
-    fn external(&self, pillar: &mut Map, state: &mut State) -> Result<Value> {
+    fn external(&self, pillar: &mut Made, state: &mut State) -> Result<Made> {
         let Some(given) = self.settings.templates.get("ext_pillar") else {
-            return Ok(pillar.clone().into());
+            return Ok(pillar.clone());
         };
         let settings = self.master.config.settings("ext_pillar");
         let Value::List(items) = given else {
             state
                 .errors
                 .push(malformed(given, settings, "`ext_pillar` must be a list"));
-            return Ok(pillar.clone().into());
+            return Ok(pillar.clone());
         };
-        let mut base = Value::Map(pillar.clone());
+        let mut base = pillar.clone();
         if !self.pillar_override.is_empty() {
-            base = self.merged(base, &self.pillar_override.clone().into())?;
+            base = self.merged(base, &self.overriding())?;
         }
         let items = items
             .iter()
@@ -362,7 +399,7 @@ impl Work<'_> {
             self.master
                 .external
                 .run_on_master(self.engine, &minion, opts, self.side());
-        let folded = run.fold(&items, base, &mut state.errors);
+        let folded = run.fold(&items, base, &self.recipe, &mut state.errors);
         for event in run.events() {
             self.events.add(|| event);
         }
@@ -374,8 +411,8 @@ impl Work<'_> {
         folded
     }
 
-    fn merged(&self, base: Value, layer: &Value) -> Result<Value> {
-        merge(base, layer, &self.merging, &mut ()).map_err(|e| {
+    fn merged(&self, base: Made, layer: &Made) -> Result<Made> {
+        self.recipe.merge(base, layer, &self.merging).map_err(|e| {
             let message = format!("parts of the pillar cannot be merged: {e}");
             Error::new(ErrorKind::Merge, message)
                 .help("see the option pillar_source_merging_strategy")
@@ -394,25 +431,39 @@ impl Work<'_> {
                 .map(|(name, value)| (name.clone(), value.clone()))
                 .collect();
             options.insert("saltversion", mapstack_minion::builtin::salt_version());
-            state.data.insert("master", options);
+            self.add_entry(&mut state, "master", options.into(), PillarLayer::Options);
         }
         if !state.errors.is_empty() {
             let texts = state.errors.iter().map(|error| error.text.as_str());
-            state.data.insert("_errors", Value::from_iter(texts));
+            let texts = Value::from_iter(texts);
+            self.add_entry(&mut state, "_errors", texts, PillarLayer::Unknown);
         }
         if !self.pillar_override.is_empty() {
-            let over = self.pillar_override.clone().into();
-            let merged = self.merged(state.data.clone().into(), &over)?;
-            state.data = merged.as_map().cloned().unwrap_or_default();
+            state.data = self.merged(std::mem::take(&mut state.data), &self.overriding())?;
         }
-        let encrypted = encrypted(&state.data);
+        self.recipe.ends_with(&state.data);
+        let data = state.map();
+        let encrypted = encrypted(&data);
         Ok(WholePillar {
-            data: state.data,
+            data,
             errors: state.errors,
             warnings: state.warnings,
             events: self.events.all.into_inner(),
+            recipe: self.recipe.taken(),
             encrypted,
         })
+    }
+
+    fn add_entry(
+        &self,
+        state: &mut State,
+        key: &str,
+        value: Value,
+        layer: fn(Value) -> PillarLayer,
+    ) {
+        let entry: Map = [(key, value)].into_iter().collect();
+        let entry = self.recipe.layer(entry.into(), layer);
+        self.update(state, &entry);
     }
 }
 

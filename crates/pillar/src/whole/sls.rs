@@ -3,15 +3,16 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 
-use mapstack::{PillarSls, Run};
+use mapstack::{PillarSls, RenderedSls, Run};
 use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
-use mapstack_merge::{Options, Strategy, merge};
-use mapstack_value::{Extent, Key, Map, Value};
+use mapstack_merge::{Options, Strategy};
+use mapstack_value::{Extent, Key, Value};
 
 use super::defaults::variables;
 use super::errors::PillarError;
 use super::files::{Found, PillarFiles};
 use super::settings::Settings;
+use crate::recipe::{Made, PillarLayer, Reached, Recipe, Step};
 use crate::trace::{Events, SlsOutcome, WholeEvent};
 
 /// What renders the sls of one minion.
@@ -23,6 +24,7 @@ pub(crate) struct SlsReader<'t, 'e> {
     /// Sls that may be missing, by saltenv.
     pub ignored: &'t HashMap<Key, Vec<String>>,
     pub events: &'t Events,
+    pub recipe: &'t Recipe,
     pub visits: Cell<usize>,
 }
 
@@ -33,18 +35,18 @@ const MAX_DEPTH: usize = 100;
 const MAX_VISITS: usize = 100_000;
 
 /// What the sls of a saltenv rendered to, each without what it includes; `None` for one that failed.
-type Known = HashMap<String, Option<Value>>;
+type Known = HashMap<String, Option<Made>>;
 
 /// What came of an sls: its data with what it includes, and what went wrong.
 struct Outcome {
-    data: Option<Value>,
+    data: Option<Made>,
     /// Whether nothing was merged into the data, so that it is what a second include gives.
     is_own: bool,
     errors: Vec<PillarError>,
 }
 
 impl Outcome {
-    fn own(data: Option<Value>, errors: Vec<PillarError>) -> Self {
+    fn own(data: Option<Made>, errors: Vec<PillarError>) -> Self {
         Outcome {
             data,
             is_own: true,
@@ -59,6 +61,10 @@ struct Asked<'a> {
     saltenv: &'a Key,
     defaults: &'a Value,
     included_by: Option<&'a str>,
+    /// The name in the top file by which it is reached.
+    pattern: &'a str,
+    /// The sls that include each other on the way to it.
+    through: &'a [String],
     depth: usize,
 }
 
@@ -73,22 +79,25 @@ impl SlsReader<'_, '_> {
     pub fn fold(
         &self,
         matches: &[(&Key, &Vec<String>)],
-        mut pillar: Value,
-    ) -> Result<(Value, Vec<PillarError>)> {
+        mut pillar: Made,
+    ) -> Result<(Made, Vec<PillarError>)> {
         let mut errors = Vec::new();
         for (saltenv, patterns) in matches {
             let mut known = Known::new();
-            for sls in self.expanded(saltenv, patterns, &mut errors)? {
+            for (sls, pattern) in self.expanded(saltenv, patterns, &mut errors)? {
                 let asked = Asked {
                     sls: &sls,
                     saltenv,
                     defaults: &Value::None,
                     included_by: None,
+                    pattern,
+                    through: &[],
                     depth: 0,
                 };
                 let outcome = self.sls(&asked, &mut known)?;
                 errors.extend(outcome.errors);
-                if let Some(data @ Value::Map(_)) = outcome.data {
+                let data = outcome.data.filter(|data| data.value.as_map().is_some());
+                if let Some(data) = data {
                     pillar = self.merge(pillar, &data, &sls)?;
                 }
             }
@@ -96,13 +105,13 @@ impl SlsReader<'_, '_> {
         Ok((pillar, errors))
     }
 
-    /// The sls that patterns of a top file mean. One that means nothing stands for itself.
-    fn expanded(
+    /// The sls that patterns of a top file mean, each with its pattern. One that means nothing stands for itself.
+    fn expanded<'p>(
         &self,
         saltenv: &Key,
-        patterns: &[String],
+        patterns: &'p [String],
         errors: &mut Vec<PillarError>,
-    ) -> Result<Vec<String>> {
+    ) -> Result<Vec<(String, &'p str)>> {
         let env = saltenv.as_str().filter(|env| self.is_known(env));
         let mut all = Vec::new();
         for pattern in patterns {
@@ -114,9 +123,9 @@ impl SlsReader<'_, '_> {
                 }
             };
             if found.is_empty() {
-                all.push(pattern.clone());
+                all.push((pattern.clone(), pattern.as_str()));
             } else {
-                all.extend(found);
+                all.extend(found.into_iter().map(|name| (name, pattern.as_str())));
             }
             self.visit(all.len())?;
         }
@@ -179,8 +188,8 @@ impl SlsReader<'_, '_> {
         let state = match rendered {
             Ok(rendered) => {
                 is_text = rendered.is_text;
-                place = rendered.text.map(|text| text.place(0));
-                Some(rendered.value)
+                place = rendered.text.as_ref().map(|text| text.place(0));
+                Some(self.made(asked, &found, rendered))
             }
             Err(e) if e.kind() == ErrorKind::Limit => return Err(e),
             Err(e) => {
@@ -188,8 +197,9 @@ impl SlsReader<'_, '_> {
                 None
             }
         };
-        self.note(asked, Some(&found), outcome(state.as_ref()));
-        let includes = match &state {
+        let value = state.as_ref().map(|made| &made.value);
+        self.note(asked, Some(&found), outcome(value));
+        let includes = match value {
             Some(Value::Map(map)) => map.get("include").cloned(),
             Some(other) if other.truthy() || is_text => {
                 errors.push(no_mapping(asked, other, place.clone()));
@@ -206,13 +216,11 @@ impl SlsReader<'_, '_> {
             errors.push(no_list(asked, &includes, place));
             return Ok(Outcome::own(state, errors));
         };
-        let mut own = state
-            .as_ref()
-            .and_then(Value::as_map)
-            .cloned()
-            .unwrap_or_default();
-        own.shift_remove("include");
-        known.insert(asked.sls.into(), Some(own.clone().into()));
+        let mut own = state.unwrap_or_default();
+        if let Value::Map(map) = &mut own.value {
+            map.shift_remove("include");
+        }
+        known.insert(asked.sls.into(), Some(own.clone()));
         let (data, is_own) =
             self.included(asked, (&found, &includes, place), own, known, &mut errors)?;
         Ok(Outcome {
@@ -227,13 +235,19 @@ impl SlsReader<'_, '_> {
         &self,
         asked: &Asked<'_>,
         (found, includes, place): (&Found, &[Value], Option<Place>),
-        own: Map,
+        own: Made,
         known: &mut Known,
         errors: &mut Vec<PillarError>,
-    ) -> Result<(Value, bool)> {
+    ) -> Result<(Made, bool)> {
         let overrides = self.settings.is_on("pillar_includes_override_sls");
-        let mut layers: Vec<(Value, String, bool)> = Vec::new();
-        let (mut state, mut is_own) = (Value::Map(own), true);
+        let mut layers: Vec<(Made, String, bool)> = Vec::new();
+        let (mut state, mut is_own) = (own, true);
+        let through: Vec<String> = asked
+            .through
+            .iter()
+            .cloned()
+            .chain([asked.sls.into()])
+            .collect();
         let mut defaults = asked.defaults.clone();
         // The reference reports the errors of the last sls that it rendered again for each that it does not.
         let mut last: Vec<PillarError> = Vec::new();
@@ -265,6 +279,8 @@ impl SlsReader<'_, '_> {
                             saltenv: asked.saltenv,
                             defaults: &defaults,
                             included_by: Some(asked.sls),
+                            pattern: asked.pattern,
+                            through: &through,
                             depth: asked.depth + 1,
                         };
                         let outcome = self.sls(&next, known)?;
@@ -272,8 +288,8 @@ impl SlsReader<'_, '_> {
                         (outcome.data, outcome.is_own)
                     }
                 };
-                if let Some(nested) = nested.filter(Value::truthy) {
-                    let nested = below(include.key.as_deref(), nested);
+                if let Some(nested) = nested.filter(|nested| nested.value.truthy()) {
+                    let nested = self.below(include.key.as_deref(), nested);
                     if overrides {
                         if is_own {
                             self.overwrite(known, asked.sls, &nested);
@@ -297,15 +313,15 @@ impl SlsReader<'_, '_> {
     /// Merge included sls, in order, and the data of the sls itself over them.
     fn stacked(
         &self,
-        layers: Vec<(Value, String, bool)>,
-        (own, name): (Value, &str),
+        layers: Vec<(Made, String, bool)>,
+        (own, name): (Made, &str),
         known: &mut Known,
-    ) -> Result<Value> {
+    ) -> Result<Made> {
         let mut layers = layers.into_iter();
         let Some((mut base, first, is_whole)) = layers.next() else {
             return Ok(own);
         };
-        let rest: Vec<(Value, String)> = layers
+        let rest: Vec<(Made, String)> = layers
             .map(|(layer, name, _)| (layer, name))
             .chain([(own, name.into())])
             .collect();
@@ -319,19 +335,26 @@ impl SlsReader<'_, '_> {
     }
 
     /// The strategy `overwrite` of the reference overwrites in the base itself, which is what a second include gives.
-    fn overwrite(&self, known: &mut Known, name: &str, layer: &Value) {
+    fn overwrite(&self, known: &mut Known, name: &str, layer: &Made) {
         if self.merging.strategy != Strategy::Overwrite {
             return;
         }
-        let (Some(Some(Value::Map(base))), Some(layer)) = (known.get_mut(name), layer.as_map())
-        else {
+        let Some(Some(base)) = known.get_mut(name) else {
             return;
         };
-        for (key, value) in layer {
-            if base.contains_key(key) {
-                base.insert(key.clone(), value.clone());
+        let (Value::Map(map), Some(overlay)) = (&mut base.value, layer.value.as_map()) else {
+            return;
+        };
+        for (key, value) in overlay {
+            if map.contains_key(key) {
+                map.insert(key.clone(), value.clone());
             }
         }
+        base.id = self.recipe.add(|| Step::Put {
+            base: base.id,
+            layer: layer.id,
+            keys: overlay.keys().cloned().collect(),
+        });
     }
 
     /// The sls that an include means (Salt: the two look-ups of `render_pstate`): its name without leading dots, and
@@ -399,7 +422,7 @@ impl SlsReader<'_, '_> {
         outcome
             .errors
             .push(PillarError::new(text, self.no_sls(asked)));
-        outcome.data = Some(Value::map());
+        outcome.data = Some(Made::default());
         // Variables are bound before the file is opened.
         if let Err(e) = variables(asked.defaults, &[]) {
             outcome.errors.push(self.failed(asked, e));
@@ -444,13 +467,51 @@ impl SlsReader<'_, '_> {
         PillarError::new(text, error.note(format!("while rendering the sls '{sls}'")))
     }
 
-    fn merge(&self, base: Value, layer: &Value, sls: &str) -> Result<Value> {
-        self.run.spend(1 + Extent::of(layer).values)?;
-        merge(base, layer, self.merging, &mut ()).map_err(|e| {
+    fn merge(&self, base: Made, layer: &Made, sls: &str) -> Result<Made> {
+        self.run.spend(1 + Extent::of(&layer.value).values)?;
+        self.recipe.merge(base, layer, self.merging).map_err(|e| {
             let message = format!("the sls '{sls}' cannot be merged: {e}");
             Error::new(ErrorKind::Merge, message)
                 .help("an sls is a mapping; see also the option pillar_source_merging_strategy")
         })
+    }
+
+    /// The data of an sls, as a layer of the pillar.
+    fn made(&self, asked: &Asked<'_>, found: &Found, rendered: RenderedSls) -> Made {
+        let RenderedSls { value, text, .. } = rendered;
+        let id = self.recipe.add(|| {
+            let top = Reached::Top {
+                saltenv: asked.saltenv.clone(),
+                sls: asked.pattern.into(),
+            };
+            let includes = asked.through.iter().cloned().map(Reached::Include);
+            Step::Layer(Box::new(PillarLayer::Sls {
+                sls: asked.sls.into(),
+                saltenv: asked.saltenv.to_string(),
+                file: found.file.clone(),
+                value: value.clone(),
+                text,
+                reached: includes.rev().chain([top]).collect(),
+            }))
+        });
+        Made { value, id }
+    }
+
+    /// Data below the keys of a path with colons.
+    fn below(&self, key: Option<&str>, data: Made) -> Made {
+        let Some(key) = key else {
+            return data;
+        };
+        let path: Vec<Key> = key.split(':').map(Key::from).collect();
+        let id = self.recipe.add(|| Step::Below {
+            inside: data.id,
+            path: path.clone(),
+        });
+        let below = |data, step: Key| Value::Map([(step, data)].into_iter().collect());
+        Made {
+            value: path.into_iter().rev().fold(data.value, below),
+            id,
+        }
     }
 
     fn note(&self, asked: &Asked<'_>, found: Option<&Found>, outcome: SlsOutcome) {
@@ -510,14 +571,6 @@ fn read_include(item: &Value, defaults: &mut Value) -> std::result::Result<Inclu
     Ok(Include {
         pattern: name(&key.to_value())?,
         key: below,
-    })
-}
-
-/// Data below the keys of a path with colons.
-fn below(key: Option<&str>, data: Value) -> Value {
-    let steps = key.into_iter().flat_map(|key| key.rsplit(':'));
-    steps.fold(data, |data, step| {
-        Value::Map([(step, data)].into_iter().collect())
     })
 }
 

@@ -1,5 +1,7 @@
 //! Compiles the pillar of a recorded or made-up master.
 
+#![allow(dead_code, reason = "every test file uses its own part of this")]
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,6 +20,27 @@ const DIR: &str = "<DIR>";
 /// # Errors
 /// What ends the compile.
 pub fn compiled(record: &Map, root: &Path) -> Result<Value, String> {
+    let compile = |master: &Master, engine: &Engine, minion: &Minion, ask: &Ask| {
+        master.compile(engine, minion, ask)
+    };
+    let made = with_master(record, root, compile)?.map_err(|e| e.to_string())?;
+    let plain = Value::Map(made.data).with_map_kind(MapKind::Dict);
+    Ok(put(
+        &without_reasons(plain),
+        &root.display().to_string(),
+        DIR,
+    ))
+}
+
+/// Work with the master of a record, whose files are below a directory, and the minion that asks it.
+///
+/// # Errors
+/// The configuration is wrong.
+pub fn with_master<T>(
+    record: &Map,
+    root: &Path,
+    work: impl FnOnce(&Master, &Engine, &Minion, &Ask) -> T,
+) -> Result<T, String> {
     let shown = root.display().to_string();
     let record = put(&record.clone().into(), DIR, &shown);
     let field = |name: &str| -> Value {
@@ -54,11 +77,19 @@ pub fn compiled(record: &Map, root: &Path) -> Result<Value, String> {
     };
     let master = Master::new(config, Arc::new(pillar)).with_directories([root]);
     let engine = Engine::new(served).with_functions(Echo);
-    let made = master
-        .compile(&engine, &minion, &ask)
-        .map_err(|e| e.to_string())?;
-    let plain = Value::Map(made.data).with_map_kind(MapKind::Dict);
-    Ok(put(&without_reasons(plain), &shown, DIR))
+    Ok(work(&master, &engine, &minion, &ask))
+}
+
+/// Write the files of a record below a directory.
+pub fn write(record: &Map, root: &Path) {
+    let files = record.get("files").and_then(Value::as_map);
+    for (name, text) in files.into_iter().flatten() {
+        let path = root.join(name.to_string());
+        let parent = path.parent().expect("a directory");
+        std::fs::create_dir_all(parent).expect("the directory can be made");
+        let text = text.to_string().replace(DIR, &root.display().to_string());
+        std::fs::write(path, text).expect("the file can be written");
+    }
 }
 
 /// Errors without what templates and external pillars say, which is in words of each side's own.

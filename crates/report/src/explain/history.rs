@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 use mapstack::secrets::Redacted;
 use mapstack::value::{Key, Value};
-use mapstack_lineage::{Because, Chosen, How, Layer, LayerKind, Merged, Spot};
+use mapstack_lineage::{Because, Chosen, How, Layer, LayerKind, Merged, Reason, Spot};
 
 use super::{Report, index as item_key, is_of_the_pillar, is_secret_matcher, short, shown};
 use crate::words::joined;
@@ -75,6 +75,9 @@ impl Report<'_> {
                     .iter()
                     .map(|because| format!("    because {}", self.reason(layer, because))),
             );
+            if let LayerKind::Sls { reasons, .. } = &layer.kind {
+                lines.extend(reasons.iter().map(|why| format!("    {}", reached(why))));
+            }
             lines.extend(
                 layer
                     .merged
@@ -95,6 +98,7 @@ impl Report<'_> {
             Chosen::Layer(Some(place)) => format!("as {place} says"),
             Chosen::Layer(None) => "as the value itself says".into(),
             Chosen::Default => "the formula's default".into(),
+            Chosen::Option => "the option pillar_source_merging_strategy".into(),
             Chosen::BuiltIn => "the built-in default".into(),
         };
         format!(
@@ -152,9 +156,31 @@ pub(super) fn named(layer: &Layer, with_source: bool) -> String {
     match &layer.kind {
         LayerKind::File { path, .. } => format!("salt://{path}{of}"),
         LayerKind::Value => format!("a value{of}"),
+        LayerKind::Sls { sls, saltenv, .. } => format!("the sls {sls} of {saltenv}"),
+        LayerKind::External { name, place } => {
+            let at = place.as_ref().map(|place| format!(", {place}"));
+            format!("the external pillar {name}{}", at.unwrap_or_default())
+        }
         LayerKind::Edits { shown } => format!("changes that {shown} makes in place"),
         LayerKind::Arguments => "arguments and defaults of map.data".into(),
         LayerKind::Unknown => "an origin that is not known".into(),
+    }
+}
+
+/// Why a minion gets an sls.
+pub(super) fn reached(why: &Reason) -> String {
+    match why {
+        Reason::Include(sls) => format!("included by {sls}"),
+        Reason::Target {
+            target,
+            matcher,
+            place,
+            ..
+        } => {
+            let at = place.as_ref().map(|place| format!(" in {place}"));
+            let at = at.unwrap_or_default();
+            format!("because '{target}' ({matcher}) means the minion{at}")
+        }
     }
 }
 

@@ -4,11 +4,11 @@ use mapstack::minion::FactPlace;
 use mapstack::secrets::Redacted;
 use mapstack::value::{Key, Value};
 use mapstack::{Error, ErrorKind};
-use mapstack_lineage::{Ancestry, Spot};
+use mapstack_lineage::{Ancestry, LayerKind, Spot};
 use mapstack_page::{Layer, Origin, Page, Past, Place, Row};
 use mapstack_redact::Excerpts;
 
-use super::history::{ended, named};
+use super::history::{ended, named, reached};
 use super::{Report, is_branch, rows, shown};
 use crate::words::joined;
 use crate::yaml_form::inline;
@@ -41,11 +41,7 @@ impl Report<'_> {
             page.layers.push(Layer {
                 title: named(layer, false),
                 definition: layer.definition.as_ref().map(ToString::to_string),
-                because: layer
-                    .because
-                    .iter()
-                    .map(|because| self.reason(layer, because))
-                    .collect(),
+                because: self.reasons(layer),
                 merged: layer.merged.as_ref().map(|merged| self.strategy(merged)),
                 stage: rows::stage(layer.stage).into(),
             });
@@ -77,6 +73,17 @@ impl Report<'_> {
         });
         page.files = excerpts.into_files();
         page
+    }
+
+    /// Why a layer is one.
+    fn reasons(&self, layer: &mapstack_lineage::Layer) -> Vec<String> {
+        match &layer.kind {
+            LayerKind::Sls { reasons, .. } => reasons.iter().map(reached).collect(),
+            _ => {
+                let because = layer.because.iter();
+                because.map(|because| self.reason(layer, because)).collect()
+            }
+        }
     }
 
     /// Tell what no line may show.

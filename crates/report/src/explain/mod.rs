@@ -43,6 +43,8 @@ pub struct Report<'r> {
     formula: &'r str,
     /// The paths of values that stand in the pillar, or may, and of those that templates made of secrets.
     secret: HashSet<Vec<Key>>,
+    /// Whether all values are secret.
+    hides_all: bool,
 }
 
 impl<'r> Report<'r> {
@@ -59,12 +61,29 @@ impl<'r> Report<'r> {
             minion,
             formula,
             secret: lineage.secret_paths(&[]),
+            hides_all: false,
+        }
+    }
+
+    /// What `lineage` knows of a minion's pillar.
+    pub fn of_pillar(lineage: &'r Lineage, secrets: &'r Secrets, minion: &'r Minion) -> Self {
+        Report {
+            hides_all: secrets.policy().masks_pillar(),
+            ..Report::new(lineage, secrets, minion, "pillar")
+        }
+    }
+
+    /// For people: the history of the value at a path, or the data with an origin on each line.
+    pub fn text(&self, data: &Value, path: Option<&[Key]>, blame: bool, colored: bool) -> String {
+        match path {
+            Some(path) if !blame => self.history(path, colored),
+            path => self.blame(data, path.unwrap_or_default(), colored),
         }
     }
 
     /// A value of the data, without secrets: each part of it stands somewhere else.
     fn now(&self, path: &[Key], value: &Value) -> Redacted<Value> {
-        let is_secret = |path: &[Key]| self.secret.contains(path);
+        let is_secret = |path: &[Key]| self.hides_all || self.secret.contains(path);
         let masked = self.secrets.redact_value(path, value, &is_secret);
         masked.map(|value| self.with_masked_keys(value))
     }
@@ -103,7 +122,8 @@ impl<'r> Report<'r> {
         let mixed =
             || before().any(|layer| layer.kind == LayerKind::Value && !is_of_own_facts(layer));
         let masks_pillar = self.secrets.policy().masks_pillar();
-        let is_secret = past.spot.is_secret() || (masks_pillar && !is_whole && mixed());
+        let is_secret =
+            self.hides_all || past.spot.is_secret() || (masks_pillar && !is_whole && mixed());
         self.secrets.redact_value(path, &past.value, &|_| is_secret)
     }
 

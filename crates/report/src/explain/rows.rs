@@ -1,9 +1,10 @@
 //! Everything that is known, for programs; `docs/explain.md` has the schema.
 
+use mapstack::Place;
 use mapstack::minion::FactPlace;
 use mapstack::trace::Stage;
 use mapstack::value::{Key, Map, Value};
-use mapstack_lineage::{Chosen, How, Layer, LayerKind, Spot};
+use mapstack_lineage::{Chosen, How, Layer, LayerKind, Reason, Spot};
 
 use super::{Report, is_branch};
 use crate::values;
@@ -68,6 +69,8 @@ impl Report<'_> {
         let (kind, file) = match &layer.kind {
             LayerKind::File { shown, .. } => ("file", Some(shown)),
             LayerKind::Edits { shown } => ("edits", Some(shown)),
+            LayerKind::Sls { shown, .. } => ("sls", Some(shown)),
+            LayerKind::External { .. } => ("external", None),
             LayerKind::Value => ("value", None),
             LayerKind::Arguments => ("arguments", None),
             LayerKind::Unknown => ("unknown", None),
@@ -77,6 +80,23 @@ impl Report<'_> {
             "file",
             file.map_or(Value::None, |file| Value::from(file.as_str())),
         );
+        match &layer.kind {
+            LayerKind::Sls {
+                sls,
+                saltenv,
+                reasons,
+                ..
+            } => {
+                row.insert("sls", sls.as_str());
+                row.insert("saltenv", saltenv.as_str());
+                row.insert("reached", reasons.iter().map(reached).collect::<Value>());
+            }
+            LayerKind::External { name, place } => {
+                row.insert("external", name.as_str());
+                row.insert("named_at", at(place.as_ref()));
+            }
+            _ => {}
+        }
         let because = layer.because.iter().map(|because| {
             let mut row = Map::new();
             row.insert("matcher", because.matcher.as_str());
@@ -93,6 +113,7 @@ impl Report<'_> {
                 match &merged.chosen {
                     Chosen::Layer(_) => "layer",
                     Chosen::Default => "default",
+                    Chosen::Option => "option",
                     Chosen::BuiltIn => "built-in",
                 },
             );
@@ -103,6 +124,28 @@ impl Report<'_> {
         }
         row.into()
     }
+}
+
+/// Why a minion gets an sls.
+fn reached(why: &Reason) -> Value {
+    match why {
+        Reason::Include(sls) => values::object([("included_by", sls.as_str().into())]),
+        Reason::Target {
+            target,
+            matcher,
+            saltenv,
+            place,
+        } => values::object([
+            ("target", target.as_str().into()),
+            ("matcher", matcher.as_str().into()),
+            ("saltenv", saltenv.as_str().into()),
+            ("at", at(place.as_ref())),
+        ]),
+    }
+}
+
+fn at(place: Option<&Place>) -> Value {
+    place.map_or(Value::None, |place| place.to_string().into())
 }
 
 /// The part of the work, by name.

@@ -14,10 +14,10 @@ use mapstack::minion::Minion;
 use mapstack::value::Map;
 use mapstack::{Error, Severity};
 use mapstack_inputs::Warn as _;
-use mapstack_report::pillar::{add_messages, check, lost};
+use mapstack_report::pillar::{add_messages, check, lost, of_one_or_many};
 use mapstack_report::values::as_json;
 
-use super::{Pillar, of_one_or_many};
+use super::Pillar;
 use crate::cli::Format;
 use crate::output;
 use mapstack_console::{Failure, Reporter};

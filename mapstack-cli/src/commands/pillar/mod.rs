@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use mapstack::Error;
-use mapstack::value::{Map, Value};
+use mapstack::value::Map;
 use mapstack_inputs::Warn as _;
 use mapstack_inputs::flags::{Facts, Files, Functions, Target};
 use mapstack_inputs::{Chosen, PillarFlags, PillarJob, Stacks};
-use mapstack_report::pillar::{Traced, lost};
+use mapstack_report::pillar::{Traced, lost, of_one_or_many};
 
 use crate::cli::{Format, Output};
 use crate::memory;
@@ -141,17 +141,5 @@ fn print_trace(traced: &Traced, format: Format) -> Result<(), Failure> {
     match format {
         Format::Yaml => output::write(&traced.text()),
         Format::Json => output::write_json(&traced.rows()),
-    }
-}
-
-/// The pillar of the only minion that is meant, or those of many by their ids.
-fn of_one_or_many(mut all: Map, many: bool) -> Value {
-    match all.pop() {
-        Some((_, one)) if !many => one,
-        Some((id, last)) => {
-            all.insert(id, last);
-            all.into()
-        }
-        None => Value::map(),
     }
 }

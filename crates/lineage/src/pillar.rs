@@ -1,0 +1,330 @@
+//! Where the values of a pillar come from.
+
+use std::sync::Arc;
+
+use mapstack::Text;
+use mapstack::hooks::{Chosen, Moment};
+use mapstack::secrets::Policy;
+use mapstack::trace::Stage;
+use mapstack_merge::Options;
+use mapstack_minion::{FactPlaces, Minion};
+use mapstack_pillar::{
+    PartId, PillarEvent, PillarLayer, PillarRecipe, Reached, Step, WholeEvent, WholePillar,
+};
+use mapstack_value::{Key, Map, Value};
+use mapstack_yaml::{Limits, load_rendered};
+
+use crate::Lineage;
+use crate::flow::{Traced, merged};
+use crate::layers::{Layer, LayerKind, Merged, Reason};
+use crate::source::LayerText;
+use crate::tracker::Texts;
+use crate::tree::{At, Claim, Node};
+
+/// Where the values of a pillar come from that [`Master::explain`](mapstack_pillar::Master::explain) made for a minion;
+/// `None` if it was made otherwise.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mapstack::{Engine, loader::MemoryFiles, minion::Minion, value::Key};
+/// use mapstack_lineage::explain_pillar;
+/// use mapstack_pillar::{Ask, Master};
+/// use mapstack_salt_config::{Config, Kind};
+///
+/// let config = Config::parse(b"pillar_roots: {base: [/srv/pillar]}", "master", Kind::Master).unwrap();
+/// let files = MemoryFiles::new()
+///     .file("base", "top.sls", "base: {'web*': [web]}")
+///     .file("base", "web.sls", "include: [common]\nport: 443\n")
+///     .file("base", "common.sls", "port: 80\n");
+/// let engine = Engine::new(MemoryFiles::new());
+/// let minion = Minion::new("web1").complete();
+/// let pillar = Master::new(config, Arc::new(files)).explain(&engine, &minion, &Ask::default()).unwrap();
+/// let lineage = explain_pillar(&pillar, &minion, engine.policy()).unwrap();
+/// let port = lineage.at(&[Key::from("port")]).unwrap();
+/// assert_eq!(port.spot.to_string(), "web.sls:2:7");
+/// assert_eq!(port.past[0].spot.to_string(), "common.sls:1:7");
+/// ```
+#[must_use]
+pub fn explain_pillar(pillar: &WholePillar, minion: &Minion, policy: &Policy) -> Option<Lineage> {
+    let recipe = pillar.recipe.as_ref()?;
+    let data = Value::Map(pillar.data.clone());
+    let mut replay = Replay::new(recipe, &pillar.events);
+    let mut node = replay.node();
+    let unknown = replay.layers.len();
+    replay.layers.push(layer(LayerKind::Unknown));
+    node.verify(&data, unknown);
+    let traced = Traced {
+        layers: replay.layers,
+        node,
+        printed: Default::default(),
+        texts: replay.texts,
+    };
+    let facts = FactPlaces::new(minion);
+    let secrets = (Vec::new(), policy.clone());
+    Some(Lineage::of_map(traced, data, facts, secrets))
+}
+
+/// Repeats the steps of a recipe on origins.
+struct Replay<'r> {
+    recipe: &'r PillarRecipe,
+    events: &'r [PillarEvent],
+    layers: Vec<Layer>,
+    texts: Texts,
+    /// The number of each step that is a layer.
+    numbers: Vec<Option<usize>>,
+}
+
+/// A part with its origins.
+type Part = (Value, Node);
+
+impl<'r> Replay<'r> {
+    fn new(recipe: &'r PillarRecipe, events: &'r [PillarEvent]) -> Self {
+        Replay {
+            recipe,
+            events,
+            layers: Vec::new(),
+            texts: Texts::default(),
+            numbers: vec![None; recipe.steps.len()],
+        }
+    }
+
+    /// The origins of the result. Layers have numbers in the order of merging.
+    fn node(&mut self) -> Node {
+        let uses = self.number();
+        let mut parts: Vec<Option<(Part, usize)>> = Vec::with_capacity(uses.len());
+        for (id, uses) in uses.iter().enumerate() {
+            let made = match uses {
+                0 => None,
+                uses => self.part(id, &mut parts).map(|part| (part, *uses)),
+            };
+            parts.push(made);
+        }
+        take(&mut parts, self.recipe.result)
+            .map(|(_, node)| node)
+            .unwrap_or_default()
+    }
+
+    /// Number the layers, and count how often each part is used.
+    fn number(&mut self) -> Vec<usize> {
+        let mut uses = vec![0; self.recipe.steps.len()];
+        let mut left = vec![(self.recipe.result, false)];
+        let mut options: Vec<Option<&Options>> = vec![None; uses.len()];
+        while let Some((id, is_done)) = left.pop() {
+            let (Some(step), Some(count)) = (self.recipe.steps.get(id), uses.get_mut(id)) else {
+                continue;
+            };
+            if is_done {
+                if let Step::Layer(made) = step {
+                    self.add(id, made, options[id]);
+                }
+                continue;
+            }
+            *count += 1;
+            if *count > 1 {
+                continue;
+            }
+            left.push((id, true));
+            match step {
+                Step::Layer(_) => {}
+                Step::Below { inside, .. } => {
+                    options[*inside] = options[id];
+                    left.push((*inside, false));
+                }
+                Step::Merge {
+                    base,
+                    layer,
+                    options: how,
+                } => {
+                    options[*layer] = options[*layer].or(Some(how));
+                    options[*base] = options[*base].or(Some(how));
+                    left.extend([(*layer, false), (*base, false)]);
+                }
+                Step::Put { base, layer, .. } => left.extend([(*layer, false), (*base, false)]),
+            }
+        }
+        uses
+    }
+
+    fn add(&mut self, id: PartId, made: &PillarLayer, options: Option<&Options>) {
+        let kind = match made {
+            PillarLayer::Sls {
+                sls,
+                saltenv,
+                file,
+                reached,
+                ..
+            } => LayerKind::Sls {
+                sls: sls.clone(),
+                saltenv: saltenv.clone(),
+                shown: file.shown.clone(),
+                reasons: reached.iter().flat_map(|step| self.reasons(step)).collect(),
+            },
+            PillarLayer::External { name, place, .. } => LayerKind::External {
+                name: name.clone(),
+                place: place.clone(),
+            },
+            PillarLayer::Override(_) => LayerKind::Arguments,
+            // Nothing is a layer only where nothing else is.
+            PillarLayer::Unknown(value) if value.as_map().is_some_and(Map::is_empty) => return,
+            PillarLayer::Options(_) | PillarLayer::Unknown(_) => LayerKind::Unknown,
+        };
+        let merged = options.map(|options| Merged::new(options, Chosen::Option));
+        self.numbers[id] = Some(self.layers.len());
+        self.layers.push(Layer {
+            merged,
+            ..layer(kind)
+        });
+    }
+
+    /// The entries of top files that lead to an sls, or the sls that does.
+    fn reasons(&self, step: &Reached) -> Vec<Reason> {
+        let (env, name) = match step {
+            Reached::Include(sls) => return vec![Reason::Include(sls.clone())],
+            Reached::Top { saltenv, sls } => (saltenv.to_string(), sls),
+        };
+        let of_target = |event: &PillarEvent| match event {
+            PillarEvent::Whole(WholeEvent::Target {
+                saltenv,
+                target,
+                matcher,
+                place,
+                sls,
+                is_meant: true,
+            }) if *saltenv == env && sls.contains(name) => Some(Reason::Target {
+                target: target.clone(),
+                matcher: matcher.clone(),
+                saltenv: saltenv.clone(),
+                place: place.clone(),
+            }),
+            _ => None,
+        };
+        self.events.iter().filter_map(of_target).collect()
+    }
+
+    /// Make the part of a step from earlier ones.
+    fn part(&mut self, id: PartId, parts: &mut [Option<(Part, usize)>]) -> Option<Part> {
+        match self.recipe.steps.get(id)? {
+            Step::Layer(made) => Some(self.layer(id, made)),
+            Step::Below { inside, path } => {
+                let part = take(parts, *inside)?;
+                Some(path.iter().rev().fold(part, below))
+            }
+            Step::Merge {
+                base,
+                layer,
+                options,
+            } => {
+                let (layer, base) = (take(parts, *layer)?, take(parts, *base)?);
+                let node = merged((&base.0, base.1), (&layer.0, &layer.1), options);
+                let value = mapstack_merge::merge(base.0, &layer.0, options, &mut ()).ok()?;
+                Some((value, node))
+            }
+            Step::Put { base, layer, keys } => {
+                let is_made_of_it = self.descends(*layer, *base);
+                let (layer, (value, mut node)) = (take(parts, *layer)?, take(parts, *base)?);
+                let mut map = value.as_map().cloned().unwrap_or_default();
+                for key in keys {
+                    let Some(value) = layer.0.as_map().and_then(|map| map.get(key)) else {
+                        continue;
+                    };
+                    if let Some(child) = layer.1.child(key) {
+                        match is_made_of_it {
+                            // It has the history of what it is made of.
+                            true => node.set(key, child, layer.1.key_of(key)),
+                            false => node.put(key, child, layer.1.key_of(key)),
+                        }
+                    }
+                    map.insert(key.clone(), value.clone());
+                }
+                Some((map.into(), node))
+            }
+        }
+    }
+
+    /// Whether a part was made by merging over another.
+    fn descends(&self, mut part: PartId, from: PartId) -> bool {
+        while part != from {
+            part = match self.recipe.steps.get(part) {
+                Some(Step::Merge { base, .. } | Step::Put { base, .. }) => *base,
+                _ => return false,
+            };
+        }
+        true
+    }
+
+    fn layer(&mut self, id: PartId, made: &PillarLayer) -> Part {
+        let number = self.numbers.get(id).copied().flatten().unwrap_or_default();
+        let (value, at) = match made {
+            PillarLayer::Sls {
+                file, value, text, ..
+            } => {
+                let whole = || Text::plain(file, file.text().unwrap_or_default()).place(0);
+                let at = text.as_ref().and_then(|text| marked(text, value));
+                let at = at.unwrap_or_else(|| At::Statement(Arc::new(whole())));
+                if let At::Text(text, _) = &at {
+                    self.texts.insert(number, text.clone());
+                }
+                (value, at)
+            }
+            PillarLayer::External { value, place, .. } => {
+                let at = place.clone().map(|place| At::Statement(Arc::new(place)));
+                (value, at.unwrap_or(At::Unknown))
+            }
+            PillarLayer::Override(value) => (value, At::Nowhere),
+            PillarLayer::Options(value) | PillarLayer::Unknown(value) => (value, At::Unknown),
+        };
+        let claim = Claim {
+            layer: number,
+            value: value.clone(),
+            at,
+        };
+        let mut own = value.clone();
+        if let (Value::Map(map), PillarLayer::Sls { .. }) = (&mut own, made) {
+            // The place of what follows depends on it, but it is no data.
+            map.shift_remove("include");
+        }
+        (own, Node::whole(claim))
+    }
+}
+
+/// The positions of an sls in the text that was read, if the data is what was read there.
+fn marked(text: &Text<'static>, value: &Value) -> Option<At> {
+    let loaded = load_rendered(text.as_str(), &Limits::default()).ok()?;
+    let source = LayerText::new(text.clone());
+    let is_it = loaded.value.is_same(value);
+    is_it.then(|| At::Text(Arc::new(source), loaded.marks))
+}
+
+/// A part for one more use, or for the last.
+fn take(parts: &mut [Option<(Part, usize)>], id: PartId) -> Option<Part> {
+    let slot = parts.get_mut(id)?;
+    match slot {
+        Some((_, 1)) => slot.take().map(|(part, _)| part),
+        Some((part, uses)) => {
+            *uses -= 1;
+            Some(part.clone())
+        }
+        None => None,
+    }
+}
+
+/// A part below a key.
+fn below((value, node): Part, key: &Key) -> Part {
+    let map: Map = [(key.clone(), value)].into_iter().collect();
+    let claim = node.claim().map(|claim| Claim {
+        layer: claim.layer,
+        value: map.clone().into(),
+        at: At::Somewhere(Box::new(claim.at.clone())),
+    });
+    let mut outer = claim.map(Node::whole).unwrap_or_default();
+    outer.set(key, node, None);
+    (map.into(), outer)
+}
+
+fn layer(kind: LayerKind) -> Layer {
+    let moment = Moment {
+        stage: Stage::Layers,
+        definition: None,
+    };
+    Layer::unmerged(moment, kind)
+}

@@ -1,0 +1,221 @@
+//! Where the values of pillars come from: every place that is named has the value.
+
+#[path = "../../mapstack/tests/common/mod.rs"]
+mod common;
+#[path = "../../pillar/tests/common/whole_pillar.rs"]
+mod whole_pillar;
+
+use std::sync::Arc;
+
+use common::records;
+use mapstack::loader::MemoryFiles;
+use mapstack::minion::Minion;
+use mapstack::secrets::Policy;
+use mapstack::value::{Key, Map, Value};
+use mapstack::yaml::load;
+use mapstack::{Engine, Place};
+use mapstack_lineage::{How, LayerKind, Lineage, Reason, Spot, explain_pillar};
+use mapstack_pillar::{Ask, Master, WholePillar};
+use mapstack_salt_config::{Config, Kind};
+
+/// What was found of the places of some values.
+#[derive(Debug, Default)]
+struct Found {
+    /// Values that stand where they are said to.
+    there: usize,
+    /// Values that an expression or an external pillar computed.
+    computed: usize,
+    /// Values of the command that asks for the pillar.
+    given: usize,
+    /// Values of which it is not known.
+    unknown: usize,
+    /// Values that do not stand there.
+    wrong: Vec<String>,
+}
+
+impl Found {
+    fn add(&mut self, lineage: &Lineage) {
+        lineage.visit(&mut |path, known| {
+            let places = known.past.iter().map(|past| (&past.value, &past.spot));
+            for (value, spot) in places.chain([(&known.value, &known.spot)]) {
+                if matches!(value, Value::Map(_) | Value::List(_)) {
+                    continue;
+                }
+                match spot {
+                    Spot::File { computed: true, .. } => self.computed += 1,
+                    Spot::File { place, .. } if is_at(place, value) => self.there += 1,
+                    Spot::File { place, .. } => {
+                        let text = place.source.get(place.start..).unwrap_or_default();
+                        let line = text.lines().next().unwrap_or_default();
+                        self.wrong
+                            .push(format!("{path:?}: {} at {place}: {line}", value.repr()));
+                    }
+                    Spot::Argument => self.given += 1,
+                    _ if is_of_the_master(path) => {}
+                    _ => self.unknown += 1,
+                }
+            }
+        });
+    }
+}
+
+/// Whether a value is one that the master adds: an error, or one of its options.
+fn is_of_the_master(path: &[Key]) -> bool {
+    let first = path.first().and_then(Key::as_str);
+    matches!(first, Some("_errors" | "master"))
+}
+
+/// Whether a scalar stands at a place, as YAML reads what begins there.
+fn is_at(place: &Place, value: &Value) -> bool {
+    let text = place.source.get(place.start..).unwrap_or_default();
+    if value.is_none() && text.trim_start().starts_with("{{") {
+        // The expression there prints nothing.
+        return true;
+    }
+    if text.starts_with(['|', '>']) {
+        let first = value.to_string();
+        let first = first.lines().find(|line| !line.trim().is_empty());
+        return first.is_some_and(|line| text.contains(line.trim()));
+    }
+    let ends = text.char_indices().filter(|(_, c)| ",]}#:\n".contains(*c));
+    let ends = ends.map(|(at, _)| at).chain([text.len()]);
+    ends.take(50).any(|end| {
+        let read = load(text.get(..end).unwrap_or_default().trim_end());
+        read.is_ok_and(|read| read.is_same(value))
+    })
+}
+
+#[test]
+fn places_in_recorded_pillars_have_the_values() {
+    let all = records(include_str!("../../pillar/tests/data/whole_pillars.json"));
+    let mut found = Found::default();
+    for record in &all {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("here");
+        whole_pillar::write(record, &root);
+        let explained = |master: &Master, engine: &Engine, minion: &Minion, ask: &Ask| {
+            let plain = master.compile(engine, minion, ask);
+            let made = master.explain(engine, minion, ask);
+            // Explaining changes nothing.
+            let data = |made: &mapstack::Result<WholePillar>| match made {
+                Ok(made) => Value::Map(made.data.clone()).repr(),
+                Err(error) => error.to_string(),
+            };
+            assert_eq!(data(&plain), data(&made), "{:?}", record.get("name"));
+            assert!(plain.is_ok_and(|plain| plain.recipe.is_none()) || made.is_err());
+            made.ok()
+                .map(|made| explain_pillar(&made, minion, &Policy::default()).unwrap())
+        };
+        if let Some(lineage) = whole_pillar::with_master(record, &root, explained).unwrap() {
+            found.add(&lineage);
+        }
+    }
+    let shown = format!(
+        "{} there, {} computed, {} unknown",
+        found.there, found.computed, found.unknown
+    );
+    assert!(found.wrong.is_empty(), "{shown}; wrong: {:#?}", found.wrong);
+    assert!(found.there > 1700 && found.unknown < 40, "{shown}");
+}
+
+/// Explain the pillar that a master with these options and files gives `web1`.
+fn explained(options: &str, files: &[(&str, &str)]) -> (Map, Lineage) {
+    let text = format!("pillar_roots: {{base: [/srv/pillar]}}\n{options}");
+    let config = Config::parse(text.as_bytes(), "master", Kind::Master).unwrap();
+    let server = files.iter().fold(MemoryFiles::new(), |all, (path, text)| {
+        all.file("base", path, *text)
+    });
+    let minion = Minion::parse(b"{id: web1, grains: {os: Debian}}", "m")
+        .unwrap()
+        .complete();
+    let engine = Engine::new(MemoryFiles::new());
+    let master = Master::new(config, Arc::new(server));
+    let pillar = master.explain(&engine, &minion, &Ask::default()).unwrap();
+    let lineage = explain_pillar(&pillar, &minion, engine.policy()).unwrap();
+    (pillar.data, lineage)
+}
+
+/// The place of a value, and its history with the layers that ended each part.
+fn history(lineage: &Lineage, path: &[&str]) -> String {
+    let path: Vec<Key> = path.iter().map(|step| Key::from(*step)).collect();
+    let known = lineage.at(&path).unwrap();
+    let mut lines = vec![known.spot.to_string()];
+    lines.extend(known.past.iter().rev().map(|past| {
+        let how = match past.how {
+            How::Replaced => "replaced",
+            How::Joined => "joined",
+            How::Removed => "removed",
+            _ => "ended",
+        };
+        format!("{} {how}", past.spot)
+    }));
+    lines.join(", ")
+}
+
+#[test]
+fn the_history_is_that_of_the_merges() {
+    let files = [
+        (
+            "top.sls",
+            "base:\n  '*': [common]\n  'os:Debian':\n    - match: grain\n    - web\n    - last\n",
+        ),
+        ("common.sls", "port: 1\nlist: [a]\nmap: {a: 1, b: 2}\n"),
+        ("web.sls", "include: [ports]\nmap: {a: 3}\n"),
+        ("ports.sls", "port: 2\nlist: [b]\n"),
+        ("last.sls", "{% set port = 3 %}\nport: {{ port }}\n"),
+    ];
+    for (options, port, list, a) in [
+        (
+            "",
+            "last.sls:2:7, ports.sls:1:7 replaced, common.sls:1:7 replaced",
+            "ports.sls:2:7, common.sls:2:7 replaced",
+            "web.sls:2:10, common.sls:3:10 replaced",
+        ),
+        (
+            "pillar_merge_lists: true",
+            "last.sls:2:7, ports.sls:1:7 replaced, common.sls:1:7 replaced",
+            "common.sls:2:7, common.sls:2:7 joined",
+            "web.sls:2:10, common.sls:3:10 replaced",
+        ),
+        (
+            "pillar_source_merging_strategy: overwrite",
+            "last.sls:2:7, ports.sls:1:7 replaced, common.sls:1:7 replaced",
+            "ports.sls:2:7, common.sls:2:7 replaced",
+            "web.sls:2:10, common.sls:3:10 replaced",
+        ),
+    ] {
+        let (data, lineage) = explained(options, &files);
+        assert_eq!(data.get("port").unwrap(), &Value::from(3), "{options}");
+        assert_eq!(history(&lineage, &["port"]), port, "{options}");
+        assert_eq!(history(&lineage, &["list"]), list, "{options}");
+        assert_eq!(history(&lineage, &["map", "a"]), a, "{options}");
+    }
+}
+
+#[test]
+fn layers_say_why_the_minion_has_them() {
+    let files = [
+        (
+            "top.sls",
+            "base:\n  'web*':\n    - roles.*\n  'db*': [common]\n",
+        ),
+        (
+            "roles/web.sls",
+            "include:\n  - common:\n      key: below:here\n",
+        ),
+        ("common.sls", "a: 1\n"),
+    ];
+    let (_, lineage) = explained("", &files);
+    assert_eq!(history(&lineage, &["below", "here", "a"]), "common.sls:1:4");
+    let path = ["below", "here", "a"].map(Key::from);
+    let layer = lineage.at(&path).unwrap().layer;
+    let LayerKind::Sls { sls, reasons, .. } = &lineage.layers()[layer].kind else {
+        panic!("{:?}", lineage.layers())
+    };
+    assert_eq!(sls, "common");
+    let [Reason::Include(by), Reason::Target { target, place, .. }] = &reasons[..] else {
+        panic!("{reasons:?}")
+    };
+    assert_eq!((by.as_str(), target.as_str()), ("roles.web", "web*"));
+    assert_eq!(place.as_ref().unwrap().to_string(), "top.sls:2:3");
+}

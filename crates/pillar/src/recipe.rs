@@ -1,0 +1,207 @@
+//! How a pillar was made, step by step, so that others can say where its values come from.
+
+use std::cell::{Cell, RefCell};
+
+use mapstack::{File, Text};
+use mapstack_diagnostic::Place;
+use mapstack_merge::{MergeError, Options, merge};
+use mapstack_value::{Key, Map, Value};
+
+/// The number of a part of a pillar: the index of the step that made it.
+pub type PartId = usize;
+
+/// A step in the making of a pillar, which makes a part of it.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// A layer as it is.
+    Layer(Box<PillarLayer>),
+    /// A part below keys.
+    Below {
+        /// The part.
+        inside: PartId,
+        /// The keys.
+        path: Vec<Key>,
+    },
+    /// A part merged over another.
+    Merge {
+        /// The earlier part.
+        base: PartId,
+        /// The part over it.
+        layer: PartId,
+        /// How.
+        options: Options,
+    },
+    /// Values of a part in place of those of another, which are not merged.
+    Put {
+        /// The earlier part.
+        base: PartId,
+        /// The part with the new values.
+        layer: PartId,
+        /// The keys of these.
+        keys: Vec<Key>,
+    },
+}
+
+/// What adds values to a pillar.
+#[derive(Debug, Clone)]
+pub enum PillarLayer {
+    /// An sls, without what it includes.
+    Sls {
+        /// Its name.
+        sls: String,
+        /// The environment.
+        saltenv: String,
+        /// Its file.
+        file: File,
+        /// What it renders to, with `include`.
+        value: Value,
+        /// The text that was read as YAML, if it was.
+        text: Option<Text<'static>>,
+        /// How it is reached: the sls that includes it, the one that includes that, …, the entry of a top file.
+        reached: Vec<Reached>,
+    },
+    /// What an external pillar returns.
+    External {
+        /// Its name.
+        name: String,
+        /// Where the configuration names it.
+        place: Option<Place>,
+        /// The data.
+        value: Value,
+    },
+    /// What overrides the pillar, by the command that asks for it.
+    Override(Value),
+    /// The master's options, which `pillar_opts` adds.
+    Options(Value),
+    /// What templates changed in place, and anything else of which nothing more is known.
+    Unknown(Value),
+}
+
+/// A reason why a minion gets an sls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reached {
+    /// Another sls includes it.
+    Include(String),
+    /// A top file names it.
+    Top {
+        /// The environment.
+        saltenv: Key,
+        /// The name or pattern in the top file.
+        sls: String,
+    },
+}
+
+/// A part of a pillar, with how it was made.
+#[derive(Debug, Clone)]
+pub(crate) struct Made {
+    pub value: Value,
+    pub id: PartId,
+}
+
+impl Default for Made {
+    fn default() -> Self {
+        Made {
+            value: Value::map(),
+            id: EMPTY,
+        }
+    }
+}
+
+/// The part that every recipe begins with: nothing.
+const EMPTY: PartId = 0;
+
+/// The steps of one compile, if they are wanted.
+#[derive(Debug)]
+pub(crate) struct Recipe {
+    pub wanted: bool,
+    steps: RefCell<Vec<Step>>,
+    result: Cell<PartId>,
+}
+
+impl Recipe {
+    pub fn new(wanted: bool) -> Self {
+        let nothing = Step::Layer(Box::new(PillarLayer::Unknown(Value::map())));
+        Recipe {
+            wanted,
+            steps: RefCell::new(vec![nothing]),
+            result: Cell::new(EMPTY),
+        }
+    }
+
+    /// Note a step; the part that it makes.
+    pub fn add(&self, step: impl FnOnce() -> Step) -> PartId {
+        if !self.wanted {
+            return EMPTY;
+        }
+        let step = step();
+        let mut steps = self.steps.borrow_mut();
+        steps.push(step);
+        steps.len() - 1
+    }
+
+    /// A layer as a part; an empty one adds nothing.
+    pub fn layer(&self, value: Value, layer: impl FnOnce(Value) -> PillarLayer) -> Made {
+        let is_empty = value.as_map().is_some_and(Map::is_empty);
+        let id = match is_empty {
+            true => EMPTY,
+            false => self.add(|| Step::Layer(Box::new(layer(value.clone())))),
+        };
+        Made { value, id }
+    }
+
+    /// Merge a part over another.
+    pub fn merge(&self, base: Made, layer: &Made, options: &Options) -> Result<Made, MergeError> {
+        let id = self.add(|| Step::Merge {
+            base: base.id,
+            layer: layer.id,
+            options: options.clone(),
+        });
+        let value = merge(base.value, &layer.value, options, &mut ())?;
+        Ok(Made { value, id })
+    }
+
+    /// Python's `dict.update`.
+    pub fn update(&self, base: Made, layer: &Made) -> Made {
+        let entries = layer.value.as_map().into_iter().flatten();
+        let Value::Map(mut map) = base.value else {
+            return base;
+        };
+        map.extend(entries.map(|(key, value)| (key.clone(), value.clone())));
+        let id = self.add(|| Step::Put {
+            base: base.id,
+            layer: layer.id,
+            keys: layer
+                .value
+                .as_map()
+                .into_iter()
+                .flat_map(Map::keys)
+                .cloned()
+                .collect(),
+        });
+        Made {
+            value: map.into(),
+            id,
+        }
+    }
+
+    /// The pillar that was made.
+    pub fn ends_with(&self, made: &Made) {
+        self.result.set(made.id);
+    }
+
+    pub fn taken(self) -> Option<PillarRecipe> {
+        self.wanted.then(|| PillarRecipe {
+            steps: self.steps.into_inner(),
+            result: self.result.get(),
+        })
+    }
+}
+
+/// How a pillar was made.
+#[derive(Debug, Clone)]
+pub struct PillarRecipe {
+    /// The steps; each one uses parts of earlier ones.
+    pub steps: Vec<Step>,
+    /// The part that is the pillar.
+    pub result: PartId,
+}
