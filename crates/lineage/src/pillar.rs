@@ -15,7 +15,7 @@ use mapstack_value::{Key, Map, Value};
 use mapstack_yaml::{Limits, load_rendered};
 
 use crate::Lineage;
-use crate::flow::{Traced, merged};
+use crate::flow::{SERVED, Traced, merged};
 use crate::layers::{Layer, LayerKind, Merged, Reason};
 use crate::source::LayerText;
 use crate::tracker::Texts;
@@ -61,7 +61,11 @@ pub fn explain_pillar(pillar: &WholePillar, minion: &Minion, policy: &Policy) ->
     };
     let facts = FactPlaces::new(minion);
     let secrets = (Vec::new(), policy.clone());
-    Some(Lineage::of_map(traced, data, facts, secrets))
+    let shown = |path: &str| match recipe.shown.get(path) {
+        Some(shown) => shown.clone(),
+        None => format!("{SERVED}{path}"),
+    };
+    Some(Lineage::of_map(traced, data, facts, secrets).with_shown(&shown))
 }
 
 /// Repeats the steps of a recipe on origins.

@@ -219,3 +219,35 @@ fn layers_say_why_the_minion_has_them() {
     assert_eq!((by.as_str(), target.as_str()), ("roles.web", "web*"));
     assert_eq!(place.as_ref().unwrap().to_string(), "top.sls:2:3");
 }
+
+#[test]
+fn what_an_included_template_prints_is_in_its_file() {
+    let files = [
+        ("top.sls", "base: {'*': [web]}\n"),
+        (
+            "web.sls",
+            "{% include 'lib.jinja' %}\n",
+        ),
+        (
+            "lib.jinja",
+            "# ports\nport: 80\n",
+        ),
+    ];
+    let directory = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        std::fs::write(directory.path().join(path), text).unwrap();
+    }
+    let text = format!("pillar_roots: {{base: ['{}']}}", directory.path().display());
+    let config = Config::parse(text.as_bytes(), "master", Kind::Master).unwrap();
+    let roots = mapstack::loader::Roots::new().root("base", directory.path());
+    let engine = Engine::new(MemoryFiles::new());
+    let minion = Minion::new("web1").complete();
+    let master = Master::new(config, Arc::new(roots));
+    let pillar = master.explain(&engine, &minion, &Ask::default()).unwrap();
+    let lineage = explain_pillar(&pillar, &minion, engine.policy()).unwrap();
+    let lib = directory.path().join("lib.jinja");
+    assert_eq!(
+        history(&lineage, &["port"]),
+        format!("{}:2:7", lib.display())
+    );
+}

@@ -1,6 +1,7 @@
 //! How a pillar was made, step by step, so that others can say where its values come from.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 
 use mapstack::{File, Text};
 use mapstack_diagnostic::Place;
@@ -189,8 +190,9 @@ impl Recipe {
         self.result.set(made.id);
     }
 
-    pub fn taken(self) -> Option<PillarRecipe> {
+    pub fn taken(self, shown: impl FnOnce() -> HashMap<String, String>) -> Option<PillarRecipe> {
         self.wanted.then(|| PillarRecipe {
+            shown: shown(),
             steps: self.steps.into_inner(),
             result: self.result.get(),
         })
@@ -204,4 +206,6 @@ pub struct PillarRecipe {
     pub steps: Vec<Step>,
     /// The part that is the pillar.
     pub result: PartId,
+    /// Where files of the pillar lie, by their paths, as a user would open them.
+    pub shown: HashMap<String, String>,
 }

@@ -449,7 +449,7 @@ impl Work<'_> {
             errors: state.errors,
             warnings: state.warnings,
             events: self.events.all.into_inner(),
-            recipe: self.recipe.taken(),
+            recipe: self.recipe.taken(|| self.files.reads().shown()),
             encrypted,
         })
     }

@@ -1,6 +1,6 @@
 //! Which files a compile reads.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -34,6 +34,8 @@ struct Noted {
     current: Vec<FileRead>,
     served: Vec<FileRead>,
     stacked: Vec<FileRead>,
+    /// Where the files lie, by their paths; none for a path that several environments have.
+    on_disk: HashMap<String, Option<PathBuf>>,
 }
 
 impl Reads {
@@ -61,6 +63,15 @@ impl Reads {
             Ok(Fetched::Found { .. }) => FileReadKind::Found,
             _ => FileReadKind::Absent,
         };
+        if let Ok(Fetched::Found { on_disk, .. }) = fetched {
+            let mut noted = self.noted();
+            let place = Some(on_disk.clone());
+            let known = noted.on_disk.entry(path.as_str().into());
+            let known = known.or_insert_with(|| place.clone());
+            if *known != place {
+                *known = None;
+            }
+        }
         self.note(path.saltenv().unwrap_or(env), path.as_str(), kind);
     }
 
@@ -83,6 +94,17 @@ impl Reads {
             .iter_mut()
             .filter(|(read, _)| current.contains(read));
         of_file.for_each(|(_, came)| *came |= is_good);
+    }
+
+    /// Where each file lies that was found, as a user would open it.
+    pub fn shown(&self) -> HashMap<String, String> {
+        let noted = self.noted();
+        let places = noted.on_disk.iter();
+        places
+            .filter_map(|(path, on_disk)| {
+                Some((path.clone(), on_disk.as_ref()?.display().to_string()))
+            })
+            .collect()
     }
 
     /// Nothing came of what was read so far.
