@@ -224,14 +224,8 @@ fn layers_say_why_the_minion_has_them() {
 fn what_an_included_template_prints_is_in_its_file() {
     let files = [
         ("top.sls", "base: {'*': [web]}\n"),
-        (
-            "web.sls",
-            "{% include 'lib.jinja' %}\n",
-        ),
-        (
-            "lib.jinja",
-            "# ports\nport: 80\n",
-        ),
+        ("web.sls", "{% include 'lib.jinja' %}\n"),
+        ("lib.jinja", "# ports\nport: 80\n"),
     ];
     let directory = tempfile::tempdir().unwrap();
     for (path, text) in files {

@@ -343,3 +343,35 @@ fn stacked_files_can_come_from_a_file_server() {
     let then = now().mount(dir.path(), Arc::new(before));
     assert_eq!(pillar(then), "{'a': 'before', 'role': 'web1'}");
 }
+
+#[test]
+fn a_pillar_on_demand_needs_a_list_of_external_pillars() {
+    let files = [("top.sls", "base: {'*': [a]}\n"), ("a.sls", "a: 1\n")];
+    let ext: Value = Map::from_iter([("stack", Value::from("/nowhere"))]).into();
+    for (options, ends) in [
+        ("ext_pillar: {stack: /srv/stack.cfg}\n", true),
+        ("ext_pillar: text\n", true),
+        ("ext_pillar: []\n", false),
+        ("", false),
+    ] {
+        let options = format!("{options}on_demand_ext_pillar: [stack]\n");
+        let master = master(&options, &files);
+        let compiled = |ext: Option<Value>| {
+            let ask = Ask {
+                ext,
+                ..Ask::default()
+            };
+            master.compile(&Engine::new(MemoryFiles::new()), &web1(), &ask)
+        };
+        let asked = compiled(Some(ext.clone()));
+        assert_eq!(asked.is_err(), ends, "{options}");
+        if let Err(error) = asked {
+            let text = error.to_string();
+            assert!(
+                text.contains("must be a list for a pillar on demand"),
+                "{text}"
+            );
+        }
+        assert!(compiled(None).is_ok(), "{options}");
+    }
+}

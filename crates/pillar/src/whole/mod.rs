@@ -244,6 +244,13 @@ impl Work<'_> {
             grains: self.minion.grains.clone(),
             ..State::default()
         };
+        if let Some(problem) = &self.settings.ends {
+            let place = self.master.config.settings("ext_pillar").last();
+            let error = Error::new(ErrorKind::Options, problem.as_str());
+            return Err(error
+                .at(place.map(Setting::place))
+                .help("write it as `- stack: /path/to/stack.cfg`"));
+        }
         for refusal in &self.settings.refusals {
             let warning = Diagnostic::warning(ErrorKind::Options, refusal.as_str());
             state.hear(vec![warning]);

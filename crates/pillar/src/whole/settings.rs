@@ -46,6 +46,8 @@ pub(crate) struct Settings {
     pub asked_saltenv: Value,
     /// Messages about what was asked.
     pub refusals: Vec<String>,
+    /// What ends the compile before it begins.
+    pub ends: Option<String>,
 }
 
 /// The saltenv that stands for all that are not there.
@@ -67,6 +69,7 @@ impl Settings {
             id: minion.id(),
             asked_saltenv: ask.saltenv.clone(),
             refusals: Vec::new(),
+            ends: None,
             functions,
         };
         settings.for_templates(ask);
@@ -128,9 +131,17 @@ impl Settings {
         if asked.is_empty() {
             return;
         }
-        let mut all = match self.value("ext_pillar") {
-            Value::List(all) => all.to_vec(),
-            _ => Vec::new(),
+        let mut all = match self.templates.get("ext_pillar") {
+            Some(Value::List(all)) => all.to_vec(),
+            // The reference appends to whatever is there.
+            Some(other) => {
+                let what = other.kind().described();
+                self.ends = Some(format!(
+                    "`ext_pillar` must be a list for a pillar on demand, not {what}"
+                ));
+                return;
+            }
+            None => Vec::new(),
         };
         all.push(ext.clone());
         self.templates.insert("ext_pillar", Value::from_iter(all));
