@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use mapstack::value::{Key, Str, Value};
 use mapstack::yaml::{DumpOptions, dump, load};
 use mapstack::{Configuration, Run};
-use mapstack_lineage::{Explain, Lineage, Spot};
+use mapstack_lineage::{Explain, LayerKind, Lineage, Spot};
 
 /// Where the values of a configuration come from on a minion, and which of them are secret.
 ///
@@ -59,8 +59,11 @@ impl Origins {
         if !read_back(at(data, path)?).is_same(&read_back(value)) {
             return None;
         }
-        let spot = lineage.at(path)?.spot;
-        (spot != Spot::Unknown).then_some(spot)
+        let known = lineage.at(path)?;
+        let layer = lineage.layers().get(known.layer).map(|layer| &layer.kind);
+        // Of an external pillar only the name has a place, which is the same for all its values.
+        let is_external = matches!(layer, Some(LayerKind::External { .. }));
+        (known.spot != Spot::Unknown && !is_external).then_some(known.spot)
     }
 
     /// The paths of the scalars in a value, which stands at a path, that are secret. Texts with a secret in them are
