@@ -12,14 +12,14 @@ fn changes_are_reported_until_the_end() {
     ]);
     let mut watch = Going::start(tree.path(), "watch --root r --minion m.yaml");
     watch.until("watching r for 1 minion;");
-    tree.write("r/ssh/parameters/defaults.yaml", b"values: {port: 2222}\n");
+    tree.replace("r/ssh/parameters/defaults.yaml", b"values: {port: 2222}\n");
     watch.until("+ 2222  r/ssh/parameters/defaults.yaml:1:16");
-    tree.write(
+    tree.replace(
         "r/ssh/parameters/os/Debian.yaml",
         b"values: {shell: {{ nope }}}\n",
     );
     watch.until("ssh fails now");
-    tree.write(
+    tree.replace(
         "r/ssh/parameters/os/Debian.yaml",
         b"values: {shell: /bin/sh}\n",
     );
@@ -35,9 +35,9 @@ fn changes_of_gits_own_files_are_not_reported() {
     ]);
     let mut watch = Going::start(tree.path(), "watch --root r --minion m.yaml");
     watch.until("watching r for 1 minion;");
-    tree.write("r/.git/index", b"2");
+    tree.replace("r/.git/index", b"2");
     std::thread::sleep(std::time::Duration::from_secs(1));
-    tree.write("r/ssh/parameters/defaults.yaml", b"values: {port: 2222}\n");
+    tree.replace("r/ssh/parameters/defaults.yaml", b"values: {port: 2222}\n");
     watch.until("# ssh/parameters/defaults.yaml");
     let of_git = |line: &&String| line.starts_with('#') || line.contains("no change");
     assert_eq!(
@@ -59,12 +59,12 @@ fn only_changes_of_a_key_are_reported() {
     ]);
     let mut watch = Going::start(tree.path(), "watch --root r --minion m.yaml --get port");
     watch.until("watching r for 1 minion;");
-    tree.write(
+    tree.replace(
         "r/ssh/parameters/defaults.yaml",
         b"values: {port: 22, shell: bash}\n",
     );
     watch.until("no change");
-    tree.write(
+    tree.replace(
         "r/ssh/parameters/defaults.yaml",
         b"values: {port: 2222, shell: zsh}\n",
     );

@@ -214,6 +214,16 @@ impl Tree {
         fs::write(&on_disk, content).expect("a file can be written");
     }
 
+    /// Write a file in one step, so that no reader sees a part of it.
+    pub fn replace(&self, path: &str, content: &[u8]) {
+        let fresh = self.path().join("fresh");
+        fs::write(&fresh, content).expect("a file can be written");
+        let on_disk = self.path().join(path);
+        fs::create_dir_all(on_disk.parent().expect("a file has a directory"))
+            .expect("a directory can be made");
+        fs::rename(&fresh, on_disk).expect("a file can be replaced");
+    }
+
     pub fn path(&self) -> &Path {
         self.0.path()
     }
