@@ -20,7 +20,7 @@ use mapstack_python_protocol::{Job, TemplateJob};
 use mapstack_value::{Str, Value};
 
 use crate::jinja::ast::Span;
-use crate::sandbox::{Host, Limits, Outcome, with_interpreter};
+use crate::sandbox::{Host, Limits, Outcome, alone};
 
 pub use crate::sandbox::bridge::{attempt_as, render_as};
 pub use mapstack_python_protocol::Lookup;
@@ -156,7 +156,7 @@ pub fn render(request: Request<'_>) -> Result<Rendered> {
         changed: request.changed,
         compiled: None,
     };
-    match with_interpreter(request.host, &request.limits, Job::Template(job))? {
+    match alone(request.host, &request.limits, Job::Template(job))? {
         Outcome::Text {
             text,
             chunks,

@@ -13,6 +13,7 @@ use mapstack_loader::{Fetched, FileServer, LoadError, SaltPath};
 use mapstack_matcher::Definition;
 use mapstack_minion::{Minion, Part};
 use mapstack_render::jinja::{Limits, Syntax, Taint, TemplateCache};
+use mapstack_render::sandbox::Interpreter;
 use mapstack_render::{DictRef, Obj, Sweep, changes, salt_object};
 use mapstack_value::{Map, Str, Value};
 
@@ -235,6 +236,8 @@ pub struct Run<'e> {
     pub(crate) limits: Limits,
     /// Remaining steps of the templates.
     pub(crate) fuel: Cell<u64>,
+    /// What runs the templates in Mako and Python.
+    pub(crate) interpreter: Interpreter,
     pub(crate) definition: RefCell<Option<Str>>,
     /// The secrets, if the run tracks them.
     pub(crate) taint: OnceCell<Taint>,
@@ -289,6 +292,7 @@ impl<'e> Run<'e> {
             master: None,
             limits: engine.limits.restarted(),
             fuel: Cell::new(engine.limits.fuel),
+            interpreter: Interpreter::new(),
             definition: RefCell::default(),
             taint: OnceCell::new(),
             events: RefCell::default(),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use mapstack_diagnostic::Error;
 use mapstack_render::Obj;
 use mapstack_render::jinja::{Dialect, Names, Request, request};
+use mapstack_render::sandbox::Interpreter;
 use mapstack_value::{Map, Str, Value};
 
 use crate::engine::Run;
@@ -75,6 +76,11 @@ impl Run<'_> {
     /// The object `pillar` of templates.
     pub fn live_pillar(&self) -> Obj {
         self.live.pillar.clone()
+    }
+
+    /// The interpreter of the run's templates in Mako and Python.
+    pub fn interpreter(&self) -> &Interpreter {
+        &self.interpreter
     }
 
     /// The pillar with the changes of templates.

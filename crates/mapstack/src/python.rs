@@ -1,6 +1,7 @@
 //! Salt's renderers in Python: Mako templates, and modules with a function `run()`.
 
 use mapstack_render::jinja::{Rendered, Request, SourceMap};
+use mapstack_render::sandbox::Interpreter;
 use mapstack_render::{Error, ErrorKind, Result, mako, sandbox};
 use mapstack_value::{Str, Value};
 
@@ -8,6 +9,7 @@ use mapstack_value::{Str, Value};
 pub(crate) fn mako(
     request: &Request<'_>,
     changed: &[&str],
+    interpreter: &Interpreter,
 ) -> Result<(Rendered, Vec<(Str, Value)>)> {
     // Includes are relative to the sls. In Salt, other templates have no location.
     let sls = request
@@ -16,13 +18,15 @@ pub(crate) fn mako(
         .and_then(|sls| sls.as_str())
         .filter(|sls| !sls.is_empty());
     let uri = sls.map(|sls| sls.replace('.', "/"));
-    mako::render_as(request, mako::Options::salt(), uri.as_deref(), changed)
+    let options = mako::Options::salt();
+    mako::render_as(request, options, uri.as_deref(), changed, interpreter)
 }
 
 /// Run a Python module as Salt does (Salt: `salt.utils.templates.py`). Returns its result and the changed variables.
 pub(crate) fn module(
     request: &Request<'_>,
     changed: &[&str],
+    interpreter: &Interpreter,
 ) -> Result<(Value, Vec<(Str, Value)>)> {
     let mut variables = request.variables.clone();
     for (name, also) in [
@@ -43,12 +47,12 @@ pub(crate) fn module(
         fuel: request.fuel,
         ..mapstack_render::jinja::request(request.source.clone(), request.host)
     };
-    sandbox::run_as(&request, changed)
+    sandbox::run_as(&request, changed, interpreter)
 }
 
 /// Run a Python module whose `run()` returns the text of a file.
-pub(crate) fn text(request: &Request<'_>) -> Result<Rendered> {
-    let (value, _) = module(request, &[])?;
+pub(crate) fn text(request: &Request<'_>, interpreter: &Interpreter) -> Result<Rendered> {
+    let (value, _) = module(request, &[], interpreter)?;
     match value {
         Value::Str(text) => Ok(Rendered {
             text: text.to_string(),

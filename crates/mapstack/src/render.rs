@@ -162,8 +162,10 @@ impl Run<'_> {
             ..request(file.text()?, &host)
         };
         let ran = match language {
-            Language::Py => python::module(&request, &["mapdata"]).map(|(_, changed)| changed),
-            _ => python::mako(&request, &["mapdata"]).map(|(_, changed)| changed),
+            Language::Py => {
+                python::module(&request, &["mapdata"], &self.interpreter).map(|(_, it)| it)
+            }
+            _ => python::mako(&request, &["mapdata"], &self.interpreter).map(|(_, it)| it),
         };
         let changed = ran.map_err(|e| self.stage_error(*e, language, &Text::plain(file, "")))?;
         // Keep the value if it did not change, because the new one has lost its kind of mapping.
@@ -265,8 +267,8 @@ impl Run<'_> {
             Language::Jinja => jinja::render(request),
             #[cfg(feature = "tera")]
             Language::Tera => mapstack_render::tera::render(&request),
-            Language::Mako => python::mako(&request, &[]).map(|(rendered, _)| rendered),
-            Language::Py => python::text(&request),
+            Language::Mako => python::mako(&request, &[], &self.interpreter).map(|(it, _)| it),
+            Language::Py => python::text(&request, &self.interpreter),
         };
         let rendered = match rendered {
             Ok(rendered) => rendered,

@@ -1,6 +1,7 @@
 //! Mako, the language of MakoStack's templates.
 
 use mapstack_render::jinja::{Rendered, Request};
+use mapstack_render::sandbox::Interpreter;
 use mapstack_render::{DictRef, Obj};
 use mapstack_value::Map;
 use mapstack_value::Value;
@@ -86,13 +87,15 @@ const CHANGED: [&str; 4] = ["stack", "pillar", "__grains__", "__opts__"];
 pub(crate) fn render(
     request: &Request<'_>,
     stack: &mut Value,
+    interpreter: &Interpreter,
 ) -> mapstack_render::Result<Rendered> {
     let options = mapstack_render::mako::Options::stack();
     let uri = request.name.as_deref();
     let given =
         |name: &&str| request.variables.contains_key(*name) || request.locals.contains_key(*name);
     let can_change: Vec<&str> = CHANGED.into_iter().filter(given).collect();
-    let (rendered, changed) = mapstack_render::mako::attempt_as(request, options, uri, &can_change);
+    let (rendered, changed) =
+        mapstack_render::mako::attempt_as(request, options, uri, &can_change, interpreter);
     for (name, value) in changed {
         match (request.variables.get(&name), value) {
             (Some(Obj::Dict(live)), Value::Map(map)) => replace(live, &map),

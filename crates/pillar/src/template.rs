@@ -111,9 +111,9 @@ impl<'t, 'e> Templates<'t, 'e> {
         };
         let failed = |e: Box<mapstack_render::Error>| self.run.template_error(*e, file);
         if self.kind == StackKind::MakoStack {
-            let rendered = self
-                .run
-                .with_request(template, |request| mako::render(&request, stack));
+            let rendered = self.run.with_request(template, |request| {
+                mako::render(&request, stack, self.run.interpreter())
+            });
             self.run
                 .sync_facts()
                 .map_err(|e| failed(e).note("the minion's facts were changed to this"))?;

@@ -17,7 +17,7 @@ pub enum Job {
     Module(ModuleJob),
     /// Render a Mako template.
     Template(TemplateJob),
-    /// Compile a Mako template. Nothing of it runs.
+    /// Compile a template or a module. Nothing of it runs.
     Compile(CompileJob),
 }
 
@@ -32,6 +32,8 @@ pub struct ModuleJob {
     pub variables: Names,
     /// Variables to read back.
     pub changed: Vec<Str>,
+    /// What a [`CompileJob`] made of the same text, if there was one.
+    pub compiled: Option<Arc<[u8]>>,
 }
 
 /// A Mako template to render.
@@ -57,15 +59,26 @@ pub struct TemplateJob {
     pub compiled: Option<Arc<[u8]>>,
 }
 
-/// A Mako template to compile.
+/// A text to compile.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompileJob {
+    /// What the text is.
+    pub language: Language,
     /// Its text.
     pub source: Arc<str>,
     /// What errors call it.
     pub name: Option<Str>,
     /// As in [`TemplateJob`].
     pub strict: bool,
+}
+
+/// What a text to compile is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Language {
+    /// A Mako template.
+    Mako,
+    /// A module.
+    Python,
 }
 
 /// How the URIs in `<%include>`, `<%inherit>` and `<%namespace>` are read.
@@ -146,6 +159,7 @@ impl Message for Job {
                 out.option(job.name.as_deref(), Writer::text);
                 write_names(&job.variables, out);
                 write_texts(&job.changed, out);
+                out.option(job.compiled.as_deref(), Writer::bytes);
             }
             Job::Template(job) => {
                 out.uint(2);
@@ -161,6 +175,7 @@ impl Message for Job {
             }
             Job::Compile(job) => {
                 out.uint(3);
+                job.language.write(out);
                 out.text(&job.source);
                 out.option(job.name.as_deref(), Writer::text);
                 out.flag(job.strict);
@@ -175,6 +190,7 @@ impl Message for Job {
                 name: input.option(Reader::shared)?,
                 variables: read_names(input)?,
                 changed: input.list(Reader::shared)?,
+                compiled: input.option(|input| input.bytes().map(Arc::from))?,
             })),
             2 => Ok(Job::Template(TemplateJob {
                 source: input.shared()?,
@@ -188,11 +204,29 @@ impl Message for Job {
                 compiled: input.option(|input| input.bytes().map(Arc::from))?,
             })),
             3 => Ok(Job::Compile(CompileJob {
+                language: Language::read(input)?,
                 source: input.shared()?,
                 name: input.option(Reader::shared)?,
                 strict: input.flag()?,
             })),
             _ => Err(input.error("this is not a job")),
+        }
+    }
+}
+
+impl Message for Language {
+    fn write(&self, out: &mut Writer) {
+        out.uint(match self {
+            Language::Mako => 0,
+            Language::Python => 1,
+        });
+    }
+
+    fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        match input.uint::<u8>()? {
+            0 => Ok(Language::Mako),
+            1 => Ok(Language::Python),
+            _ => Err(input.error("this is not a language")),
         }
     }
 }
@@ -349,7 +383,7 @@ pub(crate) fn read_names(input: &mut Reader<'_>) -> Result<Names, DecodeError> {
     input.list(|input| Ok((input.shared()?, Value::read(input)?)))
 }
 
-fn write_texts(texts: &[Str], out: &mut Writer) {
+pub(crate) fn write_texts(texts: &[Str], out: &mut Writer) {
     out.count(texts.len());
     texts.iter().for_each(|text| out.text(text));
 }

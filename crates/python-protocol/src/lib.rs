@@ -7,7 +7,7 @@
 //! | channel | from the command | from the program |
 //! |---|---|---|
 //! | control, one for a program | [`Control`] | [`Hello`], then [`Report`]s |
-//! | session, one for a job | [`Bounds`], a [`Job`], [`Answer`]s | [`Said`] |
+//! | session, one for jobs that share an interpreter | for each job [`Bounds`], the [`Job`], [`Answer`]s | [`Said`] |
 //!
 //! Neither side trusts the other: a decoder takes any bytes without a panic, within bounded memory and depth, and
 //! refuses what is left over behind a message.
@@ -32,12 +32,13 @@ pub use codec::{DecodeError, Message, Reader, Writer};
 pub use control::{Bounds, Control, Ending, Hello, HelloError, Noted, Report, Wall};
 pub use frame::{FrameError, MAX_FRAME, read_frame, write_frame};
 pub use job::{
-    Answer, CompileJob, Job, Lookup, ModuleJob, Names, Refusal, RefusalKind, Said, Source,
-    TemplateJob,
+    Answer, CompileJob, Job, Language, Lookup, ModuleJob, Names, Refusal, RefusalKind, Said,
+    Source, TemplateJob,
 };
 pub use outcome::{
-    Chunk, CompiledTemplate, Failure, FailureKind, Outcome, Place, Printed, Span, Unit, UnitSource,
+    Chunk, Compiled, CompiledTemplate, Failure, FailureKind, Outcome, Place, Printed, Purity, Span,
+    Unit, UnitSource,
 };
 
 /// The version of the protocol. Sides of different versions do not talk.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mapstack_value::{Str, Value};
 
 use crate::codec::{DecodeError, Message, Reader, Writer};
-use crate::job::{Names, read_names, write_names};
+use crate::job::{Names, read_names, write_names, write_texts};
 
 /// What came of a job.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,8 +24,8 @@ pub enum Outcome {
         /// The variables that were to be read back and are no longer what they were.
         changed: Names,
     },
-    /// What a template was compiled to.
-    Compiled(Arc<[u8]>),
+    /// What a text was compiled to.
+    Compiled(Compiled),
     /// The job failed.
     Failed {
         /// How.
@@ -33,6 +33,48 @@ pub enum Outcome {
         /// The variables that were to be read back, and had changed by then.
         changed: Names,
     },
+}
+
+/// What a text was compiled to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compiled {
+    /// What a later job takes instead of compiling the text. For the command these are bytes to give back.
+    pub code: Arc<[u8]>,
+    /// Whether the code can share an interpreter, and what it looks at.
+    pub purity: Option<Purity>,
+}
+
+/// Code that leaves nothing behind in an interpreter, and sees nothing of it but data that it is given, the
+/// functions of the minion, and what Python has for everyone.
+///
+/// It holds if each of the `required` names is given; other names than these here are of no use to it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Purity {
+    /// Names that would stand for something else if they were not given.
+    pub required: Vec<Str>,
+    /// Names that the code gives values to itself, or that Python has as well.
+    pub optional: Vec<Str>,
+}
+
+impl Message for Compiled {
+    fn write(&self, out: &mut Writer) {
+        out.bytes(&self.code);
+        out.option(self.purity.as_ref(), |out, purity| {
+            write_texts(&purity.required, out);
+            write_texts(&purity.optional, out);
+        });
+    }
+
+    fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let code = input.bytes()?.into();
+        let purity = input.option(|input| {
+            Ok(Purity {
+                required: input.list(Reader::shared)?,
+                optional: input.list(Reader::shared)?,
+            })
+        })?;
+        Ok(Compiled { code, purity })
+    }
 }
 
 /// A text with the places that it comes from.
@@ -95,7 +137,7 @@ pub enum UnitSource {
     Text(Arc<str>),
 }
 
-/// A template compiled, as [`Outcome::Compiled`] holds it. For the command these are bytes to give back.
+/// A template compiled, as [`Compiled::code`] holds it. For the command these are bytes to give back.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CompiledTemplate {
     /// The code of its module.
@@ -190,9 +232,9 @@ impl Message for Outcome {
                 printed.write(out);
                 write_names(changed, out);
             }
-            Outcome::Compiled(code) => {
+            Outcome::Compiled(compiled) => {
                 out.uint(3);
-                out.bytes(code);
+                compiled.write(out);
             }
             Outcome::Failed { failure, changed } => {
                 out.uint(4);
@@ -212,7 +254,7 @@ impl Message for Outcome {
                 printed: Printed::read(input)?,
                 changed: read_names(input)?,
             }),
-            3 => input.bytes().map(|code| Outcome::Compiled(code.into())),
+            3 => Compiled::read(input).map(Outcome::Compiled),
             4 => Ok(Outcome::Failed {
                 failure: Failure::read(input)?,
                 changed: read_names(input)?,

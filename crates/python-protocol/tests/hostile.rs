@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use mapstack_python_protocol::{
-    Answer, Bounds, Chunk, CompileJob, CompiledTemplate, Control, DecodeError, Ending, Failure,
-    FailureKind, FrameError, Hello, HelloError, Job, Lookup, MAX_FRAME, Message, ModuleJob, Noted,
-    Outcome, Place, Printed, Refusal, RefusalKind, Report, Said, Source, Span, TemplateJob, Unit,
-    UnitSource, VERSION, Wall, read_frame, write_frame,
+    Answer, Bounds, Chunk, CompileJob, Compiled, CompiledTemplate, Control, DecodeError, Ending,
+    Failure, FailureKind, FrameError, Hello, HelloError, Job, Language, Lookup, MAX_FRAME, Message,
+    ModuleJob, Noted, Outcome, Place, Printed, Refusal, RefusalKind, Report, Said, Source, Span,
+    TemplateJob, Unit, UnitSource, VERSION, Wall, read_frame, write_frame,
 };
 use mapstack_value::{Int, Key, Map, MapKind, Value};
 use proptest::prelude::*;
@@ -137,7 +137,13 @@ fn said() -> Vec<Vec<u8>> {
             failure,
             changed: names,
         }),
-        done(Outcome::Compiled(Arc::from(&b"code"[..]))),
+        done(Outcome::Compiled(Compiled {
+            code: Arc::from(&b"code"[..]),
+            purity: Some(Purity {
+                required: vec!["a".into()],
+                optional: vec!["len".into()],
+            }),
+        })),
         Report::Ended(Ending {
             status: None,
             signal: Some(9),
@@ -171,6 +177,7 @@ fn answers(value: &Value) -> Vec<Vec<u8>> {
             name: None,
             variables: vec![("v".into(), value.clone())],
             changed: vec!["v".into()],
+            compiled: Some(Arc::from(&b"code"[..])),
         })
         .to_bytes(),
         Job::Template(TemplateJob {
@@ -186,6 +193,7 @@ fn answers(value: &Value) -> Vec<Vec<u8>> {
         })
         .to_bytes(),
         Job::Compile(CompileJob {
+            language: Language::Python,
             source: "s".into(),
             name: None,
             strict: false,

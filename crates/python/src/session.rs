@@ -1,4 +1,4 @@
-//! One job in a process that nothing else is done in.
+//! Jobs in a process that nothing else is done in.
 
 use std::cell::RefCell;
 use std::io::{self, Read, Write};
@@ -28,18 +28,26 @@ pub(crate) fn quiet_panics() {
     }));
 }
 
-/// Do one job over a stream, behind the last walls. The process is of no use afterwards.
+/// Do jobs over a stream, behind the last walls, until one fails or the command hangs up. The walls are those of the
+/// first one's bounds. Which jobs may be done in one process is the command's to decide.
 pub(crate) fn serve(machine: &Machine, input: impl Read + 'static, output: impl Write + 'static) {
     let line = machine.line();
     line.open(input, output);
-    let Some(bounds) = line.bounds() else { return };
-    if let Err(error) = walls::raise_last(&bounds) {
-        line.done(broken(&format!("its walls do not stand: {error}")));
-        return;
+    let mut walls_stand = false;
+    while let Some(bounds) = line.bounds() {
+        if !walls_stand && let Err(error) = walls::raise_last(&bounds) {
+            line.done(broken(&format!("its walls do not stand: {error}")));
+            return;
+        }
+        walls_stand = true;
+        let Some(job) = line.job() else { return };
+        let outcome = panic::catch_unwind(AssertUnwindSafe(|| machine.perform(job, &bounds)));
+        let outcome = outcome.unwrap_or_else(|_| broken(&format!("it panicked: {}", PANIC.take())));
+        let has_failed = matches!(outcome, Outcome::Failed { .. });
+        if !line.done(outcome) || has_failed {
+            return;
+        }
     }
-    let Some(job) = line.job() else { return };
-    let outcome = panic::catch_unwind(AssertUnwindSafe(|| machine.perform(job, &bounds)));
-    line.done(outcome.unwrap_or_else(|_| broken(&format!("it panicked: {}", PANIC.take()))));
 }
 
 fn broken(why: &str) -> Outcome {
@@ -57,7 +65,7 @@ fn broken(why: &str) -> Outcome {
     }
 }
 
-/// Greet, do one job over standard input and output, and end. This is how the command uses the program where
+/// Greet, do the jobs of one session over standard input and output, and end. This is how the command uses the program where
 /// processes do not fork.
 ///
 /// # Errors

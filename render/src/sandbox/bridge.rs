@@ -5,9 +5,11 @@ use std::sync::Arc;
 use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result};
 use mapstack_value::{Str, Value};
 
-use mapstack_python_protocol::{Job, Lookup, ModuleJob, Names, TemplateJob};
+use mapstack_python_protocol::{
+    CompileJob, Compiled, Job, Language, Lookup, ModuleJob, Names, TemplateJob,
+};
 
-use super::{Host, Limits, Outcome, Source, with_interpreter};
+use super::{Host, Interpreter, Limits, Outcome, Source, client, compiled};
 use crate::jinja::ast::{Span, Template};
 use crate::jinja::{self, Origin, Rendered, Vm};
 use crate::mako::{Chunk, Options};
@@ -29,7 +31,9 @@ use mapstack_salt_jinja::{call_by_name, is_salt};
 /// use mapstack_render::{Obj, mako};
 /// let mut request = request("<% stack['b'] = 2 %>a: ${stack['a']}", &NoHost);
 /// request.variables.insert("stack".into(), Obj::dict([("a".into(), Obj::from(1))]));
-/// let (rendered, changed) = mako::render_as(&request, mako::Options::stack(), None, &["stack"]).unwrap();
+/// let interpreter = mapstack_render::sandbox::Interpreter::new();
+/// let (rendered, changed) =
+///     mako::render_as(&request, mako::Options::stack(), None, &["stack"], &interpreter).unwrap();
 /// assert_eq!(rendered.text, "a: 1");
 /// assert_eq!(changed[0].1.repr(), "{'a': 1, 'b': 2}");
 /// ```
@@ -38,8 +42,9 @@ pub fn render_as(
     options: Options,
     uri: Option<&str>,
     changed: &[&str],
+    interpreter: &Interpreter,
 ) -> Result<(Rendered, Vec<(Str, Value)>)> {
-    let (rendered, changed) = attempt_as(request, options, uri, changed);
+    let (rendered, changed) = attempt_as(request, options, uri, changed, interpreter);
     rendered.map(|rendered| (rendered, changed))
 }
 
@@ -51,7 +56,9 @@ pub fn render_as(
 /// use mapstack_render::{Obj, mako};
 /// let mut request = request("<% stack['b'] = 2 %>${1 / 0}", &NoHost);
 /// request.variables.insert("stack".into(), Obj::dict([("a".into(), Obj::from(1))]));
-/// let (rendered, changed) = mako::attempt_as(&request, mako::Options::stack(), None, &["stack"]);
+/// let interpreter = mapstack_render::sandbox::Interpreter::new();
+/// let (rendered, changed) =
+///     mako::attempt_as(&request, mako::Options::stack(), None, &["stack"], &interpreter);
 /// assert!(rendered.unwrap_err().message.starts_with("ZeroDivisionError"));
 /// assert_eq!(changed[0].1.repr(), "{'a': 1, 'b': 2}");
 /// ```
@@ -60,26 +67,38 @@ pub fn attempt_as(
     options: Options,
     uri: Option<&str>,
     changed: &[&str],
+    interpreter: &Interpreter,
 ) -> (Result<Rendered>, Vec<(Str, Value)>) {
     let vm = Vm::new(request);
-    let (variables, functions) = given(request);
     let limits = limits(request);
+    let compile = CompileJob {
+        language: Language::Mako,
+        source: request.source.clone(),
+        name: request.name.clone(),
+        strict: options.strict,
+    };
+    let compiled = match compiled::of(compile, interpreter, &limits) {
+        Ok(compiled) => compiled,
+        Err(error) => return (Err(error), Vec::new()),
+    };
+    let given = Given::of(request, &compiled, &[]);
     let job = TemplateJob {
         source: request.source.clone(),
         name: request.name.clone(),
         uri: uri.map(Str::from),
         strict: options.strict,
         lookup: options.lookup,
-        variables,
-        functions,
+        variables: given.variables,
+        functions: given.functions,
         changed: changed.iter().copied().map(Str::from).collect(),
-        compiled: None,
+        compiled: Some(compiled.code.clone()),
     };
     let bridge = Bridge {
         vm: &vm,
         lookup: options.lookup,
     };
-    match with_interpreter(&bridge, &limits, Job::Template(job)) {
+    let job = Job::Template(job);
+    match client::perform(interpreter, given.is_pure, &bridge, &limits, &job) {
         Ok(Outcome::Text {
             text,
             chunks,
@@ -105,21 +124,32 @@ pub fn attempt_as(
 pub fn run_as(
     request: &jinja::Request<'_>,
     changed: &[&str],
+    interpreter: &Interpreter,
 ) -> Result<(Value, Vec<(Str, Value)>)> {
     let vm = Vm::new(request);
-    let (variables, _) = given(request);
     let limits = limits(request);
+    let compile = CompileJob {
+        language: Language::Python,
+        source: request.source.clone(),
+        name: request.name.clone(),
+        strict: false,
+    };
+    let compiled = compiled::of(compile, interpreter, &limits)?;
+    // A module has these functions however it is asked for.
+    let given = Given::of(request, &compiled, &["salt", "__salt__"]);
     let job = ModuleJob {
         source: request.source.clone(),
         name: request.name.clone(),
-        variables,
+        variables: given.variables,
         changed: changed.iter().copied().map(Str::from).collect(),
+        compiled: Some(compiled.code.clone()),
     };
     let bridge = Bridge {
         vm: &vm,
         lookup: Lookup::None,
     };
-    match with_interpreter(&bridge, &limits, Job::Module(job))? {
+    let job = Job::Module(job);
+    match client::perform(interpreter, given.is_pure, &bridge, &limits, &job)? {
         Outcome::Value { value, changed } => Ok((value, changed)),
         Outcome::Failed { error, .. } => Err(error),
         Outcome::Text { .. } => Err(Error::new(
@@ -129,10 +159,72 @@ pub fn run_as(
     }
 }
 
-/// The variables that are data, and the names of those that are the `salt` object.
-fn given(request: &jinja::Request<'_>) -> (Names, Vec<Str>) {
+/// Do a job that shares nothing with others.
+pub(crate) fn alone(host: &dyn Host, limits: &Limits, mut job: Job) -> Result<Outcome> {
+    let interpreter = Interpreter::new();
+    let compile = |language, source: &Arc<str>, name: &Option<Str>, strict| {
+        let (source, name) = (source.clone(), name.clone());
+        let job = CompileJob {
+            language,
+            source,
+            name,
+            strict,
+        };
+        compiled::of(job, &interpreter, limits).map(|compiled| Some(compiled.code.clone()))
+    };
+    match &mut job {
+        Job::Template(job) => {
+            job.compiled = compile(Language::Mako, &job.source, &job.name, job.strict)?;
+        }
+        Job::Module(job) => {
+            job.compiled = compile(Language::Python, &job.source, &job.name, false)?;
+        }
+        Job::Compile(_) => {}
+    }
+    client::perform(&interpreter, false, host, limits, &job)
+}
+
+/// What code is given.
+struct Given {
+    /// The variables that are data.
+    variables: Names,
+    /// The names of those that are the `salt` object.
+    functions: Vec<Str>,
+    /// Whether the code can share an interpreter.
+    is_pure: bool,
+}
+
+impl Given {
+    /// What a request has for code that was compiled, which has `functions` besides. Only what it can look at is
+    /// read and copied.
+    fn of(request: &jinja::Request<'_>, compiled: &Compiled, functions: &[&str]) -> Self {
+        let besides = || functions.iter().copied().map(Str::from);
+        if let Some(purity) = &compiled.purity {
+            let (variables, mut names) = given(request, |name| compiled::reads(purity, name));
+            names.extend(besides());
+            if compiled::is_pure(purity, &variables, &names) {
+                return Given {
+                    variables,
+                    functions: names,
+                    is_pure: true,
+                };
+            }
+        }
+        let (variables, functions) = given(request, |_| true);
+        Given {
+            variables,
+            functions,
+            is_pure: false,
+        }
+    }
+}
+
+fn given(request: &jinja::Request<'_>, reads: impl Fn(&str) -> bool) -> (Names, Vec<Str>) {
     let (mut data, mut functions) = (Vec::new(), Vec::new());
     for (name, object) in request.variables.iter().chain(&request.locals) {
+        if !reads(name) {
+            continue;
+        }
         if is_salt(object) {
             functions.push(name.clone());
         } else if let Ok((value, missing)) = object.to_value_lossy()

@@ -3,7 +3,6 @@
 //! A thread that renders has its own programs, kept between jobs. They ask for templates and functions by messages,
 //! so the host's work happens on the thread that renders. A render inside a render takes a further program.
 
-use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use mapstack_pyobject::{Error, ErrorKind, Result};
@@ -14,7 +13,9 @@ use mapstack_python_protocol::{
 use mapstack_value::Value;
 
 use super::failure::{Sources, class, of_ending};
-use super::{Host, Limits, Process, Session, compiled, find, policy};
+use super::interpreter::{self, Interpreter, Opened};
+use super::replay::Replay;
+use super::{Host, Limits, Session};
 use crate::mako::Chunk;
 
 /// What came of a job.
@@ -50,53 +51,35 @@ pub(super) enum Lost {
     Strange(String),
 }
 
-thread_local! {
-    static IDLE: RefCell<Vec<Process>> = const { RefCell::new(Vec::new()) };
-}
-
 /// Native code in the middle may take so long after time is up.
 const GRACE: Duration = Duration::from_millis(500);
 /// A job whose process was killed from outside is done again so often.
 const ATTEMPTS: usize = 5;
 
-/// Do a job in a session of its own.
-pub(crate) fn with_interpreter(host: &dyn Host, limits: &Limits, mut job: Job) -> Result<Outcome> {
-    if let Job::Template(template) = &mut job {
-        template.compiled = compiled::of(template, limits)?;
-    }
-    let mut talk = Talk::new(host, limits, &job);
-    let done = talk.result()?;
+/// Do a job of an interpreter. `shares`: it may share a session with others that may.
+pub(super) fn perform(
+    interpreter: &Interpreter,
+    shares: bool,
+    host: &dyn Host,
+    limits: &Limits,
+    job: &Job,
+) -> Result<Outcome> {
+    let mut talk = Talk::new(host, limits, job);
+    let done = talk.result(interpreter, shares)?;
     talk.outcome(done)
 }
 
 /// Do a job that asks for nothing.
-pub(super) fn alone(limits: &Limits, job: &Job) -> Result<std::result::Result<Done, Box<Error>>> {
+pub(super) fn alone(
+    interpreter: &Interpreter,
+    limits: &Limits,
+    job: &Job,
+) -> Result<std::result::Result<Done, Box<Error>>> {
     let mut talk = Talk::new(&super::NoHost, limits, job);
-    match talk.result()? {
+    match talk.result(interpreter, false)? {
         Done::Failed { failure, .. } => Ok(Err(talk.error(failure)?)),
         done => Ok(Ok(done)),
     }
-}
-
-/// A program that is idle, or a new one, with the walls that there must be.
-fn idle() -> Result<Process> {
-    let process = any()?;
-    policy::check(&process.hello)?;
-    Ok(process)
-}
-
-/// A program that is idle, or a new one, whatever its walls.
-pub(super) fn any() -> Result<Process> {
-    match IDLE.with_borrow_mut(Vec::pop) {
-        Some(process) => Ok(process),
-        None => Process::start(&find::find()?).map_err(Lost::without_job),
-    }
-}
-
-/// Keep a program for the next job.
-pub(super) fn keep(process: Process) {
-    // Where the thread is ending, the program ends, too.
-    let _ = IDLE.try_with(|idle| idle.borrow_mut().push(process));
 }
 
 /// One job and what was said about it.
@@ -107,8 +90,8 @@ pub(super) struct Talk<'t> {
     sources: Sources,
     /// The host's errors, by number.
     refused: Vec<Error>,
-    /// Whether a function was called, which may have done something.
-    called: bool,
+    /// What was asked and answered, for the case that the job is done again.
+    replay: Replay,
 }
 
 impl<'t> Talk<'t> {
@@ -119,25 +102,37 @@ impl<'t> Talk<'t> {
             job,
             sources: Sources::new(job),
             refused: Vec::new(),
-            called: false,
+            replay: Replay::default(),
         }
     }
 
-    /// What the program makes of the job. One that was killed from outside is started again.
-    fn result(&mut self) -> Result<Done> {
+    /// What the program makes of the job. What was lost in a session that others shared is done again in one of its
+    /// own, and what was killed from outside as well.
+    fn result(&mut self, interpreter: &Interpreter, mut shares: bool) -> Result<Done> {
         let mut attempt = 1;
         loop {
-            let mut process = idle().map_err(|error| self.sources.blame(error, None))?;
-            let lost = match self.converse(&mut process) {
-                Ok(done) => {
-                    if process.end() {
-                        keep(process);
+            let opened = interpreter::open(interpreter, shares, self.limits)
+                .map_err(|error| self.sources.blame(error, None))?;
+            let is_shared = shares;
+            let mut failed = None;
+            let (mut program, lost) = match opened {
+                Ok(mut opened) => match self.converse(&mut opened) {
+                    Ok(done) if !(is_shared && may_be_of_sharing(&done)) => {
+                        if matches!(done, Done::Failed { .. }) {
+                            opened.shared = None;
+                        }
+                        opened.done();
+                        return Ok(done);
                     }
-                    return Ok(done);
-                }
-                Err(lost) => lost,
+                    Ok(done) => {
+                        failed = Some(done);
+                        (opened.program, Lost::Ended(None))
+                    }
+                    Err(lost) => (opened.program, lost),
+                },
+                Err(unopened) => unopened,
             };
-            let ending = process.learn_end();
+            let ending = program.process.learn_end();
             // A program that was killed says no more than one that hung up.
             let killed = ending
                 .as_ref()
@@ -147,27 +142,45 @@ impl<'t> Talk<'t> {
                 lost => lost,
             };
             if ending.is_some() {
-                keep(process);
+                program.keep();
             }
-            let again =
-                matches!(lost, Lost::Ended(_)) && killed && !self.called && attempt < ATTEMPTS;
-            if !again {
+            let is_ended = matches!(lost, Lost::Ended(_));
+            let again = is_ended && (is_shared || killed && attempt < ATTEMPTS);
+            if !(again && self.replay.rewind()) {
+                if let Some(done) = failed {
+                    return Ok(done);
+                }
                 let noted = ending.and_then(|ending| ending.noted);
                 return Err(self.sources.blame(lost.into_error(self.limits), noted));
             }
-            attempt += 1;
-            (self.sources, self.refused) = (Sources::new(self.job), Vec::new());
+            attempt += usize::from(!is_shared);
+            shares = false;
+            self.sources = Sources::new(self.job);
         }
     }
 
-    fn converse(&mut self, process: &mut Process) -> std::result::Result<Done, Lost> {
-        self.speak(&mut process.session()?)
+    fn converse(&mut self, opened: &mut Opened) -> std::result::Result<Done, Lost> {
+        let memory = opened.shared.map(|sharing| sharing.memory);
+        self.speak_within(&mut opened.session, memory.unwrap_or(self.limits.memory))
     }
 
     /// Give a session the job, and answer what it asks.
+    #[cfg(all(unix, test))]
     pub(super) fn speak(&mut self, session: &mut Session) -> std::result::Result<Done, Lost> {
+        self.speak_within(session, self.limits.memory)
+    }
+
+    fn speak_within(
+        &mut self,
+        session: &mut Session,
+        memory: usize,
+    ) -> std::result::Result<Done, Lost> {
         let mut left = self.limits.time.saturating_add(GRACE);
-        session.write(&[bounds(self.limits).to_bytes(), self.job.to_bytes()], left)?;
+        let bounds = bounds(&Limits {
+            memory,
+            ..*self.limits
+        });
+        session.write(&[bounds.to_bytes(), self.job.to_bytes()], left)?;
         loop {
             let asked = Instant::now();
             let frame = session.read(left)?;
@@ -187,26 +200,41 @@ impl<'t> Talk<'t> {
         question: Said,
         left: Duration,
     ) -> std::result::Result<(), Lost> {
-        let answer = match question {
-            Said::HasFunction(name) => Answer::Flag(self.host.has_function(&name)),
-            Said::HasModule(name) => Answer::Flag(self.host.has_module(&name)),
+        let answer = match self.replay.answer(&question) {
+            Some(answer) => answer.map_err(|why| Lost::Strange(why.to_owned()))?,
+            None => {
+                let answer = self.live(&question)?;
+                self.replay.record(question, &answer);
+                answer
+            }
+        };
+        if let Answer::Template(Ok(Some(source))) = &answer {
+            self.sources.send(source);
+        }
+        Ok(session.write(&[answer.to_bytes()], left)?)
+    }
+
+    /// What the host answers.
+    fn live(&mut self, question: &Said) -> std::result::Result<Answer, Lost> {
+        Ok(match question {
+            Said::HasFunction(name) => Answer::Flag(self.host.has_function(name)),
+            Said::HasModule(name) => Answer::Flag(self.host.has_module(name)),
             Said::Call(name, arguments, keywords) => {
-                self.called = true;
+                // Even if it fails, the function may have done something.
+                self.replay.called();
                 Answer::Value(
                     self.host
-                        .call(&name, arguments, keywords)
+                        .call(name, arguments.clone(), keywords.clone())
                         .map_err(|error| self.refuse(*error)),
                 )
             }
-            Said::Template(uri) => Answer::Template(match self.host.template(&uri) {
-                Ok(source) => Ok(source.inspect(|source| self.sources.send(source))),
-                Err(error) => Err(self.refuse(*error)),
-            }),
+            Said::Template(uri) => {
+                Answer::Template(self.host.template(uri).map_err(|error| self.refuse(*error)))
+            }
             Said::Done(_) => {
                 return Err(Lost::Strange("an outcome where a question was".to_owned()));
             }
-        };
-        Ok(session.write(&[answer.to_bytes()], left)?)
+        })
     }
 
     /// Keep an error of the host's, and give what a template can see of it.
@@ -302,6 +330,12 @@ impl<'t> Talk<'t> {
     }
 }
 
+/// Whether what came of a job in a session that others share might differ in one of its own: limits of steps, output
+/// and time are each job's own, but memory is not.
+fn may_be_of_sharing(done: &Done) -> bool {
+    matches!(done, Done::Failed { failure, .. } if failure.kind != FailureKind::Limit)
+}
+
 /// The signal that ends a process whatever it does.
 const KILLED: i32 = 9;
 
@@ -335,7 +369,7 @@ impl Lost {
         }
     }
 
-    fn without_job(self) -> Box<Error> {
+    pub(super) fn without_job(self) -> Box<Error> {
         match self {
             Lost::Absent(what) => Error::new(ErrorKind::Absent, what),
             Lost::Stranger(what) => Error::new(ErrorKind::Nested, what)

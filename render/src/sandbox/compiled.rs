@@ -1,6 +1,6 @@
-//! Templates that were compiled, kept for all threads.
+//! Templates and modules that were compiled, kept for all threads.
 //!
-//! A template is compiled in a session of its own, which has nothing but its text: what comes of it is a function of
+//! A text is compiled in a session of its own, which has nothing but this text: what comes of it is a function of
 //! that text alone, so one minion's render cannot change what another one's runs.
 
 use std::collections::HashMap;
@@ -8,17 +8,17 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use foldhash::fast::RandomState;
 use mapstack_pyobject::{Error, ErrorKind, Result};
-use mapstack_python_protocol::{CompileJob, Job, Outcome, TemplateJob};
+use mapstack_python_protocol::{CompileJob, Compiled, Job, Language, Names, Outcome, Purity};
 use mapstack_value::Str;
 
-use super::{Limits, client};
+use super::{Interpreter, Limits, client};
 
-/// Name, text, and whether names are strict.
-type Key = (Option<Str>, Arc<str>, bool);
+/// Name, text, language, and whether names are strict.
+type Key = (Option<Str>, Arc<str>, Language, bool);
 
 #[derive(Default)]
 struct Kept {
-    templates: HashMap<Key, Arc<[u8]>, RandomState>,
+    texts: HashMap<Key, Arc<Compiled>, RandomState>,
     bytes: usize,
 }
 
@@ -27,41 +27,58 @@ static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
 /// The most bytes that are kept; behind them it starts over.
 const MAX_BYTES: usize = 32 << 20;
 
-/// What a template is compiled to.
+/// What a text is compiled to.
 ///
 /// # Errors
-/// Its text is wrong, or compiling it reaches a limit.
-pub(super) fn of(template: &TemplateJob, limits: &Limits) -> Result<Option<Arc<[u8]>>> {
+/// The text is wrong, or compiling it reaches a limit.
+pub(super) fn of(
+    job: CompileJob,
+    interpreter: &Interpreter,
+    limits: &Limits,
+) -> Result<Arc<Compiled>> {
     let key = (
-        template.name.clone(),
-        template.source.clone(),
-        template.strict,
+        job.name.clone(),
+        job.source.clone(),
+        job.language,
+        job.strict,
     );
     if let Some(found) = KEPT
         .lock()
         .ok()
-        .and_then(|kept| kept.templates.get(&key).cloned())
+        .and_then(|kept| kept.texts.get(&key).cloned())
     {
-        return Ok(Some(found));
+        return Ok(found);
     }
-    let job = CompileJob {
-        source: key.1.clone(),
-        name: key.0.clone(),
-        strict: key.2,
-    };
-    let Outcome::Compiled(code) = client::alone(limits, &Job::Compile(job))?? else {
+    let Outcome::Compiled(compiled) = client::alone(interpreter, limits, &Job::Compile(job))??
+    else {
         return Err(Error::new(
             ErrorKind::Nested,
             "the Python interpreter failed: it did not compile what it should",
         ));
     };
+    let compiled = Arc::new(compiled);
     if let Ok(mut kept) = KEPT.lock() {
-        let size = code.len() + key.1.len();
+        let size = compiled.code.len() + key.1.len();
         if kept.bytes + size > MAX_BYTES {
             *kept = Kept::default();
         }
         kept.bytes += size;
-        kept.templates.insert(key, code.clone());
+        kept.texts.insert(key, compiled.clone());
     }
-    Ok(Some(code))
+    Ok(compiled)
+}
+
+/// Whether code with these variables and functions can share an interpreter.
+pub(super) fn is_pure(purity: &Purity, variables: &Names, functions: &[Str]) -> bool {
+    purity.required.iter().all(|name| {
+        functions.contains(name)
+            || (!matches!(&**name, "salt" | "__salt__")
+                && variables.iter().any(|(given, _)| given == name))
+    })
+}
+
+/// Whether code that may share an interpreter can look at a variable.
+pub(super) fn reads(purity: &Purity, name: &str) -> bool {
+    let mut names = purity.required.iter().chain(&purity.optional);
+    names.any(|known| &**known == name)
 }

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use mapstack_python_protocol::{
-    Answer, Bounds, Chunk, CompileJob, Failure, FailureKind, Job, Lookup, Message, ModuleJob,
-    Outcome, Place, Printed, Said, Span, TemplateJob, Unit, UnitSource, write_frame,
+    Answer, Bounds, Chunk, CompileJob, Compiled, Failure, FailureKind, Job, Language, Lookup,
+    Message, ModuleJob, Outcome, Place, Printed, Said, Span, TemplateJob, Unit, UnitSource,
+    write_frame,
 };
 use mapstack_value::Value;
 
@@ -95,7 +96,10 @@ fn said() -> Vec<Vec<u8>> {
             changed: changed.clone(),
         }),
         done(Outcome::Failed { failure, changed }),
-        done(Outcome::Compiled([1, 2, 3].into())),
+        done(Outcome::Compiled(Compiled {
+            code: [1, 2, 3].into(),
+            purity: None,
+        })),
     ]
 }
 
@@ -106,8 +110,10 @@ fn asked() -> Vec<Vec<u8>> {
         name: None,
         variables: vec![("a".into(), Value::from(1))],
         changed: Vec::new(),
+        compiled: None,
     };
     let compile = CompileJob {
+        language: Language::Mako,
         source: "${a}".into(),
         name: None,
         strict: false,

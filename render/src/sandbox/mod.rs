@@ -1,8 +1,8 @@
 //! Python in a sandbox: what runs Mako templates and Python modules.
 //!
 //! The interpreter is a program of its own, `mapstack-python`, behind walls of the operating system. It is started
-//! when the first template needs it, and each job has a process that nothing else is done in. It reaches the outside
-//! through a [`Host`] alone.
+//! when the first template needs it. Each minion's templates have processes that no other minion's run in, see
+//! [`Interpreter`]. They reach the outside through a [`Host`] alone.
 //!
 //! ```no_run
 //! use mapstack_render::sandbox::{NoHost, Request, run};
@@ -17,11 +17,13 @@ mod failure;
 mod find;
 #[cfg(all(unix, test))]
 mod hostile;
+mod interpreter;
 #[cfg(any(not(unix), test))]
 mod once;
 mod policy;
 #[cfg(unix)]
 mod process;
+mod replay;
 
 use std::time::Duration;
 
@@ -29,9 +31,11 @@ use mapstack_pyobject::{Error, ErrorKind, Result};
 use mapstack_python_protocol::{Job, ModuleJob};
 use mapstack_value::{Str, Value};
 
+pub(crate) use bridge::alone;
 pub use bridge::run_as;
 use client::Lost;
-pub(crate) use client::{Outcome, with_interpreter};
+pub(crate) use client::Outcome;
+pub use interpreter::Interpreter;
 pub use mapstack_python_protocol::Source;
 #[cfg(not(unix))]
 use once::{Process, Session};
@@ -153,8 +157,9 @@ pub fn run(request: &Request<'_>) -> Result<Value> {
         name: request.name.clone(),
         variables: request.variables.clone(),
         changed: Vec::new(),
+        compiled: None,
     };
-    match with_interpreter(request.host, &request.limits, Job::Module(job))? {
+    match alone(request.host, &request.limits, Job::Module(job))? {
         Outcome::Value { value, .. } => Ok(value),
         Outcome::Failed { error, .. } => Err(error),
         Outcome::Text { .. } => Err(Error::new(

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mapstack_pyobject::{Error, ErrorKind, Result};
 use mapstack_python_protocol::{Hello, Wall};
 
-use super::{client, find};
+use super::{Interpreter, find, interpreter};
 
 static STRICT: AtomicBool = AtomicBool::new(false);
 
@@ -38,12 +38,12 @@ pub struct Walls {
 /// }
 /// ```
 pub fn walls() -> Result<Walls> {
-    let program = find::find()?;
-    let process = client::any()?;
-    let Hello { release, walls } = process.hello.clone();
-    client::keep(process);
+    let path = find::find()?;
+    let program = interpreter::program(&Interpreter::new())?;
+    let Hello { release, walls } = program.process.hello.clone();
+    program.keep();
     Ok(Walls {
-        program,
+        program: path,
         release,
         walls: walls
             .into_iter()

@@ -430,7 +430,7 @@ impl Run<'_> {
             ..request(source.file.text()?, &host)
         };
         self.runs_in(Language::Py);
-        let (value, _) = python::module(&request, &[])
+        let (value, _) = python::module(&request, &[], &self.interpreter)
             .map_err(|e| self.stage_error(*e, Language::Py, &Text::plain(source.file, "")))?;
         if let Some(taint) = self
             .taint()

@@ -17,6 +17,8 @@ pub(crate) struct Module {
     pub(crate) lines: Vec<Option<Span>>,
     /// What is printed from where; the number of a mark is in the call that prints.
     pub(crate) marks: Vec<(Span, bool)>,
+    /// Whether each piece of the template's code [is apart](crate::sandbox::is_apart) from what is around it.
+    pub(crate) is_apart: bool,
 }
 
 /// Generate the module.

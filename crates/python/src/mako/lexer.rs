@@ -58,6 +58,28 @@ pub(super) struct Tree {
     pub(super) root: Vec<Id>,
 }
 
+impl Tree {
+    /// Every text of the template that becomes code.
+    pub(super) fn codes(&self) -> impl Iterator<Item = &str> {
+        self.nodes.iter().flat_map(codes_of)
+    }
+}
+
+fn codes_of(node: &Node) -> Vec<&str> {
+    match &node.kind {
+        Kind::Text { .. } | Kind::Comment => Vec::new(),
+        Kind::Expression { code, filters, .. } => {
+            let filters = filters.iter().map(String::as_str);
+            filters.chain([code.as_str()]).collect()
+        }
+        Kind::Control { text, .. } | Kind::Code { text, .. } => vec![text.as_str()],
+        Kind::Tag(tag) => {
+            let values = tag.attributes.values().map(String::as_str);
+            values.chain([tag.keyword.as_str()]).collect()
+        }
+    }
+}
+
 /// A failure without its place in a file.
 #[derive(Debug)]
 pub(super) struct Failure {

@@ -113,6 +113,7 @@ impl Line {
             Job::Compile(job) => job.source.clone(),
         };
         self.sent.borrow_mut().clear();
+        self.waited.take();
         Some(job)
     }
 

@@ -1,5 +1,6 @@
 //! One interpreter on its thread: set up once, then job after job.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use mapstack_value::{Str, Value};
 use ruff_source_file::SourceFileBuilder;
 use rustpython_vm::builtins::{PyBaseExceptionRef, PyDictRef, PyFunction, PyStr};
 use rustpython_vm::bytecode::CodeObject;
-use rustpython_vm::compiler::ast::Mod;
+use rustpython_vm::compiler::ast::{Mod, ModModule};
 use rustpython_vm::compiler::codegen::compile::compile_top;
 use rustpython_vm::compiler::parser;
 use rustpython_vm::compiler::{CompileOpts, Mode};
@@ -96,6 +97,8 @@ pub(crate) struct Shared {
     /// How the current job reads further templates: the way, and whether names are strict.
     pub(crate) lookup: Cell<(Lookup, bool)>,
 }
+
+const SYNTAX: ErrorKind = ErrorKind::Raised(Cow::Borrowed("SyntaxError"));
 
 /// What preparing the interpreter may take.
 const WARMING: Bounds = Bounds {
@@ -195,9 +198,9 @@ impl Machine {
         let performed = match job {
             Job::Module(job) => self.module(prelude, job, vm),
             Job::Template(job) => template::render(&self.shared, prelude, &job, vm),
-            Job::Compile(job) => template::compile(&self.shared, &job)
-                .map(Outcome::Compiled)
-                .map_err(Raised::Error),
+            Job::Compile(job) => {
+                template::compile(&self.shared, prelude, &job, vm).map(Outcome::Compiled)
+            }
         };
         performed
             .map_err(|raised| match raised {
@@ -223,15 +226,20 @@ impl Machine {
     ) -> Result<Outcome, Raised> {
         let shared = &self.shared;
         let unit = template::MAIN;
-        shared.set_unit(
-            unit,
-            Unit {
-                name: job.name,
-                source: job.source.clone(),
-                lines: Vec::new(),
-            },
-        );
-        let code = vm.ctx.new_code(shared.compile(&job.source, unit)?);
+        let code = match &job.compiled {
+            Some(compiled) => template::unpacked(shared, compiled, (&job.name, &job.source), vm)?,
+            None => {
+                shared.set_unit(
+                    unit,
+                    Unit {
+                        name: job.name,
+                        source: job.source.clone(),
+                        lines: Vec::new(),
+                    },
+                );
+                vm.ctx.new_code(shared.compile(&job.source, unit)?)
+            }
+        };
         let globals = vm.ctx.new_dict();
         globals.set_item("__builtins__", prelude.get_item("BUILTINS", vm)?, vm)?;
         globals.set_item("__name__", vm.ctx.new_str("template").into(), vm)?;
@@ -387,14 +395,19 @@ impl Shared {
 
     /// Compile code of a unit, rewritten so that it spends steps.
     pub(crate) fn compile(&self, code: &str, unit: usize) -> Result<CodeObject> {
+        let module = self.parse(code, unit)?;
+        self.assemble(module, code, unit)
+    }
+
+    /// The syntax tree of a unit's code, rewritten so that it spends steps.
+    pub(crate) fn parse(&self, code: &str, unit: usize) -> Result<ModModule> {
         let line_at = |offset: usize| crate::error::line_of(code, offset);
         let fail = |message: String, kind: ErrorKind, line: usize| {
             Error::new(kind, message).at(|| self.place(unit, line))
         };
-        let syntax = || ErrorKind::Raised("SyntaxError".into());
         let parsed = parser::parse_module(code).map_err(|error| {
             let line = line_at(error.location.start().to_usize());
-            fail(format!("SyntaxError: {}", error.error), syntax(), line)
+            fail(format!("SyntaxError: {}", error.error), SYNTAX, line)
         })?;
         let mut module = parsed.into_syntax();
         instrument::module(&mut module).map_err(|deep| {
@@ -404,6 +417,16 @@ impl Shared {
                 line_at(deep.offset),
             )
         })?;
+        Ok(module)
+    }
+
+    /// A unit's code from its syntax tree.
+    pub(crate) fn assemble(
+        &self,
+        module: ModModule,
+        code: &str,
+        unit: usize,
+    ) -> Result<CodeObject> {
         let file = SourceFileBuilder::new(unit_path(unit), code).finish();
         compile_top(
             Mod::Module(module),
@@ -413,7 +436,8 @@ impl Shared {
         )
         .map_err(|error| {
             let line = error.location.map_or(1, |location| location.line.get());
-            fail(format!("SyntaxError: {}", error.error), syntax(), line)
+            Error::new(SYNTAX, format!("SyntaxError: {}", error.error))
+                .at(|| self.place(unit, line))
         })
     }
 

@@ -9,12 +9,14 @@ mod instrument;
 mod line;
 mod machine;
 mod meter;
+mod purity;
 mod template;
 
 use mapstack_python_protocol::Span;
 
 pub(crate) use line::Line;
 pub(crate) use machine::Machine;
+pub(crate) use purity::is_apart;
 
 pub(crate) fn span(start: usize, end: usize) -> Span {
     let small = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);

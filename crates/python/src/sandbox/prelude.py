@@ -24,6 +24,7 @@ import copy as _copy_module
 import datetime as _datetime_module
 import functools as _functools_module
 import json as _json_module
+import math as _math_module
 import re as _re_module
 import string as _string_module
 

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use mapstack_python_protocol::{
-    Chunk, CompileJob, CompiledTemplate, Lookup, Message, Outcome, Printed, RefusalKind, Source,
-    Span, TemplateJob,
+    Chunk, CompileJob, Compiled, CompiledTemplate, Language, Lookup, Message, Outcome, Printed,
+    RefusalKind, Source, Span, TemplateJob,
 };
+use mapstack_value::Str;
 use rustpython_vm::builtins::{PyCode, PyDictRef, PyList, PyStr};
 use rustpython_vm::bytecode::BasicBag;
 use rustpython_vm::compiler::Mode;
@@ -17,9 +18,9 @@ use rustpython_vm::{PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
 
 use super::line::Units;
 use super::machine::{Raised, Shared, Unit, left, scope};
-use super::{convert, failure};
+use super::{convert, failure, purity};
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::mako::generate;
+use crate::mako::{Module, generate};
 
 const RUNTIME: &str = include_str!("../mako/runtime.py");
 /// Marks of one template.
@@ -198,39 +199,61 @@ fn module(
     Ok(globals)
 }
 
-/// Compile a template to bytes that a later session can load. It runs nothing of it.
-pub(crate) fn compile(shared: &Rc<Shared>, job: &CompileJob) -> Result<Arc<[u8]>> {
-    let module = generate(job.name.as_ref(), &job.source, job.strict)?;
+/// Compile a text to bytes that a later job can load. It runs nothing of it.
+pub(crate) fn compile(
+    shared: &Rc<Shared>,
+    prelude: &PyDictRef,
+    job: &CompileJob,
+    vm: &VirtualMachine,
+) -> Result<Compiled, Raised> {
+    let builtins = prelude.get_item("BUILTINS", vm)?;
+    let is_builtin = |name: &str| builtins.get_item(name, vm).is_ok();
+    let module = match job.language {
+        Language::Mako => generate(job.name.as_ref(), &job.source, job.strict)?,
+        Language::Python => Module::default(),
+    };
     let unit = Unit {
         name: job.name.clone(),
         source: job.source.clone(),
         lines: module.lines.clone(),
     };
     shared.set_unit(MAIN, unit);
-    let compiled = shared.compile(&module.code, MAIN)?;
+    let (code, is_template) = match job.language {
+        Language::Mako => (&*module.code, true),
+        Language::Python => (&*job.source, false),
+    };
+    let tree = shared.parse(code, MAIN)?;
+    let purity = (module.is_apart || !is_template)
+        .then(|| purity::check(&tree, is_template, is_builtin))
+        .flatten();
+    let compiled = shared.assemble(tree, code, MAIN)?;
     let mut code = Vec::new();
     marshal::serialize_code(&mut code, &compiled);
-    Ok(CompiledTemplate {
+    let compiled = CompiledTemplate {
         code,
         lines: module.lines,
         marks: module.marks,
-    }
-    .to_bytes()
-    .into())
+    };
+    Ok(Compiled {
+        code: compiled.to_bytes().into(),
+        purity,
+    })
 }
 
-/// The code of the template that is the job.
-fn main(shared: &Rc<Shared>, job: &TemplateJob, vm: &VirtualMachine) -> Result<PyRef<PyCode>> {
-    let Some(compiled) = &job.compiled else {
-        return main_from_source(shared, job, vm);
-    };
+/// Take what a [`CompileJob`] made of the text that is the job.
+pub(crate) fn unpacked(
+    shared: &Rc<Shared>,
+    compiled: &[u8],
+    (name, source): (&Option<Str>, &Arc<str>),
+    vm: &VirtualMachine,
+) -> Result<PyRef<PyCode>> {
     let broken = || Error::new(ErrorKind::Broken, "the compiled template cannot be read");
     let compiled = CompiledTemplate::from_bytes(compiled).map_err(|_| broken())?;
     let code =
         marshal::deserialize_code(&mut &compiled.code[..], BasicBag).map_err(|_| broken())?;
     let unit = Unit {
-        name: job.name.clone(),
-        source: job.source.clone(),
+        name: name.clone(),
+        source: source.clone(),
         lines: compiled.lines,
     };
     shared.set_unit(MAIN, unit);
@@ -240,6 +263,14 @@ fn main(shared: &Rc<Shared>, job: &TemplateJob, vm: &VirtualMachine) -> Result<P
         .0
         .insert(MAIN, compiled.marks.into());
     Ok(vm.ctx.new_code(code))
+}
+
+/// The code of the template that is the job.
+fn main(shared: &Rc<Shared>, job: &TemplateJob, vm: &VirtualMachine) -> Result<PyRef<PyCode>> {
+    match &job.compiled {
+        Some(compiled) => unpacked(shared, compiled, (&job.name, &job.source), vm),
+        None => main_from_source(shared, job, vm),
+    }
 }
 
 fn main_from_source(
