@@ -258,18 +258,29 @@ fn below(root: u32) -> Vec<Process> {
     found
 }
 
-/// The processes at work: sessions, and interpreters that have one. Killing interpreters while they start would only make
-/// the command give up.
-fn at_work(running: &[Process], root: u32) -> Vec<u32> {
+/// Which processes are killed: those at work, sessions and interpreters that have one, or interpreters that start.
+fn victims(running: &[Process], root: u32, starting: bool) -> Vec<u32> {
     let has_session = |pid: u32| running.iter().any(|other| other.parent == pid);
-    let working = running
+    let starts = |one: &Process| one.parent == root && !has_session(one.pid);
+    let chosen = running
         .iter()
-        .filter(|one| !one.is_zombie && (one.parent != root || has_session(one.pid)));
-    working.map(|one| one.pid).collect()
+        .filter(|one| !one.is_zombie && starts(one) == starting);
+    chosen.map(|one| one.pid).collect()
 }
 
 #[test]
 fn a_fleet_loses_nothing_where_its_interpreters_are_killed() {
+    loses_nothing(false);
+}
+
+#[test]
+fn a_fleet_loses_nothing_where_its_interpreters_are_killed_as_they_start() {
+    loses_nothing(true);
+}
+
+/// Kill processes of a fleet. Where they are those that start, each has a chance, as a command whose program never
+/// starts has to give up; one at work is killed now and then, so that there are starts.
+fn loses_nothing(starting: bool) {
     let kills: usize = std::env::var("MAPSTACK_KILLS").map_or(20, |many| many.parse().unwrap());
     let minions = 30 * kills;
     let tree = Tree::new(&[
@@ -323,7 +334,8 @@ fn a_fleet_loses_nothing_where_its_interpreters_are_killed() {
         pipes.1.read_to_string(&mut printed.1).unwrap();
         printed
     });
-    let (mut killed, mut seen) = (0, BTreeSet::new());
+    let (mut killed, mut killed_early, mut seen) = (0, 0, BTreeSet::new());
+    let mut spared = BTreeSet::new();
     let mut rng = fastrand::Rng::with_seed(9);
     let started = Instant::now();
     let status = loop {
@@ -334,22 +346,40 @@ fn a_fleet_loses_nothing_where_its_interpreters_are_killed() {
             started.elapsed() < Duration::from_secs(100 + 10 * kills as u64),
             "the fleet hangs after {killed} kills"
         );
-        thread::sleep(Duration::from_micros(rng.u64(..between)));
+        let pause = if starting { between / 8 } else { between };
+        thread::sleep(Duration::from_micros(rng.u64(..pause.max(1))));
         let running = below(child.id());
         seen.extend(running.iter().map(|process| (process.pid, process.started)));
-        if let Some(pid) = rng.choice(at_work(&running, child.id()))
+        let mut chosen = victims(&running, child.id(), starting);
+        chosen.retain(|pid| !spared.contains(pid));
+        if starting
+            && let Some(pid) = rng.choice(&chosen).copied()
+            && rng.bool()
+        {
+            spared.insert(pid);
+            continue;
+        }
+        let is_early = !chosen.is_empty();
+        // There is nothing to start unless an interpreter is gone.
+        if starting && chosen.is_empty() {
+            let interpreters = running.iter().filter(|one| one.parent == child.id());
+            chosen = interpreters.map(|one| one.pid).collect();
+        }
+        if let Some(pid) = rng.choice(chosen)
             && killed < kills
         {
             let killing = Command::new("kill")
                 .args(["-9", &pid.to_string()])
                 .stderr(Stdio::null())
                 .status();
-            killed += usize::from(killing.unwrap().success());
+            let is_killed = usize::from(killing.unwrap().success());
+            killed += is_killed;
+            killed_early += is_killed * usize::from(starting && is_early);
         }
     };
     let (stdout, stderr) = printed.join().unwrap();
     println!(
-        "{killed} kills, {} processes seen, {:?}",
+        "{killed} kills, {killed_early} at the start, {} processes seen, {:?}",
         seen.len(),
         started.elapsed()
     );
@@ -357,6 +387,10 @@ fn a_fleet_loses_nothing_where_its_interpreters_are_killed() {
     assert!(
         stdout == undisturbed.stdout,
         "after {killed} kills the output is another one; {stderr}"
+    );
+    assert!(
+        !starting || killed_early * 5 > kills,
+        "{killed_early} kills hit a start"
     );
     assert!(
         killed * 2 > kills,

@@ -51,10 +51,34 @@ pub(super) enum Lost {
     Strange(String),
 }
 
+/// An attempt that came to nothing.
+struct Loss {
+    lost: Lost,
+    stage: Stage,
+    ending: Option<Ending>,
+    /// Whether it was killed from outside.
+    is_by_kill: bool,
+    /// The failure of the job, if it may be one of sharing a session.
+    failed: Option<Done>,
+}
+
+/// When an attempt was lost.
+#[derive(Debug, Clone, Copy)]
+enum Stage {
+    /// Before there was a session.
+    Start,
+    /// In a session that others share.
+    Shared,
+    /// In a session of its own.
+    Own,
+}
+
 /// Native code in the middle may take so long after time is up.
 const GRACE: Duration = Duration::from_millis(500);
 /// A job whose process was killed from outside is done again so often.
 const ATTEMPTS: usize = 5;
+/// A program that was killed before it had a job is started again so often.
+pub(super) const STARTS: usize = 20;
 
 /// Do a job of an interpreter. `shares`: it may share a session with others that may.
 pub(super) fn perform(
@@ -109,54 +133,86 @@ impl<'t> Talk<'t> {
     /// What the program makes of the job. What was lost in a session that others shared is done again in one of its
     /// own, and what was killed from outside as well.
     fn result(&mut self, interpreter: &Interpreter, mut shares: bool) -> Result<Done> {
-        let mut attempt = 1;
+        let (mut attempts, mut starts) = (ATTEMPTS, STARTS);
         loop {
-            let opened = interpreter::open(interpreter, shares, self.limits)
-                .map_err(|error| self.sources.blame(error, None))?;
-            let is_shared = shares;
-            let mut failed = None;
-            let (mut program, lost) = match opened {
-                Ok(mut opened) => match self.converse(&mut opened) {
-                    Ok(done) if !(is_shared && may_be_of_sharing(&done)) => {
-                        if matches!(done, Done::Failed { .. }) {
-                            opened.shared = None;
-                        }
-                        opened.done();
-                        return Ok(done);
-                    }
-                    Ok(done) => {
-                        failed = Some(done);
-                        (opened.program, Lost::Ended(None))
-                    }
-                    Err(lost) => (opened.program, lost),
-                },
-                Err(unopened) => unopened,
+            let loss = match self.attempt(interpreter, shares)? {
+                Ok(done) => return Ok(done),
+                Err(loss) => loss,
             };
-            let ending = program.process.learn_end();
-            // A program that was killed says no more than one that hung up.
-            let killed = ending
-                .as_ref()
-                .is_none_or(|ending| ending.signal == Some(KILLED));
-            let lost = match lost {
-                Lost::Ended(_) => Lost::Ended(ending.clone()),
-                lost => lost,
+            let left = match loss.stage {
+                Stage::Shared => true,
+                Stage::Own => {
+                    attempts -= 1;
+                    loss.is_by_kill && attempts > 0
+                }
+                Stage::Start => {
+                    starts -= 1;
+                    loss.is_by_kill && starts > 0
+                }
             };
-            if ending.is_some() {
-                program.keep();
-            }
-            let is_ended = matches!(lost, Lost::Ended(_));
-            let again = is_ended && (is_shared || killed && attempt < ATTEMPTS);
-            if !(again && self.replay.rewind()) {
-                if let Some(done) = failed {
+            if !(matches!(loss.lost, Lost::Ended(_)) && left && self.replay.rewind()) {
+                if let Some(done) = loss.failed {
                     return Ok(done);
                 }
-                let noted = ending.and_then(|ending| ending.noted);
-                return Err(self.sources.blame(lost.into_error(self.limits), noted));
+                let noted = loss.ending.and_then(|ending| ending.noted);
+                return Err(self.sources.blame(loss.lost.into_error(self.limits), noted));
             }
-            attempt += usize::from(!is_shared);
-            shares = false;
+            shares &= matches!(loss.stage, Stage::Start);
             self.sources = Sources::new(self.job);
         }
+    }
+
+    /// Do the job once.
+    fn attempt(
+        &mut self,
+        interpreter: &Interpreter,
+        shares: bool,
+    ) -> Result<std::result::Result<Done, Loss>> {
+        let opened = interpreter::open(interpreter, shares, self.limits)
+            .map_err(|error| self.sources.blame(error, None))?;
+        let mut failed = None;
+        let mut stage = if shares { Stage::Shared } else { Stage::Own };
+        let (mut program, lost) = match opened {
+            Ok(mut opened) => match self.converse(&mut opened) {
+                Ok(done) if !(shares && may_be_of_sharing(&done)) => {
+                    if matches!(done, Done::Failed { .. }) {
+                        opened.shared = None;
+                    }
+                    opened.done();
+                    return Ok(Ok(done));
+                }
+                Ok(done) => {
+                    failed = Some(done);
+                    (opened.program, Lost::Ended(None))
+                }
+                Err(lost) => (opened.program, lost),
+            },
+            Err(unopened) => {
+                stage = Stage::Start;
+                unopened
+            }
+        };
+        let ending = program.process.learn_end();
+        let lost = match lost {
+            Lost::Ended(_) => Lost::Ended(ending.clone()),
+            lost => lost,
+        };
+        let is_by_kill = match (&ending, stage) {
+            (Some(ending), _) => ending.signal == Some(KILLED),
+            (None, Stage::Start) => program.process.was_killed(),
+            // A program that was killed says no more than one that hung up.
+            (None, _) => true,
+        };
+        if ending.is_some() {
+            program.keep();
+        }
+        Ok(Err(Loss {
+            lost,
+            stage,
+            ending,
+            is_by_kill,
+            failed,
+        }))
     }
 
     fn converse(&mut self, opened: &mut Opened) -> std::result::Result<Done, Lost> {
@@ -337,7 +393,7 @@ fn may_be_of_sharing(done: &Done) -> bool {
 }
 
 /// The signal that ends a process whatever it does.
-const KILLED: i32 = 9;
+pub(super) const KILLED: i32 = 9;
 
 fn bounds(limits: &Limits) -> Bounds {
     let wide = |size: usize| u64::try_from(size).unwrap_or(u64::MAX);

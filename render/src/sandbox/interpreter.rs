@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use mapstack_pyobject::Result;
 
-use super::client::Lost;
+use super::client::{Lost, STARTS};
 use super::{Limits, Process, Session, find, policy};
 
 /// The interpreter of one minion's templates, for as long as its run lasts.
@@ -134,11 +134,17 @@ pub(super) fn program(interpreter: &Interpreter) -> Result<Program> {
         let at = own.or_else(free).or(programs.len().checked_sub(1))?;
         Some(programs.swap_remove(at))
     });
-    match idle {
-        Some(program) => Ok(program),
-        None => Process::start(&find::find()?)
-            .map(Program::new)
-            .map_err(Lost::without_job),
+    if let Some(program) = idle {
+        return Ok(program);
+    }
+    let path = find::find()?;
+    let mut starts = 1;
+    loop {
+        match Process::start(&path) {
+            // It was killed from outside.
+            Err(Lost::Ended(_)) if starts < STARTS => starts += 1,
+            started => return started.map(Program::new).map_err(Lost::without_job),
+        }
     }
 }
 
@@ -207,6 +213,226 @@ impl Opened {
                     program.keep();
                 }
             }
+        }
+    }
+}
+
+#[cfg(all(unix, test))]
+mod tests {
+    use mapstack_pyobject::Obj;
+    use mapstack_value::{Map, Value};
+
+    use super::*;
+    use crate::jinja::{NoHost, request};
+    use crate::mako::{Options, render_as};
+    use crate::sandbox::run_as;
+
+    const GRAINS: &str = "__grains__";
+
+    /// Run a template or a module; whether the session stays open for others, and what came of it.
+    fn ran(source: &str, interpreter: &Interpreter) -> (bool, std::result::Result<String, String>) {
+        let mut request = request(source, &NoHost);
+        let grains = Map::from_iter([("os", "Debian")]);
+        request
+            .variables
+            .insert(GRAINS.into(), Obj::from(Value::Map(grains)));
+        request
+            .variables
+            .insert("minion_id".into(), Obj::from("web1"));
+        let made = if source.contains("def run()") {
+            run_as(&request, &[], interpreter).map(|(value, _)| value.repr())
+        } else {
+            render_as(&request, Options::stack(), None, &[], interpreter).map(|(it, _)| it.text)
+        };
+        let is_open = PROGRAMS.with_borrow(|programs| {
+            programs
+                .iter()
+                .any(|program| program.is_shared_by(interpreter))
+        });
+        (is_open, made.map_err(|error| error.message.clone()))
+    }
+
+    #[test]
+    fn code_that_computes_shares_a_session() {
+        let interpreter = Interpreter::new();
+        for (source, expected) in [
+            ("${minion_id}", "web1"),
+            ("${minion_id.upper()[:2]}${__grains__['os']}", "WEDebian"),
+            ("${__grains__.get('nosuch', 'none') | trim, h}", "none"),
+            (
+                "${'{:>5}'.format(minion_id)}${'%s' % 1}${f'{1 + 1}'}",
+                " web121",
+            ),
+            (
+                "% if minion_id.startswith('web'):\nyes\n% else:\nno\n% endif\n",
+                "yes\n",
+            ),
+            (
+                "% for x in sorted([2, 1]):\n${loop.index}${x}\n% endfor\n",
+                "01\n12\n",
+            ),
+            (
+                "<% x = {}\nx['a'] = [y * 2 for y in range(3)]\nx['a'].append(1) %>${x}",
+                "{'a': [0, 2, 4, 1]}",
+            ),
+            ("<%\ndef f(n):\n    return n and f(n - 1)\n%>${f(3)}", "0"),
+            (
+                "<%!\nimport json\nfrom re import sub\n%>${json.dumps({'a': sub('b', 'c', 'ab')})}",
+                "{\"a\": \"ac\"}",
+            ),
+            (
+                "<%def name=\"twice(x)\">${x}${x}</%def>${twice(minion_id)}",
+                "web1web1",
+            ),
+            (
+                "<%\ntry:\n    x = {}['a']\nexcept KeyError:\n    x = 'caught'\n%>${x}",
+                "caught",
+            ),
+            ("${(lambda a, b=2: a + b)(1)}", "3"),
+            (
+                "import re\nX = 2\ndef run():\n    return {'a': X, 'os': __grains__['os'].lower()}\n",
+                "{'a': 2, 'os': 'debian'}",
+            ),
+        ] {
+            assert_eq!(
+                ran(source, &interpreter),
+                (true, Ok(expected.to_owned())),
+                "{source}"
+            );
+        }
+    }
+
+    /// What other code could find again, and ways to it.
+    #[test]
+    fn code_that_reaches_the_interpreter_has_a_session_to_itself() {
+        for source in [
+            // Modules, classes and what they keep.
+            "<% import json\njson.x = 1 %>",
+            "<% import json as j\nj.dumps.x = 1 %>",
+            "<% import sys %>${len(sys.modules)}",
+            "<% import random\nrandom.seed(1) %>",
+            "<% import locale\nlocale.x = 1 %>",
+            "<% from json import decoder\ndecoder.x = 1 %>",
+            "<% import os.path %>",
+            "<%\nclass A:\n    x = 1\n%>",
+            "<% x = type('A', (), {}) %>",
+            "${dict.__base__}",
+            "<% [].__class__ %>",
+            // Builtins that reach further than their arguments.
+            "<% setattr(minion_id, 'x', 1) %>",
+            "${getattr(minion_id, 'upper')()}",
+            "<% eval('1') %>",
+            "<% exec('x = 1') %>",
+            "${sorted(globals())}",
+            "${vars()}",
+            "${id(minion_id)}",
+            "<% __builtins__['len'] = None %>",
+            "<% __import__('json').x = 1 %>",
+            "<% len.__self__ %>",
+            "<%\nglobal x\nx = 1\n%>",
+            // Frames, by generators and by what formats.
+            "${(x for x in [1]).gi_frame.f_builtins}",
+            "${'{0.gi_frame.f_builtins}'.format(x for x in [1])}",
+            "${'{0[a]}'.format({'a': 1})}",
+            "<% f = '{0.real}'.format %>${f(1)}",
+            "${'{:{0.real}}'.format(1)}",
+            "<%\ndef f():\n    yield 1\n%>${list(f())}",
+            // Mako's own objects, by every way to say their names.
+            "${context.get('minion_id')}",
+            "<% context._data.clear() %>",
+            "${self.name}",
+            "${local.uri}",
+            "<% _mk.x = 1 %>",
+            "${_mk_at}",
+            "${minion_id | decode.__getattr__.__globals__.clear}",
+            "<%! runtime.capture = None %>",
+            "<%! filters.trim = None %>",
+            "${(lambda: [runtime for x in [1]])()}",
+            "${capture(lambda: 1)}",
+            "<% import re as _mk %>",
+            "<% __M_writer = None %>",
+            "<% \u{ff3f}mk.x = 1 %>",
+            "${UNDEFINED}",
+            // A name that means two things.
+            "${[open for open in [1]]}${open}",
+            "<% setattr = 1 %>${(lambda: setattr)()}",
+            // What is not given may be anything.
+            "${nosuch or 1}",
+            "<%\nwith minion_id as x:\n    pass\n%>",
+            "<%def name=\"f()\" decorator=\"str\"></%def>",
+            "<%block name=\"b\" cached=\"False\">${self.b}</%block>",
+            "import sys\ndef run():\n    return sys.version\n",
+            "import json\njson.x = 1\ndef run():\n    return 1\n",
+            "def f(x=[]):\n    f.__defaults__[0].append(1)\ndef run():\n    return f()\n",
+            "import functools\n@functools.lru_cache\ndef run():\n    return 1\n",
+        ] {
+            let interpreter = Interpreter::new();
+            // How it ends does not matter.
+            let (is_open, made) = ran(source, &interpreter);
+            assert!(!is_open, "{source}: {made:?}");
+        }
+    }
+
+    #[test]
+    fn a_session_is_one_interpreters_alone() {
+        let (first, second) = (Interpreter::new(), Interpreter::new());
+        let open = |source: &str, interpreter: &Interpreter| ran(source, interpreter).0;
+        assert!(open("${1}", &first));
+        // What is impure ends what was shared, and runs in a session of its own.
+        assert!(!open("<% import sys %>", &first));
+        assert!(open("${2}", &first));
+        assert!(open("${3}", &second));
+        let is_open = |interpreter: &Interpreter| {
+            PROGRAMS.with_borrow(|programs| {
+                programs
+                    .iter()
+                    .any(|program| program.is_shared_by(interpreter))
+            })
+        };
+        assert!(
+            !is_open(&first),
+            "two interpreters share a program, but never a session"
+        );
+        let (all, number) = (PROGRAMS.with_borrow(Vec::len), second.0);
+        drop(second);
+        assert!(!is_open(&Interpreter(number)));
+        assert_eq!(PROGRAMS.with_borrow(Vec::len), all, "the program is kept");
+        // An error ends a session, too.
+        let (is_open, made) = ran("${1 / 0}", &first);
+        assert!(!is_open);
+        assert!(made.unwrap_err().starts_with("ZeroDivisionError"));
+    }
+
+    #[test]
+    fn what_fails_for_want_of_memory_is_done_again_with_all_of_it() {
+        // More than the half that a shared session has.
+        let source = format!("${{len('x' * {})}}", 600 << 20);
+        let interpreter = Interpreter::new();
+        assert_eq!(
+            ran(&source, &interpreter),
+            (false, Ok((600 << 20).to_string()))
+        );
+    }
+
+    #[test]
+    fn a_session_that_was_killed_is_opened_again() {
+        let interpreter = Interpreter::new();
+        for _ in 0..3 {
+            assert_eq!(
+                ran("${minion_id}", &interpreter),
+                (true, Ok("web1".to_owned()))
+            );
+            PROGRAMS.with_borrow_mut(|programs| {
+                let program = programs
+                    .iter_mut()
+                    .find(|program| program.is_shared_by(&interpreter));
+                program.unwrap().process.kill_session();
+            });
+            // The job that finds it dead is repeated in a session of its own.
+            assert_eq!(
+                ran("${minion_id}", &interpreter),
+                (false, Ok("web1".to_owned()))
+            );
         }
     }
 }

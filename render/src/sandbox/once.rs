@@ -42,6 +42,11 @@ impl Process {
         })
     }
 
+    /// Programs are started for each session, so none is killed before.
+    pub(super) fn was_killed(&mut self) -> bool {
+        false
+    }
+
     /// Open the next session.
     pub(super) fn session(&mut self) -> Result<Session, Lost> {
         let (running, session) = match self.prepared.take() {

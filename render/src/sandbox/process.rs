@@ -5,8 +5,9 @@ use std::io::{self, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use mapstack_python_protocol::{
@@ -14,7 +15,7 @@ use mapstack_python_protocol::{
 };
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
-use super::Lost;
+use super::client::{KILLED, Lost};
 
 /// Starting the interpreter takes a fraction of this.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -58,7 +59,10 @@ impl Process {
         };
         let frame = process
             .read(TIMEOUT)
-            .map_err(|error| failed(error.to_string()))?;
+            .map_err(|error| match process.was_killed() {
+                true => Lost::Ended(None),
+                false => failed(error.to_string()),
+            })?;
         process.hello = Hello::from_bytes(&frame).map_err(|error| {
             Lost::Stranger(format!(
                 "{} is not of the same version as this program: {error}",
@@ -66,6 +70,27 @@ impl Process {
             ))
         })?;
         Ok(process)
+    }
+
+    /// Hang up, and wait until the program has ended with its session.
+    fn wait(&mut self) -> Option<ExitStatus> {
+        self.control = None;
+        let started = Instant::now();
+        let mut pause = Duration::from_micros(200);
+        while started.elapsed() < PARTING {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return Some(status),
+                Ok(None) => std::thread::sleep(pause),
+                Err(_) => break,
+            }
+            pause = (pause * 2).min(Duration::from_millis(50));
+        }
+        None
+    }
+
+    /// Whether the program was killed from outside, after it has hung up.
+    pub(super) fn was_killed(&mut self) -> bool {
+        self.wait().and_then(|status| status.signal()) == Some(KILLED)
     }
 
     fn control(&mut self) -> Result<&mut Line, FrameError> {
@@ -116,6 +141,20 @@ impl Process {
             .is_ok()
     }
 
+    /// Kill the processes of sessions, from outside.
+    #[cfg(test)]
+    pub(super) fn kill_session(&self) {
+        let nursery = self.child.id();
+        let children = format!("/proc/{nursery}/task");
+        for task in std::fs::read_dir(children).unwrap() {
+            let list = std::fs::read_to_string(task.unwrap().path().join("children")).unwrap();
+            for child in list.split_whitespace() {
+                let killed = Command::new("kill").args(["-9", child]).status().unwrap();
+                assert!(killed.success());
+            }
+        }
+    }
+
     /// End the session that is open, and learn how its process ended; none if the program has ended with it.
     pub(super) fn learn_end(&mut self) -> Option<Ending> {
         if !self.end() {
@@ -132,19 +171,10 @@ impl Process {
 impl Drop for Process {
     /// Nothing stays behind: the program ends its session and itself when its line is hung up.
     fn drop(&mut self) {
-        self.control = None;
-        let started = Instant::now();
-        let mut pause = Duration::from_micros(200);
-        while started.elapsed() < PARTING {
-            match self.child.try_wait() {
-                Ok(Some(_)) => return,
-                Ok(None) => std::thread::sleep(pause),
-                Err(_) => break,
-            }
-            pause = (pause * 2).min(Duration::from_millis(50));
+        if self.wait().is_none() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
         }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

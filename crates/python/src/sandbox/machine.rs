@@ -195,6 +195,10 @@ impl Machine {
                 .unwrap_or(MAX_DEPTH)
                 .clamp(20, MAX_DEPTH),
         );
+        let forgotten = prelude
+            .get_item("forget", vm)
+            .and_then(|forget| forget.call((), vm));
+        forgotten.map_err(|exception| failure::error(&self.shared, &exception, vm))?;
         let performed = match job {
             Job::Module(job) => self.module(prelude, job, vm),
             Job::Template(job) => template::render(&self.shared, prelude, &job, vm),

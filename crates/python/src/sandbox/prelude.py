@@ -30,6 +30,9 @@ import string as _string_module
 
 _sys_module.modules["os.path"] = _posixpath_module
 
+# Before each job. A pattern that is kept for some flags is found for others that are equal and not allowed, such as 2.0.
+forget = _re_module.purge
+
 # There is one time zone.
 _time_module.localtime = _time_module.gmtime
 _time_module.timezone, _time_module.altzone, _time_module.daylight = 0, 0, 0
