@@ -59,6 +59,8 @@ const OTHERS: &[&str] = &[
     "${(lambda f: f(f, 100))(lambda f, n: n and f(f, n - 1))}",
     "${stack.setdefault('a', []).append(minion_id) or stack}",
     "${stack['a']}",
+    "<%page args=\"**names\"/>${sorted(names)}",
+    "<%page args=\"stack, x=1\"/>${stack}${x}",
     "<%def name=\"f(x)\">[${x}]</%def>${f(minion_id)}",
     "import json\ndef run():\n    return json.loads('{\"a\": 1}')\n",
     "seen = []\ndef run():\n    seen.append(1)\n    return seen\n",

@@ -358,6 +358,7 @@ mod tests {
             "<% setattr = 1 %>${(lambda: setattr)()}",
             // What is not given may be anything.
             "${nosuch or 1}",
+            "<%page args=\"**names\"/>${sorted(names)}",
             "<%\nwith minion_id as x:\n    pass\n%>",
             "<%def name=\"f()\" decorator=\"str\"></%def>",
             "<%block name=\"b\" cached=\"False\">${self.b}</%block>",

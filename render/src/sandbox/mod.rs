@@ -33,7 +33,6 @@ use mapstack_value::{Str, Value};
 
 pub(crate) use bridge::alone;
 pub use bridge::run_as;
-use client::Lost;
 pub(crate) use client::Outcome;
 pub use interpreter::Interpreter;
 pub use mapstack_python_protocol::Source;

@@ -13,7 +13,7 @@ use mapstack_python_protocol::Purity;
 use rustpython_vm::compiler::ast::visitor::{self, Visitor};
 use rustpython_vm::compiler::ast::{
     Alias, Comprehension, ExceptHandler, Expr, ExprAttribute, ExprContext, ModModule, Parameter,
-    Stmt, StmtImport, StmtImportFrom,
+    Stmt, StmtFunctionDef, StmtImport, StmtImportFrom,
 };
 
 use super::instrument;
@@ -419,6 +419,13 @@ fn is_own(name: &str) -> bool {
     )
 }
 
+/// Whether a template has all names that it is given in a mapping of its own (`<%page args="**names"/>`).
+fn takes_all_names(function: &StmtFunctionDef) -> bool {
+    let rest = function.parameters.kwarg.as_ref();
+    function.name.as_str() == "render_body"
+        && rest.is_none_or(|rest| rest.name.as_str() != "pageargs")
+}
+
 /// The name at the start of a row of attributes.
 fn root(attribute: &ExprAttribute) -> Option<&str> {
     let mut value = &*attribute.value;
@@ -452,6 +459,7 @@ impl<'a> Visitor<'a> for Checker {
             Stmt::FunctionDef(function) => {
                 self.is_pure &= !function.is_async
                     && function.decorator_list.is_empty()
+                    && !(self.is_generated && takes_all_names(function))
                     && function.type_params.is_none();
                 self.store(function.name.as_str());
                 visitor::walk_stmt(self, stmt);
