@@ -261,7 +261,7 @@ mod tests {
             ("${__grains__.get('nosuch', 'none') | trim, h}", "none"),
             (
                 "${'{:>5}'.format(minion_id)}${'%s' % 1}${f'{1 + 1}'}",
-                " web121",
+                " web112",
             ),
             (
                 "% if minion_id.startswith('web'):\nyes\n% else:\nno\n% endif\n",
@@ -407,7 +407,7 @@ mod tests {
     #[test]
     fn what_fails_for_want_of_memory_is_done_again_with_all_of_it() {
         // More than the half that a shared session has.
-        let source = format!("${{len('x' * {})}}", 600 << 20);
+        let source = format!("${{len(bytes({}))}}", 600 << 20);
         let interpreter = Interpreter::new();
         assert_eq!(
             ran(&source, &interpreter),

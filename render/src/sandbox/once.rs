@@ -43,6 +43,7 @@ impl Process {
     }
 
     /// Programs are started for each session, so none is killed before.
+    #[cfg(not(unix))]
     pub(super) fn was_killed(&mut self) -> bool {
         false
     }
