@@ -5,8 +5,8 @@ use std::sync::Arc;
 use mapstack_python_protocol::{
     Answer, Bounds, Chunk, CompileJob, Compiled, CompiledTemplate, Control, DecodeError, Ending,
     Failure, FailureKind, FrameError, Hello, HelloError, Job, Language, Lookup, MAX_FRAME, Message,
-    ModuleJob, Noted, Outcome, Place, Printed, Refusal, RefusalKind, Report, Said, Source, Span,
-    TemplateJob, Unit, UnitSource, VERSION, Wall, read_frame, write_frame,
+    ModuleJob, Noted, Outcome, Place, Printed, Purity, Refusal, RefusalKind, Report, Said, Source,
+    Span, TemplateJob, Unit, UnitSource, VERSION, Wall, read_frame, write_frame,
 };
 use mapstack_value::{Int, Key, Map, MapKind, Value};
 use proptest::prelude::*;

@@ -354,17 +354,17 @@ impl Checker {
         let is_generated = || GENERATED.iter().any(|start| name.starts_with(start));
         name == instrument::TICK
             || name == instrument::NOTE
-            || (self.is_generated && is_generated())
+            || (self.is_generated && (name == "loop" || is_generated()))
     }
 
     fn store(&mut self, name: &str) {
-        if !self.is_of_frame(name) && !(self.is_generated && name == "loop") {
+        if !self.is_of_frame(name) {
             self.stored.insert(name.to_owned());
         }
     }
 
     fn load(&mut self, name: &str) {
-        if !self.is_of_frame(name) && !(self.is_generated && name == "loop") {
+        if !self.is_of_frame(name) {
             self.loaded.insert(name.to_owned());
         }
     }
@@ -388,7 +388,7 @@ impl Checker {
         }
         let name = attribute.attr.as_str();
         if let Some(root) = root(attribute) {
-            if self.is_of_frame(root) {
+            if root != "loop" && self.is_of_frame(root) {
                 return OF_GENERATED.contains(&name);
             }
             if FUNCTIONS.contains(&root) {
