@@ -696,3 +696,11 @@ def render_template(uri, filename, names, data, has_lookup, functions_as):
     function, inner = _with_self(context, template)
     function(inner, **given)
     return buffer.parts, buffer.marks
+
+
+# What is here stays: the collector need not look at it. Otherwise its first pass in a session writes to every object,
+# and the kernel copies the page of each.
+import gc as _gc_module
+
+_gc_module.collect()
+_gc_module.freeze()
