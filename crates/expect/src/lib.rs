@@ -26,6 +26,8 @@ mod subject;
 mod top;
 mod writing;
 
+pub use mapstack_fleet::Scope;
+
 pub use case::{Case, Counts, Outcome};
 pub use find::{Expectation, Places};
 pub use kitchen::{Kitchen, Suite};

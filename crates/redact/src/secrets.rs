@@ -20,7 +20,7 @@ const SHORTEST: usize = 4;
 
 /// Which values are secrets, and what is printed in their place.
 ///
-/// A value is a secret if one of the keys above it [names one](is_secret_name), or if it comes from the
+/// A value is a secret if one of the keys above it [names one](crate::is_secret_name), or if it comes from the
 /// pillar: from under its path, or by a template that wrote it elsewhere or [computed](Self::derived)
 /// something of it. In its place stands a number or a short digest, the same for the same value. A number says nothing
 /// of the secret; a digest is worthless without the salt.
