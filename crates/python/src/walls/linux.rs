@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use landlock::{
@@ -90,7 +91,7 @@ static CAN_FORBID: AtomicBool = AtomicBool::new(false);
 pub(super) fn forbid() -> io::Result<()> {
     apply(&forbidding(&NEVER)?)?;
     CAN_FORBID.store(true, Ordering::Relaxed);
-    Ok(())
+    session_filter().map(|_| ())
 }
 
 /// Whether calls can be filtered: where they cannot, the greeting says so.
@@ -98,8 +99,28 @@ pub(super) fn can_forbid() -> bool {
     CAN_FORBID.load(Ordering::Relaxed)
 }
 
+/// The filter of all sessions. Compiling it takes as long as a small template, so it is made before they fork.
+static SESSION_FILTER: OnceLock<BpfProgram> = OnceLock::new();
+
+fn session_filter() -> io::Result<&'static BpfProgram> {
+    if let Some(made) = SESSION_FILTER.get() {
+        return Ok(made);
+    }
+    let made = allowing()?;
+    Ok(SESSION_FILTER.get_or_init(|| made))
+}
+
 /// Leave a session what it needs. Everything else is refused; what no process does still ends it.
 pub(super) fn filter_calls() -> io::Result<()> {
+    // A process ends itself by a signal, and sends none to others. The strictest of all filters counts.
+    let to_others = rule(0, SeccompCmpOp::Ne, std::process::id().into())?;
+    let signals = Rules::from([(libc::SYS_tgkill, vec![to_others])]);
+    apply(&program(signals, SeccompAction::Allow, refuse())?)?;
+    apply(session_filter()?)
+}
+
+/// What a session may do.
+fn allowing() -> io::Result<BpfProgram> {
     let mut rules: Rules = ALWAYS_IN_SESSION
         .into_iter()
         .map(|call| (call, Vec::new()))
@@ -115,13 +136,12 @@ pub(super) fn filter_calls() -> io::Result<()> {
     rules.insert(libc::SYS_mmap, vec![not_to_run()?]);
     rules.insert(libc::SYS_mprotect, vec![not_to_run()?]);
     rules.insert(libc::SYS_mremap, Vec::new());
-    // How a process ends itself.
-    rules.insert(
-        libc::SYS_tgkill,
-        vec![rule(0, SeccompCmpOp::Eq, std::process::id().into())?],
-    );
-    let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
-    apply(&program(rules, refuse, SeccompAction::Allow)?)
+    rules.insert(libc::SYS_tgkill, Vec::new());
+    program(rules, refuse(), SeccompAction::Allow)
+}
+
+fn refuse() -> SeccompAction {
+    SeccompAction::Errno(libc::EPERM.unsigned_abs())
 }
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
