@@ -274,6 +274,7 @@ fn platforms_are_chosen_by_patterns() {
     let (status, debians, _) = fleet("debian-*");
     assert!(status == Some(0) && debians > 1, "{status:?} {debians}");
     assert!(fleet("all").1 > debians);
+    assert_eq!(fleet("debian-*,arch").1, debians + 1);
     let none = fleet("beos-*");
     assert_eq!(none.0, Some(2));
     assert!(

@@ -255,9 +255,9 @@ pub struct Facts {
     pub minions: Option<PathBuf>,
     /// A built-in minion, such as debian-12 or 'debian-*'
     ///
-    /// `mapstack platforms` lists them. Where there can be several minions it is repeatable, and can be a shell pattern or
-    /// all.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["minion", "minions"])]
+    /// `mapstack platforms` lists them. Where there can be several minions it is repeatable, and can be a shell pattern,
+    /// all, or several of these with commas between.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with_all = ["minion", "minions"])]
     pub platform: Vec<String>,
     /// The minion's grains (YAML or JSON, also as salt-call prints them; - is stdin)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
