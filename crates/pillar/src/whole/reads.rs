@@ -1,6 +1,6 @@
 //! Which files a compile reads.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -29,9 +29,10 @@ pub(crate) struct Reads(Mutex<Noted>);
 struct Noted {
     /// Each read in the order of the first, and whether something came of it.
     all: Vec<(FileRead, bool)>,
-    known: HashSet<FileRead>,
+    /// Where each stands.
+    known: HashMap<FileRead, usize>,
     /// The reads of the file that is being rendered.
-    current: Vec<FileRead>,
+    current: Vec<usize>,
     served: Vec<FileRead>,
     stacked: Vec<FileRead>,
     /// Where the files lie, by their paths; none for a path that several environments have.
@@ -50,11 +51,12 @@ impl Reads {
             path: path.into(),
             kind,
         };
-        let mut noted = self.noted();
-        noted.current.push(read.clone());
-        if noted.known.insert(read.clone()) {
-            noted.all.push((read, false));
-        }
+        let noted = &mut *self.noted();
+        let at = *noted.known.entry(read).or_insert_with_key(|read| {
+            noted.all.push((read.clone(), false));
+            noted.all.len() - 1
+        });
+        noted.current.push(at);
     }
 
     /// Note what came of a request.
@@ -87,13 +89,12 @@ impl Reads {
 
     /// Something came of all that was read since the last file, or nothing did.
     pub fn end_file(&self, is_good: bool) {
-        let mut noted = self.noted();
-        let current: HashSet<FileRead> = noted.current.drain(..).collect();
-        let of_file = noted
-            .all
-            .iter_mut()
-            .filter(|(read, _)| current.contains(read));
-        of_file.for_each(|(_, came)| *came |= is_good);
+        let noted = &mut *self.noted();
+        for at in noted.current.drain(..) {
+            if let Some((_, came)) = noted.all.get_mut(at) {
+                *came |= is_good;
+            }
+        }
     }
 
     /// Where each file lies that was found, as a user would open it.
