@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+#[cfg(feature = "git")]
+use mapstack::loader::LoadError;
 use mapstack::loader::{FileServer, Roots, Snapshot};
 use mapstack::value::posixpath::normpath;
 
@@ -18,7 +20,7 @@ pub struct Around {
 }
 
 /// The saltenv under which its files are served.
-const ENV: &str = "base";
+pub(crate) const ENV: &str = "base";
 
 impl Around {
     /// `None` if both states are the same there, or one has no place for what is around.
@@ -68,6 +70,14 @@ fn on_disk(directory: &Path) -> Arc<dyn FileServer> {
     Arc::new(Snapshot::new(files))
 }
 
+/// All files of a work tree at a revision.
+#[cfg(feature = "git")]
+pub(crate) fn whole(top: &Path, name: &str) -> Result<mapstack::loader::git::GitFs, LoadError> {
+    use mapstack::loader::git::Revision;
+
+    Revision::of(top, name)?.whole().serve(ENV)
+}
+
 /// The repository of the first root.
 #[cfg(feature = "git")]
 fn repository(
@@ -96,11 +106,10 @@ fn repository(
     let of = |root: &Path| Revision::of(root, any);
     let top = of(first).map_err(failed)?.top;
     let serve = |name: Option<&str>| -> Result<Arc<dyn FileServer>, InputError> {
-        let Some(name) = name else {
-            return Ok(on_disk(&top));
-        };
-        let whole = Revision::of(&top, name).and_then(|revision| revision.whole().serve(ENV));
-        Ok(Arc::new(Snapshot::new(whole.map_err(failed)?)))
+        Ok(match name {
+            Some(name) => Arc::new(Snapshot::new(whole(&top, name).map_err(failed)?)),
+            None => on_disk(&top),
+        })
     };
     let [old, new] = names;
     let inside = roots.iter().filter_map(|(_, root)| of(root).ok());

@@ -7,15 +7,15 @@ use mapstack::loader::{FileServer, LoadError, Roots};
 use mapstack::value::posixpath::normpath;
 use mapstack_fleet::ChangedFiles;
 
+use crate::around::ENV;
+#[cfg(feature = "git")]
+use crate::around::whole;
 use crate::sides::State;
 #[cfg(feature = "git")]
 use crate::sides::or_here;
 
 /// Files are compared up to this number.
 const MAX_FILES: usize = 50_000;
-/// The saltenv under which they are served here.
-const ENV: &str = "base";
-
 /// The files that no root serves, in two states of what is around the roots: of git repositories the files that they
 /// track, of directories all.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -108,7 +108,7 @@ fn repositories(
         }
         let serve = |name: &Option<String>| -> Result<Box<dyn FileServer>, LoadError> {
             Ok(match name {
-                Some(name) => Box::new(Revision::of(&top, name)?.whole().serve(ENV)?),
+                Some(name) => Box::new(whole(&top, name)?),
                 None => Box::new(Roots::new().root(ENV, &top)),
             })
         };
