@@ -5,12 +5,12 @@ use mapstack::loader::FileServer as _;
 use mapstack::minion::Minion;
 use mapstack::secrets::Policy;
 use mapstack_pillar::WholePillar;
-use mapstack_salt_config::Kind;
+use mapstack_salt_config::{Config, Kind};
 
 use crate::flags::Input;
 use crate::functions::MemoryOf;
 use crate::minions::minion;
-use crate::pillars::{Configured, Pillars, Silent, compiling};
+use crate::pillars::{Configured, Pillars, Silent};
 use crate::served::Served;
 use crate::{InputError, Warn, configuration};
 
@@ -39,26 +39,22 @@ impl ExplainedPillar {
     ) -> Result<Option<Self>, InputError> {
         let id = input.facts.id.as_deref();
         let config = configuration::read(&input.files, id, Some(Kind::Master), warn)?;
-        if compiling(config.as_ref(), &input.files)?.is_none() {
-            let served = Served::new(&input.files, config.as_ref(), None, &Silent).ok();
-            let env = input.files.saltenv.as_deref().unwrap_or("base");
-            let folder = served.map(|served| served.files.list(env, "pillar/"));
-            if folder.is_some_and(|files| files.is_ok_and(|files| !files.is_empty())) {
-                return Ok(None);
-            }
-            let message = "nothing says what compiles the pillar: give --config MASTER, a configuration that sets\n\
-                           pillar_roots, or name pillar_roots in .mapstack.yaml";
-            return Err(InputError::Usage(message.into()));
-        }
+        let flags = (&input.files, &input.functions);
+        let Some(pillars) = Pillars::of(config.as_ref(), flags, memory, warn)? else {
+            return match has_formula(input, config.as_ref()) {
+                true => Ok(None),
+                false => Err(InputError::Usage(
+                    "nothing says what compiles the pillar: give --config MASTER, a configuration that sets\n\
+                     pillar_roots, or name pillar_roots in .mapstack.yaml"
+                        .into(),
+                )),
+            };
+        };
         if input.facts.pillar.is_some() {
             let message =
                 "--pillar gives the pillar, so nothing is compiled that could be explained";
             return Err(InputError::Usage(message.into()));
         }
-        let flags = (&input.files, &input.functions);
-        let Some(pillars) = Pillars::of(config.as_ref(), flags, memory, warn)? else {
-            return Ok(None);
-        };
         let mut minion = minion(input, Configured::later(config.as_ref()), warn)?;
         // What it is given with is not what its master compiles.
         minion.pillar = Default::default();
@@ -78,4 +74,14 @@ impl ExplainedPillar {
         let errors = self.pillar.errors.iter();
         errors.map(|error| error.error.clone()).collect()
     }
+}
+
+/// Whether the file server has a formula of the name by which a pillar is asked for.
+fn has_formula(input: &Input, config: Option<&Config>) -> bool {
+    let served = Served::new(&input.files, config, None, &Silent).ok();
+    let env = input.files.saltenv.as_deref().unwrap_or("base");
+    let folder = format!("{}/", ExplainedPillar::NAME);
+    served
+        .and_then(|served| served.files.list(env, &folder).ok())
+        .is_some_and(|files| !files.is_empty())
 }

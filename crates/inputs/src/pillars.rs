@@ -79,14 +79,10 @@ impl Pillars {
         memory: MemoryOf,
         warn: &dyn Warn,
     ) -> Result<Option<Self>, InputError> {
-        let of_project = project(files)?;
-        let Some(config) = config
-            .filter(|config| compiles(config))
-            .or(of_project.as_ref())
-        else {
+        let Some(config) = compiling(config, files)? else {
             return Ok(None);
         };
-        let follow = served::follows_outside_links(files, Some(config));
+        let follow = served::follows_outside_links(files, Some(&config));
         let roots = pillar_roots(config.options()).into_iter().fold(
             Roots::new().follow_outside_links(follow),
             |roots, (env, directory)| roots.root(&env, directory),
@@ -105,12 +101,12 @@ impl Pillars {
             .collect();
         warn.warn_of(&missing)?;
         // Few pillars look at files of the file server.
-        let served = match files.root.is_empty() && !configuration::has_own_roots(Some(config)) {
+        let served = match files.root.is_empty() && !configuration::has_own_roots(Some(&config)) {
             true => Backends::default(),
-            false => Served::new(files, Some(config), None, &Silent)?.files,
+            false => Served::new(files, Some(&config), None, &Silent)?.files,
         };
         Ok(Some(Pillars {
-            master: Master::new(config.clone(), Arc::new(Snapshot::new(roots))),
+            master: Master::new(config, Arc::new(Snapshot::new(roots))),
             engine: engine(served, functions, memory)?,
             heard: Mutex::default(),
         }))
