@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-#[path = "../../../loader/tests/common/mod.rs"]
 mod common;
+#[path = "../../../loader/tests/common/mod.rs"]
+mod serving;
 
-use common::Intercepted;
+use common::{assert_repeated, map, minion};
 use mapstack::loader::{self, Fetched, MemoryFiles};
-use mapstack::minion::Minion;
 use mapstack::value::{Map, Value, json};
 use mapstack::{Engine, Error, TemplateOptions};
+use serving::Intercepted;
 
 /// Templates whose results differ deliberately, with the reason.
 const DIFFERENT: &[(&str, &str)] = &[
@@ -85,14 +86,6 @@ fn path(at: usize) -> String {
     format!("recorded_{at}.jinja")
 }
 
-fn map(recorded: &Map, key: &str) -> Map {
-    recorded
-        .get(key)
-        .and_then(Value::as_map)
-        .cloned()
-        .unwrap_or_default()
-}
-
 /// The first two words of a message, which show the class of the error ("Jinja variable", "Problem running").
 fn class(message: &str) -> Vec<&str> {
     message.split(' ').take(2).collect()
@@ -123,10 +116,14 @@ fn every_recorded_call_is_repeated() {
     let recorded = json::loads(include_str!("data/functions.json")).unwrap();
     let recorded = recorded.as_map().unwrap();
     let cases = recorded.get("cases").and_then(Value::as_list).unwrap();
-    let template = |case: &Value| {
-        let template = case.as_map().unwrap().get("template").unwrap();
-        template.to_string()
+    // A record goes by the name of its template.
+    let named = |case: &Value| {
+        let mut case = case.as_map().unwrap().clone();
+        let template = case.get("template").unwrap().clone();
+        case.insert("name", template);
+        case
     };
+    let cases: Vec<Map> = cases.iter().map(named).collect();
     let files = map(recorded, "files")
         .iter()
         .fold(MemoryFiles::new(), |files, (path, text)| {
@@ -136,41 +133,22 @@ fn every_recorded_call_is_repeated() {
     let templates: HashMap<String, Arc<[u8]>> = cases
         .iter()
         .enumerate()
-        .map(|(at, case)| (path(at), template(case).into_bytes().into()))
+        .map(|(at, case)| {
+            let template = case.get("template").unwrap().to_string();
+            (path(at), template.into_bytes().into())
+        })
         .collect();
     let engine = Engine::new(Intercepted::new(files, move |path| {
         let bytes = templates.get(&path.to_string())?.clone();
         let on_disk = path.to_string().into();
         Some(Ok(Fetched::Found { on_disk, bytes }))
     }));
-    let minion = Minion {
-        grains: map(recorded, "grains"),
-        pillar: map(recorded, "pillar"),
-        opts: map(recorded, "opts"),
-        ..Minion::default()
-    }
-    .complete();
+    let minion = minion(recorded);
     assert!(cases.len() > 1000);
-    let mut problems = Vec::new();
-    for (at, case) in cases.iter().enumerate() {
-        let template = template(case);
-        let expected = DIFFERENT.iter().any(|(known, _)| *known == template);
-        let got = engine
-            .run(&minion)
-            .template(&path(at), &TemplateOptions::default());
-        match check(got, case.as_map().unwrap()) {
-            Ok(()) if expected => {
-                problems.push(format!("{template}: is equal now; strike it from the list"));
-            }
-            Err(problem) if !expected => problems.push(format!("{template}\n  {problem}")),
-            _ => {}
-        }
-    }
-    assert!(
-        problems.is_empty(),
-        "{} of {} differ:\n{}",
-        problems.len(),
-        cases.len(),
-        problems.join("\n")
-    );
+    let mut at = 0..;
+    assert_repeated(&cases, DIFFERENT, |case| {
+        let path = path(at.next().unwrap());
+        let options = TemplateOptions::default();
+        check(engine.run(&minion).template(&path, &options), case)
+    });
 }
