@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-/// The names in a directory, none if there is no such directory. `None` if a look-up may say otherwise.
+/// The names in a directory, none if the directory does not exist. `None` if a look-up may say otherwise.
 #[cfg(target_os = "linux")]
 pub(crate) fn entries(directory: &Path) -> Option<Vec<String>> {
     use rustix::fs::{AtFlags, Dir, Mode, OFlags, fstatfs, open, statat};

@@ -80,7 +80,7 @@ pub enum Fetched {
         /// What is in it.
         bytes: Arc<[u8]>,
     },
-    /// There is none.
+    /// It does not exist.
     Missing,
     /// The path, or what it leads to, is not served. Others may have it.
     Refused {

@@ -63,7 +63,7 @@ impl Mount {
         Ok(!matches!(self.fetch(way)?, Fetched::Missing))
     }
 
-    /// The names in the directory at the end of a way; none if there is no such directory.
+    /// The names in the directory at the end of a way; none if the directory does not exist.
     pub fn names(&self, way: &str) -> Result<BTreeSet<String>, LoadError> {
         let listed = self.files.list(ENV, way)?;
         let names = listed.iter().filter_map(|path| {

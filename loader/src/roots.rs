@@ -230,7 +230,7 @@ impl Candidate {
     }
 }
 
-/// Errors that mean "there is no such file".
+/// Errors that mean that a file does not exist.
 pub(crate) fn is_missing(e: &io::Error) -> bool {
     let absent = matches!(
         e.kind(),

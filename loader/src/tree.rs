@@ -284,7 +284,7 @@ impl Tree {
         Ok((!name.is_empty() && mount.is_file(&way)?) || !mount.names(&way)?.is_empty())
     }
 
-    /// The names in a directory that a pattern matches; none where there is no directory.
+    /// The names in a directory that a pattern matches; none if it is not a directory.
     fn names(
         &self,
         directory: &str,
@@ -394,7 +394,7 @@ pub fn glob_named(pattern: &str) -> Result<Vec<String>, LoadError> {
 /// Read a file that the user named, wherever it lies.
 ///
 /// # Errors
-/// There is none, it cannot be read, or it is larger than 32 MiB.
+/// It does not exist, cannot be read, or it is larger than 32 MiB.
 pub fn read_named(path: &str) -> Result<Fetched, LoadError> {
     let failed = |source| LoadError::Io {
         path: path.into(),

@@ -1,4 +1,4 @@
-//! Why there is no answer.
+//! Why something failed.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::{Diagnostic, ErrorKind, Place, Severity, Step};
 /// The result of an operation whose errors are for people.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why there is no answer.
+/// Why something failed.
 #[derive(Clone, PartialEq)]
 pub struct Error(Box<Diagnostic>);
 

@@ -27,7 +27,7 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// The work tree of git that a directory lies in; the directory itself, if there is none.
+    /// The work tree of git that a directory lies in; outside of a work tree, the directory itself.
     ///
     /// # Errors
     /// The directory cannot be looked at.

@@ -73,7 +73,7 @@ enum Whose {
     Minion(Box<Minion>),
     /// It is not among those that are wanted.
     LeftOut,
-    /// There is none, for this reason.
+    /// It does not exist, for this reason.
     None(String),
 }
 
@@ -328,7 +328,7 @@ impl<'r> Runs<'r> {
         Ok(Whose::Minion(Box::new(self.minions.as_given(minion)?)))
     }
 
-    /// A minion with what its test suite gives it, or why there is no such suite.
+    /// A minion with what its test suite gives it, or why such a suite does not exist.
     fn in_suite(
         &self,
         folder: &str,

@@ -47,7 +47,7 @@ impl<'e> Subject<'e> {
     /// A formula. One with a `map.jinja` is taken for what that exports, any other for its layers.
     ///
     /// # Errors
-    /// There is no such formula, or its files cannot be read.
+    /// The formula does not exist, or its files cannot be read.
     pub fn new(
         engine: &'e Engine,
         formula: &str,

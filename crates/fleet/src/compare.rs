@@ -168,7 +168,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         self
     }
 
-    /// The files of the pillar that changed: if there are none, minions have the pillars that they had.
+    /// The files of the pillar that changed: without any, minions have the pillars that they had.
     #[must_use]
     pub fn pillars_reached_by(mut self, changed: ChangedFiles) -> Self {
         self.changed_pillar = Some(changed);

@@ -126,7 +126,7 @@ struct Shared<T> {
     state: Mutex<State<T>>,
     /// No more results are wanted.
     stopped: AtomicBool,
-    /// Results are ready, or there are no more items.
+    /// Results are ready, or the items have ended.
     made: Condvar,
     /// Results were taken, or no more are wanted.
     room: Condvar,
@@ -151,7 +151,7 @@ struct State<T> {
 }
 
 struct Source<I> {
-    /// `None` once there are no more.
+    /// `None` after the last one.
     items: Option<I>,
     next: usize,
     /// The index before which there is known to be room.
@@ -233,7 +233,7 @@ impl<T> Shared<T> {
         }
     }
 
-    /// There are no more items.
+    /// The items have ended.
     fn end(&self, count: usize) {
         let mut state = lock(&self.state);
         state.end = Some(count);
@@ -247,7 +247,7 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Wait for results and take some. Returns false if there are no more.
+    /// Wait for results and take some. Returns false after the last one.
     fn hand_over(&self, results: &mut VecDeque<Result<T, Panicked>>) -> bool {
         let mut state = lock(&self.state);
         while state.ready == 0 {

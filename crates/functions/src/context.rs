@@ -101,7 +101,7 @@ pub trait Context {
     /// Report a step that moves values.
     fn flows(&self, _flow: Flow<'_>) {}
 
-    /// Call another function that is built in; `None` if there is none of that name.
+    /// Call another function that is built in; `None` for a name that is unknown.
     fn call(&self, vm: &Vm<'_>, name: &str, args: CallArgs)
     -> Option<mapstack_render::Result<Obj>>;
 

@@ -235,7 +235,7 @@ fn is_served(url: &str) -> Result<bool> {
     }
 }
 
-/// Where a file lies; false if there is none.
+/// Where a file lies; false if it does not exist.
 fn local_path(run: &dyn Context, env: &str, url: &str) -> Result<Obj> {
     if !is_served(url)? {
         // The reference returns the path as it is, whether there is a file or not.
@@ -254,7 +254,7 @@ fn served_path(run: &dyn Context, env: &str, path: &str) -> Result<Obj> {
     })
 }
 
-/// A file's text; false if there is no file.
+/// A file's text; false if the file does not exist.
 fn content(run: &dyn Context, env: &str, url: &str, function: &str) -> Result<Obj> {
     if !is_served(url)? {
         return Err(host_file(function, url));

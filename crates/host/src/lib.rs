@@ -13,7 +13,7 @@
 //! | the network | `network.*`, `dnsutil.*`, `http.query`, the filters `dns_check`, `http_query` |
 //! | everything a Salt on this machine has | [`SaltCall`] |
 //!
-//! Functions have Salt's names, arguments and results. There are none on systems other than Unix.
+//! Functions have Salt's names, arguments and results. They exist on Unix only.
 
 #[cfg(unix)]
 mod args;

@@ -34,7 +34,7 @@ pub struct SaltCall {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnreadableCommand {
-    /// There is no word in it.
+    /// It has no words.
     #[error("No command")]
     Empty,
     /// A quotation or an escape has no end.
@@ -49,7 +49,7 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 const MAX_ANSWERS: usize = 10_000;
 
 impl SaltCall {
-    /// Hand calls to a command; quotes are those of a shell, but there is none.
+    /// Hand calls to a command; quotes are those of a shell, which is not used.
     ///
     /// # Errors
     /// A quotation has no end, or there is nothing to run.

@@ -196,7 +196,7 @@ pub fn cache<'c>(config: Option<&'c Config>, facts: &Facts) -> Option<&'c str> {
     config.text("cachedir")
 }
 
-/// The minion that a master's cache has; none if there is no such cache, or no such minion in it,
+/// The minion that a master's cache has; none if the cache does not exist, or does not have the minion,
 /// and flags say its facts.
 pub fn cached(
     directory: &str,
@@ -235,7 +235,7 @@ pub fn cached(
     }
 }
 
-/// There is no cache where the master's configuration says that it is.
+/// The cache is not where the master's configuration says that it is.
 pub fn no_cache(directory: &str, what: &str) -> Error {
     let message = format!("{what}: no cache of minions in {directory}, the master's cachedir");
     Error::new(ErrorKind::Facts, message).note(

@@ -39,7 +39,7 @@ pub fn configured(engine: &Engine, saltenv: &str) -> Result<BTreeSet<String>, Er
 /// a configuration in one of them; there may be none if pillars are compared.
 ///
 /// # Errors
-/// There is no such formula, or none at all.
+/// The formula does not exist, or no formula was found.
 pub(crate) fn compared(
     engines: [&Engine; 2],
     saltenv: &str,
@@ -81,7 +81,7 @@ pub fn others(engine: &Engine, saltenv: &str) -> Result<BTreeSet<String>, Error>
 /// The formulas that are meant: those given, each of which there is, or all there are.
 ///
 /// # Errors
-/// There is no such formula, or none at all.
+/// The formula does not exist, or no formula was found.
 pub fn existing(
     engine: &Engine,
     saltenv: &str,
@@ -156,7 +156,7 @@ pub fn one(engine: &Engine, saltenv: &str, given: Option<&String>) -> Result<Str
 /// The formulas that are given, each of which is in the saltenv that is named, or else in any: minions have their own.
 ///
 /// # Errors
-/// There is no such formula.
+/// The formula does not exist.
 pub fn served(
     engine: &Engine,
     given: &[String],

@@ -53,7 +53,7 @@ struct Stacked {
 
 /// What came of one minion's pillar.
 pub struct MadePillar {
-    /// The pillar, or why there is none.
+    /// The pillar, or why it could not be compiled.
     pub pillar: Result<Map, Error>,
     /// The errors that the pillar keeps.
     pub failures: Vec<Error>,

@@ -217,7 +217,7 @@ impl<'s> State<'s> {
     }
 }
 
-/// The roots, or the directory at hand if there are none.
+/// The roots; without any, the directory at hand.
 pub(crate) fn or_here(roots: &[(String, PathBuf)]) -> &[(String, PathBuf)] {
     static HERE: LazyLock<[(String, PathBuf); 1]> =
         LazyLock::new(|| [("base".to_owned(), PathBuf::from("."))]);

@@ -72,7 +72,7 @@ impl FromArgMatches for Stacks {
 /// The external pillars of the configuration, then those of flags.
 ///
 /// # Errors
-/// There is none, or one that cannot be used.
+/// None is given, or one cannot be used.
 pub fn ext_pillars(
     stacks: &Stacks,
     roots: &[PathBuf],

@@ -111,7 +111,7 @@ impl States {
     /// The formulas to compare: those given, or all.
     ///
     /// # Errors
-    /// There is no such formula; or none at all, and no pillars.
+    /// The formula does not exist; or neither formulas nor pillars were found.
     pub fn formulas(&self, saltenv: &str, given: &[String]) -> Result<Vec<String>, InputError> {
         let engines = [&self.before, &self.after];
         formulas::compared(engines, saltenv, given, self.has_pillars())

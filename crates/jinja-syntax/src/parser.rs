@@ -135,7 +135,7 @@ struct Parser<'s> {
     tokens: Vec<Token>,
     /// The index of the current token.
     at: usize,
-    /// Why there are no more tokens after the last one.
+    /// Why the tokens end after the last one.
     failure: Option<Box<Failure>>,
     /// Where the token before the current one ends.
     previous_end: u32,

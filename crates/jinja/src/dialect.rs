@@ -164,7 +164,7 @@ pub trait Dialect: Sync {
     /// In Jinja2 names are paths from one directory (`FileSystemLoader.get_source`).
     ///
     /// # Errors
-    /// There is no such template, or it cannot be read.
+    /// The template does not exist, or cannot be read.
     fn load(&self, vm: &Vm<'_>, name: &Str) -> Result<(Str, Arc<str>)> {
         load_below(vm, name, "the templates' directory")
     }
@@ -207,7 +207,7 @@ pub trait Dialect: Sync {
 /// Find a template by its path from a single directory, which messages call `root`.
 ///
 /// # Errors
-/// There is no such template, or it cannot be read.
+/// The template does not exist, or cannot be read.
 pub fn load_below(vm: &Vm<'_>, name: &Str, root: &str) -> Result<(Str, Arc<str>)> {
     if name.split('/').any(|part| part == "..") {
         let outside = Error::new(ErrorKind::TemplateNotFound, &**name);

@@ -10,7 +10,7 @@ use super::vm::Vm;
 ///
 /// Functions are for dialects whose objects refer to [`HostFunction`](super::HostFunction)s; plain Jinja2 calls none.
 pub trait Host {
-    /// The source of another template, by its path; `None` if there is no such template.
+    /// The source of another template, by its path; `None` if it does not exist.
     ///
     /// # Errors
     /// The template exists and cannot be read.

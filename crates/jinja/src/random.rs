@@ -145,7 +145,7 @@ impl Twister {
         y ^ y >> 18
     }
 
-    /// An integer below `n`, of any size; 0 where there is none.
+    /// An integer below `n`, of any size; 0 unless `n` is positive.
     pub fn below_int(&mut self, n: &Int) -> Int {
         if n.is_negative() || n.is_zero() {
             return Int::from(0);

@@ -132,7 +132,7 @@ impl<'r> Vm<'r> {
         }
     }
 
-    /// Note that the present expression asked whether there is a function, and that there is none. The host hears of
+    /// Note that the present expression asked for a function that does not exist. The host hears of
     /// it together with the place of the expression ([`Host::asked_in_vain`]).
     pub fn asked_in_vain(&self, function: &Str) {
         *self.missed.borrow_mut() = Some(function.clone());

@@ -284,7 +284,7 @@ impl<'r> Replay<'r> {
         };
         let mut own = value.clone();
         if let (Value::Map(map), PillarLayer::Sls { .. }) = (&mut own, made) {
-            // The place of what follows depends on it, but it is no data.
+            // The place of what follows depends on it, but it does not count as data.
             map.shift_remove("include");
         }
         (own, Node::whole(claim))

@@ -175,7 +175,7 @@ impl<'e> Linter<'e> {
     /// Check a formula.
     ///
     /// # Errors
-    /// The formula's files cannot be listed or read, there are none, or it has no schema and is to be
+    /// The formula's files cannot be listed or read, it has none, or it has no schema and is to be
     /// checked against its own.
     pub fn lint(&self, formula: &str) -> Result<Report, Error> {
         let subject = Subject::examine(

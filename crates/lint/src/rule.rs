@@ -115,7 +115,7 @@ impl Rule {
     /// The rule that a person names.
     ///
     /// # Errors
-    /// What to say where there is none.
+    /// What to say without one.
     ///
     /// ```
     /// use mapstack_lint::Rule;

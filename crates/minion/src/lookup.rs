@@ -103,7 +103,7 @@ enum Store {
 const NOTHING: &str = "_|-";
 
 impl Minion {
-    /// `grains.get`: the grain under a key, or `None` if there is none. (A grain that is Python's
+    /// `grains.get`: the grain under a key, or `None` without one. (A grain that is Python's
     /// `None` is `Some(Value::None)`.)
     ///
     /// # Errors
@@ -183,7 +183,7 @@ impl Minion {
         Ok(Answer { value, warning })
     }
 
-    /// `config.get`: the value under a key, or `None` if there is none. The first of these that has
+    /// `config.get`: the value under a key, or `None` without one. The first of these that has
     /// it wins: options, grains, pillar, the master's configuration in the pillar, and Salt's
     /// [defaults](builtin::defaults).
     ///

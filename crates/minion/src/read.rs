@@ -127,7 +127,7 @@ impl<'n> Document<'n> {
 pub(crate) struct Positions<'m> {
     pub name: &'m str,
     pub marks: Option<&'m Marks>,
-    /// What is nearest where there are no marks.
+    /// What is nearest without marks.
     pub otherwise: Option<Mark>,
 }
 

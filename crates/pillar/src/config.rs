@@ -225,7 +225,7 @@ impl ExtPillars {
             .filter(|name| !name.is_empty())
     }
 
-    /// Whether there is none.
+    /// Whether the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()

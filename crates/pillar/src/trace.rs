@@ -113,9 +113,9 @@ pub enum SlsOutcome {
     Read(usize),
     /// It was read before, and counts again.
     Again,
-    /// There is none, which is an error or means a saltenv without directories.
+    /// It does not exist, which is an error or means a saltenv without directories.
     Missing,
-    /// There is none, and the top file says that it may be missing.
+    /// It does not exist, and the top file says that it may be missing.
     MayMiss,
     /// It renders to something else than a mapping.
     NoMapping(&'static str),

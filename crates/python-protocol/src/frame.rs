@@ -49,7 +49,7 @@ pub fn write_frame(stream: &mut impl Write, message: &[u8]) -> Result<(), FrameE
 /// Read the next message. Memory is taken for what comes, not for what is announced.
 ///
 /// # Errors
-/// [`FrameError`]: there is none, or it is too long.
+/// [`FrameError`]: the stream ends, or the message is too long.
 pub fn read_frame(stream: &mut impl Read) -> Result<Vec<u8>, FrameError> {
     let mut length = [0; 4];
     match read_full(stream, &mut length)? {

@@ -142,7 +142,7 @@ pub struct Refusal {
 /// How a template sees an error of the command's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalKind {
-    /// There is no such template.
+    /// The template does not exist.
     NotFound,
     /// It is not allowed.
     Forbidden,

@@ -14,7 +14,7 @@ pub trait Redact {
     fn redacted(&self, secrets: &Secrets) -> Self;
 }
 
-/// What went through [`Secrets::redact`]: there is no other way to have one, so a function that prints
+/// What went through [`Secrets::redact`]: it cannot be made in another way, so a function that prints
 /// and takes this cannot be given an unmasked secret by mistake.
 ///
 /// ```

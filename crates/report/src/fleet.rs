@@ -107,8 +107,8 @@ pub enum What {
 }
 
 impl What {
-    /// A table of the values under some keys, or how many have which under some; a page has the counts of both. The
-    /// whole configuration if there are no keys.
+    /// A table of the values under some keys, or how many have which under some; a page has the counts of both. Without
+    /// keys, the whole configuration.
     pub fn of(
         table: Vec<(String, KeyPath)>,
         counts: Vec<(String, KeyPath)>,
@@ -483,7 +483,7 @@ fn row(keys: &[(String, KeyPath)], formulas: &[String], report: &Report) -> Stri
     cells.join("\t") + "\n"
 }
 
-/// A value in a cell: text as it is, everything else as JSON, or as Python shows it where there is no JSON for it.
+/// A value in a cell: text as it is, everything else as JSON, or as Python shows it where JSON cannot express it.
 fn cell(value: &Value) -> String {
     match value {
         Value::Str(text) => cell_text(text),

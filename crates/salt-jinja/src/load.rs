@@ -12,7 +12,7 @@ use mapstack_value::Str;
 /// root (Salt: `SaltCacheLoader.get_source`).
 ///
 /// # Errors
-/// There is no such template, or it cannot be read.
+/// The template does not exist, or cannot be read.
 pub(crate) fn from_file_server(vm: &Vm<'_>, name: &Str) -> Result<(Str, Arc<str>)> {
     let not_found = || Error::new(ErrorKind::TemplateNotFound, &**name);
     let relative = matches!(name.split('/').next(), Some("." | ".."));

@@ -15,7 +15,7 @@ pub fn salt_object() -> Obj {
 /// Call a function for a template that is not written in Jinja.
 ///
 /// # Errors
-/// There is no such function, or what it raises.
+/// The function does not exist, or what it raises.
 pub fn call_by_name(vm: &Vm<'_>, name: &str, args: CallArgs) -> Result<Obj> {
     let host = vm.host();
     if host.has_function(name) {

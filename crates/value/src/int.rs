@@ -56,7 +56,7 @@ impl Int {
         }
     }
 
-    /// The nearest float, or an error when there is none (`float(10**400)`).
+    /// The nearest float, or an error for a number that is too large (`float(10**400)`).
     ///
     /// # Errors
     /// [`ArithmeticError::FloatOverflow`] when the number exceeds the range of `f64`.

@@ -74,7 +74,7 @@ impl Map {
         self.entries.len()
     }
 
-    /// Whether there are no entries.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -241,7 +241,7 @@ impl Set {
         self.0.len()
     }
 
-    /// Whether there are no elements.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

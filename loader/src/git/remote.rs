@@ -56,7 +56,7 @@ pub struct Remote {
     pub name: String,
     /// The repository that is read: a mirror, or the repository itself.
     pub repository: PathBuf,
-    /// What to do if there is no repository.
+    /// What to do if the repository does not exist.
     pub if_missing: Option<String>,
     /// The branch, tag or commit that is saltenv `base`.
     pub base: String,

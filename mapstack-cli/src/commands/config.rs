@@ -54,7 +54,7 @@ pub fn run(args: &ConfigArgs, reporter: &Reporter) -> Result<(), Failure> {
             "no configuration given: pass --config FILE, such as --config /etc/salt/master";
         return Err(Failure::Usage(message.into()));
     };
-    // What is in force is compared between machines, so there are no digests.
+    // What is in force is compared between machines, so it has no digests.
     let secrets = Secrets::without_digests().shown_anyway(reporter.shows_secrets());
     let flags = flag_options(&args.files);
     let rows = rows(&args.options, args.all, flags, &config, &secrets)?;

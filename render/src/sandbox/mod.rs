@@ -46,7 +46,7 @@ use process::{Process, Session};
 ///
 /// Its methods are called on the thread that started the render.
 pub trait Host {
-    /// The source of the template at a URI, and the name that errors give it; `None` if there is none.
+    /// The source of the template at a URI, and the name that errors give it; `None` if it does not exist.
     ///
     /// # Errors
     /// The template exists and cannot be read, or the URI is one that is refused.

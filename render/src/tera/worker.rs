@@ -68,7 +68,7 @@ pub(super) struct Chunk {
     pub place: Place,
 }
 
-/// Why there is no text.
+/// Why rendering failed.
 pub(super) struct Wrong {
     pub message: String,
     pub help: Option<String>,

@@ -46,7 +46,7 @@ fn text<'a>(answer: &'a Value, name: &str) -> &'a str {
 fn contains_itself(ours: &Value, theirs: &Value) -> bool {
     let (given, failed) = (text(theirs, "ok"), text(theirs, "error"));
     let refused = text(ours, "error").contains("contain itself");
-    // Where every place has an object of its own, there is no end.
+    // Where every place has an object of its own, it never ends.
     let endless = theirs.get("values").is_some_and(Value::is_null) && !given.is_empty();
     refused && (given.contains("[...]") || given.contains("{...}"))
         || endless

@@ -37,7 +37,7 @@ pub(super) const TABLE: Table = &[
         )
     }),
     ("match.data", |_, _, args| {
-        // There is no data store on the minion, so nothing is in it.
+        // The minion's data store is unknown, and counts as empty.
         let [target] = args.bind("match.data", ["tgt"])?;
         required(target, "match.data", "tgt").map(|_| Obj::Bool(false))
     }),

@@ -187,7 +187,7 @@ impl<'s> Parser<'s> {
         failure
     }
 
-    /// What is wrong with an unknown tag, or with the template's end if there is no tag.
+    /// What is wrong with an unknown tag, or with the template's end without a tag.
     fn nesting_message(&self, tag: Option<&str>) -> String {
         let mut message = match tag {
             Some(tag) => format!("Encountered unknown tag {}.", quote_str(tag)),

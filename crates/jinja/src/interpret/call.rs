@@ -162,7 +162,7 @@ impl Vm<'_> {
     /// `input|name(args)`.
     ///
     /// # Errors
-    /// What the filter raises, or that there is none of that name.
+    /// What the filter raises, or that its name is unknown.
     pub fn apply_filter(&self, name: &str, input: Obj, args: CallArgs) -> Result<Obj> {
         match self.dialect().builtins().filter(name) {
             Some(filter) => {
@@ -182,7 +182,7 @@ impl Vm<'_> {
     /// `input is name(args)`.
     ///
     /// # Errors
-    /// What the test raises, or that there is none of that name.
+    /// What the test raises, or that its name is unknown.
     pub fn apply_test(&self, name: &str, input: &Obj, args: CallArgs) -> Result<bool> {
         match self.dialect().builtins().test(name) {
             Some(test) => {

@@ -344,7 +344,7 @@ fn is_file(file: &Path) -> Result<bool, ReadError> {
     }
 }
 
-/// The names in a directory; none if there is no such directory.
+/// The names in a directory; none if the directory does not exist.
 fn names(directory: &Path) -> Result<impl Iterator<Item = String> + use<>, ReadError> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => Some(entries),

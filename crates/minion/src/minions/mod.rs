@@ -116,7 +116,7 @@ impl Minions {
         }
     }
 
-    /// The minion of an id; `None` if there is none.
+    /// The minion of an id; `None` if the id is unknown.
     ///
     /// # Errors
     /// [`ReadError`]: what there is of it is broken.

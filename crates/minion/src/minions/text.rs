@@ -54,7 +54,7 @@ impl Text {
                 }));
             };
             if let Some(first) = places.insert(id.clone(), place.clone()) {
-                // Neither is better than the other, so there is none.
+                // Neither is better than the other, so neither counts.
                 minions.retain(|(known, _)| *known != id);
                 silent.retain(|known: &Silent| known.id != id);
                 minions.push((
@@ -86,7 +86,7 @@ impl Text {
         self.minions.iter().map(|(id, _)| id.as_str())
     }
 
-    /// The minion of an id; `None` if there is none.
+    /// The minion of an id; `None` if the id is unknown.
     ///
     /// # Errors
     /// What is wrong with it.

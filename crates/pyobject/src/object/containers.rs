@@ -199,7 +199,7 @@ impl ListRef {
         }
     }
 
-    /// Whether there are no items.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -409,7 +409,7 @@ impl DictRef {
         }
     }
 
-    /// Whether there are no entries.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -646,7 +646,7 @@ impl SetRef {
         self.0.borrow().len()
     }
 
-    /// Whether there are no elements.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -47,7 +47,7 @@ fn change(vm: &Vm<'_>, x: Obj, args: CallArgs, name: &'static str, apply: Change
     Ok(x)
 }
 
-/// Follow the path up to the last key but one, and put dicts where there are none.
+/// Follow the path up to the last key but one, and add missing dicts.
 fn find(x: &Obj, keys: &Obj, delimiter: &Obj, kind: MapKind) -> Result<Place> {
     let mut dict = match x {
         Obj::Dict(dict) => dict.clone(),
@@ -97,7 +97,7 @@ fn find(x: &Obj, keys: &Obj, delimiter: &Obj, kind: MapKind) -> Result<Place> {
 }
 
 impl Place {
-    /// The current value; `make` provides one if there is none.
+    /// The current value; `make` provides a missing one.
     fn current(&self, make: impl FnOnce() -> Obj) -> Obj {
         match self.dict.get(&self.key) {
             None | Some(Obj::None) => {

@@ -376,7 +376,7 @@ fn both_versions(vm: &Vm<'_>, x: &Obj, options: Option<&Obj>) -> Result<Obj> {
     })
 }
 
-/// The accepted addresses of the input; `None` if there are none. (Salt: `_filter_ipaddr`)
+/// The accepted addresses of the input; `None` without any. (Salt: `_filter_ipaddr`)
 fn addresses(
     vm: &Vm<'_>,
     x: &Obj,

@@ -133,7 +133,7 @@ pub fn refused(error: &clap::Error) -> ExitCode {
         .trim_start_matches("error: ")
         .trim();
     let written = alone(message).and_then(|text| output::write(&text));
-    // There is no other place to say that it could not be written.
+    // A failure to write this has no other place to be reported.
     ExitCode::from(if written.is_ok() { USAGE } else { 1 })
 }
 

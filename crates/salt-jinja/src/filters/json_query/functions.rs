@@ -139,7 +139,7 @@ impl Argument<'_> {
 
 /// What a function is given.
 struct Given<'a, 'n> {
-    /// The value of the first argument; `None` if there is none, or if it is an expression.
+    /// The value of the first argument; `None` without arguments, or if it is an expression.
     first: Value,
     arguments: &'a [Argument<'n>],
 }
