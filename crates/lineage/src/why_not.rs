@@ -100,10 +100,7 @@ pub(crate) fn why_not_in_map(
     let survey = run
         .engine()
         .survey(configuration.formula(), run.saltenv())?;
-    let imports = survey.imports.iter();
-    let imports = imports.filter_map(|site| Some((site.template.as_deref()?, &site.place)));
-    let loads = survey.loads.iter().map(|site| (&*site.path, &site.place));
-    let sites = imports.chain(loads).filter(|(named, _)| *named == path);
+    let sites = survey.used_files().filter(|(named, _)| *named == path);
     let places: Vec<Place> = sites.map(|(_, place)| place.clone()).collect();
     Ok(match places.is_empty() {
         true => WhyNot::NotNamed,

@@ -95,6 +95,14 @@ pub struct LoadSite {
 }
 
 impl Survey {
+    /// The templates and files that templates import or load, as far as their names are known, and where they do.
+    pub fn used_files(&self) -> impl Iterator<Item = (&str, &Place)> {
+        let imports = self.imports.iter();
+        let imports = imports.filter_map(|site| Some((site.template.as_deref()?, &site.place)));
+        let loads = self.loads.iter();
+        imports.chain(loads.map(|site| (&*site.path, &site.place)))
+    }
+
     /// Whether a template asks if there is a function.
     #[must_use]
     pub fn asks_for(&self, function: &str) -> bool {

@@ -30,11 +30,8 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 /// Whether a run's error is about a file or a name that an import does not find, which is said at the import.
 pub(super) fn says(subject: &Subject<'_>, error: &Error) -> bool {
     if is_not_found(error) {
-        let imports = subject.survey.imports.iter();
-        let imports = imports.filter_map(|site| Some((&site.place, site.template.as_deref()?)));
-        let loads = subject.survey.loads.iter();
-        let mut sites = imports.chain(loads.map(|site| (&site.place, &*site.path)));
-        return sites.any(|(place, path)| is_at(error, place) && is_absent(subject, path));
+        let mut used = subject.survey.used_files();
+        return used.any(|(path, place)| is_at(error, place) && is_absent(subject, path));
     }
     let missing = subject
         .survey
