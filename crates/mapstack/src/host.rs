@@ -11,7 +11,8 @@ use mapstack_value::{Str, Value, weight};
 use crate::calls::{Call, Functions};
 use crate::engine::Run;
 use crate::stubs;
-use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind, Place};
+use crate::text::in_file;
+use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
 
 /// A run as its templates see it.
 ///
@@ -140,14 +141,12 @@ impl<'r, 'e> RunHost<'r, 'e> {
         let message = format!(
             "a template asks whether Salt has {name}; nothing answers it here, so the answer is no"
         );
-        let place = place.map(|place| Place {
-            file: match &place.template {
+        let place = place.map(|place| {
+            let shown = match &place.template {
                 Some(path) => self.run.shown(path),
                 None => "a template".to_owned(),
-            },
-            start: place.span.start as usize,
-            end: place.span.end as usize,
-            source: place.source,
+            };
+            in_file(place, shown)
         });
         let help = "where the minion has it, Salt says yes: an entry in a file for --stub makes it yes here as well";
         Diagnostic {

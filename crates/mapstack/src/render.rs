@@ -14,7 +14,7 @@ use crate::hooks::LayerTemplate;
 use crate::hooks::{Chosen, MergedKind};
 use crate::host::RunHost;
 use crate::python;
-use crate::text::Text;
+use crate::text::{Text, in_file};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, Step};
 
 /// The kind of template, with its variables.
@@ -423,16 +423,12 @@ impl Run<'_> {
 
     /// A place in a template, or in one that it loads, with a path that a user can open.
     pub(crate) fn place_in_template(&self, place: mapstack_render::Place, file: &File) -> Place {
-        Place {
-            file: match &place.template {
-                Some(name) if **name == *file.path => file.shown.clone(),
-                Some(name) => self.shown(name),
-                None => file.shown.clone(),
-            },
-            start: place.span.start as usize,
-            end: place.span.end as usize,
-            source: place.source,
-        }
+        let shown = match &place.template {
+            Some(name) if **name == *file.path => file.shown.clone(),
+            Some(name) => self.shown(name),
+            None => file.shown.clone(),
+        };
+        in_file(place, shown)
     }
 }
 

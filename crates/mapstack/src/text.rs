@@ -12,6 +12,16 @@ use mapstack_yaml::{Mark, Skeleton};
 
 use crate::file::File;
 
+/// A place of the renderer in a file that is shown by this name.
+pub(crate) fn in_file(place: mapstack_render::Place, file: String) -> Place {
+    Place {
+        file,
+        start: place.span.start as usize,
+        end: place.span.end as usize,
+        source: place.source,
+    }
+}
+
 /// A text to be parsed, with source maps that lead back to its file.
 #[derive(Clone)]
 pub struct Text<'f> {
@@ -171,12 +181,7 @@ impl<'f> Text<'f> {
                     Some(name) if **name != *self.file.path => format!("salt://{name}"),
                     _ => self.file.shown.clone(),
                 };
-                Place {
-                    file,
-                    source: place.source,
-                    start: place.span.start as usize,
-                    end: place.span.end as usize,
-                }
+                in_file(place, file)
             }
             // Nothing was printed at this offset, so the place is the file as a whole.
             None if self.is_rendered() => Place {
