@@ -131,7 +131,7 @@ fn the_exit_status_is_that_of_diff() {
             "diff --from old --to new --minion minions/web1.yaml --get port --get prot",
             2,
             "",
-            "no configuration has anything under 'prot'",
+            "did you mean 'port'?",
         ),
         (
             "diff web --from old --to new --minion minions/web1.yaml",

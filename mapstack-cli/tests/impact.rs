@@ -103,3 +103,29 @@ fn unknown_names_are_reported() {
         assert!(ran.stderr.contains(said), "{what}: {}", ran.stderr);
     }
 }
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let tree = tree();
+    for what in ["ssh:port", "grains:os_family", "ssh/lib.jinja"] {
+        let on = |jobs: u8| {
+            let ran = run_line(
+                &tree.path().join("r"),
+                &format!("impact {what} --root . --minions ../minions --jobs {jobs}"),
+            );
+            assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{what}");
+            ran.stdout
+        };
+        assert_eq!(on(1), on(3), "{what}");
+    }
+    let parts: Vec<String> = (1..=2)
+        .map(|part| {
+            let line = format!("impact ssh:port --root r --minions minions --shard {part}/2");
+            run_line(tree.path(), &line).stdout
+        })
+        .collect();
+    for id in ["web1", "web2", "db1"] {
+        let having = parts.iter().filter(|part| part.contains(id));
+        assert_eq!(having.count(), 1, "{id}: {parts:#?}");
+    }
+}

@@ -45,12 +45,7 @@ fn the_root_and_the_formula_are_found() {
             "",
         ),
         ("explain -o html", 0, "<!doctype html>", ""),
-        (
-            "watch --get pgk",
-            1,
-            "",
-            "no configuration has anything under 'pgk'",
-        ),
+        ("watch --get pgk", 1, "", "did you mean 'pkg'?"),
         ("test --shard 1/2", 2, "", "nothing to test"),
         ("impact ntp:pkg", 0, "reaches 47 of 47 minions", ""),
         ("impact ntp:pgk", 1, "", "did you mean 'pkg'?"),

@@ -180,7 +180,7 @@ fn the_exit_status_says_how_it_went() {
         (
             "test ssh --root salt --platform debian-11 --get prot",
             1,
-            "no configuration has anything under 'prot'",
+            "did you mean 'port'?",
         ),
         (
             "test ssh --root salt --platform debian-12 --set grains.os_family=Suse",

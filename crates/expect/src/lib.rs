@@ -26,7 +26,7 @@ mod subject;
 mod top;
 mod writing;
 
-pub use mapstack_fleet::Scope;
+pub use mapstack_fleet::{Scope, UnknownKey};
 
 pub use case::{Case, Counts, Outcome};
 pub use find::{Expectation, Places};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use mapstack::minion::{Minion, Part, platforms};
 use mapstack::value::Value;
 use mapstack::{DataOptions, Engine, Error, ErrorKind, Way};
-use mapstack_fleet::{Minions, Pace, Scope, ordered};
+use mapstack_fleet::{Minions, Pace, Scope, UnknownKey, ordered};
 
 use crate::writing::{self, directory};
 use crate::{Case, Expectation, Form, Header, Kitchen, Outcome, Recorded, Subject, Suite, files};
@@ -110,7 +110,7 @@ impl<'r> Runs<'r> {
     ///
     /// # Errors
     /// The first such key.
-    pub fn check_keys(&self) -> Result<(), Error> {
+    pub fn check_keys(&self) -> Result<(), UnknownKey> {
         self.plan.scope.check()
     }
 

@@ -10,11 +10,12 @@ use mapstack::{Engine, Error, Result};
 use mapstack_share::{Answers, Outcome};
 
 use crate::both::Both;
-use crate::change::{Change, Scope, changes};
+use crate::change::{Change, changes};
 use crate::fleet::Fleet;
 use crate::origins::Origins;
 use crate::pillars::Pillar;
 use crate::reach::{ChangedFile, ChangedFiles};
+use crate::scope::Scope;
 
 /// Compares what comes of minions before and after a change.
 ///

@@ -1,7 +1,7 @@
 //! Which minions and formulas a file, a key or a fact reaches.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use mapstack::minion::{Minion, Part};
 use mapstack::secrets::{Redacted, Secrets};
@@ -11,7 +11,7 @@ use mapstack::{Error, ErrorKind, nearest, yaml};
 use mapstack_lineage::Spot;
 use mapstack_share::Outcome;
 
-use crate::{Fleet, Masking};
+use crate::{Fleet, Masking, Minions, Pace, ordered};
 
 /// What is asked about.
 #[derive(Debug, Clone)]
@@ -32,22 +32,22 @@ impl What {
             _ => Vec::new(),
         }
     }
+
+    /// The value of an outcome that is asked about.
+    fn value(&self, outcome: &Outcome) -> Option<Value> {
+        match (self, &outcome.result) {
+            (What::Value(_, path), Ok(data)) => yaml::traverse(data, path),
+            _ => None,
+        }
+    }
 }
 
-/// What is known of each formula so far.
-pub struct Reach<'r, 'e> {
+/// Looks at minions, on several threads.
+struct Reach<'r, 'e> {
     what: &'r What,
     fleet: &'r Fleet<'e>,
-    formulas: Vec<OfFormula>,
     /// Whether outcomes that minions share are reached; they are kept, so that their addresses stay theirs.
-    known: HashMap<(usize, usize), Known>,
-    minions: usize,
-    /// Whether any minion has what is asked about.
-    is_there: bool,
-    /// The names of facts of the first minion.
-    names: Vec<String>,
-    /// The first result, with the index of its formula and its minion.
-    sample: Option<(Value, usize, Minion)>,
+    known: Mutex<HashMap<(usize, usize), Arc<Known>>>,
 }
 
 /// What is known of an outcome that minions share.
@@ -55,6 +55,28 @@ struct Known {
     outcome: Arc<Outcome>,
     is_reached: bool,
     origin: Arc<Origin>,
+}
+
+/// What is known of a minion.
+struct Looked {
+    minion: Minion,
+    /// By formula.
+    outcomes: Vec<Arc<Known>>,
+    failed: Vec<Redacted<Error>>,
+}
+
+/// What is known of all minions so far.
+struct Found<'r> {
+    what: &'r What,
+    formulas: Vec<OfFormula>,
+    minions: usize,
+    /// Whether any minion has what is asked about.
+    is_there: bool,
+    /// The names of facts of the first minion.
+    names: Vec<String>,
+    /// The first result, with the index of its formula and its minion.
+    sample: Option<(Value, usize, Minion)>,
+    failed: Vec<Redacted<Error>>,
 }
 
 /// Where a value comes from, and what in it is secret.
@@ -83,57 +105,111 @@ struct OfValue {
 
 impl<'r, 'e> Reach<'r, 'e> {
     /// Nothing was looked at so far.
-    pub fn new(what: &'r What, fleet: &'r Fleet<'e>) -> Self {
+    fn new(what: &'r What, fleet: &'r Fleet<'e>) -> Self {
         Reach {
             what,
             fleet,
-            formulas: vec![OfFormula::default(); fleet.formulas().count()],
-            known: HashMap::new(),
+            known: Mutex::default(),
+        }
+    }
+
+    /// Look at a minion; `None` for one that is left out.
+    fn look(&self, minion: Minion, masking: &Masking) -> Option<Looked> {
+        let report = self.fleet.report(&minion)?;
+        let outcomes = report.outcomes.iter().flatten().enumerate();
+        let outcomes = outcomes.map(|(index, outcome)| self.known(index, outcome, &minion));
+        let outcomes = outcomes.collect();
+        let failed = report.errors().map(|(formula, error)| {
+            let secrets = masking.of_formula(&minion, self.fleet, formula, Some(error));
+            secrets.redact(&error.clone().note(format!("for the minion {}", report.id)))
+        });
+        let failed = failed.collect();
+        Some(Looked {
+            minion,
+            outcomes,
+            failed,
+        })
+    }
+
+    /// What is known of an outcome; the first minion that has it is asked.
+    fn known(&self, index: usize, outcome: &Arc<Outcome>, minion: &Minion) -> Arc<Known> {
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (index, Arc::as_ptr(outcome) as usize);
+        if let Some(known) = known().get(&key) {
+            return known.clone();
+        }
+        let is_reached = self.is_reached(index, outcome, minion);
+        let origin = is_reached.then(|| self.origin(index, outcome, minion));
+        let fresh = Arc::new(Known {
+            outcome: outcome.clone(),
+            is_reached,
+            origin: origin.flatten().unwrap_or_default().into(),
+        });
+        known().entry(key).or_insert(fresh).clone()
+    }
+
+    fn is_reached(&self, index: usize, outcome: &Outcome, minion: &Minion) -> bool {
+        match self.what {
+            What::File(path) => outcome
+                .files
+                .iter()
+                .any(|read| read.kind == FileReadKind::Found && *read.path == **path),
+            What::Value(_, path) => outcome
+                .result
+                .as_ref()
+                .is_ok_and(|data| yaml::traverse(data, path).is_some()),
+            // Where it is not known, it may be looked at.
+            What::Fact(part, path) => self.fleet.facts(index, minion).is_none_or(|reads| {
+                reads
+                    .iter()
+                    .any(|read| !read.path.is_empty() && read.sees(*part, path))
+            }),
+        }
+    }
+
+    /// Where the value that is asked about comes from.
+    fn origin(&self, index: usize, outcome: &Outcome, minion: &Minion) -> Option<Origin> {
+        let (value, keys) = (self.what.value(outcome)?, self.what.keys());
+        let origins = self.fleet.origins(index, minion)?;
+        Some(Origin {
+            spot: origins.at(&keys, &value),
+            secret_paths: origins.secret_paths(&keys, &value),
+            secret_texts: origins.secret_texts().to_vec(),
+        })
+    }
+}
+
+impl<'r> Found<'r> {
+    fn new(what: &'r What, formulas: usize) -> Self {
+        Found {
+            what,
+            formulas: vec![OfFormula::default(); formulas],
             minions: 0,
             is_there: false,
             names: Vec::new(),
             sample: None,
+            failed: Vec::new(),
         }
     }
 
-    /// Look at a minion, and return what fails on it.
-    pub fn look(&mut self, minion: &Minion, masking: &Masking) -> Vec<Redacted<Error>> {
-        let Some(report) = self.fleet.report(minion) else {
-            return Vec::new();
-        };
+    /// Take in what is known of a minion.
+    fn take_in(&mut self, looked: Looked) {
+        let minion = &looked.minion;
         self.minions += 1;
         self.note_fact(minion);
         if self.sample.is_none() {
-            let mut results = report.outcomes.iter().flatten().enumerate();
-            let first = results
-                .find_map(|(index, outcome)| Some((outcome.result.as_ref().ok()?.clone(), index)));
-            self.sample = first.map(|(value, index)| (value, index, minion.clone()));
+            let mut results = looked.outcomes.iter().enumerate();
+            let first = results.find_map(|(index, known)| {
+                let value = known.outcome.result.as_ref().ok()?;
+                Some((value.clone(), index, minion.clone()))
+            });
+            self.sample = first;
         }
-        for (index, outcome) in report.outcomes.iter().flatten().enumerate() {
-            let key = (index, Arc::as_ptr(outcome) as usize);
-            if !self.known.contains_key(&key) {
-                let is_reached = self.is_reached(index, outcome, minion);
-                let origin = is_reached.then(|| self.origin(index, outcome, minion));
-                let origin = origin.flatten().unwrap_or_default().into();
-                self.known.insert(
-                    key,
-                    Known {
-                        outcome: outcome.clone(),
-                        is_reached,
-                        origin,
-                    },
-                );
-            }
-            if let Some(known) = self.known.get(&key).filter(|known| known.is_reached) {
-                let (outcome, origin) = (known.outcome.clone(), known.origin.clone());
-                self.add(index, &outcome, origin, minion);
-            }
+        let all = looked.outcomes.iter().enumerate();
+        for (index, known) in all.filter(|(_, known)| known.is_reached) {
+            self.add(index, known, minion);
         }
-        let failed = report.errors().map(|(formula, error)| {
-            let secrets = masking.of_formula(minion, self.fleet, formula, Some(error));
-            secrets.redact(&error.clone().note(format!("for the minion {}", report.id)))
-        });
-        failed.collect()
+        self.failed.extend(looked.failed);
     }
 
     /// Note whether a minion has the fact that is asked about.
@@ -158,47 +234,9 @@ impl<'r, 'e> Reach<'r, 'e> {
         self.is_there = found.flatten().is_some();
     }
 
-    fn is_reached(&self, index: usize, outcome: &Outcome, minion: &Minion) -> bool {
-        match self.what {
-            What::File(path) => outcome
-                .files
-                .iter()
-                .any(|read| read.kind == FileReadKind::Found && *read.path == **path),
-            What::Value(_, path) => outcome
-                .result
-                .as_ref()
-                .is_ok_and(|data| yaml::traverse(data, path).is_some()),
-            // Where it is not known, it may be looked at.
-            What::Fact(part, path) => self.fleet.facts(index, minion).is_none_or(|reads| {
-                reads
-                    .iter()
-                    .any(|read| !read.path.is_empty() && read.sees(*part, path))
-            }),
-        }
-    }
-
-    /// The value of an outcome that is asked about.
-    fn value(&self, outcome: &Outcome) -> Option<Value> {
-        match (self.what, &outcome.result) {
-            (What::Value(_, path), Ok(data)) => yaml::traverse(data, path),
-            _ => None,
-        }
-    }
-
-    /// Where the value that is asked about comes from.
-    fn origin(&self, index: usize, outcome: &Outcome, minion: &Minion) -> Option<Origin> {
-        let (value, keys) = (self.value(outcome)?, self.what.keys());
-        let origins = self.fleet.origins(index, minion)?;
-        Some(Origin {
-            spot: origins.at(&keys, &value),
-            secret_paths: origins.secret_paths(&keys, &value),
-            secret_texts: origins.secret_texts().to_vec(),
-        })
-    }
-
-    fn add(&mut self, index: usize, outcome: &Outcome, origin: Arc<Origin>, minion: &Minion) {
+    fn add(&mut self, index: usize, known: &Known, minion: &Minion) {
         let id = minion.id().to_string();
-        let value = self.value(outcome);
+        let (value, origin) = (self.what.value(&known.outcome), &known.origin);
         let Some(of) = self.formulas.get_mut(index) else {
             return;
         };
@@ -214,15 +252,15 @@ impl<'r, 'e> Reach<'r, 'e> {
         }
         of.values.push(OfValue {
             value,
-            origin,
+            origin: origin.clone(),
             minions: vec![id],
             example: minion.clone(),
         });
     }
 
-    fn sample(&self, masking: &Masking) -> Option<(Value, Secrets)> {
+    fn sample(&self, fleet: &Fleet<'_>, masking: &Masking) -> Option<(Value, Secrets)> {
         let (value, index, minion) = self.sample.as_ref()?;
-        let secrets = masking.of_formula(minion, self.fleet, Some(*index), None);
+        let secrets = masking.of_formula(minion, fleet, Some(*index), None);
         Some((value.clone(), secrets))
     }
 
@@ -241,7 +279,7 @@ impl<'r, 'e> Reach<'r, 'e> {
     }
 
     /// What was found, without secrets.
-    pub fn impact(&self, masking: &Masking) -> Impact {
+    fn impact(self, fleet: &Fleet<'_>, masking: &Masking) -> Impact {
         let keys = self.what.keys();
         let shown = |known: &OfValue| {
             let is_secret = |path: &[Key]| known.origin.secret_paths.contains(path);
@@ -262,8 +300,7 @@ impl<'r, 'e> Reach<'r, 'e> {
                 values,
             }
         };
-        let formulas = self
-            .fleet
+        let formulas = fleet
             .formulas()
             .zip(&self.formulas)
             .map(row)
@@ -271,11 +308,12 @@ impl<'r, 'e> Reach<'r, 'e> {
             .collect();
         let (unknown, sample) = match formulas {
             _ if self.is_there || !Vec::is_empty(&formulas) => (None, None),
-            _ => (self.unknown(), self.sample(masking)),
+            _ => (self.unknown(), self.sample(fleet, masking)),
         };
         Impact {
             minions: self.minions,
             formulas,
+            failed: self.failed,
             unknown,
             sample,
         }
@@ -293,6 +331,53 @@ pub struct Impact {
     pub minions: usize,
     /// The formulas that are reached.
     pub formulas: Vec<Reached>,
+    /// What fails on minions.
+    pub failed: Vec<Redacted<Error>>,
+}
+
+impl Impact {
+    /// What is reached on some minions, worked on side by side.
+    ///
+    /// ```
+    /// use mapstack::{Engine, Error, loader::MemoryFiles, minion::Minion, secrets::Secrets};
+    /// use mapstack_fleet::{Fleet, Impact, Masking, Minions, Pace, impact::What};
+    ///
+    /// struct Named;
+    /// impl Minions for Named {
+    ///     fn read(&self, id: &str) -> Result<Minion, Error> {
+    ///         Ok(Minion::new(id).complete())
+    ///     }
+    /// }
+    /// let files = MemoryFiles::new().file("base", "ssh/parameters/defaults.yaml", "values: {port: 22}");
+    /// let engine = Engine::new(files);
+    /// let fleet = Fleet::new(&engine).formula("ssh");
+    /// let (what, ids) = (What::File("ssh/parameters/defaults.yaml".into()), ["web1".into(), "web2".into()]);
+    /// let masking = Masking::new(Secrets::without_digests());
+    /// let impact = Impact::of((&what, &fleet), &Named, &ids, Pace::default(), &masking);
+    /// assert_eq!(impact.formulas[0].minions, ["web1", "web2"]);
+    /// ```
+    #[must_use]
+    pub fn of(
+        (what, fleet): (&What, &Fleet<'_>),
+        minions: &dyn Minions,
+        ids: &[String],
+        pace: Pace,
+        masking: &Masking,
+    ) -> Self {
+        let reach = Reach::new(what, fleet);
+        let mut found = Found::new(what, fleet.formulas().count());
+        std::thread::scope(|scope| {
+            let work = |id: &String| Ok(reach.look(minions.read(id)?, masking));
+            for looked in ordered(scope, ids.iter(), pace, work) {
+                match looked.map_err(Error::from).flatten() {
+                    Ok(Some(looked)) => found.take_in(looked),
+                    Ok(None) => {}
+                    Err(error) => found.failed.push(masking.of([]).redact(&error)),
+                }
+            }
+        });
+        found.impact(fleet, masking)
+    }
 }
 
 /// A formula that is reached.

@@ -7,10 +7,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
-use mapstack::Way;
 use mapstack::loader::Fnmatch;
 use mapstack::secrets::{Policy, Secrets};
-use mapstack_fleet::{Pace, Scope, Shard};
+use mapstack::{Error, ErrorKind, Way};
+use mapstack_fleet::{Pace, Scope, Shard, UnknownKey};
 use mapstack_salt_config::{Config, Kind};
 
 use crate::configuration;
@@ -203,6 +203,18 @@ impl ScopeFlags {
     /// The changes that count.
     pub fn scope(&self) -> Scope {
         Scope::new(&self.get, &self.ignore)
+    }
+}
+
+impl From<UnknownKey> for InputError {
+    fn from(unknown: UnknownKey) -> Self {
+        let error = Error::new(ErrorKind::Lookup, unknown.to_string());
+        InputError::Data(match unknown.nearest {
+            Some(near) => error.note(format!("did you mean '{near}'?")),
+            None => error.help(
+                "`mapstack fleet FORMULA --get KEY` lists the keys beside one that does not exist",
+            ),
+        })
     }
 }
 

@@ -5,8 +5,8 @@ use mapstack::minion::{Minion, Part};
 use mapstack::secrets::Secrets;
 use mapstack::value::{Value, json};
 use mapstack::{Engine, Error, ErrorKind, Way};
-use mapstack_fleet::impact::{Reach, What};
-use mapstack_fleet::{Comparison, Differences, Fleet, Masking, Minions, Pace};
+use mapstack_fleet::impact::What;
+use mapstack_fleet::{Comparison, Differences, Fleet, Impact, Masking, Minions, Pace};
 use mapstack_report::values::as_json;
 use mapstack_report::{diff, impact};
 
@@ -103,12 +103,11 @@ changed, and not compared: 1 state file (users/init.sls)
 fn what_a_file_and_a_fact_reach_is_named_without_secrets() {
     let engine = engine("/bin/bash");
     let fleet = Fleet::new(&engine).formula("users");
+    let ids = IDS.map(str::to_owned);
     let look = |what: &What| {
-        let (masking, mut reach) = (masking(), Reach::new(what, &fleet));
-        for id in IDS {
-            assert!(reach.look(&Named.read(id).unwrap(), &masking).is_empty());
-        }
-        reach.impact(&masking)
+        let impact = Impact::of((what, &fleet), &Named, &ids, Pace::threads(2), &masking());
+        assert!(impact.failed.is_empty());
+        impact
     };
     let file = What::File("users/parameters/os_family/Debian.yaml".into());
     let reached = look(&file);

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use mapstack_fleet::Differences;
 use mapstack_inputs::flags::{Input, Layering, ResultFlags, ScopeFlags, WorkFlags};
-use mapstack_inputs::{Many, Plan, States};
+use mapstack_inputs::{InputError, Many, Plan, States};
 use mapstack_report::diff::{self, Accounting};
 
 use crate::commands::{count_warnings, pillars};
@@ -123,7 +123,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
             ids.len()
         )));
     }
-    scope.check()?;
+    scope.check().map_err(InputError::from)?;
     let masking = reporter.masking();
     let counted = states.counted(&comparison);
     let accounting = Accounting::new(

@@ -1,12 +1,9 @@
 //! `mapstack impact`.
 
 use clap::{Args, ValueHint};
-use mapstack::Error;
 use mapstack::loader::Snapshot;
-use mapstack::secrets::Redacted;
-use mapstack_fleet::Minions as _;
-use mapstack_fleet::impact::{Reach, What};
-use mapstack_inputs::flags::{Input, Layering, ResultFlags, Target};
+use mapstack_fleet::impact::What;
+use mapstack_inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
 use mapstack_inputs::{Many, Plan, Served, asked, formulas};
 use mapstack_report::impact;
 use mapstack_report::values::pick;
@@ -36,7 +33,7 @@ pub struct Impact {
     #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
     pub format: Listing,
     #[command(flatten)]
-    pub target: Target,
+    pub work: WorkFlags,
     #[command(flatten)]
     pub result: ResultFlags,
     #[command(flatten)]
@@ -50,7 +47,7 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     let mut plan = Plan::new(
         input,
         (&args.layering, &args.result),
-        args.target.select.as_deref(),
+        args.work.target.select.as_deref(),
     )?;
     let config = input.config(reporter)?;
     let served = Served::new(&input.files, config.as_ref(), None, reporter)?;
@@ -69,22 +66,16 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     let others = input.other_files();
     let pillars = pillars((&input.files, &input.functions), config.as_ref(), reporter)?;
     let minions = Many::list_or_platforms(
-        (&input.facts, &args.target),
+        (&input.facts, &args.work.target),
         (config.as_ref(), pillars.as_ref()),
         &others,
         reporter,
     )?;
-    let mut reach = Reach::new(&what, &fleet);
+    let ids = args.work.of(minions.ids());
     let masking = reporter.masking();
-    let mut broken: Vec<Redacted<Error>> = Vec::new();
-    for id in minions.ids() {
-        match minions.read(&id) {
-            Ok(minion) => broken.extend(reach.look(&minion, &masking)),
-            Err(error) => broken.push(reporter.redact(&error)),
-        }
-    }
+    let about = (&what, &fleet);
+    let impact = mapstack_fleet::Impact::of(about, &minions, &ids, args.work.pace(), &masking);
     count_warnings(pillars.as_ref(), reporter)?;
-    let impact = reach.impact(&masking);
     if let Some(error) = &impact.unknown {
         return Err(error.clone().into());
     }
@@ -99,5 +90,5 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
         Listing::Text => output::write_listing(&impact::text(&args.what, &what, &impact))?,
         Listing::Json => output::write_json(&impact::rows(&args.what, &impact))?,
     }
-    reporter.errors(broken)
+    reporter.errors(impact.failed)
 }

@@ -10,7 +10,7 @@ use mapstack_expect::{
     Case, EngineOf, Expectation, Given, NoFile, Places, Plan, Runs, Suite, missing, with_state,
 };
 use mapstack_inputs::flags::{Input, Layering, ResultFlags, ScopeFlags, WorkFlags};
-use mapstack_inputs::{Kwargs, Many, Served, formulas};
+use mapstack_inputs::{InputError, Kwargs, Many, Served, formulas};
 use mapstack_report::test::{self, Report};
 
 use crate::commands::{count_warnings, engine, pillars};
@@ -146,7 +146,7 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
     };
     count_warnings(pillars.as_ref(), reporter)?;
     if report.counts().fail == 0 {
-        runs.check_keys()?;
+        runs.check_keys().map_err(InputError::from)?;
     }
     if reporter.is_strict() {
         report.cases.iter_mut().for_each(Case::be_strict);

@@ -10,7 +10,7 @@ use mapstack::loader::{Backends, Frozen};
 use mapstack::{Engine, Error, ErrorKind};
 use mapstack_fleet::{ChangedFiles, Comparison, Standing};
 use mapstack_inputs::flags::{Input, Layering, ResultFlags, ScopeFlags, Target};
-use mapstack_inputs::{Many, Plan, Served, formulas};
+use mapstack_inputs::{InputError, Many, Plan, Served, formulas};
 use mapstack_report::diff::{self, Accounting};
 use mapstack_report::words::count;
 use mapstack_salt_config::Config;
@@ -82,7 +82,7 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
     let mut standing = Standing::of(&plan.fleet(&before)?, &minions, &ids);
     let scope = args.scope.scope();
     standing.results().for_each(|data| scope.look(data));
-    scope.check()?;
+    scope.check().map_err(InputError::from)?;
     reporter.report(standing.broken().map(|error| reporter.redact(error)));
     count_warnings(pillars.as_ref(), reporter)?;
     let minions_watched = count(ids.len(), "minion");
