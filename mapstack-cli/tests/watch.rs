@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Going, Tree};
+use common::{Going, Tree, run_line};
 
 #[test]
 fn changes_are_reported_until_the_end() {
@@ -74,4 +74,113 @@ fn only_changes_of_a_key_are_reported() {
         "{:#?}",
         watch.seen
     );
+}
+
+#[test]
+fn what_a_half_written_file_hides_is_reported_when_it_is_whole() {
+    let tree = Tree::new(&[
+        ("r/ssh/parameters/defaults.yaml", "values: {port: 22}\n"),
+        ("m.yaml", "id: web1\n"),
+    ]);
+    let mut watch = Going::start(tree.path(), "watch --root r --minion m.yaml");
+    watch.until("watching r for 1 minion;");
+    tree.replace("r/ssh/parameters/defaults.yaml", b"values: {port: ");
+    watch.until("ssh fails now");
+    tree.replace("r/ssh/parameters/defaults.yaml", b"values: {port: 2222}\n");
+    watch.until("- 22  r/ssh/parameters/defaults.yaml:1:16");
+    watch.until("+ 2222  r/ssh/parameters/defaults.yaml:1:16");
+    watch.until("ssh works again");
+}
+
+/// A pillar, a formula that reads it, and a minion.
+fn with_pillar() -> Tree {
+    Tree::new(&[
+        (
+            "master",
+            "pillar_roots: {base: [pillar]}\nfile_roots: {base: [salt]}\ncachedir: nowhere\n\
+             ext_pillar: [stack: stack/stack.cfg]\n",
+        ),
+        ("stack/stack.cfg", "*.yml\n"),
+        ("stack/core.yml", "relay: mx1\n"),
+        ("pillar/top.sls", "base: {'*': [web]}\n"),
+        ("pillar/web.sls", "web: {port: 80, password: one-secret}\n"),
+        (
+            "salt/web/parameters/defaults.yaml",
+            "values: {port: {{ pillar.get('web', {}).get('port') }}}\n",
+        ),
+        ("m.yaml", "id: web1\n"),
+    ])
+}
+
+#[test]
+fn pillars_are_watched_as_diff_compares_them() {
+    let tree = with_pillar();
+    let mut watch = Going::start(tree.path(), "watch --config master --minion m.yaml");
+    watch.until("watching salt, pillar, stack for 1 minion;");
+    tree.replace(
+        "pillar/web.sls",
+        b"web: {port: 8080, password: two-secret}\n",
+    );
+    for line in [
+        "# web.sls",
+        "pillar: web:port",
+        "+ 8080  pillar/web.sls:1:13",
+        "web: port",
+        "compared: pillars; parameters of web",
+    ] {
+        watch.until(line);
+    }
+    tree.replace("pillar/web.sls", b"web: {port: {{ nope.nope }}}\n");
+    watch.until("pillar fails now");
+    tree.replace(
+        "pillar/web.sls",
+        b"web: {port: 8081, password: two-secret}\n",
+    );
+    // The formula is compared with what it had when there was a whole pillar.
+    for line in ["web: port", "- 8080", "+ 8081", "pillar works again"] {
+        watch.until(line);
+    }
+    tree.replace("stack/core.yml", b"relay: mx2\n");
+    for line in ["# files that are not served", "pillar: relay", "+ mx2"] {
+        watch.until(line);
+    }
+    assert!(
+        !watch.seen.iter().any(|line| line.contains("-secret")),
+        "{:#?}",
+        watch.seen
+    );
+}
+
+#[test]
+fn changes_are_lines_for_programs() {
+    let tree = with_pillar();
+    let line = "watch --config master --minion m.yaml --jobs 2 -o jsonl";
+    let mut watch = Going::start(tree.path(), line);
+    watch.until("watching salt, pillar, stack for 1 minion;");
+    tree.replace("pillar/web.sls", b"web: {port: 81, password: one-secret}\n");
+    watch.until("{\"files\": [\"web.sls\"]");
+    let line = watch.seen.last().unwrap();
+    for part in [
+        r#""key": "web:port""#,
+        r#""new": 81"#,
+        r#""pillars": true"#,
+        r#""count": 1"#,
+    ] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
+}
+
+#[test]
+fn nothing_is_watched_that_does_not_exist() {
+    let tree = with_pillar();
+    for (flags, said) in [
+        ("wbe", "did you mean 'web'?"),
+        ("--get prot", "did you mean 'port'?"),
+        ("--get wbe:port", "did you mean 'web:port'?"),
+    ] {
+        let line = format!("watch --config master --minion m.yaml {flags}");
+        let ran = run_line(tree.path(), &line);
+        assert_eq!(ran.status, Some(1), "{flags}: {}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{flags}: {}", ran.stderr);
+    }
 }

@@ -28,6 +28,11 @@ impl Both {
             true => old.clone(),
             false => after.pillar(minion),
         };
+        Both::new([old, new], minion)
+    }
+
+    /// A minion with the pillars that it has before and after.
+    pub fn new([old, new]: [Pillar; 2], minion: &Minion) -> Self {
         let data = old.data.clone().zip(new.data.clone());
         Both {
             minions: [old.of(minion), new.of(minion)],

@@ -16,6 +16,7 @@ use crate::origins::Origins;
 use crate::pillars::Pillar;
 use crate::reach::{ChangedFile, ChangedFiles};
 use crate::scope::Scope;
+use crate::stand::Stand;
 
 /// Compares what comes of minions before and after a change.
 ///
@@ -43,6 +44,8 @@ pub struct Comparison<'f, 'e> {
     changed: Option<ChangedFiles>,
     /// The changed files of the pillar.
     changed_pillar: Option<ChangedFiles>,
+    /// Which of several states is the earlier one.
+    since: usize,
     /// Whether changes of pillars are left out.
     only_formulas: bool,
     /// Of each formula, whether its configuration is made in the same way in both states.
@@ -123,8 +126,8 @@ pub enum Advanced {
         /// Whether a formula fails, as it did.
         fails: bool,
     },
-    /// What became of the minion, and its outcomes now.
-    Reached(Compared, Vec<Arc<Outcome>>),
+    /// What became of the minion, and what it has now.
+    Reached(Compared, Stand),
 }
 
 /// Pairs that are remembered before starting over.
@@ -142,6 +145,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
             scope: None,
             changed: None,
             changed_pillar: None,
+            since: 0,
             only_formulas: false,
             known: Mutex::default(),
             seen: Mutex::default(),
@@ -176,31 +180,68 @@ impl<'f, 'e> Comparison<'f, 'e> {
         self
     }
 
+    /// The number of the earlier state, for callers that compare several with a later one.
+    #[must_use]
+    pub fn since(mut self, state: usize) -> Self {
+        self.since = state;
+        self
+    }
+
+    /// The number of the earlier state.
+    pub(crate) fn state(&self) -> usize {
+        self.since
+    }
+
+    /// Whether pillars are compiled.
+    pub(crate) fn has_pillars(&self) -> bool {
+        self.before.pillars().is_some()
+    }
+
     /// What became of a minion.
     #[must_use]
     pub fn compare(&self, minion: &Minion) -> Compared {
         self.begin(minion).0
     }
 
-    /// The same, and the outcomes it has now.
+    /// The same, and what it has now.
     #[must_use]
-    pub fn begin(&self, minion: &Minion) -> (Compared, Vec<Arc<Outcome>>) {
-        let Some(both) = self.both(minion) else {
-            return self.formulas([minion, minion], false);
+    pub fn begin(&self, minion: &Minion) -> (Compared, Stand) {
+        match self.both(minion) {
+            Some(both) => self.of_both(&both, None),
+            None => {
+                let (compared, outcomes) = self.formulas([minion, minion], None, false);
+                (compared, outcomes.into())
+            }
+        }
+    }
+
+    /// What became of a minion with its pillars, and what it has now. Its outcomes before are worked out if they are not
+    /// known.
+    fn of_both(&self, both: &Both, before: Option<&[Arc<Outcome>]>) -> (Compared, Stand) {
+        let mut pairs = self.pillar_pairs(both);
+        let stand = |outcomes| Stand {
+            pillar: both.pillars().last().cloned(),
+            outcomes,
         };
-        let mut pairs = self.pillar_pairs(&both);
         // A minion without its whole pillar has no configuration to compare.
         if !both.is_whole() {
-            return match self.means(both.minions()) {
-                Ok(true) => {
-                    self.note_pillar_files(&both);
-                    (Compared::Formulas(pairs), Vec::new())
-                }
-                Ok(false) => (Compared::LeftOut, Vec::new()),
-                Err(error) => (Compared::Broken(error), Vec::new()),
+            let [_, new] = both.pillars();
+            // What it has now is compared with what comes next.
+            let outcomes = match before.is_some() && new.is_whole() {
+                true => self.after.outcomes(both.minions()[1]),
+                false => Vec::new(),
             };
+            let compared = match self.means(both.minions()) {
+                Ok(true) => {
+                    self.note_pillar_files(both);
+                    Compared::Formulas(pairs)
+                }
+                Ok(false) => Compared::LeftOut,
+                Err(error) => Compared::Broken(error),
+            };
+            return (compared, stand(outcomes));
         }
-        let (compared, after) = self.formulas(both.minions(), !both.is_same());
+        let (compared, after) = self.formulas(both.minions(), before, !both.is_same());
         let compared = match compared {
             Compared::Formulas(of_formulas) => {
                 pairs.extend(of_formulas);
@@ -209,19 +250,27 @@ impl<'f, 'e> Comparison<'f, 'e> {
             other => other,
         };
         if matches!(compared, Compared::Formulas(_)) {
-            self.note_pillar_files(&both);
+            self.note_pillar_files(both);
         }
-        (compared, after)
+        (compared, stand(after))
     }
 
     /// What became of the formulas on a minion, which may have other facts after the change.
-    fn formulas(&self, [old, new]: [&Minion; 2], differs: bool) -> (Compared, Vec<Arc<Outcome>>) {
+    fn formulas(
+        &self,
+        [old, new]: [&Minion; 2],
+        before: Option<&[Arc<Outcome>]>,
+        differs: bool,
+    ) -> (Compared, Vec<Arc<Outcome>>) {
         match self.means([old, new]) {
             Ok(true) => {}
             Ok(false) => return (Compared::LeftOut, Vec::new()),
             Err(error) => return (Compared::Broken(error), Vec::new()),
         }
-        let before = self.before.outcomes(old);
+        let before = match before {
+            Some(before) => before.to_vec(),
+            None => self.before.outcomes(old),
+        };
         let reached = match differs {
             true => vec![true; before.len()],
             false => self.reached(&before),
@@ -239,6 +288,11 @@ impl<'f, 'e> Comparison<'f, 'e> {
     /// The minion with its pillars, if they are compiled.
     fn both(&self, minion: &Minion) -> Option<Both> {
         let pillars = [self.before.pillars()?, self.after.pillars()?];
+        Some(Both::of(pillars, minion, &|pillar| self.stays(pillar)))
+    }
+
+    /// Whether no change can reach a pillar.
+    fn stays(&self, pillar: &Pillar) -> bool {
         let is_unchanged = |read: &FileRead| {
             let changed = self.changed.as_ref();
             changed.is_some_and(|changed| !changed.has(read))
@@ -246,11 +300,8 @@ impl<'f, 'e> Comparison<'f, 'e> {
         let no_file = self.changed_pillar.as_ref();
         let no_file = no_file.is_some_and(ChangedFiles::is_empty);
         // Of stacked files it is not known which are different.
-        let stays = |pillar: &Pillar| {
-            let reads = &pillar.reads;
-            no_file && reads.stacked.is_empty() && reads.served.iter().all(is_unchanged)
-        };
-        Some(Both::of(pillars, minion, &stays))
+        let reads = &pillar.reads;
+        no_file && reads.stacked.is_empty() && reads.served.iter().all(is_unchanged)
     }
 
     /// What became of a minion's pillar.
@@ -309,26 +360,59 @@ impl<'f, 'e> Comparison<'f, 'e> {
         }
     }
 
-    /// What became of a minion whose outcomes are known, for callers that follow a fleet from change to change: no minion
-    /// is read that no change can reach, and the outcomes it has now are returned.
+    /// What became of a minion that is known, for callers that follow a fleet from change to change: no minion is read
+    /// that no change can reach, and what it has now is returned.
     ///
     /// # Errors
     /// The minion cannot be read.
     pub fn advance(
         &self,
-        before: &[Arc<Outcome>],
+        before: &Stand,
         read: impl FnOnce() -> Result<Minion>,
     ) -> Result<Advanced> {
-        let reached = self.reached(before);
-        if !reached.contains(&true) {
-            let fails = before.iter().any(|outcome| outcome.result.is_err());
+        let reached = self.reached(&before.outcomes);
+        let pillars = before.pillar.as_ref().zip(self.after.pillars());
+        let stays = pillars.is_none_or(|(pillar, _)| self.stays(pillar));
+        if stays && !reached.contains(&true) {
+            let fails = before.fails();
             return Ok(Advanced::Unreached { fails });
         }
         let minion = read()?;
-        let outcomes = self.after(before, &reached, &minion);
-        self.look(before.iter().chain(&outcomes));
-        let compared = Compared::Formulas(self.pairs(before, &outcomes));
-        Ok(Advanced::Reached(compared, outcomes))
+        let (compared, now) = match pillars {
+            Some((old, pillars)) => {
+                let new = match stays {
+                    true => old.clone(),
+                    false => pillars.pillar(&minion),
+                };
+                let both = Both::new([old.clone(), new], &minion);
+                self.of_both(&both, Some(&before.outcomes))
+            }
+            None => {
+                let outcomes = self.after(&before.outcomes, &reached, &minion);
+                self.look(before.outcomes.iter().chain(&outcomes));
+                let pairs = self.pairs(&before.outcomes, &outcomes);
+                (Compared::Formulas(pairs), outcomes.into())
+            }
+        };
+        Ok(Advanced::Reached(compared, now))
+    }
+
+    /// How the result of a formula changed that worked in the earlier state, failed since, and works again.
+    pub(crate) fn recovered(
+        &self,
+        formula: usize,
+        before: &Arc<Outcome>,
+        now: &Arc<Outcome>,
+    ) -> Option<Arc<Pair>> {
+        let pair = self.pair(formula, before.clone(), now.clone());
+        matches!(pair.what, What::Changed(_)).then_some(pair)
+    }
+
+    /// The same of a pillar of which there was nothing since.
+    pub(crate) fn recovered_pillar(&self, pillars: [&Pillar; 2]) -> Option<Arc<Pair>> {
+        let both = Both::new(pillars.map(Pillar::clone), &Minion::default());
+        let mut pairs = self.pillar_pairs(&both).into_iter();
+        pairs.find(|pair| matches!(pair.what, What::Changed(_)))
     }
 
     /// Note which keys of the scope outcomes have.

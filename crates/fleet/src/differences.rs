@@ -64,8 +64,8 @@ pub struct Differences {
     by_key: HashMap<String, usize>,
     /// The groups of pairs that were seen, by their address; the pairs are kept, so that it stays theirs.
     by_pair: HashMap<usize, (Arc<Pair>, Vec<usize>)>,
-    /// Where the values of outcomes come from that are alike.
-    origins: HashMap<(Subject, [u64; 2]), [Option<Origins>; 2]>,
+    /// Where the values of outcomes come from that are alike, by the number of the earlier state.
+    origins: HashMap<(usize, Subject, [u64; 2]), [Option<Origins>; 2]>,
     failing: Vec<(Turn, Failing)>,
     by_failure: HashMap<(Turn, Subject, String), usize>,
     /// The minions that were compared, as far as they are known.
@@ -170,6 +170,17 @@ impl Differences {
         self.fail_still += usize::from(fails_still);
     }
 
+    /// Take in how a result of a minion changed that [was added](Self::add) as one that works again.
+    pub(crate) fn add_recovered(
+        &mut self,
+        comparison: &Comparison<'_, '_>,
+        id: &str,
+        pair: &Arc<Pair>,
+        read: impl Fn() -> Minion,
+    ) {
+        self.changed(comparison, id, pair, &read);
+    }
+
     /// Count a minion that no change reaches; `fails` if one of its formulas does, as it did.
     pub fn add_unreached(&mut self, fails: bool) {
         self.minions += 1;
@@ -230,7 +241,8 @@ impl Differences {
         if self.origins.len() >= MAX_ORIGINS {
             self.origins.clear();
         }
-        let origins = self.origins.entry((pair.subject, pair.kinds));
+        let key = (comparison.state(), pair.subject, pair.kinds);
+        let origins = self.origins.entry(key);
         let [before, after] = origins
             .or_insert_with(|| comparison.origins(pair.subject, &comparison.examples(read())));
         let origin = |origins: &Option<Origins>, path: &[Key], value: &Option<Value>| {

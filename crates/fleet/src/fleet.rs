@@ -11,7 +11,8 @@ use mapstack_share::{Answers, FactRead, Outcome, SharedFormula};
 use crate::Pace;
 use crate::ordered::{Panicked, ordered};
 use crate::origins::Origins;
-use crate::pillars::Pillars;
+use crate::pillars::{Pillar, Pillars};
+use crate::stand::Stand;
 
 /// What is computed for every minion of a fleet.
 pub struct Fleet<'e> {
@@ -91,6 +92,24 @@ impl<'e> Fleet<'e> {
             id: minion.id().to_string(),
             outcomes,
         })
+    }
+
+    /// What a minion has, with its pillar if pillars are compiled; `None` if it is left out.
+    pub(crate) fn stand(&self, minion: &Minion) -> Option<Result<Stand>> {
+        let pillar = self.pillars().map(|pillars| pillars.pillar(minion));
+        let of_pillar = pillar.as_ref().map(|pillar| pillar.of(minion));
+        let minion = of_pillar.as_ref().unwrap_or(minion);
+        match self.means(minion) {
+            Ok(true) => {}
+            Ok(false) => return None,
+            Err(error) => return Some(Err(error)),
+        }
+        let is_whole = pillar.as_ref().is_none_or(Pillar::is_whole);
+        let outcomes = is_whole.then(|| self.outcomes(minion));
+        Some(Ok(Stand {
+            outcomes: outcomes.unwrap_or_default(),
+            pillar,
+        }))
     }
 
     /// Whether all conditions are true of a minion.

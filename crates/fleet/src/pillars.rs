@@ -1,6 +1,7 @@
 //! The pillars that one state of the files gives minions.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use mapstack::minion::Minion;
@@ -35,6 +36,9 @@ pub struct Pillars<'e> {
     /// A number for each list of files that a pillar is made of.
     kinds: Mutex<HashMap<[Vec<FileRead>; 2], u64>>,
 }
+
+/// The number of the next kind: pillars of several states are never of the same one.
+static NEXT_KIND: AtomicU64 = AtomicU64::new(1);
 
 /// A minion's pillar in one state of the files.
 #[derive(Debug, Clone)]
@@ -139,9 +143,10 @@ impl<'e> Pillars<'e> {
 
     fn kind(&self, reads: &PillarReads) -> u64 {
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = 1 + u64::try_from(kinds.len()).unwrap_or(u64::MAX - 1);
         let files = [reads.pillar.clone(), reads.stacked.clone()];
-        *kinds.entry(files).or_insert(next)
+        *kinds
+            .entry(files)
+            .or_insert_with(|| NEXT_KIND.fetch_add(1, Ordering::Relaxed))
     }
 }
 

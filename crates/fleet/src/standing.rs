@@ -1,5 +1,6 @@
 //! What each minion has of each formula now, kept while files change.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mapstack::Error;
@@ -7,17 +8,39 @@ use mapstack::minion::Minion;
 use mapstack::value::Value;
 use mapstack_share::Outcome;
 
-use crate::compare::{Advanced, Compared, Comparison};
+use crate::compare::{Advanced, Compared, Comparison, Pair};
+use crate::pillars::Pillar;
+use crate::stand::Stand;
 use crate::{Differences, Fleet, Minions, Pace, Panicked, ordered};
 
-/// What each minion has of each formula as it is now: what no change reaches is not worked out again.
-pub struct Standing(Vec<Stand>);
+/// What each minion has of each formula as it is now: what no change reaches is not worked out again. Of what fails now,
+/// what there was when it last worked is kept, with the number of that state.
+#[derive(Default)]
+pub struct Standing {
+    minions: Vec<Kept>,
+    /// The number of the state at hand.
+    state: usize,
+}
 
-struct Stand {
+struct Kept {
     /// None for a minion that is left out.
-    outcomes: Option<Result<Vec<Arc<Outcome>>, Error>>,
+    stand: Option<Result<Stand, Error>>,
     /// The minion, of as many as are kept.
     minion: Option<Minion>,
+    /// What there was of that which fails now.
+    worked: Vec<Worked>,
+}
+
+/// Something that worked.
+struct Worked {
+    had: Had,
+    /// The last state in which it worked.
+    state: usize,
+}
+
+enum Had {
+    Formula(usize, Arc<Outcome>),
+    Pillar(Pillar),
 }
 
 /// Minions whose facts are kept, at some ten kilobytes each; others are read again.
@@ -25,82 +48,132 @@ const MAX_KEPT: usize = 20_000;
 
 impl Standing {
     /// What minions have now.
-    pub fn of(fleet: &Fleet<'_>, minions: &dyn Minions, ids: &[String]) -> Self {
-        let stand = |(at, id): (usize, &String)| match minions.read(id) {
-            Ok(minion) => Stand {
-                outcomes: fleet.report(&minion).map(|report| report.outcomes),
+    pub fn of(fleet: &Fleet<'_>, minions: &dyn Minions, ids: &[String], pace: Pace) -> Self {
+        let keep = |(at, id): (usize, &String)| match minions.read(id) {
+            Ok(minion) => Kept {
+                stand: fleet.stand(&minion),
                 minion: (at < MAX_KEPT).then_some(minion),
+                worked: Vec::new(),
             },
-            Err(error) => Stand {
-                outcomes: Some(Err(error)),
-                minion: None,
-            },
+            Err(error) => Kept::broken(error),
         };
-        Standing(std::thread::scope(|scope| {
-            let done = ordered(scope, ids.iter().enumerate(), Pace::default(), stand);
-            let whole = |result: Result<Stand, Panicked>| {
-                result.unwrap_or_else(|panicked| Stand {
-                    outcomes: Some(Err(panicked.into())),
-                    minion: None,
-                })
+        let minions = std::thread::scope(|scope| {
+            let done = ordered(scope, ids.iter().enumerate(), pace, keep);
+            let whole = |result: Result<Kept, Panicked>| {
+                result.unwrap_or_else(|panicked| Kept::broken(panicked.into()))
             };
             done.map(whole).collect()
-        }))
+        });
+        Standing { minions, state: 0 }
     }
 
-    /// What minions have of each formula that works.
-    pub fn results(&self) -> impl Iterator<Item = &Value> {
-        let outcomes = self.0.iter().filter_map(|stand| stand.outcomes.as_ref());
-        let outcomes = outcomes.filter_map(|outcomes| outcomes.as_ref().ok());
-        outcomes
-            .flatten()
-            .filter_map(|outcome| outcome.result.as_ref().ok())
+    /// The same in the state at hand for other formulas; `renumbered` has the new index of one that stays.
+    #[must_use]
+    pub fn again(
+        self,
+        fleet: &Fleet<'_>,
+        minions: &dyn Minions,
+        (ids, pace): (&[String], Pace),
+        renumbered: impl Fn(usize) -> Option<usize>,
+    ) -> Self {
+        let mut standing = Standing {
+            state: self.state,
+            ..Standing::of(fleet, minions, ids, pace)
+        };
+        for (kept, before) in standing.minions.iter_mut().zip(self.minions) {
+            let stays = |worked: Worked| {
+                let had = match worked.had {
+                    Had::Formula(index, outcome) => Had::Formula(renumbered(index)?, outcome),
+                    Had::Pillar(pillar) => Had::Pillar(pillar),
+                };
+                Some(Worked { had, ..worked })
+            };
+            kept.worked = before.worked.into_iter().filter_map(stays).collect();
+        }
+        standing
     }
 
-    /// What is wrong with facts.
+    /// The number of the state at hand.
+    #[must_use]
+    pub fn state(&self) -> usize {
+        self.state
+    }
+
+    /// The earlier states in which something worked that fails now.
+    #[must_use]
+    pub fn past(&self) -> BTreeSet<usize> {
+        let worked = self.minions.iter().flat_map(|kept| &kept.worked);
+        worked.map(|worked| worked.state).collect()
+    }
+
+    /// What minions have of each formula that works, and their pillars.
+    pub fn results(&self) -> impl Iterator<Item = Value> {
+        self.stands().flat_map(|stand| {
+            let pillar = stand.pillar.as_ref();
+            let pillar = pillar.and_then(|pillar| pillar.data.clone());
+            let results = stand.outcomes.iter();
+            let results = results.filter_map(|outcome| outcome.result.as_ref().ok());
+            pillar.map(Value::from).into_iter().chain(results.cloned())
+        })
+    }
+
+    /// What is wrong with facts, and with the pillars that are compiled.
     pub fn broken(&self) -> impl Iterator<Item = &Error> {
-        self.0
-            .iter()
-            .filter_map(|stand| stand.outcomes.as_ref()?.as_ref().err())
+        self.minions.iter().flat_map(|kept| {
+            let stand = kept.stand.as_ref();
+            let facts = stand.and_then(|stand| stand.as_ref().err());
+            let pillar = stand.and_then(|stand| stand.as_ref().ok()?.pillar.as_ref());
+            let of_pillar = pillar.into_iter().flat_map(|pillar| &pillar.errors);
+            facts.into_iter().chain(of_pillar)
+        })
     }
 
-    /// What a change does to each minion, which is what it has from now on.
+    fn stands(&self) -> impl Iterator<Item = &Stand> {
+        let stands = self.minions.iter().filter_map(|kept| kept.stand.as_ref());
+        stands.filter_map(|stand| stand.as_ref().ok())
+    }
+
+    /// What a change does to each minion, which is what it has from now on. `past` compares the [earlier
+    /// states](Self::past) with the one after the change: what works again is compared with the last that worked.
     pub fn advance(
         &mut self,
         comparison: &Comparison<'_, '_>,
+        past: &[Comparison<'_, '_>],
         minions: &dyn Minions,
-        ids: &[String],
+        (ids, pace): (&[String], Pace),
     ) -> Differences {
         let mut differences = Differences::default();
         let mut now = Vec::new();
         std::thread::scope(|scope| {
-            let known = ids.iter().zip(&self.0);
-            let done = ordered(scope, known, Pace::default(), |(id, stand)| {
-                let read = || stand.minion.clone().map_or_else(|| minions.read(id), Ok);
-                match stand.outcomes.as_ref()? {
-                    Ok(outcomes) => Some(comparison.advance(outcomes, read)),
-                    // It was reported to be broken, and is left out until it is not.
-                    Err(_) => {
-                        let (compared, outcomes) = comparison.begin(&read().ok()?);
-                        Some(Ok(Advanced::Reached(compared, outcomes)))
+            let known = ids.iter().zip(&self.minions);
+            let done = ordered(scope, known, pace, |(id, kept)| {
+                let read = || kept.minion.clone().map_or_else(|| minions.read(id), Ok);
+                match kept.stand.as_ref() {
+                    Some(Ok(stand)) => Some(comparison.advance(stand, read)),
+                    None if !comparison.has_pillars() => None,
+                    // It is left out, or was reported to be broken, until it is not.
+                    None | Some(Err(_)) => {
+                        let (compared, stand) = comparison.begin(&read().ok()?);
+                        Some(Ok(Advanced::Reached(compared, stand)))
                     }
                 }
             });
-            for (at, ((id, stand), result)) in ids.iter().zip(&self.0).zip(done).enumerate() {
+            for (at, ((id, kept), result)) in ids.iter().zip(&self.minions).zip(done).enumerate() {
                 let read = || {
-                    stand
-                        .minion
-                        .clone()
-                        .unwrap_or_else(|| minions.read_or_name(id))
+                    let minion = kept.minion.clone();
+                    minion.unwrap_or_else(|| minions.read_or_name(id))
                 };
                 match result.map_err(Error::from) {
                     Ok(None) => {}
                     Ok(Some(Ok(Advanced::Unreached { fails }))) => differences.add_unreached(fails),
-                    Ok(Some(Ok(Advanced::Reached(compared, outcomes)))) => {
+                    Ok(Some(Ok(Advanced::Reached(compared, stand)))) => {
                         let is_whole = matches!(compared, Compared::Formulas(_));
                         differences.add(comparison, id, compared, read);
                         if is_whole {
-                            now.push((at, Ok(outcomes)));
+                            for (by, pair) in kept.recovered(past, &stand) {
+                                differences.add_recovered(by, id, &pair, read);
+                            }
+                            now.push((at, Ok(stand)));
                         }
                     }
                     // What it has now is worked out again as soon as it can be read.
@@ -111,11 +184,81 @@ impl Standing {
                 }
             }
         });
-        for (at, outcomes) in now {
-            if let Some(place) = self.0.get_mut(at) {
-                place.outcomes = Some(outcomes);
+        for (at, stand) in now {
+            if let Some(kept) = self.minions.get_mut(at) {
+                kept.take(stand, self.state);
             }
         }
+        self.state += 1;
         differences
     }
+}
+
+impl Kept {
+    fn broken(error: Error) -> Self {
+        Kept {
+            stand: Some(Err(error)),
+            minion: None,
+            worked: Vec::new(),
+        }
+    }
+
+    /// How what works again changed since it worked.
+    fn recovered<'p, 'f, 'e>(
+        &self,
+        past: &'p [Comparison<'f, 'e>],
+        now: &Stand,
+    ) -> Vec<(&'p Comparison<'f, 'e>, Arc<Pair>)> {
+        let pair = |worked: &Worked| {
+            let mut past = past.iter();
+            let comparison = past.find(|comparison| comparison.state() == worked.state)?;
+            let pair = match &worked.had {
+                Had::Formula(index, outcome) => {
+                    let now = working(now, *index)?;
+                    comparison.recovered(*index, outcome, now)?
+                }
+                Had::Pillar(pillar) => {
+                    comparison.recovered_pillar([pillar, with_data(now.pillar.as_ref())?])?
+                }
+            };
+            Some((comparison, pair))
+        };
+        self.worked.iter().filter_map(pair).collect()
+    }
+
+    /// Have something else from now on, and keep what works no longer as it was in a state.
+    fn take(&mut self, now: Result<Stand, Error>, state: usize) {
+        if let (Some(Ok(before)), Ok(now)) = (&self.stand, &now) {
+            self.worked.retain(|worked| match &worked.had {
+                Had::Formula(index, _) => working(now, *index).is_none(),
+                Had::Pillar(_) => with_data(now.pillar.as_ref()).is_none(),
+            });
+            for (index, outcome) in before.outcomes.iter().enumerate() {
+                if outcome.result.is_ok() && working(now, index).is_none() {
+                    let had = Had::Formula(index, outcome.clone());
+                    self.worked.push(Worked { had, state });
+                }
+            }
+            if let (Some(pillar), None) = (
+                with_data(before.pillar.as_ref()),
+                with_data(now.pillar.as_ref()),
+            ) && now.pillar.is_some()
+            {
+                let had = Had::Pillar(pillar.clone());
+                self.worked.push(Worked { had, state });
+            }
+        }
+        self.stand = Some(now);
+    }
+}
+
+/// The outcome of a formula, if it works.
+fn working(stand: &Stand, formula: usize) -> Option<&Arc<Outcome>> {
+    let outcome = stand.outcomes.get(formula);
+    outcome.filter(|outcome| outcome.result.is_ok())
+}
+
+/// A pillar of which there is something.
+fn with_data(pillar: Option<&Pillar>) -> Option<&Pillar> {
+    pillar.filter(|pillar| pillar.data.is_some())
 }

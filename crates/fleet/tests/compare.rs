@@ -392,13 +392,13 @@ fn a_change_of_a_printed_name_is_reported_as_without_sharing() {
                 let compared = comparison.compare(&minion);
                 // With the outcomes before the change known, the result is the same.
                 match comparison
-                    .advance(&outcomes.unwrap(), || Ok(minion.clone()))
+                    .advance(&outcomes.unwrap().into(), || Ok(minion.clone()))
                     .unwrap()
                 {
                     Advanced::Reached(advanced, now) => {
                         let plain = newer.report(&minion).unwrap().outcomes.unwrap();
                         assert_eq!(
-                            format!("{:?}", now[0].result),
+                            format!("{:?}", now.outcomes[0].result),
                             format!("{:?}", plain[0].result)
                         );
                         step_by_step.add(&comparison, &id, advanced, || minion.clone());

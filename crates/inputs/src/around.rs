@@ -52,8 +52,8 @@ impl Around {
     }
 
     /// The directory, and its files in the state before (0) or after (1).
-    pub(crate) fn of_state(&self, index: usize) -> Option<(&Path, Arc<dyn FileServer>)> {
-        Some((&*self.at, self.files.get(index)?.clone()))
+    pub(crate) fn of_state(&self, index: usize) -> Option<(PathBuf, Arc<dyn FileServer>)> {
+        Some((self.at.clone(), self.files.get(index)?.clone()))
     }
 
     /// The paths that a path below one of the roots can have here.
@@ -65,7 +65,7 @@ impl Around {
     }
 }
 
-fn on_disk(directory: &Path) -> Arc<dyn FileServer> {
+pub(crate) fn on_disk(directory: &Path) -> Arc<dyn FileServer> {
     let files = Roots::new().root(ENV, directory);
     Arc::new(Snapshot::new(files))
 }

@@ -13,6 +13,7 @@
 //! | an engine with functions and limits | [`engine`] |
 //! | formulas for many minions | [`Plan`], [`formulas`] |
 //! | two states of the files | [`Sides`], [`States`] |
+//! | one state after the other | [`Watched`], [`Following`] |
 //! | arguments of Salt's functions | [`Kwargs`] |
 //!
 //! ```
@@ -36,6 +37,7 @@ mod brief;
 pub mod configuration;
 mod explained_pillar;
 pub mod flags;
+mod following;
 pub mod formulas;
 mod functions;
 mod kwargs;
@@ -54,6 +56,7 @@ mod sides;
 mod source;
 mod stacks;
 mod states;
+mod watched;
 
 pub use asked::asked;
 pub use brief::brief;
@@ -62,6 +65,7 @@ use mapstack::minion::Minion;
 use mapstack::{Diagnostic, Error};
 pub use stacks::{Stacks, ext_pillars};
 
+pub use following::{Following, Step};
 pub use functions::{MemoryOf, engine};
 pub use kwargs::Kwargs;
 pub use minions::{Chosen, Many, minions};
@@ -76,7 +80,8 @@ pub use session::Session;
 pub use settings::Setting;
 pub use sides::{PillarSides, Sides};
 pub use source::{Choice, IdParser, of_platforms};
-pub use states::{Counted, States};
+pub use states::{Counted, State, States};
+pub use watched::Watched;
 
 /// What is wrong with what flags name.
 #[derive(Debug, thiserror::Error)]

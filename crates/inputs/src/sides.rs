@@ -1,9 +1,9 @@
 //! The two states of the files.
 
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
-use mapstack::loader::{Backends, FileServer, Roots};
+use mapstack::loader::{Backends, FileServer, Roots, Snapshot};
 use mapstack::value::posixpath::normpath;
 use mapstack_pillar::pillar_roots;
 use mapstack_salt_config::{Config, fileserver};
@@ -35,7 +35,7 @@ pub struct PillarSides {
     /// What compiles it.
     pub config: Config,
     /// Before and after.
-    pub files: [Backends; 2],
+    pub files: [Arc<dyn FileServer>; 2],
     /// Where the files lie below the roots of the file server.
     pub below_roots: Vec<String>,
     /// What is around them, where stacked files may lie, if the states differ in it.
@@ -96,6 +96,22 @@ impl Sides {
     }
 }
 
+/// The roots of the pillar.
+///
+/// # Errors
+/// There are none.
+pub(crate) fn roots_of_pillar(config: &Config) -> Result<Vec<(String, PathBuf)>, InputError> {
+    let named = pillar_roots(config.options()).into_iter();
+    let own: Vec<(String, PathBuf)> = named.map(|(env, root)| (env, root.into())).collect();
+    match own.is_empty() {
+        false => Ok(own),
+        true => {
+            let message = "the option pillar_roots names no directory";
+            Err(InputError::Usage(message.into()))
+        }
+    }
+}
+
 /// The files of the pillar in both states, and their roots.
 fn of_pillars(
     follow: bool,
@@ -103,21 +119,13 @@ fn of_pillars(
     config: Config,
     (from, to): (&str, &str),
 ) -> Result<(PillarSides, Vec<(String, PathBuf)>), InputError> {
-    let named = pillar_roots(config.options()).into_iter();
-    let own: Vec<(String, PathBuf)> = named.map(|(env, root)| (env, root.into())).collect();
-    if own.is_empty() {
-        let message = "the option pillar_roots names no directory";
-        return Err(InputError::Usage(message.into()));
-    }
+    let own = roots_of_pillar(&config)?;
+    let kept = |files: Backends| -> Arc<dyn FileServer> { Arc::new(Snapshot::new(files)) };
     let files = [
-        side(follow, &own, "--from", from)?,
-        side(follow, &own, "--to", to)?,
+        kept(side(follow, &own, "--from", from)?),
+        kept(side(follow, &own, "--to", to)?),
     ];
-    let below = own.iter().flat_map(|(_, root)| {
-        let inside = |(_, above): &(String, PathBuf)| inside(root, above);
-        or_here(roots).iter().filter_map(inside)
-    });
-    let below_roots = below.collect();
+    let below_roots = below_roots(&own, roots);
     let all = [&own, roots].concat();
     let around = Around::new(&all, State::of(&own, from), State::of(&own, to))?;
     Ok((
@@ -129,6 +137,15 @@ fn of_pillars(
         },
         own,
     ))
+}
+
+/// Where the roots of the pillar lie below those of the file server.
+pub(crate) fn below_roots(own: &[(String, PathBuf)], roots: &[(String, PathBuf)]) -> Vec<String> {
+    let below = own.iter().flat_map(|(_, root)| {
+        let inside = |(_, above): &(String, PathBuf)| inside(root, above);
+        or_here(roots).iter().filter_map(inside)
+    });
+    below.collect()
 }
 
 /// The path of a directory below another.
@@ -161,7 +178,10 @@ fn beside_remotes(
 }
 
 /// The saltenvs and directories that are served; the directory at hand, if nothing says.
-fn roots(files: &Files, config: Option<&Config>) -> Result<Vec<(String, PathBuf)>, InputError> {
+pub(crate) fn roots(
+    files: &Files,
+    config: Option<&Config>,
+) -> Result<Vec<(String, PathBuf)>, InputError> {
     let given: Vec<(String, PathBuf)> = served::root_flags(files)
         .map(|(env, directory)| (env.to_owned(), directory.into()))
         .collect();

@@ -1,5 +1,6 @@
 //! Two states of the files, with what is computed of each.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use mapstack::loader::{Backends, FileServer, Snapshot};
@@ -19,8 +20,7 @@ use crate::{Configured, InputError, Plan, formulas};
 
 /// Two states of the files as engines, and the pillars that each compiles.
 pub struct States {
-    before: Engine,
-    after: Engine,
+    states: [Arc<State>; 2],
     pillars: Option<Compiled>,
     changed: ChangedFiles,
     /// Why pillars are not compared, though the configuration compiles them.
@@ -29,13 +29,52 @@ pub struct States {
     pub outside: Outside,
 }
 
+/// One state of the files.
+pub struct State {
+    pub(crate) engine: Engine,
+    /// The files of the pillar, if pillars are compared.
+    pub(crate) pillar: Option<Arc<dyn FileServer>>,
+    /// What is in place of directories on the disk, where stacked files lie.
+    pub(crate) mounts: Vec<(PathBuf, Arc<dyn FileServer>)>,
+}
+
+impl State {
+    /// What is computed of the state, pillars included if a configuration compiles them.
+    pub(crate) fn fleet(
+        &self,
+        plan: &Plan,
+        compiling: Option<&Compiling>,
+    ) -> Result<Fleet<'_>, Error> {
+        let fleet = plan.fleet(&self.engine)?;
+        let (Some(compiling), Some(files)) = (compiling, &self.pillar) else {
+            return Ok(fleet);
+        };
+        let master = Master::new(compiling.config.clone(), files.clone());
+        let master = self
+            .mounts
+            .iter()
+            .fold(master, |master, (directory, files)| {
+                master.mount(directory, files.clone())
+            });
+        let pillars = Pillars::new(master, &self.engine);
+        Ok(fleet.with_pillars(pillars.with_changes(compiling.changes.clone())))
+    }
+}
+
+/// What compiles the pillars of a state.
+#[derive(Clone)]
+pub(crate) struct Compiling {
+    pub config: Config,
+    /// What flags change in each pillar.
+    pub changes: Vec<(String, Value)>,
+    /// Where the roots of the pillar lie below those of the file server.
+    pub below_roots: Vec<String>,
+}
+
 /// The pillars of two states.
 struct Compiled {
-    config: Config,
-    files: [Arc<dyn FileServer>; 2],
+    by: Compiling,
     changed: ChangedFiles,
-    changes: Vec<(String, Value)>,
-    below_roots: Vec<String>,
     around: Option<Around>,
 }
 
@@ -67,27 +106,56 @@ impl States {
     ) -> Result<Self, InputError> {
         let with_pillars = input.facts.pillar.is_none();
         let sides = Sides::new(&input.files, states, (config, with_pillars))?;
-        let state = |files: Backends| engine(Snapshot::new(files), &input.functions, memory);
-        let (before, after) = (state(sides.before)?, state(sides.after)?);
-        let changed = changed(before.files(), after.files())?;
-        let compiled = |sides: PillarSides| -> Result<Compiled, InputError> {
-            let files = sides.files.map(|files| Arc::new(Snapshot::new(files)));
-            Ok(Compiled {
-                changed: self::changed(&*files[0], &*files[1])?,
-                files: files.map(|files| files as Arc<dyn FileServer>),
+        let state = |files: Backends, index: usize| -> Result<Arc<State>, InputError> {
+            let pillars = sides.pillars.as_ref();
+            let around = pillars.and_then(|sides| sides.around.as_ref()?.of_state(index));
+            let pillar = pillars.and_then(|sides| sides.files.get(index));
+            Ok(Arc::new(State {
+                engine: engine(Snapshot::new(files), &input.functions, memory)?,
+                pillar: pillar.cloned(),
+                mounts: around.into_iter().collect(),
+            }))
+        };
+        let both = [state(sides.before, 0)?, state(sides.after, 1)?];
+        let compiled = |sides: PillarSides| -> Result<(Compiling, Option<Around>), InputError> {
+            let by = Compiling {
                 changes: pillar_changes(&input.facts)?,
                 config: sides.config,
                 below_roots: sides.below_roots,
-                around: sides.around,
+            };
+            Ok((by, sides.around))
+        };
+        let compiled = sides.pillars.map(compiled).transpose()?;
+        Ok(States {
+            no_pillars: sides.no_pillars,
+            outside: sides.outside,
+            ..States::between(both, compiled)?
+        })
+    }
+
+    /// Two states that are known.
+    pub(crate) fn between(
+        states: [Arc<State>; 2],
+        compiled: Option<(Compiling, Option<Around>)>,
+    ) -> Result<Self, InputError> {
+        let [before, after] = &states;
+        let of_pillar = |(by, around)| -> Result<Compiled, InputError> {
+            let changed = match (&before.pillar, &after.pillar) {
+                (Some(before), Some(after)) => changed(&**before, &**after)?,
+                _ => ChangedFiles::default(),
+            };
+            Ok(Compiled {
+                by,
+                changed,
+                around,
             })
         };
         Ok(States {
-            before,
-            after,
-            pillars: sides.pillars.map(compiled).transpose()?,
-            changed,
-            no_pillars: sides.no_pillars,
-            outside: sides.outside,
+            changed: changed(before.engine.files(), after.engine.files())?,
+            pillars: compiled.map(of_pillar).transpose()?,
+            no_pillars: None,
+            outside: Outside::default(),
+            states,
         })
     }
 
@@ -113,7 +181,7 @@ impl States {
     /// # Errors
     /// The formula does not exist; or neither formulas nor pillars were found.
     pub fn formulas(&self, saltenv: &str, given: &[String]) -> Result<Vec<String>, InputError> {
-        let engines = [&self.before, &self.after];
+        let engines = self.states.each_ref().map(|state| &state.engine);
         formulas::compared(engines, saltenv, given, self.has_pillars())
     }
 
@@ -122,24 +190,25 @@ impl States {
     /// # Errors
     /// As [`Plan::fleet`].
     pub fn fleets(&self, plan: &Plan) -> Result<[Fleet<'_>; 2], Error> {
-        let fleet = |engine, index: usize| -> Result<Fleet<'_>, Error> {
-            let fleet = plan.fleet(engine)?;
-            let Some(compiled) = &self.pillars else {
-                return Ok(fleet);
-            };
-            let files = compiled.files.get(index).cloned();
-            let files = files.unwrap_or_else(|| Arc::new(Backends::default()));
-            let master = Master::new(compiled.config.clone(), files);
-            let around = compiled.around.as_ref();
-            let around = around.and_then(|around| around.of_state(index));
-            let master = match around {
-                Some((directory, files)) => master.mount(directory, files),
-                None => master,
-            };
-            let pillars = Pillars::new(master, engine);
-            Ok(fleet.with_pillars(pillars.with_changes(compiled.changes.clone())))
-        };
-        Ok([fleet(&self.before, 0)?, fleet(&self.after, 1)?])
+        let compiling = self.pillars.as_ref().map(|compiled| &compiled.by);
+        let [before, after] = &self.states;
+        Ok([
+            before.fleet(plan, compiling)?,
+            after.fleet(plan, compiling)?,
+        ])
+    }
+
+    /// The files of the project that are different, those of the pillar included.
+    pub fn changed_paths(&self) -> Vec<&str> {
+        let of_pillar = self.pillars.iter();
+        let of_pillar = of_pillar.flat_map(|compiled| compiled.changed.project_paths());
+        self.changed.project_paths().chain(of_pillar).collect()
+    }
+
+    /// Whether no file at all is different, as far as that is known: of stacked files it is not.
+    pub(crate) fn is_same(&self) -> bool {
+        let is_same = |compiled: &Compiled| compiled.changed.is_empty();
+        self.changed.is_empty() && self.pillars.as_ref().is_none_or(is_same)
     }
 
     /// The comparison of both states, and of pillars unless only formulas are meant.
@@ -165,7 +234,7 @@ impl States {
         let below = self
             .pillars
             .iter()
-            .flat_map(|compiled| &compiled.below_roots);
+            .flat_map(|compiled| &compiled.by.below_roots);
         let below: Vec<&String> = below.collect();
         let is_of_pillar = |path: &str| {
             below.iter().any(|root| {

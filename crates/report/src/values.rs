@@ -23,8 +23,20 @@ pub fn as_yaml(value: &Value) -> String {
 /// # Errors
 /// There is something in the data for which JSON has no form, such as bytes.
 pub fn as_json(value: &Value) -> Result<String, Error> {
+    json_with(value, Some(2))
+}
+
+/// The same on one line.
+///
+/// # Errors
+/// As [`as_json`].
+pub fn as_json_line(value: &Value) -> Result<String, Error> {
+    json_with(value, None)
+}
+
+fn json_with(value: &Value, indent: Option<usize>) -> Result<String, Error> {
     let options = json::DumpOptions {
-        indent: Some(2),
+        indent,
         ensure_ascii: false,
         ..json::DumpOptions::default()
     };

@@ -18,9 +18,9 @@ pub use accounting::Accounting;
 pub use markdown::comment;
 #[cfg(feature = "html")]
 pub use page::html;
-pub use rows::rows;
-pub use text::text;
+pub use rows::{line, rows};
 pub(crate) use text::{changed, place};
+pub use text::{text, text_of_step};
 
 use crate::words::{count, joined, some};
 

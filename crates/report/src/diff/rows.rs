@@ -1,14 +1,14 @@
 //! Differences for programs.
 
-use mapstack::Way;
 use mapstack::secrets::Redacted;
-use mapstack::value::Value;
+use mapstack::value::{Map, Value};
+use mapstack::{Error, Way};
 use mapstack_fleet::{Failing, Group, Subject, Turn};
 use mapstack_lineage::Spot;
 
 use super::{PILLAR, Report};
 use crate::explain::rows::origin;
-use crate::values::{number, object};
+use crate::values::{as_json_line, number, object};
 
 /// The differences for programs.
 pub fn rows(report: &Report<'_>) -> Value {
@@ -79,6 +79,17 @@ pub fn rows(report: &Report<'_>) -> Value {
         ("failing", failing),
         ("broken", broken),
     ])
+}
+
+/// The differences of one change among several on one line of JSON, with the files that are different.
+///
+/// # Errors
+/// As [`as_json`](crate::values::as_json).
+pub fn line(report: &Report<'_>, files: &[String]) -> Result<String, Error> {
+    let mut step = Map::new();
+    step.insert("files", files.iter().collect::<Value>());
+    step.extend(rows(report).as_map().cloned().into_iter().flatten());
+    as_json_line(&step.into())
 }
 
 /// How each formula's configuration is made.

@@ -32,6 +32,15 @@ pub fn text(report: &Report<'_>, colored: bool) -> String {
     text
 }
 
+/// The same of one change among several, with the files that are different.
+pub fn text_of_step(report: &Report<'_>, files: &[String], colored: bool) -> String {
+    let files = match files.is_empty() {
+        true => "files that are not served",
+        false => &files.join(", "),
+    };
+    format!("# {files}\n{}\n", text(report, colored))
+}
+
 fn one(report: &Report<'_>, group: &Group, paint: &Paint, text: &mut String) {
     let (old, new) = report.values(group);
     let key = format!(
