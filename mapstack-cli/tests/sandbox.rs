@@ -28,7 +28,7 @@ const RENDER: &[&str] = &[
 
 fn tree() -> Tree {
     Tree::new(&[
-        ("r/f/x.sls", "#!mako|yaml\nsum: ${1 + 2}\n"),
+        ("r/f/x.sls", "#!mako|yaml\nsum: ${sum([1, 2])}\n"),
         ("minion.yaml", "id: m\ngrains: {os: Debian}\n"),
     ])
 }

@@ -26,6 +26,7 @@ mod control;
 mod frame;
 mod job;
 mod outcome;
+mod plan;
 mod value;
 
 pub use codec::{DecodeError, Message, Reader, Writer};
@@ -39,6 +40,7 @@ pub use outcome::{
     Chunk, Compiled, CompiledTemplate, Failure, FailureKind, Outcome, Place, Printed, Purity, Span,
     Unit, UnitSource,
 };
+pub use plan::{Comparison, Look, MAX_PLAN_DEPTH, MAX_PLAN_VARIABLES, METHODS, Plan, Step};
 
 /// The version of the protocol. Sides of different versions do not talk.
-pub const VERSION: u16 = 3;
+pub const VERSION: u16 = 4;

@@ -6,6 +6,7 @@ use mapstack_value::{Str, Value};
 
 use crate::codec::{DecodeError, Message, Reader, Writer};
 use crate::job::{Names, read_names, write_names, write_texts};
+use crate::plan::Plan;
 
 /// What came of a job.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,12 +37,14 @@ pub enum Outcome {
 }
 
 /// What a text was compiled to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Compiled {
     /// What a later job takes instead of compiling the text. For the command these are bytes to give back.
     pub code: Arc<[u8]>,
     /// Whether the code can share an interpreter, and what it looks at.
     pub purity: Option<Purity>,
+    /// What the code prints, if it only looks at what it is given.
+    pub plan: Option<Plan>,
 }
 
 /// Code that leaves nothing behind in an interpreter, and sees nothing of it but data that it is given, the
@@ -63,6 +66,7 @@ impl Message for Compiled {
             write_texts(&purity.required, out);
             write_texts(&purity.optional, out);
         });
+        out.option(self.plan.as_ref(), |out, plan| plan.write(out));
     }
 
     fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
@@ -73,7 +77,8 @@ impl Message for Compiled {
                 optional: input.list(Reader::shared)?,
             })
         })?;
-        Ok(Compiled { code, purity })
+        let plan = input.option(Plan::read)?;
+        Ok(Compiled { code, purity, plan })
     }
 }
 

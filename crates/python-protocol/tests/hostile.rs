@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use mapstack_python_protocol::{
-    Answer, Bounds, Chunk, CompileJob, Compiled, CompiledTemplate, Control, DecodeError, Ending,
-    Failure, FailureKind, FrameError, Hello, HelloError, Job, Language, Lookup, MAX_FRAME, Message,
-    ModuleJob, Noted, Outcome, Place, Printed, Purity, Refusal, RefusalKind, Report, Said, Source,
-    Span, TemplateJob, Unit, UnitSource, VERSION, Wall, read_frame, write_frame,
+    Answer, Bounds, Chunk, Comparison, CompileJob, Compiled, CompiledTemplate, Control,
+    DecodeError, Ending, Failure, FailureKind, FrameError, Hello, HelloError, Job, Language, Look,
+    Lookup, MAX_FRAME, Message, ModuleJob, Noted, Outcome, Place, Plan, Printed, Purity, Refusal,
+    RefusalKind, Report, Said, Source, Span, Step, TemplateJob, Unit, UnitSource, VERSION, Wall,
+    read_frame, write_frame,
 };
 use mapstack_value::{Int, Key, Map, MapKind, Value};
 use proptest::prelude::*;
@@ -143,6 +144,7 @@ fn said() -> Vec<Vec<u8>> {
                 required: vec!["a".into()],
                 optional: vec!["len".into()],
             }),
+            plan: Some(plan()),
         })),
         Report::Ended(Ending {
             status: None,
@@ -155,6 +157,50 @@ fn said() -> Vec<Vec<u8>> {
         })
         .to_bytes(),
     ]
+}
+
+/// A plan with every kind of step and expression.
+fn plan() -> Plan {
+    let one = || Look::Variable(0);
+    let two = || Box::new([one(), Look::Value(Value::from(1))]);
+    let looks = vec![
+        Look::Item(two()),
+        Look::Slice(Box::new([one(), one(), one()])),
+        Look::Call {
+            of: Box::new(one()),
+            method: 1,
+            arguments: vec![one()],
+        },
+        Look::Compare(Comparison::NotIn, two()),
+        Look::IsNone(Box::new(one())),
+        Look::Not(Box::new(one())),
+        Look::And(vec![one()]),
+        Look::Or(vec![one(), one()]),
+        Look::Choice(Box::new([one(), one(), one()])),
+        Look::Sum(two()),
+    ];
+    let print = |what| Step::Print {
+        what,
+        span: Span { start: 0, end: 1 },
+        exact: true,
+    };
+    let body: Vec<Step> = looks.into_iter().map(print).collect();
+    Plan {
+        given: vec!["a".into()],
+        variables: 2,
+        steps: vec![
+            Step::For {
+                variable: 1,
+                items: one(),
+                body: body.clone(),
+            },
+            Step::If {
+                test: one(),
+                then: body,
+                otherwise: Vec::new(),
+            },
+        ],
+    }
 }
 
 fn answers(value: &Value) -> Vec<Vec<u8>> {

@@ -686,3 +686,65 @@ fn an_outcome_names_the_files_it_depends_on() {
             .any(|file| file.path.contains("id/web2.yaml"))
     );
 }
+
+/// Reads by templates in Mako: by those that are printed without an interpreter, and by those that need one.
+const MAKO_READS: &[&str] = &[
+    "plain",
+    "${grains['os']}",
+    "${grains.get('num', 'none')}",
+    "${grains['nested']['a'] if 'nested' in grains else 'none'}",
+    "${grains['os'] if pillar else 'empty'}",
+    "${opts['id'] if grains.get('num') == 1 else grains['os']}",
+    "${','.join(grains.get('list', []))}",
+    "\n% if grains['os'].startswith('A'):\nstarts\n% elif grains.get('flag'):\nflag\n% endif\n",
+    "\n% for item in grains.get('list', []):\n- ${item}\n% endfor\n",
+    "${len(grains)}",
+    "${salt['grains.get']('nested:a', 0)}",
+    "${sorted(grains)}",
+    "<% grains['os'] = 'changed' %>${grains['os']}",
+];
+
+#[cfg(unix)]
+#[test]
+fn templates_in_mako_give_the_same_result_shared_or_not() {
+    let mut succeeded = 0;
+    for read in MAKO_READS {
+        let layer = format!(
+            "#!mako|yaml\nvalues:\n  b: 1\n  a: |\n    {}\n",
+            read.replace('\n', "\n    ")
+        );
+        let files = [
+            ("f/parameters/defaults.yaml".to_owned(), layer.replace("    %", "%")),
+            (
+                "f/parameters/map_jinja.yaml".to_owned(),
+                "values: {sources: [defaults.yaml, 'Y:G@os'], post_map: post.mako, post_map_template: mako}\n".to_owned(),
+            ),
+            ("f/parameters/os/Arch.yaml".to_owned(), "values: {from: arch}\n".to_owned()),
+            ("f/post.mako".to_owned(), format!("{read}<% mapdata['c'] = grains['os'] %>")),
+        ];
+        let engine = engine(served(&files));
+        let formula = SharedFormula::new(&engine, "f", DataOptions::default());
+        for n in 0..8_usize {
+            let [id, os, num, nested, list, more, pillar, opts, unread] =
+                std::array::from_fn(|at| {
+                    MINIONS[at][(n * (2 * at + 3) + n / 5) % MINIONS[at].len()]
+                });
+            let grains = [os, num, nested, list, more, unread];
+            let grains: Vec<&str> = grains
+                .into_iter()
+                .filter(|grain| !grain.is_empty())
+                .collect();
+            let minion = parsed(&format!(
+                "{{id: {id}, grains: {{{}}}, pillar: {{{pillar}}}, opts: {{{opts}}}}}",
+                grains.join(", ")
+            ));
+            let own = result_alone(&files, &minion, |run| {
+                run.data("f", &DataOptions::default())
+            });
+            assert_same(&formula.outcome(&minion), &own);
+            succeeded += usize::from(own.0.is_ok());
+        }
+    }
+    // The others have no such grain.
+    assert!(succeeded > MAKO_READS.len() * 4, "{succeeded}");
+}

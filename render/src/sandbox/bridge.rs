@@ -9,7 +9,7 @@ use mapstack_python_protocol::{
     CompileJob, Compiled, Job, Language, Lookup, ModuleJob, Names, TemplateJob,
 };
 
-use super::{Host, Interpreter, Limits, Outcome, Source, client, compiled};
+use super::{Host, Interpreter, Limits, Outcome, Source, client, compiled, plan};
 use crate::jinja::ast::{Span, Template};
 use crate::jinja::{self, Origin, Rendered, Vm};
 use crate::mako::{Chunk, Options};
@@ -69,50 +69,98 @@ pub fn attempt_as(
     changed: &[&str],
     interpreter: &Interpreter,
 ) -> (Result<Rendered>, Vec<(Str, Value)>) {
-    let vm = Vm::new(request);
-    let limits = limits(request);
-    let compile = CompileJob {
-        language: Language::Mako,
-        source: request.source.clone(),
-        name: request.name.clone(),
-        strict: options.strict,
-    };
-    let compiled = match compiled::of(compile, interpreter, &limits) {
-        Ok(compiled) => compiled,
+    let asked = match Asked::of(request, options, uri, interpreter) {
+        Ok(asked) => asked,
         Err(error) => return (Err(error), Vec::new()),
     };
-    let given = Given::of(request, &compiled, &[]);
-    let job = TemplateJob {
-        source: request.source.clone(),
-        name: request.name.clone(),
-        uri: uri.map(Str::from),
-        strict: options.strict,
-        lookup: options.lookup,
-        variables: given.variables,
-        functions: given.functions,
-        changed: changed.iter().copied().map(Str::from).collect(),
-        compiled: Some(compiled.code.clone()),
-    };
-    let bridge = Bridge {
-        vm: &vm,
-        lookup: options.lookup,
-    };
-    let job = Job::Template(job);
-    match client::perform(interpreter, given.is_pure, &bridge, &limits, &job) {
-        Ok(Outcome::Text {
-            text,
-            chunks,
-            changed,
-        }) => (rendered(&text, &chunks, request.limits.output), changed),
-        Ok(Outcome::Failed { error, changed }) => (Err(error), changed),
-        Ok(Outcome::Value { .. }) => {
-            let error = Error::new(
-                ErrorKind::Nested,
-                "the interpreter answered another question",
-            );
-            (Err(error), Vec::new())
+    match asked.planned() {
+        Some(rendered) => (Ok(rendered), Vec::new()),
+        None => asked.interpreted(changed),
+    }
+}
+
+/// A template that was compiled, and what it is rendered with.
+pub(super) struct Asked<'a> {
+    request: &'a jinja::Request<'a>,
+    compiled: Arc<Compiled>,
+    options: Options,
+    uri: Option<&'a str>,
+    interpreter: &'a Interpreter,
+    limits: Limits,
+}
+
+impl<'a> Asked<'a> {
+    pub(super) fn of(
+        request: &'a jinja::Request<'a>,
+        options: Options,
+        uri: Option<&'a str>,
+        interpreter: &'a Interpreter,
+    ) -> Result<Self> {
+        let limits = limits(request);
+        let compile = CompileJob {
+            language: Language::Mako,
+            source: request.source.clone(),
+            name: request.name.clone(),
+            strict: options.strict,
+        };
+        Ok(Asked {
+            request,
+            compiled: compiled::of(compile, interpreter, &limits)?,
+            options,
+            uri,
+            interpreter,
+            limits,
+        })
+    }
+
+    /// What the template prints if it only looks at what it is given; none where the interpreter has to render it.
+    pub(super) fn planned(&self) -> Option<Rendered> {
+        // The interpreter refuses a URI that leads up and out, also where nothing is loaded by it.
+        let can_lead_out = self.uri.is_some_and(|uri| uri.contains(".."));
+        let plan = self.compiled.plan.as_ref().filter(|_| !can_lead_out)?;
+        let (text, chunks) = plan::printed(plan, self.request)?;
+        rendered(&text, &chunks, self.request.limits.output).ok()
+    }
+
+    /// Render the template in the interpreter.
+    pub(super) fn interpreted(&self, changed: &[&str]) -> (Result<Rendered>, Vec<(Str, Value)>) {
+        let Asked {
+            request, options, ..
+        } = self;
+        let vm = Vm::new(request);
+        let given = Given::of(request, &self.compiled, &[]);
+        let job = TemplateJob {
+            source: request.source.clone(),
+            name: request.name.clone(),
+            uri: self.uri.map(Str::from),
+            strict: options.strict,
+            lookup: options.lookup,
+            variables: given.variables,
+            functions: given.functions,
+            changed: changed.iter().copied().map(Str::from).collect(),
+            compiled: Some(self.compiled.code.clone()),
+        };
+        let bridge = Bridge {
+            vm: &vm,
+            lookup: options.lookup,
+        };
+        let job = Job::Template(job);
+        match client::perform(self.interpreter, given.is_pure, &bridge, &self.limits, &job) {
+            Ok(Outcome::Text {
+                text,
+                chunks,
+                changed,
+            }) => (rendered(&text, &chunks, request.limits.output), changed),
+            Ok(Outcome::Failed { error, changed }) => (Err(error), changed),
+            Ok(Outcome::Value { .. }) => {
+                let error = Error::new(
+                    ErrorKind::Nested,
+                    "the interpreter answered another question",
+                );
+                (Err(error), Vec::new())
+            }
+            Err(error) => (Err(error), Vec::new()),
         }
-        Err(error) => (Err(error), Vec::new()),
     }
 }
 

@@ -99,6 +99,7 @@ fn said() -> Vec<Vec<u8>> {
         done(Outcome::Compiled(Compiled {
             code: [1, 2, 3].into(),
             purity: None,
+            plan: None,
         })),
     ]
 }

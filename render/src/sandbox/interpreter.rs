@@ -224,7 +224,8 @@ mod tests {
 
     use super::*;
     use crate::jinja::{NoHost, request};
-    use crate::mako::{Options, render_as};
+    use crate::mako::Options;
+    use crate::sandbox::bridge::Asked;
     use crate::sandbox::run_as;
 
     const GRAINS: &str = "__grains__";
@@ -242,7 +243,9 @@ mod tests {
         let made = if source.contains("def run()") {
             run_as(&request, &[], interpreter).map(|(value, _)| value.repr())
         } else {
-            render_as(&request, Options::stack(), None, &[], interpreter).map(|(it, _)| it.text)
+            Asked::of(&request, Options::stack(), None, interpreter)
+                .and_then(|asked| asked.interpreted(&[]).0)
+                .map(|it| it.text)
         };
         let is_open = PROGRAMS.with_borrow(|programs| {
             programs

@@ -20,6 +20,7 @@ mod hostile;
 mod interpreter;
 #[cfg(any(not(unix), test))]
 mod once;
+mod plan;
 mod policy;
 #[cfg(unix)]
 mod process;

@@ -9,6 +9,7 @@ mod instrument;
 mod line;
 mod machine;
 mod meter;
+mod plan;
 mod purity;
 mod template;
 

@@ -18,7 +18,7 @@ use rustpython_vm::{PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
 
 use super::line::Units;
 use super::machine::{Raised, Shared, Unit, left, scope};
-use super::{convert, failure, purity};
+use super::{convert, failure, plan, purity};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::mako::{Module, generate};
 
@@ -226,6 +226,10 @@ pub(crate) fn compile(
     let purity = (module.is_apart || !is_template)
         .then(|| purity::check(&tree, is_template, is_builtin))
         .flatten();
+    let plan = purity
+        .as_ref()
+        .filter(|_| is_template)
+        .and_then(|_| plan::of(&tree, &module.marks));
     let compiled = shared.assemble(tree, code, MAIN)?;
     let mut code = Vec::new();
     marshal::serialize_code(&mut code, &compiled);
@@ -237,6 +241,7 @@ pub(crate) fn compile(
     Ok(Compiled {
         code: compiled.to_bytes().into(),
         purity,
+        plan,
     })
 }
 
