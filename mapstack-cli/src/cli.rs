@@ -182,7 +182,7 @@ pub enum Command {
     Test(Box<Test>),
     /// Explain how a source definition is understood
     Parse(Parse),
-    /// Find mistakes in formulas: dead files, YAML traps, overrides without effect
+    /// Find mistakes in formulas and pillars: dead files, YAML traps, plain secrets
     Lint(Box<Lint>),
     /// Make a JSON Schema of a formula's layers
     Schema(Schema),

@@ -455,3 +455,93 @@ fn github_gets_paths_as_the_repository_has_them() {
         );
     }
 }
+
+/// A pillar with mistakes, a formula that reads it, and two minions.
+fn pillar() -> Tree {
+    Tree::new(&[
+        (
+            "p/top.sls",
+            "base:\n  '*': [web, common]\n  'bd*': [db]\n  'db*': [gone]\n",
+        ),
+        ("p/web.sls", "web:\n  port: 80\n  password: hunter2\n"),
+        ("p/common.sls", "web:\n  port: 443\n"),
+        ("p/db.sls", "size: 1\n"),
+        (
+            "master",
+            "pillar_roots: {base: [p]}\nfile_roots: {base: [r]}\n",
+        ),
+        (
+            "r/web/init.sls",
+            "{{ pillar.web.port }}: {test.nop: []}\n{{ pillar.web.prot }}: {test.nop: []}\n",
+        ),
+        ("m/web1.yaml", "grains: {os: Debian}\n"),
+        ("m/db1.yaml", "grains: {os: Debian}\n"),
+    ])
+}
+
+#[test]
+fn a_pillar_is_checked_beside_formulas() {
+    let tree = pillar();
+    let flags = "--config master --config-kind master --minions m";
+    for (name, format) in [
+        ("pillar.txt", "text"),
+        ("pillar.json", "json"),
+        ("pillar.sarif", "sarif"),
+        ("pillar-github.txt", "github"),
+    ] {
+        let ran = run_line(tree.path(), &format!("lint {flags} --format {format}"));
+        assert_eq!(ran.status, Some(1), "{}", ran.stderr);
+        assert!(!ran.stdout.contains("hunter2"), "{}", ran.stdout);
+        assert_snapshot(&format!("lint/{name}"), &ran.stdout);
+        if format == "text" {
+            assert_snapshot("lint/pillar-summary.txt", &ran.stderr);
+        }
+    }
+    let html = run_line(tree.path(), &format!("lint {flags} -o html"));
+    assert!(
+        html.stdout.contains("plain-secret") && !html.stdout.contains("hunter2"),
+        "{}",
+        html.stdout
+    );
+}
+
+#[test]
+fn the_pillar_alone_or_a_formula_alone_can_be_named() {
+    let tree = pillar();
+    let flags = "--config master --config-kind master --minions m";
+    let rules = |line: &str| {
+        let ran = run_line(tree.path(), &format!("{line} -o github"));
+        let titles = ran.stdout.lines().filter_map(|line| {
+            let (_, rest) = line.split_once("title=mapstack ")?;
+            rest.split_once("::").map(|(rule, _)| rule.to_owned())
+        });
+        (ran.status, titles.collect::<Vec<_>>().join(" "))
+    };
+    let of_pillar = "unmatched-target missing-include merge-order plain-secret";
+    let mut of_pillar: Vec<&str> = of_pillar.split(' ').collect();
+    of_pillar.sort_unstable();
+    let (status, found) = rules(&format!("lint pillar {flags}"));
+    let mut found: Vec<&str> = found.split(' ').collect();
+    found.sort_unstable();
+    assert_eq!((status, found), (Some(1), of_pillar));
+    let (status, found) = rules(&format!("lint web {flags} --id web1"));
+    assert_eq!((status, &*found), (Some(1), "undefined-variable"));
+    let (status, found) = rules(&format!(
+        "lint pillar {flags} --ignore missing-include --ignore unmatched-target --level merge-order=off"
+    ));
+    assert_eq!((status, &*found), (Some(0), "plain-secret"));
+    for (line, said) in [
+        (
+            "lint pillar --root r",
+            "nothing says what compiles the pillar",
+        ),
+        (
+            "lint pillar --config master --pillar p/web.sls --minions m",
+            "--pillar gives the pillar",
+        ),
+    ] {
+        let ran = run_line(tree.path(), line);
+        assert_eq!(ran.status, Some(2), "{line}: {}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{line}: {}", ran.stderr);
+    }
+}

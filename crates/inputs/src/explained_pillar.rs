@@ -28,6 +28,10 @@ impl ExplainedPillar {
     /// The name by which a pillar is asked for in place of a formula.
     pub const NAME: &str = "pillar";
 
+    /// What to say where a pillar is asked for and none is compiled.
+    pub(crate) const NOTHING_COMPILES: &str = "nothing says what compiles the pillar: give --config MASTER, a configuration that sets\n\
+         pillar_roots, or name pillar_roots in .mapstack.yaml";
+
     /// The pillar of the minion of flags; `None` if nothing compiles pillars and there is a formula of that name.
     ///
     /// # Errors
@@ -43,11 +47,7 @@ impl ExplainedPillar {
         let Some(pillars) = Pillars::of(config.as_ref(), flags, memory, warn)? else {
             return match has_formula(input, config.as_ref()) {
                 true => Ok(None),
-                false => Err(InputError::Usage(
-                    "nothing says what compiles the pillar: give --config MASTER, a configuration that sets\n\
-                     pillar_roots, or name pillar_roots in .mapstack.yaml"
-                        .into(),
-                )),
+                false => Err(InputError::Usage(Self::NOTHING_COMPILES.into())),
             };
         };
         if input.facts.pillar.is_some() {

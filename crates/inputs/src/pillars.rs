@@ -126,8 +126,15 @@ impl Pillars {
         self
     }
 
+    /// What compiles the pillars.
+    #[must_use]
+    pub fn master(&self) -> &Master {
+        &self.master
+    }
+
     /// What templates' functions belong to.
-    pub(crate) fn engine(&self) -> &Engine {
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
         &self.engine
     }
 

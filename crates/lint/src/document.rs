@@ -9,17 +9,20 @@ use mapstack_lineage::LayerText;
 
 /// A file of the formula.
 #[derive(Debug, Clone)]
-pub(crate) struct SourceFile {
+pub struct SourceFile {
     /// From the file server's root.
     pub path: String,
     /// As a person would open it.
     pub shown: String,
+    /// What it says.
     pub text: Arc<str>,
     /// Where each line starts, computed on demand.
     lines: OnceLock<Lines>,
 }
 
 impl SourceFile {
+    /// A file by its path on the file server, with the name that a person would open it by, and its text.
+    #[must_use]
     pub fn new(
         path: impl Into<String>,
         shown: impl Into<String>,
@@ -38,15 +41,19 @@ impl SourceFile {
     }
 
     /// The byte at a mark.
+    #[must_use]
     pub fn offset(&self, mark: Mark) -> usize {
         self.lines().offset(&self.text, mark)
     }
 
     /// The line of a byte, from 1.
+    #[must_use]
     pub fn line(&self, at: usize) -> usize {
         self.lines().line(at)
     }
 
+    /// Some of its bytes as a place.
+    #[must_use]
     pub fn place(&self, start: usize, end: usize) -> Place {
         Place {
             file: self.shown.clone(),
@@ -57,6 +64,7 @@ impl SourceFile {
     }
 
     /// Whether a template has to run before it is YAML.
+    #[must_use]
     pub fn is_template(&self) -> bool {
         ["{{", "{%", "{#"]
             .iter()
@@ -65,6 +73,7 @@ impl SourceFile {
     }
 
     /// The part below the last slash.
+    #[must_use]
     pub fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or_default()
     }
@@ -72,7 +81,7 @@ impl SourceFile {
 
 /// The text of a data file.
 #[derive(Debug, Clone)]
-pub(crate) enum Content {
+pub enum Content {
     /// The file is YAML as it is.
     Plain(Arc<SourceFile>),
     /// What its template printed for some minion.
@@ -80,6 +89,8 @@ pub(crate) enum Content {
 }
 
 impl Content {
+    /// The text that YAML readers see.
+    #[must_use]
     pub fn text(&self) -> &str {
         match self {
             Content::Plain(file) => &file.text,
@@ -88,6 +99,7 @@ impl Content {
     }
 
     /// The byte at a mark.
+    #[must_use]
     pub fn offset(&self, mark: Mark) -> usize {
         match self {
             Content::Rendered(text) => text.offset(mark),
@@ -96,6 +108,7 @@ impl Content {
     }
 
     /// The place of some bytes from a mark on, and whether a template computed them.
+    #[must_use]
     pub fn place(&self, mark: Mark, length: usize) -> (Place, bool) {
         match self {
             Content::Plain(file) => {
@@ -115,28 +128,40 @@ impl Content {
 
 /// A data file's YAML.
 #[derive(Debug, Clone)]
-pub(crate) struct Document {
+pub struct Document {
+    /// The file's path from the file server's root.
     pub path: String,
+    /// Its text.
     pub content: Content,
+    /// What it amounts to.
     pub value: Value,
+    /// Where everything in that stands.
     pub marks: Marks,
     /// Whether aliases make it share storage.
     pub shared: bool,
 }
 
 /// A key or scalar as it is written.
-pub(crate) struct Scalar<'d> {
+pub struct Scalar<'d> {
+    /// What it is in.
     pub document: &'d Document,
     /// The keys and indices to it; of a key, with the key.
     pub path: &'d [Key],
+    /// Whether it is the key of an entry.
     pub is_key: bool,
+    /// Its value.
     pub value: Value,
+    /// Where it stands in the text.
     pub mark: Mark,
     /// What holds it.
     pub parent: Option<&'d Value>,
 }
 
 impl Document {
+    /// Read a text as YAML.
+    ///
+    /// # Errors
+    /// It is not YAML.
     pub fn parse(path: &str, content: Content) -> Result<Self, mapstack::yaml::Error> {
         let loaded = mapstack::yaml::load_document(content.text(), &Limits::default())?;
         Ok(Document {
@@ -149,11 +174,13 @@ impl Document {
     }
 
     /// Whether a template printed it.
+    #[must_use]
     pub fn is_rendered(&self) -> bool {
         matches!(self.content, Content::Rendered(_))
     }
 
     /// The value and the marks under keys.
+    #[must_use]
     pub fn at(&self, path: &[&str]) -> Option<(&Value, &Marks)> {
         path.iter()
             .try_fold((&self.value, &self.marks), |(value, marks), key| {
@@ -252,6 +279,7 @@ impl Document {
 
 impl<'d> Scalar<'d> {
     /// The plain scalar as it is written; nothing if it is quoted, a block or has a tag.
+    #[must_use]
     pub fn plain(&self) -> Option<&'d str> {
         let text = self.document.content.text();
         let rest = text.get(self.document.content.offset(self.mark)..)?;
@@ -278,6 +306,7 @@ impl<'d> Scalar<'d> {
     }
 
     /// Whether one expression printed all of a token of this length as the text of a value.
+    #[must_use]
     pub fn is_text_of_value(&self, length: usize) -> bool {
         match &self.document.content {
             Content::Plain(_) => false,
@@ -289,6 +318,7 @@ impl<'d> Scalar<'d> {
     }
 
     /// The text from the scalar to the end of its line.
+    #[must_use]
     pub fn rest_of_line(&self) -> &'d str {
         let text = self.document.content.text();
         let rest = text
@@ -298,6 +328,7 @@ impl<'d> Scalar<'d> {
     }
 
     /// The place of a token of this length, and whether a template computed it.
+    #[must_use]
     pub fn place(&self, length: usize) -> (Place, bool) {
         self.document.content.place(self.mark, length)
     }

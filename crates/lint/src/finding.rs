@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use mapstack::secrets::Secrets;
 use mapstack::{Diagnostic, Place, Severity, Step};
 
 use crate::Rule;
@@ -81,9 +82,9 @@ pub struct Finding {
     /// Changes of the file that mend it and cannot do harm; all of them or none.
     pub fix: Vec<Edit>,
     /// Whether it was reported by a run that failed.
-    pub(crate) of_run: bool,
+    pub of_run: bool,
     /// Whether a fact that no minion of the run has could mend it.
-    pub(crate) lacks_facts: bool,
+    pub lacks_facts: bool,
 }
 
 /// A change of a finding's file.
@@ -98,7 +99,9 @@ pub struct Edit {
 }
 
 impl Finding {
-    pub(crate) fn new(rule: Rule, place: Place, message: impl Into<String>) -> Self {
+    /// A finding of a rule, at its usual level.
+    #[must_use]
+    pub fn new(rule: Rule, place: Place, message: impl Into<String>) -> Self {
         Finding {
             rule,
             level: rule.level(),
@@ -115,7 +118,8 @@ impl Finding {
     }
 
     /// About a file as a whole.
-    pub(crate) fn of_file(rule: Rule, mut place: Place, message: impl Into<String>) -> Self {
+    #[must_use]
+    pub fn of_file(rule: Rule, mut place: Place, message: impl Into<String>) -> Self {
         (place.start, place.end) = (0, 0);
         Finding {
             whole_file: true,
@@ -123,17 +127,23 @@ impl Finding {
         }
     }
 
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+    /// With what to do.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    pub(crate) fn note(mut self, note: impl Into<String>) -> Self {
+    /// With a circumstance.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
         self
     }
 
-    pub(crate) fn related(mut self, what: impl Into<String>, place: Place) -> Self {
+    /// With another place that has a part in it.
+    #[must_use]
+    pub fn related(mut self, what: impl Into<String>, place: Place) -> Self {
         self.related.push(Step {
             what: what.into(),
             place,
@@ -158,6 +168,15 @@ impl Finding {
     pub(crate) fn fix(mut self, edits: impl IntoIterator<Item = Edit>) -> Self {
         self.fix.extend(edits);
         self
+    }
+
+    /// Take secrets out of what it says.
+    pub(crate) fn scrub(&mut self, secrets: &Secrets) {
+        let related = self.related.iter_mut().map(|step| &mut step.what);
+        let texts = self.notes.iter_mut().chain(&mut self.help).chain(related);
+        for text in texts.chain([&mut self.message]) {
+            *text = secrets.scrubbed(text);
+        }
     }
 
     /// The file and, unless it is about the whole of it, line and column.

@@ -7,6 +7,7 @@
 //! | you want | look at |
 //! |---|---|
 //! | to check a formula | [`Linter`] |
+//! | to report findings of other rules alike | [`Report::of`] |
 //! | what a rule is about | [`Rule`] |
 //! | to silence a finding in a file | [`suppress`] |
 //! | to change files | [`fix`] |
@@ -14,10 +15,12 @@
 mod document;
 mod finding;
 pub mod fix;
+mod levels;
 mod linter;
 mod mask;
 mod names;
 mod origins;
+mod report;
 mod rule;
 mod rules;
 mod states;
@@ -26,8 +29,11 @@ pub mod suppress;
 mod templates;
 mod work;
 
+pub use document::{Content, Document, Scalar, SourceFile};
 pub use finding::{Edit, Finding, Level};
-pub use linter::{Linter, Report, SchemaFrom};
+pub use levels::Levels;
+pub use linter::{Linter, SchemaFrom};
+pub use report::{Report, Sources};
 pub use rule::Rule;
-pub use rules::Unanswered;
+pub use rules::{Unanswered, on, rule_of_failure};
 pub use subject::Looked;

@@ -1,20 +1,19 @@
 //! The entry point.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use mapstack::minion::{Minion, platforms};
-use mapstack::secrets::{Redacted, Secrets};
+use mapstack::secrets::Secrets;
 use mapstack::value::{Key, Map, Value, json};
-use mapstack::{Configuration, DataOptions, Diagnostic, Engine, Error, ErrorKind, Way};
+use mapstack::{Configuration, DataOptions, Engine, Error, ErrorKind, Way};
 
 use crate::Rule;
 use crate::document::{Document, SourceFile};
-use crate::finding::{Finding, Level};
-use crate::mask;
-use crate::rules::{self, Unanswered};
-use crate::subject::{Looked, Subject};
-use crate::suppress::Suppressions;
+use crate::finding::Level;
+use crate::levels::Levels;
+use crate::report::{Report, Sources};
+use crate::rules;
+use crate::subject::Subject;
 
 /// Checks formulas.
 ///
@@ -24,7 +23,7 @@ pub struct Linter<'e> {
     minions: Vec<Minion>,
     saltenv: String,
     options: DataOptions,
-    levels: BTreeMap<Rule, Option<Level>>,
+    levels: Levels,
     secrets: Arc<Secrets>,
     schema: SchemaFrom,
 }
@@ -46,70 +45,6 @@ pub enum SchemaFrom {
     },
 }
 
-/// What came of checking a formula.
-#[derive(Debug, Clone)]
-pub struct Report {
-    /// What was found, by file and line.
-    pub findings: Vec<Finding>,
-    /// How many more comments in the files silenced.
-    pub suppressed: usize,
-    /// How many files the formula has.
-    pub files: usize,
-    /// How many of them were looked at, by kind.
-    pub looked: Looked,
-    /// How many minions the formula ran for.
-    pub minions: usize,
-    /// How many of them the formula is for, as its `FORMULA` file says: failures on the others do not count.
-    pub supported: usize,
-    /// Functions that templates call without an answer, with the minions on which the formula could
-    /// not be followed further.
-    pub unanswered: BTreeMap<String, Unanswered>,
-    /// Files that no rule looked into, by their paths on the file server, with the reason.
-    pub ignored: BTreeMap<String, String>,
-    /// Files that fail for lack of facts which no minion here has, as a person would open them: what is behind the
-    /// failure was not looked at.
-    pub lacking: BTreeSet<String>,
-    /// Files that hold secrets, with stars in their place; every byte stays where it was.
-    masked: BTreeMap<String, Arc<str>>,
-    secrets: Arc<Secrets>,
-}
-
-impl Report {
-    /// Whether something does not work.
-    #[must_use]
-    pub fn has_errors(&self) -> bool {
-        self.findings
-            .iter()
-            .any(|finding| finding.level == Level::Error)
-    }
-
-    /// A text of one of the files with stars for what stands behind the names of secrets.
-    #[must_use]
-    pub fn starred(&self, text: &str) -> String {
-        self.secrets.starred(text).into_owned()
-    }
-
-    /// A finding as a message, whose excerpts have no secrets.
-    #[must_use]
-    pub fn diagnostic(&self, finding: &Finding) -> Redacted<Diagnostic> {
-        let mut diagnostic = finding.diagnostic();
-        let places = diagnostic
-            .place
-            .iter_mut()
-            .chain(diagnostic.trace.iter_mut().map(|step| &mut step.place));
-        for place in places {
-            if let Some(masked) = self
-                .masked
-                .get(&place.file)
-                .filter(|masked| masked.len() == place.source.len())
-            {
-                place.source = masked.clone();
-            }
-        }
-        self.secrets.redact(&diagnostic)
-    }
-}
-
 impl<'e> Linter<'e> {
     /// A linter for formulas of an engine's file server, which runs them on every built-in platform.
     #[must_use]
@@ -124,7 +59,7 @@ impl<'e> Linter<'e> {
             minions,
             saltenv,
             options,
-            levels: BTreeMap::new(),
+            levels: Levels::default(),
             secrets: Arc::new(Secrets::numbered()),
             schema: SchemaFrom::Nowhere,
         }
@@ -154,7 +89,14 @@ impl<'e> Linter<'e> {
     /// How much a rule matters; `None` switches it off.
     #[must_use]
     pub fn level(mut self, rule: Rule, level: Option<Level>) -> Self {
-        self.levels.insert(rule, level);
+        self.levels.set(rule, level);
+        self
+    }
+
+    /// How much the rules matter.
+    #[must_use]
+    pub fn levels(mut self, levels: Levels) -> Self {
+        self.levels = levels;
         self
     }
 
@@ -195,57 +137,17 @@ impl<'e> Linter<'e> {
                 .iter()
                 .flat_map(|schema| rules::schema(&subject, schema)),
         );
-        let lines = Lines::of(&subject);
-        distinct(&mut findings, &lines);
-        let suppressions = Suppressions::read(subject.files.values().map(|file| &**file));
-        findings.extend(suppressions.mistakes());
-        let lacking = findings
-            .iter()
-            .filter(|finding| finding.lacks_facts)
-            .map(|finding| finding.place.file.clone())
-            .collect();
-        let before = findings.len();
-        findings.retain(|finding| !suppressions.silence(finding, lines.line(finding)));
-        let suppressed = before - findings.len();
-        findings.retain_mut(|finding| match self.levels.get(&finding.rule) {
-            Some(None) => false,
-            Some(Some(level)) => {
-                finding.level = *level;
-                true
-            }
-            None => true,
-        });
-        for finding in &mut findings {
-            finding.message = secrets.scrubbed(&finding.message);
-            finding
-                .notes
-                .iter_mut()
-                .for_each(|note| *note = secrets.scrubbed(note));
-            finding.help = finding.help.as_ref().map(|help| secrets.scrubbed(help));
-            finding
-                .related
-                .iter_mut()
-                .for_each(|step| step.what = secrets.scrubbed(&step.what));
-        }
-        findings.sort_by(|a, b| order(a).cmp(&order(b)));
-        let masked = mask::masked(&subject, &secrets);
-        let unanswered = rules::unanswered_calls(&subject);
-        let (files, minions) = (subject.files.len(), self.minions.len());
-        let supported = subject.runs.iter().filter(|run| run.supported).count();
-        let (ignored, looked) = (subject.ignored.clone(), subject.looked());
-        Ok(Report {
-            findings,
-            suppressed,
-            files,
-            looked,
-            minions,
-            supported,
-            unanswered,
-            ignored,
-            lacking,
-            masked,
-            secrets,
-        })
+        let sources = Sources {
+            files: subject.files.values().map(|file| &**file).collect(),
+            documents: subject.documents.iter().collect(),
+        };
+        let mut report = Report::of(findings, &sources, &self.levels, secrets);
+        report.looked = subject.looked();
+        report.minions = self.minions.len();
+        report.supported = subject.runs.iter().filter(|run| run.supported).count();
+        report.unanswered = rules::unanswered_calls(&subject);
+        report.ignored.clone_from(&subject.ignored);
+        Ok(report)
     }
 }
 
@@ -355,77 +257,4 @@ impl Linter<'_> {
             }
         }
     }
-}
-
-fn order(finding: &Finding) -> (&str, usize, std::cmp::Reverse<Level>, Rule, &str) {
-    let Finding {
-        place,
-        level,
-        rule,
-        message,
-        ..
-    } = finding;
-    (
-        &place.file,
-        place.start,
-        std::cmp::Reverse(*level),
-        *rule,
-        message,
-    )
-}
-
-/// The lines of findings: files know where theirs start.
-struct Lines<'s>(HashMap<&'s str, &'s SourceFile>);
-
-impl<'s> Lines<'s> {
-    fn of(subject: &'s Subject<'_>) -> Self {
-        Lines(
-            subject
-                .files
-                .values()
-                .map(|file| (file.shown.as_str(), &**file))
-                .collect(),
-        )
-    }
-
-    fn line(&self, finding: &Finding) -> usize {
-        let known = self.0.get(finding.place.file.as_str());
-        known.map_or_else(
-            || finding.place.line(),
-            |file| file.line(finding.place.start),
-        )
-    }
-}
-
-/// Leave out what says again what another finding says: runs stumble over what files show.
-fn distinct(findings: &mut Vec<Finding>, lines: &Lines<'_>) {
-    findings.sort_by(|a, b| order(a).cmp(&order(b)));
-    let place = |finding: &Finding| (finding.place.file.clone(), lines.line(finding));
-    let of_files = || findings.iter().filter(|finding| !finding.of_run);
-    let mut shown: HashMap<(String, usize), Level> = HashMap::new();
-    for finding in of_files().filter(|finding| finding.rule.can_fail_a_run()) {
-        let level = shown.entry(place(finding)).or_insert(finding.level);
-        *level = finding.level.max(*level);
-    }
-    let bad_source = of_files().any(|finding| finding.rule == Rule::BadSource);
-    // A file as a whole that is wrong is wrong at whichever line a run stumbled.
-    let whole: HashSet<(String, Rule)> = of_files()
-        .filter(|finding| finding.whole_file)
-        .map(|finding| (finding.place.file.clone(), finding.rule))
-        .collect();
-    findings.retain(|finding| {
-        let is_said = || {
-            // What matters less does not stand for a failure.
-            shown
-                .get(&place(finding))
-                .is_some_and(|level| *level >= finding.level)
-                || whole.contains(&(finding.place.file.clone(), finding.rule))
-                || (bad_source && finding.rule == Rule::BadSource)
-        };
-        !finding.of_run || !is_said()
-    });
-    findings.dedup_by(|b, a| {
-        let same_place = a.place.file == b.place.file && a.place.start == b.place.start;
-        a.rule == b.rule && same_place && a.message == b.message
-    });
 }

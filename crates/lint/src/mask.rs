@@ -7,15 +7,15 @@ use std::sync::Arc;
 use mapstack::secrets::Secrets;
 
 use crate::document::{Content, Document};
-use crate::subject::Subject;
+use crate::report::Sources;
 
 /// The texts of files that have secrets, with stars in their place; every byte stays where it was.
-pub(crate) fn masked(subject: &Subject<'_>, secrets: &Secrets) -> BTreeMap<String, Arc<str>> {
+pub(crate) fn masked(sources: &Sources<'_>, secrets: &Secrets) -> BTreeMap<String, Arc<str>> {
     let mut hidden: BTreeMap<String, (Arc<str>, Vec<Range<usize>>)> = BTreeMap::new();
-    for file in subject.files.values() {
+    for file in &sources.files {
         hidden.insert(file.shown.clone(), (file.text.clone(), Vec::new()));
     }
-    for document in &subject.documents {
+    for document in &sources.documents {
         of_document(document, secrets, &mut hidden);
     }
     let starred = hidden.into_iter().filter_map(|(file, (source, ranges))| {

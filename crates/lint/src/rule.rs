@@ -94,11 +94,11 @@ rules! {
     UndefinedVariable "undefined-variable" Error
         "A variable that is undefined on some or all platforms.";
     RenderFailure "render-failure" Error
-        "A parameter file, map.jinja or sls that fails on some or all platforms.";
+        "A parameter file, map.jinja or sls that fails on some or all platforms or minions.";
     MissingImport "missing-import" Error
         "A template that loads a missing template, or imports a missing name.";
     MissingInclude "missing-include" Error
-        "An sls that includes a missing sls.";
+        "An sls that includes a missing sls, or a top file of the pillar that names one.";
     StatesShape "states-shape" Error
         "An sls that is not a mapping of states, or whose include is not a list.";
     MisspeltKey "misspelt-key" Warning
@@ -106,7 +106,21 @@ rules! {
     MisspeltName "misspelt-name" Warning
         "A grain, or a system in a look-up by a grain, that does not exist but is similar to one that does.";
     Schema "schema" Error
-        "A value that the formula's schema does not allow, or an invalid schema.";
+        "A value that the schema does not allow, or an invalid schema.";
+    UnusedSls "unused-sls" Warning
+        "An sls of the pillar that no minion gets.";
+    UnmatchedTarget "unmatched-target" Warning
+        "A target in a top file of the pillar that means no minion.";
+    MergeOrder "merge-order" Note
+        "A value of the pillar that several sls of one target set, so that their order decides.";
+    PlainSecret "plain-secret" Warning
+        "A secret of the pillar in plain text.";
+    PillarShape "pillar-shape" Error
+        "An sls of the pillar that is not a mapping, or whose include is not a list.";
+    TopFile "top-file" Error
+        "A top file of the pillar that fails, is not a mapping of targets, or names a saltenv without roots.";
+    ExternalPillar "external-pillar" Error
+        "An external pillar that fails.";
     Suppression "suppression" Warning
         "A comment that silences a rule that does not exist.";
 }
@@ -125,6 +139,21 @@ impl Rule {
     pub fn given(name: &str) -> Result<Self, String> {
         name.parse()
             .map_err(|error: UnknownRule| format!("{error}; `mapstack lint --rules` lists them"))
+    }
+
+    /// Whether only pillars are checked for it.
+    #[must_use]
+    pub fn is_about_pillars(self) -> bool {
+        matches!(
+            self,
+            Rule::UnusedSls
+                | Rule::UnmatchedTarget
+                | Rule::MergeOrder
+                | Rule::PlainSecret
+                | Rule::PillarShape
+                | Rule::TopFile
+                | Rule::ExternalPillar
+        )
     }
 
     /// Whether what it finds can make a run fail: the run's own error says no more then.

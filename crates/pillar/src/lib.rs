@@ -22,4 +22,4 @@ pub use compile::{Compiled, Compiler, PillarRun};
 pub use config::{ExtPillars, StackKind};
 pub use recipe::{PartId, PillarLayer, PillarRecipe, Reached, Step};
 pub use trace::{FileOutcome, PillarEvent, SlsOutcome, StackEvent, WholeEvent};
-pub use whole::{Ask, Master, PillarError, PillarReads, WholePillar, pillar_roots};
+pub use whole::{Ask, Fault, Master, PillarError, PillarReads, WholePillar, pillar_roots};

@@ -36,7 +36,7 @@ const TELLING: [&str; 9] = [
 ];
 
 /// Last words of names that are only about a secret: `token_expire`, `key_size`.
-const ABOUT: [&str; 49] = [
+const ABOUT: [&str; 50] = [
     "algorithm",
     "algorithms",
     "attempts",
@@ -78,6 +78,7 @@ const ABOUT: [&str; 49] = [
     "required",
     "retries",
     "rotation",
+    "rounds",
     "server",
     "size",
     "timeout",
@@ -223,6 +224,7 @@ mod tests {
             "pillar_cache",
             "pinned",
             "password_file",
+            "password_pbkdf2_default_rounds",
         ] {
             assert!(!is_secret_name(name), "{name}");
         }

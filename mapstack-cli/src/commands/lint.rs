@@ -6,24 +6,24 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
-use mapstack::minion::Minion;
-use mapstack::{Engine, Error, ErrorKind, Survey};
-use mapstack_fleet::Minions as _;
+use mapstack::{Error, ErrorKind, Survey};
 use mapstack_inputs::flags::{Facts, Files, Functions, Target};
-use mapstack_inputs::{Many, Served, formulas};
+use mapstack_inputs::{LintMinions, Linted, formulas};
 use mapstack_lint::fix::{Fixed, distinct, fixed};
-use mapstack_lint::{Level, Linter, Report, Rule, SchemaFrom};
+use mapstack_lint::{Level, Levels, Linter, Report, Rule, SchemaFrom};
+use mapstack_lint_pillar::{Minions, PillarLinter};
 use mapstack_report::lint;
 use mapstack_report::words::{count, some};
 
-use crate::commands::{count_warnings, engine, pillars};
+use crate::memory;
 use crate::output;
 use mapstack_console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Formulas run for one minion of each built-in platform, or for the minions given; what the runs read
-and merge shows which files are never read and which overrides change nothing.
+and merge shows which files are never read and which overrides change nothing. With a configuration that
+sets pillar_roots, the pillar is checked as well.
 
 Examples:
   mapstack lint users --root examples/formulas
@@ -34,6 +34,8 @@ Examples:
       what --fix would change
   mapstack lint --root . --format github
       in a workflow: findings stand beside the lines of a pull request
+  mapstack lint pillar --config master --config-kind master --minions minions
+      the pillar alone, for the minions that there are
   mapstack lint users --root examples/formulas --calls
       the functions that templates call, and who answers them
 
@@ -42,7 +44,7 @@ for a file.
 
 Exit status: 0 no errors, 1 errors (with --strict: or warnings), 2 wrong usage.")]
 pub struct Lint {
-    /// Formulas: their folders below a root [default: all]
+    /// Formulas: their folders below a root; `pillar` is the pillar [default: all]
     #[arg(value_name = "FORMULA")]
     pub formulas: Vec<String>,
     /// How to print
@@ -98,17 +100,28 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
     if args.rules {
         return output::write(&lint::rules());
     }
-    let config = mapstack_inputs::configuration::read(&args.files, None, None, reporter)?;
-    let engine = engine(
-        Served::new(&args.files, config.as_ref(), None, reporter)?.files,
-        &args.functions,
-    )?;
-    let saltenv = args.files.saltenv.as_deref().unwrap_or("base");
-    let formulas = formulas::existing(&engine, saltenv, &args.formulas)?;
+    let flags = (&args.files, &args.functions);
+    let linted = Linted::of(&args.formulas, flags, &args.facts, memory::limit, reporter)?;
     if args.calls {
-        return calls(args, &engine, &formulas, reporter);
+        return calls(args, &linted, reporter);
     }
-    let minions = minions(args, config.as_ref(), &engine, reporter)?;
+    let levels = levels(args)?;
+    let facts = (&args.facts, &args.target);
+    let LintMinions { minions, are_known } =
+        linted.minions(facts, flags, memory::limit, reporter)?;
+    let (of_pillar, minions) = match &linted.pillars {
+        Some(pillars) => {
+            let linter = PillarLinter::new(pillars.master(), pillars.engine())
+                .levels(levels.clone())
+                .secrets(reporter.masking().of([]));
+            let (report, minions) = linter.lint(&Minions::given(minions, are_known))?;
+            let named = ("pillar".to_owned(), report);
+            (Some(named), Linted::changed(minions, &args.facts)?)
+        }
+        None => (None, minions),
+    };
+    let secrets = reporter.masking().of(&minions);
+    reporter.mask_with(&secrets);
     let schema = match &args.schema {
         None => SchemaFrom::Nowhere,
         Some(None) => SchemaFrom::Formula,
@@ -117,13 +130,17 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
             SchemaFrom::File { name, text }
         }
     };
-    let linter = linter(args, &engine, minions, reporter)?
-        .saltenv(saltenv)
+    let linter = Linter::new(&linted.engine)
+        .minions(minions)
+        .levels(levels)
+        .secrets(secrets)
+        .saltenv(saltenv(args))
         .schema(schema);
     let check = || -> Result<Vec<(String, Report)>, Error> {
+        let formulas = linted.formulas.iter();
         formulas
-            .iter()
             .map(|formula| linter.lint(formula).map(|report| (formula.clone(), report)))
+            .chain(of_pillar.iter().cloned().map(Ok))
             .collect()
     };
     let mut reports = check()?;
@@ -135,19 +152,10 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         // What was fixed may show what is behind it.
         reports = check()?;
     }
-    match args.format {
-        Findings::Text => {
-            if args.formulas.is_empty() {
-                note_others(&formulas::others(&engine, saltenv)?, reporter);
-            }
-            text(&reports, reporter)?;
-        }
-        Findings::Json => output::write_json(&lint::rows(&reports))?,
-        Findings::Sarif => output::write_json(&lint::log(&reports))?,
-        Findings::Github => output::write(&lint::commands(&reports))?,
-        #[cfg(feature = "html")]
-        Findings::Html => output::write(&lint::html(&reports)?)?,
+    if args.formulas.is_empty() && args.format == Findings::Text && !linted.formulas.is_empty() {
+        note_others(&formulas::others(&linted.engine, saltenv(args))?, reporter);
     }
+    print(args.format, &reports, reporter)?;
     let least = if reporter.is_strict() {
         Level::Warning
     } else {
@@ -160,38 +168,28 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
     if found { Err(Failure::Found) } else { Ok(()) }
 }
 
-/// The minions that formulas run for: those given, or one of each platform.
-fn minions(
-    args: &Lint,
-    config: Option<&mapstack_salt_config::Config>,
-    engine: &Engine,
-    reporter: &Reporter,
-) -> Result<Vec<Minion>, Failure> {
-    let pillars = pillars((&args.files, &args.functions), config, reporter)?;
-    let minions = Many::list_or_platforms(
-        (&args.facts, &args.target),
-        (config, pillars.as_ref()),
-        &args.functions.stub,
-        reporter,
-    )?
-    .selected(engine, &args.target)?;
-    let ids = minions.ids();
-    let minions = ids.iter().map(|id| minions.read(id));
-    let minions = minions.collect::<Result<_, Error>>()?;
-    count_warnings(pillars.as_ref(), reporter)?;
-    Ok(minions)
+fn saltenv(args: &Lint) -> &str {
+    args.files.saltenv.as_deref().unwrap_or("base")
 }
 
-fn linter<'e>(
-    args: &Lint,
-    engine: &'e Engine,
-    minions: Vec<Minion>,
+fn print(
+    format: Findings,
+    reports: &[(String, Report)],
     reporter: &Reporter,
-) -> Result<Linter<'e>, Failure> {
-    let secrets = reporter.masking().of(&minions);
-    reporter.mask_with(&secrets);
-    let mut linter = Linter::new(engine).minions(minions).secrets(secrets);
-    // Flags win over the project.
+) -> Result<(), Failure> {
+    match format {
+        Findings::Text => text(reports, reporter),
+        Findings::Json => output::write_json(&lint::rows(reports)),
+        Findings::Sarif => output::write_json(&lint::log(reports)),
+        Findings::Github => output::write(&lint::commands(reports)),
+        #[cfg(feature = "html")]
+        Findings::Html => output::write(&lint::html(reports)?),
+    }
+}
+
+/// How much rules matter; flags win over the project.
+fn levels(args: &Lint) -> Result<Levels, Failure> {
+    let mut levels = Levels::default();
     for set in args
         .files
         .project
@@ -201,25 +199,14 @@ fn linter<'e>(
         let rule = Rule::given(&set.name).map_err(|why| set.refused(why))?;
         let level = Level::given(&set.value);
         let level = level.ok_or_else(|| set.refused("a level is error, warning, note or off"))?;
-        linter = linter.level(rule, level);
+        levels.set(rule, level);
     }
-    for name in &args.ignore {
-        linter = linter.level(rule(name)?, None);
-    }
-    for change in &args.level {
-        let usage = || {
-            Failure::Usage(format!(
-                "--level {change}: write RULE=error, RULE=warning, RULE=note or RULE=off"
-            ))
-        };
-        let (name, level) = change.split_once('=').ok_or_else(usage)?;
-        linter = linter.level(rule(name)?, Level::given(level).ok_or_else(usage)?);
-    }
-    Ok(linter)
-}
-
-fn rule(name: &str) -> Result<Rule, Failure> {
-    Rule::given(name).map_err(Failure::Usage)
+    let ignored = args.ignore.iter().map(|name| levels.ignore(name));
+    let ignored: Result<(), String> = ignored.collect();
+    let changed = args.level.iter().map(|change| levels.change(change));
+    let changed: Result<(), String> = changed.collect();
+    ignored.and(changed).map_err(Failure::Usage)?;
+    Ok(levels)
 }
 
 /// Say which folders with states are not formulas and were left out.
@@ -247,18 +234,13 @@ fn text(reports: &[(String, Report)], reporter: &Reporter) -> Result<(), Failure
 }
 
 /// Print the functions that templates can call.
-fn calls(
-    args: &Lint,
-    engine: &Engine,
-    formulas: &[String],
-    reporter: &Reporter,
-) -> Result<(), Failure> {
-    let saltenv = args.files.saltenv.as_deref().unwrap_or("base");
-    let surveys: Vec<Survey> = formulas
+fn calls(args: &Lint, linted: &Linted, reporter: &Reporter) -> Result<(), Failure> {
+    let surveys: Vec<Survey> = linted
+        .formulas
         .iter()
-        .map(|formula| engine.survey(formula, saltenv))
+        .map(|formula| linted.engine.survey(formula, saltenv(args)))
         .collect::<Result<_, Error>>()?;
-    let calls = lint::Calls::new(engine, &surveys);
+    let calls = lint::Calls::new(&linted.engine, &surveys);
     match args.format {
         Findings::Text => output::write_listing(&calls.text())?,
         Findings::Json => output::write_json(&calls.rows())?,

@@ -186,6 +186,18 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mapstack-schema",
         ],
     ),
+    (
+        "mapstack-lint-pillar",
+        &[
+            "mapstack",
+            "mapstack-fleet",
+            "mapstack-lineage",
+            "mapstack-lint",
+            "mapstack-pillar",
+            "mapstack-redact",
+            "mapstack-salt-config",
+        ],
+    ),
     ("mapstack-page", &[]),
     (
         "mapstack-expect",
@@ -243,6 +255,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mapstack-inputs",
             "mapstack-lineage",
             "mapstack-lint",
+            "mapstack-lint-pillar",
             "mapstack-outputs",
             "mapstack-pillar",
             "mapstack-report",

@@ -46,6 +46,7 @@ const LIBRARIES: &[&str] = &[
     "crates/page",
     "crates/fleet",
     "crates/lint",
+    "crates/lint-pillar",
     "crates/expect",
     "crates/inputs",
     "crates/outputs",

@@ -134,7 +134,7 @@ fn failure(failed: Failed<'_>, tracer: &mut Tracer<'_>) -> Finding {
         is_part,
     } = failed;
     let diagnostic = error.diagnostic();
-    let rule = rule(error);
+    let rule = rule_of_failure(error);
     let has_place = diagnostic
         .place
         .as_ref()
@@ -267,8 +267,16 @@ fn unanswered<'s>(subject: &'s Subject<'_>, place: &Place) -> Option<&'s str> {
     names.find(|name| subject.engine.answerer(name) == Answerer::Unanswered)
 }
 
-/// The rule that a failed run goes against.
-fn rule(error: &Error) -> Rule {
+/// The rule that the error of a run goes against.
+///
+/// ```
+/// use mapstack::{Error, ErrorKind};
+/// use mapstack_lint::{Rule, rule_of_failure};
+/// let error = Error::new(ErrorKind::Undefined, "'port' is undefined");
+/// assert_eq!(rule_of_failure(&error), Rule::UndefinedVariable);
+/// ```
+#[must_use]
+pub fn rule_of_failure(error: &Error) -> Rule {
     let diagnostic = error.diagnostic();
     match error.kind() {
         // Jinja calls an item that a number does not have undefined, too.
@@ -332,8 +340,13 @@ fn is_printed(diagnostic: &Diagnostic) -> bool {
     diagnostic.place.as_ref().is_some_and(starts)
 }
 
-/// On which minions.
-pub(super) fn on(minions: &[String], all: usize) -> String {
+/// On which minions, of how many.
+///
+/// ```
+/// assert_eq!(mapstack_lint::on(&["web1".into()], 3), "on 1 of 3 minions: web1");
+/// ```
+#[must_use]
+pub fn on(minions: &[String], all: usize) -> String {
     let named = minions
         .iter()
         .take(NAMED)

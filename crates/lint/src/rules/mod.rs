@@ -19,8 +19,8 @@ mod syntax;
 use crate::finding::Finding;
 use crate::subject::Subject;
 
-pub use failures::Unanswered;
 pub(crate) use failures::unanswered_calls;
+pub use failures::{Unanswered, on, rule_of_failure};
 pub(crate) use schema::check as schema;
 
 /// Everything that is found, in no order.

@@ -9,6 +9,38 @@ pub struct PillarError {
     pub text: String,
     /// What is wrong, where, and what to do.
     pub error: Error,
+    /// What it is about.
+    pub fault: Fault,
+}
+
+/// What an error of a pillar is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// An external pillar, or the options of the master.
+    #[default]
+    External,
+    /// A top file, or a saltenv that it names.
+    Top,
+    /// An sls that there is not.
+    Missing {
+        /// Its name.
+        sls: String,
+        /// The environment.
+        saltenv: String,
+        /// The sls that includes it; otherwise a top file names it.
+        included_by: Option<String>,
+    },
+    /// An sls that does not render.
+    Failed {
+        /// Its name.
+        sls: String,
+    },
+    /// An sls that renders to something else than a mapping, or whose include is not a list.
+    Shape {
+        /// Its name.
+        sls: String,
+    },
 }
 
 impl PillarError {
@@ -16,6 +48,11 @@ impl PillarError {
         PillarError {
             text: text.into(),
             error,
+            fault: Fault::default(),
         }
+    }
+
+    pub(crate) fn about(self, fault: Fault) -> Self {
+        PillarError { fault, ..self }
     }
 }

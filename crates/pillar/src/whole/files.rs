@@ -63,6 +63,11 @@ impl PillarFiles {
         }
     }
 
+    /// The file server, whose reads are not noted.
+    pub fn as_given(&self) -> &dyn FileServer {
+        &*self.server
+    }
+
     /// What serves templates.
     pub fn server(&self) -> Arc<dyn FileServer> {
         Arc::new(Noting {

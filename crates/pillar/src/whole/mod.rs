@@ -24,7 +24,7 @@ use mapstack_minion::Minion;
 use mapstack_salt_config::{Config, Setting};
 use mapstack_value::{Map, Value};
 
-pub use self::errors::PillarError;
+pub use self::errors::{Fault, PillarError};
 use self::files::PillarFiles;
 pub use self::files::pillar_roots;
 pub use self::reads::PillarReads;
@@ -132,6 +132,12 @@ impl Master {
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// The pillar's files.
+    #[must_use]
+    pub fn files(&self) -> &dyn FileServer {
+        self.files.as_given()
     }
 
     /// Compile the pillar of a minion: of its id, its grains, and what it asks with. Functions read from the

@@ -9,7 +9,7 @@ use mapstack_merge::{Options, Strategy};
 use mapstack_value::{Extent, Key, Value};
 
 use super::defaults::variables;
-use super::errors::PillarError;
+use super::errors::{Fault, PillarError};
 use super::files::{Found, PillarFiles};
 use super::settings::Settings;
 use crate::recipe::{Made, PillarLayer, Reached, Recipe, Step};
@@ -419,9 +419,13 @@ impl SlsReader<'_, '_> {
         let text = format!(
             "Specified SLS '{sls}' in environment '{saltenv}' is not available on the salt master"
         );
-        outcome
-            .errors
-            .push(PillarError::new(text, self.no_sls(asked)));
+        let fault = Fault::Missing {
+            sls: (*sls).into(),
+            saltenv: saltenv.to_string(),
+            included_by: asked.included_by.map(Into::into),
+        };
+        let error = PillarError::new(text, self.no_sls(asked));
+        outcome.errors.push(error.about(fault));
         outcome.data = Some(Made::default());
         // Variables are bound before the file is opened.
         if let Err(e) = variables(asked.defaults, &[]) {
@@ -465,6 +469,7 @@ impl SlsReader<'_, '_> {
             format!("Rendering SLS '{sls}' failed, render error:\n{message}")
         };
         PillarError::new(text, error.note(format!("while rendering the sls '{sls}'")))
+            .about(Fault::Failed { sls: sls.into() })
     }
 
     fn merge(&self, base: Made, layer: &Made, sls: &str) -> Result<Made> {
@@ -585,6 +590,7 @@ fn no_environment(saltenv: &Key) -> PillarError {
         error
             .help("add its directories to the option pillar_roots, or take it out of the top file"),
     )
+    .about(Fault::Top)
 }
 
 fn no_mapping(asked: &Asked<'_>, value: &Value, place: Option<Place>) -> PillarError {
@@ -597,6 +603,7 @@ fn no_mapping(asked: &Asked<'_>, value: &Value, place: Option<Place>) -> PillarE
         format!("SLS '{sls}' does not render to a dictionary"),
         Error::new(ErrorKind::DataSource, message).at(place),
     )
+    .about(Fault::Shape { sls: sls.into() })
 }
 
 fn no_list(asked: &Asked<'_>, includes: &Value, place: Option<Place>) -> PillarError {
@@ -612,4 +619,5 @@ fn no_list(asked: &Asked<'_>, includes: &Value, place: Option<Place>) -> PillarE
         format!("Include Declaration in SLS '{sls}' is not formed as a list"),
         error,
     )
+    .about(Fault::Shape { sls: sls.into() })
 }

@@ -8,7 +8,7 @@ use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 use mapstack_value::{Int, Key, Map, Path, Value};
 use mapstack_yaml::Marks;
 
-use super::errors::PillarError;
+use super::errors::{Fault, PillarError};
 use super::files::PillarFiles;
 use super::python::{Number, int, items};
 use super::settings::Settings;
@@ -106,15 +106,16 @@ impl TopReader<'_, '_> {
         self.follow_includes(&mut tops, &mut errors)?;
         let mut files: Vec<TopFile> = tops.into_values().flatten().collect();
         let mut ignored = HashMap::new();
+        for error in &mut errors {
+            error.fault = Fault::Top;
+        }
         let targets = match merged(&mut files, &mut ignored) {
             Ok(targets) => targets,
             Err(Unmergeable::Raised(e)) => return Err(e),
             Err(Unmergeable::Noted(e)) => {
                 self.files.reads().nothing_came();
-                errors.push(PillarError::new(
-                    "Error encountered while rendering pillar top file.",
-                    e,
-                ));
+                let text = "Error encountered while rendering pillar top file.";
+                errors.push(PillarError::new(text, e).about(Fault::Top));
                 Targets::default()
             }
         };

@@ -13,7 +13,7 @@ use crate::values::{number, object};
 pub fn all(reports: &[(String, Report)]) -> Value {
     let findings: Value = reports
         .iter()
-        .flat_map(|(formula, report)| report.findings.iter().map(move |f| row(formula, f)))
+        .flat_map(|of| of.1.findings.iter().map(move |finding| row(of, finding)))
         .collect();
     let mut summary: Map = counts(reports)
         .into_iter()
@@ -48,13 +48,13 @@ pub fn all(reports: &[(String, Report)]) -> Value {
     summary.insert("looked_at", looked);
     let unanswered = reports
         .iter()
-        .flat_map(|(formula, report)| report.unanswered.iter().map(move |one| (formula, one)));
+        .flat_map(|of| of.1.unanswered.iter().map(move |one| (of, one)));
     let unanswered: Value = unanswered
-        .map(|(formula, (function, unanswered))| {
+        .map(|(of, (function, unanswered))| {
             let listed = |all: &BTreeSet<String>| all.iter().collect::<Value>();
             let (minions, files) = (listed(&unanswered.minions), listed(&unanswered.files));
             object([
-                ("formula", formula.as_str().into()),
+                ("formula", formula(of)),
                 ("function", function.as_str().into()),
                 ("minions", minions),
                 ("files", files),
@@ -63,11 +63,11 @@ pub fn all(reports: &[(String, Report)]) -> Value {
         .collect();
     let ignored = reports
         .iter()
-        .flat_map(|(formula, report)| report.ignored.iter().map(move |one| (formula, one)));
+        .flat_map(|of| of.1.ignored.iter().map(move |one| (of, one)));
     let ignored: Value = ignored
-        .map(|(formula, (file, why))| {
+        .map(|(of, (file, why))| {
             object([
-                ("formula", formula.as_str().into()),
+                ("formula", formula(of)),
                 ("file", file.as_str().into()),
                 ("why", why.as_str().into()),
             ])
@@ -75,38 +75,51 @@ pub fn all(reports: &[(String, Report)]) -> Value {
         .collect();
     let lacking = reports
         .iter()
-        .flat_map(|(formula, report)| report.lacking.iter().map(move |file| (formula, file)));
+        .flat_map(|of| of.1.lacking.iter().map(move |file| (of, file)));
     let lacking: Value = lacking
-        .map(|(formula, file)| {
-            object([
-                ("formula", formula.as_str().into()),
-                ("file", file.as_str().into()),
-            ])
-        })
+        .map(|(of, file)| object([("formula", formula(of)), ("file", file.as_str().into())]))
         .collect();
     let formulas: Value = reports
         .iter()
+        .filter(|(_, report)| !report.is_pillar)
         .map(|(formula, _)| formula.as_str())
         .collect();
+    let remarks: Value = reports
+        .iter()
+        .flat_map(|(_, report)| &report.remarks)
+        .collect();
+    let has_pillar = reports.iter().any(|(_, report)| report.is_pillar);
     object([
         ("formulas", formulas),
+        ("pillar", has_pillar.into()),
         ("findings", findings),
         ("not_followed", unanswered),
         ("not_looked_at", ignored),
+        ("remarks", remarks),
         ("lacking_facts", lacking),
         ("summary", summary.into()),
     ])
 }
 
-fn row(formula: &str, finding: &Finding) -> Value {
+/// The formula that something is about; none for the pillar.
+fn formula((name, report): &(String, Report)) -> Value {
+    match report.is_pillar {
+        true => Value::None,
+        false => name.as_str().into(),
+    }
+}
+
+fn row(of: &(String, Report), finding: &Finding) -> Value {
     let mut row: Map = [
         ("rule", finding.rule.name()),
         ("level", finding.level.name()),
         ("message", &finding.message),
-        ("formula", formula),
     ]
     .into_iter()
     .collect();
+    let what = if of.1.is_pillar { "pillar" } else { "formula" };
+    row.insert("of", what);
+    row.insert("formula", formula(of));
     match finding.whole_file {
         true => drop(row.insert("file", finding.place.file.as_str())),
         false => place(&finding.place)

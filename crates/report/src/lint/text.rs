@@ -47,6 +47,8 @@ pub fn notes(reports: &[(String, Report)]) -> Vec<String> {
             let files = some(&files, NAMED);
             notes.push(format!("{formula}: not looked at: {files} ({why})"));
         }
+        let remarks = report.remarks.iter();
+        notes.extend(remarks.map(|remark| format!("{formula}: {remark}")));
     }
     notes.push(summary(reports));
     notes
@@ -90,9 +92,9 @@ fn summary(reports: &[(String, Report)]) -> String {
         .map(|(_, report)| report.minions)
         .max()
         .unwrap_or_default();
-    let formulas = count(reports.len(), "formula");
     let mut text = format!(
-        "{found} in {formulas} ({}), on {}",
+        "{found} in {} ({}), on {}",
+        subjects(reports),
         looked(reports),
         count(minions, "minion")
     );
@@ -105,6 +107,20 @@ fn summary(reports: &[(String, Report)]) -> String {
         text.push_str(&format!("; {silenced} silenced by comments"));
     }
     text
+}
+
+/// The formulas and the pillar that were looked at.
+fn subjects(reports: &[(String, Report)]) -> String {
+    let pillars = reports
+        .iter()
+        .filter(|(_, report)| report.is_pillar)
+        .count();
+    let formulas = count(reports.len() - pillars, "formula");
+    match (pillars, reports.len()) {
+        (0, _) => formulas,
+        (1, 1) => "the pillar".into(),
+        _ => format!("{formulas} and the pillar"),
+    }
 }
 
 /// How many files there are, and how many of each kind were looked at.

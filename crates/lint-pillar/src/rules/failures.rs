@@ -1,0 +1,227 @@
+//! What fails for some minions, or for all.
+
+use std::collections::BTreeMap;
+
+use mapstack::value::Value;
+use mapstack::yaml::{Limits, load_marked};
+use mapstack::{Error, ErrorKind, Place};
+use mapstack_lint::{Content, Finding, Level, Rule, Unanswered, on, rule_of_failure};
+use mapstack_pillar::Fault;
+
+use super::Subject;
+use super::reach::named_in;
+use crate::files::names;
+use crate::seen::{Failed, Seen};
+
+pub(super) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+    let failures = subject.seen.failures.values();
+    failures
+        .filter(|failed| !is_unanswered(&failed.error))
+        .map(|failed| failure(subject, failed))
+        .collect()
+}
+
+/// Whether something is missing here and not in the pillar.
+fn is_unanswered(error: &Error) -> bool {
+    let diagnostic = error.diagnostic();
+    let help = diagnostic.help.as_deref();
+    let is_slip = help.is_some_and(|help| help.starts_with("did you mean"));
+    (error.kind() == ErrorKind::Unsupported || diagnostic.message.contains(UNANSWERED)) && !is_slip
+}
+
+/// What an error says of a function that Salt may have.
+const UNANSWERED: &str = "nothing answers salt['";
+
+/// The functions that templates call without an answer, with the minions whose pillars could not be followed further.
+pub(crate) fn unanswered(seen: &Seen) -> BTreeMap<String, Unanswered> {
+    let mut calls: BTreeMap<String, Unanswered> = BTreeMap::new();
+    let of_sls = |failed: &&Failed| {
+        let kept = failed.kept.as_ref();
+        is_unanswered(&failed.error) && kept.is_none_or(|kept| kept.fault != Fault::External)
+    };
+    for failed in seen.failures.values().filter(of_sls) {
+        let diagnostic = failed.error.diagnostic();
+        let known = calls.entry(called(&diagnostic.message)).or_default();
+        known.minions.extend(failed.ids.iter().cloned());
+        let file = diagnostic.place.as_ref().map(|place| place.file.clone());
+        known.files.extend(file);
+    }
+    calls
+}
+
+/// The function of a message that nothing answers it; the message if it names none.
+fn called(message: &str) -> String {
+    let name = message
+        .split_once(UNANSWERED)
+        .and_then(|(_, rest)| rest.split_once("']"));
+    name.map_or_else(|| message.into(), |(name, _)| name.into())
+}
+
+fn failure(subject: &Subject<'_>, failed: &Failed) -> Finding {
+    let seen = subject.seen;
+    let diagnostic = failed.error.diagnostic();
+    let fault = failed.kept.as_ref().map(|kept| &kept.fault);
+    let rule = rule(&failed.error, fault);
+    let place = match fault {
+        Some(Fault::Missing {
+            sls,
+            saltenv,
+            included_by,
+        }) => naming(subject, (saltenv, sls), included_by.as_deref()),
+        _ => diagnostic.place.clone(),
+    };
+    let place = place.or_else(|| file_of(subject, fault));
+    let mut finding = match place {
+        Some(place) if place.end == 0 && diagnostic.place.is_none() => {
+            Finding::of_file(rule, place, diagnostic.message.clone())
+        }
+        Some(place) => Finding::new(rule, place, diagnostic.message.clone()),
+        None => Finding::of_file(rule, nowhere(), diagnostic.message.clone()),
+    };
+    finding.related.clone_from(&diagnostic.trace);
+    finding.notes.clone_from(&diagnostic.notes);
+    finding.help.clone_from(&diagnostic.help);
+    let (of, works) = match fault {
+        Some(Fault::Failed { sls } | Fault::Shape { sls }) => seen.rendered(sls),
+        _ => (seen.minions, true),
+    };
+    let works = works && failed.ids.len() < of;
+    if let Some(cure) = cure(subject, &failed.error, works) {
+        finding.level = Level::Warning;
+        finding.lacks_facts = true;
+        finding.notes.push(cure);
+    } else if is_example(subject, fault, &finding.place) {
+        finding.level = Level::Warning;
+        let note = "a template makes its name, and the minions of this run are examples";
+        finding.notes.push(note.into());
+    } else if works && matches!(fault, Some(Fault::Failed { .. } | Fault::Shape { .. })) {
+        finding.level = Level::Warning;
+    }
+    finding.note(on(&failed.ids, of.max(failed.ids.len())))
+}
+
+/// Whether what is missing is named after a minion that is an example.
+fn is_example(subject: &Subject<'_>, fault: Option<&Fault>, place: &Place) -> bool {
+    let Some(Fault::Missing { sls, .. }) = fault else {
+        return false;
+    };
+    let last = sls.rsplit('.').next().unwrap_or_default();
+    !subject.is_fleet && !names(&place.source, sls) && !place.source.contains(last)
+}
+
+/// The place of what has none: the options of the master.
+fn nowhere() -> Place {
+    Place {
+        file: "the master's configuration".into(),
+        source: "".into(),
+        start: 0,
+        end: 0,
+    }
+}
+
+fn rule(error: &Error, fault: Option<&Fault>) -> Rule {
+    match fault {
+        Some(Fault::Missing { .. }) => Rule::MissingInclude,
+        Some(Fault::Shape { .. }) => Rule::PillarShape,
+        Some(Fault::External) => Rule::ExternalPillar,
+        Some(Fault::Failed { .. }) => match rule_of_failure(error) {
+            Rule::BadSource | Rule::DataSource => Rule::RenderFailure,
+            rule => rule,
+        },
+        Some(_) => Rule::TopFile,
+        None => match error.kind() {
+            ErrorKind::Options => Rule::ExternalPillar,
+            ErrorKind::Merge | ErrorKind::Limit => Rule::RenderFailure,
+            _ => Rule::TopFile,
+        },
+    }
+}
+
+/// The start of the file that an error without a place is about.
+fn file_of(subject: &Subject<'_>, fault: Option<&Fault>) -> Option<Place> {
+    let whole = |shown: &String| {
+        let file = subject.files.all.get(shown)?;
+        Some(file.source.place(0, 0))
+    };
+    match fault? {
+        Fault::Failed { sls } | Fault::Shape { sls } => {
+            let mut of_name = subject.seen.sls.iter().filter(|((_, name), _)| name == sls);
+            whole(of_name.find_map(|(_, rendered)| rendered.path.as_ref())?)
+        }
+        Fault::Top => whole(subject.seen.tops.first()?),
+        _ => None,
+    }
+}
+
+/// Where a missing sls is named: in the include of another, or below a target.
+fn naming(
+    subject: &Subject<'_>,
+    (saltenv, sls): (&str, &str),
+    included_by: Option<&str>,
+) -> Option<Place> {
+    let Some(by) = included_by else {
+        let mut targets = subject.seen.targets.iter();
+        let names = |named: &[String]| named.iter().any(|name| name == sls);
+        let (_, asked) =
+            targets.find(|(target, asked)| target.saltenv == saltenv && names(&asked.sls))?;
+        return named_in(asked.place.as_ref()?, sls);
+    };
+    let text = subject.seen.last.get(&(saltenv.into(), by.into()))?;
+    let (value, marks) = load_marked(text.as_str(), &Limits::default()).ok()?;
+    let map = value.as_map()?;
+    let at = map.index_of("include")?;
+    let items = map.entry_at(at)?.1.as_list()?;
+    let marks = marks.child(at)?;
+    let is_it = |item: &Value| {
+        let name = match item {
+            Value::Str(name) => name.to_string(),
+            Value::Map(map) => map.keys().next()?.to_string(),
+            _ => return None,
+        };
+        let rest = name.trim_start_matches('.');
+        (name == sls || (rest != name && sls.ends_with(rest))).then_some(name.len())
+    };
+    let (index, length) = items
+        .iter()
+        .enumerate()
+        .find_map(|(index, item)| Some((index, is_it(item)?)))?;
+    let content = Content::Rendered(text.clone());
+    Some(content.place(marks.child(index)?.mark(), length).0)
+}
+
+/// Which fact could mend a failure, if it is for lack of one.
+fn cure(subject: &Subject<'_>, error: &Error, works: bool) -> Option<String> {
+    let could_be = matches!(error.kind(), ErrorKind::Undefined | ErrorKind::Template);
+    if works || subject.is_fleet || !could_be {
+        return None;
+    }
+    let place = error.diagnostic().place.as_ref()?;
+    let grain = grains(&place.source)
+        .into_iter()
+        .find(|grain| error.diagnostic().message.contains(&format!("'{grain}'")))
+        .or_else(|| {
+            let line = place.source.lines().nth(place.line().checked_sub(1)?)?;
+            grains(line)
+                .into_iter()
+                .find(|grain| !subject.seen.grains.contains(*grain))
+        })?;
+    (!subject.seen.grains.contains(grain)).then(|| {
+        format!("no minion of this run has the grain '{grain}': set it by --set, or give --minions")
+    })
+}
+
+/// The grains that a template names.
+fn grains(text: &str) -> Vec<&str> {
+    let is_name = |c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    let of = |(at, word): (usize, &'_ str)| {
+        let rest = &text[at + word.len()..];
+        let start = rest.trim_start_matches(['.', '[', '(', '\'', '"', ']']);
+        let start = start.strip_prefix("get").map_or(start, |rest| {
+            rest.trim_start_matches(['(', '\'', '"', ']', '['])
+        });
+        let name = start.split(is_name).next().unwrap_or_default();
+        name.split('.').next().unwrap_or_default()
+    };
+    let found: Vec<&str> = text.match_indices("grains").map(of).collect();
+    found.into_iter().filter(|name| !name.is_empty()).collect()
+}

@@ -1,0 +1,56 @@
+//! How much rules matter to the user.
+
+use std::collections::BTreeMap;
+
+use crate::Rule;
+use crate::finding::{Finding, Level};
+
+/// How much rules matter, where that is not their usual level.
+///
+/// ```
+/// use mapstack_lint::Levels;
+/// let mut levels = Levels::default();
+/// levels.change("yaml-date=error").unwrap();
+/// assert!(levels.change("yaml-date=loud").unwrap_err().contains("RULE=error"));
+/// assert!(levels.ignore("yaml-dates").unwrap_err().contains("did you mean yaml-date?"));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Levels(BTreeMap<Rule, Option<Level>>);
+
+impl Levels {
+    /// How much a rule matters; `None` switches it off.
+    pub fn set(&mut self, rule: Rule, level: Option<Level>) {
+        self.0.insert(rule, level);
+    }
+
+    /// Switch off a rule by the name that a person gives.
+    ///
+    /// # Errors
+    /// What to say if no rule has the name.
+    pub fn ignore(&mut self, name: &str) -> Result<(), String> {
+        self.set(Rule::given(name)?, None);
+        Ok(())
+    }
+
+    /// Change a level as a person asks for it: `RULE=LEVEL`.
+    ///
+    /// # Errors
+    /// What to say if it is not that.
+    pub fn change(&mut self, change: &str) -> Result<(), String> {
+        let usage =
+            || format!("--level {change}: write RULE=error, RULE=warning, RULE=note or RULE=off");
+        let (name, level) = change.split_once('=').ok_or_else(usage)?;
+        self.set(Rule::given(name)?, Level::given(level).ok_or_else(usage)?);
+        Ok(())
+    }
+
+    /// Give a finding the level of its rule; false if the rule is switched off.
+    pub(crate) fn apply(&self, finding: &mut Finding) -> bool {
+        match self.0.get(&finding.rule) {
+            Some(None) => return false,
+            Some(Some(level)) => finding.level = *level,
+            None => {}
+        }
+        true
+    }
+}
