@@ -356,3 +356,56 @@ fn revisions_are_read_without_a_checkout() {
     assert_eq!(ran.status, Some(1), "{}", ran.stderr);
     assert!(ran.stdout.contains("ssh: fresh"), "{}", ran.stdout);
 }
+
+#[test]
+fn every_variable_that_templates_import_is_compared() {
+    let map = |agent: &str, version: u8| {
+        format!(
+            "{{% set web = {{'port': 80, 'token': 'a-secret'}} %}}\n\
+             {{% set agent = {{'service': '{agent}', 'password': salt['pillar.get']('pw')}} %}}\n\
+             {{% set version = {version} %}}\n\
+             {{% set unused = '{agent}' %}}\n\
+             {{% macro block() %}}{agent}{{% endmacro %}}\n"
+        )
+    };
+    let states = "{% from 'web/map.jinja' import web, block, version %}\n";
+    let tree = Tree::new(&[
+        ("old/web/map.jinja", &*map("agentd", 1)),
+        ("new/web/map.jinja", &map("agent", 2)),
+        ("old/web/init.sls", states),
+        ("new/web/init.sls", states),
+        (
+            "old/web/agent.sls",
+            "{% from 'web/map.jinja' import agent %}",
+        ),
+        (
+            "new/web/agent.sls",
+            "{% from 'web/map.jinja' import agent, web %}",
+        ),
+        ("m.yaml", "id: web1\npillar: {pw: hidden-one}\n"),
+    ]);
+    let ran = run_line(tree.path(), "diff --from old --to new --minion m.yaml");
+    assert_eq!((ran.status, &*ran.stderr), (Some(1), ""));
+    assert_snapshot("diff/variables.txt", &ran.stdout);
+    for (flags, status) in [
+        ("--get agent:service", 1),
+        ("--get agent:password", 0),
+        // One variable is asked for.
+        ("--var web", 0),
+        ("--var agent", 1),
+    ] {
+        let line = format!("diff --from old --to new --minion m.yaml {flags}");
+        let ran = run_line(tree.path(), &line);
+        assert_eq!((ran.status, &*ran.stderr), (Some(status), ""), "{flags}");
+    }
+    // What fails is listed once.
+    tree.replace("new/web/map.jinja", b"{% set web = nope.nope %}");
+    let ran = run_line(tree.path(), "diff --from old --to new --minion m.yaml");
+    assert_eq!(
+        ran.stdout.matches("web fails now").count(),
+        1,
+        "{}",
+        ran.stdout
+    );
+    assert_eq!(ran.stdout.matches("agent:").count(), 0, "{}", ran.stdout);
+}

@@ -365,3 +365,36 @@ fn a_configuration_that_says_so_follows_links_out_of_its_roots() {
         );
     }
 }
+
+#[test]
+fn python_that_asks_for_a_function_that_nothing_answers_is_reported() {
+    for (name, text) in [
+        (
+            "mako",
+            "#!mako|yaml\nupgrades: ${'pkg.list_upgrades' in salt}\nown: ${'mine.own' in salt}\n",
+        ),
+        (
+            "py",
+            "#!py\ndef run():\n    return {'upgrades': 'pkg.list_upgrades' in __salt__, 'own': 'mine.own' in __salt__}\n",
+        ),
+    ] {
+        let tree = Tree::new(&[("r/f/x.sls", text), MINION]);
+        let args = [
+            "render", "f/x.sls", "--root=r", "--minion", MINION.0, "-o", "yaml",
+        ];
+        let ran = run(tree.path(), &args);
+        let expected = (Some(0), "upgrades: false\nown: false\n");
+        let got = (ran.status, ran.stdout.to_lowercase());
+        assert_eq!((got.0, &*got.1), expected, "{name}: {}", ran.stderr);
+        let said = ran.stderr.matches("asks whether Salt has").count();
+        assert!(
+            ran.stderr
+                .contains("asks whether Salt has pkg.list_upgrades")
+                && said == 1,
+            "{name}: {}",
+            ran.stderr
+        );
+        let strict = run(tree.path(), &[&args[..], &["--strict"]].concat());
+        assert_eq!(strict.status, Some(1), "{name}: {}", strict.stderr);
+    }
+}

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mapstack::minion::Minion;
 use mapstack::trace::{FileRead, FileReadKind};
 use mapstack::value::{Map, Str, Value};
-use mapstack::{Engine, Error, Result};
+use mapstack::{Configuration, Engine, Error, Result};
 use mapstack_share::{Answers, Outcome};
 
 use crate::both::Both;
@@ -515,6 +515,8 @@ impl<'f, 'e> Comparison<'f, 'e> {
         let both = before.iter().zip(after).enumerate();
         let pairs = both
             .filter(|(_, (before, after))| !Arc::ptr_eq(before, after) || before.result.is_err());
+        let others = self.before.configurations().map(Configuration::is_others);
+        let others: Vec<bool> = others.collect();
         pairs
             .map(|(index, (before, after))| {
                 let pair = self.pair(index, before.clone(), after.clone());
@@ -522,8 +524,14 @@ impl<'f, 'e> Comparison<'f, 'e> {
                     self.note_files(before);
                     self.note_files(after);
                 }
-                pair
+                (index, pair)
             })
+            .filter(|(index, pair)| {
+                // What fails there fails in the configuration as well.
+                let is_other = others.get(*index) == Some(&true);
+                !is_other || matches!(pair.what, What::Same | What::Changed(_))
+            })
+            .map(|(_, pair)| pair)
             .collect()
     }
 

@@ -52,7 +52,8 @@ impl<'f> Following<'f> {
     ) -> Result<Self, InputError> {
         let now = watched.now()?;
         let engines = [&now.engine; 2];
-        plan.formulas = formulas::compared(engines, plan.saltenv(), given, watched.has_pillars())?;
+        let formulas = formulas::compared(engines, plan.saltenv(), given, watched.has_pillars())?;
+        plan.compare(formulas, engines)?;
         let fleet = now.fleet(&plan, watched.compiling())?;
         let standing = Standing::of(&fleet, minions, ids, pace);
         drop(fleet);
@@ -99,18 +100,16 @@ impl<'f> Following<'f> {
             .chain(&formulas)
             .cloned()
             .collect();
-        if either.len() != self.plan.formulas.len() {
-            self.again(either.into_iter().collect())?;
-        }
+        let now = self.now.clone();
+        self.follow(either.into_iter().collect(), [&now, &after])?;
         let step = self.compare(&states)?;
         let number = self.standing.state() - 1;
-        self.past
-            .push((number, std::mem::replace(&mut self.now, after)));
+        self.past.push((number, now));
+        self.now = after;
         let needed = self.standing.past();
         self.past.retain(|(number, _)| needed.contains(number));
-        if self.plan.formulas.len() != formulas.len() {
-            self.again(formulas.into_iter().collect())?;
-        }
+        let now = self.now.clone();
+        self.follow(formulas.into_iter().collect(), [&now, &now])?;
         Ok(Some(step))
     }
 
@@ -138,20 +137,30 @@ impl<'f> Following<'f> {
         let files = states.changed_paths().into_iter();
         Ok(Step {
             files: files.map(str::to_owned).collect(),
-            formulas: self.plan.formulas.clone(),
+            formulas: self.plan.names(),
             ways: self.plan.ways([before, after]),
             counted: states.counted(&comparison),
             differences,
         })
     }
 
-    /// Follow other formulas.
-    fn again(&mut self, formulas: Vec<String>) -> Result<(), Error> {
-        let before = std::mem::replace(&mut self.plan.formulas, formulas);
+    /// Follow formulas in two states, the first of which is the one at hand.
+    fn follow(&mut self, formulas: Vec<String>, states: [&State; 2]) -> Result<(), Error> {
+        let before = self.plan.names();
+        self.plan
+            .compare(formulas, states.map(|state| &state.engine))?;
+        let names = self.plan.names();
+        if names == before {
+            return Ok(());
+        }
         let fleet = self.now.fleet(&self.plan, self.watched.compiling())?;
         let renumbered = |index: usize| {
+            // A formula of which other variables are compared has a second index.
             let name = before.get(index)?;
-            self.plan.formulas.iter().position(|own| own == name)
+            let earlier = before.iter().take(index);
+            let nth = earlier.filter(|other| *other == name).count();
+            let mut own = names.iter().enumerate().filter(|(_, own)| *own == name);
+            own.nth(nth).map(|(index, _)| index)
         };
         let standing = std::mem::take(&mut self.standing);
         self.standing = standing.again(&fleet, self.minions, (self.ids, self.pace), renumbered);

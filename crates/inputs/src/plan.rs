@@ -12,6 +12,8 @@ use crate::flags::{Input, Layering, ResultFlags};
 pub struct Plan {
     /// The formulas.
     pub formulas: Vec<String>,
+    /// Those of them whose `map.jinja` has other variables that are compared as well.
+    others: Vec<String>,
     options: DataOptions,
     /// The way in which configurations are made, if it is not for the formula to say.
     way: Option<Way>,
@@ -35,6 +37,7 @@ impl Plan {
         let kwargs = Kwargs::new(input)?.layering(layering)?.into_map();
         Ok(Plan {
             formulas: Vec::new(),
+            others: Vec::new(),
             options: DataOptions::from_kwargs(&kwargs)?,
             way: result.way(),
             variable: result.var.clone(),
@@ -42,6 +45,33 @@ impl Plan {
             condition: select.map(Condition::parse).transpose()?,
             memory: None,
         })
+    }
+
+    /// Look at these formulas, with all variables of a `map.jinja` that templates import in one of some states.
+    ///
+    /// # Errors
+    /// A formula's files cannot be listed or read.
+    pub(crate) fn compare(
+        &mut self,
+        formulas: Vec<String>,
+        engines: [&Engine; 2],
+    ) -> Result<(), Error> {
+        self.others.clear();
+        for formula in &formulas {
+            for engine in engines {
+                if self.configuration(engine, formula)?.has_others() {
+                    self.others.push(formula.clone());
+                    break;
+                }
+            }
+        }
+        self.formulas = formulas;
+        Ok(())
+    }
+
+    /// The formulas, in the order of what is computed: once more those of which other variables are compared.
+    pub fn names(&self) -> Vec<String> {
+        self.formulas.iter().chain(&self.others).cloned().collect()
     }
 
     /// Remember about so many bytes for each formula.
@@ -69,6 +99,7 @@ impl Plan {
     /// The way in which each formula's configuration is made, the later state before the earlier one, where they differ.
     pub fn ways(&self, [before, after]: [&Fleet<'_>; 2]) -> Vec<(String, Way)> {
         let both = before.configurations().zip(after.configurations());
+        let both = both.filter(|(before, _)| !before.is_others());
         let way = |(before, after): (&Configuration, &Configuration)| match after.is_there() {
             true => (after.formula().to_owned(), after.way()),
             false => (before.formula().to_owned(), before.way()),
@@ -81,8 +112,17 @@ impl Plan {
     /// # Errors
     /// A formula's files cannot be listed or read.
     pub fn fleet<'e>(&self, engine: &'e Engine) -> Result<Fleet<'e>, Error> {
-        let shared = |formula: &String| -> Result<SharedFormula<'e>, Error> {
-            let shared = SharedFormula::of(engine, self.configuration(engine, formula)?);
+        let own = self.formulas.iter().map(|formula| (formula, false));
+        let others = self.others.iter().map(|formula| (formula, true));
+        let shared = |(formula, of_others): (&String, bool)| -> Result<_, Error> {
+            let configuration = self.configuration(engine, formula)?;
+            let shared = SharedFormula::of(
+                engine,
+                match of_others {
+                    true => configuration.of_others(),
+                    false => configuration,
+                },
+            );
             let shared = match self.memory {
                 Some(bytes) => shared.with_memory(bytes),
                 None => shared,
@@ -92,7 +132,7 @@ impl Plan {
                 None => shared,
             })
         };
-        let mut formulas = self.formulas.iter().map(shared);
+        let mut formulas = own.chain(others).map(shared);
         let fleet = formulas.try_fold(Fleet::new(engine), |fleet, shared| {
             Ok::<_, Error>(fleet.shared_formula(shared?))
         })?;

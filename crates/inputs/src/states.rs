@@ -176,13 +176,14 @@ impl States {
         }
     }
 
-    /// The formulas to compare: those given, or all.
+    /// Plan to compare formulas: those given, or all.
     ///
     /// # Errors
     /// The formula does not exist; or neither formulas nor pillars were found.
-    pub fn formulas(&self, saltenv: &str, given: &[String]) -> Result<Vec<String>, InputError> {
+    pub fn plan(&self, plan: &mut Plan, given: &[String]) -> Result<(), InputError> {
         let engines = self.states.each_ref().map(|state| &state.engine);
-        formulas::compared(engines, saltenv, given, self.has_pillars())
+        let formulas = formulas::compared(engines, plan.saltenv(), given, self.has_pillars())?;
+        Ok(plan.compare(formulas, engines)?)
     }
 
     /// What is computed of both states.

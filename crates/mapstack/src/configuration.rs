@@ -48,6 +48,8 @@ pub struct Configuration {
     /// How to take the configuration from a `map.jinja`, for [`Way::Map`].
     map: Option<MapForm>,
     variable: Option<String>,
+    /// Whether the other variables are meant.
+    is_others: bool,
 }
 
 impl Configuration {
@@ -89,6 +91,7 @@ impl Configuration {
             has_layers: true,
             map: None,
             variable: None,
+            is_others: false,
         }
     }
 
@@ -115,6 +118,26 @@ impl Configuration {
     pub fn with_variable(mut self, name: Option<&str>) -> Self {
         self.variable = name.map(str::to_owned).or(self.variable);
         self
+    }
+
+    /// Whether templates of the formula import more variables of its `map.jinja` than the one that the configuration
+    /// is, unless the caller chose one.
+    #[must_use]
+    pub fn has_others(&self) -> bool {
+        self.variable.is_none() && self.map.as_ref().is_some_and(MapForm::has_others)
+    }
+
+    /// These other variables in place of the configuration: a mapping by their names. Functions and macros are left out.
+    #[must_use]
+    pub fn of_others(mut self) -> Self {
+        self.is_others = true;
+        self
+    }
+
+    /// Whether it is these.
+    #[must_use]
+    pub fn is_others(&self) -> bool {
+        self.is_others
     }
 
     /// The name of the formula.
@@ -168,6 +191,8 @@ impl Configuration {
             return Ok(Map::new().into());
         }
         match &self.map {
+            Some(form) if self.is_others => run.others_of(form),
+            None if self.is_others => Ok(Map::new().into()),
             None => run.data(&self.formula, &self.options),
             Some(form) => run
                 .map_of(form, self.variable.as_deref())
@@ -183,6 +208,9 @@ impl Configuration {
             Some(way) => found.made(engine, way)?,
             None => found,
         };
-        Ok(found.with_variable(self.variable.as_deref()))
+        Ok(Configuration {
+            is_others: self.is_others,
+            ..found.with_variable(self.variable.as_deref())
+        })
     }
 }

@@ -1,9 +1,9 @@
 //! Formulas that compute their configuration in `map.jinja`.
 
 use mapstack_diagnostic::nearest;
-use mapstack_render::Obj;
 use mapstack_render::jinja::Names;
-use mapstack_value::{Str, Value};
+use mapstack_render::{DictRef, Obj};
+use mapstack_value::{Key, Map, Str, Value};
 use std::collections::HashMap;
 
 use crate::engine::{Engine, Run};
@@ -28,6 +28,8 @@ pub struct MapForm {
     with_context: bool,
     /// The number of imports of each name.
     imported: HashMap<Str, usize>,
+    /// Whether a template imports it as a module, with all its variables.
+    as_module: bool,
 }
 
 /// A variable that a template sets.
@@ -66,11 +68,13 @@ impl Engine {
             *imported.entry(name.clone()).or_insert(0) += 1;
         }
         let with_context = sites().next().is_none() || sites().any(|site| site.with_context);
+        let as_module = sites().any(|site| site.module.is_some());
         Ok(MapForm {
             formula: formula.into(),
             path,
             with_context,
             imported,
+            as_module,
         })
     }
 }
@@ -106,9 +110,7 @@ impl Run<'_> {
     /// # Errors
     /// As [`map`](Run::map).
     pub fn map_of(&self, form: &MapForm, variable: Option<&str>) -> Result<Exported> {
-        let file = self
-            .fetch_file(&form.path)?
-            .ok_or_else(|| self.no_map(&form.formula, &form.path))?;
+        let file = self.map_file(form)?;
         let exports = self.exports(&file, form)?;
         let variable = match variable {
             Some(name) => Str::from(name),
@@ -139,6 +141,35 @@ impl Run<'_> {
             hooks.exported(object, &value);
         }
         Ok(Exported { variable, value })
+    }
+
+    /// The other variables that templates of the formula import from its map, by their names, as far as they are data.
+    pub(crate) fn others_of(&self, form: &MapForm) -> Result<Value> {
+        let exports = self.exports(&self.map_file(form)?, form)?;
+        let own = form.variable(&exports).ok();
+        let is_meant = |name: &Str| {
+            Some(name) != own.as_ref() && (form.as_module || form.imported.contains_key(name))
+        };
+        let others = exports.iter().filter(|(name, _)| is_meant(name));
+        let others = others.filter_map(|(name, object)| {
+            let value = object.to_value().ok()?;
+            Some((
+                (Key::from(name.clone()), object.clone()),
+                (name.clone(), value),
+            ))
+        });
+        let (objects, values): (Vec<_>, Map) = others.unzip();
+        let object = Obj::Dict(DictRef::new(objects.into_iter().collect()));
+        let value = Value::from(values);
+        if let Some(hooks) = self.hooks.get() {
+            hooks.exported(&object, &value);
+        }
+        Ok(value)
+    }
+
+    fn map_file(&self, form: &MapForm) -> Result<File> {
+        self.fetch_file(&form.path)?
+            .ok_or_else(|| self.no_map(&form.formula, &form.path))
     }
 
     /// The variables at the top level of a template.
@@ -202,6 +233,11 @@ impl Run<'_> {
 }
 
 impl MapForm {
+    /// Whether templates import more than one variable.
+    pub(crate) fn has_others(&self) -> bool {
+        self.as_module || self.imported.len() > 1
+    }
+
     /// The variable that is probably the formula's configuration.
     fn variable(&self, exports: &Names) -> Result<Str> {
         let is_data = |name: &str| {

@@ -98,7 +98,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
         config.as_ref(),
         memory::limit,
     )?;
-    plan.formulas = states.formulas(plan.saltenv(), &args.formulas)?;
+    states.plan(&mut plan, &args.formulas)?;
     let [before, after] = &states.fleets(&plan)?;
     let only_formulas = !args.formulas.is_empty();
     let comparison = states.comparison([before, after], only_formulas);
@@ -138,7 +138,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
         accounting: &accounting,
         from: &args.from,
         to: &args.to,
-        formulas: &plan.formulas,
+        formulas: &plan.names(),
         differences: &differences,
         masking: &masking,
     };

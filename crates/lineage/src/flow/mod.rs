@@ -187,6 +187,14 @@ impl Hooks for ValueTracer {
     }
 
     fn exported(&self, object: &Obj, data: &Value) {
+        // A mapping of several variables was not made by the template.
+        let mut state = self.state.borrow_mut();
+        if !state.objects.knows(object) {
+            let unknown = state.sources.unknown();
+            let node = whole(unknown, data.clone(), At::Unknown);
+            state.objects.insert(object, node);
+        }
+        drop(state);
         *self.result.borrow_mut() = Some(self.finish(object, data));
     }
 

@@ -83,17 +83,20 @@ impl Report<'_> {
         self.masking.of(examples)
     }
 
+    /// The formulas, each once.
+    fn names(&self) -> BTreeSet<&str> {
+        self.formulas.iter().map(String::as_str).collect()
+    }
+
     /// The formulas among what changed, and `pillar` for the pillar.
     fn subjects(&self, subjects: &[Subject]) -> String {
         let name = |subject: &Subject| match subject {
             Subject::Formula(index) => self.formulas.get(*index).map(String::as_str),
             Subject::Pillar => Some(PILLAR),
         };
-        subjects
-            .iter()
-            .filter_map(name)
-            .collect::<Vec<_>>()
-            .join(", ")
+        let mut names: Vec<&str> = subjects.iter().filter_map(name).collect();
+        names.dedup();
+        names.join(", ")
     }
 
     /// How many minions, and which: by what they have in common, if that is shorter than their names.

@@ -35,7 +35,7 @@ pub fn rows(report: &Report<'_>) -> Value {
     object([
         ("from", report.from.into()),
         ("to", report.to.into()),
-        ("formulas", report.formulas.iter().collect()),
+        ("formulas", report.names().into_iter().collect()),
         ("configurations", configurations(report)),
         ("files_changed", number(report.accounting.changed)),
         (
