@@ -295,7 +295,7 @@ mod tests {
 
     /// What is printed without the interpreter, with the places; none where that decides.
     fn planned(source: &str) -> Printed {
-        printed(source, Asked::planned)
+        printed(source, |asked: &Asked<'_>| asked.planned())
     }
 
     /// What the interpreter prints.
