@@ -48,6 +48,38 @@ fn the_root_and_the_formula_are_found() {
         ("watch --get pgk", 1, "", "did you mean 'pkg'?"),
         ("test --shard 1/2", 2, "", "nothing to test"),
         ("impact ntp:pkg", 0, "reaches 47 of 47 minions", ""),
+        (
+            "impact ntp:pkg --select grains.os_famly=='Debian'",
+            2,
+            "",
+            "no minion has a grain 'os_famly'; did you mean 'os_family'?",
+        ),
+        (
+            "fleet --select grains.os=='Nope'",
+            2,
+            "",
+            "--select is true for none of 47 minions",
+        ),
+        (
+            "watch --select grains['os_famly']",
+            2,
+            "",
+            "did you mean 'os_family'?",
+        ),
+        (
+            "lint --select grains.get('os_famly')",
+            2,
+            "",
+            "did you mean 'os_family'?",
+        ),
+        (
+            "diff --from old --select grains.os_famly",
+            2,
+            "",
+            "did you mean 'os_family'?",
+        ),
+        ("impact nto:pkg", 2, "", "did you mean 'ntp'?"),
+        ("fleet --get os.name", 1, "", "has nothing under 'os.name'"),
         ("impact ntp:pgk", 1, "", "did you mean 'pkg'?"),
         ("impact grains:os_family", 0, "reaches 47 of 47 minions", ""),
         ("diff --from old", 1, "with os_family=RedHat", ""),
@@ -153,7 +185,7 @@ fn what_was_not_compared_is_listed() {
             "diff --from old --to new --select false",
             2,
             "",
-            "none of 47 minions was compared",
+            "--select is true for none of 47 minions",
         ),
     ] {
         assert_line(tree.path(), line, status, (out, err));

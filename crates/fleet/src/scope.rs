@@ -128,8 +128,8 @@ struct Wanted {
     key: KeyPattern,
     /// Whether any data had it.
     is_found: AtomicBool,
-    /// The index of the step that leads furthest and is near to a name that there is, and that name.
-    near: Mutex<Option<(usize, String)>>,
+    /// A similar key that there is, with the index of the first step that is another one: the furthest of all.
+    near: Mutex<Option<(usize, KeyPattern)>>,
 }
 
 /// A key that none of the data has.
@@ -220,13 +220,18 @@ impl Wanted {
         match self.key.look(data) {
             Ok(()) => self.is_found.store(true, Ordering::Relaxed),
             Err((index, names)) => {
-                let Some(name) = self.key.0.get(index).and_then(|step| nearest(step, &names))
-                else {
+                let step = self.key.0.get(index);
+                let name = step.and_then(|step| nearest(step, &names)).cloned();
+                let similar = name.map(|name| (index, self.key.with_step(index, name)));
+                let Some(similar) = self.colons_for_dots(data).or(similar) else {
                     return;
                 };
                 let mut near = self.near.lock().unwrap_or_else(PoisonError::into_inner);
-                if near.as_ref().is_none_or(|(furthest, _)| *furthest < index) {
-                    *near = Some((index, name.clone()));
+                if near
+                    .as_ref()
+                    .is_none_or(|(furthest, _)| *furthest < similar.0)
+                {
+                    *near = Some(similar);
                 }
             }
         }
@@ -237,8 +242,16 @@ impl Wanted {
         let near = near.clone();
         UnknownKey {
             key: self.key.clone(),
-            nearest: near.map(|(index, name)| self.key.with_step(index, name)),
+            nearest: near.map(|(_, key)| key),
         }
+    }
+
+    /// The key that is meant if it was written as templates write it.
+    fn colons_for_dots(&self, data: &Value) -> Option<(usize, KeyPattern)> {
+        let written = self.key.to_string();
+        let meant = KeyPattern::new(&written.replace('.', ":"));
+        let is_there = written.contains('.') && meant.look(data).is_ok();
+        is_there.then_some((usize::MAX, meant))
     }
 }
 
@@ -271,6 +284,9 @@ mod tests {
             ("users:tmo:shell", Some("users:tom:shell")),
             // The step that leads furthest counts.
             ("users:*:shel", Some("users:*:shell")),
+            ("pkg.name", Some("pkg:name")),
+            ("users.*.shell", Some("users:*:shell")),
+            ("pkg.nope", None),
             ("pkg:name:more", None),
             ("other", None),
         ] {

@@ -93,6 +93,12 @@ impl Standing {
         standing
     }
 
+    /// Whether all minions are left out.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.minions.iter().all(|kept| kept.stand.is_none())
+    }
+
     /// The number of the state at hand.
     #[must_use]
     pub fn state(&self) -> usize {

@@ -47,9 +47,11 @@ pub fn asked(given: &str, formulas: &[String], roots: &[String]) -> Result<What,
         }
         None => Err(match mapstack::nearest(first, formulas) {
             Some(near) => usage(&format!(
-                "no formula '{first}' has parameter files; did you mean '{near}'?"
+                "no formula '{first}' has parameters/ or a map.jinja; did you mean '{near}'?"
             )),
-            None => usage(&format!("no formula '{first}' has parameter files")),
+            None => usage(&format!(
+                "no formula '{first}' has parameters/ or a map.jinja"
+            )),
         }),
     }
 }

@@ -7,7 +7,7 @@ use mapstack::{Error, Way};
 use mapstack_fleet::{Comparison, Differences, Fleet, Pace, Scope, Standing};
 
 use crate::states::{Compiling, State, States};
-use crate::{Counted, InputError, Many, Plan, Watched, formulas};
+use crate::{Counted, InputError, Many, Plan, Watched, formulas, selects_none};
 
 /// Minions that are followed while files change.
 pub struct Following<'f> {
@@ -57,6 +57,9 @@ impl<'f> Following<'f> {
         let fleet = now.fleet(&plan, watched.compiling())?;
         let standing = Standing::of(&fleet, minions, ids, pace);
         drop(fleet);
+        if standing.is_empty() && !ids.is_empty() {
+            return Err(selects_none(plan.select(), minions, ids));
+        }
         standing.results().for_each(|data| scope.look(&data));
         scope.check()?;
         Ok(Following {

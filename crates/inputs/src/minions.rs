@@ -1,5 +1,6 @@
 //! The minions that flags describe or choose.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use mapstack::minion::{Minion, Part};
@@ -11,6 +12,7 @@ use crate::configuration;
 use crate::flags::{Facts, Input, Target};
 use crate::pillars::{Configured, Pillars};
 use crate::read::{read, shown, yaml_value};
+use crate::selected::none_of;
 use crate::source::{self, Choice, Source};
 use crate::{InputError, Warn};
 
@@ -227,17 +229,18 @@ fn selected<T>(
     let Some(condition) = target.select.as_deref().map(Condition::parse).transpose()? else {
         return Ok(all);
     };
-    let (mut left, count) = (Vec::new(), all.len());
+    let (mut left, count, mut grains) = (Vec::new(), all.len(), BTreeSet::new());
     for one in all {
-        let holds = minion(&one)?.map(|minion| engine.holds(&condition, &minion));
+        let holds = minion(&one)?.map(|minion| {
+            grains.extend(minion.grains.keys().map(ToString::to_string));
+            engine.holds(&condition, &minion)
+        });
         if holds.transpose()?.unwrap_or(true) {
             left.push(one);
         }
     }
     match left.is_empty() {
-        true => Err(InputError::Usage(format!(
-            "--select is true for none of {count} minions"
-        ))),
+        true => Err(none_of(condition.as_str(), count, &grains)),
         false => Ok(left),
     }
 }

@@ -80,6 +80,11 @@ impl Plan {
         self
     }
 
+    /// The condition on minions; empty if there is none.
+    pub(crate) fn select(&self) -> &str {
+        self.condition.as_ref().map_or("", Condition::as_str)
+    }
+
     /// The saltenv that formulas are looked for in.
     pub fn saltenv(&self) -> &str {
         self.saltenv.as_deref().unwrap_or("base")

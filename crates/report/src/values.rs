@@ -54,7 +54,16 @@ fn json_with(value: &Value, indent: Option<usize>) -> Result<String, Error> {
 /// # Errors
 /// There is nothing under it.
 pub fn pick(value: &Value, key: &str, path: &KeyPath) -> Result<Value, Error> {
-    yaml::traverse(value, path).ok_or_else(|| missing(value, key))
+    yaml::traverse(value, path).ok_or_else(|| {
+        let error = missing(value, key);
+        let meant = key.replace('.', ":");
+        let is_there = KeyPath::split(&meant, ":")
+            .is_ok_and(|path| key.contains('.') && yaml::traverse(value, &path).is_some());
+        match is_there {
+            true => error.help(format!("steps have : between them: '{meant}'")),
+            false => error,
+        }
+    })
 }
 
 /// The failure to find a key, at the first of its steps that leads nowhere.

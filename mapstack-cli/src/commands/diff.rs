@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use mapstack_fleet::Differences;
 use mapstack_inputs::flags::{Input, Layering, ResultFlags, ScopeFlags, WorkFlags};
-use mapstack_inputs::{InputError, Many, Plan, States};
+use mapstack_inputs::{InputError, Many, Plan, States, selects_none};
 use mapstack_report::diff::{self, Accounting};
 
 use crate::commands::{count_warnings, pillars};
@@ -118,10 +118,8 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     let differences = Differences::of(&comparison, &minions, &ids, args.work.pace());
     count_warnings(pillars.as_ref(), reporter)?;
     if differences.minions == 0 && differences.broken.is_empty() && !ids.is_empty() {
-        return Err(Failure::Usage(format!(
-            "none of {} minions was compared: --select is true for none of them",
-            ids.len()
-        )));
+        let select = args.work.target.select.as_deref().unwrap_or_default();
+        return Err(selects_none(select, &minions, &ids).into());
     }
     scope.check().map_err(InputError::from)?;
     let masking = reporter.masking();

@@ -9,7 +9,7 @@ use mapstack::loader::Snapshot;
 use mapstack::{Error, ErrorKind};
 use mapstack_fleet::MaskedFleet;
 use mapstack_inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
-use mapstack_inputs::{Many, Plan, Served, formulas};
+use mapstack_inputs::{Many, Plan, Served, formulas, selects_none};
 use mapstack_outputs::{Sink, Written, write_fleet};
 use mapstack_report::fleet::{Form, Format, What};
 
@@ -147,7 +147,9 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     let written = write_fleet(&fleet, &minions, all, (&form, sink), goes_on);
     bar.finish_and_clear();
     count_warnings(pillars.as_ref(), reporter)?;
-    report(written, reporter)?;
+    let select = args.work.target.select.as_deref().unwrap_or_default();
+    let none = || selects_none(select, &minions, &ids).into();
+    report(written, none, reporter)?;
     match form.missing_keys().into_iter().next() {
         Some(missing) => {
             let of = (missing.minion.as_str(), missing.formula);
@@ -183,8 +185,12 @@ fn form(args: &FleetArgs, formulas: &[String]) -> Result<(Form, Format), Failure
     Err(Failure::Usage(wrong.into()))
 }
 
-/// Report what went wrong.
-fn report(written: Written, reporter: &Reporter) -> Result<(), Failure> {
+/// Report what went wrong; `none` is the failure where no minion was meant.
+fn report(
+    written: Written,
+    none: impl Fn() -> Failure,
+    reporter: &Reporter,
+) -> Result<(), Failure> {
     let summary = &written.summary;
     if let Some(e) = written
         .output
@@ -228,10 +234,7 @@ fn report(written: Written, reporter: &Reporter) -> Result<(), Failure> {
         });
     }
     match summary.failed {
-        0 if summary.done == 0 && summary.left_out > 0 => Err(Failure::Usage(format!(
-            "--select is true for none of {} minions",
-            summary.left_out
-        ))),
+        0 if summary.done == 0 && summary.left_out > 0 => Err(none()),
         0 => Ok(()),
         failed => {
             let message = format!(

@@ -4,7 +4,7 @@ use clap::{Args, ValueHint};
 use mapstack::loader::Snapshot;
 use mapstack_fleet::impact::What;
 use mapstack_inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
-use mapstack_inputs::{Many, Plan, Served, asked, formulas};
+use mapstack_inputs::{Many, Plan, Served, asked, formulas, selects_none};
 use mapstack_report::impact;
 use mapstack_report::values::pick;
 
@@ -76,6 +76,10 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     let about = (&what, &fleet);
     let impact = mapstack_fleet::Impact::of(about, &minions, &ids, args.work.pace(), &masking);
     count_warnings(pillars.as_ref(), reporter)?;
+    if impact.minions == 0 && impact.failed.is_empty() && !ids.is_empty() {
+        let select = args.work.target.select.as_deref().unwrap_or_default();
+        return Err(selects_none(select, &minions, &ids).into());
+    }
     if let Some(error) = &impact.unknown {
         return Err(error.clone().into());
     }
