@@ -162,7 +162,7 @@ pub enum Command {
     Tofs(Tofs),
     /// Run a formula's map.jinja and print the variable it exports
     Map(Map),
-    /// Print what a master's stacked external pillars give (salt: stack, makostack)
+    /// Print the pillar that a master gives, whole or of its stacks (salt: pillar.items)
     Pillar(Box<Pillar>),
     /// Render an sls file or a managed file: its text, or the data of an sls
     Render(Render),

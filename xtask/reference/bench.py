@@ -3,6 +3,7 @@
     python bench.py data FORMULA MINION ROOT…      salt['map.data'](FORMULA)
     python bench.py map FORMULA MINION ROOT…       import what FORMULA/init.sls imports from map.jinja
     python bench.py pillar stack|makostack CONFIG  the external pillar, for one minion after another
+    python bench.py whole CONFIG MINIONS           the whole pillar of 40 minions that have a document in a folder
 
 Prints one JSON object: median nanoseconds, and for pillars the most bytes the process had in memory.
 """
@@ -55,9 +56,37 @@ def pillar(kind, config):
     print(json.dumps({"warm": warm, "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}))
 
 
+def whole(config, minions):
+    """The whole pillar, as a master compiles it: for each minion again, with the modules and files that it keeps."""
+    import tempfile
+
+    import salt.config
+    import salt.pillar
+
+    opts = salt.config.master_config(config)
+    home = tempfile.mkdtemp(prefix="mapstack-bench-")
+    opts.update({name: os.path.join(home, name) for name in ("cachedir", "pki_dir", "sock_dir", "extension_modules")})
+    opts.update(root_dir=home, id="master")
+    documents = []
+    for name in sorted(os.listdir(minions))[:40]:
+        with open(os.path.join(minions, name), encoding="utf-8") as file:
+            documents.append(salt.utils.yaml.safe_load(file))
+    times = []
+    for minion in documents:
+        start = time.process_time_ns()
+        made = salt.pillar.Pillar(opts, minion["grains"], minion["id"], None)
+        made.compile_pillar()
+        made.destroy()
+        times.append(time.process_time_ns() - start)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps({"warm": int(statistics.median(times[3:])), "peak": peak}))
+
+
 def main():
     if sys.argv[1] == "pillar":
         return pillar(*sys.argv[2:])
+    if sys.argv[1] == "whole":
+        return whole(*sys.argv[2:])
     verb, formula, minion_file, *roots = sys.argv[1:]
     with open(minion_file, encoding="utf-8") as file:
         minion = salt.utils.yaml.safe_load(file)

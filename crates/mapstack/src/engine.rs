@@ -25,6 +25,7 @@ use crate::files::unreadable;
 use crate::hooks::{Hooks, Slot};
 use crate::layer_file::LayerFile;
 use crate::master_side::MasterSide;
+use crate::pipe::Data;
 use crate::skeleton_cache::SkeletonCache;
 use crate::stubs::Stubs;
 use crate::trace::{Asked, Event, FileRead, FileReadKind, Outcome, Stage};
@@ -50,6 +51,8 @@ pub struct Engine {
     pub(crate) templates: TemplateCache,
     layers: ByText<Arc<LayerFile>>,
     pub(crate) skeletons: SkeletonCache,
+    /// The documents that sls rendered to.
+    pub(crate) documents: ByText<Data>,
     pub(crate) definitions: ByText<Arc<Definition>>,
     /// The default arguments of `map.data` by formula.
     pub(crate) arguments: ByText<Map>,
@@ -73,6 +76,7 @@ impl Engine {
             definitions: ByText::new(MAX_DEFINITIONS),
             arguments: ByText::new(MAX_DEFINITIONS),
             skeletons: SkeletonCache::default(),
+            documents: ByText::new(MAX_LAYERS),
             extensions: Mutex::default(),
         }
     }

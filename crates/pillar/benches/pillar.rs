@@ -1,8 +1,12 @@
-//! How long one minion's external pillar takes.
+//! How long one minion's external pillar takes, or the whole one.
 //!
 //! ```text
 //! cargo bench -p mapstack-pillar --bench pillar -- stack|makostack CONFIG
+//! cargo bench -p mapstack-pillar --bench pillar -- whole CONFIG MINIONS
 //! ```
+//!
+//! The second form compiles the whole pillar of each minion that has a document in a folder, by a master's
+//! configuration; `warm` is the mean there, without the first hundred.
 //!
 //! Prints one JSON object: `warm`, the median nanoseconds for a minion, one engine answering for one
 //! minion after another, none twice; and `peak`, the most bytes the process had in memory, where
@@ -13,11 +17,14 @@ mod timing;
 
 use std::error::Error;
 use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
 
 use mapstack::Engine;
-use mapstack::loader::MemoryFiles;
+use mapstack::loader::{MemoryFiles, Roots, Snapshot};
 use mapstack::minion::Minion;
-use mapstack_pillar::{Compiler, ExtPillars, StackKind};
+use mapstack_pillar::{Ask, Compiler, ExtPillars, Master, StackKind, pillar_roots};
+use mapstack_salt_config::{Config, Kind};
 use timing::{median, peak};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -27,6 +34,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("nothing to measure: name a kind of stack and a config file");
         return Ok(());
     };
+    if kind == "whole" {
+        return whole(&config, &args.next().ok_or("name a folder of minions")?);
+    }
     let kind = if kind == "makostack" {
         StackKind::MakoStack
     } else {
@@ -44,6 +54,38 @@ fn main() -> Result<(), Box<dyn Error>> {
         number += 1;
         drop(black_box(compile(number)));
     });
+    println!(
+        "{{\"warm\": {}, \"peak\": {}}}",
+        warm.as_nanos(),
+        peak().unwrap_or_default()
+    );
+    Ok(())
+}
+
+fn whole(config: &str, minions: &str) -> Result<(), Box<dyn Error>> {
+    let config = Config::parse(&std::fs::read(config)?, config, Kind::Master)?;
+    let roots = pillar_roots(config.options()).into_iter();
+    let roots = roots.fold(Roots::new(), |roots, (env, directory)| {
+        roots.root(&env, directory)
+    });
+    let master = Master::new(config, Arc::new(Snapshot::new(roots)));
+    let engine = Engine::new(MemoryFiles::new());
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(minions)? {
+        all.push(Minion::from_path(entry?.path())?.complete());
+    }
+    let (first, rest) = all
+        .split_at_checked(100)
+        .ok_or("name more than 100 minions")?;
+    let compile = |minion: &Minion| master.compile(&engine, minion, &Ask::default());
+    for minion in first {
+        compile(minion)?;
+    }
+    let started = Instant::now();
+    for minion in rest {
+        black_box(compile(minion)?);
+    }
+    let warm = started.elapsed() / u32::try_from(rest.len())?;
     println!(
         "{{\"warm\": {}, \"peak\": {}}}",
         warm.as_nanos(),

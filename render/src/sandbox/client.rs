@@ -76,7 +76,7 @@ enum Stage {
 /// Native code in the middle may take so long after time is up.
 const GRACE: Duration = Duration::from_millis(500);
 /// A job whose process was killed from outside is done again so often.
-const ATTEMPTS: usize = 5;
+const ATTEMPTS: usize = 20;
 /// A program that was killed before it had a job is started again so often.
 pub(super) const STARTS: usize = 20;
 

@@ -56,6 +56,7 @@ pub(crate) enum Made<'f> {
     Data(Data),
 }
 
+#[derive(Clone)]
 pub(crate) struct Data {
     pub value: Value,
     /// Whether the same container occurs in several places, as with YAML aliases.
@@ -515,7 +516,7 @@ impl Run<'_> {
         };
         let data = match stage.renderer {
             Renderer::Json => read_json(&text)?,
-            _ => read_yaml(&text, &mapstack_render::yaml_limits(&self.limits))?,
+            _ => self.read_yaml(&text)?,
         };
         if let Some(kept) = source.kept {
             kept.replace(Some(text.clone().into_owned()));
@@ -530,6 +531,16 @@ impl Run<'_> {
         } else {
             data
         }))
+    }
+
+    /// Parse YAML. Many minions have the same text.
+    fn read_yaml(&self, text: &Text<'_>) -> Result<Data> {
+        if let Some(known) = self.engine.documents.get(text.as_str()) {
+            return Ok(known);
+        }
+        let data = read_yaml(text, &mapstack_render::yaml_limits(&self.limits))?;
+        self.engine.documents.put(text.as_str(), data.clone());
+        Ok(data)
     }
 }
 
