@@ -35,7 +35,7 @@ pub use names::Names;
 pub use path::{BadPath, SaltPath};
 pub use roots::Roots;
 pub use snapshot::Snapshot;
-pub use tree::{Tree, glob_named, is_file, read_named};
+pub use tree::{Entry, Tree, glob_named, is_file, read_named};
 
 /// A source of files.
 pub trait FileServer: Send + Sync {

@@ -42,6 +42,34 @@ pub struct Tree {
     kept: Option<KeptFiles>,
 }
 
+/// Something in a directory of a [`Tree`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    name: String,
+    is_directory: bool,
+    is_link: bool,
+}
+
+impl Entry {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it is a directory, or a link to one.
+    #[must_use]
+    pub fn is_directory(&self) -> bool {
+        self.is_directory
+    }
+
+    /// Whether it is a link. A mounted file server has none.
+    #[must_use]
+    pub fn is_link(&self) -> bool {
+        self.is_link
+    }
+}
+
 /// The most bytes a file may have.
 const MAX_FILE_SIZE: u64 = 32 << 20;
 
@@ -291,12 +319,18 @@ impl Tree {
         pattern: &str,
         seen: &mut usize,
     ) -> Result<Vec<String>, LoadError> {
-        let here = if directory.is_empty() { "." } else { directory };
         let (matcher, hidden) = (Fnmatch::new(pattern), pattern.starts_with('.'));
         let is_meant = |name: &str| name.starts_with('.') == hidden && matcher.matches(name);
+        let names = self.listed(directory, seen)?.unwrap_or_default();
+        Ok(names.into_iter().filter(|name| is_meant(name)).collect())
+    }
+
+    /// All names in a directory, in no order; `None` if it is not a directory.
+    fn listed(&self, directory: &str, seen: &mut usize) -> Result<Option<Vec<String>>, LoadError> {
+        let here = if directory.is_empty() { "." } else { directory };
         if let Some((mount, way)) = self.mounted_inside(here)? {
-            let names = mount.names(&way)?.into_iter();
-            return Ok(names.filter(|name| is_meant(name)).collect());
+            let names = mount.names(&way)?;
+            return Ok((!names.is_empty()).then(|| names.into_iter().collect()));
         }
         let failed = |source| LoadError::Io {
             path: here.into(),
@@ -304,8 +338,8 @@ impl Tree {
         };
         let real = match fs::canonicalize(here) {
             Ok(real) if real.is_dir() => real,
-            Ok(_) => return Ok(Vec::new()),
-            Err(e) if is_missing(&e) => return Ok(Vec::new()),
+            Ok(_) => return Ok(None),
+            Err(e) if is_missing(&e) => return Ok(None),
             Err(e) => return Err(failed(e)),
         };
         if !self.anywhere {
@@ -321,14 +355,52 @@ impl Tree {
                 });
             }
             // Names that are not Unicode cannot be asked for.
-            let Ok(name) = entry.map_err(failed)?.file_name().into_string() else {
-                continue;
-            };
-            if is_meant(&name) {
-                names.push(name);
-            }
+            names.extend(entry.map_err(failed)?.file_name().into_string());
         }
-        Ok(names)
+        Ok(Some(names))
+    }
+
+    /// What a directory contains, sorted by name; `None` if no directory is there. Where links lead has yet to be
+    /// asked: [`read`](Self::read) and this refuse what lies elsewhere.
+    ///
+    /// ```
+    /// use mapstack_loader::{Entry, Tree};
+    /// let dir = tempfile::tempdir().unwrap();
+    /// std::fs::create_dir(dir.path().join("sub")).unwrap();
+    /// std::fs::write(dir.path().join("a"), "1").unwrap();
+    /// let base = dir.path().to_str().unwrap();
+    /// let found = Tree::new().directory(base).entries(base).unwrap().unwrap();
+    /// let names: Vec<_> = found.iter().map(|entry| (entry.name(), entry.is_directory())).collect();
+    /// assert_eq!(names, [("a", false), ("sub", true)]);
+    /// ```
+    ///
+    /// # Errors
+    /// [`LoadError::Outside`] for a directory elsewhere, and directories that hold too much or cannot be listed.
+    pub fn entries(&self, directory: &str) -> Result<Option<Vec<Entry>>, LoadError> {
+        let Some(mut names) = self.listed(directory, &mut 0)? else {
+            return Ok(None);
+        };
+        names.sort_unstable();
+        let entry = |name: String| {
+            let path = join(directory, &name);
+            let (is_directory, is_link) = match self.mounted(&path) {
+                Some((mount, way)) => (!mount.is_file(&way)?, false),
+                None => {
+                    let is_link = fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink());
+                    (Path::new(&path).is_dir(), is_link)
+                }
+            };
+            Ok(Entry {
+                name,
+                is_directory,
+                is_link,
+            })
+        };
+        names
+            .into_iter()
+            .map(entry)
+            .collect::<Result<_, _>>()
+            .map(Some)
     }
 
     /// The directory that a path without links lies below.

@@ -1,8 +1,10 @@
 """What a master compiles for a minion: `salt.pillar.Pillar`, in this process.
 
 A record has `files` below a directory, the text of a `master` configuration, `minion_id`, `grains`, and what a minion
-may ask with: `saltenv`, `pillarenv`, `override`, `ext`. `<DIR>` stands for the directory in files, options and results.
+may ask with: `saltenv`, `pillarenv`, `override`, `ext`, `extra_minion_data`. The minion is accepted, and its grains are
+in the master's cache. Directories are read in the order of names, instead of that on disk. `<DIR>` stands for the directory in files, options and results.
 """
+import contextlib
 import copy
 import json
 import os
@@ -67,12 +69,48 @@ def pillar(record, root, home):
     opts.update({name: os.path.join(home, name) for name in QUIET})
     opts.update(root_dir=home, log_file=os.path.join(home, "log"), id="master")
     os.makedirs(opts["cachedir"], exist_ok=True)
-    arguments = {name: record[key] for name, key in (("pillar_override", "override"), ("pillarenv", "pillarenv"), ("ext", "ext")) if key in record}
+    accept(opts, record["minion_id"], record["grains"])
+    names = {"pillar_override": "override", "pillarenv": "pillarenv", "ext": "ext", "extra_minion_data": "extra_minion_data"}
+    arguments = {name: record[key] for name, key in names.items() if key in record}
     made = salt.pillar.Pillar(opts, copy.deepcopy(record["grains"]), record["minion_id"], record.get("saltenv"), **arguments)
     try:
-        return made.compile_pillar()
+        with in_order():
+            return made.compile_pillar()
     finally:
         made.destroy()
+
+
+def accept(opts, minion_id, grains):
+    import salt.cache
+
+    if not any(name in str(opts.get("ext_pillar")) for name in ("file_tree", "nodegroups")):
+        return
+    for kind in ("minions", "minions_pre", "minions_rejected", "minions_denied"):
+        os.makedirs(os.path.join(opts["pki_dir"], kind), exist_ok=True)
+    with open(os.path.join(opts["pki_dir"], "minions", minion_id), "w", encoding="utf-8") as out:
+        out.write("-----BEGIN PUBLIC KEY-----\nx\n-----END PUBLIC KEY-----\n")
+    salt.cache.factory(opts).store("grains", minion_id, grains)
+
+
+@contextlib.contextmanager
+def in_order():
+    """Directories are read by name."""
+    import salt.pillar.file_tree
+    import salt.utils.path
+
+    real_walk, real_list = salt.utils.path.os_walk, os.listdir
+
+    def walk(*args, **kwargs):
+        for place, directories, files in real_walk(*args, **kwargs):
+            directories.sort()
+            files.sort()
+            yield place, directories, files
+
+    salt.utils.path.os_walk, os.listdir = walk, lambda *args: sorted(real_list(*args))
+    try:
+        yield
+    finally:
+        salt.utils.path.os_walk, os.listdir = real_walk, real_list
 
 
 def without_reasons(made):
@@ -91,7 +129,13 @@ def thawed(value):
         return {thawed(key): thawed(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return (list if isinstance(value, list) else tuple)(map(thawed, value))
-    for kind in (bool, int, float, str, bytes):
+    if isinstance(value, bytes):
+        # As the minion has it after transport.
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return value
+    for kind in (bool, int, float, str):
         if isinstance(value, kind):
             return kind(value)
     return value

@@ -32,7 +32,7 @@ use arguments::{comparable, data_or, deepcopy, delimiter, if_true, is_true, trut
 use context::look;
 pub use context::{Context, Function, Table};
 pub use flow::Flow;
-pub use matching::confirm_top;
+pub use matching::{confirm_top, is_in_group};
 pub use raised::failed;
 use raised::refused;
 pub use salt::{SALT_MODULES, is_in_salt};

@@ -79,7 +79,7 @@ pub use mapstack_yaml as yaml;
 pub use master_side::MasterSide;
 pub use options::{DataOptions, StackOptions, TofsOptions};
 pub use outside::OtherTemplate;
-pub use pillar_sls::{PillarSls, RenderedSls};
+pub use pillar_sls::{ExternalText, PillarSls, RenderedSls};
 pub use pipe::TemplateOptions;
 pub use stack::{STRATEGIES, directories, parse as parse_definition};
 pub use stubs::Stubs;

@@ -90,7 +90,10 @@ impl Run<'_> {
         asked: &SaltPath,
         saltenv: &str,
     ) -> Result<Option<File>> {
-        let fetched = unreadable(asked, master.templates.fetch(asked, saltenv))?;
+        let Some(templates) = &master.templates else {
+            return self.fetch_from(asked, saltenv);
+        };
+        let fetched = unreadable(asked, templates.fetch(asked, saltenv))?;
         self.file_of(asked, fetched, "of the pillar is not read")
     }
 

@@ -17,6 +17,6 @@ pub struct MasterSide {
     pub minion_id: Value,
     /// The options of templates. Functions see those of the run's minion.
     pub opts: Map,
-    /// Serves the files that templates load.
-    pub templates: Arc<dyn FileServer>,
+    /// Serves the files that templates load; `None` for the engine's own file server.
+    pub templates: Option<Arc<dyn FileServer>>,
 }

@@ -14,7 +14,7 @@ use crate::engine::{Engine, Run};
 use crate::file::File;
 use crate::host::RunHost;
 use crate::master_side::MasterSide;
-use crate::pipe::{Data, Made, Source, TAKEN};
+use crate::pipe::{Allowed, Data, Made, Source, TAKEN};
 use crate::text::Text;
 
 /// A file to be rendered through its pipe.
@@ -39,6 +39,19 @@ pub struct RenderedSls {
     pub is_text: bool,
     /// The text that was read as YAML; `None` where the pipe has no such stage.
     pub text: Option<Text<'static>>,
+}
+
+/// A text of an external pillar, with its own renderers.
+#[derive(Debug, Clone, Copy)]
+pub struct ExternalText<'t> {
+    /// The text.
+    pub file: &'t File,
+    /// The pipe of a text that names none; `None` for nothing.
+    pub default: &'t Value,
+    /// The renderers that may run; all of them if it is empty.
+    pub whitelist: &'t Value,
+    /// Those that may not.
+    pub blacklist: &'t Value,
 }
 
 impl Engine {
@@ -78,6 +91,7 @@ impl Run<'_> {
             extra,
             is_called: false,
             kept: Some(&kept),
+            allowed: None,
         };
         let (value, is_text) = match self.compile(&source, &self.default_pipe(), false)? {
             Made::Data(Data { value, .. }) => (value, false),
@@ -91,12 +105,53 @@ impl Run<'_> {
         })
     }
 
+    /// Render a text of an external pillar through the pipe in its first line, or through a default (Salt:
+    /// `compile_template_str`). Its templates see an empty pillar.
+    ///
+    /// # Errors
+    /// A template or its output is wrong, or a renderer is not built in.
+    pub fn external_text(&self, text: ExternalText<'_>) -> Result<Value> {
+        let source = Source {
+            file: text.file,
+            is_string: false,
+            saltenv: "base".into(),
+            sls: Str::default(),
+            tmplpath: text.file.shown.clone(),
+            argline: None,
+            context: Some(
+                [("pillar".into(), Obj::from(Value::map()))]
+                    .into_iter()
+                    .collect(),
+            ),
+            extra: Names::default(),
+            is_called: false,
+            kept: None,
+            allowed: Some(Allowed {
+                whitelist: text.whitelist.clone(),
+                blacklist: text.blacklist.clone(),
+            }),
+        };
+        Ok(match self.compile(&source, text.default, false)? {
+            Made::Data(Data { value, .. }) => value,
+            Made::Text(text) => Value::from(text.as_str()),
+        })
+    }
+
     /// Whether a target of a top file means a minion (Salt: `confirm_top`).
     ///
     /// # Errors
     /// As [`mapstack_functions::confirm_top`].
     pub fn confirm_top(&self, id: &str, target: &Key, matcher: Option<&Value>) -> Result<bool> {
         self.on_vm(|vm| mapstack_functions::confirm_top(self, vm, id, target, matcher))
+            .map_err(|e| self.located(*e))
+    }
+
+    /// Whether a minion is one that a nodegroup's target means.
+    ///
+    /// # Errors
+    /// As [`mapstack_functions::is_in_group`].
+    pub fn is_in_group(&self, id: &str, target: &Value) -> Result<bool> {
+        self.on_vm(|vm| mapstack_functions::is_in_group(self, vm, id, target))
             .map_err(|e| self.located(*e))
     }
 

@@ -63,12 +63,13 @@ fn answer(line: &str) -> Answer {
         Some("parse") => parsed(&question),
         Some("syntax") => Ok(syntax(&text(&question, "template"))),
         Some("data") => data(&question),
-        Some("pillar") => whole_pillar(&question),
+        Some("pillar" | "external") => whole_pillar(&question),
         Some("stack") => stack(&question, StackKind::PillarStack),
         Some("makostack") => stack(&question, StackKind::MakoStack),
-        _ => {
-            Err("`op` is none of yaml, merge, syntax, parse, data, pillar, stack, makostack".into())
-        }
+        _ => Err(
+            "`op` is none of yaml, merge, syntax, parse, data, pillar, external, stack, makostack"
+                .into(),
+        ),
     }
 }
 
@@ -158,7 +159,10 @@ fn stack(question: &Map, kind: StackKind) -> Answer {
 }
 
 fn whole_pillar(question: &Map) -> Answer {
-    with_files(question, |root| whole_pillar::compiled(question, root))
+    with_files(question, |root| {
+        whole_pillar::link(question, root);
+        whole_pillar::compiled(question, root)
+    })
 }
 
 /// Work with the files of a question in a directory.

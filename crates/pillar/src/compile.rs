@@ -14,8 +14,9 @@ use super::StackKind;
 use super::cache::StackCache;
 use super::command::Command;
 use super::config::{ExtPillar, ExtPillars, SALTS_OWN};
+use super::external::{Asked, BuiltIn, passed};
 use super::recipe::{Made, PillarLayer, Recipe};
-use super::select::{Chosen, Stores};
+use super::select::Stores;
 use super::stack::Stacking;
 use super::trace::{PillarEvent, WholeEvent};
 use super::whole::{Noting, PillarError, Reads, merging};
@@ -97,6 +98,7 @@ impl Compiler {
             cache: &self.cache,
             opts: self.pillars.opts(minion),
             side: None,
+            extra: passed(&minion.opts).unwrap_or_default(),
             events: RefCell::default(),
             warnings: RefCell::new(self.pillars.warnings().to_vec()),
             failures: RefCell::default(),
@@ -125,6 +127,7 @@ impl Compiler {
             cache: &self.cache,
             opts,
             side: Some(side),
+            extra: Map::new(),
             events: RefCell::default(),
             warnings: RefCell::default(),
             failures: RefCell::default(),
@@ -146,6 +149,8 @@ pub struct PillarRun<'c> {
     opts: Map,
     /// What differs if a master compiles a whole pillar.
     side: Option<MasterSide>,
+    /// What the minion passes on to external pillars.
+    extra: Map,
     events: RefCell<Vec<PillarEvent>>,
     warnings: RefCell<Vec<Diagnostic>>,
     failures: RefCell<Vec<Error>>,
@@ -154,6 +159,11 @@ pub struct PillarRun<'c> {
 }
 
 impl PillarRun<'_> {
+    /// The same, with what the minion passes on to external pillars.
+    pub(crate) fn passing(self, extra: Map) -> Self {
+        PillarRun { extra, ..self }
+    }
+
     /// Let every external pillar give its data, in order, and merge it (Salt: `Pillar.ext_pillar`).
     ///
     /// # Errors
@@ -257,10 +267,11 @@ impl PillarRun<'_> {
         self.stacked.taken().pillar
     }
 
-    /// The files of an external pillar with some config files.
-    fn tree(&self, chosen: &[Chosen]) -> Tree {
-        let directories = chosen.iter().map(|config| split(&config.path).0);
-        let tree = directories.fold(self.tree.clone(), Tree::directory);
+    /// The files of an external pillar below some directories.
+    fn tree<'d>(&self, directories: impl IntoIterator<Item = &'d str>) -> Tree {
+        let tree = directories
+            .into_iter()
+            .fold(self.tree.clone(), Tree::directory);
         self.mounts.iter().fold(tree, |tree, (directory, server)| {
             let noting = Noting {
                 server: server.clone(),
@@ -334,19 +345,15 @@ impl PillarRun<'_> {
                 .map(|map| Some(Value::Map(map)));
         }
         if let Some(command) = Command::named(&one.name) {
-            let minion = Minion {
-                pillar: pillar.as_map().cloned().unwrap_or_default(),
-                ..self.minion.clone()
-            };
-            let run = self.run_for(&minion);
+            let run = self.run_for(&self.minion_with(pillar), self.side.clone());
             let data = command.run(&run, one);
-            self.served.borrow_mut().extend(run.file_reads());
-            run.warnings()
-                .into_iter()
-                .for_each(|warning| self.warn(warning));
+            self.end(&run);
             return data.map(Some);
         }
-        let help = "only stack, makostack, cmd_json and cmd_yaml are made here; give what it returns as the minion's pillar";
+        if let Some(built_in) = BuiltIn::named(&one.name) {
+            return self.built_in(one, built_in, pillar).map(Some);
+        }
+        let help = "give what it returns as the minion's pillar";
         if self.side.is_some() && SALTS_OWN.contains(&one.name.as_str()) {
             let message = format!("the external pillar '{}' is not built in", one.name);
             let error = Error::new(ErrorKind::Unsupported, message).at(one.place.clone());
@@ -363,29 +370,65 @@ impl PillarRun<'_> {
         Ok(None)
     }
 
+    /// What an external pillar returns that follows from files and options.
+    fn built_in(&self, one: &ExtPillar, built_in: BuiltIn, pillar: &Value) -> Result<Value> {
+        let side = self.side.clone().map(|side| MasterSide {
+            opts: self.opts.clone(),
+            templates: None,
+            ..side
+        });
+        let minion = match built_in {
+            // Its templates see the pillar before external pillars.
+            BuiltIn::FileTree => self.minion.clone(),
+            _ => self.minion_with(pillar),
+        };
+        let run = self.run_for(&minion, side);
+        let data = built_in.data(&Asked {
+            one,
+            run: &run,
+            opts: &self.opts,
+            extra: &self.extra,
+            tree: &|directory| self.tree([directory]),
+        });
+        self.end(&run);
+        data
+    }
+
+    /// The minion with the pillar so far.
+    fn minion_with(&self, pillar: &Value) -> Minion {
+        Minion {
+            pillar: pillar.as_map().cloned().unwrap_or_default(),
+            ..self.minion.clone()
+        }
+    }
+
     /// A run for templates and functions of an external pillar.
-    fn run_for(&self, minion: &Minion) -> mapstack::Run<'_> {
-        match &self.side {
-            Some(side) => self.engine.run_on_master(minion, side.clone()),
+    fn run_for(&self, minion: &Minion, side: Option<MasterSide>) -> mapstack::Run<'_> {
+        match side {
+            Some(side) => self.engine.run_on_master(minion, side),
             None => self.engine.run(minion),
         }
     }
 
+    /// Keep what a run read and warned of.
+    fn end(&self, run: &mapstack::Run<'_>) {
+        self.served.borrow_mut().extend(run.file_reads());
+        run.warnings()
+            .into_iter()
+            .for_each(|warning| self.warn(warning));
+    }
+
     /// What stacked files return. Templates may change the pillar they see in place.
     fn stacked(&self, one: &ExtPillar, kind: StackKind, pillar: &mut Value) -> Result<Map> {
-        let so_far = pillar.as_map().cloned().unwrap_or_default();
-        let minion = Minion {
-            pillar: so_far,
-            ..self.minion.clone()
-        };
+        let minion = self.minion_with(pillar);
         let stores = Stores {
             pillar: minion.pillar.clone().into(),
             grains: minion.grains.clone().into(),
             opts: self.opts.clone().into(),
         };
         let chosen = stores.config_files(one, kind)?;
-        let tree = self.tree(&chosen);
-        let run = self.run_for(&minion);
+        let tree = self.tree(chosen.iter().map(|config| split(&config.path).0));
+        let run = self.run_for(&minion, self.side.clone());
         let stacking = Stacking {
             run: &run,
             cache: self.cache,
@@ -395,10 +438,7 @@ impl PillarRun<'_> {
             events: &self.events,
         };
         let result = stacking.stack(&chosen);
-        self.served.borrow_mut().extend(run.file_reads());
-        run.warnings()
-            .into_iter()
-            .for_each(|warning| self.warn(warning));
+        self.end(&run);
         *pillar = run.current_pillar().into();
         result
     }

@@ -45,7 +45,7 @@ impl StackKind {
 }
 
 /// External pillars of Salt and of its known extensions that are not made here.
-pub(crate) const SALTS_OWN: [&str; 42] = [
+pub(crate) const SALTS_OWN: [&str; 39] = [
     "cmd_yamlex",
     "cobbler",
     "confidant",
@@ -54,8 +54,6 @@ pub(crate) const SALTS_OWN: [&str; 42] = [
     "django_orm",
     "ec2_pillar",
     "etcd_pillar",
-    "extra_minion_data_in_pillar",
-    "file_tree",
     "foreman",
     "git",
     "git_pillar",
@@ -70,7 +68,6 @@ pub(crate) const SALTS_OWN: [&str; 42] = [
     "nacl",
     "netbox",
     "neutron",
-    "nodegroups",
     "nsot",
     "pepa",
     "pillar_ldap",

@@ -8,6 +8,7 @@ mod cache;
 mod command;
 mod compile;
 mod config;
+mod external;
 mod files;
 mod items;
 mod mako;

@@ -17,7 +17,7 @@ use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, required};
 use mapstack_value::{Key, Str, Value};
 
 use self::subdict::{How, Search};
-pub use self::top::confirm_top;
+pub use self::top::{confirm_top, is_in_group};
 use super::filter_by::copied;
 use super::slsutil::update;
 use super::{Table, if_true};

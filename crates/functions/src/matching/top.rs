@@ -82,6 +82,21 @@ pub fn confirm_top(
     }
 }
 
+/// Whether the minion is one that a nodegroup's target means, for who asks a master (Salt: `CkMinions.check_minions`). A
+/// target that cannot be read is a warning, and means no minion.
+///
+/// # Errors
+/// Limits.
+pub fn is_in_group(run: &dyn Context, vm: &Vm<'_>, id: &str, target: &Value) -> Result<bool> {
+    let matcher = Matcher {
+        run,
+        vm,
+        id: id.into(),
+    };
+    let found = matcher.compound(target);
+    matcher.lenient(found)?.truthy()
+}
+
 /// The error of a matcher that top files cannot name.
 fn no_matcher(name: &str) -> Box<Error> {
     let error = Error::python("KeyError", format!("the matcher '{name}' does not exist"));

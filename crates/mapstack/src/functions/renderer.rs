@@ -188,6 +188,7 @@ impl Call {
             extra: self.named,
             is_called: true,
             kept: None,
+            allowed: None,
         })
     }
 }

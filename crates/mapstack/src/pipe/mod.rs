@@ -16,7 +16,8 @@ use mapstack_render::jinja::{Names, Syntax};
 use mapstack_render::jinja::{Request, request};
 use mapstack_value::{Map, Str, Value, json};
 
-use self::shebang::{Allowed, Pipe, Renderer, Stage};
+pub(crate) use self::shebang::Allowed;
+use self::shebang::{Pipe, Renderer, Stage};
 pub use self::template::TemplateOptions;
 pub(crate) use self::template::engine as template_engine;
 use self::variables::{sls_name, sls_variables};
@@ -48,6 +49,8 @@ pub(crate) struct Source<'s> {
     pub is_called: bool,
     /// Keeps the text that is read as YAML, for the places of values.
     pub kept: Option<&'s RefCell<Option<Text<'static>>>>,
+    /// Which renderers may run, where the options do not say it.
+    pub allowed: Option<Allowed>,
 }
 
 /// The output of a stage.
@@ -176,6 +179,7 @@ impl Run<'_> {
             extra,
             is_called: false,
             kept: None,
+            allowed: None,
         }
     }
 
@@ -278,7 +282,10 @@ impl Run<'_> {
 
     /// Parse the pipe, and warn about stages that are left out.
     fn pipe(&self, text: &str, source: &Source<'_>, place: Option<&Place>) -> Pipe {
-        let pipe = Pipe::parse(text, &self.allowed_renderers());
+        let pipe = match &source.allowed {
+            Some(allowed) => Pipe::parse(text, allowed),
+            None => Pipe::parse(text, &self.allowed_renderers()),
+        };
         let warn = |message: String, help: String| {
             let warning = Diagnostic::warning(ErrorKind::Unsupported, message).with_help(help);
             self.warn(Diagnostic {
@@ -290,7 +297,7 @@ impl Run<'_> {
             let message = format!("the renderer '{name}' of {} is left out", source.file.shown);
             warn(
                 message,
-                "the options renderer_whitelist and renderer_blacklist forbid it".into(),
+                "its whitelist or blacklist of renderers forbids it".into(),
             );
         }
         if let Some(name) = &pipe.unknown {

@@ -27,6 +27,7 @@ use mapstack_value::{Map, Value};
 pub use self::errors::{Fault, PillarError};
 use self::files::PillarFiles;
 pub use self::files::pillar_roots;
+pub(crate) use self::python::items as python_items;
 pub use self::reads::PillarReads;
 pub(crate) use self::reads::{Noting, Reads};
 pub use self::settings::Ask;
@@ -36,6 +37,7 @@ use self::sls::SlsReader;
 use self::top::{Matches, Top, TopReader};
 use crate::compile::{Compiler, PillarRun};
 use crate::config::{ExtPillar, Listed};
+use crate::external::unasked;
 use crate::recipe::{Made, PillarLayer, PillarRecipe, Recipe};
 use crate::trace::{Events, PillarEvent};
 
@@ -184,6 +186,8 @@ impl Master {
             engine,
             merging: settings.merging(),
             pillar_override: ask.pillar_override.clone(),
+            extra: ask.extra_minion_data.clone(),
+            problem: ask.problem.clone(),
             minion: Minion {
                 id: settings.masters_id.clone(),
                 grains: minion.grains.clone(),
@@ -209,6 +213,10 @@ struct Work<'w> {
     settings: Settings,
     merging: Options,
     pillar_override: Map,
+    /// What the minion passes on to external pillars.
+    extra: Map,
+    /// Why it asks for no pillar.
+    problem: Option<String>,
     /// The minion with the master's options and id, as functions see it.
     minion: Minion,
     events: Events,
@@ -250,6 +258,9 @@ impl Work<'_> {
             grains: self.minion.grains.clone(),
             ..State::default()
         };
+        if let Some(problem) = &self.problem {
+            return Err(unasked(problem));
+        }
         if let Some(problem) = &self.settings.ends {
             let place = self.master.config.settings("ext_pillar").last();
             let error = Error::new(ErrorKind::Options, problem.as_str());
@@ -338,7 +349,7 @@ impl Work<'_> {
         MasterSide {
             minion_id: self.settings.id.clone(),
             opts: self.settings.templates.clone(),
-            templates: self.files.server(),
+            templates: Some(self.files.server()),
         }
     }
 
@@ -406,12 +417,14 @@ impl Work<'_> {
         opts.insert("id", self.settings.masters_id.clone());
         let minion = Minion {
             grains: state.grains.clone(),
+            pillar: state.map(),
             ..self.minion.clone()
         };
-        let run: PillarRun<'_> =
-            self.master
-                .external
-                .run_on_master(self.engine, &minion, opts, self.side());
+        let run: PillarRun<'_> = self
+            .master
+            .external
+            .run_on_master(self.engine, &minion, opts, self.side())
+            .passing(self.extra.clone());
         let folded = run.fold(&items, base, &self.recipe, &mut state.errors);
         for event in run.events() {
             self.events.add(|| event);

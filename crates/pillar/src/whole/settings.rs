@@ -5,6 +5,8 @@ use mapstack_minion::Minion;
 use mapstack_salt_config::Config;
 use mapstack_value::{Key, Map, Value};
 
+use crate::external::passed;
+
 /// What a minion asks with, besides its id and grains.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ask {
@@ -16,16 +18,27 @@ pub struct Ask {
     pub pillar_override: Map,
     /// External pillars that the command asks for, in addition to those of the master.
     pub ext: Option<Value>,
+    /// What the minion passes on from its configuration to external pillars.
+    pub extra_minion_data: Map,
+    /// What is wrong with the minion's own options, so that it asks for no pillar.
+    pub problem: Option<String>,
 }
 
 impl Ask {
-    /// What a minion asks with: the options `saltenv` and `pillarenv` of its own configuration.
+    /// What a minion asks with: the options `saltenv` and `pillarenv` of its own configuration, and those that
+    /// `pass_to_ext_pillars` names.
     #[must_use]
     pub fn of(minion: &Minion) -> Self {
         let option = |name: &str| minion.opts.get(name).cloned().unwrap_or_default();
+        let (extra_minion_data, problem) = match passed(&minion.opts) {
+            Ok(extra) => (extra, None),
+            Err(problem) => (Map::new(), Some(problem)),
+        };
         Ask {
             saltenv: option("saltenv"),
             pillarenv: option("pillarenv"),
+            extra_minion_data,
+            problem,
             ..Ask::default()
         }
     }

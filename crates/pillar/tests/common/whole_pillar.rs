@@ -32,6 +32,24 @@ pub fn compiled(record: &Map, root: &Path) -> Result<Value, String> {
     ))
 }
 
+/// Whether the pillar of a record is as it was recorded.
+///
+/// # Errors
+/// How it differs.
+pub fn check(record: &Map) -> Result<(), String> {
+    let directory = tempfile::tempdir().expect("a directory for files");
+    let root = directory.path().join("here");
+    write(record, &root);
+    let made = compiled(record, &root).map(|value| value.repr());
+    match (made, record.get("result")) {
+        (Ok(made), Some(wanted)) if wanted.as_str() == Some(&made) => Ok(()),
+        (Ok(made), Some(wanted)) => Err(format!("got {made}\n    not {wanted}")),
+        (Ok(made), None) => Err(format!("got {made}, not {:?}", record.get("message"))),
+        (Err(error), Some(wanted)) => Err(format!("failed: {error}\n    not {wanted}")),
+        (Err(_), None) => Ok(()),
+    }
+}
+
 /// Work with the master of a record, whose files are below a directory, and the minion that asks it.
 ///
 /// # Errors
@@ -74,6 +92,8 @@ pub fn with_master<T>(
         pillarenv: field("pillarenv"),
         pillar_override: map("override"),
         ext: Some(field("ext")).filter(|ext| !ext.is_none()),
+        extra_minion_data: map("extra_minion_data"),
+        problem: None,
     };
     let master = Master::new(config, Arc::new(pillar)).with_directories([root]);
     let engine = Engine::new(served).with_functions(Echo);
@@ -89,6 +109,16 @@ pub fn write(record: &Map, root: &Path) {
         std::fs::create_dir_all(parent).expect("the directory can be made");
         let text = text.to_string().replace(DIR, &root.display().to_string());
         std::fs::write(path, text).expect("the file can be written");
+    }
+    link(record, root);
+}
+
+/// Make the links of a record below a directory.
+pub fn link(record: &Map, root: &Path) {
+    let links = record.get("links").and_then(Value::as_map);
+    for (name, target) in links.into_iter().flatten() {
+        std::os::unix::fs::symlink(target.to_string(), root.join(name.to_string()))
+            .expect("the link can be made");
     }
 }
 

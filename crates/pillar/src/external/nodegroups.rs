@@ -1,0 +1,42 @@
+//! `nodegroups`: the groups of the option of that name that the minion is in (Salt: `salt.pillar.nodegroups`).
+
+use mapstack_diagnostic::Result;
+use mapstack_value::{Key, Map, Value};
+
+use super::arguments::wrong;
+use super::{Arguments, Asked};
+
+/// A list of the names, below a key.
+pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Value> {
+    let arguments = Arguments::bind(asked.one, &["pillar_name"])?;
+    let name = match arguments.get("pillar_name") {
+        name if name.truthy() => name,
+        _ => "nodegroups".into(),
+    };
+    let key = Key::try_from(&name).map_err(|e| wrong(asked.one, &format!("`pillar_name`: {e}")))?;
+    let groups = asked.option("nodegroups");
+    let Value::Map(groups) = groups else {
+        let what = groups.kind().described();
+        let message = format!("the option nodegroups must be a mapping, not {what}");
+        return Err(wrong(asked.one, &message).help("write it as `nodegroups: {webs: 'web*'}`"));
+    };
+    let mut names = Vec::new();
+    for (name, target) in &groups {
+        if asked.is_in(target)? {
+            names.push(name.to_value());
+        }
+    }
+    let listed: Map = [(key, Value::from_iter(names))].into_iter().collect();
+    Ok(listed.into())
+}
+
+impl Asked<'_, '_> {
+    /// Whether the minion is in a nodegroup with this target. The reference asks a master's cache; the minion counts
+    /// as accepted here, and as having its grains and the pillar so far in the cache.
+    pub(super) fn is_in(&self, target: &Value) -> Result<bool> {
+        if !self.option("minion_data_cache").truthy() {
+            return Ok(false);
+        }
+        self.run.is_in_group(&self.id(), target)
+    }
+}
