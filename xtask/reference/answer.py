@@ -119,7 +119,7 @@ def main():
             if question["op"] in ("stack", "makostack"):
                 answer, values = stack(question)
                 answer["values"] = values.get("ok")
-            elif question["op"] in ("pillar", "external"):
+            elif question["op"] in ("pillar", "external", "git"):
                 made = whole_pillar.compiled(question, os.path.join(sys.argv[1], "here"))
                 answer = {"ok": made["result"]} if "result" in made else {"error": "{error}: {message}".format(**made)}
             else:

@@ -587,6 +587,7 @@ FILES = {
     "crates/pillar/tests/data/makostacks.json": pillar_stack,
     "crates/pillar/tests/data/whole_pillars.json": whole_pillar.compiled,
     "crates/pillar/tests/data/external_pillars.json": whole_pillar.compiled,
+    "crates/pillar/tests/data/git_pillars.json": whole_pillar.compiled,
     "crates/mapstack/tests/data/map_scenarios.json": scenario,
     "crates/mapstack/tests/data/pipes.json": pipe,
     "crates/mapstack/tests/data/pipes_python.json": pipe,

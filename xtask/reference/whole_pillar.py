@@ -1,6 +1,6 @@
 """What a master compiles for a minion: `salt.pillar.Pillar`, in this process.
 
-A record has `files` below a directory, the text of a `master` configuration, `minion_id`, `grains`, and what a minion
+A record has `files` and git `repositories` below a directory, the text of a `master` configuration, `minion_id`, `grains`, and what a minion
 may ask with: `saltenv`, `pillarenv`, `override`, `ext`, `extra_minion_data`. The minion is accepted, and its grains are
 in the master's cache. Directories are read in the order of names, instead of that on disk. `<DIR>` stands for the directory in files, options and results.
 """
@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import tempfile
 
 import salt_reference as reference
@@ -40,16 +41,31 @@ def asked(record, root, home):
         os.makedirs(os.path.join(root, name), exist_ok=True)
     for name, target in record.get("links", {}).items():
         os.symlink(put(target), os.path.join(root, name))
+    for name, repository in record.get("repositories", {}).items():
+        build(os.path.join(root, name), repository)
     here = json.loads(put(json.dumps({key: record[key] for key in record if key not in ("files", "links")})))
     cut = lambda text: text.replace(root, "<DIR>")
     signal.signal(signal.SIGALRM, endless)
-    signal.alarm(LONGEST)
+    signal.alarm(LONGEST * 10 if "repositories" in record else LONGEST)
     try:
         return {"result": cut(repr(without_reasons(thawed(pillar(here, root, home)))))}
     except Exception as error:
         return {"error": type(error).__name__, "message": cut(str(error)).strip().partition("\n")[0]}
     finally:
         signal.alarm(0)
+
+
+def build(place, repository):
+    """A bare repository with a commit for each branch and tag."""
+    clean = {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
+    run = lambda *args, **more: subprocess.run(["git", *args], check=True, capture_output=True, env=clean, **more)
+    run("init", "--quiet", "--bare", place)
+    stream = ""
+    for kind, references in (("heads", repository["branches"]), ("tags", repository.get("tags", {}))):
+        for name, files in references.items():
+            stream += f"commit refs/{kind}/{name}\ncommitter A Person <a@example.org> 1700000000 +0000\ndata 1\nx\n"
+            stream += "".join(f"M 100644 inline {path}\ndata {len(text.encode())}\n{text}\n" for path, text in files.items()) + "\n"
+    run("-C", place, "fast-import", "--quiet", input=stream.encode())
 
 
 def endless(*_):

@@ -1,5 +1,6 @@
 //! The pillars that a configuration compiles.
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mapstack::loader::{Backends, Roots, Snapshot};
@@ -57,6 +58,28 @@ impl<'c> From<(Option<&'c Config>, Option<&'c Pillars>)> for Configured<'c> {
     }
 }
 
+/// The directory with the mirrors of git repositories, if external pillars of a configuration need it.
+///
+/// # Errors
+/// The directory is not known.
+pub(crate) fn mirrors(config: &Config, files: &Files) -> Result<Option<PathBuf>, InputError> {
+    let items = config.get("ext_pillar").and_then(Value::as_list);
+    let is_git = |item: &Value| item.as_map().is_some_and(|item| item.contains_key("git"));
+    match cfg!(feature = "git") && items.is_some_and(|items| items.iter().any(is_git)) {
+        true => configuration::mirrors(files.mirrors.as_deref()).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// A master that finds mirrors below a directory.
+pub(crate) fn with_mirrors(master: Master, mirrors: Option<&Path>) -> Master {
+    match mirrors {
+        #[cfg(feature = "git")]
+        Some(mirrors) => master.with_mirrors(mirrors),
+        _ => master,
+    }
+}
+
 /// Compiles pillars as a configuration says.
 pub struct Pillars {
     master: Master,
@@ -105,8 +128,10 @@ impl Pillars {
             true => Backends::default(),
             false => Served::new(files, Some(&config), None, &Silent)?.files,
         };
+        let mirrors = mirrors(&config, files)?;
+        let master = Master::new(config, Arc::new(Snapshot::new(roots)));
         Ok(Some(Pillars {
-            master: Master::new(config, Arc::new(Snapshot::new(roots))),
+            master: with_mirrors(master, mirrors.as_deref()),
             engine: engine(served, functions, memory)?,
             heard: Mutex::default(),
         }))

@@ -16,7 +16,7 @@ use crate::functions::{MemoryOf, engine};
 use crate::minions::pillar_changes;
 use crate::outside::Outside;
 use crate::sides::{PillarSides, Sides};
-use crate::{Configured, InputError, Plan, formulas};
+use crate::{Configured, InputError, Plan, formulas, pillars};
 
 /// Two states of the files as engines, and the pillars that each compiles.
 pub struct States {
@@ -50,6 +50,7 @@ impl State {
             return Ok(fleet);
         };
         let master = Master::new(compiling.config.clone(), files.clone());
+        let master = pillars::with_mirrors(master, compiling.mirrors.as_deref());
         let master = self
             .mounts
             .iter()
@@ -69,6 +70,8 @@ pub(crate) struct Compiling {
     pub changes: Vec<(String, Value)>,
     /// Where the roots of the pillar lie below those of the file server.
     pub below_roots: Vec<String>,
+    /// Where mirrors of git repositories are, if external pillars need them.
+    pub mirrors: Option<PathBuf>,
 }
 
 /// The pillars of two states.
@@ -120,6 +123,7 @@ impl States {
         let compiled = |sides: PillarSides| -> Result<(Compiling, Option<Around>), InputError> {
             let by = Compiling {
                 changes: pillar_changes(&input.facts)?,
+                mirrors: pillars::mirrors(&sides.config, &input.files)?,
                 config: sides.config,
                 below_roots: sides.below_roots,
             };

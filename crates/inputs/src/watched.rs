@@ -50,12 +50,17 @@ impl<'i> Watched<'i> {
         let pillar_roots = pillar_roots.unwrap_or_default();
         let stacks = compiling.as_ref().map(stacks).unwrap_or_default();
         let changes = pillar_changes(&input.facts)?;
+        let mirrors = compiling
+            .as_ref()
+            .map(|config| pillars::mirrors(config, files));
+        let mirrors = mirrors.transpose()?.flatten();
         Ok(Watched {
             only_pillars: compiling.is_some() && served.is_empty() && config.is_some(),
             compiling: compiling.map(|config| Compiling {
                 config,
                 changes,
                 below_roots: below_roots(&pillar_roots, &served),
+                mirrors,
             }),
             input,
             config,

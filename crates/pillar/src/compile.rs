@@ -99,6 +99,9 @@ impl Compiler {
             opts: self.pillars.opts(minion),
             side: None,
             extra: passed(&minion.opts).unwrap_or_default(),
+            #[cfg(feature = "git")]
+            git: None,
+            nested: RefCell::default(),
             events: RefCell::default(),
             warnings: RefCell::new(self.pillars.warnings().to_vec()),
             failures: RefCell::default(),
@@ -128,6 +131,9 @@ impl Compiler {
             opts,
             side: Some(side),
             extra: Map::new(),
+            #[cfg(feature = "git")]
+            git: None,
+            nested: RefCell::default(),
             events: RefCell::default(),
             warnings: RefCell::default(),
             failures: RefCell::default(),
@@ -135,6 +141,38 @@ impl Compiler {
         }
     }
 }
+
+/// What an external pillar gives.
+enum Given {
+    Data(Value),
+    /// A pillar of its own, with what happened on the way.
+    #[cfg(feature = "git")]
+    Pillar(Nested),
+}
+
+impl Given {
+    fn truthy(&self) -> bool {
+        match self {
+            Given::Data(data) => data.truthy(),
+            #[cfg(feature = "git")]
+            Given::Pillar(nested) => nested.made.value.truthy(),
+        }
+    }
+}
+
+/// A pillar that is compiled as a part of another.
+#[cfg(feature = "git")]
+#[derive(Default)]
+pub(crate) struct Nested {
+    pub made: Made,
+    pub errors: Vec<PillarError>,
+    pub warnings: Vec<Diagnostic>,
+    pub events: Vec<PillarEvent>,
+}
+
+/// What compiles the external pillar `git`.
+#[cfg(feature = "git")]
+type Git<'c> = &'c dyn Fn(&ExtPillar) -> Result<Nested>;
 
 /// The work for one minion.
 pub struct PillarRun<'c> {
@@ -151,11 +189,27 @@ pub struct PillarRun<'c> {
     side: Option<MasterSide>,
     /// What the minion passes on to external pillars.
     extra: Map,
+    /// `None` without a master.
+    #[cfg(feature = "git")]
+    git: Option<Git<'c>>,
+    /// Errors of pillars within this one.
+    nested: RefCell<Vec<PillarError>>,
     events: RefCell<Vec<PillarEvent>>,
     warnings: RefCell<Vec<Diagnostic>>,
     failures: RefCell<Vec<Error>>,
     /// What functions read from the file server.
     served: RefCell<Vec<FileRead>>,
+}
+
+#[cfg(feature = "git")]
+impl<'c> PillarRun<'c> {
+    /// The same, with what compiles the external pillar `git`.
+    pub(crate) fn with_git(self, git: Git<'c>) -> Self {
+        PillarRun {
+            git: Some(git),
+            ..self
+        }
+    }
 }
 
 impl PillarRun<'_> {
@@ -179,7 +233,11 @@ impl PillarRun<'_> {
             if self.is_excluded(run) {
                 continue;
             }
-            let data = self.item(run, &mut pillar, &mut errors)?;
+            let data = match self.item(run, &mut pillar, &mut errors)? {
+                Given::Data(data) => data,
+                #[cfg(feature = "git")]
+                Given::Pillar(nested) => nested.made.value,
+            };
             if data.truthy() {
                 pillar = self.merge(pillar, &data)?;
                 external = self.merge(external, &data)?;
@@ -223,16 +281,20 @@ impl PillarRun<'_> {
                 continue;
             }
             let before = pillar.value.clone();
-            let data = self.item(run, &mut pillar.value, errors)?;
+            let given = self.item(run, &mut pillar.value, errors)?;
             if !pillar.value.is_same(&before) {
                 pillar = recipe.layer(pillar.value, PillarLayer::Unknown);
             }
-            if data.truthy() {
-                let data = recipe.layer(data, |value| PillarLayer::External {
-                    name: run.last().map(|one| one.name.clone()).unwrap_or_default(),
-                    place: run.last().and_then(|one| one.place.clone()),
-                    value,
-                });
+            if given.truthy() {
+                let data = match given {
+                    Given::Data(data) => recipe.layer(data, |value| PillarLayer::External {
+                        name: run.last().map(|one| one.name.clone()).unwrap_or_default(),
+                        place: run.last().and_then(|one| one.place.clone()),
+                        value,
+                    }),
+                    #[cfg(feature = "git")]
+                    Given::Pillar(nested) => nested.made,
+                };
                 let options = self.merging();
                 pillar = recipe
                     .merge(pillar, &data, &options)
@@ -262,6 +324,11 @@ impl PillarRun<'_> {
         self.served.take()
     }
 
+    /// Errors of pillars within this one.
+    pub(crate) fn take_nested(&self) -> Vec<PillarError> {
+        self.nested.take()
+    }
+
     /// What was read from mounted directories.
     pub(crate) fn take_stacked(&self) -> Vec<FileRead> {
         self.stacked.taken().pillar
@@ -288,8 +355,8 @@ impl PillarRun<'_> {
         run: &[ExtPillar],
         pillar: &mut Value,
         errors: &mut Vec<PillarError>,
-    ) -> Result<Value> {
-        let mut data = Value::map();
+    ) -> Result<Given> {
+        let mut data = Given::Data(Value::map());
         let mut before: Option<&ExtPillar> = None;
         for one in run {
             let given = self.external(one, pillar);
@@ -337,8 +404,24 @@ impl PillarRun<'_> {
         });
     }
 
+    /// What one external pillar gives; `None` for one that there is not.
+    fn external(&self, one: &ExtPillar, pillar: &mut Value) -> Result<Option<Given>> {
+        #[cfg(feature = "git")]
+        if let Some(git) = self.git.filter(|_| one.name == "git") {
+            let mut nested = git(one)?;
+            self.events.borrow_mut().append(&mut nested.events);
+            self.nested.borrow_mut().append(&mut nested.errors);
+            nested
+                .warnings
+                .drain(..)
+                .for_each(|warning| self.warn(warning));
+            return Ok(Some(Given::Pillar(nested)));
+        }
+        Ok(self.returned(one, pillar)?.map(Given::Data))
+    }
+
     /// What one external pillar returns; `None` for one that there is not.
-    fn external(&self, one: &ExtPillar, pillar: &mut Value) -> Result<Option<Value>> {
+    fn returned(&self, one: &ExtPillar, pillar: &mut Value) -> Result<Option<Value>> {
         if let Some(kind) = one.kind {
             return self
                 .stacked(one, kind, pillar)

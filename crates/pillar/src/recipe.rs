@@ -190,10 +190,10 @@ impl Recipe {
         self.result.set(made.id);
     }
 
-    pub fn taken(self, shown: impl FnOnce() -> HashMap<String, String>) -> Option<PillarRecipe> {
+    pub fn taken(&self, shown: impl FnOnce() -> HashMap<String, String>) -> Option<PillarRecipe> {
         self.wanted.then(|| PillarRecipe {
             shown: shown(),
-            steps: self.steps.into_inner(),
+            steps: self.steps.take(),
             result: self.result.get(),
         })
     }

@@ -176,11 +176,15 @@ fn ciphertext_stays_and_is_named() {
 #[test]
 fn external_pillars_that_are_not_made_here_are_errors_by_name() {
     let files = [("top.sls", "base: {'*': [a]}"), ("a.sls", "a: 1")];
-    let pillar = compile(&master("ext_pillar: [{git: x}, {own_module: 1}]\n", &files)).unwrap();
+    let pillar = compile(&master(
+        "ext_pillar: [{vault: x}, {own_module: 1}]\n",
+        &files,
+    ))
+    .unwrap();
     let [error] = &pillar.errors[..] else {
         panic!("{:?}", pillar.errors)
     };
-    assert!(error.text.starts_with("Failed to load ext_pillar git: "));
+    assert!(error.text.starts_with("Failed to load ext_pillar vault: "));
     assert_eq!(error.error.kind(), ErrorKind::Unsupported);
     assert!(error.error.to_string().starts_with("master:2:15: "));
     assert_eq!(pillar.warnings.len(), 1, "{:?}", pillar.warnings);

@@ -11,7 +11,7 @@ use clap::{Args, ValueHint};
 use mapstack::loader::git::{Origin, Progress, Stage, Updated, fetch};
 use mapstack::{Error, ErrorKind};
 use mapstack_inputs::flags::ConfigKind;
-use mapstack_salt_config::fileserver::git_remotes;
+use mapstack_salt_config::fileserver;
 
 use crate::output;
 use mapstack_console::{Failure, Reporter};
@@ -49,9 +49,9 @@ pub fn run(args: &Fetch, reporter: &Reporter) -> Result<(), Failure> {
             None,
             reporter,
         )?;
-        let (remotes, warnings) = git_remotes(config.options(), &mirrors)?;
+        let (remotes, warnings) = fileserver::origins(config.options(), &mirrors)?;
         reporter.warn(&reporter.redact_all(&warnings))?;
-        origins.extend(remotes.into_iter().map(|remote| remote.origin));
+        origins.extend(remotes);
     }
     let mut failed = Vec::new();
     let mut seen = Vec::new();

@@ -16,7 +16,7 @@ pub fn run(sh: &Shell, count: u32, seed: u64, only: &[String]) -> Result {
     let python = python(sh)?;
     let (count, seed) = (count.to_string(), seed.to_string());
     let mut kinds = vec![
-        "yaml", "merge", "syntax", "parse", "data", "pillar", "external", "stack",
+        "yaml", "merge", "syntax", "parse", "data", "pillar", "external", "git", "stack",
     ];
     let mut features: &[&str] = &[];
     if std::env::var_os(MAKOSTACK).is_some() {

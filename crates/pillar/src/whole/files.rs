@@ -148,6 +148,14 @@ impl PillarFiles {
         Ok(names)
     }
 
+    /// Whether an environment has any files.
+    #[cfg(feature = "git")]
+    pub fn has_any(&self, env: &str) -> Result<bool> {
+        let files = self.server.list(env, "");
+        let files = files.map_err(|e| Error::new(ErrorKind::File, e.to_string()))?;
+        Ok(!files.is_empty())
+    }
+
     /// The names of sls that a pattern means, in order.
     pub fn matching(&self, pattern: &str, env: &str) -> Result<Vec<String>> {
         let pattern = Fnmatch::new(pattern);

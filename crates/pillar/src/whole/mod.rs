@@ -7,6 +7,8 @@
 mod defaults;
 mod errors;
 mod files;
+#[cfg(feature = "git")]
+mod git;
 mod python;
 mod reads;
 mod settings;
@@ -14,6 +16,7 @@ mod sls;
 mod top;
 
 use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use mapstack::{Engine, MasterSide, Run};
@@ -67,6 +70,8 @@ pub struct Master {
     config: Config,
     files: PillarFiles,
     external: Compiler,
+    #[cfg(feature = "git")]
+    mirrors: git::Mirrors,
     wants_events: bool,
 }
 
@@ -95,6 +100,8 @@ impl Master {
         Master {
             files: PillarFiles::new(files),
             external: Compiler::default(),
+            #[cfg(feature = "git")]
+            mirrors: git::Mirrors::default(),
             wants_events: false,
             config,
         }
@@ -121,6 +128,14 @@ impl Master {
             external: self.external.mount(directory, files),
             ..self
         }
+    }
+
+    /// Read remotes of the external pillar `git` from their mirrors below a directory.
+    #[cfg(feature = "git")]
+    #[must_use]
+    pub fn with_mirrors(self, directory: impl Into<std::path::PathBuf>) -> Self {
+        let mirrors = git::Mirrors::new(directory.into());
+        Master { mirrors, ..self }
     }
 
     /// Note what happens, for a trace.
@@ -179,7 +194,7 @@ impl Master {
         ask: &Ask,
         explained: bool,
     ) -> Work<'w> {
-        let settings = Settings::new(&self.config, minion, ask);
+        let settings = Settings::new(self.config.options(), minion, ask);
         Work {
             master: self,
             files: self.files.for_one(),
@@ -196,7 +211,7 @@ impl Master {
                 sources: minion.sources.clone(),
             },
             settings,
-            recipe: Recipe::new(explained),
+            recipe: Rc::new(Recipe::new(explained)),
             events: Events {
                 wanted: self.wants_events || explained,
                 ..Events::default()
@@ -220,7 +235,7 @@ struct Work<'w> {
     /// The minion with the master's options and id, as functions see it.
     minion: Minion,
     events: Events,
-    recipe: Recipe,
+    recipe: Rc<Recipe>,
 }
 
 /// What a compile has so far.
@@ -229,6 +244,8 @@ struct State {
     data: Made,
     grains: Map,
     errors: Vec<PillarError>,
+    /// Errors of pillars within this one, which are in its data as they are.
+    nested: Vec<PillarError>,
     warnings: Vec<Diagnostic>,
 }
 
@@ -290,15 +307,21 @@ impl Work<'_> {
     }
 
     /// The top files' sls, then the external pillars over them.
-    fn external_last(&self, run: &Run<'_>, mut top: Top, state: &mut State) -> Result<()> {
-        let matches = top.matches(&self.reader(run))?;
-        let pillar = self.sls(run, &top, &matches, state)?;
-        self.keep(run, state)?;
-        self.update(state, &pillar);
+    fn external_last(&self, run: &Run<'_>, top: Top, state: &mut State) -> Result<()> {
+        self.top_sls(run, top, state)?;
         let mut pillar = state.data.clone();
         let external = self.external(&mut pillar, state)?;
         state.data = pillar;
         self.update(state, &external);
+        Ok(())
+    }
+
+    /// The top files' sls.
+    fn top_sls(&self, run: &Run<'_>, mut top: Top, state: &mut State) -> Result<()> {
+        let matches = top.matches(&self.reader(run))?;
+        let pillar = self.sls(run, &top, &matches, state)?;
+        self.keep(run, state)?;
+        self.update(state, &pillar);
         Ok(())
     }
 
@@ -420,19 +443,30 @@ impl Work<'_> {
             pillar: state.map(),
             ..self.minion.clone()
         };
+        #[cfg(feature = "git")]
+        let (given, seen) = (opts.clone(), &*state);
+        #[cfg(feature = "git")]
+        let git = |one: &ExtPillar| self.git(one, &given, seen);
         let run: PillarRun<'_> = self
             .master
             .external
             .run_on_master(self.engine, &minion, opts, self.side())
             .passing(self.extra.clone());
-        let folded = run.fold(&items, base, &self.recipe, &mut state.errors);
-        for event in run.events() {
+        #[cfg(feature = "git")]
+        let run = run.with_git(&git);
+        let mut errors = Vec::new();
+        let folded = run.fold(&items, base, &self.recipe, &mut errors);
+        let (events, warnings) = (run.events(), run.warnings());
+        let (nested, served, stacked) = (run.take_nested(), run.take_served(), run.take_stacked());
+        state.errors.extend(errors);
+        state.nested.extend(nested);
+        for event in events {
             self.events.add(|| event);
         }
-        state.hear(run.warnings());
+        state.hear(warnings);
         let reads = self.files.reads();
-        reads.note_served(run.take_served());
-        reads.note_stacked(run.take_stacked());
+        reads.note_served(served);
+        reads.note_stacked(stacked);
         reads.end_file(true);
         folded
     }
@@ -459,11 +493,7 @@ impl Work<'_> {
             options.insert("saltversion", mapstack_minion::builtin::salt_version());
             self.add_entry(&mut state, "master", options.into(), PillarLayer::Options);
         }
-        if !state.errors.is_empty() {
-            let texts = state.errors.iter().map(|error| error.text.as_str());
-            let texts = Value::from_iter(texts);
-            self.add_entry(&mut state, "_errors", texts, PillarLayer::Unknown);
-        }
+        self.add_errors(&mut state);
         if !self.pillar_override.is_empty() {
             state.data = self.merged(std::mem::take(&mut state.data), &self.overriding())?;
         }
@@ -472,12 +502,20 @@ impl Work<'_> {
         let encrypted = encrypted(&data);
         Ok(WholePillar {
             data,
-            errors: state.errors,
+            errors: state.errors.into_iter().chain(state.nested).collect(),
             warnings: state.warnings,
             events: self.events.all.into_inner(),
             recipe: self.recipe.taken(|| self.files.reads().shown()),
             encrypted,
         })
+    }
+
+    fn add_errors(&self, state: &mut State) {
+        if !state.errors.is_empty() {
+            let texts = state.errors.iter().map(|error| error.text.as_str());
+            let texts = Value::from_iter(texts);
+            self.add_entry(state, "_errors", texts, PillarLayer::Unknown);
+        }
     }
 
     fn add_entry(

@@ -2,7 +2,6 @@
 
 use mapstack_merge::Options;
 use mapstack_minion::Minion;
-use mapstack_salt_config::Config;
 use mapstack_value::{Key, Map, Value};
 
 use crate::external::passed;
@@ -67,8 +66,8 @@ pub(crate) struct Settings {
 const DYNAMIC: &str = "__env__";
 
 impl Settings {
-    pub fn new(config: &Config, minion: &Minion, ask: &Ask) -> Self {
-        let mut functions = config.options().clone();
+    pub fn new(options: &Map, minion: &Minion, ask: &Ask) -> Self {
+        let mut functions = options.clone();
         functions.insert("grains", minion.grains.clone());
         let from_saltenv = functions
             .get("pillarenv_from_saltenv")

@@ -2,7 +2,10 @@
 
 #![allow(dead_code, reason = "every test file uses its own part of this")]
 
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use mapstack::loader::Roots;
@@ -113,13 +116,58 @@ pub fn write(record: &Map, root: &Path) {
     link(record, root);
 }
 
-/// Make the links of a record below a directory.
+/// Make the links and repositories of a record below a directory.
 pub fn link(record: &Map, root: &Path) {
+    let repositories = record.get("repositories").and_then(Value::as_map);
+    for (name, repository) in repositories.into_iter().flatten() {
+        build(
+            &root.join(name.to_string()),
+            repository.as_map().expect("a mapping"),
+        );
+    }
     let links = record.get("links").and_then(Value::as_map);
     for (name, target) in links.into_iter().flatten() {
         std::os::unix::fs::symlink(target.to_string(), root.join(name.to_string()))
             .expect("the link can be made");
     }
+}
+
+/// A bare repository with a commit for each branch and tag.
+fn build(place: &Path, repository: &Map) {
+    let mut stream = String::new();
+    for (kind, key) in [("heads", "branches"), ("tags", "tags")] {
+        let references = repository.get(key).and_then(Value::as_map);
+        for (name, files) in references.into_iter().flatten() {
+            let who = "committer A Person <a@example.org> 1700000000 +0000";
+            let _ = writeln!(stream, "commit refs/{kind}/{name}\n{who}\ndata 1\nx");
+            for (path, text) in files.as_map().into_iter().flatten() {
+                let text = text.to_string();
+                let _ = writeln!(
+                    stream,
+                    "M 100644 inline {path}\ndata {}\n{text}",
+                    text.len()
+                );
+            }
+            stream.push('\n');
+        }
+    }
+    let place = place.display().to_string();
+    git(&["init", "--quiet", "--bare", &place], "");
+    git(&["-C", &place, "fast-import", "--quiet"], &stream);
+}
+
+fn git(args: &[&str], input: &str) {
+    let mut child = Command::new("git")
+        .args(args)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("git can be run");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(input.as_bytes()).expect("git reads");
+    drop(stdin);
+    assert!(child.wait().expect("git ends").success());
 }
 
 /// Errors without what templates and external pillars say, which is in words of each side's own.

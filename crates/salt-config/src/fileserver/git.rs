@@ -145,15 +145,19 @@ fn read(options: &mut Options<'_>, mirrors: &Path) -> Result<Vec<GitRemote>> {
             remote(options, url, &settings, &global_saltenvs, mirrors)?,
         ));
     }
-    distinct(remotes)
+    distinct(remotes, "`gitfs_remotes`", |remote| remote.origin.shown())
 }
 
 /// Two remotes with one name would share a clone in Salt.
-fn distinct(remotes: Vec<(String, GitRemote)>) -> Result<Vec<GitRemote>> {
+pub(super) fn distinct<R>(
+    remotes: Vec<(String, R)>,
+    option: &str,
+    shown: impl Fn(&R) -> String,
+) -> Result<Vec<R>> {
     let mut seen = BTreeSet::new();
     for (id, remote) in &remotes {
         if !seen.insert(id) {
-            let message = format!("`gitfs_remotes` has '{}' twice", remote.origin.shown());
+            let message = format!("{option} has '{}' twice", shown(remote));
             return Err(error(message).help("give each of them a `name` of its own"));
         }
     }
@@ -238,7 +242,7 @@ fn url_and_options(options: &mut Options<'_>, item: &Value) -> Result<Option<(St
 }
 
 /// Why a URL cannot be that of a remote (Salt: `GitBase.validate_remote`).
-fn why_not_a_remote(url: &str) -> Option<String> {
+pub(super) fn why_not_a_remote(url: &str) -> Option<String> {
     if url.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return Some("it has a blank".into());
     }
@@ -286,7 +290,7 @@ fn own_options(url: &str, listed: &Value) -> Result<Settings> {
 }
 
 /// A list of mappings with one key each (Salt: `salt.utils.data.repack_dictlist`).
-fn pairs(listed: &Value, what: &str) -> Result<Settings> {
+pub(super) fn pairs(listed: &Value, what: &str) -> Result<Settings> {
     let help = "write each option behind a dash: `- base: main`";
     let Some(items) = listed.as_list() else {
         let message = format!(
@@ -318,7 +322,7 @@ fn pairs(listed: &Value, what: &str) -> Result<Settings> {
 }
 
 /// Salt makes a text of almost anything; what cannot be meant is an error.
-fn check_type(name: &str, value: &Value, what: &str) -> Result<()> {
+pub(super) fn check_type(name: &str, value: &Value, what: &str) -> Result<()> {
     let (good, expected) = match name {
         "saltenv_whitelist" | "saltenv_blacklist" | "refspecs" | "ref_types" => (
             matches!(value, Value::List(_) | Value::Str(_)),
@@ -393,7 +397,7 @@ fn texts(value: Option<&Value>) -> Vec<String> {
     }
 }
 
-fn remote(
+pub(super) fn remote(
     options: &mut Options<'_>,
     url: String,
     settings: &BTreeMap<String, Value>,

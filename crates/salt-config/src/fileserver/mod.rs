@@ -10,6 +10,8 @@
 
 #[cfg(feature = "git")]
 mod git;
+#[cfg(feature = "git")]
+mod git_pillar;
 mod options;
 mod roots;
 
@@ -20,6 +22,8 @@ use mapstack_value::{Map, Value};
 
 #[cfg(feature = "git")]
 pub use git::{GitRemote, git_remotes};
+#[cfg(feature = "git")]
+pub use git_pillar::{PillarDirectory, PillarRemote, origins, pillar_remotes};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use options::Options;
 

@@ -22,6 +22,12 @@ impl<'o> Options<'o> {
         self.all.get(name)
     }
 
+    /// All options.
+    #[cfg(feature = "git")]
+    pub(super) fn all(&self) -> &'o Map {
+        self.all
+    }
+
     pub(super) fn warn(&mut self, warning: Diagnostic) {
         if !self.warnings.contains(&warning) {
             self.warnings.push(warning);

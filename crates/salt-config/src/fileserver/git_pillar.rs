@@ -1,0 +1,329 @@
+//! The remotes of the external pillar `git` (Salt: `salt.pillar.git_pillar`, `salt.utils.gitfs`).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use mapstack_loader::Names;
+use mapstack_loader::git::{Origin, RefType, Remote, Saltenv};
+use mapstack_value::{Map, Value};
+
+use super::git::{check_type, distinct, git_remotes, pairs, remote, why_not_a_remote};
+use super::options::{Options, error};
+use mapstack_diagnostic::{Diagnostic, Result, nearest};
+
+/// What a remote, and `git_pillar_…` for all of them, can say.
+const SHARED: [&str; 16] = [
+    "base",
+    "depth",
+    "disable_saltenv_mapping",
+    "env",
+    "fallback",
+    "insecure_auth",
+    "passphrase",
+    "password",
+    "privkey",
+    "proxy",
+    "pubkey",
+    "ref_types",
+    "refspecs",
+    "root",
+    "ssl_verify",
+    "user",
+];
+/// What only a remote can say.
+const OWN: [&str; 3] = ["all_saltenvs", "mountpoint", "name"];
+
+/// Options and their values, in order.
+type Settings = Vec<(String, Value)>;
+
+/// The branch that stands for the environment of the pillar.
+const DYNAMIC: &str = "__env__";
+
+/// A remote of the external pillar `git`.
+#[derive(Debug, Clone)]
+pub struct PillarRemote {
+    /// How to get at the repository.
+    pub origin: Origin,
+    remote: Remote,
+    branch: String,
+    env: String,
+}
+
+/// What a remote gives to one minion.
+#[derive(Debug, Clone)]
+pub struct PillarDirectory {
+    /// The directory, as the only one in its environment.
+    pub remote: Remote,
+    /// The branch or tag that is read.
+    pub reference: String,
+    /// The environment that it belongs to; `__env__` if the option `env` says so.
+    pub env: String,
+    /// Whether it lies below a mountpoint: then only includes of other remotes see it.
+    pub is_mounted: bool,
+}
+
+/// The remotes that stand below `git` in `ext_pillar`, and what there is to say about them. Nothing is opened.
+///
+/// ```
+/// use mapstack_salt_config::fileserver::pillar_remotes;
+/// use mapstack_value::json;
+/// let options = json::loads(r#"{"git_pillar_branch": "main"}"#).unwrap();
+/// let listed = json::loads(r#"["https://example.org/a", {"prod https://example.org/b": [{"env": "base"}]}]"#).unwrap();
+/// let (remotes, warnings) = pillar_remotes(options.as_map().unwrap(), &listed, "/mirrors".as_ref()).unwrap();
+/// assert_eq!((remotes.len(), warnings.len()), (2, 0));
+/// let directory = remotes[0].directory(&Default::default());
+/// assert_eq!((directory.reference.as_str(), directory.env.as_str()), ("main", "main"));
+/// ```
+///
+/// # Errors
+/// Options of wrong types, those of a remote that Salt does not have, and remotes that share a name.
+pub fn pillar_remotes(
+    options: &Map,
+    listed: &Value,
+    mirrors: &Path,
+) -> Result<(Vec<PillarRemote>, Vec<Diagnostic>)> {
+    let mut options = Options::new(options);
+    let items = match listed {
+        Value::List(items) => items.to_vec(),
+        Value::Map(_) => {
+            return Err(
+                error("below `git` must be a list of remotes, not a mapping")
+                    .help("write one remote a line behind a dash"),
+            );
+        }
+        one => vec![one.clone()],
+    };
+    let defaults = defaults(&options)?;
+    let mut remotes = Vec::new();
+    for item in &items {
+        let Some((id, own)) = remote_and_options(&mut options, item)? else {
+            continue;
+        };
+        let (branch, url) = branch_and_url(&id);
+        let branch = branch.map_or_else(|| text(&options, "branch", "master"), ToOwned::to_owned);
+        if branch != DYNAMIC && own.iter().any(|(name, _)| name == "base") {
+            let shown = Origin::new(url).shown();
+            let message = format!("the remote '{shown}' has `base`, and its branch is '{branch}'");
+            return Err(error(message).help("only a remote with the branch __env__ has a `base`"));
+        }
+        let mut settings = defaults.clone();
+        settings.extend(own);
+        let name = settings
+            .get("name")
+            .map_or_else(|| id.clone(), ToString::to_string);
+        let made = remote(
+            &mut options,
+            url.to_owned(),
+            &settings,
+            &BTreeMap::new(),
+            mirrors,
+        )?;
+        let env = settings
+            .get("env")
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        let remote = PillarRemote {
+            origin: made.origin,
+            remote: made.remote,
+            branch,
+            env,
+        };
+        // Salt keeps each branch of a dynamic remote in a place of its own.
+        let name = match id.starts_with(DYNAMIC) {
+            true => format!("{name} {}", remote.directory(options.all()).reference),
+            false => name,
+        };
+        remotes.push((name, remote));
+    }
+    let shown = |remote: &PillarRemote| remote.origin.shown();
+    Ok((distinct(remotes, "`git`", shown)?, options.warnings))
+}
+
+/// The remotes of all items `git` of `ext_pillar`.
+fn all_pillar_remotes(
+    options: &Map,
+    mirrors: &Path,
+) -> Result<(Vec<PillarRemote>, Vec<Diagnostic>)> {
+    let (mut all, mut warnings) = (Vec::new(), Vec::new());
+    let items = options.get("ext_pillar").and_then(Value::as_list);
+    for item in items.unwrap_or_default() {
+        if let Some(listed) = item.as_map().and_then(|item| item.get("git")) {
+            let (remotes, heard) = pillar_remotes(options, listed, mirrors)?;
+            all.extend(remotes);
+            warnings.extend(heard);
+        }
+    }
+    Ok((all, warnings))
+}
+
+/// How to get at every remote of a configuration: those of gitfs, and those of external pillars `git`.
+///
+/// # Errors
+/// As [`git_remotes`] and [`pillar_remotes`].
+pub fn origins(options: &Map, mirrors: &Path) -> Result<(Vec<Origin>, Vec<Diagnostic>)> {
+    let (pillars, mut warnings) = all_pillar_remotes(options, mirrors)?;
+    let mut origins: Vec<Origin> = pillars.into_iter().map(|remote| remote.origin).collect();
+    let has_gitfs = options.get("gitfs_remotes").is_some_and(Value::truthy);
+    if has_gitfs || origins.is_empty() {
+        let (remotes, heard) = git_remotes(options, mirrors)?;
+        origins.extend(remotes.into_iter().map(|remote| remote.origin));
+        warnings.extend(heard);
+    }
+    Ok((origins, warnings))
+}
+
+impl PillarRemote {
+    /// What the remote gives, for the options of one pillar.
+    #[must_use]
+    pub fn directory(&self, options: &Map) -> PillarDirectory {
+        let option = |name: &str| options.get(name).filter(|value| value.truthy());
+        let asked = option("pillarenv").or_else(|| option("saltenv"));
+        let asked = asked.map_or_else(|| "base".into(), ToString::to_string);
+        let base = &self.remote.base;
+        let is_dynamic = self.branch == DYNAMIC;
+        let all = self.remote.all_saltenvs.as_ref().filter(|_| is_dynamic);
+        let reference = match all {
+            Some(all) => all.clone(),
+            None if is_dynamic && asked == "base" => base.clone(),
+            None if is_dynamic => asked.clone(),
+            None => self.branch.clone(),
+        };
+        let env = match (all, &*self.env) {
+            (Some(_), _) => asked,
+            (None, "") if self.branch == *base || reference == *base => "base".into(),
+            (None, "") => reference.clone(),
+            (None, env) => env.into(),
+        };
+        PillarDirectory {
+            is_mounted: !self.remote.mountpoint.is_empty(),
+            remote: self.remote.clone(),
+            reference,
+            env,
+        }
+    }
+}
+
+impl PillarDirectory {
+    /// The directory as a remote that serves nothing but one saltenv.
+    #[must_use]
+    pub fn serving(&self, saltenv: &str) -> Remote {
+        let only = saltenv.to_owned();
+        let own = Saltenv {
+            reference: Some(self.reference.clone()),
+            ..Saltenv::default()
+        };
+        Remote {
+            base: self.reference.clone(),
+            all_saltenvs: None,
+            disable_saltenv_mapping: true,
+            // What is checked out is a branch or a tag.
+            ref_types: vec![RefType::Branch, RefType::Tag],
+            exposed: Names::new(move |name| name == only),
+            saltenvs: [(saltenv.to_owned(), own)].into_iter().collect(),
+            ..self.remote.clone()
+        }
+    }
+
+    /// What people call it.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        match &*self.remote.root {
+            "" => format!("{}@{}", self.remote.name, self.reference),
+            root => format!("{}@{}:{root}", self.remote.name, self.reference),
+        }
+    }
+}
+
+fn text(options: &Options<'_>, name: &str, default: &str) -> String {
+    let value = options.get(&format!("git_pillar_{name}"));
+    value.map_or_else(|| default.into(), ToString::to_string)
+}
+
+/// What counts for every remote that does not say otherwise.
+fn defaults(options: &Options<'_>) -> Result<BTreeMap<String, Value>> {
+    let mut defaults = BTreeMap::new();
+    for name in SHARED {
+        if let Some(value) = options.get(&format!("git_pillar_{name}")) {
+            check_type(name, value, &format!("`git_pillar_{name}`"))?;
+            defaults.insert(name.to_string(), value.clone());
+        }
+    }
+    Ok(defaults)
+}
+
+/// `BRANCH URL`, or a URL alone.
+fn branch_and_url(id: &str) -> (Option<&str>, &str) {
+    let id = id.trim_start();
+    match id.split_once(char::is_whitespace) {
+        Some((branch, url)) if !url.trim_start().is_empty() => (Some(branch), url.trim_start()),
+        _ => (None, id),
+    }
+}
+
+/// One remote and the options below it; `None` if Salt leaves it out.
+fn remote_and_options(
+    options: &mut Options<'_>,
+    item: &Value,
+) -> Result<Option<(String, Settings)>> {
+    let (id, own) = match item {
+        Value::Map(item) => {
+            let Some((id, own)) = item.iter().next() else {
+                return Ok(None);
+            };
+            let id = id.to_string();
+            let shown = Origin::new(branch_and_url(&id).1).shown();
+            if item.len() > 1 {
+                let message = format!("options stand beside the remote '{shown}' and not below it");
+                return Err(
+                    error(message).help("indent the options of a remote, each behind a dash")
+                );
+            }
+            (id, own_options(&shown, own)?)
+        }
+        other => (other.to_string(), Vec::new()),
+    };
+    let url = branch_and_url(&id).1;
+    if let Some(why) = why_not_a_remote(url) {
+        let message = format!(
+            "the remote '{}' is left out, as in Salt: {why}",
+            Origin::new(url).shown()
+        );
+        options.warn_of(
+            message,
+            "write `BRANCH URL`; remotes are https://, ssh:// or file:// URLs, or user@host:path",
+        );
+        return Ok(None);
+    }
+    if url.starts_with('/') {
+        let message =
+            format!("the remote '{url}' is a path, which Salt leaves out; it is read here");
+        options.warn_of(message, format!("write file://{url}"));
+    }
+    Ok(Some((id, own)))
+}
+
+fn own_options(shown: &str, listed: &Value) -> Result<Settings> {
+    let what = format!("the remote '{shown}'");
+    let own = match listed {
+        Value::None => Vec::new(),
+        listed => pairs(listed, &what)?,
+    };
+    if own.is_empty() {
+        return Err(
+            error(format!("{what} ends in a colon and has no options")).help("take the colon away")
+        );
+    }
+    let known: Vec<&str> = SHARED.into_iter().chain(OWN).collect();
+    for (name, value) in &own {
+        if !known.contains(&name.as_str()) {
+            let help = nearest(name, known.iter().copied()).map_or_else(
+                || format!("it can have {}", known.join(", ")),
+                |near| format!("did you mean `{near}`?"),
+            );
+            let message = format!("{what} has the option `{name}`, which Salt does not know");
+            return Err(error(message).help(help));
+        }
+        check_type(name, value, &format!("`{name}` of {what}"))?;
+    }
+    Ok(own)
+}
