@@ -5,8 +5,8 @@ use mapstack_diagnostic::{Error, Result};
 use mapstack_merge::{Options, merge};
 use mapstack_value::{Map, Value};
 
-use super::arguments::wrong;
-use super::{Arguments, Asked};
+use super::arguments::{Arguments, wrong};
+use super::asked::Asked;
 use crate::whole::python_items;
 
 /// The chosen parts of what the minion passes on.

@@ -10,8 +10,8 @@ use mapstack_merge::{Options, merge};
 use mapstack_value::posixpath::{join, normpath};
 use mapstack_value::{Map, Value};
 
-use super::arguments::wrong;
-use super::{Arguments, Asked};
+use super::arguments::{Arguments, wrong};
+use super::asked::Asked;
 use crate::files::unreadable;
 
 const ARGUMENTS: [&str; 8] = [

@@ -1,18 +1,16 @@
 //! External pillars that follow from files, options and what the minion asks with.
 
 mod arguments;
+mod asked;
 mod extra_data;
 mod file_tree;
 mod nodegroups;
 
-use mapstack::Run;
-use mapstack_diagnostic::{Diagnostic, ErrorKind, Result};
-use mapstack_loader::Tree;
-use mapstack_value::{Map, Value};
+use mapstack_diagnostic::Result;
+use mapstack_value::Value;
 
-use self::arguments::Arguments;
+pub(crate) use self::asked::Asked;
 pub(crate) use self::extra_data::{passed, unasked};
-use crate::config::ExtPillar;
 
 /// An external pillar of this module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,19 +18,6 @@ pub(crate) enum BuiltIn {
     ExtraData,
     FileTree,
     Nodegroups,
-}
-
-/// What an external pillar of this module is given.
-pub(crate) struct Asked<'a, 'e> {
-    pub one: &'a ExtPillar,
-    /// A run for a minion with the pillar so far.
-    pub run: &'a Run<'e>,
-    /// The options of external pillars.
-    pub opts: &'a Map,
-    /// What the minion passes on from its configuration.
-    pub extra: &'a Map,
-    /// The files below a directory.
-    pub tree: &'a dyn Fn(&str) -> Tree,
 }
 
 impl BuiltIn {
@@ -56,26 +41,5 @@ impl BuiltIn {
             BuiltIn::FileTree => file_tree::data(asked),
             BuiltIn::Nodegroups => nodegroups::data(asked),
         }
-    }
-}
-
-impl Asked<'_, '_> {
-    /// The id of the minion.
-    fn id(&self) -> String {
-        self.run.given_id().to_string()
-    }
-
-    fn option(&self, name: &str) -> Value {
-        self.opts.get(name).cloned().unwrap_or_default()
-    }
-
-    /// Warn about something at the place of the external pillar in the configuration.
-    fn warn(&self, kind: ErrorKind, message: &str, help: &str) {
-        let message = format!("the external pillar '{}': {message}", self.one.name);
-        let warning = Diagnostic::warning(kind, message).with_help(help);
-        self.run.warn(Diagnostic {
-            place: self.one.place.clone(),
-            ..warning
-        });
     }
 }

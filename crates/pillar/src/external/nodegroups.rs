@@ -3,8 +3,8 @@
 use mapstack_diagnostic::Result;
 use mapstack_value::{Key, Map, Value};
 
-use super::arguments::wrong;
-use super::{Arguments, Asked};
+use super::arguments::{Arguments, wrong};
+use super::asked::Asked;
 
 /// A list of the names, below a key.
 pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Value> {
@@ -28,15 +28,4 @@ pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Value> {
     }
     let listed: Map = [(key, Value::from_iter(names))].into_iter().collect();
     Ok(listed.into())
-}
-
-impl Asked<'_, '_> {
-    /// Whether the minion is in a nodegroup with this target. The reference asks a master's cache; the minion counts
-    /// as accepted here, and as having its grains and the pillar so far in the cache.
-    pub(super) fn is_in(&self, target: &Value) -> Result<bool> {
-        if !self.option("minion_data_cache").truthy() {
-            return Ok(false);
-        }
-        self.run.is_in_group(&self.id(), target)
-    }
 }

@@ -1,0 +1,51 @@
+//! What external pillars that follow from files, options and what the minion asks with are given.
+
+use mapstack::Run;
+use mapstack_diagnostic::{Diagnostic, ErrorKind, Result};
+use mapstack_loader::Tree;
+use mapstack_value::{Map, Value};
+
+use crate::config::ExtPillar;
+
+/// What such an external pillar is given.
+pub(crate) struct Asked<'a, 'e> {
+    pub one: &'a ExtPillar,
+    /// A run for a minion with the pillar so far.
+    pub run: &'a Run<'e>,
+    /// The options of external pillars.
+    pub opts: &'a Map,
+    /// What the minion passes on from its configuration.
+    pub extra: &'a Map,
+    /// The files below a directory.
+    pub tree: &'a dyn Fn(&str) -> Tree,
+}
+
+impl Asked<'_, '_> {
+    /// The id of the minion.
+    pub fn id(&self) -> String {
+        self.run.given_id().to_string()
+    }
+
+    pub fn option(&self, name: &str) -> Value {
+        self.opts.get(name).cloned().unwrap_or_default()
+    }
+
+    /// Warn about something at the place of the external pillar in the configuration.
+    pub fn warn(&self, kind: ErrorKind, message: &str, help: &str) {
+        let message = format!("the external pillar '{}': {message}", self.one.name);
+        let warning = Diagnostic::warning(kind, message).with_help(help);
+        self.run.warn(Diagnostic {
+            place: self.one.place.clone(),
+            ..warning
+        });
+    }
+
+    /// Whether the minion is in a nodegroup with this target. The reference asks a master's cache; the minion counts
+    /// as accepted here, and as having its grains and the pillar so far in the cache.
+    pub fn is_in(&self, target: &Value) -> Result<bool> {
+        if !self.option("minion_data_cache").truthy() {
+            return Ok(false);
+        }
+        self.run.is_in_group(&self.id(), target)
+    }
+}
