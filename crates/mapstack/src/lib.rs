@@ -49,6 +49,7 @@ pub mod sandbox;
 mod secret_leaves;
 pub mod secrets;
 mod skeleton_cache;
+mod sls_data;
 mod source;
 mod stack;
 mod stubs;

@@ -26,6 +26,7 @@ use crate::file::File;
 use crate::host::RunHost;
 use crate::python;
 use crate::render::{Job, Language};
+pub(crate) use crate::sls_data::Data;
 use crate::text::Text;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use mapstack_minion::Part;
@@ -57,22 +58,6 @@ pub(crate) struct Source<'s> {
 pub(crate) enum Made<'f> {
     Text(Text<'f>),
     Data(Data),
-}
-
-#[derive(Clone)]
-pub(crate) struct Data {
-    pub value: Value,
-    /// Whether the same container occurs in several places, as with YAML aliases.
-    pub shared: bool,
-}
-
-impl Data {
-    fn new(value: Value) -> Self {
-        Data {
-            value,
-            shared: false,
-        }
-    }
 }
 
 /// The pipe of files that name no renderers.

@@ -1,0 +1,20 @@
+//! What a file amounts to after all stages of its pipe.
+
+use mapstack_value::Value;
+
+/// The data of a stage.
+#[derive(Clone)]
+pub(crate) struct Data {
+    pub value: Value,
+    /// Whether the same container occurs in several places, as with YAML aliases.
+    pub shared: bool,
+}
+
+impl Data {
+    pub fn new(value: Value) -> Self {
+        Data {
+            value,
+            shared: false,
+        }
+    }
+}
