@@ -140,7 +140,7 @@ impl Command {
             Command::Watch(args) => args.input.parts(),
             Command::Test(args) => args.input.parts(),
             Command::Lint(args) => (&mut args.files, Some(&mut args.facts), &mut args.functions),
-            Command::Schema(args) => (&mut args.files, None, &mut args.functions),
+            Command::Schema(args) => (&mut args.files, Some(&mut args.facts), &mut args.functions),
             Command::Pillar(args) => {
                 args.functions.policy = secrets.policy();
                 return Ok(());
@@ -184,8 +184,8 @@ pub enum Command {
     Parse(Parse),
     /// Find mistakes in formulas and pillars: dead files, YAML traps, plain secrets
     Lint(Box<Lint>),
-    /// Make a JSON Schema of a formula's layers
-    Schema(Schema),
+    /// Make a JSON Schema of a formula's layers, or of pillars
+    Schema(Box<Schema>),
     /// List the built-in platforms, or print one's minion
     Platforms(Platforms),
     /// Print the options of a master's or minion's configuration, and which file set them

@@ -545,3 +545,59 @@ fn the_pillar_alone_or_a_formula_alone_can_be_named() {
         assert!(ran.stderr.contains(said), "{line}: {}", ran.stderr);
     }
 }
+
+#[test]
+fn a_schema_is_made_of_pillars_and_checked_through_templates() {
+    let tree = Tree::new(&[
+        ("p/top.sls", "base:\n  '*': [web]\n  'db*': [db]\n"),
+        (
+            "p/web.sls",
+            "{% set port = 80 %}\nweb:\n  port: {{ port }}\n  names: [a]\n",
+        ),
+        ("p/db.sls", "db: {password: hunter2, size: 1.5}\n"),
+        (
+            "master",
+            "pillar_roots: {base: [p]}\nfile_roots: {base: [r]}\n",
+        ),
+        ("r/f/parameters/defaults.yaml", "values: {a: 1}\n"),
+        ("m/web1.yaml", "grains: {os: Debian}\n"),
+        ("m/db1.yaml", "grains: {os: Debian}\n"),
+    ]);
+    let flags = "--config master --config-kind master --minions m";
+    let made = run_line(tree.path(), &format!("schema pillar {flags} -o yaml"));
+    assert_eq!(made.status, Some(0), "{}", made.stderr);
+    assert_snapshot("lint/pillar-schema.yaml", &made.stdout);
+    std::fs::write(tree.path().join("p/schema.yaml"), &made.stdout).unwrap();
+    let ran = run_line(
+        tree.path(),
+        &format!("lint pillar {flags} --schema --ignore plain-secret --strict"),
+    );
+    assert_eq!(ran.status, Some(0), "{}{}", ran.stdout, ran.stderr);
+    std::fs::write(
+        tree.path().join("p/web.sls"),
+        "{% set port = '80a' %}\nweb:\n  port: {{ port }}\n",
+    )
+    .unwrap();
+    for schema in ["--schema", "--schema=p/schema.yaml"] {
+        let ran = run_line(
+            tree.path(),
+            &format!("lint pillar {flags} {schema} -o github"),
+        );
+        assert_eq!(ran.status, Some(1), "{}", ran.stderr);
+        let wrong = "::error file=p/web.sls,line=3,endLine=3,col=9,endColumn=19,title=mapstack schema::'web:port'";
+        assert!(ran.stdout.contains(wrong), "{}", ran.stdout);
+    }
+    let ran = run_line(tree.path(), &format!("lint {flags} --schema=p/schema.yaml"));
+    assert_eq!(ran.status, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("name what to check"), "{}", ran.stderr);
+    std::fs::write(tree.path().join("p/db.sls"), "db: [\n").unwrap();
+    let ran = run_line(tree.path(), &format!("schema pillar {flags} -o yaml"));
+    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+    let said = "the pillars of 1 of 2 minions have errors and were left out";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    std::fs::remove_file(tree.path().join("p/schema.yaml")).unwrap();
+    let ran = run_line(tree.path(), &format!("lint pillar {flags} --schema"));
+    assert_eq!(ran.status, Some(1));
+    let said = "the pillar has no schema.yaml";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+}

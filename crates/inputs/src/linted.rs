@@ -94,6 +94,33 @@ impl Linted {
         })
     }
 
+    /// The one formula that is named, or the pillar; else the only formula there is.
+    ///
+    /// # Errors
+    /// The formula does not exist, or none is named and there is not just one.
+    pub fn one(
+        name: Option<&String>,
+        (files, functions): (&Files, &Functions),
+        facts: &Facts,
+        memory: MemoryOf,
+        warn: &dyn Warn,
+    ) -> Result<Self, InputError> {
+        if let Some(name) = name {
+            let names = std::slice::from_ref(name);
+            return Self::of(names, (files, functions), facts, memory, warn);
+        }
+        let config = configuration::read(files, None, None, warn)?;
+        let served = Served::new(files, config.as_ref(), None, warn)?;
+        let engine = engine(served.files, functions, memory)?;
+        let saltenv = files.saltenv.as_deref().unwrap_or("base");
+        Ok(Linted {
+            formulas: vec![formulas::one(&engine, saltenv, None)?],
+            engine,
+            pillars: None,
+            config,
+        })
+    }
+
     /// The minions of flags, or one of each platform.
     ///
     /// # Errors

@@ -9,7 +9,9 @@ use mapstack::{Engine, Error, Place};
 use mapstack_lineage::{
     Ancestry, How, Layer, LayerKind, LayerText, Lineage, Reason, Spot, explain_pillar,
 };
+use mapstack_lint::origin;
 use mapstack_pillar::{Ask, Master, PillarError, PillarEvent};
+use mapstack_schema::{Schema, Violation};
 
 /// The pillar of a minion, as far as rules look at it.
 pub(crate) struct Examined {
@@ -19,6 +21,8 @@ pub(crate) struct Examined {
     pub events: Vec<PillarEvent>,
     pub errors: Vec<PillarError>,
     pub clashes: Vec<Clash>,
+    /// What a schema does not allow in the pillar, if it is whole, and where it stands.
+    pub violations: Vec<(Violation, Option<Place>)>,
     /// The texts of its sls, with the name and the environment of each.
     pub texts: Vec<SlsText>,
 }
@@ -64,7 +68,11 @@ pub(crate) struct Target {
 }
 
 impl Examined {
-    pub fn of(master: &Master, engine: &Engine, minion: &Minion, policy: &Policy) -> Self {
+    pub fn of(
+        (master, engine): (&Master, &Engine),
+        minion: &Minion,
+        (policy, schema): (&Policy, Option<&Schema>),
+    ) -> Self {
         let id = minion.id().to_string();
         let whole = match master.explain(engine, minion, &Ask::of(minion)) {
             Ok(whole) => whole,
@@ -75,14 +83,27 @@ impl Examined {
                     events: Vec::new(),
                     errors: Vec::new(),
                     clashes: Vec::new(),
+                    violations: Vec::new(),
                     texts: Vec::new(),
                 };
             }
         };
         let lineage = explain_pillar(&whole, minion, policy);
         let (clashes, texts) = lineage
-            .map(|lineage| (clashes(&lineage), texts(&lineage)))
+            .as_ref()
+            .map(|lineage| (clashes(lineage), texts(lineage)))
             .unwrap_or_default();
+        // What is missing in a part of a pillar need not be missing in the whole.
+        let violations = match (schema, whole.errors.is_empty()) {
+            (Some(schema), true) => schema.check(&whole.data.clone().into()),
+            _ => Vec::new(),
+        };
+        let place = |violation: &Violation| origin(lineage.as_ref()?, violation);
+        let violations = violations.into_iter().map(|one| {
+            let place = place(&one);
+            (one, place)
+        });
+        let violations = violations.collect();
         let mut data = whole.data;
         if !whole.errors.is_empty() {
             data.shift_remove("_errors");
@@ -93,6 +114,7 @@ impl Examined {
             events: whole.events,
             errors: whole.errors,
             clashes,
+            violations,
             texts,
         }
     }

@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use mapstack::minion::Minion;
-use mapstack::secrets::{Policy, Secrets};
-use mapstack::{Engine, Error};
+use mapstack::secrets::Secrets;
+use mapstack::value::{Value, json};
+use mapstack::{Engine, Error, ErrorKind};
 use mapstack_fleet::{Pace, ordered};
-use mapstack_lint::{Content, Document, Levels, Report, Sources};
-use mapstack_pillar::Master;
+use mapstack_lint::{
+    Content, Document, Levels, Report, SchemaFrom, SourceFile, Sources, Violations, read_schema,
+};
+use mapstack_pillar::{Ask, Master};
+use mapstack_schema::{Schema, infer};
 
 use crate::examined::Examined;
 use crate::files::Files;
@@ -20,6 +24,7 @@ pub struct PillarLinter<'m> {
     engine: &'m Engine,
     levels: Levels,
     secrets: Arc<Secrets>,
+    schema: SchemaFrom,
 }
 
 /// The minions for which a pillar is checked.
@@ -57,6 +62,7 @@ impl<'m> PillarLinter<'m> {
             engine,
             levels: Levels::default(),
             secrets: Arc::new(Secrets::numbered()),
+            schema: SchemaFrom::Nowhere,
         }
     }
 
@@ -73,14 +79,40 @@ impl<'m> PillarLinter<'m> {
         PillarLinter { secrets, ..self }
     }
 
+    /// Check values against a schema, too.
+    #[must_use]
+    pub fn schema(self, schema: SchemaFrom) -> Self {
+        PillarLinter { schema, ..self }
+    }
+
     /// Check the pillar, and give minions without one the pillar that was compiled: as far as there is one, without
     /// `_errors`.
     ///
     /// # Errors
-    /// The pillar's files cannot be listed.
+    /// The pillar's files cannot be listed; or it has no schema and is to be checked against its own.
     pub fn lint(&self, minions: &Minions) -> Result<(Report, Vec<Minion>), Error> {
         let files = Files::read(self.master)?;
-        let (seen, with_pillars) = self.look(minions.all())?;
+        let source = self.source_of_schema(&files)?;
+        let (schema, wrong) = match source.as_ref().map(read_schema).transpose() {
+            Ok(schema) => (schema, None),
+            Err(wrong) => (None, Some(*wrong)),
+        };
+        let violations = source
+            .as_ref()
+            .map(|source| Violations::new(source, &self.secrets, "the pillar"));
+        let mut found = Found {
+            seen: Seen::default(),
+            with_pillars: Vec::new(),
+            violations,
+            unchecked: 0,
+        };
+        self.look(minions.all(), schema.as_ref(), &mut found)?;
+        let Found {
+            seen,
+            with_pillars,
+            violations,
+            unchecked,
+        } = found;
         let documents = documents(&seen, &files);
         let subject = Subject {
             seen: &seen,
@@ -93,7 +125,10 @@ impl<'m> PillarLinter<'m> {
             files: files.all.values().map(|file| &file.source).collect(),
             documents: documents.iter().collect(),
         };
-        let findings = rules::all(&subject);
+        let mut findings = rules::all(&subject);
+        findings.extend(wrong);
+        let of_schema = violations.map(|violations| violations.finish(seen.minions));
+        findings.extend(of_schema.into_iter().flatten());
         let mut report = Report::of(findings, &sources, &self.levels, self.secrets.clone());
         report.is_pillar = true;
         report.files = files.sls().count();
@@ -103,31 +138,143 @@ impl<'m> PillarLinter<'m> {
         report.unanswered = rules::unanswered(&seen);
         report.ignored = rules::unread(&seen, &files);
         report.remarks = remarks(&subject);
+        if unchecked > 0 {
+            report.remarks.push(format!(
+                "the schema was not checked for {unchecked} of {} minions: their pillars have errors",
+                seen.minions
+            ));
+        }
         Ok((report, with_pillars))
     }
 
+    /// A JSON Schema of the pillars of minions: what types their keys have, without values. Those with errors are left
+    /// out, and counted beside it.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion};
+    /// use mapstack_lint_pillar::PillarLinter;
+    /// use mapstack_pillar::Master;
+    /// use mapstack_salt_config::{Config, Kind};
+    ///
+    /// let config = Config::parse(b"pillar_roots: {base: [/srv/pillar]}", "master", Kind::Master).unwrap();
+    /// let files = MemoryFiles::new()
+    ///     .file("base", "top.sls", "base: {'*': [a], 'db*': [b]}")
+    ///     .file("base", "a.sls", "port: 80")
+    ///     .file("base", "b.sls", "port: null");
+    /// let (master, engine) = (Master::new(config, Arc::new(files)), Engine::new(MemoryFiles::new()));
+    /// let minions = ["web1", "db1"].map(|id| Minion::new(id).complete());
+    /// let (schema, broken) = PillarLinter::new(&master, &engine).infer_schema(&minions).unwrap();
+    /// let port = schema.as_map().unwrap().get("properties").unwrap().as_map().unwrap().get("port").unwrap();
+    /// assert_eq!((port.repr().as_str(), broken), ("{'type': ['integer', 'null']}", 0));
+    /// ```
+    ///
+    /// # Errors
+    /// No minion has a pillar without errors: the first error.
+    pub fn infer_schema(&self, minions: &[Minion]) -> Result<(Value, usize), Error> {
+        let work = |minion: &Minion| {
+            let ask = Ask::of(minion);
+            let whole = self.master.compile(self.engine, minion, &ask)?;
+            match whole.errors.first() {
+                None => Ok(Value::Map(whole.data)),
+                Some(first) => Err(first.error.clone()),
+            }
+        };
+        let (mut pillars, mut broken) = (Vec::new(), Vec::new());
+        std::thread::scope(|scope| {
+            for pillar in ordered(scope, minions.iter(), Pace::default(), work) {
+                match pillar? {
+                    Ok(pillar) => pillars.push(pillar),
+                    Err(error) => broken.push(error),
+                }
+            }
+            Ok::<_, Error>(())
+        })?;
+        if let (true, Some(first)) = (pillars.is_empty(), broken.first()) {
+            return Err(first.clone().note("no minion has a pillar without errors"));
+        }
+        let schema = infer("pillar", &Value::map(), &pillars, |_, _| false);
+        let schema = json::loads(&schema.to_string());
+        let schema = schema.map_err(|e| Error::new(ErrorKind::Json, e.to_string()))?;
+        Ok((schema, broken.len()))
+    }
+
     /// Compile the pillars of minions side by side.
-    fn look(&self, minions: &[Minion]) -> Result<(Seen, Vec<Minion>), Error> {
-        let mut seen = Seen::default();
-        let mut with_pillars = Vec::with_capacity(minions.len());
+    fn look(
+        &self,
+        minions: &[Minion],
+        schema: Option<&Schema>,
+        found: &mut Found<'_>,
+    ) -> Result<(), Error> {
         // What it shows of a pillar is masked when it is reported.
-        let policy: &Policy = self.engine.policy();
-        let work = |minion: &Minion| Examined::of(self.master, self.engine, minion, policy);
+        let how = (self.engine.policy(), schema);
+        let work = |minion: &Minion| Examined::of((self.master, self.engine), minion, how);
         std::thread::scope(|scope| {
             let all = ordered(scope, minions.iter(), Pace::default(), work);
             for (minion, examined) in minions.iter().zip(all) {
-                let examined = examined?;
-                let mut minion = minion.clone();
-                if let (true, Ok(data)) = (minion.pillar.is_empty(), &examined.data) {
-                    minion.pillar = data.clone();
-                }
-                let grains = minion.grains.keys().filter_map(|key| key.as_str());
-                seen.grains.extend(grains.map(str::to_owned));
-                with_pillars.push(minion);
-                seen.add(examined);
+                found.add(minion, examined?);
             }
-            Ok((seen, with_pillars))
+            Ok(())
         })
+    }
+
+    /// The schema that the pillar is checked against.
+    fn source_of_schema(&self, files: &Files) -> Result<Option<SourceFile>, Error> {
+        match &self.schema {
+            SchemaFrom::Nowhere => Ok(None),
+            SchemaFrom::File { name, text } => {
+                let file = SourceFile::new(name.as_str(), name.as_str(), text.as_str());
+                Ok(Some(file))
+            }
+            SchemaFrom::Own => {
+                let found = SchemaFrom::NAMES.iter().find_map(|name| {
+                    let mut all = files.all.values();
+                    all.find(|file| file.source.path == *name)
+                });
+                let found = found.map(|file| Some(file.source.clone()));
+                found.ok_or_else(|| {
+                    let message = "the pillar has no schema.yaml and no schema.json in a root";
+                    Error::new(ErrorKind::File, message)
+                        .note("`mapstack schema pillar` makes one to begin with")
+                })
+            }
+        }
+    }
+}
+
+/// What was found minion by minion.
+struct Found<'f> {
+    seen: Seen,
+    with_pillars: Vec<Minion>,
+    violations: Option<Violations<'f>>,
+    /// How many pillars were not checked against the schema.
+    unchecked: usize,
+}
+
+impl Found<'_> {
+    fn add(&mut self, minion: &Minion, mut examined: Examined) {
+        for (violation, place) in std::mem::take(&mut examined.violations) {
+            let Some(violations) = &mut self.violations else {
+                continue;
+            };
+            let id = examined.id.clone();
+            match place {
+                Some(place) => violations.add(&violation, place, Some(id)),
+                None => violations.add_nowhere(&violation, id),
+            }
+        }
+        let is_broken = examined.data.is_err() || !examined.errors.is_empty();
+        if self.violations.is_some() && is_broken {
+            self.unchecked += 1;
+        }
+        let grains = minion.grains.keys().filter_map(|key| key.as_str());
+        self.seen.grains.extend(grains.map(str::to_owned));
+        let mut minion = minion.clone();
+        if let (true, Ok(data)) = (minion.pillar.is_empty(), &examined.data) {
+            minion.pillar = data.clone();
+        }
+        self.with_pillars.push(minion);
+        self.seen.add(examined);
     }
 }
 

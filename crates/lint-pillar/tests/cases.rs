@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use mapstack::minion::{Minion, platforms};
 use mapstack::{Engine, loader::MemoryFiles};
-use mapstack_lint::{Finding, Report, Rule};
+use mapstack_lint::{Finding, Report, Rule, SchemaFrom};
 use mapstack_lint_pillar::{Minions, PillarLinter};
 use mapstack_pillar::Master;
 use mapstack_salt_config::{Config, Kind};
@@ -33,6 +33,9 @@ struct Case {
     /// The platforms that are examples of minions; without minions these are all.
     #[serde(default)]
     platforms: Vec<String>,
+    /// Whether values are checked against the pillar's schema.
+    #[serde(default)]
+    schema: bool,
     /// `LEVEL RULE FILE`, or `LEVEL RULE FILE:LINE:COLUMN`.
     findings: Vec<String>,
     /// What the messages, notes and help of the findings and the remarks say, and functions without an answer, among other things.
@@ -92,7 +95,11 @@ fn report(case: &Case) -> Report {
     let config = Config::parse(options.as_bytes(), "master", Kind::Master).unwrap();
     let master = Master::new(config, Arc::new(files));
     let engine = Engine::new(MemoryFiles::new());
-    let linter = PillarLinter::new(&master, &engine);
+    let schema = match case.schema {
+        true => SchemaFrom::Own,
+        false => SchemaFrom::Nowhere,
+    };
+    let linter = PillarLinter::new(&master, &engine).schema(schema);
     linter.lint(&minions(case)).unwrap().0
 }
 

@@ -35,5 +35,5 @@ pub use levels::Levels;
 pub use linter::{Linter, SchemaFrom};
 pub use report::{Report, Sources};
 pub use rule::Rule;
-pub use rules::{Unanswered, on, rule_of_failure};
+pub use rules::{Unanswered, Violations, on, origin, read_schema, rule_of_failure};
 pub use subject::Looked;

@@ -28,14 +28,15 @@ pub struct Linter<'e> {
     schema: SchemaFrom,
 }
 
-/// Which schema formulas are checked against.
+/// Which schema values are checked against.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum SchemaFrom {
     /// None.
     #[default]
     Nowhere,
-    /// The formula's own: `schema.yaml`, `schema.yml` or `schema.json` in its folder.
-    Formula,
+    /// The own one of what is checked: `schema.yaml`, `schema.yml` or `schema.json` in a formula's folder, or in a root
+    /// of the pillar.
+    Own,
     /// This one.
     File {
         /// What the file is called.
@@ -43,6 +44,11 @@ pub enum SchemaFrom {
         /// JSON Schema, as YAML or JSON.
         text: String,
     },
+}
+
+impl SchemaFrom {
+    /// What the files of own schemas are called, in the order in which they are looked for.
+    pub const NAMES: [&str; 3] = ["schema.yaml", "schema.yml", "schema.json"];
 }
 
 impl<'e> Linter<'e> {
@@ -241,9 +247,8 @@ impl Linter<'_> {
                 name.as_str(),
                 text.as_str(),
             )))),
-            SchemaFrom::Formula => {
-                let names = ["schema.yaml", "schema.yml", "schema.json"];
-                let found = names
+            SchemaFrom::Own => {
+                let found = SchemaFrom::NAMES
                     .iter()
                     .find_map(|name| subject.files.get(&format!("{}/{name}", subject.formula)));
                 found.cloned().map(Some).ok_or_else(|| {

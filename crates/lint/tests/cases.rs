@@ -63,7 +63,7 @@ fn findings(case: &Case) -> Vec<Finding> {
         linter = linter.minions(case.platforms.iter().map(minion).collect());
     }
     if case.schema {
-        linter = linter.schema(SchemaFrom::Formula);
+        linter = linter.schema(SchemaFrom::Own);
     }
     linter.lint(&case.formula).unwrap().findings
 }

@@ -62,7 +62,7 @@ pub struct Lint {
     /// Print the changes of --fix and change nothing
     #[arg(long, requires = "fix")]
     pub diff: bool,
-    /// Check values against a JSON Schema: the formula's own schema.yaml or schema.json, or this file
+    /// Check values against a JSON Schema: the own schema.yaml or schema.json of a formula or the pillar, or this file
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, value_hint = ValueHint::FilePath)]
     pub schema: Option<Option<PathBuf>>,
     /// List the rules
@@ -105,7 +105,7 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
     if args.calls {
         return calls(args, &linted, reporter);
     }
-    let levels = levels(args)?;
+    let (levels, schema) = (levels(args)?, schema(args, &linted)?);
     let facts = (&args.facts, &args.target);
     let LintMinions { minions, are_known } =
         linted.minions(facts, flags, memory::limit, reporter)?;
@@ -113,7 +113,8 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         Some(pillars) => {
             let linter = PillarLinter::new(pillars.master(), pillars.engine())
                 .levels(levels.clone())
-                .secrets(reporter.masking().of([]));
+                .secrets(reporter.masking().of([]))
+                .schema(schema.clone());
             let (report, minions) = linter.lint(&Minions::given(minions, are_known))?;
             let named = ("pillar".to_owned(), report);
             (Some(named), Linted::changed(minions, &args.facts)?)
@@ -122,14 +123,6 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
     };
     let secrets = reporter.masking().of(&minions);
     reporter.mask_with(&secrets);
-    let schema = match &args.schema {
-        None => SchemaFrom::Nowhere,
-        Some(None) => SchemaFrom::Formula,
-        Some(Some(file)) => {
-            let (text, name) = mapstack_inputs::text_file(file)?;
-            SchemaFrom::File { name, text }
-        }
-    };
     let linter = Linter::new(&linted.engine)
         .minions(minions)
         .levels(levels)
@@ -166,6 +159,22 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         .flat_map(|(_, report)| &report.findings)
         .any(|finding| finding.level >= least);
     if found { Err(Failure::Found) } else { Ok(()) }
+}
+
+/// What values are checked against.
+fn schema(args: &Lint, linted: &Linted) -> Result<SchemaFrom, Failure> {
+    let Some(given) = &args.schema else {
+        return Ok(SchemaFrom::Nowhere);
+    };
+    let Some(file) = given else {
+        return Ok(SchemaFrom::Own);
+    };
+    if linted.pillars.is_some() && !linted.formulas.is_empty() {
+        let message = "--schema=FILE is for formulas or for the pillar: name what to check";
+        return Err(Failure::Usage(message.into()));
+    }
+    let (text, name) = mapstack_inputs::text_file(file)?;
+    Ok(SchemaFrom::File { name, text })
 }
 
 fn saltenv(args: &Lint) -> &str {

@@ -1,27 +1,36 @@
 //! `mapstack schema`.
 
 use clap::Args;
-use mapstack_inputs::Served;
-use mapstack_inputs::flags::{Files, Functions};
+use mapstack::{Diagnostic, ErrorKind};
+use mapstack_inputs::flags::{Facts, Files, Functions, Target};
+use mapstack_inputs::{Linted, Warn as _};
 use mapstack_lint::Linter;
+use mapstack_lint_pillar::PillarLinter;
 use mapstack_report::values::{as_json, as_yaml};
+use mapstack_report::words::count;
 
 use crate::cli::Format;
-use crate::commands::engine;
+use crate::memory;
 use crate::output;
 use mapstack_console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The types are those that keys have in defaults.yaml and in the other layers, on all built-in
-platforms. Nothing is required and other keys may come: make it stricter by hand, keep it as
-schema.yaml or schema.json in the formula's folder, and `mapstack lint --schema` checks against it.
+platforms, or in the pillars of the minions. Nothing is required and other keys may come: make it
+stricter by hand, keep it as schema.yaml or schema.json in the formula's folder or in a root of the
+pillar, and `mapstack lint --schema` checks against it.
 
-Example:
-  mapstack schema users --root examples/formulas > schema.json")]
+Examples:
+  mapstack schema users --root examples/formulas > schema.json
+  mapstack schema pillar --config master --config-kind master --minions minions > pillar/schema.json")]
 pub struct Schema {
-    /// The formula: its folder below a root [default: the only one there is]
+    /// The formula: its folder below a root [default: the only one there is]; `pillar` is the pillar
     pub formula: Option<String>,
+    #[command(flatten)]
+    pub target: Target,
+    #[command(flatten)]
+    pub facts: Facts,
     #[command(flatten)]
     pub files: Files,
     #[command(flatten)]
@@ -32,14 +41,35 @@ pub struct Schema {
 }
 
 pub fn run(args: &Schema, reporter: &Reporter) -> Result<(), Failure> {
-    let config = mapstack_inputs::configuration::read(&args.files, None, None, reporter)?;
-    let served = Served::new(&args.files, config.as_ref(), None, reporter)?;
-    let engine = engine(served.files, &args.functions)?;
-    let saltenv = args.files.saltenv.as_deref().unwrap_or("base");
-    let formula = mapstack_inputs::formulas::one(&engine, saltenv, args.formula.as_ref())?;
-    let schema = Linter::new(&engine)
-        .saltenv(saltenv)
-        .infer_schema(&formula)?;
+    let (flags, facts) = ((&args.files, &args.functions), (&args.facts, &args.target));
+    let formula = args.formula.as_ref();
+    let linted = Linted::one(formula, flags, &args.facts, memory::limit, reporter)?;
+    let minions = || linted.minions(facts, flags, memory::limit, reporter);
+    let schema = match &linted.pillars {
+        Some(pillars) => {
+            let minions = minions()?.minions;
+            let linter = PillarLinter::new(pillars.master(), pillars.engine());
+            let (schema, broken) = linter.infer_schema(&minions)?;
+            if broken > 0 {
+                let all = count(minions.len(), "minion");
+                let message =
+                    format!("the pillars of {broken} of {all} have errors and were left out");
+                let help = "`mapstack lint pillar` shows them";
+                let warning = Diagnostic::warning(ErrorKind::Lint, message).with_help(help);
+                reporter.warn_of(&[warning])?;
+            }
+            schema
+        }
+        None => {
+            let linter = Linter::new(&linted.engine);
+            let linter = linter.saltenv(args.files.saltenv.as_deref().unwrap_or("base"));
+            let linter = match args.facts.name_minions() {
+                true => linter.minions(minions()?.minions),
+                false => linter,
+            };
+            linter.infer_schema(&linted.formulas.concat())?
+        }
+    };
     output::write(&match args.format {
         Format::Json => as_json(&schema)?,
         Format::Yaml => as_yaml(&schema),

@@ -196,6 +196,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mapstack-pillar",
             "mapstack-redact",
             "mapstack-salt-config",
+            "mapstack-schema",
         ],
     ),
     ("mapstack-page", &[]),

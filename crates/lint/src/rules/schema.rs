@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use mapstack::Place;
+use mapstack::secrets::Secrets;
 use mapstack::value::{Key, Map, Value};
 use mapstack::yaml::{self, Limits, Marks};
 use mapstack_lineage::{Lineage, Spot};
@@ -16,25 +17,32 @@ use crate::subject::{Examined, Subject};
 
 /// What a schema has to say about a formula.
 pub(crate) fn check(subject: &Subject<'_>, file: &SourceFile) -> Vec<Finding> {
-    let schema = match read(file) {
+    let schema = match read_schema(file) {
         Ok(schema) => schema,
         Err(finding) => return vec![*finding],
     };
-    let mut found = Found {
-        subject,
-        file,
-        findings: BTreeMap::new(),
-    };
+    let mut found = Violations::new(file, subject.secrets, "the configuration");
     for document in subject.layers() {
-        found.layer(&schema, document);
+        layer(&mut found, &schema, document);
     }
     for run in &subject.runs {
-        found.run(&schema, run);
+        of_run(&mut found, &schema, run);
     }
-    found.finish()
+    found.finish(subject.runs.len())
 }
 
-fn read(file: &SourceFile) -> Result<Schema, Box<Finding>> {
+/// Read a file with a schema.
+///
+/// # Errors
+/// A finding that says why it is not one.
+///
+/// ```
+/// use mapstack_lint::{SourceFile, read_schema};
+/// let file = SourceFile::new("schema.yaml", "schema.yaml", "type: int\n");
+/// let finding = read_schema(&file).unwrap_err();
+/// assert!(finding.to_string().starts_with("schema.yaml:1:7: error: this is not a JSON Schema"));
+/// ```
+pub fn read_schema(file: &SourceFile) -> Result<Schema, Box<Finding>> {
     let (value, marks) = match yaml::load_marked(&file.text, &Limits::default()) {
         Ok(loaded) => loaded,
         Err(error) => {
@@ -82,56 +90,71 @@ fn inside<'v>(value: &'v Value, marks: &'v Marks, step: &str) -> Option<(&'v Val
     Some((value, marks.child(index)?))
 }
 
-/// Findings by place and message, with the minions they are about.
-struct Found<'f, 's> {
-    subject: &'f Subject<'s>,
+fn layer(found: &mut Violations<'_>, schema: &Schema, document: &Document) {
+    let Some((values, marks)) = document.at(&["values"]) else {
+        return;
+    };
+    for violation in schema
+        .check(values)
+        .into_iter()
+        .filter(|violation| !violation.needs_whole)
+    {
+        let path = full(&violation);
+        let mark = path
+            .iter()
+            .try_fold((values, marks), |(value, marks), key| {
+                inside(value, marks, &key.to_string())
+            });
+        let Some((_, marks)) = mark else { continue };
+        let (place, _) = document.content.place(marks.mark(), 0);
+        found.add(&violation, place, None);
+    }
+}
+
+fn of_run(found: &mut Violations<'_>, schema: &Schema, run: &Examined<'_>) {
+    let Some((Value::Map(data), lineage)) = run.data() else {
+        return;
+    };
+    let values: Map = data
+        .iter()
+        .filter(|(key, _)| key.as_str() != Some("map_jinja"))
+        .map(own)
+        .collect();
+    for violation in schema.check(&values.into()) {
+        let id = run.minion.id.to_string();
+        match origin(lineage, &violation) {
+            Some(place) => found.add(&violation, place, Some(id)),
+            None => found.add_nowhere(&violation, id),
+        }
+    }
+}
+
+/// What values violate of a schema: findings by place and message, with the minions they are about.
+pub struct Violations<'f> {
+    /// The schema's file.
     file: &'f SourceFile,
+    secrets: &'f Secrets,
+    /// What the whole is called.
+    whole: &'static str,
     findings: BTreeMap<(String, usize, String), (Finding, Vec<String>)>,
 }
 
-impl Found<'_, '_> {
-    fn layer(&mut self, schema: &Schema, document: &Document) {
-        let Some((values, marks)) = document.at(&["values"]) else {
-            return;
-        };
-        for violation in schema
-            .check(values)
-            .into_iter()
-            .filter(|violation| !violation.needs_whole)
-        {
-            let path = full(&violation);
-            let mark = path
-                .iter()
-                .try_fold((values, marks), |(value, marks), key| {
-                    inside(value, marks, &key.to_string())
-                });
-            let Some((_, marks)) = mark else { continue };
-            let (place, _) = document.content.place(marks.mark(), 0);
-            self.add(&violation, place, None);
+impl<'f> Violations<'f> {
+    /// None so far, of the schema in a file. `whole` is what the data is called.
+    #[must_use]
+    pub fn new(file: &'f SourceFile, secrets: &'f Secrets, whole: &'static str) -> Self {
+        Violations {
+            file,
+            secrets,
+            whole,
+            findings: BTreeMap::new(),
         }
     }
 
-    fn run(&mut self, schema: &Schema, run: &Examined<'_>) {
-        let Some((Value::Map(data), lineage)) = run.data() else {
-            return;
-        };
-        let values: Map = data
-            .iter()
-            .filter(|(key, _)| key.as_str() != Some("map_jinja"))
-            .map(own)
-            .collect();
-        for violation in schema.check(&values.into()) {
-            let place = origin(lineage, &full(&violation)).unwrap_or_else(|| self.file.place(0, 0));
-            self.add(&violation, place, Some(run.minion.id.to_string()));
-        }
-    }
-
-    fn add(&mut self, violation: &Violation, place: Place, minion: Option<String>) {
+    /// Add one of a value that stands at a place, on a minion or on all.
+    pub fn add(&mut self, violation: &Violation, place: Place, minion: Option<String>) {
         let path = full(violation);
-        let is_secret = self
-            .subject
-            .secrets
-            .hide(&path, false, &Value::from("text"));
+        let is_secret = self.secrets.hide(&path, false, &Value::from("text"));
         let message = if is_secret {
             &violation.masked
         } else {
@@ -144,26 +167,31 @@ impl Found<'_, '_> {
             .collect::<Vec<_>>()
             .join(":");
         let at = if keys.is_empty() {
-            "the configuration".to_owned()
+            self.whole.to_owned()
         } else {
             format!("'{keys}'")
         };
         let message = format!("{at}: {message}");
         let key = (place.file.clone(), place.start, message.clone());
+        let help = format!("see the schema in {}", self.file.shown);
         let finding = || {
-            let about =
-                |finding: Finding| finding.help(format!("see the schema in {}", self.file.shown));
             (
-                about(Finding::new(Rule::Schema, place, message)),
-                Vec::new(),
+                Finding::new(Rule::Schema, place, message).help(help),
+                vec![],
             )
         };
         let known = self.findings.entry(key).or_insert_with(finding);
         known.1.extend(minion);
     }
 
-    fn finish(self) -> Vec<Finding> {
-        let all = self.subject.runs.len();
+    /// Add one of a value whose place is not known, on a minion.
+    pub fn add_nowhere(&mut self, violation: &Violation, minion: String) {
+        self.add(violation, self.file.place(0, 0), Some(minion));
+    }
+
+    /// The findings, each with the minions it is about, of how many.
+    #[must_use]
+    pub fn finish(self, all: usize) -> Vec<Finding> {
         let of = |(finding, minions): (Finding, Vec<String>)| match minions.is_empty() {
             true => finding,
             false => finding.note(on(&minions, all)),
@@ -182,8 +210,10 @@ fn full(violation: &Violation) -> Vec<Key> {
     violation.path.iter().cloned().chain(unexpected).collect()
 }
 
-/// Where the value under a path, or the nearest one above it, stands.
-fn origin(lineage: &Lineage, path: &[Key]) -> Option<Place> {
+/// Where the value that violates a schema, or the nearest one above it, stands.
+#[must_use]
+pub fn origin(lineage: &Lineage, violation: &Violation) -> Option<Place> {
+    let path = full(violation);
     let spots = (0..=path.len())
         .rev()
         .filter_map(|length| lineage.at(path.get(..length)?));
