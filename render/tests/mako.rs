@@ -164,3 +164,23 @@ fn there_is_no_cache() {
     let error = alone("<%def name=\"f()\" cached=\"True\">\n</%def>").unwrap_err();
     assert!(error.message.contains("needs a cache"), "{error}");
 }
+
+/// CPython 3.11 has at most 99 levels of indentation, of which Mako's frame takes two.
+#[test]
+fn there_are_so_many_levels_of_indentation() {
+    let nested = |levels: usize| "% if 1:\n".repeat(levels) + "x\n" + &"% endif\n".repeat(levels);
+    assert_eq!(alone(&nested(97)).unwrap(), "x\n");
+    let error = alone(&nested(98)).unwrap_err();
+    assert_eq!(
+        error.message,
+        "IndentationError: too many levels of indentation"
+    );
+    assert!(error.place.is_some());
+}
+
+/// The compiler's time grows with the square of what has no branch in it, so there are some in between.
+#[test]
+fn long_templates_print_all_of_their_parts() {
+    let many = 5_000;
+    assert_eq!(alone(&"${'a'}b".repeat(many)).unwrap(), "ab".repeat(many));
+}

@@ -9,7 +9,7 @@ use mapstack_jinja_syntax::{Syntax, Tag};
 use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Reads, Result, to_str};
 use mapstack_value::{Str, quote_str};
 
-use super::named::{self, Named};
+use super::named::{self, Conversion, Named};
 use super::output::SourceMap;
 use super::scope::Layer;
 use super::vm::Vm;
@@ -198,9 +198,9 @@ pub trait Dialect: Sync {
         named::reads(kind, name)
     }
 
-    /// Whether the output of a filter is text that contains the parts of its input, as with `tojson`.
-    fn writes_data(&self, filter: &str) -> bool {
-        named::writes_data(filter)
+    /// Whether a filter makes text of data or data of text, so that each part of its output is a part of its input.
+    fn converts(&self, filter: &str) -> Option<Conversion> {
+        named::converts(filter)
     }
 }
 

@@ -44,7 +44,7 @@ pub use mapstack_jinja_syntax::{
 };
 pub use mapstack_pyobject::{Deadline, Limits, MemoryLimit};
 pub use module::attributes;
-pub use named::Named;
+pub use named::{Conversion, Named};
 pub use output::{Origin, Output, SourceMap};
 pub use random::Twister;
 pub use render::{Rendered, render};

@@ -76,9 +76,18 @@ pub(crate) fn reads(kind: Named, name: &str) -> Reads {
     found.map_or(Reads::All, |at| EXCEPTIONS[at].2)
 }
 
-/// Whether the output of one of Jinja2's filters is text that contains the parts of its input.
-pub(crate) fn writes_data(filter: &str) -> bool {
-    matches!(filter, "tojson" | "xmlattr")
+/// What a filter does that converts between data and text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Conversion {
+    /// It writes data as text, as `tojson` does.
+    Writes,
+    /// It reads data from text.
+    Reads,
+}
+
+/// What one of Jinja2's filters converts.
+pub(crate) fn converts(filter: &str) -> Option<Conversion> {
+    matches!(filter, "tojson" | "xmlattr").then_some(Conversion::Writes)
 }
 
 #[cfg(test)]

@@ -10,10 +10,12 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use foldhash::fast::RandomState;
-use mapstack_pyobject::{Obj, repr, to_str};
+use mapstack_pyobject::{Obj, to_str};
 use mapstack_value::{Key, Str, Value};
 
 use mapstack_jinja_syntax::ast::{Expr, ExprKind};
+
+use crate::named::Conversion;
 
 /// The secret scalars of one or several renders, identified by their text.
 ///
@@ -68,17 +70,51 @@ enum Role {
     Derives,
     /// It writes data as text.
     Writes,
+    /// It reads data from text.
+    Reads,
 }
 
 /// What a text says, whichever way a format quotes and folds it: without space, quotes and escapes.
 fn unquoted(text: &str) -> String {
-    let text = text
-        .replace("\\n", "")
-        .replace("\\t", "")
-        .replace("\\r", "");
-    text.chars()
-        .filter(|c| !c.is_whitespace() && !matches!(c, '\'' | '"' | '\\'))
-        .collect()
+    Unquoted::of(text).said
+}
+
+/// The same with the places of its characters.
+struct Unquoted {
+    said: String,
+    /// The range of the text that each byte stands for.
+    places: Vec<Range<usize>>,
+}
+
+impl Unquoted {
+    fn of(text: &str) -> Self {
+        let (mut said, mut places) = (String::new(), Vec::new());
+        let mut chars = text.char_indices().peekable();
+        while let Some((at, c)) = chars.next() {
+            if c == '\\' {
+                chars.next_if(|(_, escaped)| matches!(escaped, 'n' | 't' | 'r'));
+            } else if !c.is_whitespace() && !matches!(c, '\'' | '"') {
+                said.push(c);
+                places.resize(said.len(), at..at + c.len_utf8());
+            }
+        }
+        Unquoted { said, places }
+    }
+
+    /// Where a text stands, however it is quoted and folded.
+    fn find(&self, text: &str) -> Vec<Range<usize>> {
+        let text = unquoted(text);
+        if text.len() < TELLING {
+            return Vec::new();
+        }
+        let found = self.said.match_indices(&*text);
+        found
+            .filter_map(|(at, _)| {
+                let (first, last) = (self.places.get(at)?, self.places.get(at + text.len() - 1)?);
+                Some(first.start..last.end)
+            })
+            .collect()
+    }
 }
 
 /// The shortest text that counts as a secret.
@@ -167,19 +203,19 @@ impl Taint {
         });
     }
 
-    /// An expression computed `value` from what was read since `from`. `writes_data` says whether the output of a
-    /// filter is text that contains the parts of its input.
+    /// An expression computed `value` from what was read since `from`. `converts` says what a filter
+    /// converts between data and text.
     pub(super) fn end(
         &self,
         from: usize,
         expr: &Expr,
-        writes_data: &dyn Fn(&str) -> bool,
+        converts: &dyn Fn(&str) -> Option<Conversion>,
         value: &Obj,
     ) {
         let secret = {
             let all = self.operands.borrow();
             let operands = all.get(from..).unwrap_or_default();
-            match role(expr, operands, writes_data) {
+            match role(expr, operands, converts) {
                 Role::Clean => false,
                 Role::Moves => self.moved(operands, value),
                 Role::Chooses => {
@@ -187,6 +223,7 @@ impl Taint {
                 }
                 Role::Derives => self.derived(operands, value),
                 Role::Writes => self.written(operands, value),
+                Role::Reads => self.read(operands, value),
             }
         };
         let mut all = self.operands.borrow_mut();
@@ -270,10 +307,32 @@ impl Taint {
         }
     }
 
+    /// Data from a text: only what stands in its secret parts is secret.
+    fn read(&self, operands: &[Operand], value: &Obj) -> bool {
+        let [Operand { value: source, .. }] = operands else {
+            return self.derived(operands, value);
+        };
+        let within = source.as_str().and_then(|text| {
+            let known = self.known.borrow();
+            match known.get(text) {
+                Some(Secret::Within(ranges)) => Some((text.clone(), ranges.clone())),
+                _ => None,
+            }
+        });
+        match (within, value.to_value_lossy()) {
+            (Some((text, ranges)), Ok((data, _))) => {
+                self.read_from(&text, &ranges, &data);
+                self.is_secret(value)
+            }
+            _ => self.derived(operands, value),
+        }
+    }
+
     /// Where a text that was made from data contains its secrets; `None` if one of them cannot be found.
     fn within(&self, text: &str, data: &Obj) -> Option<Vec<Range<usize>>> {
         let (value, _) = data.to_value_lossy().ok()?;
         let (mut found, mut seen, mut lost) = (Vec::new(), HashSet::new(), false);
+        let mut unquoted = None;
         each_scalar(&value, &mut |scalar| {
             let Some(said) = said(scalar).filter(|said| self.knows(said)) else {
                 return;
@@ -287,14 +346,8 @@ impl Taint {
                     .map(|(at, piece)| at..at + piece.len()),
             );
             if found.len() == before {
-                let quoted = repr(&Obj::Str(said.clone())).unwrap_or_default();
-                let inside = quoted
-                    .get(1..quoted.len().saturating_sub(1))
-                    .unwrap_or_default();
-                found.extend(
-                    text.match_indices(inside)
-                        .map(|(at, piece)| at..at + piece.len()),
-                );
+                let unquoted = unquoted.get_or_insert_with(|| Unquoted::of(text));
+                found.extend(unquoted.find(&said));
             }
             lost |= found.len() == before;
         });
@@ -421,7 +474,7 @@ fn scalars(operands: &[Operand]) -> HashSet<Str, RandomState> {
     all
 }
 
-fn role(expr: &Expr, operands: &[Operand], writes_data: &dyn Fn(&str) -> bool) -> Role {
+fn role(expr: &Expr, operands: &[Operand], converts: &dyn Fn(&str) -> Option<Conversion>) -> Role {
     let first = operands.first().map(|operand| &operand.value);
     let of_scalar = first.is_some_and(is_scalar);
     match &expr.kind {
@@ -446,7 +499,11 @@ fn role(expr: &Expr, operands: &[Operand], writes_data: &dyn Fn(&str) -> bool) -
             }
             _ => Role::Derives,
         },
-        ExprKind::Filter { name, .. } if writes_data(name) => Role::Writes,
+        ExprKind::Filter { name, .. } => match converts(name) {
+            Some(Conversion::Writes) => Role::Writes,
+            Some(Conversion::Reads) => Role::Reads,
+            None => Role::Derives,
+        },
         _ => Role::Derives,
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use mapstack_jinja::ast::Template;
 use mapstack_jinja::{
-    Builtins, DO, Dialect, Form, Host, LOOP_CONTROLS, Named, Request, SourceMap, Syntax,
-    SyntaxError, Tag, Vm, load_below,
+    Builtins, Conversion, DO, Dialect, Form, Host, LOOP_CONTROLS, Named, Request, SourceMap,
+    Syntax, SyntaxError, Tag, Vm, load_below,
 };
 use mapstack_pyobject::{Error, ErrorKind, Obj, Reads, Result};
 use mapstack_value::Str;
@@ -104,8 +104,8 @@ impl Dialect for Salt {
         filters::reads(kind, name)
     }
 
-    fn writes_data(&self, filter: &str) -> bool {
-        filters::writes_data(filter)
+    fn converts(&self, filter: &str) -> Option<Conversion> {
+        filters::converts(filter)
     }
 }
 
@@ -138,8 +138,8 @@ impl Dialect for PillarStack {
         about_import(tag, file)
     }
 
-    fn writes_data(&self, filter: &str) -> bool {
-        filters::writes_data(filter)
+    fn converts(&self, filter: &str) -> Option<Conversion> {
+        filters::converts(filter)
     }
 }
 

@@ -68,6 +68,19 @@ fn shown(template: &str) -> String {
 #[test]
 fn what_is_made_of_a_secret_is_secret_and_nothing_else() {
     for (template, expected) in [
+        // Data that goes through text: what stood beside a secret stays open, however the secret was quoted and folded.
+        (
+            "{% set x = both|json|load_json %}{{ x.open }}|{{ x.closed }}",
+            "plain|#",
+        ),
+        (
+            "{% macro m() %}{{ {'a': both}|yaml(False) }}{% endmacro %}{% set x = m()|load_yaml %}{{ x.a.open }}|{{ x.a.closed }}",
+            "plain|#",
+        ),
+        (
+            "{% set x = (pillar.pw ~ ': open')|load_yaml %}{{ x|yaml }}",
+            "#",
+        ),
         ("a {{ pillar.pw }} b", "a # b"),
         (
             "{{ pillar.pw[:4] }} {{ pillar.pw[0] }} {{ pillar['port'] + 1 }}",
@@ -152,7 +165,7 @@ fn what_is_made_of_a_secret_is_secret_and_nothing_else() {
     }
 }
 
-const LINKS: [&str; 34] = [
+const LINKS: [&str; 36] = [
     "|upper",
     "|lower",
     "|title",
@@ -167,7 +180,9 @@ const LINKS: [&str; 34] = [
     "|string",
     "|length",
     "|json",
+    "|json|load_json",
     "|yaml",
+    "|yaml|string|load_yaml",
     "|urlencode",
     "|truncate(12, True)",
     "|wordwrap(8)",

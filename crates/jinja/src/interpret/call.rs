@@ -152,8 +152,8 @@ impl Vm<'_> {
             .eval_filter(expr, input, frame)
             .map_err(|e| e.at(|| place(frame, expr.span)))?;
         if let (Some(taint), Some(read)) = (self.taint, read) {
-            let writes_data = |filter: &str| self.dialect().writes_data(filter);
-            taint.end(read, expr, &writes_data, &value);
+            let converts = |filter: &str| self.dialect().converts(filter);
+            taint.end(read, expr, &converts, &value);
         }
         self.trace(traced, expr, frame, &value);
         Ok(value)

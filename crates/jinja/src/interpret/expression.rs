@@ -26,8 +26,8 @@ impl Vm<'_> {
             self.report_missed(|| place(frame, expr.span));
         }
         if let (Some(taint), Some(read)) = (self.taint, read) {
-            let writes_data = |filter: &str| self.dialect().writes_data(filter);
-            taint.end(read, expr, &writes_data, &value);
+            let converts = |filter: &str| self.dialect().converts(filter);
+            taint.end(read, expr, &converts, &value);
         }
         self.trace(traced, expr, frame, &value);
         Ok(value)

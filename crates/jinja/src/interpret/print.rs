@@ -131,7 +131,9 @@ impl Vm<'_> {
     /// Whether an expression's text contains data rather than being a value: from a serialising filter or a macro.
     fn writes_data(&self, expr: &Expr) -> bool {
         match &expr.kind {
-            ExprKind::Filter { name, .. } => self.dialect().writes_data(name),
+            ExprKind::Filter { name, .. } => {
+                self.dialect().converts(name) == Some(crate::Conversion::Writes)
+            }
             ExprKind::Call { callee, .. } => matches!(callee.kind, ExprKind::Name(_)),
             _ => false,
         }

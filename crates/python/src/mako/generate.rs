@@ -36,6 +36,7 @@ pub(super) fn module(tree: &Tree, source: &str, strict: bool) -> Result<Module, 
         scopes: Vec::new(),
         in_def: false,
         depth: 0,
+        straight: 0,
     };
     generator.template()?;
     Ok(generator.out)
@@ -56,12 +57,20 @@ struct Generator<'a> {
     scopes: Vec<Scope>,
     in_def: bool,
     depth: usize,
+    /// What was printed without a branch in between.
+    straight: usize,
 }
 
 /// Names that every template has.
 const ALWAYS: [&str; 2] = ["STOP_RENDERING", "UNDEFINED"];
 /// Deeper tags than people write.
 const MAX_DEPTH: usize = 60;
+/// So many levels of indentation Python has at most.
+const MAX_INDENT: usize = 99;
+/// The compiler's time grows with the square of the statements that have no branch between them.
+const MAX_STRAIGHT: usize = 200;
+/// A branch between statements that print.
+const BRANCH: &str = "if __M_writer: pass";
 
 /// What is known of the names in a function of the module.
 #[derive(Debug, Clone, Default)]
@@ -772,6 +781,18 @@ impl<'a> Generator<'a> {
 
     fn emit(&mut self, id: Id) -> Generated {
         let node = self.node(id);
+        if self.indent > MAX_INDENT {
+            return Err(Failure {
+                message: "too many levels of indentation".to_owned(),
+                class: "IndentationError",
+                offset: node.span.start as usize,
+            });
+        }
+        self.straight += 1;
+        if self.straight > MAX_STRAIGHT {
+            self.line(BRANCH);
+            self.straight = 0;
+        }
         match &node.kind {
             Kind::Text { text, exact } => {
                 let mark = self.mark(node.span, *exact);

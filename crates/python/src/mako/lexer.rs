@@ -113,6 +113,7 @@ type Lexed<T> = Result<T, Failure>;
 pub(super) fn read(text: &str) -> Lexed<Tree> {
     let mut lexer = Lexer {
         text,
+        breaks: text.match_indices('\n').map(|(at, _)| at).collect(),
         at: 0,
         start: 0,
         tree: Tree {
@@ -128,6 +129,8 @@ pub(super) fn read(text: &str) -> Lexed<Tree> {
 
 struct Lexer<'a> {
     text: &'a str,
+    /// Where its lines end.
+    breaks: Vec<usize>,
     at: usize,
     /// Where the last match began.
     start: usize,
@@ -167,12 +170,7 @@ impl<'a> Lexer<'a> {
     }
 
     fn line_of(&self, offset: usize) -> usize {
-        self.text
-            .get(..offset)
-            .unwrap_or(self.text)
-            .matches('\n')
-            .count()
-            + 1
+        self.breaks.partition_point(|at| *at < offset) + 1
     }
 
     /// The start of the line that is so many lines below an offset.

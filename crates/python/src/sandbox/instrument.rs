@@ -71,6 +71,24 @@ impl Rewriter {
         self.depth.set(self.depth.get() - 1);
     }
 
+    /// Put a step before the conditions of a comprehension. Each of its loops is inside the one before.
+    fn generators(&self, generators: &mut [Comprehension]) {
+        if let Some(last) = generators.get(MAX_DEPTH) {
+            self.refuse(last.range);
+            return;
+        }
+        for generator in generators {
+            let range = generator.iter.range();
+            let step = Expr::UnaryOp(ExprUnaryOp {
+                node_index: AtomicNodeIndex::NONE,
+                range,
+                op: UnaryOp::Not,
+                operand: Box::new(call(TICK, range)),
+            });
+            generator.ifs.insert(0, step);
+        }
+    }
+
     /// Long sums nest to the left; they are walked in a loop.
     fn chain(&self, mut expr: &mut Expr) {
         let mut links = 0;
@@ -131,10 +149,10 @@ impl Transformer for Rewriter {
                         values: vec![call(TICK, range), body],
                     });
                 }
-                Expr::ListComp(each) => generators(&mut each.generators),
-                Expr::SetComp(each) => generators(&mut each.generators),
-                Expr::DictComp(each) => generators(&mut each.generators),
-                Expr::Generator(each) => generators(&mut each.generators),
+                Expr::ListComp(each) => self.generators(&mut each.generators),
+                Expr::SetComp(each) => self.generators(&mut each.generators),
+                Expr::DictComp(each) => self.generators(&mut each.generators),
+                Expr::Generator(each) => self.generators(&mut each.generators),
                 _ => {}
             }
         });
@@ -154,20 +172,6 @@ fn prepend(body: &mut Vec<Stmt>) {
             value,
         }),
     );
-}
-
-/// Put a step before the conditions of a comprehension.
-fn generators(generators: &mut [Comprehension]) {
-    for generator in generators {
-        let range = generator.iter.range();
-        let step = Expr::UnaryOp(ExprUnaryOp {
-            node_index: AtomicNodeIndex::NONE,
-            range,
-            op: UnaryOp::Not,
-            operand: Box::new(call(TICK, range)),
-        });
-        generator.ifs.insert(0, step);
-    }
 }
 
 /// The statements inside a statement that is not a loop.

@@ -79,6 +79,11 @@ fn is_frame(stmt: &Stmt) -> bool {
                 Some("_mk_caller" | "_mk_locals" | "__M_writer")
             )
         }
+        // What keeps the compiler quick.
+        Stmt::If(branch) => matches!(
+            &*branch.test,
+            Expr::Name(name) if name.id.as_str() == "__M_writer"
+        ),
         _ => false,
     }
 }

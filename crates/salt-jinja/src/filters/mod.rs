@@ -26,7 +26,7 @@ mod yaml;
 
 pub(crate) use containers::traverse;
 
-use mapstack_jinja::{Dialect, Filter, Filters, Jinja2, Named};
+use mapstack_jinja::{Conversion, Dialect, Filter, Filters, Jinja2, Named};
 use mapstack_pyobject::Reads;
 
 const TABLES: [Filters; 15] = [
@@ -84,15 +84,13 @@ pub(crate) fn reads(kind: Named, name: &str) -> Reads {
     }
 }
 
-/// Whether the output of a filter is text that contains the parts of its input.
-pub(crate) fn writes_data(name: &str) -> bool {
-    let writers = [
-        "json",
-        "yaml",
-        "yaml_encode",
-        "yaml_dquote",
-        "yaml_squote",
-        "python",
-    ];
-    writers.contains(&name) || Jinja2.writes_data(name)
+/// What a filter converts between data and text.
+pub(crate) fn converts(name: &str) -> Option<Conversion> {
+    match name {
+        "json" | "yaml" | "yaml_encode" | "yaml_dquote" | "yaml_squote" | "python" => {
+            Some(Conversion::Writes)
+        }
+        "load_json" | "load_yaml" => Some(Conversion::Reads),
+        _ => Jinja2.converts(name),
+    }
 }
