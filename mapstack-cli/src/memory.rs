@@ -1,7 +1,7 @@
 //! How much memory this thread holds, as the allocator counts it.
 //!
 //! jemalloc counts for each thread what it allocates and frees, at no cost of its own. A template runs on one thread,
-//! so a minion is not blamed for what others do at the same time. Where jemalloc cannot be built there is no measure,
+//! so a minion is not blamed for what others do at the same time. Where jemalloc cannot be built, memory is not measured,
 //! and only the steps that templates pay bound them.
 
 use mapstack::MemoryLimit;

@@ -167,7 +167,7 @@ fn is_name(text: &str) -> bool {
 /// The function and its arguments, as `salt-call` reads them: each is YAML in quotes or brackets, so
 /// that no text is taken for a number, an option or a named argument.
 fn arguments(call: &Call) -> Result<Vec<String>, CallError> {
-    // What starts with a hyphen from here on is a number, and no option.
+    // What starts with a hyphen from here on is a number and not an option.
     let mut all = vec![call.name.to_string(), "--".into()];
     for value in &call.args {
         if value.as_str().is_some_and(looks_named) {

@@ -34,7 +34,7 @@ impl<'i> Watched<'i> {
     /// What flags and a configuration name.
     ///
     /// # Errors
-    /// Roots that cannot be told, or flags that mean nothing.
+    /// Roots that cannot be determined, or flags that have no effect.
     pub fn new(
         input: &'i Input,
         config: Option<&'i Config>,

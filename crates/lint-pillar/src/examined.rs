@@ -56,7 +56,7 @@ pub(crate) struct Setter {
     pub kind: &'static str,
     /// Whether the value is a mapping.
     pub is_map: bool,
-    /// Whether there is no value.
+    /// Whether the value is `None`.
     pub is_none: bool,
 }
 

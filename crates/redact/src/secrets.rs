@@ -411,7 +411,7 @@ mod tests {
         assert!(secrets.hide(&["x".into()], true, &1.into()));
         assert!(
             !secrets.hide(&["password".into()], true, &Value::None),
-            "that nothing is there is no secret"
+            "an absent value gives nothing away"
         );
     }
 

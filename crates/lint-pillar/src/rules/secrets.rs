@@ -40,7 +40,7 @@ fn is_secret(subject: &Subject<'_>, scalar: &Scalar<'_>) -> bool {
     is_named && !is_encrypted(text) && !is_public(text.trim(), name.unwrap_or_default())
 }
 
-/// Starts of texts that say where a secret is, or are no secret.
+/// How texts start that give the place of a secret, or that anyone may see.
 const PUBLIC: [&str; 16] = [
     "/",
     "~/",
@@ -71,7 +71,7 @@ const WEAK: [&str; 8] = [
     "key", "keys", "keyid", "auth", "pass", "cred", "id", "keyids",
 ];
 
-/// Whether a text under the name of a secret is no secret: a place, a switch, a public key; under a name such as `key`,
+/// Whether anyone may see a text under the name of a secret: a place, a switch, a public key; under a name such as `key`,
 /// anything that does not look random.
 fn is_public(text: &str, name: &str) -> bool {
     let small = text.to_lowercase();

@@ -311,7 +311,7 @@ pub(super) fn pairs(listed: &Value, what: &str) -> Result<Settings> {
             }
             None => {
                 let message = format!(
-                    "an item below {what} is {} and no option",
+                    "an item below {what} is {} and not an option",
                     item.kind().described()
                 );
                 return Err(error(message).help(help));
