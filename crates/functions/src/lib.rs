@@ -5,6 +5,7 @@
 #![doc = include_str!("../README.md")]
 
 mod arguments;
+mod calls;
 mod config;
 mod context;
 mod defaults;
@@ -25,10 +26,12 @@ mod salt;
 mod serialise;
 mod slsutil;
 mod state;
+mod stubs;
 mod test;
 
 pub use arguments::text;
 use arguments::{comparable, data_or, deepcopy, delimiter, if_true, is_true, truth_or};
+pub use calls::{Call, CallError, Functions};
 use context::look;
 pub use context::{Context, Function, Table};
 pub use flow::Flow;
@@ -36,6 +39,7 @@ pub use matching::{confirm_top, is_in_group};
 pub use raised::failed;
 use raised::refused;
 pub use salt::{SALT_MODULES, is_in_salt};
+pub use stubs::{Stubs, entry_for};
 
 /// Every module.
 pub const TABLES: &[Table] = &[

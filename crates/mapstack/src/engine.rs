@@ -19,7 +19,6 @@ use mapstack_value::{Map, Str, Value};
 
 use crate::built_in::BuiltIn;
 use crate::by_text::ByText;
-use crate::calls::Functions;
 use crate::facts::Facts;
 use crate::files::unreadable;
 use crate::hooks::{Hooks, Slot};
@@ -27,9 +26,9 @@ use crate::layer_file::LayerFile;
 use crate::master_side::MasterSide;
 use crate::skeleton_cache::SkeletonCache;
 use crate::sls_data::Data;
-use crate::stubs::Stubs;
 use crate::trace::{Asked, Event, FileRead, FileReadKind, Outcome, Stage};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
+use mapstack_functions::{Functions, Stubs};
 use mapstack_redact::Policy;
 
 /// A file server, and caches of what runs read from it. Minions and threads share an engine.
@@ -109,6 +108,34 @@ impl Engine {
     }
 
     /// Add functions for calls that are not built in. Functions that were added earlier take precedence.
+    ///
+    /// ```
+    /// use mapstack::{Call, CallError, DataOptions, Engine, Functions, loader::MemoryFiles, minion::Minion, value::Value};
+    ///
+    /// struct Doubled;
+    ///
+    /// impl Functions for Doubled {
+    ///     fn has(&self, name: &str) -> bool {
+    ///         name == "my.doubled"
+    ///     }
+    ///     fn has_module(&self, module: &str) -> bool {
+    ///         module == "my"
+    ///     }
+    ///     fn call(&self, call: &Call) -> Option<Result<Value, CallError>> {
+    ///         let [text] = match call.bind(["text"]) {
+    ///             Ok(bound) => bound,
+    ///             Err(e) => return Some(Err(e)),
+    ///         };
+    ///         Some(Ok(format!("{0}{0}", text.unwrap_or_default()).into()))
+    ///     }
+    /// }
+    ///
+    /// let layer = "values: {x: {{ salt['my.doubled']('ab') }}}";
+    /// let files = MemoryFiles::new().file("base", "f/parameters/defaults.yaml", layer);
+    /// let engine = Engine::new(files).with_functions(Doubled);
+    /// let mapdata = engine.run(&Minion::new("web1").complete()).data("f", &DataOptions::default()).unwrap();
+    /// assert_eq!(mapdata.as_map().unwrap().get("x").unwrap().as_str(), Some("abab"));
+    /// ```
     #[must_use]
     pub fn with_functions(mut self, functions: impl Functions + 'static) -> Self {
         self.functions.push(Box::new(functions));

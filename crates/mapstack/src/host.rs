@@ -8,11 +8,10 @@ use mapstack_render::jinja::{Host, Vm};
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, Undefined};
 use mapstack_value::{Str, Value, weight};
 
-use crate::calls::{Call, Functions};
 use crate::engine::Run;
-use crate::stubs;
 use crate::text::in_file;
 use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
+use mapstack_functions::{Call, Functions, entry_for};
 
 /// A run as its templates see it.
 ///
@@ -116,7 +115,7 @@ impl<'r, 'e> RunHost<'r, 'e> {
             .others()
             .filter_map(|functions| functions.advice(call))
             .collect();
-        let stub = stubs::entry_for(call);
+        let stub = entry_for(call);
         ways.push(format!(
             "to write the answer down, put this in a file for --stub and fill in `return`:\n\n{}",
             stub.trim_end()

@@ -23,7 +23,6 @@
 
 mod built_in;
 mod by_text;
-mod calls;
 mod condition;
 mod configuration;
 mod data;
@@ -52,14 +51,12 @@ mod skeleton_cache;
 mod sls_data;
 mod source;
 mod stack;
-mod stubs;
 mod survey;
 mod text;
 mod tofs;
 pub mod trace;
 mod watch;
 
-pub use calls::{Call, CallError, Functions};
 pub use condition::Condition;
 pub use configuration::{Configuration, Way};
 pub use engine::{Engine, Run};
@@ -69,6 +66,7 @@ pub use map_jinja::{Exported, MapForm, MapOptions};
 pub use mapstack_diagnostic::{
     Diagnostic, Error, ErrorKind, Place, Result, Severity, Step, nearest,
 };
+pub use mapstack_functions::{Call, CallError, Functions, Stubs};
 pub use mapstack_functions::{SALT_MODULES, is_in_salt};
 pub use mapstack_loader as loader;
 pub use mapstack_matcher as matcher;
@@ -83,6 +81,5 @@ pub use outside::OtherTemplate;
 pub use pillar_sls::{ExternalText, PillarSls, RenderedSls};
 pub use pipe::TemplateOptions;
 pub use stack::{STRATEGIES, directories, parse as parse_definition};
-pub use stubs::Stubs;
 pub use survey::{Answerer, CallSite, ImportSite, LoadSite, Survey};
 pub use text::Text;

@@ -10,9 +10,9 @@ use mapstack_render::jinja::ast::{BinaryOp, Expr, ExprKind, Span, StmtKind, Temp
 use mapstack_render::jinja::{Node, Syntax, compile, visit};
 use mapstack_value::{Str, Value};
 
-use crate::calls::{Call, Functions};
 use crate::engine::Engine;
 use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
+use mapstack_functions::{Call, Functions};
 
 /// The references of the templates in a formula's directory, and of those they load from elsewhere.
 #[derive(Debug, Default)]

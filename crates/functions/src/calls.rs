@@ -7,14 +7,15 @@ use mapstack_value::{Map, Str, Value};
 
 /// Functions for calls of `salt['…'](…)` that are not built in.
 ///
-/// [`Engine::with_functions`](crate::Engine::with_functions) accepts any number of implementations. The library has
-/// none, because access to a machine is the caller's decision.
+/// `mapstack::Engine::with_functions` accepts any number of implementations. The library has none, because access to a
+/// machine is the caller's decision.
 ///
 /// The same methods answer filters that inspect the machine (`which`, `is_empty`, …). The names of filters have no
 /// dot, and their input is the first argument.
 ///
 /// ```
-/// use mapstack::{Call, CallError, DataOptions, Engine, Functions, loader::MemoryFiles, minion::Minion, value::Value};
+/// use mapstack_functions::{Call, CallError, Functions};
+/// use mapstack_value::Value;
 ///
 /// struct Doubled;
 ///
@@ -34,11 +35,8 @@ use mapstack_value::{Map, Str, Value};
 ///     }
 /// }
 ///
-/// let layer = "values: {x: {{ salt['my.doubled']('ab') }}}";
-/// let files = MemoryFiles::new().file("base", "f/parameters/defaults.yaml", layer);
-/// let engine = Engine::new(files).with_functions(Doubled);
-/// let mapdata = engine.run(&Minion::new("web1").complete()).data("f", &DataOptions::default()).unwrap();
-/// assert_eq!(mapdata.as_map().unwrap().get("x").unwrap().as_str(), Some("abab"));
+/// let doubled = Doubled.call(&Call::new("my.doubled").arg("ab")).unwrap();
+/// assert_eq!(doubled.unwrap().as_str(), Some("abab"));
 /// ```
 pub trait Functions: Send + Sync {
     /// Whether a function or filter with this name exists, which is the value of `'name' in salt`. The answer for
@@ -74,7 +72,7 @@ impl Call {
     /// A call without arguments.
     ///
     /// ```
-    /// use mapstack::Call;
+    /// use mapstack_functions::Call;
     /// assert_eq!(Call::new("cmd.run").arg("id").kwarg("cwd", "/").to_string(), "salt['cmd.run']('id', cwd='/')");
     /// assert_eq!(Call::new("which").arg("bash").to_string(), "'bash'|which");
     /// ```
@@ -105,7 +103,7 @@ impl Call {
     ///
     /// # Errors
     /// An argument is undefined, or is not data.
-    pub(crate) fn of(name: &str, args: &CallArgs, minion: Str) -> mapstack_render::Result<Self> {
+    pub fn of(name: &str, args: &CallArgs, minion: Str) -> mapstack_render::Result<Self> {
         let positional = args
             .positional
             .iter()

@@ -12,7 +12,7 @@ use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 /// that matches a call answers it.
 ///
 /// ```
-/// use mapstack::{Call, Functions, Stubs};
+/// use mapstack_functions::{Call, Functions, Stubs};
 ///
 /// let text = "
 /// cmd.run:
@@ -98,7 +98,7 @@ impl Stubs {
     }
 
     /// Whether the answer to a call can depend on the minion.
-    pub(crate) fn tell_minions_apart(&self, name: &str) -> bool {
+    pub fn tell_minions_apart(&self, name: &str) -> bool {
         self.entries(name).any(|stub| stub.minions.is_some())
     }
 
@@ -173,7 +173,7 @@ fn all_same(given: &[Value], written: &[Value]) -> bool {
 }
 
 /// The lines of a stub file that answer a call, with an empty `return`.
-pub(crate) fn entry_for(call: &Call) -> String {
+pub fn entry_for(call: &Call) -> String {
     let mut entry = Map::new();
     if !call.args.is_empty() {
         entry.insert("args", call.args.iter().cloned().collect::<Value>());
