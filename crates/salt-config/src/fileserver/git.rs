@@ -216,33 +216,36 @@ fn url_and_options(options: &mut Options<'_>, item: &Value) -> Result<Option<(St
                     error(message).help("indent the options of a remote, each behind a dash")
                 );
             }
-            let own = own_options(&Origin::new(&url).shown(), own)?;
+            let known: Vec<&str> = SHARED.into_iter().chain(OWN).collect();
+            let own = own_options(&Origin::new(&url).shown(), own, &known)?;
             (url, own)
         }
         other => (other.to_string(), Vec::new()),
     };
-    let origin = Origin::new(&url);
-    if let Some(why) = why_not_a_remote(&url) {
+    let remotes = "remotes are https://, ssh:// or file:// URLs, or user@host:path";
+    Ok(is_used(options, &url, remotes, "served").then_some((url, own)))
+}
+
+/// Whether a remote is used; a warning says why not, or where Salt does otherwise. `how` says what is done with it.
+pub(super) fn is_used(options: &mut Options<'_>, url: &str, help: &str, how: &str) -> bool {
+    if let Some(why) = why_not_a_remote(url) {
         let message = format!(
             "the remote '{}' is left out, as in Salt: {why}",
-            origin.shown()
+            Origin::new(url).shown()
         );
-        options.warn_of(
-            message,
-            "remotes are https://, ssh:// or file:// URLs, or user@host:path",
-        );
-        return Ok(None);
+        options.warn_of(message, help);
+        return false;
     }
     if url.starts_with('/') {
         let message =
-            format!("the remote '{url}' is a path, which Salt leaves out; it is served here");
+            format!("the remote '{url}' is a path, which Salt leaves out; it is {how} here");
         options.warn_of(message, format!("write file://{url}"));
     }
-    Ok(Some((url, own)))
+    true
 }
 
 /// Why a URL cannot be that of a remote (Salt: `GitBase.validate_remote`).
-pub(super) fn why_not_a_remote(url: &str) -> Option<String> {
+fn why_not_a_remote(url: &str) -> Option<String> {
     if url.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return Some("it has a blank".into());
     }
@@ -263,30 +266,30 @@ pub(super) fn why_not_a_remote(url: &str) -> Option<String> {
     }
 }
 
-/// The options that stand below a remote.
-fn own_options(url: &str, listed: &Value) -> Result<Settings> {
+/// The options that stand below a remote, of those that are known.
+pub(super) fn own_options(url: &str, listed: &Value, known: &[&str]) -> Result<Settings> {
     let what = format!("the remote '{url}'");
     if listed.is_none() {
-        return Err(
-            error(format!("{what} ends in a colon and has no options")).help("take the colon away")
-        );
+        return Err(without_options(&what));
     }
     let own = pairs(listed, &what)?;
-    let known: Vec<String> = SHARED.iter().chain(&OWN).map(ToString::to_string).collect();
     for (name, value) in &own {
-        if !known.contains(name) {
-            let help = nearest(name, &known).map_or_else(
+        if !known.contains(&name.as_str()) {
+            let help = nearest(name, known).map_or_else(
                 || format!("it can have {}", known.join(", ")),
                 |near| format!("did you mean `{near}`?"),
             );
-            return Err(error(format!(
-                "{what} has the option `{name}`, which Salt does not know"
-            ))
-            .help(help));
+            let message = format!("{what} has the option `{name}`, which Salt does not know");
+            return Err(error(message).help(help));
         }
         check_type(name, value, &format!("`{name}` of {what}"))?;
     }
     Ok(own)
+}
+
+/// A remote with a colon and nothing behind it.
+pub(super) fn without_options(what: &str) -> Error {
+    error(format!("{what} ends in a colon and has no options")).help("take the colon away")
 }
 
 /// A list of mappings with one key each (Salt: `salt.utils.data.repack_dictlist`).

@@ -7,9 +7,11 @@ use mapstack_loader::Names;
 use mapstack_loader::git::{Origin, RefType, Remote, Saltenv};
 use mapstack_value::{Map, Value};
 
-use super::git::{check_type, distinct, git_remotes, pairs, remote, why_not_a_remote};
+use super::git::{
+    check_type, distinct, git_remotes, is_used, own_options, remote, without_options,
+};
 use super::options::{Options, error};
-use mapstack_diagnostic::{Diagnostic, Result, nearest};
+use mapstack_diagnostic::{Diagnostic, Result};
 
 /// What a remote, and `git_pillar_…` for all of them, can say.
 const SHARED: [&str; 16] = [
@@ -278,52 +280,18 @@ fn remote_and_options(
                     error(message).help("indent the options of a remote, each behind a dash")
                 );
             }
-            (id, own_options(&shown, own)?)
+            let known: Vec<&str> = SHARED.into_iter().chain(OWN).collect();
+            let own = own_options(&shown, own, &known)?;
+            // The reference takes an empty list for none.
+            if own.is_empty() {
+                return Err(without_options(&format!("the remote '{shown}'")));
+            }
+            (id, own)
         }
         other => (other.to_string(), Vec::new()),
     };
-    let url = branch_and_url(&id).1;
-    if let Some(why) = why_not_a_remote(url) {
-        let message = format!(
-            "the remote '{}' is left out, as in Salt: {why}",
-            Origin::new(url).shown()
-        );
-        options.warn_of(
-            message,
-            "write `BRANCH URL`; remotes are https://, ssh:// or file:// URLs, or user@host:path",
-        );
-        return Ok(None);
-    }
-    if url.starts_with('/') {
-        let message =
-            format!("the remote '{url}' is a path, which Salt leaves out; it is read here");
-        options.warn_of(message, format!("write file://{url}"));
-    }
-    Ok(Some((id, own)))
-}
-
-fn own_options(shown: &str, listed: &Value) -> Result<Settings> {
-    let what = format!("the remote '{shown}'");
-    let own = match listed {
-        Value::None => Vec::new(),
-        listed => pairs(listed, &what)?,
-    };
-    if own.is_empty() {
-        return Err(
-            error(format!("{what} ends in a colon and has no options")).help("take the colon away")
-        );
-    }
-    let known: Vec<&str> = SHARED.into_iter().chain(OWN).collect();
-    for (name, value) in &own {
-        if !known.contains(&name.as_str()) {
-            let help = nearest(name, known.iter().copied()).map_or_else(
-                || format!("it can have {}", known.join(", ")),
-                |near| format!("did you mean `{near}`?"),
-            );
-            let message = format!("{what} has the option `{name}`, which Salt does not know");
-            return Err(error(message).help(help));
-        }
-        check_type(name, value, &format!("`{name}` of {what}"))?;
-    }
-    Ok(own)
+    let remotes =
+        "write `BRANCH URL`; remotes are https://, ssh:// or file:// URLs, or user@host:path";
+    let is_used = is_used(options, branch_and_url(&id).1, remotes, "read");
+    Ok(is_used.then_some((id, own)))
 }
