@@ -1,12 +1,14 @@
 //! Mistakes that people made in pillars, each as a small tree, and trees that look like them and are right.
 
+#[path = "../../lint/tests/common/mod.rs"]
+mod common;
+
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mapstack::minion::{Minion, platforms};
 use mapstack::{Engine, loader::MemoryFiles};
-use mapstack_lint::{Finding, Report, Rule, SchemaFrom};
+use mapstack_lint::{Report, SchemaFrom};
 use mapstack_lint_pillar::{Minions, PillarLinter};
 use mapstack_pillar::Master;
 use mapstack_salt_config::{Config, Kind};
@@ -43,21 +45,14 @@ struct Case {
     says: Vec<String>,
 }
 
-fn cases() -> Vec<(PathBuf, Case)> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
-    let mut found = Vec::new();
-    for rule in std::fs::read_dir(directory).unwrap() {
-        for file in std::fs::read_dir(rule.unwrap().path()).unwrap() {
-            let path = file.unwrap().path();
-            let case = serde_yaml::from_str(&std::fs::read_to_string(&path).unwrap());
-            found.push((
-                path.clone(),
-                case.unwrap_or_else(|e| panic!("{}: {e}", path.display())),
-            ));
-        }
+impl common::Case for Case {
+    fn findings(&self) -> &[String] {
+        &self.findings
     }
-    found.sort_by(|a, b| a.0.cmp(&b.0));
-    found
+
+    fn says(&self) -> &[String] {
+        &self.says
+    }
 }
 
 fn minions(case: &Case) -> Minions {
@@ -103,75 +98,19 @@ fn report(case: &Case) -> Report {
     linter.lint(&minions(case)).unwrap().0
 }
 
-fn summary(finding: &Finding) -> String {
-    let (level, rule) = (finding.level.name(), finding.rule);
-    format!("{level} {rule} {}", finding.position())
-}
-
-/// Whether some finding or remark says a text.
-fn is_said(report: &Report, text: &str) -> bool {
-    report.unanswered.contains_key(text)
-        || report.remarks.iter().any(|remark| remark.contains(text))
-        || report.findings.iter().any(|finding| {
-            let mut lines = finding.notes.iter().chain(&finding.help);
-            finding.message.contains(text) || lines.any(|line| line.contains(text))
-        })
-}
-
 #[test]
 fn every_mistake_is_found_and_nothing_else() {
-    let mut wrong = Vec::new();
-    let cases = cases();
-    for (path, case) in &cases {
-        let mut expected = case.findings.clone();
+    common::assert_found(|case: &Case| {
         let report = report(case);
-        let mut found: Vec<String> = report.findings.iter().map(summary).collect();
-        expected.sort();
-        found.sort();
-        if found != expected {
-            wrong.push(format!(
-                "{}\n  expected {expected:#?}\n  found    {:#?}",
-                path.display(),
-                report
-                    .findings
-                    .iter()
-                    .map(ToString::to_string)
-                    .collect::<Vec<_>>()
-            ));
-        }
-        let unsaid = case.says.iter().filter(|text| !is_said(&report, text));
-        wrong.extend(unsaid.map(|text| format!("{}: nothing says {text}", path.display())));
-    }
-    assert!(
-        wrong.is_empty(),
-        "{} of {} cases:\n{}",
-        wrong.len(),
-        cases.len(),
-        wrong.join("\n")
-    );
+        let (unanswered, remarks) = (report.unanswered, report.remarks);
+        let says_besides = move |text: &str| {
+            unanswered.contains_key(text) || remarks.iter().any(|remark| remark.contains(text))
+        };
+        (report.findings, says_besides)
+    });
 }
 
 #[test]
 fn every_rule_about_pillars_has_a_case_that_fails_and_one_that_passes() {
-    let cases = cases();
-    for rule in Rule::ALL.iter().filter(|rule| rule.is_about_pillars()) {
-        let of_rule = || {
-            cases
-                .iter()
-                .filter(|(path, _)| path.parent().unwrap().ends_with(rule.name()))
-        };
-        let finds = |case: &Case| {
-            case.findings
-                .iter()
-                .any(|finding| finding.split(' ').nth(1) == Some(rule.name()))
-        };
-        assert!(
-            of_rule().any(|(_, case)| finds(case)),
-            "no case fails {rule}"
-        );
-        assert!(
-            of_rule().any(|(_, case)| !finds(case)),
-            "no case passes {rule}"
-        );
-    }
+    common::assert_rules_have_cases::<Case>(|rule| rule.is_about_pillars());
 }
