@@ -338,6 +338,7 @@ fn loses_nothing(starting: bool) {
     let mut spared = BTreeSet::new();
     let mut rng = fastrand::Rng::with_seed(9);
     let started = Instant::now();
+    let mut last_kill = started;
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
@@ -351,6 +352,7 @@ fn loses_nothing(starting: bool) {
         let running = below(child.id());
         seen.extend(running.iter().map(|process| (process.pid, process.started)));
         let mut chosen = victims(&running, child.id(), starting);
+        let nothing_starts = chosen.is_empty();
         chosen.retain(|pid| !spared.contains(pid));
         if starting
             && let Some(pid) = rng.choice(&chosen).copied()
@@ -360,8 +362,8 @@ fn loses_nothing(starting: bool) {
             continue;
         }
         let is_early = !chosen.is_empty();
-        // There is nothing to start unless an interpreter is gone.
-        if starting && chosen.is_empty() {
+        // Nothing starts unless an interpreter is gone. One that was spared is left alone until its time has come.
+        if starting && nothing_starts && last_kill.elapsed() > Duration::from_micros(between) {
             let interpreters = running.iter().filter(|one| one.parent == child.id());
             chosen = interpreters.map(|one| one.pid).collect();
         }
@@ -374,6 +376,7 @@ fn loses_nothing(starting: bool) {
                 .status();
             let is_killed = usize::from(killing.unwrap().success());
             killed += is_killed;
+            last_kill = Instant::now();
             killed_early += is_killed * usize::from(starting && is_early);
         }
     };

@@ -295,16 +295,57 @@ fn time_is_bounded() {
     }
 }
 
+#[test]
+fn a_text_that_doubles_with_each_level_takes_the_steps_of_its_parts() {
+    let shared = "<% import json\nx = []\nfor _ in range(60):\n    x = [x, x]\n%>";
+    for printing in [
+        "${x}",
+        "${x | h}",
+        "${x | entity}",
+        "${str(x)}",
+        "${repr([x])}",
+        "${ascii((x,))}",
+        "${f'{x}'}",
+        "${f'{1:{len(f\"{x!r}\")}}'}",
+        "${format(x)}",
+        "${'%s' % x}",
+        "${'%(a)r' % {'a': x}}",
+        "${'{}'.format(x)}",
+        "${'{}'.format(*[x])}",
+        "${'{a}'.format(a={'a': x})}",
+        "${json.dumps(x)}",
+        "<% text = str(x) %>",
+    ] {
+        let error = fails_in_its_second_line(&format!("{shared}{printing}"), printing);
+        assert!(
+            error.message.contains("ran for too many steps"),
+            "{printing}: {error}"
+        );
+    }
+    // What is shared a little takes a little, and what is not shared takes nothing.
+    let mut request = mako::Request::new(
+        "<% x = [['a'] * 9] * 9 %>${x}${str([n for n in (1, 2)])}${'%s' % 'x'}",
+        &NoHost,
+    );
+    request.limits = Limits {
+        fuel: 100,
+        ..limits()
+    };
+    let text = mako::render(request).unwrap().text;
+    assert!(text.ends_with("[1, 2]x"), "{text}");
+}
+
 /// What ends while the template runs is an error of the line that it had come to.
-fn fails_in_its_second_line(source: &str, what: &str) {
+fn fails_in_its_second_line(source: &str, what: &str) -> Error {
     const FIRST: &str = "${1 + 1}\n";
     let error = fails_soon(&format!("{FIRST}{source}\n${{1 + 1}}\n"), what);
-    let start = error.place.map_or(0, |place| place.span.start) as usize;
+    let start = error.place.as_ref().map_or(0, |place| place.span.start) as usize;
     assert!(
         (FIRST.len()..FIRST.len() + source.len()).contains(&start),
         "{what}: at {start}: {}",
         error.message
     );
+    error
 }
 
 #[test]

@@ -520,7 +520,7 @@ def decorate_inline(context, decorator):
 
 
 def text(value):
-    return value if type(value) is str else str(value)
+    return value if type(value) is str else str(native["unfold"](value))
 
 
 # --- filters -------------------------------------------------------------------------------------------------
@@ -586,7 +586,7 @@ def _escaped(value, table):
 def html_escape(value):
     if hasattr(value, "__html__"):
         return Markup(value.__html__())
-    return Markup(_escaped(str(value), _XML))
+    return Markup(_escaped(text(value), _XML))
 
 
 class _Decode:
@@ -598,7 +598,7 @@ class _Decode:
                 return value
             if isinstance(value, bytes):
                 return str(value, encoding=encoding)
-            return str(value)
+            return text(value)
 
         return decode
 
@@ -632,7 +632,7 @@ class _Filters:
     def html_entities_escape(value):
         from html.entities import codepoint2name
 
-        return "".join([f"&{codepoint2name[ord(c)]};" if ord(c) in codepoint2name else c for c in str(value)])
+        return "".join([f"&{codepoint2name[ord(c)]};" if ord(c) in codepoint2name else c for c in text(value)])
 
 
 def _own_modules():

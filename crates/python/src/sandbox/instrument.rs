@@ -83,7 +83,7 @@ impl Rewriter {
                 node_index: AtomicNodeIndex::NONE,
                 range,
                 op: UnaryOp::Not,
-                operand: Box::new(call(TICK, range)),
+                operand: Box::new(call(TICK, range, Vec::new())),
             });
             generator.ifs.insert(0, step);
         }
@@ -146,7 +146,7 @@ impl Transformer for Rewriter {
                         node_index: AtomicNodeIndex::NONE,
                         range,
                         op: BoolOp::Or,
-                        values: vec![call(TICK, range), body],
+                        values: vec![call(TICK, range, Vec::new()), body],
                     });
                 }
                 Expr::ListComp(each) => self.generators(&mut each.generators),
@@ -163,7 +163,7 @@ impl Transformer for Rewriter {
 fn prepend(body: &mut Vec<Stmt>) {
     let range = body.first().map_or(TextRange::default(), Ranged::range);
     let at = usize::from(body.first().is_some_and(is_docstring));
-    let value = Box::new(call(TICK, range));
+    let value = Box::new(call(TICK, range, Vec::new()));
     body.insert(
         at,
         Stmt::Expr(StmtExpr {
@@ -209,7 +209,7 @@ fn annotate(body: &mut Vec<Stmt>) {
             out.push(Stmt::Expr(StmtExpr {
                 node_index: AtomicNodeIndex::NONE,
                 range,
-                value: Box::new(call(NOTE, range)),
+                value: Box::new(call(NOTE, range, Vec::new())),
             }));
         }
         out.push(stmt);
@@ -253,8 +253,8 @@ fn prints_literal(expr: &Expr) -> bool {
             .is_some_and(Expr::is_literal_expr)
 }
 
-/// A call of a function without arguments that returns `None`.
-fn call(function: &str, range: TextRange) -> Expr {
+/// A call of a function.
+pub(super) fn call(function: &str, range: TextRange, args: Vec<Expr>) -> Expr {
     let name = ExprName {
         node_index: AtomicNodeIndex::NONE,
         range,
@@ -268,7 +268,7 @@ fn call(function: &str, range: TextRange) -> Expr {
         arguments: Arguments {
             range,
             node_index: AtomicNodeIndex::NONE,
-            args: Box::default(),
+            args: args.into(),
             keywords: Box::default(),
         },
     })
@@ -278,7 +278,7 @@ fn is_docstring(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::Expr(StmtExpr { value, .. }) if value.is_string_literal_expr())
 }
 
-fn none(range: TextRange) -> Expr {
+pub(super) fn none(range: TextRange) -> Expr {
     Expr::NoneLiteral(ExprNoneLiteral {
         node_index: AtomicNodeIndex::NONE,
         range,

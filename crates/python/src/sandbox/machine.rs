@@ -21,7 +21,7 @@ use rustpython_vm::{AsObject, Interpreter, PyObjectRef, PyResult, Settings, Virt
 
 use super::instrument;
 use super::meter::Meter;
-use super::{Line, convert, failure, span, template};
+use super::{Line, convert, failure, span, template, unfold};
 use crate::error::{Error, ErrorKind, Place, Result};
 
 /// The modules that templates may import, compiled.
@@ -344,11 +344,13 @@ fn unit_path(unit: usize) -> String {
     format!("<unit {unit}>")
 }
 
-/// The unit and the line of the code that runs, if it is a template's.
+/// The unit and the line of the template's code that runs, or that called what runs.
 pub(crate) fn current_line(vm: &VirtualMachine) -> Option<(usize, usize)> {
-    let frame = vm.current_frame()?;
-    let unit = unit_of(frame.code.source_path.as_str())?;
-    Some((unit, frame.current_location().line.get()))
+    let frames = std::iter::successors(vm.current_frame(), |frame| frame.f_back(vm));
+    frames.take(MAX_DEPTH).find_map(|frame| {
+        let unit = unit_of(frame.code.source_path.as_str())?;
+        Some((unit, frame.current_location().line.get()))
+    })
 }
 
 /// The unit that a path names.
@@ -427,10 +429,11 @@ impl Shared {
     /// A unit's code from its syntax tree.
     pub(crate) fn assemble(
         &self,
-        module: ModModule,
+        mut module: ModModule,
         code: &str,
         unit: usize,
     ) -> Result<CodeObject> {
+        unfold::module(&mut module);
         let file = SourceFileBuilder::new(unit_path(unit), code).finish();
         compile_top(
             Mod::Module(module),
@@ -487,6 +490,7 @@ fn prelude(shared: &Rc<Shared>, vm: &VirtualMachine) -> PyResult<PyDictRef> {
         native.set_item(name, function, vm)?;
     }
     native.set_item("tick_name", vm.ctx.new_str(instrument::TICK).into(), vm)?;
+    native.set_item("unfold_name", vm.ctx.new_str(unfold::UNFOLD).into(), vm)?;
     let this = shared.clone();
     let note = vm.new_function("note", move |vm: &VirtualMachine| this.note(vm));
     native.set_item("note", note.into(), vm)?;

@@ -9,6 +9,7 @@ use rustpython_vm::builtins::{PyStr, PyTypeRef};
 use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
 use super::machine::current_line;
+use super::unfold;
 
 /// What a run may still spend.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub(crate) struct Meter {
     /// The unit and the line where that was.
     broken_at: Cell<Option<(usize, usize)>>,
 }
+
+const TOO_MANY_STEPS: &str = "the template ran for too many steps";
 
 impl Meter {
     pub(crate) fn new() -> Self {
@@ -77,7 +80,7 @@ impl Meter {
         }
         let fuel = self.fuel.get();
         if fuel == 0 {
-            return Err("the template ran for too many steps");
+            return Err(TOO_MANY_STEPS);
         }
         self.fuel.set(fuel - 1);
         let clock = self.clock.get().wrapping_add(1);
@@ -93,6 +96,15 @@ impl Meter {
         Ok(())
     }
 
+    /// Spend many steps at once.
+    fn spend(&self, steps: u64) -> Result<(), &'static str> {
+        match self.fuel.get().checked_sub(steps) {
+            Some(left) => self.fuel.set(left),
+            None => return Err(self.broken().unwrap_or(TOO_MANY_STEPS)),
+        }
+        Ok(())
+    }
+
     fn write(&self, bytes: usize) -> Result<(), &'static str> {
         match self.output.get().checked_sub(bytes) {
             Some(left) => {
@@ -103,13 +115,14 @@ impl Meter {
         }
     }
 
-    /// The functions of a meter, by name: `tick` spends a step, `written` output. They raise what no handler of
-    /// exceptions names, and again at every further step.
+    /// The functions of a meter, by name: `tick` spends a step, `unfold` those that the text of its argument
+    /// [repeats](unfold::repeated), `written` output. They raise what no handler of exceptions names, and again at
+    /// every further step.
     pub(crate) fn functions(
         self: &Rc<Self>,
         limit_error: &PyTypeRef,
         vm: &VirtualMachine,
-    ) -> [(&'static str, PyObjectRef); 2] {
+    ) -> [(&'static str, PyObjectRef); 3] {
         let raise = |meter: &Meter,
                      spent: Result<(), &'static str>,
                      error: &PyTypeRef,
@@ -129,8 +142,16 @@ impl Meter {
                 .map_or(0, |text| text.byte_len());
             raise(&meter, meter.write(bytes), &error, vm)
         };
+        let (meter, error) = (self.clone(), limit_error.clone());
+        let unfold = move |value: PyObjectRef, vm: &VirtualMachine| -> PyResult {
+            match unfold::repeated(&value) {
+                0 => Ok(value),
+                steps => raise(&meter, meter.spend(steps), &error, vm).map(|()| value),
+            }
+        };
         [
             ("tick", vm.new_function("tick", tick).into()),
+            ("unfold", vm.new_function("unfold", unfold).into()),
             ("written", vm.new_function("written", written).into()),
         ]
     }

@@ -12,6 +12,7 @@ mod meter;
 mod plan;
 mod purity;
 mod template;
+mod unfold;
 
 use mapstack_python_protocol::Span;
 

@@ -83,6 +83,7 @@ for _name in ("open", "input", "breakpoint", "help"):
     BUILTINS[_name] = _unavailable(_name)
 BUILTINS[native["tick_name"]] = native["tick"]
 BUILTINS[native["note_name"]] = native["note"]
+BUILTINS[native["unfold_name"]] = native["unfold"]
 
 
 def _import_as(name):
