@@ -34,6 +34,16 @@ fn refusal(ran: &Ran) -> &str {
 fn anchors_are_not_shared_across_layers() {
     let defaults = "values: {a: &x {k: 1}, b: *x}\n";
     let minion = "pillar: {f: {a: {k: 2}}}\n";
+    let ran = with(defaults, minion, "data", &["--get=b:k"]);
+    assert_eq!((ran.status, &*ran.stdout), (Some(0), "1\n"));
+    assert!(
+        ran.stderr.contains(
+            "C@f changes 'a', which a YAML anchor makes one mapping with 'b': Salt changes both, mapstack only 'a'"
+        ),
+        "{}",
+        ran.stderr
+    );
+    let minion = "pillar: {f: {c: {k: 2}}}\n";
     assert_eq!(
         printed(&with(defaults, minion, "data", &["--get=b:k"])),
         "1\n"

@@ -1177,6 +1177,12 @@ fn anchors_are_not_shared_between_data_files() {
     );
     let given = json::loads(&ran.stdout).unwrap();
     assert_eq!(given.repr(), "{'base': {'x': 1, 'y': 2}, 'k': {'x': 1}}");
+    assert!(
+        ran.stderr
+            .contains("b.yml changes 'base', which a YAML anchor makes one mapping with 'k'"),
+        "{}",
+        ran.stderr
+    );
 }
 
 /// Python's insides are hidden; PillarStack itself has no sandbox.

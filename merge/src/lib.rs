@@ -70,8 +70,9 @@
 //!
 //! Merging in Salt changes objects in place, so what two spellings share through a YAML anchor, one
 //! merge can change in both, and `overwrite` leaves its traces in the base it was given. Values here
-//! are values.
+//! are values; [`Aliases`] says where the first makes a difference.
 
+mod aliases;
 mod append;
 mod error;
 mod merge;
@@ -80,6 +81,7 @@ mod options;
 mod python;
 pub mod stack;
 
+pub use aliases::{Aliases, Parted};
 pub use error::{MergeError, MergeErrorCause};
 pub use merge::{merge, merge_all};
 pub use observe::{Change, KeyPath, Observer, Origin, Trail};

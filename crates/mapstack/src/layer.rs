@@ -73,13 +73,19 @@ impl Run<'_> {
         let loaded = match self.follower().is_some() {
             true => load_marked(text.as_str(), &mapstack_render::yaml_limits(&self.limits))
                 .map(|(value, marks)| (value, Some(marks))),
+            false if text.may_have_aliases() => {
+                mapstack_yaml::load(text.as_str()).map(|value| (value, None))
+            }
             false => self.engine.skeletons.load(text).map(|value| (value, None)),
         };
         let (value, marks) = loaded.map_err(|e| text.yaml_error(&e))?;
         let Value::Map(map) = &value else {
             return Err(text.not_a_mapping(&value));
         };
-        let layer = LayerFile::of(map).ok_or_else(|| text.wrong_key(map))?;
+        let mut layer = LayerFile::of(map).ok_or_else(|| text.wrong_key(map))?;
+        if text.may_have_aliases() {
+            layer = layer.with_aliases();
+        }
         Ok(match marks {
             Some(marks) => layer.with_marks(map, &marks),
             None => layer,

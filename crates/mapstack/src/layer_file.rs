@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use mapstack_diagnostic::{Error, ErrorKind, Place, nearest};
+use mapstack_merge::Aliases;
 use mapstack_value::{Map, Value};
 use mapstack_yaml::{Limits, Mark, Marks, load_marked};
 
@@ -18,6 +19,8 @@ pub(crate) struct LayerFile {
     pub values: Option<Value>,
     pub strategy: Option<Value>,
     pub merge_lists: Option<Value>,
+    /// The mappings that `values` has at several places.
+    pub aliases: Aliases,
     /// The positions of all parts, computed on first use.
     marks: OnceLock<Positions>,
 }
@@ -42,8 +45,15 @@ impl LayerFile {
             values: map.get("values").cloned(),
             strategy: given("strategy"),
             merge_lists: given("merge_lists"),
+            aliases: Aliases::default(),
             marks: OnceLock::new(),
         })
+    }
+
+    /// Note the mappings that anchors put at several places.
+    pub fn with_aliases(mut self) -> Self {
+        self.aliases = self.values.as_ref().map(Aliases::of).unwrap_or_default();
+        self
     }
 
     /// Set the positions, if they are known from parsing.

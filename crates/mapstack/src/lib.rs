@@ -21,6 +21,7 @@
 //! Two crates build on [`hooks`]: `mapstack-lineage` finds out where values come from, and `mapstack-share` shares
 //! results between minions.
 
+mod aliases;
 mod built_in;
 mod by_text;
 mod condition;
@@ -57,6 +58,7 @@ mod tofs;
 pub mod trace;
 mod watch;
 
+pub use aliases::parted_aliases;
 pub use condition::Condition;
 pub use configuration::{Configuration, Way};
 pub use engine::{Engine, Run};

@@ -37,6 +37,8 @@ pub struct RenderedSls {
     pub value: Value,
     /// Whether the pipe ends in text. Python takes even an empty one for something.
     pub is_text: bool,
+    /// Whether an alias of YAML names a mapping or a list.
+    pub has_aliases: bool,
     /// The text that was read as YAML; `None` where the pipe has no such stage.
     pub text: Option<Text<'static>>,
 }
@@ -93,14 +95,16 @@ impl Run<'_> {
             kept: Some(&kept),
             allowed: None,
         };
-        let (value, is_text) = match self.compile(&source, &self.default_pipe(), false)? {
-            Made::Data(Data { value, .. }) => (value, false),
-            Made::Text(text) => (Value::from(text.as_str()), true),
-        };
+        let (value, has_aliases, is_text) =
+            match self.compile(&source, &self.default_pipe(), false)? {
+                Made::Data(Data { value, shared }) => (value, shared, false),
+                Made::Text(text) => (Value::from(text.as_str()), false, true),
+            };
         let text = kept.take();
         Ok(RenderedSls {
             value,
             is_text,
+            has_aliases,
             text,
         })
     }

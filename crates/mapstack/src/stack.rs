@@ -1,13 +1,15 @@
 //! `map.stack`: merges layers from left to right.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use mapstack_diagnostic::nearest;
 use mapstack_matcher::{Definition, MatcherKind, Mode, join, variants};
-use mapstack_merge as merge;
+use mapstack_merge::{self as merge, Aliases};
 use mapstack_minion::builtin;
 use mapstack_value::{Path, Value};
 
+use crate::aliases::parted_aliases;
 use crate::engine::Run;
 use crate::hooks::{Chosen, LayerTemplate, MergedKind, SourcePaths};
 use crate::options::{StackOptions, iterate, or};
@@ -28,6 +30,8 @@ pub(crate) struct Fold<'f> {
     pub merge_lists: Value,
     /// Whether the caller gave the strategy. Otherwise it is the built-in default.
     pub default_is_given: bool,
+    /// The mappings that layers so far have at several places by YAML anchors.
+    pub aliases: RefCell<Aliases>,
 }
 
 impl Fold<'_> {
@@ -133,6 +137,7 @@ impl Run<'_> {
                 .clone()
                 .filter(|v| !v.is_none())
                 .unwrap_or(false.into()),
+            aliases: RefCell::default(),
         };
         self.fold(
             &fold,
@@ -266,6 +271,8 @@ impl Run<'_> {
                 };
                 (kind, fold.chosen(own))
             };
+            self.warn_of_aliases(fold, stack, values, &options, &file.shown);
+            fold.aliases.borrow_mut().add(&layer.aliases);
             let base = std::mem::take(stack);
             *stack = self
                 .merge_layer(base, values, &options, describe)
@@ -305,6 +312,7 @@ impl Run<'_> {
             };
             (kind, fold.chosen(layer.strategy.is_some().then_some(None)))
         };
+        self.warn_of_aliases(fold, stack, &layer.value, &options, &origin);
         let base = std::mem::take(stack);
         *stack = self.merge_layer(base, &layer.value, &options, describe).map_err(|e| {
             let error = Error::new(ErrorKind::Merge, format!("the value of {origin} cannot be merged: {e}"));
@@ -395,6 +403,25 @@ impl Run<'_> {
             hooks.data_reduced(stack);
         }
         Ok(found)
+    }
+
+    /// Warn where a layer changes one place of a mapping that an earlier layer has at several places.
+    fn warn_of_aliases(
+        &self,
+        fold: &Fold<'_>,
+        stack: &Value,
+        values: &Value,
+        options: &merge::Options,
+        origin: &str,
+    ) {
+        let aliases = fold.aliases.borrow();
+        if aliases.is_empty() {
+            return;
+        }
+        self.data_is_read();
+        for parted in aliases.parted(stack, values, options) {
+            self.warn(parted_aliases(&parted, origin));
+        }
     }
 
     /// The merge options of a layer, with the defaults of the fold.

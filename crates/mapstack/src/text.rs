@@ -92,6 +92,12 @@ impl<'f> Text<'f> {
         &self.text
     }
 
+    /// Whether the YAML may name one mapping at several places. Without an anchor and an alias it does not.
+    #[must_use]
+    pub fn may_have_aliases(&self) -> bool {
+        self.text.contains('&') && self.text.contains('*')
+    }
+
     /// The file's path, as a user would open it.
     pub fn shown(&self) -> &str {
         &self.file.shown

@@ -297,7 +297,7 @@ impl PillarRun<'_> {
                 };
                 let options = self.merging();
                 pillar = recipe
-                    .merge(pillar, &data, &options)
+                    .merge(pillar, &data, &options, "an external pillar")
                     .map_err(|e| unmergeable(&e))?;
             }
         }
@@ -519,6 +519,7 @@ impl PillarRun<'_> {
             tree: &tree,
             opts: &self.opts,
             events: &self.events,
+            aliases: RefCell::default(),
         };
         let result = stacking.stack(&chosen);
         self.end(&run);

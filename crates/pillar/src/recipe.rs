@@ -3,9 +3,9 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-use mapstack::{File, Text};
-use mapstack_diagnostic::Place;
-use mapstack_merge::{MergeError, Options, merge};
+use mapstack::{File, Text, parted_aliases};
+use mapstack_diagnostic::{Diagnostic, Place};
+use mapstack_merge::{Aliases, MergeError, Options, merge};
 use mapstack_value::{Key, Map, Value};
 
 /// The number of a part of a pillar: the index of the step that made it.
@@ -115,6 +115,9 @@ const EMPTY: PartId = 0;
 #[derive(Debug)]
 pub(crate) struct Recipe {
     pub wanted: bool,
+    /// The mappings that sls have at several places by YAML anchors.
+    aliases: RefCell<Aliases>,
+    warnings: RefCell<Vec<Diagnostic>>,
     steps: RefCell<Vec<Step>>,
     result: Cell<PartId>,
 }
@@ -124,6 +127,8 @@ impl Recipe {
         let nothing = Step::Layer(Box::new(PillarLayer::Unknown(Value::map())));
         Recipe {
             wanted,
+            aliases: RefCell::default(),
+            warnings: RefCell::default(),
             steps: RefCell::new(vec![nothing]),
             result: Cell::new(EMPTY),
         }
@@ -150,8 +155,30 @@ impl Recipe {
         Made { value, id }
     }
 
-    /// Merge a part over another.
-    pub fn merge(&self, base: Made, layer: &Made, options: &Options) -> Result<Made, MergeError> {
+    /// Note the mappings that a freshly loaded sls has at several places.
+    pub fn add_aliases(&self, sls: &Value) {
+        self.aliases.borrow_mut().add(&Aliases::of(sls));
+    }
+
+    /// What was worth a warning.
+    pub fn take_warnings(&self) -> Vec<Diagnostic> {
+        self.warnings.take()
+    }
+
+    /// Merge a part over another. `origin` is what the part is called in a warning.
+    pub fn merge(
+        &self,
+        base: Made,
+        layer: &Made,
+        options: &Options,
+        origin: &str,
+    ) -> Result<Made, MergeError> {
+        let parted = self
+            .aliases
+            .borrow()
+            .parted(&base.value, &layer.value, options);
+        let warnings = parted.iter().map(|parted| parted_aliases(parted, origin));
+        self.warnings.borrow_mut().extend(warnings);
         let id = self.add(|| Step::Merge {
             base: base.id,
             layer: layer.id,

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use mapstack_loader::{Fetched, Tree};
+use mapstack_merge::Aliases;
 use mapstack_merge::stack::{MARKER, StackError, Strategy, merge_into};
 use mapstack_value::posixpath::split;
 use mapstack_value::{Key, Map, Value};
@@ -18,6 +19,7 @@ use super::trace::{FileOutcome, PillarEvent, StackEvent};
 use mapstack::File;
 use mapstack::Run;
 use mapstack::Text;
+use mapstack::parted_aliases;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 
 /// One external pillar at work.
@@ -28,6 +30,8 @@ pub(crate) struct Stacking<'s, 'e> {
     pub tree: &'s Tree,
     pub opts: &'s Map,
     pub events: &'s RefCell<Vec<PillarEvent>>,
+    /// The mappings that files so far have at several places by YAML anchors.
+    pub aliases: RefCell<Aliases>,
 }
 
 impl Stacking<'_, '_> {
@@ -215,6 +219,7 @@ impl OneConfig<'_, '_> {
         let Value::Map(overlay) = &loaded else {
             return Ok(self.no_mapping(data, &loaded));
         };
+        self.warn_of_aliases(stack, overlay, &text);
         let Value::Map(base) = stack else {
             return Ok(FileOutcome::Missing);
         };
@@ -233,6 +238,24 @@ impl OneConfig<'_, '_> {
             cache.keep(before, overlay.clone(), base);
         }
         Ok(FileOutcome::Merged(strategy(&loaded)))
+    }
+
+    /// Warn where a file changes one place of a mapping that an earlier file has at several places, and keep those of
+    /// the file.
+    fn warn_of_aliases(&self, stack: &Value, overlay: &Map, text: &Text<'_>) {
+        let mut aliases = self.stacking.aliases.borrow_mut();
+        let merge = |mut base: Map, overlay: Map| {
+            merge_into(&mut base, &overlay, &mut ()).ok()?;
+            Some(Value::Map(base))
+        };
+        for parted in aliases.parted_by(stack, &Value::Map(self.grafted(overlay)), &merge) {
+            self.stacking
+                .run
+                .warn(parted_aliases(&parted, text.shown()));
+        }
+        if text.may_have_aliases() {
+            aliases.add(&Aliases::of(&Value::Map(overlay.clone())));
+        }
     }
 
     fn grafted(&self, overlay: &Map) -> Map {

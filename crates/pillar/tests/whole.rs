@@ -161,6 +161,34 @@ fn a_trace_has_the_reasons_in_order() {
 }
 
 #[test]
+fn an_sls_that_merges_into_an_anchor_of_another_is_a_warning() {
+    let files = [
+        ("top.sls", "base:\n  '*': [users, web]\n"),
+        ("users.sls", "ann: &usual {shell: zsh}\nbob: *usual\n"),
+        ("web.sls", "ann: {shell: fish}\n"),
+    ];
+    let pillar = compile(&master("", &files)).unwrap();
+    let data = Value::Map(pillar.data);
+    assert_eq!(
+        data.repr(),
+        "{'ann': {'shell': 'fish'}, 'bob': {'shell': 'zsh'}}"
+    );
+    let [warning] = &pillar.warnings[..] else {
+        panic!("{:?}", pillar.warnings);
+    };
+    assert_eq!(
+        warning.message,
+        "the sls 'web' changes 'ann', which a YAML anchor makes one mapping with 'bob': Salt changes both, mapstack only 'ann'"
+    );
+    let pillar = compile(&master(
+        "pillar_source_merging_strategy: overwrite\n",
+        &files,
+    ))
+    .unwrap();
+    assert_eq!(pillar.warnings, []);
+}
+
+#[test]
 fn ciphertext_stays_and_is_named() {
     let secret = "-----BEGIN PGP MESSAGE-----\n\nhQ\n-----END PGP MESSAGE-----";
     let sls = format!(

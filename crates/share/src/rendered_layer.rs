@@ -113,6 +113,7 @@ impl LayerRendering {
             && run.spent() <= run.engine().limits().fuel / FUEL_SHARE
             && has_facts_of(run, minion)
             && run.has_given_options()
+            && !text.may_have_aliases()
             && matches!((&stack, &self.stack.0), (Value::Map(one), Value::Map(other)) if one.ptr_eq(other));
         is_shareable.then(|| RenderedLayer::of(&text, run.file_reads().into()))
     }

@@ -65,10 +65,14 @@ impl Work<'_> {
             };
             let layer = self.one_remote(&directories, at, &env, options, state, &mut nested)?;
             let base = std::mem::take(&mut nested.made);
-            nested.made = self.recipe.merge(base, &layer, &merging).map_err(|e| {
-                let message = format!("the pillar of {} cannot be merged: {e}", directory.shown());
-                Error::new(ErrorKind::Merge, message).at(one.place.clone())
-            })?;
+            let origin = format!("the pillar of {}", directory.shown());
+            nested.made = self
+                .recipe
+                .merge(base, &layer, &merging, &origin)
+                .map_err(|e| {
+                    let message = format!("{origin} cannot be merged: {e}");
+                    Error::new(ErrorKind::Merge, message).at(one.place.clone())
+                })?;
         }
         Ok(nested)
     }

@@ -472,8 +472,9 @@ impl Work<'_> {
     }
 
     fn merged(&self, base: Made, layer: &Made) -> Result<Made> {
-        self.recipe.merge(base, layer, &self.merging).map_err(|e| {
-            let message = format!("parts of the pillar cannot be merged: {e}");
+        let merged = self.recipe.merge(base, layer, &self.merging, PART);
+        merged.map_err(|e| {
+            let message = format!("{PART} cannot be merged: {e}");
             Error::new(ErrorKind::Merge, message)
                 .help("see the option pillar_source_merging_strategy")
         })
@@ -498,6 +499,7 @@ impl Work<'_> {
             state.data = self.merged(std::mem::take(&mut state.data), &self.overriding())?;
         }
         self.recipe.ends_with(&state.data);
+        state.hear(self.recipe.take_warnings());
         let data = state.map();
         let encrypted = encrypted(&data);
         Ok(WholePillar {
@@ -573,6 +575,8 @@ fn encrypted(pillar: &Map) -> Vec<String> {
     found
 }
 
+/// What a part is called in messages about merging it.
+const PART: &str = "a part of the pillar";
 const CIPHERTEXT: &str = "-----BEGIN PGP MESSAGE-----";
 
 fn find_encrypted(map: &Map, path: &mut Vec<String>, found: &mut Vec<String>) {

@@ -474,16 +474,25 @@ impl SlsReader<'_, '_> {
 
     fn merge(&self, base: Made, layer: &Made, sls: &str) -> Result<Made> {
         self.run.spend(1 + Extent::of(&layer.value).values)?;
-        self.recipe.merge(base, layer, self.merging).map_err(|e| {
-            let message = format!("the sls '{sls}' cannot be merged: {e}");
-            Error::new(ErrorKind::Merge, message)
+        let origin = format!("the sls '{sls}'");
+        let merged = self.recipe.merge(base, layer, self.merging, &origin);
+        merged.map_err(|e| {
+            Error::new(ErrorKind::Merge, format!("{origin} cannot be merged: {e}"))
                 .help("an sls is a mapping; see also the option pillar_source_merging_strategy")
         })
     }
 
     /// The data of an sls, as a layer of the pillar.
     fn made(&self, asked: &Asked<'_>, found: &Found, rendered: RenderedSls) -> Made {
-        let RenderedSls { value, text, .. } = rendered;
+        let RenderedSls {
+            value,
+            text,
+            has_aliases,
+            ..
+        } = rendered;
+        if has_aliases {
+            self.recipe.add_aliases(&value);
+        }
         let id = self.recipe.add(|| {
             let top = Reached::Top {
                 saltenv: asked.saltenv.clone(),

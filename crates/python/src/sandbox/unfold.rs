@@ -124,10 +124,16 @@ fn parts(value: &PyObject) -> Option<Vec<PyObjectRef>> {
     } else if let Some(tuple) = value.downcast_ref::<PyTuple>() {
         Some(tuple.to_vec())
     } else if let Some(dict) = value.downcast_ref::<PyDict>() {
-        Some(dict.into_iter().flat_map(|(key, value)| [key, value]).collect())
+        Some(
+            dict.into_iter()
+                .flat_map(|(key, value)| [key, value])
+                .collect(),
+        )
     } else if let Some(set) = value.downcast_ref::<PySet>() {
         Some(set.elements())
     } else {
-        value.downcast_ref::<PyFrozenSet>().map(|set| set.elements())
+        value
+            .downcast_ref::<PyFrozenSet>()
+            .map(|set| set.elements())
     }
 }
