@@ -102,6 +102,23 @@ def stacked(module, question):
         shutil.rmtree(root, ignore_errors=True)
 
 
+def pillar(question):
+    made = whole_pillar.compiled(question, os.path.join(sys.argv[1], "here"))
+    return {"ok": made["result"]} if "result" in made else {"error": "{error}: {message}".format(**made)}
+
+
+def pillar_of_values(question):
+    """What a pillar would be if what external pillars return shared no object with anything."""
+    import salt.pillar
+
+    data = salt.pillar.Pillar._external_pillar_data
+    salt.pillar.Pillar._external_pillar_data = lambda *args: unshared(data(*args))
+    try:
+        return pillar(question)
+    finally:
+        salt.pillar.Pillar._external_pillar_data = data
+
+
 def unshared(value):
     """The same data, in which every place has an object of its own."""
     if isinstance(value, dict):
@@ -119,9 +136,10 @@ def main():
             if question["op"] in ("stack", "makostack"):
                 answer, values = stack(question)
                 answer["values"] = values.get("ok")
-            elif question["op"] in ("pillar", "external", "git"):
-                made = whole_pillar.compiled(question, os.path.join(sys.argv[1], "here"))
-                answer = {"ok": made["result"]} if "result" in made else {"error": "{error}: {message}".format(**made)}
+            elif question["op"] in ("pillar", "external", "git", "saltclass"):
+                answer = pillar(question)
+                if question["master"].count("saltclass\":") > 1:
+                    answer["values"] = pillar_of_values(question).get("ok")
             else:
                 answer = {"ok": repr(plain(answers[question["op"]](question)))}
         except Exception as error:

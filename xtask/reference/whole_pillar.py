@@ -85,6 +85,7 @@ def pillar(record, root, home):
     opts.update({name: os.path.join(home, name) for name in QUIET})
     opts.update(root_dir=home, log_file=os.path.join(home, "log"), id="master")
     os.makedirs(opts["cachedir"], exist_ok=True)
+    extend(opts)
     accept(opts, record["minion_id"], record["grains"])
     names = {"pillar_override": "override", "pillarenv": "pillarenv", "ext": "ext", "extra_minion_data": "extra_minion_data"}
     arguments = {name: record[key] for name, key in names.items() if key in record}
@@ -94,6 +95,14 @@ def pillar(record, root, home):
             return made.compile_pillar()
     finally:
         made.destroy()
+
+
+def extend(opts):
+    """Saltclass left Salt after 3007, but for the code behind it: its module is an older one's file, which the environment names."""
+    if "saltclass" in str(opts.get("ext_pillar")):
+        place = os.path.join(opts["extension_modules"], "pillar")
+        os.makedirs(place, exist_ok=True)
+        shutil.copy(os.environ["MAPSTACK_SALTCLASS"], place)
 
 
 def accept(opts, minion_id, grains):
@@ -114,7 +123,7 @@ def in_order():
     import salt.pillar.file_tree
     import salt.utils.path
 
-    real_walk, real_list = salt.utils.path.os_walk, os.listdir
+    real_walk, real_list, real_scan = salt.utils.path.os_walk, os.listdir, os.scandir
 
     def walk(*args, **kwargs):
         for place, directories, files in real_walk(*args, **kwargs):
@@ -123,10 +132,34 @@ def in_order():
             yield place, directories, files
 
     salt.utils.path.os_walk, os.listdir = walk, lambda *args: sorted(real_list(*args))
+    os.scandir = lambda *args: Scanned(real_scan(*args))
     try:
         yield
     finally:
-        salt.utils.path.os_walk, os.listdir = real_walk, real_list
+        salt.utils.path.os_walk, os.listdir, os.scandir = real_walk, real_list, real_scan
+
+
+class Scanned:
+    """A directory whose entries come by name."""
+
+    def __init__(self, scanned):
+        with scanned:
+            self.entries = iter(sorted(scanned, key=lambda entry: entry.name))
+
+    def __iter__(self):
+        return self.entries
+
+    def __next__(self):
+        return next(self.entries)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        pass
 
 
 def without_reasons(made):

@@ -68,6 +68,10 @@ pub enum LayerKind {
         name: String,
         /// Where the configuration names it.
         place: Option<Place>,
+        /// The class or node that the values come from, if it has any.
+        class: Option<String>,
+        /// The path on disk of the file of the class, as a user would open it.
+        shown: Option<String>,
     },
     /// The arguments of the function, and their defaults.
     Arguments,

@@ -9,10 +9,11 @@ use mapstack::trace::Stage;
 use mapstack_merge::Options;
 use mapstack_minion::{FactPlaces, Minion};
 use mapstack_pillar::{
-    PartId, PillarEvent, PillarLayer, PillarRecipe, Reached, Step, WholeEvent, WholePillar,
+    ExternalFile, PartId, PillarEvent, PillarLayer, PillarRecipe, Reached, Step, WholeEvent,
+    WholePillar,
 };
-use mapstack_value::{Key, Map, Value};
-use mapstack_yaml::{Limits, load_rendered};
+use mapstack_value::{Key, Map, Path, Value};
+use mapstack_yaml::{Limits, Marks, load_rendered};
 
 use crate::Lineage;
 use crate::flow::{SERVED, Traced, merged};
@@ -163,9 +164,13 @@ impl<'r> Replay<'r> {
                 shown: file.shown.clone(),
                 reasons: reached.iter().flat_map(|step| self.reasons(step)).collect(),
             },
-            PillarLayer::External { name, place, .. } => LayerKind::External {
+            PillarLayer::External {
+                name, place, file, ..
+            } => LayerKind::External {
                 name: name.clone(),
                 place: place.clone(),
+                class: file.as_ref().map(|file| file.name.clone()),
+                shown: file.as_ref().map(|file| file.path.clone()),
             },
             PillarLayer::Override(_) => LayerKind::Arguments,
             // Nothing is a layer only where nothing else is.
@@ -258,6 +263,16 @@ impl<'r> Replay<'r> {
 
     fn layer(&mut self, id: PartId, made: &PillarLayer) -> Part {
         let number = self.numbers.get(id).copied().flatten().unwrap_or_default();
+        if let PillarLayer::External {
+            file: Some(file),
+            value,
+            ..
+        } = made
+            && let Some((text, node)) = class_file(file, value, number)
+        {
+            self.texts.insert(number, text);
+            return (value.clone(), node);
+        }
         let (value, at) = match made {
             PillarLayer::Sls {
                 file, value, text, ..
@@ -288,6 +303,59 @@ impl<'r> Replay<'r> {
             map.shift_remove("include");
         }
         (own, Node::whole(claim))
+    }
+}
+
+/// The positions of what a class set, in the text that was read.
+fn class_file(file: &ExternalFile, value: &Value, layer: usize) -> Option<(Arc<LayerText>, Node)> {
+    let text = Arc::new(LayerText::new(file.text.clone()?));
+    let loaded = load_rendered(text.as_str(), &Limits::default()).ok()?;
+    let path: Path = [Key::from(file.below)].into_iter().collect();
+    let marks = loaded.marks.at(&loaded.value, &path)?;
+    let read = loaded.value.as_map()?.get(file.below)?;
+    let found = Found { layer, text: &text };
+    let node = found.node(value, read, marks);
+    Some((text, node))
+}
+
+/// Values that a text sets, perhaps with others between them.
+struct Found<'f> {
+    layer: usize,
+    text: &'f Arc<LayerText>,
+}
+
+impl Found<'_> {
+    /// The origins of a value of which `read` is what the text says.
+    fn node(&self, value: &Value, read: &Value, marks: &Marks) -> Node {
+        let claim = |value: Value, at| Claim {
+            layer: self.layer,
+            value,
+            at,
+        };
+        let near = |mark| At::Statement(Arc::new(self.text.spot(mark).0));
+        let at = match value.is_same(read) || value.as_map().is_some() {
+            true => At::Text(self.text.clone(), marks.clone()),
+            // References are expanded in it, or others have added to it.
+            false => near(marks.mark()),
+        };
+        let mut node = Node::whole(claim(value.clone(), at));
+        let (Value::Map(map), Value::Map(read)) = (value, read) else {
+            return node;
+        };
+        for (key, value) in map {
+            let found = read
+                .index_of(key)
+                .and_then(|at| Some((at, read.get(key)?, marks.child(at)?)));
+            let child = found.map_or_else(
+                || Node::whole(claim(value.clone(), near(marks.mark()))),
+                |(_, read, marks)| self.node(value, read, marks),
+            );
+            let key_mark = found
+                .and_then(|(at, ..)| marks.key(at))
+                .unwrap_or(marks.mark());
+            node.set(key, child, Some(claim(key.to_value(), near(key_mark))));
+        }
+        node
     }
 }
 

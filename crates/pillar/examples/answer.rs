@@ -63,11 +63,11 @@ fn answer(line: &str) -> Answer {
         Some("parse") => parsed(&question),
         Some("syntax") => Ok(syntax(&text(&question, "template"))),
         Some("data") => data(&question),
-        Some("pillar" | "external" | "git") => whole_pillar(&question),
+        Some("pillar" | "external" | "git" | "saltclass") => whole_pillar(&question),
         Some("stack") => stack(&question, StackKind::PillarStack),
         Some("makostack") => stack(&question, StackKind::MakoStack),
         _ => Err(
-            "`op` is none of yaml, merge, syntax, parse, data, pillar, external, git, stack, makostack"
+            "`op` is none of yaml, merge, syntax, parse, data, pillar, external, git, saltclass, stack, makostack"
                 .into(),
         ),
     }

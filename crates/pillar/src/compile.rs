@@ -1,11 +1,11 @@
 //! The fold over external pillars.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mapstack_loader::{FileServer, Tree};
-use mapstack_merge::{MergeError, Options, merge};
+use mapstack_merge::{MergeError, Options, Strategy, merge};
 use mapstack_minion::Minion;
 use mapstack_value::posixpath::split;
 use mapstack_value::{Key, Map, Value};
@@ -14,7 +14,7 @@ use super::StackKind;
 use super::cache::StackCache;
 use super::command::Command;
 use super::config::{ExtPillar, ExtPillars, SALTS_OWN};
-use super::external::{Asked, BuiltIn, passed};
+use super::external::{Asked, BuiltIn, Own, passed};
 use super::recipe::{Made, PillarLayer, Recipe};
 use super::select::Stores;
 use super::stack::Stacking;
@@ -106,6 +106,7 @@ impl Compiler {
             warnings: RefCell::new(self.pillars.warnings().to_vec()),
             failures: RefCell::default(),
             served: RefCell::default(),
+            is_explained: Cell::default(),
         }
     }
 }
@@ -138,13 +139,14 @@ impl Compiler {
             warnings: RefCell::default(),
             failures: RefCell::default(),
             served: RefCell::default(),
+            is_explained: Cell::default(),
         }
     }
 }
 
 /// What an external pillar gives.
 enum Given {
-    Data(Value),
+    Data(Own),
     /// A pillar of its own, with what happened on the way.
     #[cfg(feature = "git")]
     Pillar(Nested),
@@ -153,7 +155,7 @@ enum Given {
 impl Given {
     fn truthy(&self) -> bool {
         match self {
-            Given::Data(data) => data.truthy(),
+            Given::Data(own) => own.data.truthy(),
             #[cfg(feature = "git")]
             Given::Pillar(nested) => nested.made.value.truthy(),
         }
@@ -199,6 +201,8 @@ pub struct PillarRun<'c> {
     failures: RefCell<Vec<Error>>,
     /// What functions read from the file server.
     served: RefCell<Vec<FileRead>>,
+    /// Whether somebody asks where values come from.
+    is_explained: Cell<bool>,
 }
 
 #[cfg(feature = "git")]
@@ -234,7 +238,7 @@ impl PillarRun<'_> {
                 continue;
             }
             let data = match self.item(run, &mut pillar, &mut errors)? {
-                Given::Data(data) => data,
+                Given::Data(own) => own.data,
                 #[cfg(feature = "git")]
                 Given::Pillar(nested) => nested.made.value,
             };
@@ -261,47 +265,55 @@ impl PillarRun<'_> {
     }
 
     /// Let external pillars give their data, in order, and merge it over a pillar. An item that is not one ends them,
-    /// and leaves nothing.
+    /// and leaves nothing. The second part of the result is the pillar that was given, with what changed in place
+    /// before the first data was merged over a copy of it.
     pub(crate) fn fold(
         &self,
         items: &[Result<Vec<ExtPillar>, PillarError>],
         mut pillar: Made,
         recipe: &Recipe,
         errors: &mut Vec<PillarError>,
-    ) -> Result<Made> {
+    ) -> Result<(Made, Made)> {
+        self.is_explained.set(recipe.wanted);
+        let mut in_place = None;
         for item in items {
             let run = match item {
                 Ok(run) => run,
                 Err(malformed) => {
                     errors.push(malformed.clone());
-                    return Ok(Made::default());
+                    return Ok((Made::default(), in_place.unwrap_or(pillar)));
                 }
             };
             if self.is_excluded(run) {
                 continue;
             }
-            let before = pillar.value.clone();
+            let before = pillar.clone();
             let given = self.item(run, &mut pillar.value, errors)?;
-            if !pillar.value.is_same(&before) {
-                pillar = recipe.layer(pillar.value, PillarLayer::Unknown);
-            }
+            pillar = recipe.changed(before, &pillar.value, |value| PillarLayer::External {
+                name: run.last().map(|one| one.name.clone()).unwrap_or_default(),
+                place: run.last().and_then(|one| one.place.clone()),
+                file: None,
+                value,
+            });
             if given.truthy() {
                 let data = match given {
-                    Given::Data(data) => recipe.layer(data, |value| PillarLayer::External {
-                        name: run.last().map(|one| one.name.clone()).unwrap_or_default(),
-                        place: run.last().and_then(|one| one.place.clone()),
-                        value,
-                    }),
+                    Given::Data(own) => recipe.external(run.last(), own.data, own.parts),
                     #[cfg(feature = "git")]
                     Given::Pillar(nested) => nested.made,
                 };
                 let options = self.merging();
+                in_place.get_or_insert_with(|| match options.strategy {
+                    // It replaces what is there before it copies.
+                    Strategy::Overwrite => recipe.replaced(pillar.clone(), &data),
+                    _ => pillar.clone(),
+                });
                 pillar = recipe
                     .merge(pillar, &data, &options, "an external pillar")
                     .map_err(|e| unmergeable(&e))?;
             }
         }
-        Ok(pillar)
+        let in_place = in_place.unwrap_or_else(|| pillar.clone());
+        Ok((pillar, in_place))
     }
 
     /// What was done so far, in order.
@@ -356,7 +368,7 @@ impl PillarRun<'_> {
         pillar: &mut Value,
         errors: &mut Vec<PillarError>,
     ) -> Result<Given> {
-        let mut data = Given::Data(Value::map());
+        let mut data = Given::Data(Value::map().into());
         let mut before: Option<&ExtPillar> = None;
         for one in run {
             let given = self.external(one, pillar);
@@ -421,17 +433,16 @@ impl PillarRun<'_> {
     }
 
     /// What one external pillar returns; `None` for one that there is not.
-    fn returned(&self, one: &ExtPillar, pillar: &mut Value) -> Result<Option<Value>> {
+    fn returned(&self, one: &ExtPillar, pillar: &mut Value) -> Result<Option<Own>> {
         if let Some(kind) = one.kind {
-            return self
-                .stacked(one, kind, pillar)
-                .map(|map| Some(Value::Map(map)));
+            let stacked = self.stacked(one, kind, pillar)?;
+            return Ok(Some(Value::Map(stacked).into()));
         }
         if let Some(command) = Command::named(&one.name) {
             let run = self.run_for(&self.minion_with(pillar), self.side.clone());
             let data = command.run(&run, one);
             self.end(&run);
-            return data.map(Some);
+            return data.map(|data| Some(data.into()));
         }
         if let Some(built_in) = BuiltIn::named(&one.name) {
             return self.built_in(one, built_in, pillar).map(Some);
@@ -454,11 +465,14 @@ impl PillarRun<'_> {
     }
 
     /// What an external pillar returns that follows from files and options.
-    fn built_in(&self, one: &ExtPillar, built_in: BuiltIn, pillar: &Value) -> Result<Value> {
-        let side = self.side.clone().map(|side| MasterSide {
-            opts: self.opts.clone(),
-            templates: None,
-            ..side
+    fn built_in(&self, one: &ExtPillar, built_in: BuiltIn, pillar: &mut Value) -> Result<Own> {
+        let side = self.side.clone().map(|side| match built_in {
+            BuiltIn::Saltclass => side,
+            _ => MasterSide {
+                opts: self.opts.clone(),
+                templates: None,
+                ..side
+            },
         });
         let minion = match built_in {
             // Its templates see the pillar before external pillars.
@@ -472,8 +486,13 @@ impl PillarRun<'_> {
             opts: &self.opts,
             extra: &self.extra,
             tree: &|directory| self.tree([directory]),
+            is_explained: self.is_explained.get(),
+            cache: self.cache,
         });
         self.end(&run);
+        if built_in == BuiltIn::Saltclass {
+            *pillar = run.current_pillar().into();
+        }
         data
     }
 

@@ -45,7 +45,7 @@ impl StackKind {
 }
 
 /// External pillars of Salt and of its known extensions that are not made here.
-pub(crate) const SALTS_OWN: [&str; 39] = [
+pub(crate) const SALTS_OWN: [&str; 38] = [
     "cmd_yamlex",
     "cobbler",
     "confidant",
@@ -77,7 +77,6 @@ pub(crate) const SALTS_OWN: [&str; 39] = [
     "redismod",
     "rethinkdb_pillar",
     "s3",
-    "saltclass",
     "sql_base",
     "sqlcipher",
     "sqlite3",

@@ -8,6 +8,8 @@ use mapstack_diagnostic::{Diagnostic, Place};
 use mapstack_merge::{Aliases, MergeError, Options, merge};
 use mapstack_value::{Key, Map, Value};
 
+use crate::config::ExtPillar;
+
 /// The number of a part of a pillar: the index of the step that made it.
 pub type PartId = usize;
 
@@ -67,6 +69,8 @@ pub enum PillarLayer {
         name: String,
         /// Where the configuration names it.
         place: Option<Place>,
+        /// The file that the data comes from, if it is known: each one is a layer of its own.
+        file: Option<ExternalFile>,
         /// The data.
         value: Value,
     },
@@ -76,6 +80,19 @@ pub enum PillarLayer {
     Options(Value),
     /// What templates changed in place, and anything else of which nothing more is known.
     Unknown(Value),
+}
+
+/// A file of an external pillar, such as that of a class.
+#[derive(Debug, Clone)]
+pub struct ExternalFile {
+    /// What the external pillar calls it.
+    pub name: String,
+    /// Its path.
+    pub path: String,
+    /// The text that was read as YAML.
+    pub text: Option<Text<'static>>,
+    /// The key of the text whose value is the data.
+    pub below: &'static str,
 }
 
 /// A reason why a minion gets an sls.
@@ -90,6 +107,31 @@ pub enum Reached {
         /// The name or pattern in the top file.
         sls: String,
     },
+}
+
+/// What a file of an external pillar set of its data.
+#[derive(Debug, Clone)]
+pub(crate) struct FilePart {
+    pub file: ExternalFile,
+    pub data: Map,
+}
+
+/// Mappings are merged by their keys; everything else is replaced.
+fn by_keys() -> Options {
+    Options::new(&"recurse".into(), &false.into())
+}
+
+/// What is new or different in a mapping.
+fn difference(before: &Map, now: &Map) -> Map {
+    let changed = now.iter().filter_map(|(key, value)| {
+        let changed = match (before.get(key), value) {
+            (Some(old), new) if old.repr() == new.repr() => return None,
+            (Some(Value::Map(old)), Value::Map(new)) => difference(old, new).into(),
+            _ => value.clone(),
+        };
+        Some((key.clone(), changed))
+    });
+    changed.collect()
 }
 
 /// A part of a pillar, with how it was made.
@@ -188,23 +230,79 @@ impl Recipe {
         Ok(Made { value, id })
     }
 
+    /// What an external pillar returns, and over it what each of its files set, which is the same once more.
+    pub fn external(&self, one: Option<&ExtPillar>, data: Value, parts: Vec<FilePart>) -> Made {
+        let layer = |file: Option<ExternalFile>| {
+            move |value| PillarLayer::External {
+                name: one.map(|one| one.name.clone()).unwrap_or_default(),
+                place: one.and_then(|one| one.place.clone()),
+                file,
+                value,
+            }
+        };
+        let mut made = self.layer(data, layer(None));
+        if !self.wanted {
+            return made;
+        }
+        for FilePart { file, data } in parts {
+            let part = self.layer(data.into(), layer(Some(file)));
+            let options = by_keys();
+            made.id = self.add(|| Step::Merge {
+                base: made.id,
+                layer: part.id,
+                options,
+            });
+        }
+        made
+    }
+
+    /// A part that something changed in place: what differs is a layer over it.
+    pub fn changed(
+        &self,
+        before: Made,
+        now: &Value,
+        layer: impl FnOnce(Value) -> PillarLayer,
+    ) -> Made {
+        if before.value.is_same(now) {
+            return before;
+        }
+        let value = now.clone();
+        let made = self.wanted.then(|| {
+            let difference = difference(before.value.as_map()?, now.as_map()?);
+            let layer = self.layer(difference.into(), layer);
+            self.merge(before, &layer, &by_keys()).ok()
+        });
+        match made.flatten() {
+            Some(made) if made.value.repr() == now.repr() => Made { value, ..made },
+            _ => self.layer(value, PillarLayer::Unknown),
+        }
+    }
+
     /// Python's `dict.update`.
     pub fn update(&self, base: Made, layer: &Made) -> Made {
-        let entries = layer.value.as_map().into_iter().flatten();
+        self.put(base, layer, |_, _| true)
+    }
+
+    /// The values of the keys that both have, from the layer.
+    pub fn replaced(&self, base: Made, layer: &Made) -> Made {
+        self.put(base, layer, Map::contains_key)
+    }
+
+    fn put(&self, base: Made, layer: &Made, is_meant: fn(&Map, &Key) -> bool) -> Made {
         let Value::Map(mut map) = base.value else {
             return base;
         };
-        map.extend(entries.map(|(key, value)| (key.clone(), value.clone())));
+        let entries = layer.value.as_map().into_iter().flatten();
+        let entries: Vec<_> = entries.filter(|(key, _)| is_meant(&map, key)).collect();
+        map.extend(
+            entries
+                .iter()
+                .map(|(key, value)| ((*key).clone(), (*value).clone())),
+        );
         let id = self.add(|| Step::Put {
             base: base.id,
             layer: layer.id,
-            keys: layer
-                .value
-                .as_map()
-                .into_iter()
-                .flat_map(Map::keys)
-                .cloned()
-                .collect(),
+            keys: entries.iter().map(|(key, _)| (*key).clone()).collect(),
         });
         Made {
             value: map.into(),

@@ -197,14 +197,14 @@ fn text_for_mako(file: &File) -> Result<&str> {
 }
 
 /// Whether a text has anything for Jinja to do; a `#jinja2:` line is a comment here.
-fn has_marks(text: &str) -> bool {
+pub(crate) fn has_marks(text: &str) -> bool {
     ["{{", "{%", "{#"]
         .into_iter()
         .any(|mark| text.contains(mark))
 }
 
 /// What Jinja leaves of a text without marks.
-fn without_final_newline(text: &str) -> &str {
+pub(crate) fn without_final_newline(text: &str) -> &str {
     ["\r\n", "\n", "\r"]
         .into_iter()
         .find_map(|end| text.strip_suffix(end))

@@ -11,6 +11,9 @@ use crate::Result;
 /// Names the file of MakoStack's module, which newer versions of Salt do not have.
 const MAKOSTACK: &str = "MAPSTACK_MAKOSTACK";
 
+/// Names the file of saltclass's module, which Salt 3008 does not have.
+const SALTCLASS: &str = "MAPSTACK_SALTCLASS";
+
 /// Make up questions, ask both sides, and print what differs.
 pub fn run(sh: &Shell, count: u32, seed: u64, only: &[String]) -> Result {
     let python = python(sh)?;
@@ -18,10 +21,11 @@ pub fn run(sh: &Shell, count: u32, seed: u64, only: &[String]) -> Result {
     let mut kinds = vec![
         "yaml", "merge", "syntax", "parse", "data", "pillar", "external", "git", "stack",
     ];
-    if std::env::var_os(MAKOSTACK).is_some() {
-        kinds.push("makostack");
-    } else {
-        println!("no MakoStack: {MAKOSTACK} does not name its module");
+    for (kind, module) in [("makostack", MAKOSTACK), ("saltclass", SALTCLASS)] {
+        match std::env::var_os(module) {
+            Some(_) => kinds.push(kind),
+            None => println!("no {kind}: {module} does not name its module"),
+        }
     }
     let kinds: Vec<&str> = kinds
         .into_iter()

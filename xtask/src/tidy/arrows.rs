@@ -121,6 +121,16 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "mapstack-saltclass",
+        &[
+            "mapstack-diagnostic",
+            "mapstack-loader",
+            "mapstack-pyobject",
+            "mapstack-value",
+            "mapstack-yaml",
+        ],
+    ),
+    (
         "mapstack-pillar",
         &[
             "mapstack",
@@ -130,6 +140,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mapstack-minion",
             "mapstack-render",
             "mapstack-salt-config",
+            "mapstack-saltclass",
             "mapstack-value",
             "mapstack-yaml",
         ],

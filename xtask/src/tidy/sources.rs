@@ -38,6 +38,7 @@ const LIBRARIES: &[&str] = &[
     "crates/redact",
     "render",
     "crates/salt-config",
+    "crates/saltclass",
     "crates/functions",
     "crates/mapstack",
     "crates/pillar",

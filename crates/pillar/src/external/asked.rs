@@ -5,6 +5,7 @@ use mapstack_diagnostic::{Diagnostic, ErrorKind, Result};
 use mapstack_loader::Tree;
 use mapstack_value::{Map, Value};
 
+use crate::cache::StackCache;
 use crate::config::ExtPillar;
 
 /// What such an external pillar is given.
@@ -18,6 +19,10 @@ pub(crate) struct Asked<'a, 'e> {
     pub extra: &'a Map,
     /// The files below a directory.
     pub tree: &'a dyn Fn(&str) -> Tree,
+    /// Whether somebody asks where values come from.
+    pub is_explained: bool,
+    /// What texts say, for all minions.
+    pub cache: &'a StackCache,
 }
 
 impl Asked<'_, '_> {

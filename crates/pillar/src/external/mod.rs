@@ -5,9 +5,12 @@ mod asked;
 mod extra_data;
 mod file_tree;
 mod nodegroups;
+mod saltclass;
 
 use mapstack_diagnostic::Result;
 use mapstack_value::Value;
+
+use crate::recipe::FilePart;
 
 pub(crate) use self::asked::Asked;
 pub(crate) use self::extra_data::{passed, unasked};
@@ -18,6 +21,25 @@ pub(crate) enum BuiltIn {
     ExtraData,
     FileTree,
     Nodegroups,
+    Saltclass,
+}
+
+/// What such an external pillar gives.
+#[derive(Debug, Default)]
+pub(crate) struct Own {
+    /// The data.
+    pub data: Value,
+    /// What each of its files set of it, if it knows.
+    pub parts: Vec<FilePart>,
+}
+
+impl From<Value> for Own {
+    fn from(data: Value) -> Self {
+        Own {
+            data,
+            parts: Vec::new(),
+        }
+    }
 }
 
 impl BuiltIn {
@@ -27,6 +49,7 @@ impl BuiltIn {
             "extra_minion_data_in_pillar" => Some(BuiltIn::ExtraData),
             "file_tree" => Some(BuiltIn::FileTree),
             "nodegroups" => Some(BuiltIn::Nodegroups),
+            "saltclass" => Some(BuiltIn::Saltclass),
             _ => None,
         }
     }
@@ -35,11 +58,12 @@ impl BuiltIn {
     ///
     /// # Errors
     /// Arguments that it does not have, and files that cannot be read.
-    pub fn data(self, asked: &Asked<'_, '_>) -> Result<Value> {
+    pub fn data(self, asked: &Asked<'_, '_>) -> Result<Own> {
         match self {
-            BuiltIn::ExtraData => extra_data::data(asked),
-            BuiltIn::FileTree => file_tree::data(asked),
-            BuiltIn::Nodegroups => nodegroups::data(asked),
+            BuiltIn::ExtraData => extra_data::data(asked).map(Own::from),
+            BuiltIn::FileTree => file_tree::data(asked).map(Own::from),
+            BuiltIn::Nodegroups => nodegroups::data(asked).map(Own::from),
+            BuiltIn::Saltclass => saltclass::data(asked),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The external pillar `git`: pillars compiled from directories of git repositories (Salt: `salt.pillar.git_pillar`).
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -138,7 +139,7 @@ impl Work<'_> {
             engine: self.engine,
             files,
             merging: settings.merging(),
-            pillar_override: Map::new(),
+            pillar_override: RefCell::default(),
             extra: Map::new(),
             problem: None,
             minion: Minion {

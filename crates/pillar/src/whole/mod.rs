@@ -15,7 +15,7 @@ mod settings;
 mod sls;
 mod top;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -195,12 +195,13 @@ impl Master {
         explained: bool,
     ) -> Work<'w> {
         let settings = Settings::new(self.config.options(), minion, ask);
+        let recipe = Rc::new(Recipe::new(explained));
         Work {
             master: self,
             files: self.files.for_one(),
             engine,
             merging: settings.merging(),
-            pillar_override: ask.pillar_override.clone(),
+            pillar_override: RefCell::new(overriding(&recipe, &ask.pillar_override)),
             extra: ask.extra_minion_data.clone(),
             problem: ask.problem.clone(),
             minion: Minion {
@@ -211,7 +212,7 @@ impl Master {
                 sources: minion.sources.clone(),
             },
             settings,
-            recipe: Rc::new(Recipe::new(explained)),
+            recipe,
             events: Events {
                 wanted: self.wants_events || explained,
                 ..Events::default()
@@ -227,7 +228,8 @@ struct Work<'w> {
     files: PillarFiles,
     settings: Settings,
     merging: Options,
-    pillar_override: Map,
+    /// What overrides the pillar. External pillars that come first can change it in place.
+    pillar_override: RefCell<Made>,
     /// What the minion passes on to external pillars.
     extra: Map,
     /// Why it asks for no pillar.
@@ -327,8 +329,12 @@ impl Work<'_> {
 
     /// The external pillars, whose data matchers and templates see, then the top files' sls over them.
     fn external_first(&self, mut top: Top, state: &mut State) -> Result<()> {
+        let is_given = !self.is_overridden();
         let mut pillar = self.overriding();
         let external = self.external(&mut pillar, state)?;
+        if is_given {
+            self.pillar_override.replace(pillar);
+        }
         self.update(state, &external);
         let run = self.run(state);
         let matches = top.matches(&self.reader(&run))?;
@@ -341,8 +347,11 @@ impl Work<'_> {
 
     /// What overrides the pillar.
     fn overriding(&self) -> Made {
-        let over = self.pillar_override.clone().into();
-        self.recipe.layer(over, PillarLayer::Override)
+        self.pillar_override.borrow().clone()
+    }
+
+    fn is_overridden(&self) -> bool {
+        self.pillar_override.borrow().value.truthy()
     }
 
     fn update(&self, state: &mut State, pillar: &Made) {
@@ -416,7 +425,7 @@ impl Work<'_> {
         Ok(pillar)
     }
 
-    /// The external pillars over a pillar, which their templates can change in place.
+    /// The external pillars over a pillar, which they can change in place.
     fn external(&self, pillar: &mut Made, state: &mut State) -> Result<Made> {
         let Some(given) = self.settings.templates.get("ext_pillar") else {
             return Ok(pillar.clone());
@@ -429,7 +438,7 @@ impl Work<'_> {
             return Ok(pillar.clone());
         };
         let mut base = pillar.clone();
-        if !self.pillar_override.is_empty() {
+        if self.is_overridden() {
             base = self.merged(base, &self.overriding())?;
         }
         let items = items
@@ -456,6 +465,10 @@ impl Work<'_> {
         let run = run.with_git(&git);
         let mut errors = Vec::new();
         let folded = run.fold(&items, base, &self.recipe, &mut errors);
+        let folded = folded.map(|(folded, given)| {
+            *pillar = given;
+            folded
+        });
         let (events, warnings) = (run.events(), run.warnings());
         let (nested, served, stacked) = (run.take_nested(), run.take_served(), run.take_stacked());
         state.errors.extend(errors);
@@ -495,7 +508,7 @@ impl Work<'_> {
             self.add_entry(&mut state, "master", options.into(), PillarLayer::Options);
         }
         self.add_errors(&mut state);
-        if !self.pillar_override.is_empty() {
+        if self.is_overridden() {
             state.data = self.merged(std::mem::take(&mut state.data), &self.overriding())?;
         }
         self.recipe.ends_with(&state.data);
@@ -531,6 +544,11 @@ impl Work<'_> {
         let entry = self.recipe.layer(entry.into(), layer);
         self.update(state, &entry);
     }
+}
+
+/// What overrides a pillar, by the command that asks for it.
+fn overriding(recipe: &Recipe, over: &Map) -> Made {
+    recipe.layer(over.clone().into(), PillarLayer::Override)
 }
 
 /// An item of `ext_pillar`; the inner error is one that the pillar keeps.

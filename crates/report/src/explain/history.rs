@@ -157,9 +157,15 @@ pub(super) fn named(layer: &Layer, with_source: bool) -> String {
         LayerKind::File { path, .. } => format!("salt://{path}{of}"),
         LayerKind::Value => format!("a value{of}"),
         LayerKind::Sls { sls, saltenv, .. } => format!("the sls {sls} of {saltenv}"),
-        LayerKind::External { name, place } => {
+        LayerKind::External {
+            name, place, class, ..
+        } => {
+            let class = class
+                .as_ref()
+                .map(|class| format!(", the class or node {class}"));
             let at = place.as_ref().map(|place| format!(", {place}"));
-            format!("the external pillar {name}{}", at.unwrap_or_default())
+            let at = class.or(at).unwrap_or_default();
+            format!("the external pillar {name}{at}")
         }
         LayerKind::Edits { shown } => format!("changes that {shown} makes in place"),
         LayerKind::Arguments => "arguments and defaults of map.data".into(),

@@ -70,7 +70,7 @@ impl Report<'_> {
             LayerKind::File { shown, .. } => ("file", Some(shown)),
             LayerKind::Edits { shown } => ("edits", Some(shown)),
             LayerKind::Sls { shown, .. } => ("sls", Some(shown)),
-            LayerKind::External { .. } => ("external", None),
+            LayerKind::External { shown, .. } => ("external", shown.as_ref()),
             LayerKind::Value => ("value", None),
             LayerKind::Arguments => ("arguments", None),
             LayerKind::Unknown => ("unknown", None),
@@ -91,9 +91,14 @@ impl Report<'_> {
                 row.insert("saltenv", saltenv.as_str());
                 row.insert("reached", reasons.iter().map(reached).collect::<Value>());
             }
-            LayerKind::External { name, place } => {
+            LayerKind::External {
+                name, place, class, ..
+            } => {
                 row.insert("external", name.as_str());
                 row.insert("named_at", at(place.as_ref()));
+                if let Some(class) = class {
+                    row.insert("class", class.as_str());
+                }
             }
             _ => {}
         }

@@ -1,0 +1,312 @@
+//! The external pillar `saltclass` beside the reference's, recorded; and its errors.
+
+#[path = "../../mapstack/tests/common/mod.rs"]
+mod common;
+#[path = "common/whole_pillar.rs"]
+mod whole_pillar;
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use common::{assert_repeated, records};
+use mapstack::Engine;
+use mapstack::loader::MemoryFiles;
+use mapstack::minion::Minion;
+use mapstack_pillar::{Ask, Master, WholePillar};
+use mapstack_salt_config::{Config, Kind};
+
+/// Records whose result here differs on purpose, with the reason.
+const DIFFERENCES: &[(&str, &str)] = &[];
+
+#[test]
+fn every_recorded_inventory_is_as_the_reference_has_it() {
+    let records = records(include_str!("data/saltclass_pillars.json"));
+    assert_eq!(records.len(), 208);
+    assert_repeated(&records, DIFFERENCES, whole_pillar::check);
+}
+
+/// A directory with the files of an inventory.
+fn inventory(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = directory.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    directory
+}
+
+fn master(arguments: &str) -> Master {
+    let config = format!(
+        "pillar_roots: {{base: [/srv/pillar]}}\next_pillar: [{{saltclass: {arguments}}}]\n"
+    );
+    let config = Config::parse(config.as_bytes(), "master", Kind::Master).unwrap();
+    Master::new(config, Arc::new(MemoryFiles::new()))
+}
+
+fn master_of(directory: &Path) -> Master {
+    master(&format!("[{{path: {}}}]", directory.display()))
+}
+
+fn minion() -> Minion {
+    Minion::parse(b"{id: web1}", "web1.yaml")
+        .unwrap()
+        .complete()
+}
+
+fn compile(master: &Master) -> WholePillar {
+    let (engine, minion) = (Engine::new(MemoryFiles::new()), minion());
+    master.compile(&engine, &minion, &Ask::of(&minion)).unwrap()
+}
+
+/// The only error for an inventory.
+fn error(files: &[(&str, &str)]) -> String {
+    let directory = inventory(files);
+    error_of(&compile(&master_of(directory.path())))
+}
+
+fn error_of(pillar: &WholePillar) -> String {
+    let [error] = &pillar.errors[..] else {
+        panic!("{:?}", pillar.errors)
+    };
+    let error = error.error.diagnostic();
+    let place = error.place.as_ref().map(ToString::to_string);
+    format!(
+        "{}: {}; {}; {}",
+        place.unwrap_or_default(),
+        error.message,
+        error.notes.join("; "),
+        error.help.as_deref().unwrap_or_default()
+    )
+}
+
+#[track_caller]
+fn assert_says(text: &str, words: &[&str]) {
+    for word in words {
+        assert!(text.contains(word), "{word} is missing in: {text}");
+    }
+}
+
+#[test]
+fn an_error_names_the_file_and_what_to_do() {
+    let text = error(&[("nodes/web1.yml", "classes:\n")]);
+    assert_says(
+        &text,
+        &[
+            "nodes/web1.yml: `classes` must be a list, not null",
+            "leave `classes:` out",
+        ],
+    );
+    let text = error(&[
+        ("nodes/web1.yml", "classes: [a]\n"),
+        ("classes/a.yml", "[]\n"),
+    ]);
+    assert_says(
+        &text,
+        &[
+            "classes/a.yml: the file of a class must be a mapping, not a list",
+            "in the inventory /",
+        ],
+    );
+    let text = error(&[("nodes/web1.yml", "")]);
+    assert_says(&text, &["nodes/web1.yml", "it is empty", "write `{}`"]);
+    let text = error(&[
+        ("nodes/web1.yml", "classes: [a]\npillars: {l: []}\n"),
+        ("classes/a.yml", "pillars: {l: [1]}\n"),
+    ]);
+    assert_says(
+        &text,
+        &[
+            "nodes/web1.yml: `pillars:l`: an empty list cannot be merged",
+            "`[^]`",
+        ],
+    );
+    let text = error(&[("nodes/web1.yml", "pillars: [a]\n")]);
+    assert_says(&text, &["`pillars`: it must be a mapping, not a list"]);
+    let text = error(&[("nodes/web1.yml", "states: [{a: b}]\n")]);
+    assert_says(
+        &text,
+        &["an item of `states` must be the name of a state, not a mapping"],
+    );
+}
+
+#[test]
+fn templates_and_yaml_that_fail_say_where() {
+    let text = error(&[("nodes/web1.yml", "a: 1\nb: {{ nosuch.x }}\n")]);
+    assert_says(&text, &["nodes/web1.yml:2:"]);
+    let text = error(&[
+        ("nodes/web1.yml", "classes: [a.b]\n"),
+        ("classes/a/b.yml", "x: 1\na: [\n"),
+    ]);
+    assert_says(&text, &["classes/a/b.yml:"]);
+    let text = error(&[
+        ("nodes/web1.yml", "classes: [a.b]\n"),
+        ("classes/a/b.yml", "{% include 'c.yml' %}\n"),
+        ("classes/a/c.yml", "x: 1\ny: {{ 1 / 0 }}\n"),
+    ]);
+    assert_says(&text, &["classes/a/c.yml:2:"]);
+}
+
+#[test]
+fn references_to_what_is_no_text_are_errors() {
+    let of = |pillars: &str| error(&[("nodes/web1.yml", &format!("pillars: {pillars}\n"))]);
+    assert_says(
+        &of("{a: 'x${b}', b: 5}"),
+        &[
+            "${b} stands for an integer",
+            "in the text 'x${b}'",
+            "quote the value",
+        ],
+    );
+    assert_says(
+        &of("{a: '${b:c}', b: 5}"),
+        &["${b:c} leads into an integer, which has no keys"],
+    );
+}
+
+#[test]
+fn arguments_need_a_path() {
+    let text = error_of(&compile(&master("{path: /srv/saltclass}")));
+    assert_says(
+        &text,
+        &[
+            "master:2:15",
+            "must be a list with a mapping, not a mapping",
+            "- saltclass: [{path:",
+        ],
+    );
+    assert_says(&error_of(&compile(&master("[{}]"))), &["has no `path`"]);
+    assert_says(
+        &error_of(&compile(&master("[{path: 5}]"))),
+        &["`path` must be a directory, not an integer"],
+    );
+    assert_says(
+        &error_of(&compile(&master("[]"))),
+        &["needs the argument `path`"],
+    );
+}
+
+#[test]
+fn what_is_not_there_is_a_warning() {
+    let warnings = |files: &[(&str, &str)]| {
+        let directory = inventory(files);
+        let pillar = compile(&master_of(directory.path()));
+        assert!(pillar.errors.is_empty(), "{:?}", pillar.errors);
+        let shown = |warning: &mapstack_diagnostic::Diagnostic| {
+            assert!(
+                warning.place.is_some() && warning.help.is_some(),
+                "{warning:?}"
+            );
+            warning.message.clone()
+        };
+        pillar
+            .warnings
+            .iter()
+            .map(shown)
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert_says(
+        &warnings(&[("classes/a.yml", "{}\n")]),
+        &["saltclass has no node 'web1' below /"],
+    );
+    let text = warnings(&[("nodes/web1.yml", "classes: [nosuch]\n")]);
+    assert_says(
+        &text,
+        &["there is no class 'nosuch', which", "nodes/web1.yml names"],
+    );
+    let text = warnings(&[("nodes/a/web1.yml", "{}\n"), ("nodes/b/web1.yml", "{}\n")]);
+    assert_says(
+        &text,
+        &[
+            "the node 'web1' has several files, among them",
+            "nodes/a/web1.yml and",
+            "nodes/b/web1.yml",
+        ],
+    );
+}
+
+#[test]
+fn hostile_inventories_end() {
+    // Each key doubles the one before.
+    let mut doubling = String::from("pillars:\n  k00: xxxxxxxx\n");
+    for key in 1..60 {
+        let _ = writeln!(
+            doubling,
+            "  k{key:02}: ' ${{k{before:02}}} ${{k{before:02}}}'",
+            before = key - 1
+        );
+    }
+    assert_says(
+        &error(&[("nodes/web1.yml", &doubling)]),
+        &["comes to more than 1048576 bytes"],
+    );
+    let nested: Vec<(String, String)> = (0..300)
+        .map(|at| {
+            (
+                format!("classes/c{at}.yml"),
+                format!("classes: [c{}]\n", at + 1),
+            )
+        })
+        .collect();
+    let mut files: Vec<(&str, &str)> = nested
+        .iter()
+        .map(|(name, text)| (&**name, &**text))
+        .collect();
+    files.push(("nodes/web1.yml", "classes: [c0]\n"));
+    assert_says(&error(&files), &["nested deeper than 200"]);
+    let cyclic = "{% set _ = __pillar__.update({'p': __pillar__}) %}pillars: {p: {p: {p: {}}}}\n";
+    let directory = inventory(&[("nodes/web1.yml", cyclic)]);
+    assert!(!compile(&master_of(directory.path())).errors.is_empty());
+}
+
+#[test]
+fn links_that_lead_back_or_out_are_errors() {
+    let directory = inventory(&[
+        ("sc/nodes/web1.yml", "{}\n"),
+        ("secret.yml", "pillars: {secret: s}\n"),
+    ]);
+    let root = directory.path().join("sc");
+    std::os::unix::fs::symlink(".", root.join("nodes/again")).unwrap();
+    assert_says(
+        &error_of(&compile(&master_of(&root))),
+        &["deeper than 32 directories"],
+    );
+    std::fs::remove_file(root.join("nodes/again")).unwrap();
+    std::fs::remove_file(root.join("nodes/web1.yml")).unwrap();
+    std::os::unix::fs::symlink("../../secret.yml", root.join("nodes/web1.yml")).unwrap();
+    let pillar = compile(&master_of(&root));
+    assert_says(&error_of(&pillar), &["nodes/web1.yml"]);
+    assert!(!pillar.data.contains_key("secret"));
+}
+
+#[test]
+fn files_come_from_a_mounted_server_and_are_noted() {
+    let directory = inventory(&[("sc/nodes/web1.yml", "pillars: {k: now}\n")]);
+    let before = MemoryFiles::new()
+        .file("base", "sc/nodes/web1.yml", "classes: [a.*]\n")
+        .file("base", "sc/classes/a/b.yml", "pillars: {k: before}\n");
+    let root = directory.path().join("sc");
+    assert_eq!(
+        compile(&master_of(&root))
+            .data
+            .get("k")
+            .unwrap()
+            .to_string(),
+        "now"
+    );
+    let then = master_of(&root).mount(directory.path(), Arc::new(before));
+    let (engine, minion) = (Engine::new(MemoryFiles::new()), minion());
+    let (made, reads) = then.compile_noting(&engine, &minion, &Ask::of(&minion));
+    assert_eq!(made.unwrap().data.get("k").unwrap().to_string(), "before");
+    let read = |path: &str| reads.stacked.iter().any(|read| *read.path == *path);
+    for path in [
+        "sc/nodes",
+        "sc/nodes/web1.yml",
+        "sc/classes",
+        "sc/classes/a/b.yml",
+    ] {
+        assert!(read(path), "{path} is not in {:?}", reads.stacked);
+    }
+}
