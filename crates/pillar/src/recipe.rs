@@ -221,6 +221,15 @@ impl Recipe {
             .parted(&base.value, &layer.value, options);
         let warnings = parted.iter().map(|parted| parted_aliases(parted, origin));
         self.warnings.borrow_mut().extend(warnings);
+        self.merge_values(base, layer, options)
+    }
+
+    fn merge_values(
+        &self,
+        base: Made,
+        layer: &Made,
+        options: &Options,
+    ) -> Result<Made, MergeError> {
         let id = self.add(|| Step::Merge {
             base: base.id,
             layer: layer.id,
@@ -270,7 +279,7 @@ impl Recipe {
         let made = self.wanted.then(|| {
             let difference = difference(before.value.as_map()?, now.as_map()?);
             let layer = self.layer(difference.into(), layer);
-            self.merge(before, &layer, &by_keys()).ok()
+            self.merge_values(before, &layer, &by_keys()).ok()
         });
         match made.flatten() {
             Some(made) if made.value.repr() == now.repr() => Made { value, ..made },
