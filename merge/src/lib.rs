@@ -36,8 +36,8 @@
 //!
 //! *As a list*: tuples and sets by their items, everything else alone. A mapping that `aggregate`
 //! returns is of kind [`Aggregate`](mapstack_value::MapKind::Aggregate) and stays so as the base of
-//! later merges, except of `list`, which makes a plain one. Mappings that are aggregates on both
-//! sides are united one level deeper.
+//! later merges, except of `list`, which makes a plain one. Under `aggregate`, mappings below the roots
+//! that are aggregates on both sides are united at any depth, and such lists are appended.
 //!
 //! # Laws
 //!

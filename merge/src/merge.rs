@@ -109,6 +109,9 @@ fn combine<O: Observer>(
         (Rule::Deep { append: true }, Value::List(old), Value::List(new)) => {
             append(old, new, at, observer);
         }
+        (Rule::Aggregate, Value::List(old), Value::List(new)) if both_join(old, new) => {
+            append(old, new, at, observer);
+        }
         (Rule::Aggregate, Value::Map(old), Value::Map(new)) if both_aggregate(old, new) => {
             unite(old, new, rule, at, observer);
         }
@@ -135,6 +138,10 @@ fn both_aggregate(old: &Map, new: &Map) -> bool {
     old.kind() == MapKind::Aggregate && new.kind() == MapKind::Aggregate
 }
 
+fn both_join(old: &List, new: &List) -> bool {
+    old.is_aggregate() && new.is_aggregate()
+}
+
 /// The overlay's mapping with those of its entries united with the base's that are aggregates on
 /// both sides, at any depth. Plain data has none, and is returned as it is.
 fn with_aggregates_merged(base: &Map, overlay: &Value) -> Value {
@@ -143,6 +150,13 @@ fn with_aggregates_merged(base: &Map, overlay: &Value) -> Value {
     };
     let mut result = overlay.clone();
     for (key, new) in overlay {
+        if let (Some(Value::List(old)), Value::List(new)) = (base.get(key), new)
+            && both_join(old, new)
+        {
+            let mut joined = old.clone();
+            append(&mut joined, new, &Trail::ROOT, &mut ());
+            result.insert(key.clone(), joined);
+        }
         let (Some(Value::Map(old)), Value::Map(new_map)) = (base.get(key), new) else {
             continue;
         };

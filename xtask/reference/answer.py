@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 
+import formats
 import record
 import salt_reference as reference
 import whole_pillar
@@ -129,14 +130,14 @@ def unshared(value):
 
 
 def main():
-    answers = {"yaml": yaml_text, "merge": merge, "parse": parse, "data": data, "syntax": syntax}
+    answers = {"yaml": yaml_text, "yamlex": formats.yamlex, "toml": formats.toml, "merge": merge, "parse": parse, "data": data, "syntax": syntax}
     for line in sys.stdin:
         question = json.loads(line)
         try:
             if question["op"] in ("stack", "makostack"):
                 answer, values = stack(question)
                 answer["values"] = values.get("ok")
-            elif question["op"] in ("pillar", "external", "git", "saltclass"):
+            elif question["op"] in ("pillar", "joined", "external", "git", "saltclass"):
                 answer = pillar(question)
                 if question["master"].count("saltclass\":") > 1:
                     answer["values"] = pillar_of_values(question).get("ok")

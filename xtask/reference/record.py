@@ -16,6 +16,7 @@ import shutil
 import sys
 import tempfile
 
+import formats
 import gitfs
 import master_cache
 import platforms
@@ -209,10 +210,11 @@ def pipe(record):
 def builtin(value):
     """Data with plain dicts, and without the names of this machine's directories."""
     if isinstance(value, dict):
-        return {key: builtin(member) for key, member in value.items()}
+        return {builtin(key): builtin(member) for key, member in value.items()}
     if isinstance(value, list):
         return [builtin(member) for member in value]
-    return value
+    # The texts of some renderers print in another way.
+    return str.__str__(value) if isinstance(value, str) else value
 
 
 def pillar_stack(record):
@@ -609,9 +611,11 @@ FILES = {
     "crates/salt-jinja/tests/data/methods.json": method,
     "crates/salt-jinja/tests/data/views.json": method,
     "crates/pytext/tests/data/posixpath.json": path_as_text,
+    "crates/formats/tests/data/toml.json": formats.record_toml,
     "crates/yaml/tests/data/traverse.json": traverse,
     "crates/yaml/tests/data/yaml_dump.json": yaml_dump,
     "crates/yaml/tests/data/yaml_scalars.json": yaml_scalar,
+    "crates/yaml/tests/data/yamlex.json": formats.record_yamlex,
 }
 INPUT_NAMES = {"yaml_dump.json": {"value", "type"}}
 

@@ -6,6 +6,7 @@ in the master's cache. Directories are read in the order of names, instead of th
 """
 import contextlib
 import copy
+import datetime
 import json
 import os
 import re
@@ -184,7 +185,10 @@ def thawed(value):
             return value.decode()
         except UnicodeDecodeError:
             return value
-    for kind in (bool, int, float, str):
+    for kind in (bool, int, float):
         if isinstance(value, kind):
             return kind(value)
-    return value
+    if isinstance(value, (datetime.date, datetime.time)):
+        return str(value)
+    # Some texts print in a way of their own.
+    return str.__str__(value) if isinstance(value, str) else value

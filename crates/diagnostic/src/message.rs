@@ -30,6 +30,8 @@ pub enum ErrorKind {
     Yaml,
     /// Text that is not JSON.
     Json,
+    /// Text that is not TOML.
+    Toml,
     /// A data source without the shape of one.
     DataSource,
     /// Data that cannot be merged.

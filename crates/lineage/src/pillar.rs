@@ -13,7 +13,7 @@ use mapstack_pillar::{
     WholePillar,
 };
 use mapstack_value::{Key, Map, Path, Value};
-use mapstack_yaml::{Limits, Marks, load_rendered};
+use mapstack_yaml::{Limits, Marks, load_aggregating, load_rendered};
 
 use crate::Lineage;
 use crate::flow::{SERVED, Traced, merged};
@@ -361,10 +361,13 @@ impl Found<'_> {
 
 /// The positions of an sls in the text that was read, if the data is what was read there.
 fn marked(text: &Text<'static>, value: &Value) -> Option<At> {
-    let loaded = load_rendered(text.as_str(), &Limits::default()).ok()?;
+    let readers = [load_rendered, load_aggregating];
+    let loaded = readers
+        .into_iter()
+        .filter_map(|read| read(text.as_str(), &Limits::default()).ok())
+        .find(|loaded| loaded.value.is_same(value))?;
     let source = LayerText::new(text.clone());
-    let is_it = loaded.value.is_same(value);
-    is_it.then(|| At::Text(Arc::new(source), loaded.marks))
+    Some(At::Text(Arc::new(source), loaded.marks))
 }
 
 /// A part for one more use, or for the last.

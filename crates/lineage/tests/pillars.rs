@@ -12,7 +12,7 @@ use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
 use mapstack::secrets::Policy;
 use mapstack::value::{Key, Map, Value};
-use mapstack::yaml::load;
+use mapstack::yaml::{Limits, load, load_aggregating};
 use mapstack::{Engine, Place};
 use mapstack_lineage::{How, LayerKind, Lineage, Reason, Spot, explain_pillar};
 use mapstack_pillar::{Ask, Master, WholePillar};
@@ -38,7 +38,7 @@ impl Found {
         lineage.visit(&mut |path, known| {
             let places = known.past.iter().map(|past| (&past.value, &past.spot));
             for (value, spot) in places.chain([(&known.value, &known.spot)]) {
-                if matches!(value, Value::Map(_) | Value::List(_)) {
+                if matches!(value, Value::Map(_) | Value::List(_) | Value::Tuple(_)) {
                     continue;
                 }
                 match spot {
@@ -87,8 +87,14 @@ fn is_at(place: &Place, value: &Value) -> bool {
     let ends = text.char_indices().filter(|(_, c)| ",]}#:\n".contains(*c));
     let ends = ends.map(|(at, _)| at).chain([text.len()]);
     ends.take(50).any(|end| {
-        let read = load(text.get(..end).unwrap_or_default().trim_end());
-        read.is_ok_and(|read| read.is_same(value))
+        let text = text.get(..end).unwrap_or_default().trim_end();
+        let joined = || match load_aggregating(text, &Limits::default()).ok()?.value {
+            // A scalar with a tag is a list of one.
+            Value::List(items) if items.is_aggregate() => items.first().cloned(),
+            read => Some(read),
+        };
+        load(text).is_ok_and(|read| read.is_same(value))
+            || joined().is_some_and(|read| read.is_same(value))
     })
 }
 

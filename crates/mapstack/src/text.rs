@@ -282,6 +282,13 @@ impl<'f> Text<'f> {
         )
     }
 
+    /// Convert a TOML error, with its place in the source.
+    pub(crate) fn toml_error(&self, e: &mapstack_formats::toml::ReadError) -> Error {
+        let before = self.text.get(..e.at).unwrap_or_default();
+        let error = Error::new(ErrorKind::Toml, format!("this is not TOML: {e}"));
+        self.placed(error, 1 + before.matches('\n').count(), e.at)
+    }
+
     /// Add the place in the source, and the line of the rendered text, to an error.
     fn placed(&self, error: Error, line: usize, at: usize) -> Error {
         let error = error.at(Some(self.place(at)));

@@ -9,10 +9,16 @@ use mapstack::value::{Map, Value};
 use mapstack::{Engine, Run, TemplateOptions};
 
 /// Records whose results differ deliberately, with the reason.
-const DIFFERENCES: &[(&str, &str)] = &[(
-    "sls: variables of a/init.sls as a.init",
-    "an sls is asked for by its file here, so that it has one name",
-)];
+const DIFFERENCES: &[(&str, &str)] = &[
+    (
+        "sls: variables of a/init.sls as a.init",
+        "an sls is asked for by its file here, so that it has one name",
+    ),
+    (
+        "renderer: yamlex default",
+        "mappings and texts of yamlex are like all others, and print as these do",
+    ),
+];
 
 fn text<'r>(record: &'r Map, key: &str) -> Option<&'r str> {
     record.get(key).and_then(Value::as_str)
@@ -100,7 +106,7 @@ fn check(record: &Map) -> Result<(), String> {
 
 #[test]
 fn every_recorded_pipe_is_repeated() {
-    compare(&records(include_str!("data/pipes.json")), 320);
+    compare(&records(include_str!("data/pipes.json")), 363);
 }
 
 #[test]

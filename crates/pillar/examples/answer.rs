@@ -9,6 +9,8 @@
 //! |---|---|---|
 //! | `yaml` | the value of a text | `text` |
 //! | `merge` | a merge by a strategy | `base`, `overlay`, `strategy`, `merge_lists` |
+//! | `yamlex` | the value of a text whose repeated keys are joined | `text` |
+//! | `toml` | the value of a text | `text` |
 //! | `syntax` | the words and the line of a template's syntax error, if it has one | `template` |
 //! | `parse` | how a source definition is understood | `definition`, `for_paths` |
 //! | `data` | a formula's configuration | `files`, `formula`, `grains`, `pillar`, `opts` |
@@ -33,6 +35,8 @@ use mapstack_merge::{Options, merge};
 use mapstack_pillar::{Compiler, ExtPillars, StackKind};
 use mapstack_render::jinja::Syntax;
 
+#[path = "../../yaml/tests/common/marked.rs"]
+mod marked;
 #[path = "../tests/common/whole_pillar.rs"]
 mod whole_pillar;
 
@@ -59,18 +63,32 @@ fn answer(line: &str) -> Answer {
     };
     match field(&question, "op").as_str() {
         Some("yaml") => yaml::load(&text(&question, "text")).map_err(|e| e.to_string()),
+        Some("yamlex") => yamlex(&text(&question, "text")),
+        Some("toml") => mapstack_formats::toml::read(&text(&question, "text"))
+            .map(|value| marked::marked(&value).into())
+            .map_err(|e| e.to_string()),
         Some("merge") => merged(&question),
         Some("parse") => parsed(&question),
         Some("syntax") => Ok(syntax(&text(&question, "template"))),
         Some("data") => data(&question),
-        Some("pillar" | "external" | "git" | "saltclass") => whole_pillar(&question),
+        Some("pillar" | "joined" | "external" | "git" | "saltclass") => whole_pillar(&question),
         Some("stack") => stack(&question, StackKind::PillarStack),
         Some("makostack") => stack(&question, StackKind::MakoStack),
         _ => Err(
-            "`op` is none of yaml, merge, syntax, parse, data, pillar, external, git, saltclass, stack, makostack"
+            "`op` is none of yaml, yamlex, toml, merge, syntax, parse, data, pillar, joined, external, git, saltclass, stack, makostack"
                 .into(),
         ),
     }
+}
+
+fn yamlex(text: &str) -> Answer {
+    let loaded =
+        yaml::load_aggregating(text, &yaml::Limits::default()).map_err(|e| e.to_string())?;
+    let value = match loaded.value {
+        value if value.truthy() => value,
+        _ => Value::map(),
+    };
+    Ok(marked::marked(&value).into())
 }
 
 fn merged(question: &Map) -> Answer {

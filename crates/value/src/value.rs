@@ -256,7 +256,9 @@ impl Value {
                 };
                 a.kind() == b.kind() && (a.ptr_eq(b) || (a.len() == b.len() && entries()))
             }
-            (Value::List(a), Value::List(b)) => a.ptr_eq(b) || all(a, b),
+            (Value::List(a), Value::List(b)) => {
+                a.is_aggregate() == b.is_aggregate() && (a.ptr_eq(b) || all(a, b))
+            }
             (Value::Tuple(a), Value::Tuple(b)) => Arc::ptr_eq(a, b) || all(a, b),
             (Value::Set(a), Value::Set(b)) => {
                 a.len() == b.len()
@@ -296,24 +298,48 @@ impl PartialEq for Value {
 ///
 /// Read it as a slice; [`make_mut`](List::make_mut) copies a shared one before a change.
 #[derive(Clone, Default)]
-pub struct List(Arc<Vec<Value>>);
+pub struct List {
+    items: Arc<Vec<Value>>,
+    aggregate: bool,
+}
 
 impl List {
     /// The items, to be changed; copied first if they are shared.
     pub fn make_mut(&mut self) -> &mut Vec<Value> {
-        Arc::make_mut(&mut self.0)
+        Arc::make_mut(&mut self.items)
     }
 
     /// Whether both are one storage.
     #[must_use]
     pub fn ptr_eq(&self, other: &List) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.items, &other.items)
+    }
+
+    /// The same items as Salt's aggregate list (`salt.utils.aggregation.Sequence`), the counterpart of
+    /// [`MapKind::Aggregate`]. Equality ignores it; merge strategy `aggregate` joins two of them.
+    ///
+    /// ```
+    /// use mapstack_value::{List, Value};
+    /// let plain = List::from(vec![Value::from(1)]);
+    /// let marked = plain.clone().as_aggregate();
+    /// assert!(marked.is_aggregate() && !plain.is_aggregate() && marked == plain);
+    /// ```
+    #[must_use]
+    pub fn as_aggregate(mut self) -> Self {
+        self.aggregate = true;
+        self
+    }
+
+    /// Whether it is Salt's aggregate list.
+    #[must_use]
+    pub fn is_aggregate(&self) -> bool {
+        self.aggregate
     }
 
     /// The address of the storage, as an identity while the list is alive.
     #[must_use]
     pub fn address(&self) -> usize {
-        Arc::as_ptr(&self.0).cast::<()>() as usize
+        Arc::as_ptr(&self.items).cast::<()>() as usize
     }
 }
 
@@ -321,31 +347,34 @@ impl Deref for List {
     type Target = [Value];
 
     fn deref(&self) -> &[Value] {
-        &self.0
+        &self.items
     }
 }
 
 impl PartialEq for List {
     fn eq(&self, other: &Self) -> bool {
-        self.ptr_eq(other) || self.0 == other.0
+        self.ptr_eq(other) || self.items == other.items
     }
 }
 
 impl fmt::Debug for List {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.items.fmt(f)
     }
 }
 
 impl From<Vec<Value>> for List {
     fn from(items: Vec<Value>) -> Self {
-        List(Arc::new(items))
+        List {
+            items: Arc::new(items),
+            aggregate: false,
+        }
     }
 }
 
 impl FromIterator<Value> for List {
     fn from_iter<T: IntoIterator<Item = Value>>(iter: T) -> Self {
-        List(Arc::new(iter.into_iter().collect()))
+        iter.into_iter().collect::<Vec<_>>().into()
     }
 }
 

@@ -34,18 +34,18 @@ pub(crate) struct Node {
     pub aliased: bool,
     /// Whether its brace is the second of `{{`.
     pub double_brace: bool,
-    /// What says which type a scalar is.
+    /// What says which type a scalar or a mapping is.
     pub typed_by: TypedBy,
 }
 
-/// What says which type a scalar is.
+/// What says which type a scalar or a mapping is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TypedBy {
     /// Its text, as it has neither quotes nor a tag.
     Text,
     /// Its quotes, or that it is a block: it is text.
     Style,
-    /// A tag; for collections, too.
+    /// A tag; for lists, always.
     Tag,
 }
 
@@ -155,9 +155,14 @@ impl Composer<'_> {
                     .map(|_| ())
             }
             EventData::MappingStart { anchor, tag, .. } => {
+                let is_tagged = tag.as_deref().is_some_and(|tag| tag != "!");
                 let tag = collection_tag(tag, Tag::Map);
                 let id = self.begin(Content::Mapping(Vec::new()), tag, anchor, mark)?;
-                self.graph.nodes[id].double_brace = self.source.is_second_brace(&event.at);
+                let node = &mut self.graph.nodes[id];
+                node.double_brace = self.source.is_second_brace(&event.at);
+                if !is_tagged {
+                    node.typed_by = TypedBy::Text;
+                }
                 Ok(())
             }
             EventData::SequenceEnd | EventData::MappingEnd => {

@@ -144,6 +144,12 @@ pub enum ErrorKind {
         /// The scalar.
         text: String,
     },
+    /// A date that the calendar does not have, or a time that no day has.
+    #[error("{text:?} is not a date and time that exists; put it in quotes if text was meant")]
+    BadTimestamp {
+        /// The scalar.
+        text: String,
+    },
     /// A float that is none.
     #[error("{text:?} cannot be read as a float; put it in quotes if text was meant")]
     BadFloat {
@@ -162,6 +168,14 @@ pub enum ErrorKind {
     /// More levels than allowed.
     #[error("collections are nested more than {limit} levels deep; flatten them")]
     TooDeep {
+        /// The limit.
+        limit: usize,
+    },
+    /// Repeated keys that join too many values.
+    #[error(
+        "joining the values of repeated keys takes more than {limit} steps; name each key once"
+    )]
+    TooMuchJoined {
         /// The limit.
         limit: usize,
     },
@@ -234,11 +248,13 @@ impl Error {
             | ErrorKind::WrongNode { .. }
             | ErrorKind::BadBase64 { .. } => "ConstructorError",
             ErrorKind::BadBool { .. } => "KeyError",
-            ErrorKind::BadInt { .. } | ErrorKind::BadFloat { .. } => "ValueError",
+            ErrorKind::BadInt { .. }
+            | ErrorKind::BadFloat { .. }
+            | ErrorKind::BadTimestamp { .. } => "ValueError",
             ErrorKind::NoDigits { .. } => "IndexError",
             ErrorKind::FloatOverflow => "OverflowError",
             ErrorKind::TooDeep { .. } => "RecursionError",
-            ErrorKind::TooLarge { .. } => "MemoryError",
+            ErrorKind::TooLarge { .. } | ErrorKind::TooMuchJoined { .. } => "MemoryError",
         }
     }
 }

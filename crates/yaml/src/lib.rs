@@ -15,6 +15,8 @@ mod resolve;
 mod scalar;
 mod skeleton;
 mod source;
+mod timestamp;
+mod yamlex;
 
 use mapstack_value::{MapKind, Value};
 
@@ -24,6 +26,7 @@ pub use error::{Error, ErrorKind, Stage};
 pub use loose::{loose_scalar, traverse};
 pub use mark::{Lines, Mark, Marks};
 pub use skeleton::Skeleton;
+pub use yamlex::load_aggregating;
 
 /// How much a text may ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use crate::error::excerpt;
 use crate::resolve::Tag;
 
 /// Python refuses to read decimal integers with more digits than this.
-const MAX_DECIMAL_DIGITS: usize = 4300;
+pub(crate) const MAX_DECIMAL_DIGITS: usize = 4300;
 
 /// The value of a scalar, or `None` if the type is one for collections only.
 pub(crate) fn construct(tag: &Tag, text: &str) -> Option<Result<Value, ErrorKind>> {

@@ -20,6 +20,7 @@ const REASONS: &[(&str, Shows)] = &[
     ),
     ("what is not data does not come into the stack", no_data),
     ("objects print where they are in memory", address),
+    ("what TOML forbids is an error", no_toml),
     ("includes nest at most 100 levels deep", deep_includes),
     (
         "brackets in the name of an sls are not those of an address in a URL",
@@ -72,6 +73,12 @@ fn no_data(_: &Value, theirs: &Value) -> bool {
 
 fn by_python(ours: &Value, theirs: &Value) -> bool {
     text(theirs, "error").starts_with("SyntaxError: ") && text(ours, "ok").starts_with('[')
+}
+
+/// Python's package lets tables grow that TOML says are complete.
+fn no_toml(ours: &Value, _: &Value) -> bool {
+    let error = text(ours, "error");
+    error == "duplicate key" || error.starts_with("cannot extend value of type inline table")
 }
 
 fn deep_includes(ours: &Value, _: &Value) -> bool {

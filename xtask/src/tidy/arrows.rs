@@ -12,6 +12,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mapstack-pytext", &[]),
     ("mapstack-value", &["mapstack-pytext"]),
     ("mapstack-yaml", &["mapstack-pytext", "mapstack-value"]),
+    ("mapstack-formats", &["mapstack-value"]),
     (
         "mapstack-pyobject",
         &[
@@ -97,6 +98,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "mapstack-functions",
         &[
             "mapstack-diagnostic",
+            "mapstack-formats",
             "mapstack-loader",
             "mapstack-merge",
             "mapstack-minion",
@@ -108,6 +110,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "mapstack",
         &[
+            "mapstack-formats",
             "mapstack-functions",
             "mapstack-diagnostic",
             "mapstack-value",
@@ -135,6 +138,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "mapstack",
             "mapstack-diagnostic",
+            "mapstack-formats",
             "mapstack-loader",
             "mapstack-merge",
             "mapstack-minion",

@@ -36,6 +36,7 @@ const LIBRARIES: &[&str] = &[
     "crates/salt-jinja",
     "crates/pytext",
     "crates/redact",
+    "crates/formats",
     "render",
     "crates/salt-config",
     "crates/saltclass",

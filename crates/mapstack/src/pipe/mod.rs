@@ -3,6 +3,7 @@
 //! The first line of a file can name its renderers, as in `#!jinja|yaml`; each reads the output of the one before.
 //! Data sources, post-map templates and managed files have no pipe: for them such a line is part of the text.
 
+mod read;
 mod shebang;
 mod template;
 mod variables;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use mapstack_render::Obj;
 use mapstack_render::jinja::{Names, Syntax};
 use mapstack_render::jinja::{Request, request};
-use mapstack_value::{Map, Str, Value, json};
+use mapstack_value::{Map, Str, Value};
 
 pub(crate) use self::shebang::Allowed;
 use self::shebang::{Pipe, Renderer, Stage};
@@ -293,6 +294,9 @@ impl Run<'_> {
             warn(
                 message,
                 match Pipe::nearest(name) {
+                    _ if Pipe::is_gone(name) => {
+                        "Salt 3008 does not have it; if an extension brings it, pass the data as a fact".into()
+                    }
                     Some(near) => format!("did you mean '{near}'?"),
                     None => format!("there are {}", Pipe::present()),
                 },
@@ -327,7 +331,11 @@ impl Run<'_> {
             // Whoever has no keys sees the ciphertext.
             Renderer::Absent(_) if self.keeps_ciphertext(stage, &made) => return Ok(made),
             Renderer::Absent(help) => return Err(absent(stage, source, place, help)),
-            Renderer::Yaml | Renderer::Json => {
+            Renderer::Yaml
+            | Renderer::Yamlex
+            | Renderer::Json
+            | Renderer::Toml
+            | Renderer::Msgpack => {
                 return self.read_data(stage, source, made, previous, place);
             }
         };
@@ -507,7 +515,10 @@ impl Run<'_> {
             Made::Data(data) => return Err(no_text(stage, &data, source, previous, place)),
         };
         let data = match stage.renderer {
-            Renderer::Json => read_json(&text)?,
+            Renderer::Json => read::json(&text)?,
+            Renderer::Toml => read::toml(&text)?,
+            Renderer::Msgpack => read::msgpack(&text)?,
+            Renderer::Yamlex => read::yamlex(&text, &mapstack_render::yaml_limits(&self.limits))?,
             _ => self.read_yaml(&text)?,
         };
         if let Some(kept) = source.kept {
@@ -530,40 +541,10 @@ impl Run<'_> {
         if let Some(known) = self.engine.documents.get(text.as_str()) {
             return Ok(known);
         }
-        let data = read_yaml(text, &mapstack_render::yaml_limits(&self.limits))?;
+        let data = read::yaml(text, &mapstack_render::yaml_limits(&self.limits))?;
         self.engine.documents.put(text.as_str(), data.clone());
         Ok(data)
     }
-}
-
-/// Parse YAML (Salt: `salt.renderers.yaml.render`).
-fn read_yaml(text: &Text<'_>, limits: &mapstack_yaml::Limits) -> Result<Data> {
-    let loaded = mapstack_yaml::load_rendered(text.as_str(), limits);
-    let loaded = loaded.map_err(|e| text.yaml_error(&e))?;
-    if !loaded.value.truthy() {
-        return Ok(Data::new(Value::map()));
-    }
-    Ok(Data {
-        value: loaded.value,
-        shared: loaded.shared,
-    })
-}
-
-/// Parse JSON (Salt: `salt.renderers.json.render`). A `#!` line is dropped, because JSON has no comments.
-fn read_json(text: &Text<'_>) -> Result<Data> {
-    let whole = text.as_str();
-    let start = if whole.starts_with("#!") {
-        whole.find('\n').map_or(0, |end| end + 1)
-    } else {
-        0
-    };
-    let json = &whole[start..];
-    if shebang::strip(json).is_empty() {
-        return Ok(Data::new(Value::map()));
-    }
-    json::loads(json)
-        .map(Data::new)
-        .map_err(|e| text.json_error(&e, start))
 }
 
 /// Restore line ends: if the input has `\r\n`, so has the output.

@@ -16,8 +16,14 @@ pub(crate) enum Renderer {
     Py,
     /// Parses text as YAML.
     Yaml,
+    /// Parses text as YAML whose repeated keys are joined.
+    Yamlex,
     /// Parses text as JSON.
     Json,
+    /// Parses text as TOML.
+    Toml,
+    /// Refuses every text, as in the reference: MessagePack is bytes.
+    Msgpack,
     /// A renderer of Salt that is not available here, with advice.
     Absent(&'static str),
 }
@@ -28,7 +34,10 @@ const RENDERERS: &[(&str, Renderer)] = &[
     ("jinja", Renderer::Jinja),
     ("tera", Renderer::Tera),
     ("yaml", Renderer::Yaml),
+    ("yamlex", Renderer::Yamlex),
     ("json", Renderer::Json),
+    ("toml", Renderer::Toml),
+    ("msgpack", Renderer::Msgpack),
     ("mako", Renderer::Mako),
     ("py", Renderer::Py),
     (
@@ -40,15 +49,6 @@ const RENDERERS: &[(&str, Renderer)] = &[
         Renderer::Absent("write plain states, with the pipe jinja|yaml"),
     ),
     (
-        "yamlex",
-        Renderer::Absent("write plain YAML; map.stack merges with a strategy for each layer"),
-    ),
-    ("toml", Renderer::Absent("write the file in YAML or JSON")),
-    (
-        "msgpack",
-        Renderer::Absent("it is for data that programs pass on; write the file in YAML or JSON"),
-    ),
-    (
         "gpg",
         Renderer::Absent("keys stay where they are: pass the decrypted pillar as a fact"),
     ),
@@ -56,6 +56,19 @@ const RENDERERS: &[(&str, Renderer)] = &[
         "nacl",
         Renderer::Absent("keys stay where they are: pass the decrypted pillar as a fact"),
     ),
+];
+
+/// Renderers of older versions of Salt, which 3008 does not know.
+const GONE: [&str; 9] = [
+    "aws_kms",
+    "cheetah",
+    "dson",
+    "genshi",
+    "hjson",
+    "json5",
+    "pass",
+    "wempy",
+    "yaml_odict",
 ];
 
 impl Renderer {
@@ -68,7 +81,10 @@ impl Renderer {
 
     /// Whether the renderer makes data. The others make text.
     pub fn makes_data(self) -> bool {
-        matches!(self, Renderer::Yaml | Renderer::Json | Renderer::Py)
+        !matches!(
+            self,
+            Renderer::Jinja | Renderer::Tera | Renderer::Mako | Renderer::Absent(_)
+        )
     }
 }
 
@@ -197,6 +213,11 @@ impl Pipe {
         nearest(unknown, usable)
             .and_then(|near| RENDERERS.iter().find(|(name, _)| *name == near))
             .map(|(name, _)| *name)
+    }
+
+    /// Whether older versions of Salt have a renderer of a name.
+    pub fn is_gone(unknown: &str) -> bool {
+        GONE.contains(&unknown)
     }
 
     /// The names of the available renderers, for messages.
