@@ -1,0 +1,180 @@
+//! What programs read is as `docs/*.schema.json` say, and the schemas say nothing that is never printed.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use common::{Tree, repository, run_line};
+use serde_json::{Value, json};
+
+fn schema(verb: &str) -> Value {
+    let path = format!("docs/{verb}.schema.json");
+    serde_json::from_str(&fs::read_to_string(repository().join(path)).unwrap()).unwrap()
+}
+
+fn validator(verb: &str) -> jsonschema::Validator {
+    let registry = jsonschema::Registry::new()
+        .add("json-schema:///explain.schema.json", schema("explain"))
+        .unwrap()
+        .prepare()
+        .unwrap();
+    jsonschema::options()
+        .with_registry(&registry)
+        .build(&schema(verb))
+        .unwrap()
+}
+
+/// What other tests have recorded of a verb's output.
+fn recorded(path: &str) -> Value {
+    let path = repository().join("mapstack-cli/tests/snapshots").join(path);
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn printed(tree: &Tree, line: &str) -> Value {
+    let ran = run_line(tree.path(), line);
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|e| panic!("{line}: {e}\n{}", ran.stderr))
+}
+
+/// The names of properties that a schema knows.
+fn properties(schema: &Value, found: &mut BTreeSet<String>) {
+    match schema {
+        Value::Object(object) => {
+            if let Some(Value::Object(known)) = object.get("properties") {
+                found.extend(known.keys().cloned());
+            }
+            object.values().for_each(|part| properties(part, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| properties(item, found)),
+        _ => {}
+    }
+}
+
+fn keys(sample: &Value, found: &mut BTreeSet<String>) {
+    match sample {
+        Value::Object(object) => {
+            found.extend(object.keys().cloned());
+            object.values().for_each(|part| keys(part, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| keys(item, found)),
+        _ => {}
+    }
+}
+
+/// The samples are valid, and have every property of the schema but those that other tests see.
+fn assert_valid(verb: &str, samples: &[Value], seen_elsewhere: &[&str]) {
+    let validator = validator(verb);
+    for sample in samples {
+        let problems: Vec<String> = validator
+            .iter_errors(sample)
+            .map(|e| format!("{}: {e}", e.instance_path()))
+            .collect();
+        assert!(problems.is_empty(), "{verb}: {problems:#?}");
+    }
+    let (mut known, mut seen) = (BTreeSet::new(), BTreeSet::new());
+    properties(&schema(verb), &mut known);
+    samples.iter().for_each(|sample| keys(sample, &mut seen));
+    seen.extend(seen_elsewhere.iter().map(ToString::to_string));
+    let never: Vec<&String> = known.difference(&seen).collect();
+    assert!(never.is_empty(), "{verb}: nothing prints {never:?}");
+}
+
+/// A result that lacks a property, or has one too many, is not valid.
+fn assert_strict(verb: &str, sample: &Value) {
+    let validator = validator(verb);
+    let mut broken = sample.clone();
+    let first = match &mut broken {
+        Value::Array(items) => &mut items[0],
+        object => object,
+    };
+    let object = first.as_object_mut().unwrap();
+    object.insert("other".to_owned(), json!(1));
+    assert!(!validator.is_valid(&broken), "{verb}");
+    assert!(!validator.is_valid(&json!({})), "{verb}");
+}
+
+#[test]
+fn differences() {
+    let changes = [
+        recorded("diff/changes.json"),
+        recorded("diff_pillars/changes.json"),
+    ];
+    assert_strict("diff", &changes[0]);
+    let tree = Tree::new(&[
+        ("old/f/parameters/defaults.yaml", "values: {a: 1}\n"),
+        ("new/f/parameters/defaults.yaml", "values: {a: 2}\n"),
+        ("minions.yaml", "good: {id: good}\nbad: {grains: 1}\n"),
+    ]);
+    let broken = printed(
+        &tree,
+        "diff f --from old --to new --root . --minions minions.yaml -o json",
+    );
+    // Only `watch` prints `files`.
+    assert_valid("diff", &[&changes[..], &[broken]].concat(), &["files"]);
+}
+
+#[test]
+fn findings() {
+    let findings = [recorded("lint/findings.json"), recorded("lint/pillar.json")];
+    assert_strict("lint", &findings[0]);
+    let tree = Tree::new(&[
+        ("r/f/parameters/defaults.yaml", "values: {a: 1}\n"),
+        ("r/f/parameters/unused.yaml", "values: {a: 2}\n"),
+        ("r/f/init.sls", "{{ pillar['no'] }}\n"),
+    ]);
+    let whole_file = printed(&tree, "lint f --root r --platform all -o json");
+    assert_valid("lint", &[&findings[..], &[whole_file]].concat(), &[]);
+}
+
+#[test]
+fn expectations() {
+    let results = recorded("test/all.json");
+    assert_strict("test", &results);
+    assert_valid("test", &[results], &[]);
+}
+
+#[test]
+fn impacts() {
+    let impact = recorded("impact/port.json");
+    assert_strict("impact", &impact);
+    assert_valid("impact", &[impact], &[]);
+}
+
+#[test]
+fn sources() {
+    let sources = recorded("sources/bsd1.json");
+    assert_strict("sources", &sources);
+    let tree = Tree::new(&[
+        ("r/f/parameters/defaults.yaml", "values: {}\n"),
+        (
+            "r/f/parameters/map_jinja.yaml",
+            "values: {sources: [defaults.yaml, Y!C@no]}\n",
+        ),
+    ]);
+    let nothing = printed(&tree, "sources f --root r --platform debian-12 -o json");
+    assert_valid("sources", &[sources, nothing], &["reason"]);
+}
+
+#[test]
+fn origins() {
+    let pillar = recorded("explain_pillar/rows.json");
+    assert_strict("explain", &pillar);
+    let formula = recorded("explain/account.json");
+    assert_valid(
+        "explain",
+        &[pillar, formula],
+        &[
+            "built_in",
+            "flag",
+            "platform",
+            "unknown",
+            "inputs",
+            "argument",
+            "class",
+            "chosen_at",
+            "external",
+            "named_at",
+            "id",
+        ],
+    );
+}
