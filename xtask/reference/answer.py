@@ -130,7 +130,7 @@ def unshared(value):
 
 
 def main():
-    answers = {"yaml": yaml_text, "yamlex": formats.yamlex, "toml": formats.toml, "merge": merge, "parse": parse, "data": data, "syntax": syntax}
+    answers = {"yaml": yaml_text, "yamlex": formats.yamlex, "toml": formats.toml, "version": formats.version_order, "merge": merge, "parse": parse, "data": data, "syntax": syntax}
     for line in sys.stdin:
         question = json.loads(line)
         try:

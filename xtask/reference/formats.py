@@ -229,3 +229,49 @@ def record_toml(record):
         return {"result": marked(deserialize(record["input"]))}
     except DeserializationError as error:
         return {"error": type(error.args[0]).__name__, "message": str(error)}
+
+
+PARTS = ["0", "1", "2", "10", "01", "007", "a", "b", "Z", "rc", "~", "~", "^", "^", ".", ".", "-", "-", "+", "_", ":", "1.0", "2.4.1", "git", "~rc1", "ubuntu",
+         "el8", "é", " ", "99999999999999999999"]
+
+
+def one_version(r, packages):
+    parts = [part for part in PARTS if part != "é" or packages == "dpkg"]
+    text = "".join(r.choice(parts) for _ in range(r.choice((1, 2, 3, 4, 5, 6, 7))))
+    roll = r.random()
+    text = text.replace(":", "") if roll < 0.8 else text
+    text = text.replace(" ", "") if roll < 0.95 else text
+    head = r.choice(["", "", "", "0:", "1:", "2:", "x:", "-1:", "99999999999:"]) if roll < 0.3 else ""
+    return head + text
+
+
+def versions(r):
+    """Two versions that often are alike."""
+    packages = r.choice(["dpkg", "rpm"])
+    first = one_version(r, packages)
+    second = one_version(r, packages)
+    if r.random() < 0.7 and first:
+        at = r.randrange(len(first) + 1)
+        second = first[:at] + r.choice([p for p in PARTS if p != "é" or packages == "dpkg"] + [""] * 8) + first[at + r.randrange(2):]
+    return {"packages": packages, "first": first, "second": second}
+
+
+def version_order(question):
+    """The order of two versions by `dpkg` itself, or by Salt's own code for rpm."""
+    import subprocess
+
+    import salt.modules.aptpkg as aptpkg
+    import salt.modules.rpm_lowpkg as lowpkg
+
+    def retcode(command, **_):
+        return subprocess.run(command, capture_output=True).returncode
+
+    options = {"ignore_epoch": True} if question.get("ignore_epoch") else {}
+    if question["packages"] == "dpkg":
+        aptpkg.__salt__ = {"cmd.retcode": retcode}
+        return aptpkg.version_cmp(question["first"], question["second"], **options)
+    return lowpkg.version_cmp(question["first"], question["second"], **options)
+
+
+def record_version(record):
+    return {"result": version_order(record)}

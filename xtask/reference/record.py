@@ -611,6 +611,7 @@ FILES = {
     "crates/salt-jinja/tests/data/methods.json": method,
     "crates/salt-jinja/tests/data/views.json": method,
     "crates/pytext/tests/data/posixpath.json": path_as_text,
+    "crates/functions/tests/data/versions.json": formats.record_version,
     "crates/formats/tests/data/toml.json": formats.record_toml,
     "crates/yaml/tests/data/traverse.json": traverse,
     "crates/yaml/tests/data/yaml_dump.json": yaml_dump,

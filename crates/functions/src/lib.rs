@@ -28,6 +28,7 @@ mod slsutil;
 mod state;
 mod stubs;
 mod test;
+pub mod versions;
 
 pub use arguments::text;
 use arguments::{comparable, data_or, deepcopy, delimiter, if_true, is_true, truth_or};
@@ -58,4 +59,5 @@ pub const TABLES: &[Table] = &[
     slsutil::TABLE,
     state::TABLE,
     test::TABLE,
+    versions::TABLE,
 ];

@@ -1,10 +1,12 @@
 //! `slsutil.serialize` and `slsutil.deserialize`: data as text in a format.
 
+use mapstack_formats::{msgpack, toml};
+use mapstack_minion::cache::unpack;
 use mapstack_render::jinja::Vm;
 use mapstack_render::python::{as_index, int};
 use mapstack_render::{CallArgs, Error, Obj, Result, check_extent, required};
-use mapstack_value::{Value, json};
-use mapstack_yaml::{DumpOptions, dump};
+use mapstack_value::{Str, Value, json};
+use mapstack_yaml::{DumpOptions, Limits, dump, load_aggregating};
 
 use super::{Table, ini, refused, text};
 use crate::Context;
@@ -50,12 +52,21 @@ fn serialize(_: &dyn Context, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
             let options = json_options(&options)?;
             json::dumps(&frozen(&data)?, &options).map_err(|e| Error::type_error(e.to_string()))?
         }
-        "yaml" => to_yaml(&data, &options)?,
+        "yaml" | "yamlex" => to_yaml(&data, &options)?,
         "configparser" => {
-            if let Some((name, _)) = options.first() {
-                return Err(no_option("configparser", name, &[]));
-            }
+            without_options("configparser", &options)?;
             ini::serialize(&data.to_value()?)?
+        }
+        "toml" => {
+            without_options("toml", &options)?;
+            toml::write(&frozen(&data)?).map_err(|e| Error::value_error(e.to_string()))?
+        }
+        "msgpack" => {
+            without_options("msgpack", &options)?;
+            let packed =
+                msgpack::pack(&frozen(&data)?).map_err(|e| Error::value_error(e.to_string()))?;
+            vm.burn(packed.len() / 16)?;
+            return Ok(Value::Bytes(packed.into()).into());
         }
         other => return Err(unknown(other)),
     };
@@ -64,17 +75,17 @@ fn serialize(_: &dyn Context, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
 }
 
 /// The serializers that Salt has, whatever is installed, and that are not here for both directions.
-const ABSENT: [&str; 3] = ["configparser", "msgpack", "yamlex"];
+const ABSENT: [&str; 1] = ["configparser"];
 
 fn unknown(serializer: &str) -> Box<Error> {
     if ABSENT.contains(&serializer) {
         return refused(format!(
             "the serializer '{serializer}' is not available offline for this"
         ))
-        .with_help("'json' reads and writes; 'yaml' and 'configparser' write");
+        .with_help("'json', 'toml', 'yamlex' and 'msgpack' read and write; 'yaml' and 'configparser' write");
     }
     refused(format!("Serializer '{serializer}' not found."))
-        .with_help("there are 'json', 'yaml' and 'configparser'")
+        .with_help("there are 'configparser', 'json', 'msgpack', 'toml', 'yaml' and 'yamlex'")
 }
 
 fn json_options(options: &[(String, Obj)]) -> Result<json::DumpOptions> {
@@ -140,6 +151,13 @@ fn no_option(serializer: &str, name: &str, known: &[&str]) -> Box<Error> {
     })
 }
 
+fn without_options(serializer: &str, options: &[(String, Obj)]) -> Result<()> {
+    match options.first() {
+        Some((name, _)) => Err(no_option(serializer, name, &[])),
+        None => Ok(()),
+    }
+}
+
 fn to_yaml(data: &Obj, options: &[(String, Obj)]) -> Result<String> {
     let mut chosen = DumpOptions::serializer();
     for (name, value) in options {
@@ -175,26 +193,58 @@ fn deserialize(_: &dyn Context, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let (serializer, data, _options) = arguments(args, "slsutil.deserialize", "stream_or_string")?;
     match &*text(&serializer, "slsutil.deserialize", "serializer")? {
         "json" => {
-            let given = match &data {
-                Obj::Bytes(bytes) => String::from_utf8(bytes.to_vec())
-                    .map_err(|e| Error::value_error(format!("the bytes are not UTF-8: {e}")))?
-                    .into(),
-                other => other.as_str().cloned().ok_or_else(|| {
-                    let message = format!("'{}' object has no attribute 'read'", other.type_name());
-                    Error::python("AttributeError", message)
-                })?,
-            };
+            let given = given_text(&data)?;
             // Two bytes of text can become a value.
             vm.burn(given.len())?;
             json::loads(&given)
                 .map(Obj::from)
                 .map_err(|e| Error::value_error(e.to_string()))
         }
+        "toml" => {
+            let given = given_text(&data)?;
+            vm.burn(given.len())?;
+            toml::read(&given).map(Obj::from).map_err(|e| {
+                let line = 1 + given[..e.at].matches('\n').count();
+                Error::value_error(format!("this is not TOML: {e}, in line {line}"))
+            })
+        }
+        "yamlex" => {
+            let given = given_text(&data)?;
+            vm.burn(given.len())?;
+            load_aggregating(&given, &Limits::default())
+                .map_err(|e| Error::value_error(e.to_string()))
+                .and_then(|loaded| Obj::composed(loaded.value))
+        }
+        "msgpack" => {
+            let Obj::Bytes(bytes) = &data else {
+                return Err(Error::type_error(format!(
+                    "a bytes-like object is required, not '{}'",
+                    data.type_name()
+                )));
+            };
+            vm.burn(bytes.len())?;
+            unpack(bytes)
+                .map(Obj::from)
+                .map_err(|e| Error::value_error(format!("this is not MessagePack: {e}")))
+        }
         "yaml" => Err(refused(
             "the serializer 'yaml' only writes here: it reads YAML otherwise than Salt does",
         )
         .with_help("use the filter |load_yaml, which reads Salt's YAML")),
         other => Err(unknown(other)),
+    }
+}
+
+/// The text to be read, perhaps as bytes.
+fn given_text(data: &Obj) -> Result<Str> {
+    match data {
+        Obj::Bytes(bytes) => String::from_utf8(bytes.to_vec())
+            .map(Str::from)
+            .map_err(|e| Error::value_error(format!("the bytes are not UTF-8: {e}"))),
+        other => other.as_str().cloned().ok_or_else(|| {
+            let message = format!("'{}' object has no attribute 'read'", other.type_name());
+            Error::python("AttributeError", message)
+        }),
     }
 }
 

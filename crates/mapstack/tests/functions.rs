@@ -330,3 +330,33 @@ fn a_call_sees_what_the_template_has_changed_in_the_facts_by_then() {
     let template = "{% do pillar.d.update(p=2) %}{{ salt['pillar.get']('d:p') }}{{ salt['config.get']('d:p') }}";
     assert_eq!(text(template), "22");
 }
+
+#[test]
+fn versions_are_compared_by_the_rules_of_the_minion() {
+    let template =
+        "{{ salt['pkg.version_cmp']('1.0^git', '1.0.1') }} {{ 'pkg.version_cmp' in salt }}";
+    let compared = |grains: &str| {
+        let facts = format!("id: m\ngrains: {{{grains}}}\n");
+        let (made, _) = print_with(&Engine::new(files(template)), &minion(&facts));
+        made.map_err(|e| e.diagnostic().message.clone())
+    };
+    for (grains, expected) in [
+        ("os_family: Debian", "1 True"),
+        ("os_family: RedHat", "-1 True"),
+        ("os_family: Suse", "-1 True"),
+        ("os: Amazon, os_family: Linux", "-1 True"),
+    ] {
+        assert_eq!(compared(grains).unwrap(), expected, "{grains}");
+    }
+    let error = compared("os_family: Arch").unwrap_err();
+    assert!(
+        error.contains("no 'pkg.version_cmp'") && error.contains("'Arch'"),
+        "{error}"
+    );
+    let low = "{{ salt['lowpkg.version_cmp']('2-1', '1:1-1', ignore_epoch=true) }}";
+    let redhat = minion("id: m\ngrains: {os_family: RedHat}\n");
+    assert_eq!(
+        print_with(&Engine::new(files(low)), &redhat).0.unwrap(),
+        "1"
+    );
+}

@@ -11,6 +11,7 @@
 //! | `merge` | a merge by a strategy | `base`, `overlay`, `strategy`, `merge_lists` |
 //! | `yamlex` | the value of a text whose repeated keys are joined | `text` |
 //! | `toml` | the value of a text | `text` |
+//! | `version` | the order of two versions of packages | `packages`, `first`, `second` |
 //! | `syntax` | the words and the line of a template's syntax error, if it has one | `template` |
 //! | `parse` | how a source definition is understood | `definition`, `for_paths` |
 //! | `data` | a formula's configuration | `files`, `formula`, `grains`, `pillar`, `opts` |
@@ -67,6 +68,7 @@ fn answer(line: &str) -> Answer {
         Some("toml") => mapstack_formats::toml::read(&text(&question, "text"))
             .map(|value| marked::marked(&value).into())
             .map_err(|e| e.to_string()),
+        Some("version") => Ok(version(&question)),
         Some("merge") => merged(&question),
         Some("parse") => parsed(&question),
         Some("syntax") => Ok(syntax(&text(&question, "template"))),
@@ -75,10 +77,21 @@ fn answer(line: &str) -> Answer {
         Some("stack") => stack(&question, StackKind::PillarStack),
         Some("makostack") => stack(&question, StackKind::MakoStack),
         _ => Err(
-            "`op` is none of yaml, yamlex, toml, merge, syntax, parse, data, pillar, joined, external, git, saltclass, stack, makostack"
+            "`op` is none of yaml, yamlex, toml, version, merge, syntax, parse, data, pillar, joined, external, git, saltclass, stack, makostack"
                 .into(),
         ),
     }
+}
+
+fn version(question: &Map) -> Value {
+    use mapstack_functions::versions::{dpkg, rpm};
+
+    let (first, second) = (text(question, "first"), text(question, "second"));
+    let order = match field(question, "packages").as_str() {
+        Some("dpkg") => dpkg::compare(&first, &second),
+        _ => rpm::compare(&first, &second),
+    };
+    order.map(|order| order as i64).into()
 }
 
 fn yamlex(text: &str) -> Answer {

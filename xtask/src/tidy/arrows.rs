@@ -139,6 +139,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mapstack",
             "mapstack-diagnostic",
             "mapstack-formats",
+            "mapstack-functions",
             "mapstack-loader",
             "mapstack-merge",
             "mapstack-minion",
