@@ -49,6 +49,54 @@ fn a_value_of_a_pillar_has_its_history() {
 }
 
 #[test]
+fn the_values_of_a_formula_lead_into_the_pillar() {
+    let tree = tree();
+    tree.write(
+        "master",
+        b"pillar_roots: {base: [pillar]}\nfile_roots: {base: [salt]}\n",
+    );
+    tree.write(
+        "salt/ssh/parameters/defaults.yaml",
+        b"values: {port: 1, users: []}\n",
+    );
+    tree.write(
+        "salt/users/map.jinja",
+        b"{% set users = salt['pillar.get']('users', {}) %}\n",
+    );
+    for (name, line) in [
+        ("formula.txt", "explain ssh port"),
+        ("formula-blame.txt", "explain ssh --get port -o blame"),
+        ("formula-map.txt", "explain users tom:shell"),
+    ] {
+        let ran = run_line(tree.path(), &format!("{line} {FACTS}"));
+        assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{line}");
+        assert_snapshot(&format!("explain_pillar/{name}"), &ran.stdout);
+    }
+    let masked = run_line(
+        tree.path(),
+        &format!("explain ssh port {FACTS} --mask pillar"),
+    );
+    assert!(
+        masked.stdout.contains("in the pillar:"),
+        "{}",
+        masked.stdout
+    );
+    assert!(!masked.stdout.contains("2222"), "{}", masked.stdout);
+    // Another pillar than the one that is compiled has no such history.
+    tree.write("own.yaml", b"ssh: {port: 7}\n");
+    let given = run_line(
+        tree.path(),
+        &format!("explain ssh port {FACTS} --pillar own.yaml"),
+    );
+    assert!(
+        given.stdout.contains("pillar:ssh:port (own.yaml:1:13)"),
+        "{}",
+        given.stdout
+    );
+    assert!(!given.stdout.contains("in the pillar:"), "{}", given.stdout);
+}
+
+#[test]
 #[cfg(feature = "html")]
 fn a_page_shows_why() {
     let tree = tree();

@@ -7,6 +7,7 @@ use mapstack::minion::Minion;
 use mapstack::value::Value;
 use mapstack::{Configuration, DataOptions, Engine, Run, Way};
 use mapstack_fleet::read_back;
+use mapstack_pillar::WholePillar;
 
 use crate::configuration;
 use crate::flags::{Input, ResultFlags};
@@ -25,6 +26,7 @@ pub struct Session {
     pub minion: Minion,
     roots: Roots,
     saltenv: Option<String>,
+    pillars: Option<Pillars>,
 }
 
 impl Session {
@@ -56,7 +58,23 @@ impl Session {
             minion,
             roots,
             saltenv,
+            pillars,
         })
+    }
+
+    /// The minion's pillar with how it was made, if a configuration compiled it.
+    ///
+    /// # Errors
+    /// As for the pillar itself.
+    pub fn explained_pillar(&self) -> Result<Option<WholePillar>, InputError> {
+        let Some(pillars) = &self.pillars else {
+            return Ok(None);
+        };
+        let mut minion = self.minion.clone();
+        minion.pillar = Default::default();
+        let pillar = pillars.explain(&minion)?;
+        // The minion may be given with another.
+        Ok(Some(pillar).filter(|pillar| pillar.data == self.minion.pillar))
     }
 
     /// The formula that is given, or else the only one there is.

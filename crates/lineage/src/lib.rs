@@ -58,6 +58,8 @@ pub struct Lineage {
     notes: Mutex<Option<Tracker>>,
     tree: OnceLock<Node>,
     facts: FactPlaces,
+    /// Where the values of the minion's pillar come from, if it was compiled.
+    pillar: Option<Box<Lineage>>,
     /// Texts that are secret: those of the pillar, and those that templates made of them.
     secrets: HashSet<Str>,
     /// Which facts are secret.
@@ -179,6 +181,7 @@ impl Lineage {
             notes,
             tree: OnceLock::new(),
             facts,
+            pillar: None,
             secrets,
             policy,
             is_map: false,
@@ -203,6 +206,7 @@ impl Lineage {
             notes: Mutex::new(None),
             tree,
             facts,
+            pillar: None,
             secrets: secrets.into_iter().collect(),
             policy,
             is_map: true,
@@ -228,6 +232,20 @@ impl Lineage {
             .filter_map(|file| Some((file.clone(), on_disk(file.strip_prefix(SERVED)?))));
         self.shown = served.collect();
         self
+    }
+
+    /// Know where the values of the minion's pillar come from, as [`explain_pillar`] says it of a compile: positions of
+    /// such facts are then those in the files of the pillar.
+    #[must_use]
+    pub fn with_pillar(mut self, pillar: Lineage) -> Self {
+        self.pillar = Some(Box::new(pillar));
+        self
+    }
+
+    /// Where the values of the minion's pillar come from, if that is [known](Lineage::with_pillar).
+    #[must_use]
+    pub fn pillar(&self) -> Option<&Lineage> {
+        self.pillar.as_deref()
     }
 
     /// The text of a layer as this minion reads it, if the layer is a file.
@@ -394,6 +412,13 @@ impl Lineage {
         }
     }
 
+    /// The origin of a fact in the pillar that was compiled.
+    fn in_pillar(&self, part: Option<Part>, path: &[Key]) -> Option<Ancestry> {
+        self.pillar()
+            .filter(|_| part == Some(Part::Pillar))?
+            .at(path)
+    }
+
     /// The positions of what a template computed a value from.
     fn inputs(&self, at: &At) -> Vec<Spot> {
         let printed;
@@ -448,12 +473,33 @@ impl Lineage {
                 computed: true,
                 secret: false,
             },
-            At::Fact(part, path) => self.fact(*part, path, self.facts.find(*part, path)),
-            At::FactKey(part, path) => self.fact(*part, path, self.facts.find_key(*part, path)),
+            At::Fact(part, path) => {
+                let in_pillar = self.in_pillar(*part, path).map(|known| known.spot);
+                let place = file_of(in_pillar).or_else(|| self.facts.find(*part, path));
+                self.fact(*part, path, place)
+            }
+            At::FactKey(part, path) => {
+                let in_pillar = self.in_pillar(*part, path).and_then(|known| known.key);
+                let place = file_of(in_pillar).or_else(|| self.facts.find_key(*part, path));
+                self.fact(*part, path, place)
+            }
             At::Below(inside) | At::Somewhere(inside) => self.served_spot(inside),
             At::Nowhere => Spot::Argument,
         }
     }
+}
+
+/// A position in a file, as that of a fact.
+fn file_of(spot: Option<Spot>) -> Option<FactPlace> {
+    let Spot::File { place, .. } = spot? else {
+        return None;
+    };
+    let small = |number: usize| u32::try_from(number).ok();
+    let mark = small(place.line())
+        .zip(small(place.column()))
+        .map(|(line, column)| Mark { line, column });
+    let file = place.file;
+    Some(FactPlace::File(mapstack_minion::Place { file, mark }))
 }
 
 fn in_text(text: &LayerText, mark: Mark) -> Spot {

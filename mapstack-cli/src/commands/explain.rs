@@ -97,7 +97,12 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
         ));
     }
     let explain = |run: &Run<'_>| run.explain_configuration(&configuration);
-    let (data, lineage) = reported(&run, reporter, explain)?;
+    let (data, mut lineage) = reported(&run, reporter, explain)?;
+    if let Some(pillar) = session.explained_pillar()?
+        && let Some(pillar) = explain_pillar(&pillar, &session.minion, session.engine.policy())
+    {
+        lineage = lineage.with_pillar(pillar);
+    }
     if configuration.way() == Way::Data {
         session.note_other_map(&formula, &data, &run, reporter);
     }

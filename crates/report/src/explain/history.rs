@@ -1,9 +1,10 @@
 //! One value: whose it is, and what it overrode.
 
 use anstyle::{AnsiColor, Style};
+use mapstack::minion::Part;
 use mapstack::secrets::Redacted;
 use mapstack::value::{Key, Value};
-use mapstack_lineage::{Because, Chosen, How, Layer, LayerKind, Merged, Reason, Spot};
+use mapstack_lineage::{Ancestry, Because, Chosen, How, Layer, LayerKind, Merged, Reason, Spot};
 
 use super::{Report, index as item_key, is_of_the_pillar, is_secret_matcher, short, shown};
 use crate::words::joined;
@@ -19,27 +20,14 @@ impl Report<'_> {
             true => (Style::new().bold(), AnsiColor::Cyan.on_default()),
             false => (Style::new(), Style::new()),
         };
-        let place = |spot: &Spot| format!("{blue}{}{blue:#}", place(spot));
         let now = short(&inline(&self.now(path, &known.value)));
         let mut lines = vec![
             format!("{}: {bold}{now}{bold:#}", joined(path)),
             String::new(),
         ];
-        lines.push(format!("  {bold}{now}{bold:#}  {}", place(&known.spot)));
-        let inputs = known.inputs.iter();
-        lines.extend(inputs.map(|input| format!("    from {}", place(input))));
-        lines.extend(self.layer(known.layer, true));
-        for past in known.past.iter().rev() {
-            lines.push(String::new());
-            lines.push(format!(
-                "  {}  {}",
-                short(&inline(&self.past(path, past))),
-                place(&past.spot)
-            ));
-            lines.extend(self.layer(past.layer, past.layer != known.layer));
-            lines.push(format!("    {}", ended(past.how, past.by)));
-        }
+        lines.extend(self.origins(path, &known, (bold, blue)));
         if let Value::List(items) = &known.value {
+            let place = |spot: &Spot| format!("{blue}{}{blue:#}", place(spot));
             lines.push(String::new());
             for index in 0..items.len() {
                 let path = [path, &[item_key(index)]].concat();
@@ -60,6 +48,50 @@ impl Report<'_> {
             .iter()
             .map(|line| format!("{}\n", line.trim_end()))
             .collect()
+    }
+
+    /// What set a value and why, and all that it overrode.
+    fn origins(&self, path: &[Key], known: &Ancestry, (bold, blue): (Style, Style)) -> Vec<String> {
+        let place = |spot: &Spot| format!("{blue}{}{blue:#}", place(spot));
+        let now = short(&inline(&self.now(path, &known.value)));
+        let mut lines = vec![format!("  {bold}{now}{bold:#}  {}", place(&known.spot))];
+        let inputs = known.inputs.iter();
+        lines.extend(inputs.map(|input| format!("    from {}", place(input))));
+        lines.extend(self.layer(known.layer, true));
+        lines.extend(self.in_pillar(&known.spot, (bold, blue)));
+        for past in known.past.iter().rev() {
+            lines.push(String::new());
+            lines.push(format!(
+                "  {}  {}",
+                short(&inline(&self.past(path, past))),
+                place(&past.spot)
+            ));
+            lines.extend(self.layer(past.layer, past.layer != known.layer));
+            lines.push(format!("    {}", ended(past.how, past.by)));
+        }
+        lines
+    }
+
+    /// How a value came into the pillar, if it is from there and the pillar was compiled.
+    fn in_pillar(&self, spot: &Spot, styles: (Style, Style)) -> Vec<String> {
+        let (Spot::Fact { part, path, .. }, Some(pillar)) = (spot, self.lineage.pillar()) else {
+            return Vec::new();
+        };
+        let report = Report::of_pillar(pillar, self.secrets, self.minion);
+        match report.at(path).filter(|_| *part == Some(Part::Pillar)) {
+            None => Vec::new(),
+            Some(known) => std::iter::once("    in the pillar:".to_owned())
+                .chain(
+                    report
+                        .origins(path, &known, styles)
+                        .into_iter()
+                        .map(|line| {
+                            let indent = if line.is_empty() { "" } else { "    " };
+                            format!("{indent}{line}")
+                        }),
+                )
+                .collect(),
+        }
     }
 
     /// What a layer is, and why it is one.
