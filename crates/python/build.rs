@@ -24,9 +24,11 @@ mod python {
         "calendar.py",
         "collections/__init__.py",
         "collections/_defaultdict.py",
+        "contextlib.py",
         "copy.py",
         "datetime.py",
         "enum.py",
+        "fnmatch.py",
         "functools.py",
         "hashlib.py",
         "heapq.py",
@@ -50,6 +52,8 @@ mod python {
         "struct.py",
         "textwrap.py",
         "types.py",
+        "urllib/__init__.py",
+        "urllib/parse.py",
         "weakref.py",
     ];
 

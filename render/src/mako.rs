@@ -167,7 +167,7 @@ pub fn render(request: Request<'_>) -> Result<Rendered> {
             map: chunks,
         }),
         Outcome::Failed { error, .. } => Err(error),
-        Outcome::Value { .. } => Err(Error::new(
+        Outcome::Value { .. } | Outcome::Function { .. } => Err(Error::new(
             ErrorKind::Nested,
             "the interpreter answered another question",
         )),

@@ -25,7 +25,7 @@ import state_run
 import whole_pillar
 
 OUTPUTS = ("result", "error", "message", "type", "value", "found", "output", "tree", "line", "renderer", "matchers",
-           "chain_finished", "yaml_flow", "yaml_block", "json", "py_str", "py_repr", "base_after", "overlay_after",
+           "chain_finished", "outcomes", "yaml_flow", "yaml_block", "json", "py_str", "py_repr", "base_after", "overlay_after",
            "templates_requested", "templates_found", "log", "errors", "changed", "loads", "raw_decode")
 
 
@@ -205,6 +205,40 @@ def pipe(record):
             return {"result": repr(made if "args" in record else builtin(made))}
         except Exception as error:
             return refusal(error, salt_minion.home, root)
+
+
+def tree_module(record):
+    """Calls of functions that the tree ships, after its modules were copied to the minion; and whether they exist."""
+    import salt.loader
+    import salt.utils.extmods
+
+    minion = {name: copy.deepcopy(record[name]) for name in ("grains", "pillar", "opts")}
+    outcomes = []
+    for call in record["calls"]:
+        # Each call finds a minion that has loaded nothing.
+        with reference.reference(record["files"], **copy.deepcopy(minion)) as salt_minion:
+            opts = salt_minion.opts
+            for form in ("modules", "utils"):
+                salt.utils.extmods.sync(opts, form, saltenv=["base"])
+            utils = salt.loader.utils(opts)
+            functions = salt.loader.minion_mods(opts, context={}, utils=utils)
+            utils.pack["__salt__"] = functions
+            outcomes.append(outcome_of(call, functions))
+            for name in list(sys.modules):
+                if name.startswith("salt.loaded.ext") or name in ("helper", "other"):
+                    del sys.modules[name]
+    return {"outcomes": outcomes}
+
+
+def outcome_of(call, functions):
+    if "args" not in call:
+        return {"result": repr([call["name"] in functions])}
+    args = copy.deepcopy(call["args"])
+    try:
+        made = functions[call["name"]](*args, **copy.deepcopy(call.get("kwargs", {})))
+        return {"result": repr([made, args])}
+    except Exception as error:
+        return {"error": type(error).__name__}
 
 
 def builtin(value):
@@ -602,6 +636,7 @@ FILES = {
     "crates/mapstack/tests/data/pipes.json": pipe,
     "crates/mapstack/tests/data/pipes_python.json": pipe,
     "crates/mapstack/tests/data/state_runs.json": state_run.state_run,
+    "crates/mapstack/tests/data/tree_modules.json": tree_module,
     "crates/pillar/tests/data/pillar_stacks.json": pillar_stack,
     "crates/pillar/tests/data/stack_e2e.json": pillar_stack,
     "crates/salt-jinja/tests/data/jinja_render.json": template,

@@ -28,6 +28,7 @@ mod slsutil;
 mod state;
 mod stubs;
 mod test;
+mod tree;
 pub mod versions;
 
 pub use arguments::text;
@@ -41,6 +42,10 @@ pub use raised::failed;
 use raised::refused;
 pub use salt::{SALT_MODULES, is_in_salt};
 pub use stubs::{Stubs, entry_for};
+pub use tree::{
+    TreeAnswer, TreeContext, TreeMemo, may_be_in_tree, tree_call, tree_has, tree_has_module,
+    why_not_in_tree,
+};
 
 /// Every module.
 pub const TABLES: &[Table] = &[

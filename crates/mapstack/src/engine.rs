@@ -28,7 +28,7 @@ use crate::skeleton_cache::SkeletonCache;
 use crate::sls_data::Data;
 use crate::trace::{Asked, Event, FileRead, FileReadKind, Outcome, Stage};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
-use mapstack_functions::{Functions, Stubs};
+use mapstack_functions::{Functions, Stubs, TreeMemo};
 use mapstack_redact::Policy;
 
 /// A file server, and caches of what runs read from it. Minions and threads share an engine.
@@ -269,6 +269,8 @@ pub struct Run<'e> {
     pub(crate) fuel: Cell<u64>,
     /// What runs the templates in Mako and Python.
     pub(crate) interpreter: Interpreter,
+    /// What is known of the modules that the tree ships.
+    pub(crate) tree: TreeMemo,
     pub(crate) definition: RefCell<Option<Str>>,
     /// The secrets, if the run tracks them.
     pub(crate) taint: OnceCell<Taint>,
@@ -324,6 +326,7 @@ impl<'e> Run<'e> {
             limits: engine.limits.restarted(),
             fuel: Cell::new(engine.limits.fuel),
             interpreter: Interpreter::new(),
+            tree: TreeMemo::default(),
             definition: RefCell::default(),
             taint: OnceCell::new(),
             events: RefCell::default(),

@@ -11,14 +11,14 @@ use mapstack_value::{Str, Value, weight};
 use crate::engine::Run;
 use crate::text::in_file;
 use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
-use mapstack_functions::{Call, Functions, entry_for};
+use mapstack_functions::{Call, Functions, entry_for, why_not_in_tree};
 
 /// A run as its templates see it.
 ///
-/// Stubs answer calls first, because the user wrote them for this purpose; then built-in functions, then those that
-/// were added to the engine.
+/// Stubs answer calls first, because the user wrote them for this purpose; then the tree's modules, which replace
+/// Salt's, built-in functions, and those that were added to the engine.
 pub(crate) struct RunHost<'r, 'e> {
-    run: &'r Run<'e>,
+    pub(crate) run: &'r Run<'e>,
     templates: Templates<'r>,
 }
 
@@ -56,7 +56,7 @@ impl<'r, 'e> RunHost<'r, 'e> {
     }
 
     /// The functions for calls that are not built in.
-    fn others(&self) -> impl Iterator<Item = &dyn Functions> {
+    pub(crate) fn others(&self) -> impl Iterator<Item = &dyn Functions> {
         self.run
             .engine
             .functions
@@ -64,7 +64,7 @@ impl<'r, 'e> RunHost<'r, 'e> {
             .map(|functions| &**functions)
     }
 
-    fn call(&self, name: &str, args: &CallArgs) -> Result<Call> {
+    pub(crate) fn call(&self, name: &str, args: &CallArgs) -> Result<Call> {
         let facts = &self.run.facts;
         let tells_apart = self.run.engine.stubs.tell_minions_apart(name);
         let id = match &self.run.master {
@@ -108,7 +108,7 @@ impl<'r, 'e> RunHost<'r, 'e> {
     }
 
     /// Advice on how to get an answer to a call.
-    fn advice(&self, call: &Call) -> String {
+    pub(crate) fn advice(&self, call: &Call) -> String {
         // The advice can depend on the minion, which is part of the call.
         self.note_outside_input();
         let mut ways: Vec<String> = self
@@ -123,11 +123,14 @@ impl<'r, 'e> RunHost<'r, 'e> {
         ways.join("\n")
     }
 
-    fn unanswered_call(&self, call: &Call) -> Box<Error> {
+    pub(crate) fn unanswered_call(&self, call: &Call) -> Box<Error> {
         let name = mapstack_value::quote_str(&call.name);
         let error = Error::new(
             ErrorKind::Undefined,
-            format!("salt[{name}] is undefined: nothing answers {call}"),
+            match why_not_in_tree(self, &call.name) {
+                Some(why) => format!("salt[{name}] is undefined: {why}"),
+                None => format!("salt[{name}] is undefined: nothing answers {call}"),
+            },
         );
         error.with_help(match self.run.engine.built_in.similar(&call.name) {
             Some(near) => format!("did you mean salt['{near}']?\n{}", self.advice(call)),
@@ -179,15 +182,18 @@ impl Host for RunHost<'_, '_> {
     fn has_function(&self, name: &str) -> bool {
         // Names without a dot belong to filters.
         name.contains('.')
-            && (self.run.engine.built_in.find(name).is_some()
-                || self.run.engine.stubs.has(name)
-                || self.others().any(|functions| functions.has(name)))
+            && (self.run.engine.stubs.has(name)
+                || self.tree_has(name).unwrap_or_else(|| {
+                    self.run.engine.built_in.find(name).is_some()
+                        || self.others().any(|functions| functions.has(name))
+                }))
     }
 
     fn has_module(&self, module: &str) -> bool {
         self.run.engine.built_in.has_module(module)
             || self.run.engine.stubs.has_module(module)
             || self.others().any(|functions| functions.has_module(module))
+            || self.tree_has_module(module)
     }
 
     fn call_function(&self, vm: &Vm<'_>, name: &str, args: CallArgs) -> Result<Obj> {
@@ -197,6 +203,9 @@ impl Host for RunHost<'_, '_> {
         if stubs.has(name)
             && let Some(answer) = self.ask(vm, stubs, &self.call(name, &args)?)
         {
+            return answer;
+        }
+        if let Some(answer) = self.ask_tree(vm, name, &args) {
             return answer;
         }
         if let Some(function) = self.run.engine.built_in.find(name) {

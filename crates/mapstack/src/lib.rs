@@ -56,6 +56,7 @@ mod survey;
 mod text;
 mod tofs;
 pub mod trace;
+mod tree;
 mod watch;
 
 pub use aliases::parted_aliases;

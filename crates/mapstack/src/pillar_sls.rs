@@ -7,12 +7,11 @@ use std::sync::Arc;
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 use mapstack_minion::Minion;
 use mapstack_render::Obj;
-use mapstack_render::jinja::{Names, Vm, request};
+use mapstack_render::jinja::Names;
 use mapstack_value::{Key, Map, Str, Value};
 
 use crate::engine::{Engine, Run};
 use crate::file::File;
-use crate::host::RunHost;
 use crate::master_side::MasterSide;
 use crate::pipe::{Allowed, Data, Made, Source, TAKEN};
 use crate::text::Text;
@@ -182,20 +181,6 @@ impl Run<'_> {
     pub fn spend(&self, steps: usize) -> Result<()> {
         self.on_vm(|vm| vm.burn(steps))
             .map_err(|e| self.located(*e))
-    }
-
-    /// Work with a render that has no template.
-    fn on_vm<T>(
-        &self,
-        work: impl FnOnce(&Vm<'_>) -> mapstack_render::Result<T>,
-    ) -> mapstack_render::Result<T> {
-        let host = RunHost::new(self);
-        let vm = Vm::new(&mapstack_render::jinja::Request {
-            limits: self.limits,
-            fuel: Some(&self.fuel),
-            ..request("", &host)
-        });
-        work(&vm)
     }
 
     /// An error that belongs to no file.

@@ -19,6 +19,8 @@ pub enum Job {
     Template(TemplateJob),
     /// Compile a template or a module. Nothing of it runs.
     Compile(CompileJob),
+    /// Load a module of the tree and call a function of it.
+    Function(FunctionJob),
 }
 
 /// A module to run.
@@ -57,6 +59,77 @@ pub struct TemplateJob {
     pub changed: Vec<Str>,
     /// What a [`CompileJob`] made of the same text, if there was one.
     pub compiled: Option<Arc<[u8]>>,
+}
+
+/// A function of a module that the tree ships, such as those in `salt://_modules`.
+///
+/// The module comes with the first answer, as does each further one that it asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FunctionJob {
+    /// Which loader the module belongs to.
+    pub loader: Loader,
+    /// The name of the module.
+    pub module: Str,
+    /// The function; `None` asks for the names of all functions.
+    pub function: Option<Str>,
+    /// Positional arguments.
+    pub arguments: Vec<Value>,
+    /// Named arguments.
+    pub keywords: Names,
+}
+
+/// A loader of Salt: what kind of modules it loads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Loader {
+    /// Execution modules, from `salt://_modules`.
+    Modules,
+    /// Utility modules, from `salt://_utils`.
+    Utils,
+    /// Renderers, from `salt://_renderers`.
+    Renderers,
+    /// Grains, from `salt://_grains`.
+    Grains,
+}
+
+impl Loader {
+    /// All loaders.
+    pub const ALL: [Loader; 4] = [
+        Loader::Modules,
+        Loader::Utils,
+        Loader::Renderers,
+        Loader::Grains,
+    ];
+
+    /// The directory on the file server.
+    #[must_use]
+    pub fn directory(self) -> &'static str {
+        match self {
+            Loader::Modules => "_modules",
+            Loader::Utils => "_utils",
+            Loader::Renderers => "_renderers",
+            Loader::Grains => "_grains",
+        }
+    }
+
+    /// What Salt calls such modules inside Python.
+    #[must_use]
+    pub fn tag(self) -> &'static str {
+        match self {
+            Loader::Modules => "module",
+            Loader::Utils => "utils",
+            Loader::Renderers => "render",
+            Loader::Grains => "grains",
+        }
+    }
+}
+
+/// The files that may have a function, in the order in which they are tried.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Found {
+    /// Their paths and texts; none where the tree has no such module, or where something else answers first.
+    pub sources: Vec<Source>,
+    /// Whether Salt has the function without the tree.
+    pub is_known: bool,
 }
 
 /// A text to compile.
@@ -104,6 +177,10 @@ pub enum Said {
     HasModule(String),
     /// Calls a function.
     Call(String, Vec<Value>, Names),
+    /// Asks for the modules that may have a function, by its full name.
+    Find(Loader, String),
+    /// Asks for facts by the name that modules have for them, such as `__grains__`.
+    Fact(String),
     /// The end of the job.
     Done(Box<Outcome>),
 }
@@ -115,8 +192,10 @@ pub enum Answer {
     Template(Result<Option<Source>, Refusal>),
     /// Yes or no.
     Flag(bool),
-    /// What a function returned.
+    /// What a function returned, or facts.
     Value(Result<Value, Refusal>),
+    /// Modules.
+    Found(Result<Found, Refusal>),
 }
 
 /// A template's source.
@@ -146,6 +225,8 @@ pub enum RefusalKind {
     NotFound,
     /// It is not allowed.
     Forbidden,
+    /// Nothing answers the call, so nothing is known of what it would return.
+    Unanswered,
     /// Anything else.
     Other,
 }
@@ -180,6 +261,17 @@ impl Message for Job {
                 out.option(job.name.as_deref(), Writer::text);
                 out.flag(job.strict);
             }
+            Job::Function(job) => {
+                out.uint(4);
+                job.loader.write(out);
+                out.text(&job.module);
+                out.option(job.function.as_deref(), Writer::text);
+                out.count(job.arguments.len());
+                job.arguments
+                    .iter()
+                    .for_each(|argument| argument.write(out));
+                write_names(&job.keywords, out);
+            }
         }
     }
 
@@ -209,8 +301,32 @@ impl Message for Job {
                 name: input.option(Reader::shared)?,
                 strict: input.flag()?,
             })),
+            4 => Ok(Job::Function(FunctionJob {
+                loader: Loader::read(input)?,
+                module: input.shared()?,
+                function: input.option(Reader::shared)?,
+                arguments: input.list(Value::read)?,
+                keywords: read_names(input)?,
+            })),
             _ => Err(input.error("this is not a job")),
         }
+    }
+}
+
+impl Message for Loader {
+    fn write(&self, out: &mut Writer) {
+        out.uint(match self {
+            Loader::Modules => 0,
+            Loader::Utils => 1,
+            Loader::Renderers => 2,
+            Loader::Grains => 3,
+        });
+    }
+
+    fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let number: usize = input.uint()?;
+        let known = Loader::ALL.get(number).copied();
+        known.ok_or_else(|| input.error("this is not a loader"))
     }
 }
 
@@ -276,6 +392,15 @@ impl Message for Said {
                 out.uint(5);
                 outcome.write(out);
             }
+            Said::Find(loader, name) => {
+                out.uint(6);
+                loader.write(out);
+                out.text(name);
+            }
+            Said::Fact(name) => {
+                out.uint(7);
+                out.text(name);
+            }
         }
     }
 
@@ -290,6 +415,8 @@ impl Message for Said {
                 read_names(input)?,
             )),
             5 => Outcome::read(input).map(|outcome| Said::Done(Box::new(outcome))),
+            6 => Ok(Said::Find(Loader::read(input)?, input.string()?)),
+            7 => input.string().map(Said::Fact),
             _ => Err(input.error("this is not a question")),
         }
     }
@@ -300,10 +427,7 @@ impl Message for Answer {
         match self {
             Answer::Template(Ok(source)) => {
                 out.uint(1);
-                out.option(source.as_ref(), |out, source| {
-                    out.text(&source.name);
-                    out.text(&source.text);
-                });
+                out.option(source.as_ref(), |out, source| source.write(out));
             }
             Answer::Template(Err(refusal)) => {
                 out.uint(2);
@@ -321,26 +445,50 @@ impl Message for Answer {
                 out.uint(5);
                 refusal.write(out);
             }
+            Answer::Found(Ok(found)) => {
+                out.uint(6);
+                out.count(found.sources.len());
+                found.sources.iter().for_each(|source| source.write(out));
+                out.flag(found.is_known);
+            }
+            Answer::Found(Err(refusal)) => {
+                out.uint(7);
+                refusal.write(out);
+            }
         }
     }
 
     fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
         match input.uint::<u8>()? {
             1 => {
-                let source = input.option(|input| {
-                    Ok(Source {
-                        name: input.shared()?,
-                        text: input.shared()?,
-                    })
-                })?;
+                let source = input.option(Source::read)?;
                 Ok(Answer::Template(Ok(source)))
             }
             2 => Ok(Answer::Template(Err(Refusal::read(input)?))),
             3 => input.flag().map(Answer::Flag),
             4 => Value::read(input).map(|value| Answer::Value(Ok(value))),
             5 => Ok(Answer::Value(Err(Refusal::read(input)?))),
+            6 => Ok(Answer::Found(Ok(Found {
+                sources: input.list(Source::read)?,
+                is_known: input.flag()?,
+            }))),
+            7 => Ok(Answer::Found(Err(Refusal::read(input)?))),
             _ => Err(input.error("this is not an answer")),
         }
+    }
+}
+
+impl Message for Source {
+    fn write(&self, out: &mut Writer) {
+        out.text(&self.name);
+        out.text(&self.text);
+    }
+
+    fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Source {
+            name: input.shared()?,
+            text: input.shared()?,
+        })
     }
 }
 
@@ -351,6 +499,7 @@ impl Message for Refusal {
             RefusalKind::NotFound => 0,
             RefusalKind::Forbidden => 1,
             RefusalKind::Other => 2,
+            RefusalKind::Unanswered => 3,
         });
         out.text(&self.message);
     }
@@ -361,6 +510,7 @@ impl Message for Refusal {
             0 => RefusalKind::NotFound,
             1 => RefusalKind::Forbidden,
             2 => RefusalKind::Other,
+            3 => RefusalKind::Unanswered,
             _ => return Err(input.error("this is not a kind of refusal")),
         };
         Ok(Refusal {

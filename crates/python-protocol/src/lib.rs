@@ -33,14 +33,14 @@ pub use codec::{DecodeError, Message, Reader, Writer};
 pub use control::{Bounds, Control, Ending, Hello, HelloError, Noted, Report, Wall};
 pub use frame::{FrameError, MAX_FRAME, read_frame, write_frame};
 pub use job::{
-    Answer, CompileJob, Job, Language, Lookup, ModuleJob, Names, Refusal, RefusalKind, Said,
-    Source, TemplateJob,
+    Answer, CompileJob, Found, FunctionJob, Job, Language, Loader, Lookup, ModuleJob, Names,
+    Refusal, RefusalKind, Said, Source, TemplateJob,
 };
 pub use outcome::{
-    Chunk, Compiled, CompiledTemplate, Failure, FailureKind, Outcome, Place, Printed, Purity, Span,
-    Unit, UnitSource,
+    Chunk, Compiled, CompiledTemplate, Failure, FailureKind, FunctionAnswer, Outcome, Place,
+    Printed, Purity, Span, Unit, UnitSource,
 };
 pub use plan::{Comparison, Look, MAX_PLAN_DEPTH, MAX_PLAN_VARIABLES, METHODS, Plan, Step};
 
 /// The version of the protocol. Sides of different versions do not talk.
-pub const VERSION: u16 = 4;
+pub const VERSION: u16 = 5;

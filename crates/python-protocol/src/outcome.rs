@@ -27,6 +27,13 @@ pub enum Outcome {
     },
     /// What a text was compiled to.
     Compiled(Compiled),
+    /// What came of a function of the tree's modules.
+    Function {
+        /// What came of it.
+        answer: FunctionAnswer,
+        /// Positional arguments that the function changed in place, by their numbers.
+        changed: Vec<(usize, Value)>,
+    },
     /// The job failed.
     Failed {
         /// How.
@@ -34,6 +41,17 @@ pub enum Outcome {
         /// The variables that were to be read back, and had changed by then.
         changed: Names,
     },
+}
+
+/// What came of a function of the tree's modules.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FunctionAnswer {
+    /// What it returned.
+    Value(Value),
+    /// The names of all functions of the module.
+    Names(Vec<Str>),
+    /// There is no such function, or no such module; why, if something says so.
+    Missing(Option<String>),
 }
 
 /// What a text was compiled to.
@@ -220,6 +238,8 @@ pub enum FailureKind {
     NotFound,
     /// A limit was reached.
     Limit,
+    /// Code needs something that is not there, so nothing is known of what it would do.
+    Unavailable,
     /// The interpreter itself failed.
     Broken,
 }
@@ -246,6 +266,15 @@ impl Message for Outcome {
                 failure.write(out);
                 write_names(changed, out);
             }
+            Outcome::Function { answer, changed } => {
+                out.uint(5);
+                answer.write(out);
+                out.count(changed.len());
+                for (number, value) in changed {
+                    out.uint(*number as u64);
+                    value.write(out);
+                }
+            }
         }
     }
 
@@ -264,7 +293,39 @@ impl Message for Outcome {
                 failure: Failure::read(input)?,
                 changed: read_names(input)?,
             }),
+            5 => Ok(Outcome::Function {
+                answer: FunctionAnswer::read(input)?,
+                changed: input.list(|input| Ok((input.uint()?, Value::read(input)?)))?,
+            }),
             _ => Err(input.error("this is not an outcome")),
+        }
+    }
+}
+
+impl Message for FunctionAnswer {
+    fn write(&self, out: &mut Writer) {
+        match self {
+            FunctionAnswer::Value(value) => {
+                out.uint(1);
+                value.write(out);
+            }
+            FunctionAnswer::Names(names) => {
+                out.uint(2);
+                write_texts(names, out);
+            }
+            FunctionAnswer::Missing(why) => {
+                out.uint(3);
+                out.option(why.as_deref(), Writer::text);
+            }
+        }
+    }
+
+    fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        match input.uint::<u8>()? {
+            1 => Value::read(input).map(FunctionAnswer::Value),
+            2 => input.list(Reader::shared).map(FunctionAnswer::Names),
+            3 => input.option(Reader::string).map(FunctionAnswer::Missing),
+            _ => Err(input.error("this is not the answer of a function")),
         }
     }
 }
@@ -377,6 +438,7 @@ impl Message for Failure {
             FailureKind::NotFound => out.uint(4),
             FailureKind::Limit => out.uint(5),
             FailureKind::Broken => out.uint(6),
+            FailureKind::Unavailable => out.uint(7),
         }
         out.text(&self.message);
         out.option(self.help.as_deref(), Writer::text);
@@ -397,6 +459,7 @@ impl Message for Failure {
             4 => FailureKind::NotFound,
             5 => FailureKind::Limit,
             6 => FailureKind::Broken,
+            7 => FailureKind::Unavailable,
             _ => return Err(input.error("this is not a kind of failure")),
         };
         let (message, help) = (input.string()?, input.option(Reader::string)?);

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use mapstack_python_protocol::{
     Answer, Bounds, Chunk, Comparison, CompileJob, Compiled, CompiledTemplate, Control,
-    DecodeError, Ending, Failure, FailureKind, FrameError, Hello, HelloError, Job, Language, Look,
-    Lookup, MAX_FRAME, Message, ModuleJob, Noted, Outcome, Place, Plan, Printed, Purity, Refusal,
-    RefusalKind, Report, Said, Source, Span, Step, TemplateJob, Unit, UnitSource, VERSION, Wall,
-    read_frame, write_frame,
+    DecodeError, Ending, Failure, FailureKind, Found, FrameError, FunctionAnswer, FunctionJob,
+    Hello, HelloError, Job, Language, Loader, Look, Lookup, MAX_FRAME, Message, ModuleJob, Noted,
+    Outcome, Place, Plan, Printed, Purity, Refusal, RefusalKind, Report, Said, Source, Span, Step,
+    TemplateJob, Unit, UnitSource, VERSION, Wall, read_frame, write_frame,
 };
 use mapstack_value::{Int, Key, Map, MapKind, Value};
 use proptest::prelude::*;
@@ -126,6 +126,20 @@ fn said() -> Vec<Vec<u8>> {
     vec![
         Said::Template("u".to_owned()).to_bytes(),
         Said::Call("f".to_owned(), vec![value.clone()], names.clone()).to_bytes(),
+        Said::Find(Loader::Grains, "m.f".to_owned()).to_bytes(),
+        Said::Fact("__grains__".to_owned()).to_bytes(),
+        done(Outcome::Function {
+            answer: FunctionAnswer::Value(value.clone()),
+            changed: vec![(1, value.clone())],
+        }),
+        done(Outcome::Function {
+            answer: FunctionAnswer::Names(vec!["f".into()]),
+            changed: Vec::new(),
+        }),
+        done(Outcome::Function {
+            answer: FunctionAnswer::Missing(Some("why".to_owned())),
+            changed: Vec::new(),
+        }),
         done(Outcome::Value {
             value,
             changed: names.clone(),
@@ -212,7 +226,28 @@ fn answers(value: &Value) -> Vec<Vec<u8>> {
     vec![
         Answer::Value(Ok(value.clone())).to_bytes(),
         Answer::Value(Err(refusal.clone())).to_bytes(),
-        Answer::Template(Err(refusal)).to_bytes(),
+        Answer::Template(Err(refusal.clone())).to_bytes(),
+        Answer::Found(Err(Refusal {
+            kind: RefusalKind::Unanswered,
+            ..refusal
+        }))
+        .to_bytes(),
+        Answer::Found(Ok(Found {
+            sources: vec![Source {
+                name: "_modules/n.py".into(),
+                text: "t".into(),
+            }],
+            is_known: true,
+        }))
+        .to_bytes(),
+        Job::Function(FunctionJob {
+            loader: Loader::Utils,
+            module: "m".into(),
+            function: Some("f".into()),
+            arguments: vec![value.clone()],
+            keywords: vec![("k".into(), value.clone())],
+        })
+        .to_bytes(),
         Answer::Template(Ok(Some(Source {
             name: "n".into(),
             text: "t".into(),

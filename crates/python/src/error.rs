@@ -33,6 +33,8 @@ pub(crate) enum ErrorKind {
     NotFound,
     /// A limit was reached.
     Limit,
+    /// Code needs something that is not there, so nothing is known of what it would do.
+    Unavailable,
     /// The interpreter itself failed.
     Broken,
 }

@@ -665,6 +665,9 @@ fn an_outcome_names_the_files_it_depends_on() {
         "base:f/parameters/defaults.yaml Found",
         "base:part.jinja Found",
         "base:f/parameters/os/A.yaml Found",
+        // A file of the tree would replace the module of Salt.
+        "base:_modules/cp.py Absent",
+        "base:_modules/cp/__init__.py Absent",
         "base:gone.txt Absent",
         "base:f/post-map.jinja Absent",
     ];

@@ -152,7 +152,7 @@ impl<'a> Asked<'a> {
                 changed,
             }) => (rendered(&text, &chunks, request.limits.output), changed),
             Ok(Outcome::Failed { error, changed }) => (Err(error), changed),
-            Ok(Outcome::Value { .. }) => {
+            Ok(Outcome::Value { .. } | Outcome::Function { .. }) => {
                 let error = Error::new(
                     ErrorKind::Nested,
                     "the interpreter answered another question",
@@ -200,7 +200,7 @@ pub fn run_as(
     match client::perform(interpreter, given.is_pure, &bridge, &limits, &job)? {
         Outcome::Value { value, changed } => Ok((value, changed)),
         Outcome::Failed { error, .. } => Err(error),
-        Outcome::Text { .. } => Err(Error::new(
+        Outcome::Text { .. } | Outcome::Function { .. } => Err(Error::new(
             ErrorKind::Nested,
             "the interpreter answered another question",
         )),
@@ -227,7 +227,7 @@ pub(crate) fn alone(host: &dyn Host, limits: &Limits, mut job: Job) -> Result<Ou
         Job::Module(job) => {
             job.compiled = compile(Language::Python, &job.source, &job.name, false)?;
         }
-        Job::Compile(_) => {}
+        Job::Compile(_) | Job::Function(_) => {}
     }
     client::perform(&interpreter, false, host, limits, &job)
 }
@@ -285,7 +285,7 @@ fn given(request: &jinja::Request<'_>, reads: impl Fn(&str) -> bool) -> (Names, 
 }
 
 /// The limits of a request; what it does not limit is limited as ever.
-fn limits(request: &jinja::Request<'_>) -> Limits {
+pub(super) fn limits(request: &jinja::Request<'_>) -> Limits {
     let own = Limits::default();
     let given = request.limits;
     let fuel = request.fuel.map_or(given.fuel, std::cell::Cell::get);
@@ -353,9 +353,19 @@ fn rendered(text: &str, chunks: &[Chunk], limit: usize) -> Result<Rendered> {
 }
 
 /// The host of a Jinja render as one of the interpreter.
-struct Bridge<'v> {
+pub(super) struct Bridge<'v> {
     vm: &'v Vm<'v>,
     lookup: Lookup,
+}
+
+impl<'v> Bridge<'v> {
+    /// A bridge to the functions of a render alone.
+    pub(super) fn without_templates(vm: &'v Vm<'v>) -> Self {
+        Bridge {
+            vm,
+            lookup: Lookup::None,
+        }
+    }
 }
 
 impl Host for Bridge<'_> {

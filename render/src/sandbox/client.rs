@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use mapstack_pyobject::{Error, ErrorKind, Result};
 use mapstack_python_protocol::{
-    Answer, Bounds, Ending, Failure, FailureKind, FrameError, Job, Message, Names, Outcome as Done,
-    Refusal, RefusalKind, Said,
+    Answer, Bounds, Ending, Failure, FailureKind, FrameError, FunctionAnswer, Job, Message, Names,
+    Outcome as Done, Refusal, RefusalKind, Said,
 };
 use mapstack_value::Value;
 
@@ -28,6 +28,11 @@ pub(crate) enum Outcome {
         text: String,
         chunks: Vec<Chunk>,
         changed: Names,
+    },
+    Function {
+        answer: FunctionAnswer,
+        /// Positional arguments that the function changed, by their numbers.
+        changed: Vec<(usize, Value)>,
     },
     /// A template that raised, with what it had changed by then.
     Failed {
@@ -264,8 +269,15 @@ impl<'t> Talk<'t> {
                 answer
             }
         };
-        if let Answer::Template(Ok(Some(source))) = &answer {
-            self.sources.send(source);
+        match &answer {
+            Answer::Template(Ok(Some(source))) => self.sources.send(source),
+            Answer::Found(Ok(found)) => {
+                found
+                    .sources
+                    .iter()
+                    .for_each(|source| self.sources.send(source));
+            }
+            _ => {}
         }
         Ok(session.write(&[answer.to_bytes()], left)?)
     }
@@ -287,6 +299,14 @@ impl<'t> Talk<'t> {
             Said::Template(uri) => {
                 Answer::Template(self.host.template(uri).map_err(|error| self.refuse(*error)))
             }
+            Said::Find(loader, name) => Answer::Found(
+                self.host
+                    .find(*loader, name)
+                    .map_err(|error| self.refuse(*error)),
+            ),
+            Said::Fact(name) => {
+                Answer::Value(self.host.fact(name).map_err(|error| self.refuse(*error)))
+            }
             Said::Done(_) => {
                 return Err(Lost::Strange("an outcome where a question was".to_owned()));
             }
@@ -298,6 +318,8 @@ impl<'t> Talk<'t> {
         let kind = match error.kind {
             ErrorKind::TemplateNotFound => RefusalKind::NotFound,
             ErrorKind::Security => RefusalKind::Forbidden,
+            // A function that fails for such a reason has no result, not even an error of its own.
+            ErrorKind::Undefined | ErrorKind::Absent | ErrorKind::Limit => RefusalKind::Unanswered,
             _ => RefusalKind::Other,
         };
         let number = u32::try_from(self.refused.len()).unwrap_or(u32::MAX);
@@ -325,15 +347,30 @@ impl<'t> Talk<'t> {
                 error: self.error(failure)?,
                 changed,
             },
+            (Done::Function { answer, changed }, Job::Function(job)) => {
+                let is_asked = match &answer {
+                    FunctionAnswer::Value(_) => job.function.is_some(),
+                    FunctionAnswer::Names(_) => job.function.is_none(),
+                    FunctionAnswer::Missing(_) => true,
+                };
+                let is_given = |(number, _): &(usize, Value)| *number < job.arguments.len();
+                if !is_asked || !changed.iter().all(is_given) {
+                    return Err(strange("it answered another question"));
+                }
+                return Ok(Outcome::Function { answer, changed });
+            }
             _ => return Err(strange("it answered another question")),
         };
         let (Outcome::Value { changed, .. }
         | Outcome::Text { changed, .. }
-        | Outcome::Failed { changed, .. }) = &outcome;
+        | Outcome::Failed { changed, .. }) = &outcome
+        else {
+            return Ok(outcome);
+        };
         let asked = match self.job {
             Job::Module(job) => &job.changed[..],
             Job::Template(job) => &job.changed[..],
-            Job::Compile(_) => &[],
+            Job::Compile(_) | Job::Function(_) => &[],
         };
         match changed.iter().all(|(name, _)| asked.contains(name)) {
             true => Ok(outcome),
@@ -349,6 +386,7 @@ impl<'t> Talk<'t> {
             FailureKind::Forbidden => ErrorKind::Security,
             FailureKind::NotFound => ErrorKind::TemplateNotFound,
             FailureKind::Limit => ErrorKind::Limit,
+            FailureKind::Unavailable => ErrorKind::Undefined,
         };
         let mut error = match failure.kind {
             FailureKind::Refused(number) => {

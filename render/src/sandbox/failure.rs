@@ -68,6 +68,8 @@ impl Sources {
             Job::Module(job) => (&job.name, &job.source),
             Job::Template(job) => (&job.name, &job.source),
             Job::Compile(job) => (&job.name, &job.source),
+            // It has no text but those that are sent.
+            Job::Function(_) => (&None, &Arc::from("")),
         };
         Sources {
             name: name.clone(),

@@ -25,6 +25,7 @@ mod policy;
 #[cfg(unix)]
 mod process;
 mod replay;
+mod tree;
 
 use std::time::Duration;
 
@@ -36,12 +37,13 @@ pub(crate) use bridge::alone;
 pub use bridge::run_as;
 pub(crate) use client::Outcome;
 pub use interpreter::Interpreter;
-pub use mapstack_python_protocol::Source;
+pub use mapstack_python_protocol::{Found, FunctionAnswer, FunctionJob, Loader, Source};
 #[cfg(not(unix))]
 use once::{Process, Session};
 pub use policy::{Walls, require_walls, walls};
 #[cfg(unix)]
 use process::{Process, Session};
+pub use tree::{Tree, TreeCall, call_tree};
 
 /// Where code reaches the outside: templates by path, and `salt[...]` functions.
 ///
@@ -65,6 +67,23 @@ pub trait Host {
     /// What the function raises.
     fn call(&self, name: &str, arguments: Vec<Value>, keywords: Vec<(Str, Value)>)
     -> Result<Value>;
+
+    /// The modules of the tree that may have a function, by its full name. Only such modules ask for others.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    fn find(&self, _loader: Loader, _name: &str) -> Result<Found> {
+        Ok(Found::default())
+    }
+
+    /// Facts by the name that modules of the tree have for them, such as `__grains__`.
+    ///
+    /// # Errors
+    /// There are no facts of that name, or they are not data.
+    fn fact(&self, name: &str) -> Result<Value> {
+        let message = format!("'{name}' is not available");
+        Err(Error::new(ErrorKind::Undefined, message))
+    }
 }
 
 /// A host with no files and no functions.
@@ -162,7 +181,7 @@ pub fn run(request: &Request<'_>) -> Result<Value> {
     match alone(request.host, &request.limits, Job::Module(job))? {
         Outcome::Value { value, .. } => Ok(value),
         Outcome::Failed { error, .. } => Err(error),
-        Outcome::Text { .. } => Err(Error::new(
+        Outcome::Text { .. } | Outcome::Function { .. } => Err(Error::new(
             ErrorKind::Nested,
             "the interpreter answered another question",
         )),

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mapstack_python_protocol::{
-    Answer, Bounds, Failure, FailureKind, FrameError, Job, Message, Names, Noted, Outcome,
-    Place as WirePlace, Refusal, Said, Source, Span, Unit, UnitSource, read_frame, write_frame,
+    Answer, Bounds, Failure, FailureKind, Found, FrameError, Job, Loader, Message, Names, Noted,
+    Outcome, Place as WirePlace, Refusal, Said, Source, Span, Unit, UnitSource, read_frame,
+    write_frame,
 };
 use mapstack_value::Value;
 
@@ -111,6 +112,8 @@ impl Line {
             Job::Module(job) => job.source.clone(),
             Job::Template(job) => job.source.clone(),
             Job::Compile(job) => job.source.clone(),
+            // Its texts are sent when it asks for them.
+            Job::Function(_) => "".into(),
         };
         self.sent.borrow_mut().clear();
         self.waited.take();
@@ -159,6 +162,28 @@ impl Line {
         }
     }
 
+    /// The tree's modules that may have a function.
+    pub(crate) fn find(&self, loader: Loader, name: &str) -> Result<Found> {
+        match self.ask(&Said::Find(loader, name.to_owned())) {
+            Some(Answer::Found(Ok(found))) => {
+                let texts = found.sources.iter().map(|source| source.text.clone());
+                self.sent.borrow_mut().extend(texts);
+                Ok(found)
+            }
+            Some(Answer::Found(Err(refusal))) => Err(refused(refusal)),
+            _ => Err(gone()),
+        }
+    }
+
+    /// Facts by the name that modules have for them.
+    pub(crate) fn fact(&self, name: &str) -> Result<Value> {
+        match self.ask(&Said::Fact(name.to_owned())) {
+            Some(Answer::Value(Ok(value))) => Ok(value),
+            Some(Answer::Value(Err(refusal))) => Err(refused(refusal)),
+            _ => Err(gone()),
+        }
+    }
+
     pub(crate) fn has_function(&self, name: &str) -> bool {
         matches!(
             self.ask(&Said::HasFunction(name.to_owned())),
@@ -198,6 +223,7 @@ impl Line {
                 ErrorKind::NotFound => FailureKind::NotFound,
                 ErrorKind::Limit => FailureKind::Limit,
                 ErrorKind::Broken => FailureKind::Broken,
+                ErrorKind::Unavailable => FailureKind::Unavailable,
             },
             message: error.message.clone(),
             help: error.help.clone(),

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use mapstack_python_protocol::{Bounds, Job, Lookup, ModuleJob, Names, Outcome, Span};
+use mapstack_python_protocol::{Bounds, Job, Lookup, ModuleJob, Names, Outcome, RefusalKind, Span};
 use mapstack_value::{Str, Value};
 use ruff_source_file::SourceFileBuilder;
 use rustpython_vm::builtins::{PyBaseExceptionRef, PyDictRef, PyFunction, PyStr};
@@ -21,7 +21,7 @@ use rustpython_vm::{AsObject, Interpreter, PyObjectRef, PyResult, Settings, Virt
 
 use super::instrument;
 use super::meter::Meter;
-use super::{Line, convert, failure, span, template, unfold};
+use super::{Line, convert, extmods, failure, span, template, unfold};
 use crate::error::{Error, ErrorKind, Place, Result};
 
 /// The modules that templates may import, compiled.
@@ -96,6 +96,10 @@ pub(crate) struct Shared {
     pub(crate) marks: RefCell<template::Marks>,
     /// How the current job reads further templates: the way, and whether names are strict.
     pub(crate) lookup: Cell<(Lookup, bool)>,
+    /// Whether the job is of the tree's modules, for which calls that nothing answers end the job.
+    pub(crate) is_of_tree: Cell<bool>,
+    /// Why nothing is known of what the job would do; set once, it stays.
+    unavailable: RefCell<Option<Error>>,
 }
 
 const SYNTAX: ErrorKind = ErrorKind::Raised(Cow::Borrowed("SyntaxError"));
@@ -146,6 +150,8 @@ impl Machine {
             failures: RefCell::default(),
             marks: RefCell::default(),
             lookup: Cell::default(),
+            is_of_tree: Cell::new(false),
+            unavailable: RefCell::default(),
         });
         let prelude = interpreter.enter(|vm| {
             shared.meter.start(&WARMING);
@@ -205,6 +211,7 @@ impl Machine {
             Job::Compile(job) => {
                 template::compile(&self.shared, prelude, &job, vm).map(Outcome::Compiled)
             }
+            Job::Function(job) => extmods::perform(&self.shared, prelude, &job, vm),
         };
         performed
             .map_err(|raised| match raised {
@@ -219,6 +226,11 @@ impl Machine {
                 }
                 None => Ok(outcome),
             })
+            // Nor turn what nothing is known of into something else.
+            .map_or_else(
+                |error| Err(self.shared.given_up().unwrap_or(error)),
+                |outcome| self.shared.given_up().map_or(Ok(outcome), Err),
+            )
     }
 
     /// A module whose `run()` returns data, as Salt's `py` renderer has it.
@@ -448,6 +460,27 @@ impl Shared {
         })
     }
 
+    /// End the job with an error that code cannot catch for good.
+    pub(crate) fn give_up(
+        &self,
+        mut error: Error,
+        prelude: &PyDictRef,
+        vm: &VirtualMachine,
+    ) -> PyBaseExceptionRef {
+        if error.place.is_none() {
+            error.place = extmods::innermost(self, vm);
+        }
+        self.unavailable
+            .borrow_mut()
+            .get_or_insert_with(|| error.clone());
+        self.raise(error, "Unavailable", prelude, vm)
+    }
+
+    /// Why nothing is known of what the job would do, if so.
+    pub(crate) fn given_up(&self) -> Option<Box<Error>> {
+        self.unavailable.borrow().clone().map(Box::new)
+    }
+
     /// An error as an exception that remembers it.
     pub(crate) fn raise(
         &self,
@@ -504,6 +537,7 @@ fn prelude(shared: &Rc<Shared>, vm: &VirtualMachine) -> PyResult<PyDictRef> {
     for (name, function) in host(shared, &globals, vm)
         .into_iter()
         .chain(template::services(shared, &globals, vm))
+        .chain(extmods::services(shared, &globals, vm))
     {
         native.set_item(name, function, vm)?;
     }
@@ -517,6 +551,7 @@ fn prelude(shared: &Rc<Shared>, vm: &VirtualMachine) -> PyResult<PyDictRef> {
         })?;
     vm.run_code_obj(code, scope(&globals))?;
     template::runtime(&globals, vm)?;
+    extmods::prepare(&globals, vm)?;
     Ok(globals)
 }
 
@@ -562,6 +597,12 @@ fn host(
             this.meter.pause(this.line.waited());
             match called {
                 Ok(value) => convert::to_python(&value, &ordered, vm),
+                Err(error)
+                    if this.is_of_tree.get()
+                        && matches!(error.kind, ErrorKind::Refused(_, RefusalKind::Unanswered)) =>
+                {
+                    Err(this.give_up(*error, &names, vm))
+                }
                 Err(error) => Err(this.raise(*error, "CommandExecutionError", &names, vm)),
             }
         },

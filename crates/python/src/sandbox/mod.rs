@@ -4,6 +4,7 @@
 //! [`Line`] alone.
 
 mod convert;
+mod extmods;
 mod failure;
 mod instrument;
 mod line;

@@ -104,7 +104,16 @@ ordered.__repr__ = _ordered_repr
 # --- the minion's functions ----------------------------------------------------------------------------------
 
 
-class CommandExecutionError(Exception):
+class SaltException(Exception):
+    """The base of the exceptions of Salt."""
+
+    def __init__(self, message=""):
+        message = message if isinstance(message, str) else str(message)
+        super().__init__(message)
+        self.message = self.strerror = message
+
+
+class CommandExecutionError(SaltException):
     """A function of the minion refused its call."""
 
 

@@ -1,0 +1,446 @@
+//! Functions of the modules that a tree ships: `salt://_modules/*.py`.
+//!
+//! Salt copies these files to a minion and loads them before its own: a file with the name of one of Salt's modules
+//! replaces it, and a file with another name can take a name by `__virtual__()`. They run in the sandbox of
+//! `mapstack-python`; what they import that is not there makes a call one that nothing answers.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use mapstack_diagnostic::Result;
+use mapstack_render::jinja::{Limits, Request, Vm, request};
+use mapstack_render::sandbox::{
+    Found, FunctionAnswer, FunctionJob, Interpreter, Loader, Source, Tree, TreeCall, call_tree,
+};
+use mapstack_render::{CallArgs, Error, ErrorKind, Obj};
+use mapstack_value::{Str, Value, weight};
+
+use crate::is_in_salt;
+
+/// What a run knows of the tree's modules so far.
+#[derive(Debug, Default)]
+pub struct TreeMemo {
+    /// Modules without a file of their name.
+    absent: RefCell<Vec<Str>>,
+    /// The functions of modules that were loaded.
+    loaded: RefCell<HashMap<Str, Rc<Loaded>, RandomState>>,
+    /// Calls inside each other.
+    depth: Cell<usize>,
+}
+
+/// What came of loading a module.
+#[derive(Debug)]
+enum Loaded {
+    /// It has these functions.
+    Names(Vec<Str>),
+    /// It does not load, or there is none; why, if something says so.
+    Missing(Option<String>),
+    /// It needs something that the sandbox does not have, so its functions are not known.
+    Unknown,
+}
+
+/// A run as the tree's modules see it.
+pub trait TreeContext {
+    /// The text of a file of a saltenv.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is not text.
+    fn module_text(&self, path: &str, saltenv: &str) -> Result<Option<Arc<str>>>;
+
+    /// The files of a saltenv below a directory.
+    ///
+    /// # Errors
+    /// They cannot be listed.
+    fn module_files(&self, saltenv: &str, directory: &str) -> Result<Vec<String>>;
+
+    /// The saltenvs whose modules the run sees, the first one first: its own and `base`, and with `all` the others.
+    fn module_envs(&self, all: bool) -> Vec<Str>;
+
+    /// Whether a stub answers calls of a function.
+    fn is_stubbed(&self, name: &str) -> bool;
+
+    /// Whether the function is built in.
+    fn is_built_in(&self, name: &str) -> bool;
+
+    /// Whether something else answers, such as the machine.
+    fn is_answered_elsewhere(&self, name: &str) -> bool;
+
+    /// Facts by the name that modules have for them, as they are now.
+    ///
+    /// # Errors
+    /// They are not data.
+    fn module_fact(&self, name: &str) -> mapstack_render::Result<Value>;
+
+    /// What runs Python.
+    fn interpreter(&self) -> &Interpreter;
+
+    /// The limits of the run.
+    fn limits(&self) -> Limits;
+
+    /// What the run knows of modules.
+    fn tree_memo(&self) -> &TreeMemo;
+}
+
+/// What the tree makes of a call.
+#[derive(Debug)]
+pub enum TreeAnswer {
+    /// What the function returns, and whether it can have seen secrets.
+    Value(Value, bool),
+    /// The tree has the module, and the module does not have the function.
+    Missing,
+    /// The tree has no such module.
+    None,
+}
+
+/// The most calls of modules inside each other, through templates.
+const MAX_DEPTH: usize = 5;
+/// Steps that each call costs.
+const COST: usize = 1_000;
+
+/// Whether the tree may have a function. This runs nothing.
+pub fn may_be_in_tree(run: &dyn TreeContext, name: &str) -> bool {
+    // An error is met again by the call.
+    shipped(run, Loader::Modules, name).map_or(true, |shipped| !shipped.sources.is_empty())
+}
+
+/// Whether the tree has a function; `None` if it has no module of that name.
+pub fn tree_has(run: &dyn TreeContext, vm: &Vm<'_>, name: &str) -> Option<bool> {
+    let (module, function) = name.split_once('.')?;
+    let (loaded, is_own) = loaded(run, vm, name, module)?;
+    let has = match &*loaded {
+        Loaded::Names(names) => names.iter().any(|known| **known == *function),
+        Loaded::Missing(_) => false,
+        Loaded::Unknown => true,
+    };
+    (has || is_own).then_some(has)
+}
+
+/// Why a module that the tree ships has not loaded, or has no such function, if anything says so.
+pub fn why_not_in_tree(run: &dyn TreeContext, name: &str) -> Option<String> {
+    let (module, function) = name.split_once('.')?;
+    let loaded = run.tree_memo().loaded.borrow().get(module).cloned()?;
+    match &*loaded {
+        Loaded::Missing(why) => why.clone(),
+        Loaded::Names(_) => Some(format!(
+            "the tree's module '{module}' has no function '{function}'"
+        )),
+        Loaded::Unknown => None,
+    }
+}
+
+/// Whether the tree has a module with any function.
+pub fn tree_has_module(run: &dyn TreeContext, vm: &Vm<'_>, module: &str) -> bool {
+    let found = loaded(run, vm, module, module);
+    found.is_some_and(|(loaded, _)| match &*loaded {
+        Loaded::Names(names) => !names.is_empty(),
+        Loaded::Missing(_) => false,
+        Loaded::Unknown => true,
+    })
+}
+
+/// Let the tree's modules answer a call. Containers that the function changes in place change for the caller.
+///
+/// # Errors
+/// The function raises or reaches a limit. An error of the kind [`ErrorKind::Undefined`] says that the function needs
+/// something that is not there, so the call has no answer.
+pub fn tree_call(
+    run: &dyn TreeContext,
+    vm: &Vm<'_>,
+    name: &str,
+    args: &CallArgs,
+) -> mapstack_render::Result<TreeAnswer> {
+    let Some((module, function)) = name.split_once('.') else {
+        return Ok(TreeAnswer::None);
+    };
+    let Shipped { sources, is_own } = shipped(run, Loader::Modules, name)?;
+    if sources.is_empty() {
+        return Ok(TreeAnswer::None);
+    }
+    vm.burn(COST)?;
+    let arguments: mapstack_render::Result<Vec<Value>> =
+        args.positional.iter().map(Obj::to_value).collect();
+    let keywords: mapstack_render::Result<Vec<(Str, Value)>> = args
+        .named
+        .iter()
+        .map(|(name, value)| Ok((Str::from(&**name), value.to_value()?)))
+        .collect();
+    let job = FunctionJob {
+        loader: Loader::Modules,
+        module: module.into(),
+        function: Some(function.into()),
+        arguments: arguments?,
+        keywords: keywords?,
+    };
+    let files = Files::new(run);
+    let (answer, changed) = perform(&files, vm, job).map_err(|error| named(name, error))?;
+    for (number, value) in changed {
+        if let Some(argument) = args.positional.get(number) {
+            replace(argument, value)?;
+        }
+    }
+    Ok(match answer {
+        FunctionAnswer::Value(value) => {
+            vm.burn(weight(&value) / 64)?;
+            TreeAnswer::Value(value, files.has_read_secrets.get())
+        }
+        FunctionAnswer::Missing(_) | FunctionAnswer::Names(_) if is_own => TreeAnswer::Missing,
+        FunctionAnswer::Missing(_) | FunctionAnswer::Names(_) => TreeAnswer::None,
+    })
+}
+
+/// An error that says which function has no answer.
+fn named(name: &str, mut error: Box<Error>) -> Box<Error> {
+    let begins = format!("salt[{}]", mapstack_value::quote_str(name));
+    if error.kind == ErrorKind::Undefined && !error.message.starts_with("salt[") {
+        error.message = format!("{begins} has no answer: {}", error.message);
+    }
+    error
+}
+
+/// The functions of a module by the name of the module, or of one of its functions, and whether a file has that name;
+/// `None` if the tree has none.
+fn loaded(
+    run: &dyn TreeContext,
+    vm: &Vm<'_>,
+    name: &str,
+    module: &str,
+) -> Option<(Rc<Loaded>, bool)> {
+    let is_own = match shipped(run, Loader::Modules, name) {
+        Ok(shipped) if shipped.sources.is_empty() => return None,
+        // The call meets the error again.
+        Err(_) => return Some((Rc::new(Loaded::Unknown), true)),
+        Ok(shipped) => shipped.is_own,
+    };
+    let memo = run.tree_memo();
+    if let Some(known) = memo.loaded.borrow().get(module) {
+        return Some((known.clone(), is_own));
+    }
+    let job = FunctionJob {
+        loader: Loader::Modules,
+        module: module.into(),
+        function: None,
+        arguments: Vec::new(),
+        keywords: Vec::new(),
+    };
+    let loaded = Rc::new(match perform(&Files::new(run), vm, job) {
+        Ok((FunctionAnswer::Names(names), _)) => Loaded::Names(names),
+        Ok((FunctionAnswer::Missing(why), _)) => Loaded::Missing(why),
+        Ok((FunctionAnswer::Value(_), _)) | Err(_) => Loaded::Unknown,
+    });
+    let mut all = memo.loaded.borrow_mut();
+    all.insert(module.into(), loaded.clone());
+    Some((loaded, is_own))
+}
+
+fn perform(
+    files: &Files<'_>,
+    vm: &Vm<'_>,
+    job: FunctionJob,
+) -> mapstack_render::Result<(FunctionAnswer, Vec<(usize, Value)>)> {
+    let depth = &files.run.tree_memo().depth;
+    if depth.get() >= MAX_DEPTH {
+        return Err(Error::limit(
+            "modules of the tree and templates call each other too deeply",
+        ));
+    }
+    depth.set(depth.get() + 1);
+    let bounds = Request {
+        limits: files.run.limits(),
+        ..request("", vm.host())
+    };
+    let call = TreeCall {
+        job,
+        tree: files,
+        bounds: &bounds,
+        interpreter: files.run.interpreter(),
+    };
+    let made = call_tree(vm, call);
+    depth.set(depth.get() - 1);
+    made
+}
+
+/// Give a container the content that a function left in it.
+fn replace(argument: &Obj, value: Value) -> mapstack_render::Result<()> {
+    match (argument, Obj::from(value)) {
+        (Obj::Dict(dict), Obj::Dict(new)) => {
+            let entries = new.read(Clone::clone);
+            dict.change(|all| *all = entries);
+            Ok(())
+        }
+        (Obj::List(list), Obj::List(new)) => {
+            let items = new.items();
+            list.change(|all| *all = items);
+            Ok(())
+        }
+        (other, _) => Err(Error::new(
+            ErrorKind::Undefined,
+            format!(
+                "the function changes its argument in place, and a '{}' cannot be changed from outside",
+                other.type_name()
+            ),
+        )),
+    }
+}
+
+/// The files of the tree that may have a function.
+#[derive(Default)]
+struct Shipped {
+    /// The likeliest first.
+    sources: Vec<Source>,
+    /// Whether a file has the name of the module. Then it stands for what Salt has of that name.
+    is_own: bool,
+}
+
+/// The files of the tree that may have a function, by its full name. A name that ends in a dot is that of a file alone.
+fn shipped(run: &dyn TreeContext, loader: Loader, name: &str) -> mapstack_render::Result<Shipped> {
+    let (module, function) = name.split_once('.').unwrap_or((name, "?"));
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if module.is_empty() || module.starts_with('_') || !module.chars().all(is_name) {
+        return Ok(Shipped::default());
+    }
+    let of_modules = loader == Loader::Modules;
+    if of_modules && run.is_stubbed(name) {
+        return Ok(Shipped::default());
+    }
+    let memo = run.tree_memo();
+    let is_absent = of_modules && memo.absent.borrow().iter().any(|m| **m == *module);
+    let is_built_in = of_modules && run.is_built_in(name);
+    if is_built_in && is_absent {
+        return Ok(Shipped::default());
+    }
+    // Most saltenvs are those of other minions, so they replace no module of Salt.
+    let envs = run.module_envs(!is_built_in);
+    for env in &envs {
+        if let Some(source) = own_file(run, loader, module, env)? {
+            return Ok(Shipped {
+                sources: vec![source],
+                is_own: true,
+            });
+        }
+    }
+    if of_modules && !is_absent {
+        memo.absent.borrow_mut().push(module.into());
+    }
+    if is_built_in || function.is_empty() {
+        return Ok(Shipped::default());
+    }
+    Ok(Shipped {
+        sources: by_virtual_name(run, loader, module, &envs)?,
+        is_own: false,
+    })
+}
+
+/// The file that has the name of a module.
+fn own_file(
+    run: &dyn TreeContext,
+    loader: Loader,
+    module: &str,
+    env: &Str,
+) -> mapstack_render::Result<Option<Source>> {
+    let directory = loader.directory();
+    for path in [
+        format!("{directory}/{module}.py"),
+        format!("{directory}/{module}/__init__.py"),
+    ] {
+        let text = run.module_text(&path, env).map_err(unreadable)?;
+        if let Some(text) = text {
+            let name = path.into();
+            return Ok(Some(Source { name, text }));
+        }
+    }
+    Ok(None)
+}
+
+/// Files with other names that may give themselves the name of a module.
+fn by_virtual_name(
+    run: &dyn TreeContext,
+    loader: Loader,
+    module: &str,
+    envs: &[Str],
+) -> mapstack_render::Result<Vec<Source>> {
+    let directory = format!("{}/", loader.directory());
+    let quoted = [format!("'{module}'"), format!("\"{module}\"")];
+    let mut found: Vec<Source> = Vec::new();
+    for env in envs {
+        let mut files = run.module_files(env, &directory).map_err(unreadable)?;
+        files.sort_unstable();
+        for path in files {
+            let stem = path.strip_prefix(&*directory).unwrap_or(&path);
+            let is_module = match stem.strip_suffix(".py") {
+                Some(stem) => {
+                    let stem = stem.strip_suffix("/__init__").unwrap_or(stem);
+                    !stem.contains('/') && !stem.starts_with('_')
+                }
+                None => false,
+            };
+            if !is_module || found.iter().any(|source| *source.name == *path) {
+                continue;
+            }
+            if let Some(text) = run.module_text(&path, env).map_err(unreadable)?
+                && text.contains("__virtual")
+                && quoted.iter().any(|name| text.contains(&**name))
+            {
+                let name = Str::from(&*path);
+                found.push(Source { name, text });
+            }
+        }
+    }
+    // Salt tries those first whose names contain that of the module.
+    found.sort_by_key(|source| !source.name.contains(module));
+    Ok(found)
+}
+
+fn unreadable(error: mapstack_diagnostic::Error) -> Box<Error> {
+    Error::new(ErrorKind::Nested, error.to_string())
+}
+
+/// The tree for the modules of one call.
+struct Files<'r> {
+    run: &'r dyn TreeContext,
+    has_read_secrets: Cell<bool>,
+}
+
+impl<'r> Files<'r> {
+    fn new(run: &'r dyn TreeContext) -> Self {
+        Files {
+            run,
+            has_read_secrets: Cell::new(false),
+        }
+    }
+}
+
+impl Tree for Files<'_> {
+    fn find(&self, loader: Loader, name: &str) -> mapstack_render::Result<Found> {
+        let Shipped { sources, is_own } = shipped(self.run, loader, name)?;
+        let is_known = match loader {
+            Loader::Modules => {
+                self.run.is_stubbed(name)
+                    || self.run.is_built_in(name)
+                    || self.run.is_answered_elsewhere(name)
+                    || is_in_salt(name)
+            }
+            // Salt has utility modules of its own, which are not here.
+            Loader::Utils => !name.ends_with('.'),
+            Loader::Renderers | Loader::Grains => false,
+        };
+        Ok(Found {
+            // What a file of the tree replaces is not there besides it.
+            is_known: is_known && !is_own,
+            sources,
+        })
+    }
+
+    fn fact(&self, name: &str) -> mapstack_render::Result<Value> {
+        if name != "__grains__" {
+            self.has_read_secrets.set(true);
+        }
+        self.run.module_fact(name)
+    }
+
+    fn called(&self, _: &str) {
+        self.has_read_secrets.set(true);
+    }
+}

@@ -1,0 +1,151 @@
+//! The modules that the tree ships, for the functions of a run.
+
+use std::sync::Arc;
+
+use mapstack_functions::{
+    TreeAnswer, TreeContext, TreeMemo, may_be_in_tree, tree_call, tree_has, tree_has_module,
+};
+use mapstack_loader::SaltPath;
+use mapstack_render::jinja::{Limits, Vm};
+use mapstack_render::sandbox::Interpreter;
+use mapstack_render::{CallArgs, Error, Obj, Result};
+use mapstack_value::{Str, Value};
+
+use crate::engine::Run;
+use crate::host::RunHost;
+
+impl TreeContext for RunHost<'_, '_> {
+    fn module_text(
+        &self,
+        path: &str,
+        saltenv: &str,
+    ) -> mapstack_diagnostic::Result<Option<Arc<str>>> {
+        let asked = SaltPath::from_relative(path);
+        let file = self.run.fetch_from(&asked, saltenv)?;
+        file.map(|file| Ok(file.text()?.into())).transpose()
+    }
+
+    fn module_files(
+        &self,
+        saltenv: &str,
+        directory: &str,
+    ) -> mapstack_diagnostic::Result<Vec<String>> {
+        self.run.list_files(saltenv, directory)
+    }
+
+    fn module_envs(&self, all: bool) -> Vec<Str> {
+        let base = Str::from("base");
+        // A master that copies the modules for itself takes those of one saltenv.
+        if self.run.master.is_some() {
+            return vec![base];
+        }
+        let mut envs = vec![self.run.saltenv.clone()];
+        let others = match all {
+            true => self.run.engine.files.envs(),
+            false => Vec::new(),
+        };
+        for env in std::iter::once(base).chain(others.into_iter().map(Str::from)) {
+            if !envs.contains(&env) {
+                envs.push(env);
+            }
+        }
+        envs
+    }
+
+    fn is_stubbed(&self, name: &str) -> bool {
+        use mapstack_functions::Functions as _;
+        self.run.engine.stubs.has(name)
+    }
+
+    fn is_built_in(&self, name: &str) -> bool {
+        self.run.engine.built_in.find(name).is_some()
+    }
+
+    fn is_answered_elsewhere(&self, name: &str) -> bool {
+        self.others().any(|functions| functions.has(name))
+    }
+
+    fn module_fact(&self, name: &str) -> Result<Value> {
+        match name {
+            "__grains__" => self.run.live.grains.to_value(),
+            "__pillar__" => self.run.live.pillar.to_value(),
+            _ => self.run.live_opts().to_value(),
+        }
+    }
+
+    fn interpreter(&self) -> &Interpreter {
+        &self.run.interpreter
+    }
+
+    fn limits(&self) -> Limits {
+        self.run.limits
+    }
+
+    fn tree_memo(&self) -> &TreeMemo {
+        &self.run.tree
+    }
+}
+
+impl RunHost<'_, '_> {
+    /// Whether the tree ships a function; `None` if it ships no module of that name.
+    pub(crate) fn tree_has(&self, name: &str) -> Option<bool> {
+        may_be_in_tree(self, name)
+            .then(|| self.run.on_vm(|vm| tree_has(self, vm, name)))
+            .flatten()
+    }
+
+    /// Whether the tree ships a module.
+    pub(crate) fn tree_has_module(&self, module: &str) -> bool {
+        may_be_in_tree(self, module) && self.run.on_vm(|vm| tree_has_module(self, vm, module))
+    }
+
+    /// Let the modules of the tree answer a call.
+    pub(crate) fn ask_tree(&self, vm: &Vm<'_>, name: &str, args: &CallArgs) -> Option<Result<Obj>> {
+        let answer = match tree_call(self, vm, name, args) {
+            Ok(TreeAnswer::None) => return None,
+            Ok(answer) => answer,
+            Err(error) => {
+                self.run.note_outside_input();
+                return Some(Err(self.with_advice(error, name, args)));
+            }
+        };
+        // Python can read the clock, which no record of the run has.
+        self.run.note_outside_input();
+        Some(match answer {
+            TreeAnswer::Value(value, has_read_secrets) => {
+                if let Some(taint) = self.run.taint().filter(|_| has_read_secrets) {
+                    taint.add(&value);
+                }
+                Ok(Obj::from(value))
+            }
+            TreeAnswer::Missing => Err(self
+                .call(name, args)
+                .map_or_else(|e| e, |call| self.unanswered_call(&call))),
+            TreeAnswer::None => return None,
+        })
+    }
+
+    /// What a function of the tree needs may be written down as its answer.
+    fn with_advice(&self, mut error: Box<Error>, name: &str, args: &CallArgs) -> Box<Error> {
+        if error.kind == mapstack_render::ErrorKind::Undefined
+            && error.help.is_none()
+            && let Ok(call) = self.call(name, args)
+        {
+            error.help = Some(self.advice(&call));
+        }
+        error
+    }
+}
+
+impl Run<'_> {
+    /// Work with a render that has no template.
+    pub(crate) fn on_vm<T>(&self, work: impl FnOnce(&Vm<'_>) -> T) -> T {
+        let host = RunHost::new(self);
+        let vm = Vm::new(&mapstack_render::jinja::Request {
+            limits: self.limits,
+            fuel: Some(&self.fuel),
+            ..mapstack_render::jinja::request("", &host)
+        });
+        work(&vm)
+    }
+}

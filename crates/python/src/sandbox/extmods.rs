@@ -1,0 +1,242 @@
+//! Functions of the modules that a tree ships for Salt's loaders.
+//!
+//! The part in Python loads them as Salt's loader does. A module asks the command for others; so a module that calls
+//! another one of the tree does so in the same session.
+
+use std::rc::Rc;
+
+use mapstack_python_protocol::{FunctionAnswer, FunctionJob, Loader, Outcome};
+use mapstack_value::{Str, Value};
+use rustpython_vm::builtins::{PyDictRef, PyList, PyStr, PyTuple};
+use rustpython_vm::compiler::Mode;
+use rustpython_vm::function::{FuncArgs, KwArgs};
+use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
+
+use super::convert;
+use super::machine::{Raised, Shared, Unit, scope, unit_of};
+use crate::error::{Error, ErrorKind, Place, Result};
+
+const EXTMODS: &str = include_str!("extmods.py");
+/// The names of the modules of `salt.utils` and some others, from Salt 3008.3.
+const SALT_MODULES: &str = include_str!("salt_modules.txt");
+
+/// Run the part of the prelude that is about modules.
+pub(super) fn prepare(prelude: &PyDictRef, vm: &VirtualMachine) -> PyResult<()> {
+    let code = vm
+        .compile(EXTMODS, Mode::Exec, "<modules>".to_owned())
+        .map_err(|error| {
+            vm.new_runtime_error(format!("{error} at {:?}", error.python_location()))
+        })?;
+    vm.run_code_obj(code, scope(prelude)).map(drop)
+}
+
+/// The functions that the part in Python builds on.
+pub(super) fn services(
+    shared: &Rc<Shared>,
+    prelude: &PyDictRef,
+    vm: &VirtualMachine,
+) -> Vec<(&'static str, PyObjectRef)> {
+    let (this, names) = (shared.clone(), prelude.clone());
+    let unavailable = vm.new_function(
+        "unavailable",
+        move |message: String, vm: &VirtualMachine| -> PyResult<()> {
+            let error = Error::new(ErrorKind::Unavailable, message);
+            Err(this.give_up(*error, &names, vm))
+        },
+    );
+    let (this, names) = (shared.clone(), prelude.clone());
+    let fact = vm.new_function(
+        "fact",
+        move |name: String, vm: &VirtualMachine| -> PyResult {
+            let answered = this.line.fact(&name);
+            this.meter.pause(this.line.waited());
+            let ordered = names.get_item("ordered", vm)?;
+            match answered {
+                Ok(value) => convert::to_python(&value, &ordered, vm),
+                Err(error) => Err(this.give_up(*error, &names, vm)),
+            }
+        },
+    );
+    let (this, names) = (shared.clone(), prelude.clone());
+    let find = vm.new_function(
+        "find",
+        move |loader: String, name: String, vm: &VirtualMachine| -> PyResult {
+            let Some(loader) = loader_of(&loader) else {
+                return Err(vm.new_value_error(format!("there is no loader '{loader}'")));
+            };
+            let found = this.line.find(loader, &name);
+            this.meter.pause(this.line.waited());
+            let found = found.map_err(|error| this.give_up(*error, &names, vm))?;
+            let sources = found.sources.into_iter().map(|source| {
+                let number = vm
+                    .ctx
+                    .new_int(this.unit_of_source(&source.name, &source.text));
+                let path = vm.ctx.new_str(&*source.name);
+                let text = vm.ctx.new_str(&*source.text);
+                vm.ctx
+                    .new_tuple(vec![path.into(), text.into(), number.into()])
+                    .into()
+            });
+            let sources = vm.ctx.new_list(sources.collect());
+            let is_known = vm.ctx.new_bool(found.is_known);
+            Ok(vm
+                .ctx
+                .new_tuple(vec![sources.into(), is_known.into()])
+                .into())
+        },
+    );
+    let (this, names) = (shared.clone(), prelude.clone());
+    let run_unit = vm.new_function(
+        "run_unit",
+        move |unit: usize, globals: PyDictRef, vm: &VirtualMachine| -> PyResult<()> {
+            let source = this
+                .units
+                .borrow()
+                .get(unit)
+                .map(|unit| unit.source.clone());
+            let code = this
+                .compile(source.as_deref().unwrap_or_default(), unit)
+                .map_err(|error| this.raise(*error, "SyntaxError", &names, vm))?;
+            vm.run_code_obj(vm.ctx.new_code(code), scope(&globals))
+                .map(drop)
+        },
+    );
+    let salt_modules = vm.ctx.new_str(SALT_MODULES);
+    vec![
+        ("unavailable", unavailable.into()),
+        ("fact", fact.into()),
+        ("find", find.into()),
+        ("run_unit", run_unit.into()),
+        ("salt_modules", salt_modules.into()),
+    ]
+}
+
+fn loader_of(name: &str) -> Option<Loader> {
+    let mut all = Loader::ALL.into_iter();
+    all.find(|loader| loader.directory().trim_start_matches('_') == name)
+}
+
+/// The place in the tree's code that led here.
+pub(super) fn innermost(shared: &Shared, vm: &VirtualMachine) -> Option<Place> {
+    let mut frame = vm.current_frame();
+    while let Some(here) = frame {
+        if let Some(unit) = unit_of(here.code.source_path.as_str()) {
+            return Some(shared.place(unit, here.current_location().line.get()));
+        }
+        frame = here.f_back(vm);
+    }
+    None
+}
+
+/// Do a job.
+pub(super) fn perform(
+    shared: &Rc<Shared>,
+    prelude: &PyDictRef,
+    job: &FunctionJob,
+    vm: &VirtualMachine,
+) -> Result<Outcome, Raised> {
+    let ordered = prelude.get_item("ordered", vm)?;
+    let arguments: PyResult<Vec<_>> = job
+        .arguments
+        .iter()
+        .map(|argument| convert::to_python(argument, &ordered, vm))
+        .collect();
+    let arguments = arguments?;
+    let keywords = vm.ctx.new_dict();
+    for (name, value) in &job.keywords {
+        keywords.set_item(&**name, convert::to_python(value, &ordered, vm)?, vm)?;
+    }
+    let function = match &job.function {
+        Some(function) => vm.ctx.new_str(&**function).into(),
+        None => vm.ctx.none(),
+    };
+    let loader = vm
+        .ctx
+        .new_str(job.loader.directory().trim_start_matches('_'));
+    let given: Vec<PyObjectRef> = vec![
+        loader.into(),
+        vm.ctx.new_str(&*job.module).into(),
+        function,
+        vm.ctx.new_tuple(arguments.clone()).into(),
+        keywords.into(),
+    ];
+    shared.is_of_tree.set(true);
+    let came = prelude
+        .get_item("load_and_call", vm)?
+        .call(FuncArgs::new(given, KwArgs::default()), vm)?;
+    let answer = answer(shared, &came, &ordered, vm)?;
+    let mut changed = Vec::new();
+    for (number, (now, before)) in arguments.iter().zip(&job.arguments).enumerate() {
+        let now = convert::from_python(now, &ordered, vm).map_err(|why| {
+            not_data(
+                &format!("what the function left in argument {number}"),
+                &why,
+            )
+        })?;
+        if !now.is_same(before) {
+            changed.push((number, now));
+        }
+    }
+    Ok(Outcome::Function { answer, changed })
+}
+
+/// What the part in Python says of a job.
+fn answer(
+    shared: &Shared,
+    came: &PyObjectRef,
+    ordered: &PyObjectRef,
+    vm: &VirtualMachine,
+) -> Result<FunctionAnswer, Raised> {
+    let broken = || Error::new(ErrorKind::Broken, "the loader of modules failed");
+    let pair = came.downcast_ref::<PyTuple>().ok_or_else(broken)?;
+    let [kind, what] = pair.as_slice() else {
+        return Err(broken().into());
+    };
+    let kind = kind.downcast_ref::<PyStr>().ok_or_else(broken)?;
+    let text = |object: &PyObjectRef| {
+        let text = object.downcast_ref::<PyStr>();
+        text.map(|text| text.to_string_lossy().into_owned())
+    };
+    Ok(match &*kind.to_string_lossy() {
+        "missing" => FunctionAnswer::Missing(text(what)),
+        "names" => {
+            let names = what.downcast_ref::<PyList>().ok_or_else(broken)?;
+            let names = names.borrow_vec();
+            let names = names.iter().filter_map(text).map(Str::from);
+            FunctionAnswer::Names(names.collect())
+        }
+        _ => FunctionAnswer::Value(returned(shared, what, ordered, vm)?),
+    })
+}
+
+fn returned(
+    shared: &Shared,
+    what: &PyObjectRef,
+    ordered: &PyObjectRef,
+    vm: &VirtualMachine,
+) -> Result<Value, Raised> {
+    // What stands for something missing says so itself.
+    if let Some(error) = shared.given_up() {
+        return Err(error.into());
+    }
+    convert::from_python(what, ordered, vm)
+        .map_err(|why| not_data("what the function returns", &why).into())
+}
+
+fn not_data(what: &str, why: &str) -> Box<Error> {
+    Error::new(
+        ErrorKind::Unavailable,
+        format!("{what} cannot be given to a template: {why}"),
+    )
+}
+
+impl Shared {
+    /// The unit of a source that the command sent.
+    fn unit_of_source(&self, name: &Str, text: &std::sync::Arc<str>) -> usize {
+        self.unit(Unit {
+            name: Some(name.clone()),
+            source: text.clone(),
+            lines: Vec::new(),
+        })
+    }
+}

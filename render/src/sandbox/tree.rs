@@ -1,0 +1,100 @@
+//! Functions of the modules that a tree ships, such as `salt://_modules/*.py`.
+
+use mapstack_pyobject::{Error, ErrorKind, Result};
+use mapstack_python_protocol::{Found, FunctionAnswer, FunctionJob, Job, Loader};
+use mapstack_value::{Str, Value};
+
+use super::bridge::{Bridge, limits};
+use super::{Host, Interpreter, Outcome, Source, client};
+use crate::jinja::{Request, Vm};
+
+/// What modules of a tree ask for besides functions.
+pub trait Tree {
+    /// The files that may have a function, by its full name.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    fn find(&self, loader: Loader, name: &str) -> Result<Found>;
+
+    /// Facts by the name that modules have for them, such as `__grains__`.
+    ///
+    /// # Errors
+    /// They are not data.
+    fn fact(&self, name: &str) -> Result<Value>;
+
+    /// A module is about to call a function that is not the tree's.
+    fn called(&self, name: &str);
+}
+
+/// A call of a function of a tree's modules.
+pub struct TreeCall<'c> {
+    /// The function and its arguments.
+    pub job: FunctionJob,
+    /// Where its modules come from.
+    pub tree: &'c dyn Tree,
+    /// What bounds it. Only the limits and the fuel of the request apply.
+    pub bounds: &'c Request<'c>,
+    /// What runs it. It shares a session with nothing.
+    pub interpreter: &'c Interpreter,
+}
+
+/// Call a function of a tree's modules in the sandbox: what came of it, and the positional arguments that it changed
+/// in place, by their numbers. Functions that it calls are those of `vm`.
+///
+/// # Errors
+/// The function raises, a limit is reached, or it needs what the sandbox does not have; the last is of the kind
+/// [`ErrorKind::Undefined`], as for a call that nothing answers.
+pub fn call_tree(vm: &Vm<'_>, call: TreeCall<'_>) -> Result<(FunctionAnswer, Vec<(usize, Value)>)> {
+    let host = TreeHost {
+        bridge: Bridge::without_templates(vm),
+        tree: call.tree,
+    };
+    let bounds = limits(call.bounds);
+    let job = Job::Function(call.job);
+    match client::perform(call.interpreter, false, &host, &bounds, &job)? {
+        Outcome::Function { answer, changed } => Ok((answer, changed)),
+        Outcome::Failed { error, .. } => Err(error),
+        Outcome::Value { .. } | Outcome::Text { .. } => Err(Error::new(
+            ErrorKind::Nested,
+            "the interpreter answered another question",
+        )),
+    }
+}
+
+/// A render whose functions modules of a tree call.
+struct TreeHost<'h> {
+    bridge: Bridge<'h>,
+    tree: &'h dyn Tree,
+}
+
+impl Host for TreeHost<'_> {
+    fn template(&self, uri: &str) -> Result<Option<Source>> {
+        self.bridge.template(uri)
+    }
+
+    fn has_function(&self, name: &str) -> bool {
+        self.bridge.has_function(name)
+    }
+
+    fn has_module(&self, module: &str) -> bool {
+        self.bridge.has_module(module)
+    }
+
+    fn call(
+        &self,
+        name: &str,
+        arguments: Vec<Value>,
+        keywords: Vec<(Str, Value)>,
+    ) -> Result<Value> {
+        self.tree.called(name);
+        self.bridge.call(name, arguments, keywords)
+    }
+
+    fn find(&self, loader: Loader, name: &str) -> Result<Found> {
+        self.tree.find(loader, name)
+    }
+
+    fn fact(&self, name: &str) -> Result<Value> {
+        self.tree.fact(name)
+    }
+}
