@@ -23,6 +23,7 @@ mod pillar;
 mod raised;
 mod random;
 mod salt;
+mod saltutil;
 mod serialise;
 mod slsutil;
 mod state;
@@ -60,6 +61,7 @@ pub const TABLES: &[Table] = &[
     paths::TABLE,
     pillar::TABLE,
     random::TABLE,
+    saltutil::TABLE,
     serialise::TABLE,
     slsutil::TABLE,
     state::TABLE,

@@ -109,13 +109,20 @@ pub fn may_be_in_tree(run: &dyn TreeContext, name: &str) -> bool {
 /// Whether the tree has a function; `None` if it has no module of that name.
 pub fn tree_has(run: &dyn TreeContext, vm: &Vm<'_>, name: &str) -> Option<bool> {
     let (module, function) = name.split_once('.')?;
-    let (loaded, is_own) = loaded(run, vm, name, module)?;
-    let has = match &*loaded {
+    let has = |loaded: &Loaded| match loaded {
         Loaded::Names(names) => names.iter().any(|known| **known == *function),
         Loaded::Missing(_) => false,
         Loaded::Unknown => true,
     };
-    (has || is_own).then_some(has)
+    let (first, is_own) = loaded(run, vm, name, module)?;
+    if has(&first) {
+        return Some(true);
+    }
+    // Another file may take the name of this one, and have the function.
+    let (name, module) = (format!("*{name}"), format!("*{module}"));
+    let is_elsewhere =
+        is_own && loaded(run, vm, &name, &module).is_some_and(|(other, _)| has(&other));
+    (is_elsewhere || is_own).then_some(is_elsewhere)
 }
 
 /// Why a module that the tree ships has not loaded, or has no such function, if anything says so.
@@ -294,8 +301,13 @@ struct Shipped {
     is_own: bool,
 }
 
-/// The files of the tree that may have a function, by its full name. A name that ends in a dot is that of a file alone.
+/// The files of the tree that may have a function, by its full name. A name that ends in a dot is that of a file alone;
+/// one that begins with a star is that of files with other names.
 fn shipped(run: &dyn TreeContext, loader: Loader, name: &str) -> mapstack_render::Result<Shipped> {
+    let (name, is_own_file) = match name.strip_prefix('*') {
+        Some(name) => (name, false),
+        None => (name, true),
+    };
     let (module, function) = name.split_once('.').unwrap_or((name, "?"));
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if module.is_empty() || module.starts_with('_') || !module.chars().all(is_name) {
@@ -308,6 +320,12 @@ fn shipped(run: &dyn TreeContext, loader: Loader, name: &str) -> mapstack_render
     let memo = run.tree_memo();
     let is_absent = of_modules && memo.absent.borrow().iter().any(|m| **m == *module);
     let is_built_in = of_modules && run.is_built_in(name);
+    if !is_own_file {
+        return Ok(Shipped {
+            sources: by_virtual_name(run, loader, module, &run.module_envs(true))?,
+            is_own: false,
+        });
+    }
     if is_built_in && is_absent {
         return Ok(Shipped::default());
     }
@@ -345,7 +363,7 @@ fn own_file(
         format!("{directory}/{module}.py"),
         format!("{directory}/{module}/__init__.py"),
     ] {
-        let text = run.module_text(&path, env).map_err(unreadable)?;
+        let text = run.module_text(&path, env).map_err(|e| unreadable(&e))?;
         if let Some(text) = text {
             let name = path.into();
             return Ok(Some(Source { name, text }));
@@ -365,7 +383,9 @@ fn by_virtual_name(
     let quoted = [format!("'{module}'"), format!("\"{module}\"")];
     let mut found: Vec<Source> = Vec::new();
     for env in envs {
-        let mut files = run.module_files(env, &directory).map_err(unreadable)?;
+        let mut files = run
+            .module_files(env, &directory)
+            .map_err(|e| unreadable(&e))?;
         files.sort_unstable();
         for path in files {
             let stem = path.strip_prefix(&*directory).unwrap_or(&path);
@@ -379,7 +399,7 @@ fn by_virtual_name(
             if !is_module || found.iter().any(|source| *source.name == *path) {
                 continue;
             }
-            if let Some(text) = run.module_text(&path, env).map_err(unreadable)?
+            if let Some(text) = run.module_text(&path, env).map_err(|e| unreadable(&e))?
                 && text.contains("__virtual")
                 && quoted.iter().any(|name| text.contains(&**name))
             {
@@ -393,7 +413,7 @@ fn by_virtual_name(
     Ok(found)
 }
 
-fn unreadable(error: mapstack_diagnostic::Error) -> Box<Error> {
+fn unreadable(error: &mapstack_diagnostic::Error) -> Box<Error> {
     Error::new(ErrorKind::Nested, error.to_string())
 }
 

@@ -22,7 +22,7 @@ fn engine(record: &Map) -> Engine {
         MemoryFiles::new()
             .file("base", "call.jinja", CALL)
             .file("base", "has.jinja", HAS),
-        |files, (path, text)| files.file("base", &path.to_string(), &text.to_string()),
+        |files, (path, text)| files.file("base", &path.to_string(), text.to_string()),
     );
     Engine::new(files)
 }
@@ -82,7 +82,7 @@ fn every_recorded_call_is_repeated() {
     assert_repeated(&records, DIFFERENCES, check);
 }
 
-const RECORDS: usize = 45;
+const RECORDS: usize = 49;
 
 const FACTS: &str = "{id: web1, grains: {os: Debian, kernel: Linux}, pillar: {token: s3cret}}";
 
@@ -96,7 +96,7 @@ fn web1() -> Minion {
 fn evaluated(module: &str, expression: &str) -> (Result<String, mapstack::Error>, Vec<String>) {
     let files = MemoryFiles::new()
         .file("base", "_modules/m.py", module)
-        .file("base", "t.jinja", &format!("{{{{ {expression} }}}}"))
+        .file("base", "t.jinja", format!("{{{{ {expression} }}}}"))
         .file("base", "inner.jinja", "{{ salt['m.outer']() }}");
     let limits = Limits {
         fuel: 200_000,
@@ -306,10 +306,10 @@ fn saltenvs_are_searched_in_order() {
     let module = |env: &str| format!("def f():\n    return '{env}'\n");
     let files = || {
         MemoryFiles::new()
-            .file("base", "_modules/a.py", &module("base"))
-            .file("dev", "_modules/a.py", &module("dev"))
-            .file("dev", "_modules/b.py", &module("dev"))
-            .file("base", "_modules/c.py", &module("base"))
+            .file("base", "_modules/a.py", module("base"))
+            .file("dev", "_modules/a.py", module("dev"))
+            .file("dev", "_modules/b.py", module("dev"))
+            .file("base", "_modules/c.py", module("base"))
             .file("dev", "_modules/test.py", "def ping():\n    return 'dev'\n")
     };
     let template = "{{ [salt['a.f'](), salt['b.f'](), salt['c.f'](), salt['test.ping']()] }}";
@@ -350,4 +350,20 @@ fn stubs_answer_before_modules() {
         .run(&web1())
         .template("t.jinja", &TemplateOptions::default());
     assert_eq!(made.unwrap(), "stubbed stubbed");
+}
+
+#[test]
+fn what_would_be_copied_is_listed() {
+    let files = MemoryFiles::new()
+        .file("base", "_modules/b.py", "")
+        .file("base", "_modules/sub/c.py", "")
+        .file("base", "_modules/README.md", "")
+        .file("dev", "_modules/a.py", "")
+        .file("dev", "_grains/g.py", "");
+    let template =
+        "{% set all = salt['saltutil.list_extmods']() %}{{ [all.modules, all.grains, all.utils] }}";
+    assert_eq!(
+        printed(files, "base", template),
+        "[['a', 'b', 'c'], ['g'], []]"
+    );
 }

@@ -178,8 +178,8 @@ def _exceptions():
         base, _, derived = line.partition(":")
         for name in derived.split():
             names[name] = type(name, (names[base],), {})
-    names["SaltInvocationError"] = type("SaltInvocationError", (SaltException, TypeError), {})
-    names["InvalidKeyError"] = type("InvalidKeyError", (SaltException, ValueError), {})
+    for name, base in (("SaltInvocationError", TypeError), ("InvalidKeyError", ValueError)):
+        names[name] = type(name, (SaltException, base), {"__new__": lambda cls, *args: Exception.__new__(cls, *args)})
     names["LoggingRuntimeError"] = type("LoggingRuntimeError", (RuntimeError,), {})
     return names
 
@@ -217,7 +217,16 @@ def _update(dest, upd, recursive_update=True, merge_lists=False):
     return dest
 
 
-_provide("salt.utils.dictupdate", {"update": _update})
+def _merge(obj_a, obj_b, strategy="smart", renderer="yaml", merge_lists=False):
+    """`salt.utils.dictupdate.merge`, which is what a function of the minion does."""
+    return native["call"]("slsutil.merge", obj_a, obj_b, strategy, renderer, merge_lists)
+
+
+def _merge_recurse(obj_a, obj_b, merge_lists=False):
+    return _update(_copy_module.deepcopy(obj_a), obj_b, merge_lists=merge_lists)
+
+
+_provide("salt.utils.dictupdate", {"update": _update, "merge": _merge, "merge_recurse": _merge_recurse})
 _provide(
     "salt.utils.json",
     {"loads": lambda s, **kwargs: _json_module.loads(s, **kwargs), "dumps": lambda obj, **kwargs: _salt_dumps(obj, kwargs)},
@@ -283,7 +292,7 @@ def _of_salt(name, package):
     if name in _provided:
         return _provided[name]
     if name in _salt_modules:
-        is_package = any(other.startswith(name + ".") for other in _provided)
+        is_package = name in _whole_packages or any(other.startswith(name + ".") for other in _provided)
         return _Package(name) if is_package else Missing("import", name, False)
     if package in _whole_packages:
         raise AttributeError(f"module '{package}' has no attribute '{name.rpartition('.')[2]}'")
@@ -556,30 +565,34 @@ class Loader:
     def __init__(self, kind):
         self._kind, self._loaded = kind, {}
 
-    def _find(self, name):
-        """What the tree has of that full name, whether Salt knows it besides, and why the tree has not."""
-        sources, known = native["find"](self._kind, name)
-        module, _, function = name.partition(".")
-        reason = None
-        for path, text, unit in sources:
+    def _tried(self, name):
+        """The modules that may have a function, by its full name, one after the other."""
+        for path, text, unit in native["find"](self._kind, name)[0]:
             if path not in self._loaded:
                 self._loaded[path] = _load(self._kind, path, unit, text)
-            loaded = self._loaded[path]
-            if module in loaded.names:
-                if loaded.reason is None and (not function or function in loaded.functions):
-                    return loaded, known, None
-                reason = reason or loaded.reason
-        return None, known, reason
+            yield self._loaded[path]
+
+    def _find(self, name):
+        """What the tree has of that full name, whether Salt knows it besides, and why the tree has not."""
+        module, _, function = name.partition(".")
+        reason, is_shipped = None, False
+        # Files with other names that take the name of a file, too, are asked when that file has no such function.
+        for asked in (name, "*" + name):
+            for loaded in self._tried(asked):
+                is_shipped = True
+                if module in loaded.names:
+                    if loaded.reason is None and function in loaded.functions:
+                        return loaded, False, None
+                    reason = reason or loaded.reason
+            if not is_shipped:
+                break
+        return None, native["find"](self._kind, name)[1], reason
 
     def _names(self, module):
         """The functions of all files that have the name of a module, or why there are none."""
-        sources, _ = native["find"](self._kind, module)
         names, reason = set(), None
-        for path, text, unit in sources:
-            if path not in self._loaded:
-                self._loaded[path] = _load(self._kind, path, unit, text)
-            loaded = self._loaded[path]
-            if module in loaded.names:
+        for loaded in self._tried(module):
+            if module.lstrip("*") in loaded.names:
                 names.update(loaded.functions)
                 reason = reason or loaded.reason
         return ("names", sorted(names)) if names or reason is None else ("missing", reason)
