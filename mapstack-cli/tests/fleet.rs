@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-use common::{Ran, Tree, assert_snapshot, command, run};
+use common::{Ran, Tree, assert_snapshot, command, run, run_line};
 
 /// A formula whose values differ by grains, one whose template never ends on one minion, and minions of which one is
 /// broken.
@@ -319,4 +319,23 @@ fn an_interruption_loses_nothing_that_was_finished() {
             done.len()
         )
     );
+}
+
+#[test]
+fn a_table_without_any_of_its_keys_is_not_printed() {
+    let tree = Tree::new(&[("r/f/parameters/defaults.yaml", "values: {a: 1}\n")]);
+    let fleet = |keys: &str| {
+        let line = format!("fleet f --root r --platform debian-12,arch {keys}");
+        run_line(tree.path(), &line)
+    };
+    let nothing = fleet("--get b --get c");
+    assert_eq!((nothing.status, &*nothing.stdout), (Some(1), ""));
+    assert!(
+        nothing.stderr.contains("nothing under 'b'"),
+        "{}",
+        nothing.stderr
+    );
+    let some = fleet("--get a --get c");
+    assert_eq!(some.status, Some(1));
+    assert_eq!(some.stdout, "minion\tf:a\tf:c\ndebian-12\t1\t\narch\t1\t\n");
 }

@@ -26,6 +26,8 @@ pub struct Sink<'f> {
     to: To<'f>,
     tallies: Vec<Tally>,
     is_empty: bool,
+    /// The beginning of a table, while no result has any of its keys: a table of blanks is not worth printing.
+    held: Option<String>,
 }
 
 enum To<'f> {
@@ -41,6 +43,8 @@ enum To<'f> {
 
 /// The maximum time that output waits in the buffer.
 const FLUSH_EVERY: Duration = Duration::from_millis(200);
+/// The maximum length of a beginning that is held back.
+const MAX_HELD: usize = 1 << 16;
 
 impl<'f> Sink<'f> {
     /// Write to a stream, which has all that there is within a moment.
@@ -87,6 +91,7 @@ impl<'f> Sink<'f> {
             to,
             tallies: form.tallies(),
             is_empty: true,
+            held: Some(String::new()),
         }
     }
 
@@ -126,6 +131,9 @@ impl<'f> Sink<'f> {
     pub fn finish(mut self) -> io::Result<()> {
         let end = self.form.tail(&self.tallies, self.is_empty);
         self.write(&end)?;
+        if !self.form.is_blank() {
+            self.release()?;
+        }
         match &mut self.to {
             To::Stream { out, .. } => out.flush(),
             To::Directory { .. } => Ok(()),
@@ -133,6 +141,27 @@ impl<'f> Sink<'f> {
     }
 
     fn write(&mut self, text: &str) -> io::Result<()> {
+        let Some(held) = &mut self.held else {
+            return self.write_through(text);
+        };
+        held.push_str(text);
+        // The head alone says nothing of the keys.
+        let is_undecided = self.is_empty || self.form.is_blank();
+        match self.form.is_table() && is_undecided && held.len() < MAX_HELD {
+            true => Ok(()),
+            false => self.release(),
+        }
+    }
+
+    /// Write what was held back.
+    fn release(&mut self) -> io::Result<()> {
+        match self.held.take() {
+            Some(held) => self.write_through(&held),
+            None => Ok(()),
+        }
+    }
+
+    fn write_through(&mut self, text: &str) -> io::Result<()> {
         let To::Stream { out, flushed } = &mut self.to else {
             return Ok(());
         };

@@ -176,6 +176,16 @@ impl Form {
         self.sought.iter().filter_map(missing).collect()
     }
 
+    /// Whether this is a table of the values under keys.
+    pub fn is_table(&self) -> bool {
+        matches!(self.what, What::Table(_))
+    }
+
+    /// Whether this is a table, and no result so far has any of its keys.
+    pub fn is_blank(&self) -> bool {
+        self.is_table() && self.missing_keys().len() == self.sought.len()
+    }
+
     /// Note which keys a minion's results have.
     fn look(&self, report: &Report) {
         if self.sought.iter().all(Sought::is_found) {
