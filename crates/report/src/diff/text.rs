@@ -35,7 +35,7 @@ pub fn text(report: &Report<'_>, colored: bool) -> String {
 /// The same of one change among several, with the files that are different.
 pub fn text_of_step(report: &Report<'_>, files: &[String], colored: bool) -> String {
     let files = match files.is_empty() {
-        true => "files that are not served",
+        true => "files outside the roots, such as those of stacks",
         false => &files.join(", "),
     };
     format!("# {files}\n{}\n", text(report, colored))
