@@ -141,7 +141,11 @@ fn pillars_are_watched_as_diff_compares_them() {
         watch.until(line);
     }
     tree.replace("stack/core.yml", b"relay: mx2\n");
-    for line in ["# files outside the roots, such as those of stacks", "pillar: relay", "+ mx2"] {
+    for line in [
+        "# files outside the roots, such as those of stacks",
+        "pillar: relay",
+        "+ mx2",
+    ] {
         watch.until(line);
     }
     assert!(

@@ -262,7 +262,10 @@ fn side(
         State::Revision(name) => return revision(or_here(roots), flag, name),
         State::Directory(directory) => directory,
     };
-    let inside = |root: &PathBuf| (!root.is_absolute()).then(|| directory.join(root));
+    // The components leave the `.` out that is a root as a rule.
+    let joined = |root: &PathBuf| directory.join(root).components().collect();
+    let inside =
+        |root: &PathBuf| -> Option<PathBuf> { (!root.is_absolute()).then(|| joined(root)) };
     let moved = roots
         .iter()
         .map(|(env, root)| Some((env.as_str(), inside(root)?)))
