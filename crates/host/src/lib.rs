@@ -8,6 +8,7 @@
 //! |---|---|
 //! | files, read only | `file.*`, the filters `file_hashsum`, `is_bin_file`, `is_empty`, `is_text_file`, `list_files` |
 //! | programs | `cmd.*`, the filter `which` |
+//! | keys | `gpg.decrypt` |
 //! | the environment | `environ.*` |
 //! | users and groups | `user.*`, `group.*`, the filter `get_uid` |
 //! | the network | `network.*`, `dnsutil.*`, `http.query`, the filters `dns_check`, `http_query` |
@@ -25,6 +26,8 @@ mod environ;
 mod file;
 #[cfg(unix)]
 mod find;
+#[cfg(unix)]
+mod gpg;
 #[cfg(unix)]
 mod hash;
 #[cfg(unix)]
@@ -59,6 +62,7 @@ const TABLES: &[Table] = &[
     environ::TABLE,
     file::TABLE,
     find::TABLE,
+    gpg::TABLE,
     hash::TABLE,
     http::TABLE,
     network::TABLE,

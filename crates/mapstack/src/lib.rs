@@ -82,7 +82,7 @@ pub use master_side::MasterSide;
 pub use options::{DataOptions, StackOptions, TofsOptions};
 pub use outside::OtherTemplate;
 pub use pillar_sls::{ExternalText, PillarSls, RenderedSls};
-pub use pipe::TemplateOptions;
+pub use pipe::{NOT_DECRYPTED, TemplateOptions, has_message};
 pub use stack::{STRATEGIES, directories, parse as parse_definition};
 pub use survey::{Answerer, CallSite, ImportSite, LoadSite, Survey};
 pub use text::Text;

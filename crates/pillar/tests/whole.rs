@@ -11,7 +11,7 @@ use common::{assert_repeated, records};
 use mapstack::loader::{FileServer, MemoryFiles};
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
-use mapstack::{Engine, ErrorKind, Limits};
+use mapstack::{Call, CallError, Engine, ErrorKind, Functions, Limits};
 use mapstack_pillar::{Ask, Master, PillarEvent, SlsOutcome, WholeEvent, WholePillar};
 use mapstack_salt_config::{Config, Kind};
 
@@ -21,7 +21,7 @@ const DIFFERENCES: &[(&str, &str)] = &[];
 #[test]
 fn every_recorded_pillar_is_as_the_reference_has_it() {
     let records = records(include_str!("data/whole_pillars.json"));
-    assert_eq!(records.len(), 668);
+    assert_eq!(records.len(), 691);
     assert_repeated(&records, DIFFERENCES, whole_pillar::check);
 }
 
@@ -199,6 +199,23 @@ fn ciphertext_stays_and_is_named() {
     let pillar = compile(&master("", &files)).unwrap();
     assert!(pillar.errors.is_empty(), "{:?}", pillar.errors);
     assert_eq!(pillar.encrypted, ["users:0:pw"]);
+    let [warning] = &pillar.warnings[..] else {
+        panic!("{:?}", pillar.warnings)
+    };
+    assert!(
+        warning
+            .message
+            .ends_with("a.sls: PGP messages stay ciphertext")
+    );
+    assert_eq!(warning.place.as_ref().unwrap().line(), 1);
+    let plain = sls.replace("#!jinja|yaml|gpg\n", "");
+    let files = [("top.sls", "base: {'*': [a]}"), ("a.sls", plain.as_str())];
+    let pillar = compile(&master("decrypt_pillar: [users]\n", &files)).unwrap();
+    assert_eq!(pillar.encrypted, ["users:0:pw"]);
+    assert_eq!(
+        pillar.warnings[0].message,
+        "the key 'users' of the pillar stays ciphertext"
+    );
 }
 
 #[test]
@@ -392,4 +409,118 @@ fn a_pillar_on_demand_needs_a_list_of_external_pillars() {
         }
         assert!(compiled(None).is_ok(), "{options}");
     }
+}
+
+/// A PGP message of which a [`Keys`] knows what it says.
+fn message(says: &str) -> String {
+    format!("-----BEGIN PGP MESSAGE-----\n\n{says}\n-----END PGP MESSAGE-----")
+}
+
+/// Decrypts what [`message`] makes, unless it says `lost`.
+struct Keys;
+
+impl Functions for Keys {
+    fn has(&self, name: &str) -> bool {
+        name == "gpg.decrypt"
+    }
+
+    fn has_module(&self, module: &str) -> bool {
+        module == "gpg"
+    }
+
+    fn call(&self, call: &Call) -> Option<Result<Value, CallError>> {
+        let home = call.kwargs.get("gnupghome")?.to_string();
+        let text = call.kwargs.get("text")?.to_string();
+        let says = text.lines().nth(2)?;
+        Some(Ok(match (says, home.ends_with("/keys")) {
+            ("lost", _) | (_, false) => false.into(),
+            (says, true) => Value::Bytes(says.as_bytes().into()),
+        }))
+    }
+}
+
+fn decrypted(options: &str, sls: &str) -> WholePillar {
+    let files = [("top.sls", "base: {'*': [a]}"), ("a.sls", sls)];
+    let options = format!("gpg_keydir: /srv/keys\n{options}");
+    let engine = Engine::new(MemoryFiles::new()).with_functions(Keys);
+    master(&options, &files)
+        .compile(&engine, &web1(), &Ask::default())
+        .unwrap()
+}
+
+/// A YAML text in double quotes.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\n', "\\n"))
+}
+
+#[test]
+fn what_may_be_decrypted_is_and_is_secret_then() {
+    let (horse, staple) = (message("correct horse"), message("battery staple"));
+    let sls = format!(
+        "#!yaml|gpg\na: [{{b: {}}}, x]\nc: {}\n",
+        quoted(&horse),
+        quoted(&format!("<{staple}>\n\n"))
+    );
+    let pillar = decrypted("", &sls);
+    assert!(pillar.errors.is_empty(), "{:?}", pillar.errors);
+    let shown = Value::Map(pillar.data).with_map_kind(Default::default());
+    assert_eq!(
+        shown.repr(),
+        "{'a': [{'b': 'correct horse'}, 'x'], 'c': '<battery staple>'}"
+    );
+    assert!(pillar.encrypted.is_empty());
+    let mut secrets = Vec::new();
+    let policy = mapstack::secrets::Policy::default();
+    policy.visit(&shown, &mut |value| secrets.push(value.repr()));
+    assert_eq!(secrets, ["'correct horse'", "'<battery staple>'"]);
+}
+
+#[test]
+fn keys_of_the_pillar_are_decrypted_at_the_end() {
+    let sls = format!(
+        "a: {{b: {}, c: {}}}\nd: [{}]\n",
+        quoted(&message("one")),
+        quoted(&message("two")),
+        quoted(&message("three"))
+    );
+    let pillar = decrypted("decrypt_pillar: ['a:b', d: gpg, 'a:x']\n", &sls);
+    assert!(pillar.errors.is_empty(), "{:?}", pillar.errors);
+    let at = |key: &str| pillar.data.get(key).unwrap().clone();
+    assert_eq!(
+        at("a").as_map().unwrap().get("b").unwrap().as_str(),
+        Some("one")
+    );
+    assert_eq!(at("d").repr(), "['three']");
+    assert_eq!(pillar.encrypted, ["a:c"]);
+}
+
+#[test]
+fn what_cannot_be_decrypted_is_an_error_or_stays() {
+    let sls = format!("#!yaml|gpg\na: {}\n", quoted(&message("lost")));
+    let pillar = decrypted("", &sls);
+    let [error] = &pillar.errors[..] else {
+        panic!("{:?}", pillar.errors)
+    };
+    assert_eq!(
+        error.text,
+        "Rendering SLS 'a' failed. Please see master log for details."
+    );
+    assert!(error.error.to_string().contains("the keys in /srv/keys"));
+    let pillar = decrypted("gpg_decrypt_must_succeed: false\n", &sls);
+    assert!(pillar.errors.is_empty());
+    assert_eq!(pillar.encrypted, ["a"]);
+    assert!(
+        pillar
+            .warnings
+            .iter()
+            .any(|w| w.message.ends_with("so it stays"))
+    );
+    let plain = sls.replace("#!yaml|gpg\n", "");
+    let pillar = decrypted("decrypt_pillar: [a]\n", &plain);
+    assert!(
+        pillar.errors[0]
+            .text
+            .starts_with("Failed to decrypt pillar key 'a': ")
+    );
+    assert!(pillar.errors[0].error.to_string().starts_with("master:3:"));
 }

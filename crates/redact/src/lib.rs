@@ -14,6 +14,6 @@ mod stars;
 
 pub use excerpts::Excerpts;
 pub use names::is_secret_name;
-pub use policy::{Policy, is_encrypted};
+pub use policy::{Policy, is_encrypted, note_decrypted};
 pub use redacted::{Redact, Redacted};
 pub use secrets::Secrets;

@@ -1,9 +1,10 @@
 //! Which values are secrets by themselves, wherever they stand.
 
+use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use mapstack_value::{Key, Map, Value};
+use mapstack_value::{Key, Map, Str, Value};
 
 use crate::is_secret_name;
 
@@ -69,7 +70,7 @@ impl Policy {
             Value::Map(map) => self.visit_map(map, visit),
             Value::List(items) => items.iter().for_each(|item| self.visit(item, visit)),
             Value::Tuple(items) => items.iter().for_each(|item| self.visit(item, visit)),
-            Value::Str(text) if is_encrypted(text) => visit(data),
+            Value::Str(text) if is_encrypted(text) || is_decrypted(text) => visit(data),
             _ => {}
         }
     }
@@ -83,6 +84,37 @@ impl Policy {
             }
         }
     }
+}
+
+/// Texts that were decrypted in this process. It is the only state that outlives a call: whatever knows a secret that
+/// no name shows must not have to pass it on to whatever prints.
+static DECRYPTED: Mutex<BTreeSet<Str>> = Mutex::new(BTreeSet::new());
+
+/// Note a text that was ciphertext, so that every [`Policy`] takes it for a secret from now on.
+///
+/// ```
+/// use mapstack_redact::{Policy, note_decrypted};
+/// use mapstack_value::Value;
+/// let data = Value::from_iter(["correct horse"]);
+/// let count = || {
+///     let mut found = 0;
+///     Policy::default().visit(&data, &mut |_| found += 1);
+///     found
+/// };
+/// assert_eq!(count(), 0);
+/// note_decrypted("correct horse");
+/// assert_eq!(count(), 1);
+/// ```
+pub fn note_decrypted(text: &str) {
+    if !text.is_empty() {
+        let mut known = DECRYPTED.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(text.into());
+    }
+}
+
+fn is_decrypted(text: &str) -> bool {
+    let known = DECRYPTED.lock().unwrap_or_else(PoisonError::into_inner);
+    known.contains(text)
 }
 
 /// Says nothing about the names, which are functions.

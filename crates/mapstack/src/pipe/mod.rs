@@ -3,6 +3,7 @@
 //! The first line of a file can name its renderers, as in `#!jinja|yaml`; each reads the output of the one before.
 //! Data sources, post-map templates and managed files have no pipe: for them such a line is part of the text.
 
+mod decrypt;
 mod read;
 mod shebang;
 mod template;
@@ -17,6 +18,7 @@ use mapstack_render::jinja::{Names, Syntax};
 use mapstack_render::jinja::{Request, request};
 use mapstack_value::{Map, Str, Value};
 
+pub use self::decrypt::{NOT_DECRYPTED, has_message};
 pub(crate) use self::shebang::Allowed;
 use self::shebang::{Pipe, Renderer, Stage};
 pub use self::template::TemplateOptions;
@@ -328,8 +330,14 @@ impl Run<'_> {
             }
             Renderer::Mako => Language::Mako,
             Renderer::Py => return self.run_module(source, place),
+            Renderer::Absent(_) if &*stage.name == "gpg" && self.decrypts() => {
+                return self.decrypt_stage(made);
+            }
             // Whoever has no keys sees the ciphertext.
-            Renderer::Absent(_) if self.keeps_ciphertext(stage, &made) => return Ok(made),
+            Renderer::Absent(_) if self.keeps_ciphertext(stage, &made) => {
+                self.warn_of_ciphertext(&made, source, place);
+                return Ok(made);
+            }
             Renderer::Absent(help) => return Err(absent(stage, source, place, help)),
             Renderer::Yaml
             | Renderer::Yamlex
@@ -442,10 +450,42 @@ impl Run<'_> {
         Ok(Made::Data(Data::new(value)))
     }
 
-    /// Whether a stage would decrypt data that is a pillar's, which then stays as it is.
+    /// Decrypt what a stage made (Salt: `salt.renderers.gpg.render`). A text is one from then on, not a file.
+    fn decrypt_stage<'f>(&self, made: Made<'f>) -> Result<Made<'f>> {
+        Ok(Made::Data(match made {
+            Made::Text(text) => Data::new(self.decrypted(&Value::from(text.as_str()))?),
+            Made::Data(Data { value, shared }) => Data {
+                value: self.decrypted(&value)?,
+                shared,
+            },
+        }))
+    }
+
+    /// Say that what a stage would decrypt stays as it is.
+    fn warn_of_ciphertext(&self, made: &Made<'_>, source: &Source<'_>, place: Option<&Place>) {
+        let is_there = match made {
+            Made::Text(text) => decrypt::has_message(&Value::from(text.as_str())),
+            Made::Data(data) => decrypt::has_message(&data.value),
+        };
+        if !is_there {
+            return;
+        }
+        let message = format!("{}: PGP messages stay ciphertext", source.file.shown);
+        let warning = Diagnostic::warning(ErrorKind::Unsupported, message).with_help(NOT_DECRYPTED);
+        self.warn(Diagnostic {
+            place: place.cloned(),
+            ..warning
+        });
+    }
+
+    /// Whether a stage would decrypt what is a pillar's, which then stays as it is.
     fn keeps_ciphertext(&self, stage: &Stage, made: &Made<'_>) -> bool {
-        let decrypts = matches!(&*stage.name, "gpg" | "nacl");
-        decrypts && self.master.is_some() && matches!(made, Made::Data(_))
+        let is_kept = match &*stage.name {
+            "gpg" => true,
+            "nacl" => matches!(made, Made::Data(_)),
+            _ => false,
+        };
+        is_kept && self.master.is_some()
     }
 
     /// The variables of a template in a pipe (Salt: `salt.renderers.jinja.render`,

@@ -50,7 +50,9 @@ const RENDERERS: &[(&str, Renderer)] = &[
     ),
     (
         "gpg",
-        Renderer::Absent("keys stay where they are: pass the decrypted pillar as a fact"),
+        Renderer::Absent(
+            "--allow gpg.decrypt decrypts with the keys of this machine; or pass the decrypted pillar as a fact",
+        ),
     ),
     (
         "nacl",

@@ -4,6 +4,7 @@
 //! and the external pillars of `ext_pillar` come before or after. [`settings`] has the options of one compile, and
 //! [`files`] the pillar's own file server.
 
+mod decrypt;
 mod defaults;
 mod errors;
 mod files;
@@ -511,6 +512,7 @@ impl Work<'_> {
         if self.is_overridden() {
             state.data = self.merged(std::mem::take(&mut state.data), &self.overriding())?;
         }
+        self.decrypt(&mut state)?;
         self.recipe.ends_with(&state.data);
         state.hear(self.recipe.take_warnings());
         let data = state.map();
@@ -523,6 +525,26 @@ impl Work<'_> {
             recipe: self.recipe.taken(|| self.files.reads().shown()),
             encrypted,
         })
+    }
+
+    /// Decrypt what the option `decrypt_pillar` names. Its errors follow those that the pillar has.
+    fn decrypt(&self, state: &mut State) -> Result<()> {
+        if !self.settings.is_on("decrypt_pillar") {
+            return Ok(());
+        }
+        let place = self.master.config.settings("decrypt_pillar").last();
+        let place = place.map(Setting::place);
+        let run = self.run(state);
+        let (value, errors) =
+            decrypt::decrypted(&run, &self.settings, &state.data.value, place.as_ref())?;
+        state.hear(run.warnings());
+        let before = std::mem::take(&mut state.data);
+        state.data = self.recipe.changed(before, &value, PillarLayer::Unknown);
+        if !errors.is_empty() {
+            state.errors.extend(errors);
+            self.add_errors(state);
+        }
+        Ok(())
     }
 
     fn add_errors(&self, state: &mut State) {
