@@ -444,7 +444,6 @@ impl Tree for Files<'_> {
             }
             // Salt has utility modules of its own, which are not here.
             Loader::Utils => !name.ends_with('.'),
-            Loader::Renderers | Loader::Grains => false,
         };
         Ok(Found {
             // What a file of the tree replaces is not there besides it.

@@ -53,6 +53,8 @@ pub enum Answerer {
     Stub,
     /// The engine itself.
     BuiltIn,
+    /// A module of the tree, in `salt://_modules`, at least if it has what it needs.
+    Tree,
     /// Functions added with [`Engine::with_functions`].
     Outside,
     /// Nothing: a call is an error.
@@ -64,6 +66,7 @@ impl fmt::Display for Answerer {
         f.write_str(match self {
             Answerer::Stub => "answered by a stub",
             Answerer::BuiltIn => "built in",
+            Answerer::Tree => "answered by a module of the tree",
             Answerer::Outside => "answered from outside",
             Answerer::Unanswered => "not answered",
         })
@@ -128,9 +131,29 @@ impl Engine {
             Answerer::BuiltIn
         } else if self.functions.iter().any(|functions| functions.has(name)) {
             Answerer::Outside
+        } else if self.ships_module_of(name) {
+            Answerer::Tree
         } else {
             Answerer::Unanswered
         }
+    }
+
+    /// Whether a saltenv has a file with the name of a function's module.
+    fn ships_module_of(&self, name: &str) -> bool {
+        let Some((module, _)) = name.split_once('.') else {
+            return false;
+        };
+        let paths = [
+            format!("_modules/{module}.py"),
+            format!("_modules/{module}/__init__.py"),
+        ];
+        let is_served = |env: &String| {
+            paths.iter().any(|path| {
+                let asked = SaltPath::from_relative(path);
+                matches!(self.fetch(&asked, env), Ok(Fetched::Found { .. }))
+            })
+        };
+        self.files.envs().iter().any(is_served)
     }
 
     /// Advice for users: how to get answers to calls of a function. It comes from the functions added to the engine.

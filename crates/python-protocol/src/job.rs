@@ -85,20 +85,11 @@ pub enum Loader {
     Modules,
     /// Utility modules, from `salt://_utils`.
     Utils,
-    /// Renderers, from `salt://_renderers`.
-    Renderers,
-    /// Grains, from `salt://_grains`.
-    Grains,
 }
 
 impl Loader {
     /// All loaders.
-    pub const ALL: [Loader; 4] = [
-        Loader::Modules,
-        Loader::Utils,
-        Loader::Renderers,
-        Loader::Grains,
-    ];
+    pub const ALL: [Loader; 2] = [Loader::Modules, Loader::Utils];
 
     /// The directory on the file server.
     #[must_use]
@@ -106,19 +97,6 @@ impl Loader {
         match self {
             Loader::Modules => "_modules",
             Loader::Utils => "_utils",
-            Loader::Renderers => "_renderers",
-            Loader::Grains => "_grains",
-        }
-    }
-
-    /// What Salt calls such modules inside Python.
-    #[must_use]
-    pub fn tag(self) -> &'static str {
-        match self {
-            Loader::Modules => "module",
-            Loader::Utils => "utils",
-            Loader::Renderers => "render",
-            Loader::Grains => "grains",
         }
     }
 }
@@ -318,8 +296,6 @@ impl Message for Loader {
         out.uint(match self {
             Loader::Modules => 0,
             Loader::Utils => 1,
-            Loader::Renderers => 2,
-            Loader::Grains => 3,
         });
     }
 

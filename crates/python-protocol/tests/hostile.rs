@@ -126,7 +126,7 @@ fn said() -> Vec<Vec<u8>> {
     vec![
         Said::Template("u".to_owned()).to_bytes(),
         Said::Call("f".to_owned(), vec![value.clone()], names.clone()).to_bytes(),
-        Said::Find(Loader::Grains, "m.f".to_owned()).to_bytes(),
+        Said::Find(Loader::Modules, "m.f".to_owned()).to_bytes(),
         Said::Fact("__grains__".to_owned()).to_bytes(),
         done(Outcome::Function {
             answer: FunctionAnswer::Value(value.clone()),

@@ -58,22 +58,22 @@ pub(super) fn class(name: &str) -> &'static str {
 /// The sources that places of a job are in.
 pub(super) struct Sources {
     name: Option<Str>,
-    job: Arc<str>,
+    /// The text of the job; none for a function, whose modules are sent on the way.
+    job: Option<Arc<str>>,
     sent: Vec<Source>,
 }
 
 impl Sources {
     pub(super) fn new(job: &Job) -> Self {
         let (name, source) = match job {
-            Job::Module(job) => (&job.name, &job.source),
-            Job::Template(job) => (&job.name, &job.source),
-            Job::Compile(job) => (&job.name, &job.source),
-            // It has no text but those that are sent.
-            Job::Function(_) => (&None, &Arc::from("")),
+            Job::Module(job) => (&job.name, Some(&job.source)),
+            Job::Template(job) => (&job.name, Some(&job.source)),
+            Job::Compile(job) => (&job.name, Some(&job.source)),
+            Job::Function(_) => (&None, None),
         };
         Sources {
             name: name.clone(),
-            job: source.clone(),
+            job: source.cloned(),
             sent: Vec::new(),
         }
     }
@@ -85,27 +85,27 @@ impl Sources {
 
     /// An error of which nothing is known but the template, and the place that the job noted last.
     pub(super) fn blame(&self, error: Box<Error>, noted: Option<Noted>) -> Box<Error> {
-        error.at(|| {
-            noted
-                .and_then(|noted| self.noted(noted))
-                .unwrap_or_else(|| {
-                    let span = Span { start: 0, end: 0 };
-                    self.of_job(span)
-                })
-        })
+        let start = Span { start: 0, end: 0 };
+        let place = noted
+            .and_then(|noted| self.noted(noted))
+            .or_else(|| self.of_job(start));
+        match place {
+            Some(place) => error.at(|| place),
+            None => error,
+        }
     }
 
-    fn of_job(&self, span: Span) -> Place {
-        Place {
+    fn of_job(&self, span: Span) -> Option<Place> {
+        Some(Place {
             template: self.name.clone(),
-            source: self.job.clone(),
+            source: self.job.clone()?,
             span,
-        }
+        })
     }
 
     fn noted(&self, noted: Noted) -> Option<Place> {
         let Some(number) = noted.sent else {
-            return Some(self.of_job(within(&self.job, noted.span)));
+            return self.of_job(within(self.job.as_ref()?, noted.span));
         };
         let sent = self.sent.get(usize::try_from(number).ok()?)?;
         Some(Place {
@@ -117,7 +117,7 @@ impl Sources {
 
     fn source(&self, unit: &Unit) -> Result<Arc<str>> {
         match &unit.source {
-            UnitSource::Job => Ok(self.job.clone()),
+            UnitSource::Job => self.job.clone().ok_or_else(stray),
             UnitSource::Sent(number) => self
                 .sent
                 .get(*number)

@@ -40,6 +40,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
                 place
                     .as_ref()
                     .is_some_and(|place| unanswered(subject, place).is_some())
+                    || without_answer(subject, error).is_some()
             };
             if is_not_looked_at(error) || is_elsewhere() || imports::says(subject, error) {
                 continue;
@@ -95,11 +96,11 @@ fn used(subject: &Subject<'_>, state: &State) -> (usize, bool) {
     // A run that ends for lack of an answer shows no failure.
     let is_passed = |outcome: &Result<Made, Error>| match outcome {
         Ok(_) => true,
-        Err(error) => error
-            .diagnostic()
-            .place
-            .as_ref()
-            .is_some_and(|place| unanswered(subject, place).is_some()),
+        Err(error) => {
+            let place = error.diagnostic().place.as_ref();
+            place.is_some_and(|place| unanswered(subject, place).is_some())
+                || without_answer(subject, error).is_some()
+        }
     };
     (
         state.used.iter().filter(is_supported).count(),
@@ -240,7 +241,8 @@ pub(crate) fn unanswered_calls(subject: &Subject<'_>) -> BTreeMap<String, Unansw
             let Some(place) = &error.diagnostic().place else {
                 continue;
             };
-            let Some(name) = unanswered(subject, place) else {
+            let Some(name) = unanswered(subject, place).or_else(|| without_answer(subject, error))
+            else {
                 continue;
             };
             let known = calls.entry(name.to_owned()).or_default();
@@ -265,6 +267,24 @@ fn unanswered<'s>(subject: &'s Subject<'_>, place: &Place) -> Option<&'s str> {
         .filter(is_here)
         .filter_map(|call| call.function.as_deref());
     names.find(|name| subject.engine.answerer(name) == Answerer::Unanswered)
+}
+
+/// The function of the tree's modules that an error is about, if the function needs what is not here. The error's place
+/// is in the module, and the call is on the way there.
+fn without_answer<'s>(subject: &'s Subject<'_>, error: &Error) -> Option<&'s str> {
+    let diagnostic = error.diagnostic();
+    if error.kind() != ErrorKind::Undefined || !diagnostic.message.contains("] has no answer: ") {
+        return None;
+    }
+    let mut way = diagnostic.trace.iter().map(|step| &step.place);
+    way.find_map(|place| {
+        let mut calls = subject.survey.calls.iter();
+        let call = calls.find(|call| {
+            call.place.file == place.file
+                && (call.place.start..call.place.end).contains(&place.start)
+        });
+        call?.function.as_deref()
+    })
 }
 
 /// The rule that the error of a run goes against.

@@ -426,7 +426,7 @@ def _attribute(shown, name):
 
 # --- loading -------------------------------------------------------------------------------------------------------
 
-_TAGS = {"modules": "module", "utils": "utils", "renderers": "render", "grains": "grains"}
+_TAGS = {"modules": "module", "utils": "utils"}
 _facts = {}
 
 
@@ -657,7 +657,7 @@ class _Utils(Loader):
 
 modules = _Modules("modules")
 utils = _Utils("utils")
-loaders = {"modules": modules, "utils": utils, "renderers": _Modules("renderers"), "grains": _Modules("grains")}
+loaders = {"modules": modules, "utils": utils}
 context = {}
 
 
