@@ -137,7 +137,7 @@ def main():
             if question["op"] in ("stack", "makostack"):
                 answer, values = stack(question)
                 answer["values"] = values.get("ok")
-            elif question["op"] in ("pillar", "joined", "external", "git", "saltclass"):
+            elif question["op"] in ("pillar", "joined", "external", "git", "reclass", "saltclass"):
                 answer = pillar(question)
                 if question["master"].count("saltclass\":") > 1:
                     answer["values"] = pillar_of_values(question).get("ok")

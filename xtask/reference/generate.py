@@ -3,7 +3,7 @@
     python generate.py SEED COUNT [KIND …]
 
 COUNT YAML texts, COUNT of YAMLEX and of TOML, COUNT pairs of versions, COUNT merges, COUNT damaged templates, a fifth as many source definitions, a twentieth as many formulas,
-a tenth as many whole pillars, whole pillars of YAMLEX, masters with other external pillars and inventories of saltclass (a fiftieth with `git`), and trees of external pillars: seven twentieths as many of PillarStack, three twentieths as many of MakoStack.
+a tenth as many whole pillars, whole pillars of YAMLEX, masters with other external pillars and inventories of saltclass and reclass (a fiftieth with `git`), and trees of external pillars: seven twentieths as many of PillarStack, three twentieths as many of MakoStack.
 """
 import json
 import pathlib
@@ -15,6 +15,8 @@ import external_trees
 import formats
 import git_trees
 import pillar_trees
+import reclass_trees
+import reclass_trees
 import saltclass_trees
 import stacks
 import yaml
@@ -204,7 +206,7 @@ def main():
     makers = [("yaml", count, lambda r: {"text": yaml_text(r)}), ("yamlex", count, formats.yamlex_text),
               ("toml", count, formats.toml_text), ("version", count, formats.versions), ("joined", count // 10, formats.joined_pillar), ("merge", count, merge), ("syntax", count, damaged),
               ("parse", count // 5, definition),
-              ("data", count // 20, formula), ("pillar", count // 10, pillar_trees.one), ("external", count // 10, external_trees.one), ("saltclass", count // 10, saltclass_trees.one), ("git", count // 50, git_trees.one), ("stack", count * 7 // 20, lambda r: stacks.one(r, stacks.Jinja)),
+              ("data", count // 20, formula), ("pillar", count // 10, pillar_trees.one), ("external", count // 10, external_trees.one), ("saltclass", count // 10, saltclass_trees.one), ("reclass", count // 10, reclass_trees.one), ("git", count // 50, git_trees.one), ("stack", count * 7 // 20, lambda r: stacks.one(r, stacks.Jinja)),
               ("makostack", count * 3 // 20, lambda r: stacks.one(r, stacks.Mako))]
     for op, number, make in makers:
         # Each kind has its own numbers, so that leaving one out does not change the others.

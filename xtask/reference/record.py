@@ -630,6 +630,7 @@ FILES = {
     "crates/pillar/tests/data/makostacks.json": pillar_stack,
     "crates/pillar/tests/data/whole_pillars.json": whole_pillar.compiled,
     "crates/pillar/tests/data/external_pillars.json": whole_pillar.compiled,
+    "crates/pillar/tests/data/reclass_pillars.json": whole_pillar.compiled,
     "crates/pillar/tests/data/saltclass_pillars.json": saltclass,
     "crates/pillar/tests/data/git_pillars.json": whole_pillar.compiled,
     "crates/mapstack/tests/data/map_scenarios.json": scenario,

@@ -333,7 +333,7 @@ impl Found<'_> {
             at,
         };
         let near = |mark| At::Statement(Arc::new(self.text.spot(mark).0));
-        let at = match value.is_same(read) || value.as_map().is_some() {
+        let at = match value.is_same(read) || value.as_map().is_some() && read.as_map().is_some() {
             true => At::Text(self.text.clone(), marks.clone()),
             // References are expanded in it, or others have added to it.
             false => near(marks.mark()),

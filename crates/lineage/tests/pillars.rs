@@ -114,6 +114,13 @@ fn places_in_recorded_classes_have_the_values() {
     assert!(found.there > 500 && found.unknown < 5, "{found:?}");
 }
 
+#[test]
+fn places_in_recorded_parameters_have_the_values() {
+    let all = records(include_str!("../../pillar/tests/data/reclass_pillars.json"));
+    let found = found_in(&all);
+    assert!(found.there > 500 && found.unknown < 5, "{found:?}");
+}
+
 /// What the places of the values of recorded pillars come to.
 fn found_in(all: &[Map]) -> Found {
     let mut found = Found::default();

@@ -45,7 +45,7 @@ impl StackKind {
 }
 
 /// External pillars of Salt and of its known extensions that are not made here.
-pub(crate) const SALTS_OWN: [&str; 38] = [
+pub(crate) const SALTS_OWN: [&str; 37] = [
     "cmd_yamlex",
     "cobbler",
     "confidant",
@@ -73,7 +73,6 @@ pub(crate) const SALTS_OWN: [&str; 38] = [
     "pillar_ldap",
     "postgres",
     "puppet",
-    "reclass",
     "redismod",
     "rethinkdb_pillar",
     "s3",

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use mapstack::{File, Text, parted_aliases};
+use mapstack_classes::ClassFile;
 use mapstack_diagnostic::{Diagnostic, Place};
 use mapstack_merge::{Aliases, MergeError, Options, merge};
 use mapstack_value::{Key, Map, Value};
@@ -114,6 +115,26 @@ pub enum Reached {
 pub(crate) struct FilePart {
     pub file: ExternalFile,
     pub data: Map,
+}
+
+impl FilePart {
+    /// What the file of a class set, which stands below a key of the text that was read.
+    pub fn of(
+        file: &ClassFile,
+        text: Option<Text<'static>>,
+        below: &'static str,
+        data: Map,
+    ) -> Self {
+        FilePart {
+            file: ExternalFile {
+                name: file.name.clone(),
+                path: file.path.clone(),
+                text,
+                below,
+            },
+            data,
+        }
+    }
 }
 
 /// Mappings are merged by their keys; everything else is replaced.

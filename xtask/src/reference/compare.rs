@@ -20,7 +20,7 @@ pub fn run(sh: &Shell, count: u32, seed: u64, only: &[String]) -> Result {
     let (count, seed) = (count.to_string(), seed.to_string());
     let mut kinds = vec![
         "yaml", "yamlex", "toml", "version", "joined", "merge", "syntax", "parse", "data",
-        "pillar", "external", "git", "stack",
+        "pillar", "external", "git", "reclass", "stack",
     ];
     for (kind, module) in [("makostack", MAKOSTACK), ("saltclass", SALTCLASS)] {
         match std::env::var_os(module) {

@@ -20,6 +20,7 @@ const REASONS: &[(&str, Shows)] = &[
     ),
     ("what is not data does not come into the stack", no_data),
     ("objects print where they are in memory", address),
+    ("what reclass has not resolved yet has no data", unresolved),
     ("what TOML forbids is an error", no_toml),
     ("includes nest at most 100 levels deep", deep_includes),
     (
@@ -52,6 +53,13 @@ fn contains_itself(ours: &Value, theirs: &Value) -> bool {
     refused && (given.contains("[...]") || given.contains("{...}"))
         || endless
         || ours.get("ok").is_some() && failed.starts_with("RecursionError")
+}
+
+/// The reference prints objects of its own, from inside a list with references to what is around it.
+fn unresolved(ours: &Value, theirs: &Value) -> bool {
+    let prints = |name: &str| text(theirs, "ok").contains(name);
+    text(ours, "ok").contains("Failed to load ext_pillar reclass")
+        && (prints("Item([") || prints("ValueList object"))
 }
 
 /// The reference gives the same as we do if every place has an object of its own.

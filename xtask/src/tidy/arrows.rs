@@ -124,11 +124,12 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "mapstack-saltclass",
+        "mapstack-classes",
         &[
             "mapstack-diagnostic",
             "mapstack-loader",
             "mapstack-pyobject",
+            "mapstack-pytext",
             "mapstack-value",
             "mapstack-yaml",
         ],
@@ -145,7 +146,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mapstack-minion",
             "mapstack-render",
             "mapstack-salt-config",
-            "mapstack-saltclass",
+            "mapstack-classes",
             "mapstack-value",
             "mapstack-yaml",
         ],

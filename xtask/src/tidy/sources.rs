@@ -22,6 +22,7 @@ const FORBIDDEN: &[(&str, &str)] = &[
 /// The crates that are libraries; each says what it does not know about.
 const LIBRARIES: &[&str] = &[
     "crates/value",
+    "crates/classes",
     "crates/diagnostic",
     "crates/yaml",
     "matcher",
@@ -39,7 +40,6 @@ const LIBRARIES: &[&str] = &[
     "crates/formats",
     "render",
     "crates/salt-config",
-    "crates/saltclass",
     "crates/functions",
     "crates/mapstack",
     "crates/pillar",

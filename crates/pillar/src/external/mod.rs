@@ -5,6 +5,7 @@ mod asked;
 mod extra_data;
 mod file_tree;
 mod nodegroups;
+mod reclass;
 mod saltclass;
 
 use mapstack_diagnostic::Result;
@@ -21,6 +22,7 @@ pub(crate) enum BuiltIn {
     ExtraData,
     FileTree,
     Nodegroups,
+    Reclass,
     Saltclass,
 }
 
@@ -49,6 +51,7 @@ impl BuiltIn {
             "extra_minion_data_in_pillar" => Some(BuiltIn::ExtraData),
             "file_tree" => Some(BuiltIn::FileTree),
             "nodegroups" => Some(BuiltIn::Nodegroups),
+            "reclass" => Some(BuiltIn::Reclass),
             "saltclass" => Some(BuiltIn::Saltclass),
             _ => None,
         }
@@ -63,6 +66,7 @@ impl BuiltIn {
             BuiltIn::ExtraData => extra_data::data(asked).map(Own::from),
             BuiltIn::FileTree => file_tree::data(asked).map(Own::from),
             BuiltIn::Nodegroups => nodegroups::data(asked).map(Own::from),
+            BuiltIn::Reclass => reclass::data(asked),
             BuiltIn::Saltclass => saltclass::data(asked),
         }
     }

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use mapstack::{File, OtherTemplate, Text};
+use mapstack_classes::ClassFile;
+use mapstack_classes::saltclass::{Host, Inventory};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_loader::{Fetched, Tree};
 use mapstack_render::jinja::{Jinja2, Names, render};
 use mapstack_render::{DictRef, ErrorKind as RenderErrorKind, Obj};
-use mapstack_saltclass::{Host, Inventory};
 use mapstack_value::posixpath::{join, split};
 use mapstack_value::{Str, Value};
 
@@ -18,7 +19,7 @@ use super::Own;
 use super::arguments::wrong;
 use super::asked::Asked;
 use crate::files::unreadable;
-use crate::recipe::{ExternalFile, FilePart};
+use crate::recipe::FilePart;
 use crate::template::{has_marks, without_final_newline};
 
 /// What the inventory gives the minion. Its classes change the pillar so far in place, whether it fails or not.
@@ -55,17 +56,10 @@ pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Own> {
         true => made.origins.parts(&made.pillar),
         false => Vec::new(),
     };
-    let parts = parts.into_iter();
-    let part = |(file, data): (&mapstack_saltclass::ClassFile, _)| FilePart {
-        file: ExternalFile {
-            name: file.name.clone(),
-            path: file.path.clone(),
-            text: texts.remove(&file.path),
-            below: "pillars",
-        },
-        data,
+    let part = |(file, data): (&ClassFile, _)| {
+        FilePart::of(file, texts.remove(&file.path), "pillars", data)
     };
-    let parts = parts.map(part).collect();
+    let parts = parts.into_iter().map(part).collect();
     Ok(Own {
         data: made.into_pillar(&minion_id).into(),
         parts,

@@ -1,10 +1,11 @@
 //! Where nodes and classes lie.
 
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
-use mapstack_loader::{LoadError, Tree};
+use mapstack_loader::Tree;
 use mapstack_value::posixpath::{join, split};
 
-use crate::Inventory;
+use super::Inventory;
+use crate::files::unreadable;
 
 /// Directories nest this deep at most.
 const MAX_DEPTH: usize = 32;
@@ -158,15 +159,6 @@ fn name_of(path: &str, directory: &str) -> String {
     let name: String = path.chars().skip(directory.chars().count() + 1).collect();
     let name = name.strip_suffix(".yml").unwrap_or(&name).replace('/', ".");
     name.strip_suffix(".init").map_or(name.clone(), Into::into)
-}
-
-/// A file or directory that cannot be read.
-pub fn unreadable(error: &LoadError) -> Error {
-    let kind = match error {
-        LoadError::TooLarge { .. } | LoadError::TooMany { .. } => ErrorKind::Limit,
-        _ => ErrorKind::File,
-    };
-    Error::new(kind, error.to_string())
 }
 
 #[cfg(test)]

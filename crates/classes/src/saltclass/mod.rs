@@ -1,13 +1,11 @@
-//! Salt's saltclass: what nodes and the classes they inherit from give a minion (Salt: `salt.utils.saltclass`).
+//! saltclass: what nodes and the classes they inherit from give a minion (Salt: `salt.utils.saltclass`).
 //!
-//! The crate does not know about templates, masters, pillars of other kinds or command lines.
-//!
-#![doc = include_str!("../README.md")]
+//! Salt shares lists and mappings between the pillar that templates see, the classes and the result, and changes them in
+//! place. What it computes depends on that, so the fold works on Python's objects.
 
 mod classes;
 mod files;
 mod merge;
-mod origins;
 mod variables;
 
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
@@ -15,7 +13,7 @@ use mapstack_loader::Tree;
 use mapstack_pyobject::{DictRef, Entries, Obj, hash_key};
 use mapstack_value::{Key, Map, Value};
 
-pub use origins::{ClassFile, Origins};
+use crate::Origins;
 
 use classes::Expansion;
 use merge::Merge;

@@ -7,7 +7,7 @@ use mapstack_diagnostic::{Error, ErrorKind, Result};
 use mapstack_pyobject::{DictRef, Entries, ListRef, Obj, equal};
 use mapstack_value::{Key, Str};
 
-use crate::{Host, described};
+use super::{Host, described};
 
 /// A text with its references is so long at most.
 const MAX_TEXT: usize = 1 << 20;
@@ -161,7 +161,7 @@ impl<'h> Variables<'h> {
 fn holds(items: &ListRef, step: &str) -> Result<bool> {
     let step = Obj::from(step);
     for item in items.items() {
-        if equal(&item, &step).map_err(|e| crate::plain(&e))? {
+        if equal(&item, &step).map_err(|e| super::plain(&e))? {
             return Ok(true);
         }
     }

@@ -4,9 +4,9 @@ use mapstack_diagnostic::Result;
 use mapstack_pyobject::{DictRef, ListRef, Obj, as_index, equal, hash_key, wrap_index};
 use mapstack_value::Key;
 
-use crate::classes::Class;
-use crate::origins::{ClassFile, Origins};
-use crate::{Host, described};
+use super::classes::Class;
+use super::{Host, described};
+use crate::{ClassFile, Origins};
 
 /// The first item of a list that replaces another.
 const OVERRIDE: &str = "^";

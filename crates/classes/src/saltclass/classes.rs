@@ -5,8 +5,8 @@ use indexmap::{IndexMap, IndexSet};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_pyobject::{DictRef, Entries, Obj};
 
-use crate::merge::Merge;
-use crate::{Inventory, described};
+use super::merge::Merge;
+use super::{Inventory, described};
 
 /// A class or a node.
 pub struct Class {

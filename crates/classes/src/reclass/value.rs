@@ -1,0 +1,189 @@
+//! Values before their references are resolved, and how they are merged (reclass: `values`, `Parameters`).
+
+use std::rc::Rc;
+
+use foldhash::fast::RandomState;
+use indexmap::IndexMap;
+use mapstack_value::{Key, Value};
+
+use super::reference::{Token, parse};
+use super::settings::Settings;
+
+/// A mapping of values that may have references.
+pub type Dict = IndexMap<Key, Node, RandomState>;
+
+/// A value at one place.
+#[derive(Debug, Clone)]
+pub enum Node {
+    /// Plain data.
+    Plain(Value),
+    Dict(Dict),
+    List(Vec<Node>),
+    /// What one file says.
+    One(Item),
+    /// What several files say of one place.
+    Many(Vec<Item>),
+}
+
+/// What a file says of one place.
+#[derive(Debug, Clone)]
+pub struct Item {
+    pub content: Content,
+    /// The number of the file.
+    pub file: usize,
+    /// It comes in place of earlier ones.
+    pub overwrites: bool,
+    /// No later one may change it.
+    pub is_constant: bool,
+}
+
+#[derive(Debug, Clone)]
+pub enum Content {
+    Scalar(Value),
+    List(Vec<Node>),
+    Dict(Dict),
+    /// Text with parts that are computed.
+    Text(Rc<[Token]>),
+}
+
+impl Content {
+    /// Whether it has to wait for other values.
+    pub fn is_complex(&self) -> bool {
+        match self {
+            Content::Text(tokens) => tokens.iter().any(|token| !matches!(token, Token::Text(_))),
+            _ => false,
+        }
+    }
+
+    /// Types that are merged without asking.
+    fn kind(&self) -> u8 {
+        match self {
+            Content::Scalar(_) => 0,
+            Content::List(_) => 1,
+            Content::Dict(_) => 2,
+            Content::Text(tokens) => match &**tokens {
+                [Token::Reference(_)] => 3,
+                [Token::Query(_)] => 4,
+                [Token::Text(_)] => 0,
+                _ => 5,
+            },
+        }
+    }
+}
+
+/// Whether items have to wait, or need rules of their own to be merged.
+pub fn is_complex(items: &[Item]) -> bool {
+    let first = items.first().map(|item| item.content.kind());
+    let is_special = |item: &Item| {
+        item.content.is_complex()
+            || item.is_constant
+            || item.overwrites
+            || Some(item.content.kind()) != first
+    };
+    items.iter().any(is_special)
+}
+
+/// Makes and merges values of one file.
+#[derive(Clone, Copy)]
+pub struct Source<'s> {
+    pub settings: &'s Settings,
+    pub file: usize,
+    /// Whether texts can have references.
+    pub parses: bool,
+}
+
+impl Source<'_> {
+    fn item(self, content: Content) -> Item {
+        Item {
+            content,
+            file: self.file,
+            overwrites: false,
+            is_constant: false,
+        }
+    }
+
+    /// The node of data (reclass: `_wrap_value`).
+    pub fn wrap(self, value: &Value) -> Result<Node, String> {
+        Ok(match value {
+            Value::Map(map) => {
+                let entries = map
+                    .iter()
+                    .map(|(key, value)| Ok((key.clone(), self.wrap(value)?)));
+                Node::Dict(entries.collect::<Result<_, String>>()?)
+            }
+            Value::List(items) => Node::List(
+                items
+                    .iter()
+                    .map(|item| self.wrap(item))
+                    .collect::<Result<_, _>>()?,
+            ),
+            Value::Str(text) if self.parses => {
+                Node::One(self.item(match parse(text, self.settings)? {
+                    Some(tokens) => Content::Text(tokens.into()),
+                    None => Content::Scalar(value.clone()),
+                }))
+            }
+            other => Node::One(self.item(Content::Scalar(other.clone()))),
+        })
+    }
+
+    /// A node as what one file says; several of them are none.
+    fn as_item(self, node: Node) -> Result<Item, Vec<Item>> {
+        Ok(match node {
+            Node::One(item) => item,
+            Node::Many(items) => return Err(items),
+            Node::Plain(value) => self.item(Content::Scalar(value)),
+            Node::Dict(dict) => self.item(Content::Dict(dict)),
+            Node::List(items) => self.item(Content::List(items)),
+        })
+    }
+
+    /// Merge a node over another (reclass: `_merge_recurse`).
+    pub fn merge(self, base: Option<Node>, new: Node) -> Result<Node, String> {
+        match (base, new) {
+            (None, Node::Dict(new)) => self.merge_dict(Dict::default(), new).map(Node::Dict),
+            (Some(Node::Dict(base)), Node::Dict(new)) => self.merge_dict(base, new).map(Node::Dict),
+            (None, new) => Ok(new),
+            (Some(base), new) => {
+                let mut all = self.as_item(base).map_or_else(|many| many, |one| vec![one]);
+                match self.as_item(new) {
+                    Ok(one) => all.push(one),
+                    Err(many) => all.extend(many),
+                }
+                Ok(Node::Many(all))
+            }
+        }
+    }
+
+    /// Keys become text, and their first character can say how the value is merged.
+    pub fn merge_dict(self, mut base: Dict, new: Dict) -> Result<Dict, String> {
+        for (key, value) in new {
+            let name = key.to_string();
+            let Some(first) = name.chars().next() else {
+                return Err("a key is empty".into());
+            };
+            let (rest, first) = (&name[first.len_utf8()..], &name[..first.len_utf8()]);
+            let overwrites = first == self.settings.override_prefix;
+            let is_constant = first == self.settings.constant_prefix && !overwrites;
+            let (name, value) = if overwrites || is_constant {
+                let item = self
+                    .as_item(value)
+                    .map_err(|_| format!("the key '{name}' is set by several files"))?;
+                let item = Item {
+                    overwrites: item.overwrites || overwrites,
+                    is_constant: item.is_constant || is_constant,
+                    ..item
+                };
+                (Key::from(rest), Node::One(item))
+            } else {
+                (Key::from(&*name), value)
+            };
+            let before = base
+                .get_mut(&name)
+                .map(|node| std::mem::replace(node, Node::Plain(Value::None)));
+            let merged = self.merge(before, value)?;
+            base.insert(name, merged);
+        }
+        Ok(base)
+    }
+}

@@ -1,0 +1,153 @@
+//! `reclass`: nodes and the classes they inherit from (Salt: `salt.pillar.reclass_adapter`).
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+
+use mapstack::{File, Text};
+use mapstack_classes::ClassFile;
+use mapstack_classes::reclass::{Host, Inventory};
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
+use mapstack_loader::{Fetched, Tree};
+use mapstack_value::posixpath::split;
+use mapstack_value::{Map, Value};
+
+use super::Own;
+use super::arguments::wrong;
+use super::asked::Asked;
+use crate::files::unreadable;
+use crate::recipe::FilePart;
+
+/// What the inventory gives the minion.
+pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Own> {
+    let options = options(asked)?;
+    let base = options.get("inventory_base_uri").map(ToString::to_string);
+    let base = base.unwrap_or_else(|| "/etc/reclass".into());
+    let reading = Reading {
+        asked,
+        tree: (asked.tree)(&base),
+        texts: RefCell::default(),
+        steps: Cell::new(0),
+    };
+    let minion_id = asked.id();
+    let inventory = Inventory {
+        host: &reading,
+        options: &options,
+        minion_id: &minion_id,
+        pillar: &asked.run.current_pillar(),
+    };
+    let made = inventory.classify();
+    let made = made.map_err(|e| e.note(format!("in the inventory {base}")))?;
+    asked.run.spend(reading.steps.get())?;
+    let mut texts = reading.texts.take();
+    let parts = match asked.is_explained {
+        true => made.origins.parts(&made.parameters),
+        false => Vec::new(),
+    };
+    let parts = parts.into_iter().filter(|(file, _)| !file.path.is_empty());
+    let part = |(file, data): (&ClassFile, _)| {
+        FilePart::of(file, texts.remove(&file.path), "parameters", data)
+    };
+    let parts = parts.map(part).collect();
+    Ok(Own {
+        data: made.into_pillar(&minion_id).into(),
+        parts,
+    })
+}
+
+/// The arguments, with the directory that Salt sets unless they do: the first one of the saltenv `base`.
+fn options(asked: &Asked<'_, '_>) -> Result<Map> {
+    let wrong = |message: &str| {
+        wrong(asked.one, message)
+            .help("write it as `- reclass: {inventory_base_uri: /srv/reclass}`")
+    };
+    let Value::Map(given) = &asked.one.arguments else {
+        let what = asked.one.arguments.kind().described();
+        return Err(wrong(&format!(
+            "its arguments must be a mapping, not {what}"
+        )));
+    };
+    let mut options = given.clone();
+    options.shift_remove("reclass_source_path");
+    match options.get("storage_type") {
+        None => {}
+        Some(Value::Str(kind)) if **kind == *"yaml_fs" => {}
+        Some(other) => {
+            let message =
+                format!("the external pillar 'reclass': the storage '{other}' is not built in");
+            return Err(Error::new(ErrorKind::Unsupported, message)
+                .at(asked.one.place.clone())
+                .help("the storage `yaml_fs` reads files below inventory_base_uri"));
+        }
+    }
+    if !options.contains_key("inventory_base_uri") {
+        let roots = asked.option("file_roots");
+        let base = roots
+            .as_map()
+            .and_then(|roots| roots.get("base")?.as_list()?.first());
+        if let Some(base) = base {
+            options.insert("inventory_base_uri", base.clone());
+        }
+    }
+    match options.get("inventory_base_uri") {
+        None | Some(Value::Str(_)) => Ok(options),
+        Some(other) => {
+            let what = other.kind().described();
+            Err(wrong(&format!(
+                "`inventory_base_uri` must be a directory, not {what}"
+            )))
+        }
+    }
+}
+
+/// The reading of the files of one inventory.
+struct Reading<'r, 'e> {
+    asked: &'r Asked<'r, 'e>,
+    tree: Tree,
+    /// The texts that were read, by the paths of their files, if somebody asks for them.
+    texts: RefCell<HashMap<String, Text<'static>>>,
+    /// Work that is not paid yet.
+    steps: Cell<usize>,
+}
+
+impl Host for Reading<'_, '_> {
+    fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    fn read(&self, path: &str) -> Result<Value> {
+        let read = self.tree.read(path).map_err(|e| unreadable(&e))?;
+        let Fetched::Found { bytes, .. } = read else {
+            let message = format!("{path} is not a regular file");
+            return Err(Error::new(ErrorKind::File, message).help("does a link lead nowhere?"));
+        };
+        let file = File {
+            path: split(path).1.into(),
+            shown: path.into(),
+            bytes,
+        };
+        let text = Text::plain(&file, file.text()?);
+        let loaded = self
+            .asked
+            .cache
+            .document(text.as_str(), || mapstack_yaml::load(text.as_str()));
+        let loaded = loaded.map_err(|e| text.yaml_error(&e))?;
+        if self.asked.is_explained {
+            self.texts
+                .borrow_mut()
+                .insert(path.into(), text.into_owned());
+        }
+        Ok(loaded)
+    }
+
+    fn spend(&self, steps: usize) -> Result<()> {
+        self.steps.set(self.steps.get() + steps);
+        Ok(())
+    }
+
+    fn warn(&self, warning: Diagnostic) {
+        self.asked.run.warn(Diagnostic {
+            place: self.asked.one.place.clone(),
+            ..warning
+        });
+    }
+}

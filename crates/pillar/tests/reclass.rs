@@ -1,0 +1,298 @@
+//! The external pillar `reclass` beside the reference's, recorded; and its errors.
+
+#[path = "../../mapstack/tests/common/mod.rs"]
+mod common;
+#[path = "common/whole_pillar.rs"]
+mod whole_pillar;
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use common::{assert_repeated, records};
+use mapstack::Engine;
+use mapstack::loader::MemoryFiles;
+use mapstack::minion::Minion;
+use mapstack_pillar::{Ask, Master, WholePillar};
+use mapstack_salt_config::{Config, Kind};
+
+/// Records whose result here differs on purpose, with the reason.
+const DIFFERENCES: &[(&str, &str)] =
+    &[("a reference a query", "inventory queries are not built in")];
+
+#[test]
+fn every_recorded_inventory_is_as_the_reference_has_it() {
+    let records = records(include_str!("data/reclass_pillars.json"));
+    assert_eq!(records.len(), 263);
+    assert_repeated(&records, DIFFERENCES, whole_pillar::check);
+}
+
+/// A directory with the files of an inventory.
+fn inventory(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, text) in files.iter().chain(&[("classes/none.yml", "{}\n")]) {
+        let path = directory.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    directory
+}
+
+fn master(arguments: &str) -> Master {
+    let config =
+        format!("pillar_roots: {{base: [/srv/pillar]}}\next_pillar: [{{reclass: {arguments}}}]\n");
+    let config = Config::parse(config.as_bytes(), "master", Kind::Master).unwrap();
+    Master::new(config, Arc::new(MemoryFiles::new()))
+}
+
+fn master_of(directory: &Path) -> Master {
+    master(&format!("{{inventory_base_uri: {}}}", directory.display()))
+}
+
+fn minion() -> Minion {
+    Minion::parse(b"{id: web1}", "web1.yaml")
+        .unwrap()
+        .complete()
+}
+
+fn compile(master: &Master) -> WholePillar {
+    let (engine, minion) = (Engine::new(MemoryFiles::new()), minion());
+    master.compile(&engine, &minion, &Ask::of(&minion)).unwrap()
+}
+
+/// The only error for an inventory.
+fn error(files: &[(&str, &str)]) -> String {
+    let directory = inventory(files);
+    error_of(&compile(&master_of(directory.path())))
+}
+
+fn error_of(pillar: &WholePillar) -> String {
+    let [error] = &pillar.errors[..] else {
+        panic!("{:?}", pillar.errors)
+    };
+    let error = error.error.diagnostic();
+    let place = error.place.as_ref().map(ToString::to_string);
+    format!(
+        "{}: {}; {}; {}",
+        place.unwrap_or_default(),
+        error.message,
+        error.notes.join("; "),
+        error.help.as_deref().unwrap_or_default()
+    )
+}
+
+#[track_caller]
+fn assert_says(text: &str, words: &[&str]) {
+    for word in words {
+        assert!(text.contains(word), "{word} is missing in: {text}");
+    }
+}
+
+#[test]
+fn an_error_names_the_parameter_and_its_files() {
+    let text = error(&[
+        ("nodes/web1.yml", "classes: [a]\nparameters: {d: {k: 1}}\n"),
+        ("classes/a.yml", "parameters: {d: {k: {x: 1}}}\n"),
+    ]);
+    assert_says(
+        &text,
+        &[
+            "the parameter `d:k`: an integer cannot be merged over a mapping",
+            "nodes/web1.yml sets it",
+        ],
+    );
+    let text = error(&[("nodes/web1.yml", "parameters: {d: {k: 'x ${no:such}'}}\n")]);
+    assert_says(
+        &text,
+        &[
+            "the parameter `d:k`: the reference ${no:such} leads to nothing",
+            "nodes/web1.yml sets it",
+            "correct the path",
+        ],
+    );
+    let text = error(&[("nodes/web1.yml", "parameters: {k: '${k'}\n")]);
+    assert_says(
+        &text,
+        &["nodes/web1.yml: `parameters`: a reference that ${ begins has no }"],
+    );
+    let text = error(&[("nodes/web1.yml", "parameters: {a: '${b}', b: '${a}'}\n")]);
+    assert_says(&text, &["leads back to the value it is in"]);
+    let text = error(&[("nodes/web1.yml", "parameters: {k: '$[ exports:k ]'}\n")]);
+    assert_says(
+        &text,
+        &["the inventory query $[ exports:k ] is not built in"],
+    );
+}
+
+#[test]
+fn what_is_not_there_is_an_error() {
+    let text = error(&[("nodes/other.yml", "{}\n")]);
+    assert_says(
+        &text,
+        &["reclass has no node 'web1' below /", "in the inventory /"],
+    );
+    let text = error(&[("nodes/web1.yml", "classes: [a.b]\n")]);
+    assert_says(
+        &text,
+        &[
+            "nodes/web1.yml: there is no class 'a.b'",
+            "neither a/b.yml nor a/b/init.yml",
+        ],
+    );
+    let text = error(&[
+        ("nodes/web1.yml", "classes: [a]\n"),
+        ("classes/a.yml", "classes: [b]\n"),
+        ("classes/b.yml", "classes: [a]\n"),
+    ]);
+    assert_says(
+        &text,
+        &["classes/b.yml: the classes name each other in a circle: a → b → a"],
+    );
+    let text = error(&[("nodes/x/web1.yml", "{}\n"), ("nodes/y/web1.yml", "{}\n")]);
+    assert_says(&text, &["are both the node 'web1'"]);
+}
+
+#[test]
+fn a_class_that_may_be_missing_is_a_warning() {
+    let directory = inventory(&[("nodes/web1.yml", "classes: [nosuch]\n")]);
+    let root = directory.path().display();
+    let pillar = compile(&master(&format!(
+        "{{inventory_base_uri: {root}, ignore_class_notfound: true}}"
+    )));
+    assert!(pillar.errors.is_empty(), "{:?}", pillar.errors);
+    let [warning] = &pillar.warnings[..] else {
+        panic!("{:?}", pillar.warnings)
+    };
+    assert_says(
+        &warning.message,
+        &["there is no class 'nosuch', which", "nodes/web1.yml names"],
+    );
+}
+
+#[test]
+fn arguments_are_checked() {
+    let of = |arguments: &str| error_of(&compile(&master(arguments)));
+    assert_says(
+        &of("[a]"),
+        &["master:2:15", "its arguments must be a mapping, not a list"],
+    );
+    assert_says(
+        &of("{storage_type: yaml_git}"),
+        &["the storage 'yaml_git' is not built in"],
+    );
+    assert_says(
+        &of("{inventory_base_uri: 5}"),
+        &["`inventory_base_uri` must be a directory, not an integer"],
+    );
+    assert_says(
+        &of("{inventory_base_uri: /srv, nodes_uri: classes}"),
+        &["the directories of nodes and classes overlap"],
+    );
+    assert_says(
+        &of("{inventory_base_uri: /nowhere}"),
+        &["/nowhere/nodes is not a directory"],
+    );
+    assert_says(
+        &of("{inventory_base_uri: /srv, delimiter: 5}"),
+        &["`delimiter` must be a text"],
+    );
+}
+
+#[test]
+fn hostile_inventories_end() {
+    // Each key doubles the one before, as text and as a mapping.
+    for (form, words) in [
+        ("'${{k{before}}} ${{k{before}}}'", "more than 1048576 bytes"),
+        (
+            "{{a: '${{k{before}}}', b: '${{k{before}}}'}}",
+            "more than 250000 values",
+        ),
+    ] {
+        let mut doubling = String::from("parameters:\n  k0: xxxxxxxx\n");
+        for key in 1..60 {
+            let value = form
+                .replace("{{", "{")
+                .replace("}}", "}")
+                .replace("{before}", &(key - 1).to_string());
+            let _ = writeln!(doubling, "  k{key}: {value}");
+        }
+        assert_says(&error(&[("nodes/web1.yml", &doubling)]), &[words]);
+    }
+    assert_says(
+        &error(&[("nodes/web1.yml", "parameters: {a: {b: ['${a}']}}\n")]),
+        &["nested deeper than 100"],
+    );
+    let mut chain = String::from("parameters:\n  k1000: x\n");
+    for key in 0..1000 {
+        let _ = writeln!(chain, "  k{key}: '${{k{}}}'", key + 1);
+    }
+    assert_says(
+        &error(&[("nodes/web1.yml", &chain)]),
+        &["further than 200 steps"],
+    );
+    let nested: Vec<(String, String)> = (0..300)
+        .map(|at| {
+            (
+                format!("classes/c{at}.yml"),
+                format!("classes: [c{}]\n", at + 1),
+            )
+        })
+        .collect();
+    let mut files: Vec<(&str, &str)> = nested
+        .iter()
+        .map(|(name, text)| (&**name, &**text))
+        .collect();
+    files.push(("nodes/web1.yml", "classes: [c0]\n"));
+    assert_says(&error(&files), &["nested deeper than 200"]);
+}
+
+#[test]
+fn no_file_is_read_that_lies_elsewhere() {
+    let directory = inventory(&[
+        ("rc/classes/a.yml", "{}\n"),
+        ("rc/nodes/x.yml", "{}\n"),
+        ("secret.yml", "parameters: {secret: s}\n"),
+    ]);
+    let root = directory.path().join("rc");
+    std::os::unix::fs::symlink("../../secret.yml", root.join("nodes/web1.yml")).unwrap();
+    let pillar = compile(&master_of(&root));
+    assert_says(&error_of(&pillar), &["nodes/web1.yml"]);
+    assert!(!pillar.data.contains_key("secret"));
+}
+
+#[test]
+fn files_come_from_a_mounted_server_and_are_noted() {
+    let directory = inventory(&[("nodes/web1.yml", "parameters: {k: now}\n")]);
+    let before = MemoryFiles::new()
+        .file("base", "nodes/web1.yml", "classes: [a.b]\n")
+        .file("base", "classes/a/b.yml", "parameters: {k: before}\n");
+    assert_eq!(
+        compile(&master_of(directory.path()))
+            .data
+            .get("k")
+            .unwrap()
+            .to_string(),
+        "now"
+    );
+    let then = master_of(directory.path()).mount(directory.path(), Arc::new(before));
+    let (engine, minion) = (Engine::new(MemoryFiles::new()), minion());
+    let (made, reads) = then.compile_noting(&engine, &minion, &Ask::of(&minion));
+    assert_eq!(made.unwrap().data.get("k").unwrap().to_string(), "before");
+    let read = |path: &str| reads.stacked.iter().any(|read| *read.path == *path);
+    for path in ["nodes", "nodes/web1.yml", "classes", "classes/a/b.yml"] {
+        assert!(read(path), "{path} is not in {:?}", reads.stacked);
+    }
+}
+
+#[test]
+fn files_are_read_as_salt_reads_yaml() {
+    let directory = inventory(&[(
+        "nodes/web1.yml",
+        "parameters: {mode: 0644, since: 2024-01-02}\n",
+    )]);
+    let data = compile(&master_of(directory.path())).data;
+    assert_eq!(data.get("mode").unwrap().repr(), "644");
+    assert_eq!(data.get("since").unwrap().repr(), "'2024-01-02'");
+    let text = error(&[("nodes/web1.yml", "parameters: {}\nparameters: {}\n")]);
+    assert_says(&text, &["nodes/web1.yml:2:1"]);
+}
