@@ -38,7 +38,7 @@ proptest! {
             let order = |x: &str, y: &str| compare(x, y).unwrap();
             prop_assert_eq!(order(&a, &a), Ordering::Equal);
             prop_assert_eq!(order(&a, &b), order(&b, &a).reverse());
-            // Releases count only if both have one, which is no order of all versions.
+            // Releases count only if both have one, so this does not order all versions.
             let all_have = |has: bool| [&a, &b, &c].iter().all(|text| text.contains('-') == has);
             if (all_have(true) || all_have(false)) && order(&a, &b).is_le() && order(&b, &c).is_le() {
                 prop_assert!(order(&a, &c).is_le(), "{} {} {}", a, b, c);

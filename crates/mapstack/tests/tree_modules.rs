@@ -151,7 +151,7 @@ fn what_the_sandbox_lacks_makes_a_call_unanswered() {
             "import boto3\ndef f():\n    return [boto3.x]",
             "is not data",
         ),
-        // What a handler swallows is no answer either.
+        // What a handler swallows is not an answer either.
         (
             "import requests\ndef f():\n    try:\n        return requests.get('u')\n    except:\n        return 1",
             "'requests.get'",

@@ -135,7 +135,7 @@ fn what_is_not_there_is_an_error() {
     assert_says(
         &text,
         &[
-            "nodes/web1.yml: there is no class 'a.b'",
+            "nodes/web1.yml: the class 'a.b' does not exist",
             "neither a/b.yml nor a/b/init.yml",
         ],
     );
@@ -165,7 +165,10 @@ fn a_class_that_may_be_missing_is_a_warning() {
     };
     assert_says(
         &warning.message,
-        &["there is no class 'nosuch', which", "nodes/web1.yml names"],
+        &[
+            "the class 'nosuch' does not exist",
+            "nodes/web1.yml names it",
+        ],
     );
 }
 

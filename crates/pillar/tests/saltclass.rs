@@ -214,7 +214,10 @@ fn what_is_not_there_is_a_warning() {
     let text = warnings(&[("nodes/web1.yml", "classes: [nosuch]\n")]);
     assert_says(
         &text,
-        &["there is no class 'nosuch', which", "nodes/web1.yml names"],
+        &[
+            "the class 'nosuch' does not exist",
+            "nodes/web1.yml names it",
+        ],
     );
     let text = warnings(&[("nodes/a/web1.yml", "{}\n"), ("nodes/b/web1.yml", "{}\n")]);
     assert_says(

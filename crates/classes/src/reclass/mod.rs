@@ -1,9 +1,8 @@
 //! reclass: what nodes and the classes they inherit from give a minion (kapicorp-reclass 2.0: `reclass.adapters.salt`).
 //!
-//! Written here, as there is no crate for it: reclass-rs is a module of Python only, reads from the disk itself, and has
-//! no options for types that differ.
+//! Written here, as crates.io has no crate for it: reclass-rs is published as a module of Python alone.
 //!
-//! [`storage`] finds the files, [`reference`](mod@reference) reads texts, [`value`] merges, and [`interpolate`] resolves
+//! `storage` finds the files, `reference` reads texts, `value` merges, and `interpolate` resolves
 //! references.
 
 mod interpolate;
@@ -353,7 +352,7 @@ impl Run<'_> {
         );
         let Some(patterns) = &self.settings.may_miss else {
             return Err(self
-                .wrong(entity.file, format!("there is no class '{name}'"))
+                .wrong(entity.file, format!("the class '{name}' does not exist"))
                 .help(help));
         };
         let pattern = patterns.join("|");
@@ -361,13 +360,13 @@ impl Run<'_> {
         let expression = fancy_regex::Regex::new(&format!("^(?:{pattern})")).map_err(wrong)?;
         if !expression.is_match(name).map_err(wrong)? {
             return Err(self
-                .wrong(entity.file, format!("there is no class '{name}'"))
+                .wrong(entity.file, format!("the class '{name}' does not exist"))
                 .help(help));
         }
         if self.settings.warns_of_missing {
             let by = &self.files[entity.file].path;
             let message =
-                format!("there is no class '{name}', which {by} names, so it is left out");
+                format!("the class '{name}' does not exist, so it is left out where {by} names it");
             self.inventory
                 .host
                 .warn(Diagnostic::warning(ErrorKind::File, message).with_help(help));

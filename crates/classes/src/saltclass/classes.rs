@@ -194,7 +194,8 @@ impl<'i> Expansion<'i> {
 
     fn warn_of_nothing(&self, by: &Class, name: &str) {
         let by = by.file.as_deref().unwrap_or(&by.name);
-        let message = format!("there is no class '{name}', which {by} names, so it is left out");
+        let message =
+            format!("the class '{name}' does not exist, so it is left out where {by} names it");
         let warning = Diagnostic::warning(ErrorKind::File, message);
         let path = name.replace('.', "/");
         let help = format!(

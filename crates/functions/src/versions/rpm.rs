@@ -35,7 +35,7 @@ pub fn compare(first: &str, second: &str) -> Option<Ordering> {
 }
 
 impl<'t> Version<'t> {
-    /// Take a version apart (`salt.utils.pkg.rpm.version_to_evr`). An epoch that is no number counts as 0.
+    /// Take a version apart (`salt.utils.pkg.rpm.version_to_evr`). An epoch that is not a number counts as 0.
     fn parse(text: &'t str) -> Self {
         let colon = text.find(':');
         let epoch = colon.and_then(|colon| number(&text[..colon]));

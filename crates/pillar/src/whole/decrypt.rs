@@ -101,11 +101,11 @@ fn with_renderer(
         "gpg" if run.decrypts() => run
             .decrypted(value)
             .map_err(|e| (e.diagnostic().message.clone(), e)),
-        // Whoever has no keys sees the ciphertext.
+        // Without the permission the ciphertext stays.
         "gpg" | "nacl" => Ok(value.clone()),
         _ => {
             let text = format!("Decryption renderer '{renderer}' is not available");
-            let message = format!("there is no renderer '{renderer}' that decrypts here");
+            let message = format!("'{renderer}' is not a renderer that decrypts here");
             let error = Error::new(ErrorKind::Unsupported, message);
             Err((text, error.help("`gpg` decrypts")))
         }

@@ -62,7 +62,7 @@ pub(super) fn services(
         "find",
         move |loader: String, name: String, vm: &VirtualMachine| -> PyResult {
             let Some(loader) = loader_of(&loader) else {
-                return Err(vm.new_value_error(format!("there is no loader '{loader}'")));
+                return Err(vm.new_value_error(format!("unknown loader '{loader}'")));
             };
             let found = this.line.find(loader, &name);
             this.meter.pause(this.line.waited());
