@@ -125,7 +125,7 @@ fn a_master_gets_the_pillar_or_its_errors() {
             .iter()
             .map(|(path, text)| (path.to_string(), text.to_string()))
             .collect();
-        // There is no file that only Unix can have a name for.
+        // Only Unix can have a name for such a file.
         if cfg!(windows) && files.iter().any(|(path, _)| path.contains('*')) {
             continue;
         }

@@ -45,7 +45,7 @@ fn decrypt(call: &Call) -> Result<Value> {
     if let Some(home) = home.filter(Value::truthy) {
         command.args(["--homedir", &text(Some(home), call, "gnupghome")?]);
     }
-    // Nobody is asked for a passphrase.
+    // gpg must not ask for a passphrase.
     command.args(["--batch", "--no-tty", "--decrypt"]);
     let setting = Setting {
         stdin: Some(message.into_bytes()),

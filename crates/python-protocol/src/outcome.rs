@@ -50,7 +50,7 @@ pub enum FunctionAnswer {
     Value(Value),
     /// The names of all functions of the module.
     Names(Vec<Str>),
-    /// There is no such function, or no such module; why, if something says so.
+    /// The function or its module does not exist; why, if something says so.
     Missing(Option<String>),
 }
 

@@ -79,7 +79,7 @@ pub trait Host {
     /// Facts by the name that modules of the tree have for them, such as `__grains__`.
     ///
     /// # Errors
-    /// There are no facts of that name, or they are not data.
+    /// No facts have that name, or they are not data.
     fn fact(&self, name: &str) -> Result<Value> {
         let message = format!("'{name}' is not available");
         Err(Error::new(ErrorKind::Undefined, message))

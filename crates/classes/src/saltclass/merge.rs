@@ -5,7 +5,8 @@ use mapstack_pyobject::{DictRef, ListRef, Obj, as_index, equal, hash_key, wrap_i
 use mapstack_value::Key;
 
 use super::classes::Class;
-use super::{Host, described};
+use super::described;
+use crate::Host;
 use crate::{ClassFile, Origins};
 
 /// The first item of a list that replaces another.
@@ -17,10 +18,10 @@ const MAX_DEPTH: usize = 256;
 /// What merges.
 pub struct Merge<'h> {
     /// Pays for the work.
-    pub host: &'h dyn Host,
+    pub host: &'h dyn Host<Obj>,
 }
 
-/// Hears of the paths that get a new value.
+/// Called with each path that gets a new value.
 type Watch<'w> = &'w mut dyn FnMut(&[Key]);
 
 impl Merge<'_> {
