@@ -5,8 +5,10 @@
 #![doc = include_str!("../README.md")]
 
 mod files;
+mod host;
 mod origins;
 pub mod reclass;
 pub mod saltclass;
 
+pub use host::Host;
 pub use origins::{ClassFile, Origins};

@@ -2,6 +2,8 @@
 
 #[path = "../../mapstack/tests/common/mod.rs"]
 mod common;
+#[path = "common/inventory.rs"]
+mod common_inventory;
 #[path = "common/whole_pillar.rs"]
 mod whole_pillar;
 
@@ -10,11 +12,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use common::{assert_repeated, records};
+use common_inventory::{assert_says, compile, error_of, minion};
 use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
-use mapstack::minion::Minion;
-use mapstack_pillar::{Ask, Master, WholePillar};
-use mapstack_salt_config::{Config, Kind};
+use mapstack_pillar::{Ask, Master};
 
 /// Records whose result here differs on purpose, with the reason.
 const DIFFERENCES: &[(&str, &str)] =
@@ -27,65 +28,23 @@ fn every_recorded_inventory_is_as_the_reference_has_it() {
     assert_repeated(&records, DIFFERENCES, whole_pillar::check);
 }
 
-/// A directory with the files of an inventory.
+/// A directory with the files of an inventory; reclass wants one for classes.
 fn inventory(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let directory = tempfile::tempdir().unwrap();
-    for (name, text) in files.iter().chain(&[("classes/none.yml", "{}\n")]) {
-        let path = directory.path().join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-    directory
+    common_inventory::inventory(&[files, &[("classes/none.yml", "{}\n")]].concat())
 }
 
 fn master(arguments: &str) -> Master {
-    let config =
-        format!("pillar_roots: {{base: [/srv/pillar]}}\next_pillar: [{{reclass: {arguments}}}]\n");
-    let config = Config::parse(config.as_bytes(), "master", Kind::Master).unwrap();
-    Master::new(config, Arc::new(MemoryFiles::new()))
+    common_inventory::master("reclass", arguments)
 }
 
 fn master_of(directory: &Path) -> Master {
     master(&format!("{{inventory_base_uri: {}}}", directory.display()))
 }
 
-fn minion() -> Minion {
-    Minion::parse(b"{id: web1}", "web1.yaml")
-        .unwrap()
-        .complete()
-}
-
-fn compile(master: &Master) -> WholePillar {
-    let (engine, minion) = (Engine::new(MemoryFiles::new()), minion());
-    master.compile(&engine, &minion, &Ask::of(&minion)).unwrap()
-}
-
 /// The only error for an inventory.
 fn error(files: &[(&str, &str)]) -> String {
     let directory = inventory(files);
     error_of(&compile(&master_of(directory.path())))
-}
-
-fn error_of(pillar: &WholePillar) -> String {
-    let [error] = &pillar.errors[..] else {
-        panic!("{:?}", pillar.errors)
-    };
-    let error = error.error.diagnostic();
-    let place = error.place.as_ref().map(ToString::to_string);
-    format!(
-        "{}: {}; {}; {}",
-        place.unwrap_or_default(),
-        error.message,
-        error.notes.join("; "),
-        error.help.as_deref().unwrap_or_default()
-    )
-}
-
-#[track_caller]
-fn assert_says(text: &str, words: &[&str]) {
-    for word in words {
-        assert!(text.contains(word), "{word} is missing in: {text}");
-    }
 }
 
 #[test]

@@ -21,29 +21,34 @@ pub enum Unfinished {
 /// # Errors
 /// [`Unfinished`] where a quotation or an escape has no end.
 pub fn split(line: &str) -> Result<Vec<String>, Unfinished> {
+    split_quoted(line, &['"'])
+}
+
+/// The words of a line, as of [`split`], with other quotes beside the single ones: within these, a backslash escapes the
+/// quote and itself (Python: `shlex.quotes` and `shlex.escapedquotes`).
+///
+/// ```
+/// use mapstack_pytext::shlex::split_quoted;
+/// assert_eq!(split_quoted(r"/a b\/c/ 'd e'", &['"', '/']).unwrap(), ["a b/c", "d e"]);
+/// ```
+///
+/// # Errors
+/// As [`split`].
+pub fn split_quoted(line: &str, quotes: &[char]) -> Result<Vec<String>, Unfinished> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut chars = line.chars();
     while let Some(c) = chars.next() {
         match c {
             ' ' | '\t' | '\r' | '\n' => words.extend(word.take()),
-            '\'' => {
+            quote if quote == '\'' || quotes.contains(&quote) => {
                 let word = word.get_or_insert_default();
                 loop {
                     match chars.next().ok_or(Unfinished::Quotation)? {
-                        '\'' => break,
-                        inner => word.push(inner),
-                    }
-                }
-            }
-            '"' => {
-                let word = word.get_or_insert_default();
-                loop {
-                    match chars.next().ok_or(Unfinished::Quotation)? {
-                        '"' => break,
-                        // Nothing else can be escaped between these quotes.
-                        '\\' => match chars.next().ok_or(Unfinished::Escape)? {
-                            escaped @ ('"' | '\\') => word.push(escaped),
+                        end if end == quote => break,
+                        // Nothing else can be escaped between quotes, and nothing at all between single ones.
+                        '\\' if quote != '\'' => match chars.next().ok_or(Unfinished::Escape)? {
+                            escaped if escaped == quote || escaped == '\\' => word.push(escaped),
                             other => word.extend(['\\', other]),
                         },
                         inner => word.push(inner),

@@ -1,7 +1,7 @@
 //! Classes by the names of nodes (reclass: the option `class_mappings`).
 
 use fancy_regex::Regex;
-use mapstack_pytext::Fnmatch;
+use mapstack_pytext::{Fnmatch, shlex};
 
 /// The classes that a mapping such as `*.example.org base web` gives a node, if it means the node.
 ///
@@ -9,7 +9,11 @@ use mapstack_pytext::Fnmatch;
 /// A quotation mark or a slash without its partner, or an expression that is wrong.
 pub fn classes(mapping: &str, node: &str) -> Result<Vec<String>, String> {
     let is_expression = mapping.starts_with('/');
-    let mut words = words(mapping, is_expression)?.into_iter();
+    let quotes: &[char] = if is_expression { &['"', '/'] } else { &['"'] };
+    let words = shlex::split_quoted(mapping, quotes).map_err(|_| {
+        format!("the mapping {mapping:?} has a quotation mark or a slash without its partner")
+    })?;
+    let mut words = words.into_iter();
     let Some(key) = words.next() else {
         return Ok(Vec::new());
     };
@@ -64,39 +68,6 @@ fn expanded(template: &str, group: &dyn Fn(usize) -> Option<String>) -> Result<S
         text.push_str(&group(number).unwrap_or_default());
     }
     Ok(text)
-}
-
-/// The words of a mapping (Python: `shlex` with `whitespace_split`); an expression stands between slashes.
-fn words(line: &str, slashes: bool) -> Result<Vec<String>, String> {
-    let unfinished =
-        || format!("the mapping {line:?} has a quotation mark or a slash without its partner");
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut chars = line.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            ' ' | '\t' | '\r' | '\n' => words.extend(word.take()),
-            '\'' | '"' | '/' if c != '/' || slashes => {
-                let word = word.get_or_insert_default();
-                loop {
-                    match chars.next().ok_or_else(unfinished)? {
-                        end if end == c => break,
-                        '\\' if c != '\'' => match chars.next().ok_or_else(unfinished)? {
-                            escaped if escaped == c || escaped == '\\' => word.push(escaped),
-                            other => word.extend(['\\', other]),
-                        },
-                        inner => word.push(inner),
-                    }
-                }
-            }
-            '\\' => word
-                .get_or_insert_default()
-                .push(chars.next().ok_or_else(unfinished)?),
-            other => word.get_or_insert_default().push(other),
-        }
-    }
-    words.extend(word);
-    Ok(words)
 }
 
 #[cfg(test)]

@@ -15,44 +15,20 @@ mod value;
 use std::collections::HashSet;
 
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
-use mapstack_loader::Tree;
 use mapstack_value::posixpath::{join, normpath};
 use mapstack_value::{Key, Map, Value};
 
-use crate::{ClassFile, Origins};
+use crate::{ClassFile, Host, Origins};
 use interpolate::{Failure, Parameters, Problem};
 use settings::Settings;
 use storage::{File, Files, Naming};
 use value::{Dict, Node, Source};
 
-/// What an inventory needs from the program around it.
-pub trait Host {
-    /// The files.
-    fn tree(&self) -> &Tree;
-
-    /// The data of a YAML file.
-    ///
-    /// # Errors
-    /// The file cannot be read, or is not YAML.
-    fn read(&self, path: &str) -> Result<Value>;
-
-    /// Pay for work.
-    ///
-    /// # Errors
-    /// A limit is reached.
-    fn spend(&self, _steps: usize) -> Result<()> {
-        Ok(())
-    }
-
-    /// Hear of something that is probably a mistake.
-    fn warn(&self, _warning: Diagnostic) {}
-}
-
 /// An inventory, and the minion in question.
 #[derive(Clone, Copy)]
 pub struct Inventory<'i> {
     /// Reads the files.
-    pub host: &'i dyn Host,
+    pub host: &'i dyn Host<Value>,
     /// The options, among them `inventory_base_uri`; those that reclass does not know are ignored.
     pub options: &'i Map,
     /// The id of the minion.
@@ -149,7 +125,7 @@ impl Inventory<'_> {
     /// Find the node of the minion, merge its classes and resolve references.
     ///
     /// # Errors
-    /// A file cannot be read or has the wrong form, there is no such node or class, types that cannot be merged,
+    /// A file cannot be read or has the wrong form, a node or class does not exist, types that cannot be merged,
     /// references to nothing, inventory queries, and limits.
     pub fn classify(&self) -> Result<Classified> {
         let settings = Settings::new(self.options).map_err(option)?;

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use mapstack_diagnostic::{Error, ErrorKind, Result};
+use mapstack_value::Value;
 use mapstack_value::posixpath::join;
 
-use super::Host;
+use crate::Host;
 use crate::files::unreadable;
 
 /// Files by the names of their nodes or classes.
@@ -39,7 +40,7 @@ const MAX_DEPTH: usize = 32;
 
 impl Files {
     /// All files below a directory.
-    pub fn below(host: &dyn Host, directory: &str, naming: Naming) -> Result<Self> {
+    pub fn below(host: &dyn Host<Value>, directory: &str, naming: Naming) -> Result<Self> {
         let mut files = Files::default();
         files.walk(host, directory, (directory, ""), naming)?;
         Ok(files)
@@ -51,7 +52,7 @@ impl Files {
 
     fn walk(
         &mut self,
-        host: &dyn Host,
+        host: &dyn Host<Value>,
         root: &str,
         (directory, way): (&str, &str),
         naming: Naming,

@@ -8,46 +8,21 @@ mod files;
 mod merge;
 mod variables;
 
-use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
-use mapstack_loader::Tree;
+use mapstack_diagnostic::{Error, ErrorKind, Result};
 use mapstack_pyobject::{DictRef, Entries, Obj, hash_key};
 use mapstack_value::{Key, Map, Value};
 
-use crate::Origins;
+use crate::{Host, Origins};
 
 use classes::Expansion;
 use merge::Merge;
 use variables::Variables;
 
-/// What an inventory needs from the program around it.
-pub trait Host {
-    /// The files.
-    fn tree(&self) -> &Tree;
-
-    /// The data of a file: the output of its template, read as YAML. Places that share one object in Python share it
-    /// here, too.
-    ///
-    /// # Errors
-    /// The file cannot be read, or its template or its YAML is wrong.
-    fn read(&self, path: &str) -> Result<Obj>;
-
-    /// Pay for work.
-    ///
-    /// # Errors
-    /// A limit is reached.
-    fn spend(&self, _steps: usize) -> Result<()> {
-        Ok(())
-    }
-
-    /// Hear of something that is probably a mistake.
-    fn warn(&self, _warning: Diagnostic) {}
-}
-
 /// A directory of nodes and classes, and the minion in question.
 #[derive(Clone, Copy)]
 pub struct Inventory<'i> {
-    /// Reads the files.
-    pub host: &'i dyn Host,
+    /// Reads the files. Places that share one object in Python share it in the data, too.
+    pub host: &'i dyn Host<Obj>,
     /// The directory with `nodes` and `classes`.
     pub path: &'i str,
     /// The id of the minion.

@@ -7,7 +7,8 @@ use mapstack_diagnostic::{Error, ErrorKind, Result};
 use mapstack_pyobject::{DictRef, Entries, ListRef, Obj, equal};
 use mapstack_value::{Key, Str};
 
-use super::{Host, described};
+use super::described;
+use crate::Host;
 
 /// A text with its references is so long at most.
 const MAX_TEXT: usize = 1 << 20;
@@ -17,13 +18,13 @@ const MAX_DEPTH: usize = 256;
 
 /// The expansion of the references in one pillar.
 pub struct Variables<'h> {
-    host: &'h dyn Host,
+    host: &'h dyn Host<Obj>,
     /// The result: the mapping at the top is a copy, and all inside is shared with the original.
     whole: DictRef,
 }
 
 impl<'h> Variables<'h> {
-    pub fn new(host: &'h dyn Host) -> Self {
+    pub fn new(host: &'h dyn Host<Obj>) -> Self {
         let whole = DictRef::new(Entries::default());
         Variables { host, whole }
     }

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use mapstack::{File, Text};
 use mapstack_classes::ClassFile;
-use mapstack_classes::reclass::{Host, Inventory};
+use mapstack_classes::Host;
+use mapstack_classes::reclass::Inventory;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_loader::{Fetched, Tree};
 use mapstack_value::posixpath::split;
@@ -109,7 +110,7 @@ struct Reading<'r, 'e> {
     steps: Cell<usize>,
 }
 
-impl Host for Reading<'_, '_> {
+impl Host<Value> for Reading<'_, '_> {
     fn tree(&self) -> &Tree {
         &self.tree
     }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use mapstack::{File, OtherTemplate, Text};
 use mapstack_classes::ClassFile;
-use mapstack_classes::saltclass::{Host, Inventory};
+use mapstack_classes::Host;
+use mapstack_classes::saltclass::Inventory;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_loader::{Fetched, Tree};
 use mapstack_render::jinja::{Jinja2, Names, render};
@@ -123,7 +124,7 @@ struct Reading<'r, 'e> {
 /// So much work is paid at once.
 const AT_ONCE: usize = 4096;
 
-impl Host for Reading<'_, '_> {
+impl Host<Obj> for Reading<'_, '_> {
     fn tree(&self) -> &Tree {
         self.tree
     }

@@ -90,7 +90,7 @@ def _provide(name, names):
 
 
 class _Logger:
-    """Messages go nowhere: there is no minion's log."""
+    """Drops messages: a minion would write them to its log, which templates do not have."""
 
     level = 0
     propagate = True

@@ -8,7 +8,6 @@ use std::rc::Rc;
 use mapstack_python_protocol::{FunctionAnswer, FunctionJob, Loader, Outcome};
 use mapstack_value::{Str, Value};
 use rustpython_vm::builtins::{PyDictRef, PyList, PyStr, PyTuple};
-use rustpython_vm::compiler::Mode;
 use rustpython_vm::function::{FuncArgs, KwArgs};
 use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
@@ -16,19 +15,10 @@ use super::convert;
 use super::machine::{Raised, Shared, Unit, scope, unit_of};
 use crate::error::{Error, ErrorKind, Place, Result};
 
-const EXTMODS: &str = include_str!("extmods.py");
+/// The part of the prelude that is about modules.
+pub(super) const EXTMODS: &str = include_str!("extmods.py");
 /// The names of the modules of `salt.utils` and some others, from Salt 3008.3.
 const SALT_MODULES: &str = include_str!("salt_modules.txt");
-
-/// Run the part of the prelude that is about modules.
-pub(super) fn prepare(prelude: &PyDictRef, vm: &VirtualMachine) -> PyResult<()> {
-    let code = vm
-        .compile(EXTMODS, Mode::Exec, "<modules>".to_owned())
-        .map_err(|error| {
-            vm.new_runtime_error(format!("{error} at {:?}", error.python_location()))
-        })?;
-    vm.run_code_obj(code, scope(prelude)).map(drop)
-}
 
 /// The functions that the part in Python builds on.
 pub(super) fn services(

@@ -544,14 +544,18 @@ fn prelude(shared: &Rc<Shared>, vm: &VirtualMachine) -> PyResult<PyDictRef> {
     globals.set_item("__builtins__", vm.builtins.clone().into(), vm)?;
     globals.set_item("__name__", vm.ctx.new_str("prelude").into(), vm)?;
     globals.set_item("native", native.into(), vm)?;
-    let code = vm
-        .compile(PRELUDE, Mode::Exec, "<prelude>".to_owned())
-        .map_err(|error| {
-            vm.new_runtime_error(format!("{error} at {:?}", error.python_location()))
-        })?;
-    vm.run_code_obj(code, scope(&globals))?;
-    template::runtime(&globals, vm)?;
-    extmods::prepare(&globals, vm)?;
+    for (part, name) in [
+        (PRELUDE, "<prelude>"),
+        (template::RUNTIME, "<mako>"),
+        (extmods::EXTMODS, "<modules>"),
+    ] {
+        let code = vm
+            .compile(part, Mode::Exec, name.to_owned())
+            .map_err(|error| {
+                vm.new_runtime_error(format!("{error} at {:?}", error.python_location()))
+            })?;
+        vm.run_code_obj(code, scope(&globals))?;
+    }
     Ok(globals)
 }
 

@@ -12,7 +12,6 @@ use mapstack_python_protocol::{
 use mapstack_value::Str;
 use rustpython_vm::builtins::{PyCode, PyDictRef, PyList, PyStr};
 use rustpython_vm::bytecode::BasicBag;
-use rustpython_vm::compiler::Mode;
 use rustpython_vm::compiler::core::marshal;
 use rustpython_vm::{PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
 
@@ -22,7 +21,8 @@ use super::{convert, failure, plan, purity};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::mako::{Module, generate};
 
-const RUNTIME: &str = include_str!("../mako/runtime.py");
+/// The part of the prelude that is about templates.
+pub(super) const RUNTIME: &str = include_str!("../mako/runtime.py");
 /// Marks of one template.
 const MARKS: usize = 1 << 24;
 /// The unit of the text that is the job.
@@ -31,16 +31,6 @@ pub(crate) const MAIN: usize = 0;
 /// The marks of each unit that is a template.
 #[derive(Default)]
 pub(crate) struct Marks(HashMap<usize, Rc<[(Span, bool)]>, RandomState>);
-
-/// Run the part of the prelude that is about templates.
-pub(crate) fn runtime(prelude: &PyDictRef, vm: &VirtualMachine) -> PyResult<()> {
-    let code = vm
-        .compile(RUNTIME, Mode::Exec, "<mako>".to_owned())
-        .map_err(|error| {
-            vm.new_runtime_error(format!("{error} at {:?}", error.python_location()))
-        })?;
-    vm.run_code_obj(code, scope(prelude)).map(drop)
-}
 
 /// The functions by which templates find templates.
 pub(crate) fn services(
