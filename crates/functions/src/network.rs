@@ -148,26 +148,16 @@ fn address_of(x: &Obj) -> Result<Address> {
     }
 }
 
-/// `ipaddress.ip_network(x, strict)`.
-fn network(x: &Obj, strict: bool) -> Result<Network> {
-    match Address::of(x) {
-        Some(address) if !matches!(x, Obj::Str(_) | Obj::Markup(_)) => {
-            Network::parse(&address.text(), strict)
-        }
-        _ => Network::parse(&to_str(x)?, strict),
-    }
-}
-
 fn calc_net(address: &Obj, mask: Option<Obj>) -> Result<Network> {
     match mask.filter(|mask| !mask.is_none()) {
         Some(mask) => Network::parse(&format!("{}/{}", to_str(address)?, to_str(&mask)?), false),
-        None => network(address, false),
+        None => Network::of(address, false),
     }
 }
 
 /// A network to be in; `None`, with a warning, for what is none.
 fn subnet(run: &dyn Context, cidr: &Obj) -> Result<Option<Network>> {
-    match network(cidr, true) {
+    match Network::of(cidr, true) {
         Ok(network) => Ok(Some(network)),
         Err(e) => {
             run.warn(Diagnostic::warning(

@@ -9,6 +9,7 @@
 
 use mapstack_pyobject::{CallArgs, Error, Obj, Result, Undefined, as_index, get_item, len, to_str};
 use mapstack_value::Int;
+use rand_mt::Mt;
 use sha2::{Digest, Sha512};
 
 use super::dialect::Filters;
@@ -17,14 +18,8 @@ use super::vm::Vm;
 
 pub(super) const TABLE: Filters = &[("random", random)];
 
-const N: usize = 624;
-const M: usize = 397;
-
 /// The generator of Python's `random` module, MT19937.
-pub struct Twister {
-    state: [u32; N],
-    next: usize,
-}
+pub struct Twister(Mt);
 
 impl Twister {
     /// `random.Random(text)`.
@@ -79,7 +74,7 @@ impl Twister {
         while key.len() > 1 && key.last() == Some(&0) {
             key.pop();
         }
-        Self::from_key(&key)
+        Twister(Mt::new_with_key(key))
     }
 
     fn from_int(seed: &Int) -> Self {
@@ -88,61 +83,12 @@ impl Twister {
             let word = std::str::from_utf8(word).unwrap_or_default();
             u32::from_str_radix(word, 16).unwrap_or(0)
         });
-        Self::from_key(&words.collect::<Vec<_>>())
-    }
-
-    fn from_key(key: &[u32]) -> Self {
-        let mut state = [0u32; N];
-        state[0] = 19_650_218;
-        for i in 1..N {
-            let before = state[i - 1] ^ state[i - 1] >> 30;
-            state[i] = before
-                .wrapping_mul(1_812_433_253)
-                .wrapping_add(u32::try_from(i).unwrap_or(0));
-        }
-        let word = |j: usize| u32::try_from(j).unwrap_or(0);
-        let (mut i, mut j) = (1, 0);
-        for _ in 0..N.max(key.len()) {
-            let before = state[i - 1] ^ state[i - 1] >> 30;
-            state[i] = (state[i] ^ before.wrapping_mul(1_664_525))
-                .wrapping_add(key[j])
-                .wrapping_add(word(j));
-            i += 1;
-            if i == N {
-                state[0] = state[N - 1];
-                i = 1;
-            }
-            j = (j + 1) % key.len();
-        }
-        for _ in 0..N - 1 {
-            let before = state[i - 1] ^ state[i - 1] >> 30;
-            state[i] = (state[i] ^ before.wrapping_mul(1_566_083_941)).wrapping_sub(word(i));
-            i += 1;
-            if i == N {
-                state[0] = state[N - 1];
-                i = 1;
-            }
-        }
-        state[0] = 0x8000_0000;
-        Twister { state, next: N }
+        Twister(Mt::new_with_key(words.collect::<Vec<_>>()))
     }
 
     /// The next 32 bits.
     pub fn word(&mut self) -> u32 {
-        if self.next == N {
-            for i in 0..N {
-                let y = self.state[i] & 0x8000_0000 | self.state[(i + 1) % N] & 0x7fff_ffff;
-                let odd = if y & 1 == 1 { 0x9908_b0df } else { 0 };
-                self.state[i] = self.state[(i + M) % N] ^ y >> 1 ^ odd;
-            }
-            self.next = 0;
-        }
-        let mut y = self.state[self.next];
-        self.next += 1;
-        y ^= y >> 11;
-        y ^= y << 7 & 0x9d2c_5680;
-        y ^= y << 15 & 0xefc6_0000;
-        y ^ y >> 18
+        self.0.next_u32()
     }
 
     /// An integer below `n`, of any size; 0 unless `n` is positive.

@@ -1,60 +1,55 @@
 //! A cache of values computed from texts.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use foldhash::fast::RandomState;
 use mapstack_value::Str;
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{OptionsBuilder, Weighter};
 
 /// Values by the text they were computed from. Minions and threads share the cache. When the texts exceed its limit,
-/// it is emptied.
-pub(crate) struct ByText<V> {
-    kept: Mutex<Kept<V>>,
-    most: usize,
+/// those go that were not needed for the longest time.
+pub(crate) struct ByText<V>(Cache<Str, V, Size, RandomState>);
+
+/// What a text counts for: its bytes.
+#[derive(Clone)]
+struct Size;
+
+impl<V> Weighter<Str, V> for Size {
+    fn weight(&self, text: &Str, _: &V) -> u64 {
+        // A weight of zero would never be given up.
+        text.len().max(1) as u64
+    }
 }
 
-struct Kept<V> {
-    by_text: HashMap<Str, V, RandomState>,
-    bytes: usize,
-}
+/// Parts of a cache with a lock each. A text that is longer than its part is not kept, so there are few.
+const PARTS: usize = 4;
+/// About the size of a text, by which the cache estimates how many there will be.
+const USUAL_TEXT: usize = 1 << 10;
 
 impl<V: Clone> ByText<V> {
     /// An empty cache for texts of at most so many bytes in total.
     pub fn new(most: usize) -> Self {
-        ByText {
-            kept: Mutex::new(Kept {
-                by_text: HashMap::default(),
-                bytes: 0,
-            }),
-            most,
-        }
+        let options = OptionsBuilder::new()
+            .shards(PARTS)
+            .estimated_items_capacity(most / USUAL_TEXT)
+            .weight_capacity(most as u64)
+            .build();
+        let options = options.expect("the number of items and their weight are given");
+        ByText(Cache::with_options(
+            options,
+            Size,
+            RandomState::default(),
+            DefaultLifecycle::default(),
+        ))
     }
 
     /// The value computed from a text.
     pub fn get(&self, text: &str) -> Option<V> {
-        self.lock().by_text.get(text).cloned()
+        self.0.get(text)
     }
 
     /// Store the value computed from a text.
     pub fn put(&self, text: &str, value: V) {
-        let mut kept = self.lock();
-        if let Some(known) = kept.by_text.get_mut(text) {
-            *known = value;
-            return;
-        }
-        if kept.bytes.saturating_add(text.len()) > self.most {
-            *kept = Kept {
-                by_text: HashMap::default(),
-                bytes: 0,
-            };
-        }
-        kept.by_text.insert(text.into(), value);
-        kept.bytes += text.len();
-    }
-
-    /// Nothing panics while it holds the lock and the cache is incomplete, so a poisoned lock is usable.
-    fn lock(&self) -> MutexGuard<'_, Kept<V>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.insert(text.into(), value);
     }
 }
 
@@ -63,16 +58,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_keeps_so_much_text_and_starts_over() {
-        let kept = ByText::new(10);
-        for (number, text) in ["aaaa", "bbbb", "aaaa"].into_iter().enumerate() {
-            kept.put(text, number);
+    fn it_keeps_so_much_text() {
+        let cache = ByText::new(1000);
+        for number in 0..1000 {
+            cache.put(&format!("text {number:05}"), number);
         }
-        assert_eq!(
-            (kept.get("aaaa"), kept.get("bbbb"), kept.get("cccc")),
-            (Some(2), Some(1), None)
-        );
-        kept.put("cccc", 3);
-        assert_eq!((kept.get("aaaa"), kept.get("cccc")), (None, Some(3)));
+        let kept =
+            (0..1000).filter(|number| cache.get(&format!("text {number:05}")) == Some(*number));
+        assert!((1..=100).contains(&kept.count()));
+        cache.put("text 00999", 7);
+        assert_eq!(cache.get("text 00999"), Some(7));
+        assert_eq!(cache.get("another text"), None);
     }
 }

@@ -1,4 +1,7 @@
 //! A command line as words.
+//!
+//! The crate `shlex` splits as a shell does: there `#` starts a comment and a backslash escapes `$` between quotes, a
+//! mistake has no message, and other quotes cannot be named, which reclass needs.
 
 /// A command line that ends too early; the messages are Python's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -3,29 +3,37 @@
 //! A text is compiled in a session of its own, which has nothing but this text: what comes of it is a function of
 //! that text alone, so one minion's render cannot change what another one's runs.
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock};
 
-use foldhash::fast::RandomState;
 use mapstack_pyobject::{Error, ErrorKind, Result};
 use mapstack_python_protocol::{CompileJob, Compiled, Job, Language, Names, Outcome, Purity};
 use mapstack_value::Str;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
 
 use super::{Interpreter, Limits, client};
 
 /// Name, text, language, and whether names are strict.
 type Key = (Option<Str>, Arc<str>, Language, bool);
 
-#[derive(Default)]
-struct Kept {
-    texts: HashMap<Key, Arc<Compiled>, RandomState>,
-    bytes: usize,
+/// The most bytes that are kept.
+const MAX_BYTES: u64 = 32 << 20;
+/// About how many texts these are.
+const USUAL_TEXTS: usize = 1_000;
+
+static KEPT: LazyLock<Cache<Key, Arc<Compiled>, Size>> =
+    LazyLock::new(|| Cache::with_weighter(USUAL_TEXTS, MAX_BYTES, Size));
+
+/// What a text counts for: its bytes and those of its code.
+#[derive(Clone)]
+struct Size;
+
+impl Weighter<Key, Arc<Compiled>> for Size {
+    fn weight(&self, key: &Key, compiled: &Arc<Compiled>) -> u64 {
+        // A weight of zero would never be given up.
+        (compiled.code.len() + key.1.len()).max(1) as u64
+    }
 }
-
-static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
-
-/// The most bytes that are kept; behind them it starts over.
-const MAX_BYTES: usize = 32 << 20;
 
 /// What a text is compiled to.
 ///
@@ -42,11 +50,7 @@ pub(super) fn of(
         job.language,
         job.strict,
     );
-    if let Some(found) = KEPT
-        .lock()
-        .ok()
-        .and_then(|kept| kept.texts.get(&key).cloned())
-    {
+    if let Some(found) = KEPT.get(&key) {
         return Ok(found);
     }
     let Outcome::Compiled(compiled) = client::alone(interpreter, limits, &Job::Compile(job))??
@@ -57,14 +61,7 @@ pub(super) fn of(
         ));
     };
     let compiled = Arc::new(compiled);
-    if let Ok(mut kept) = KEPT.lock() {
-        let size = compiled.code.len() + key.1.len();
-        if kept.bytes + size > MAX_BYTES {
-            *kept = Kept::default();
-        }
-        kept.bytes += size;
-        kept.texts.insert(key, compiled.clone());
-    }
+    KEPT.insert(key, compiled.clone());
     Ok(compiled)
 }
 

@@ -3,6 +3,9 @@
 use std::cell::Cell;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use jiff::SignedDuration;
+use jiff::civil::{Date, DateTime, Time};
+use jiff::fmt::strtime;
 use mapstack_pyobject::{CallArgs, Error, Obj, Result, as_float, to_str};
 
 use mapstack_jinja::Filters;
@@ -13,50 +16,21 @@ use mapstack_jinja::filters::number::parse_float;
 pub(super) const TABLE: Filters = &[("date_format", strftime), ("strftime", strftime)];
 
 const DAY: i64 = 86_400;
+const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
 ];
-const DAYS: [&str; 7] = [
-    "Sunday",
-    "Monday",
-    "Tuesday",
-    "Wednesday",
-    "Thursday",
-    "Friday",
-    "Saturday",
-];
-
-/// A date and time of the proleptic Gregorian calendar.
-#[derive(Clone, Copy)]
-struct Moment {
-    /// Seconds since 1970.
-    seconds: i64,
-    microseconds: u32,
-    year: i64,
-    month: u32,
-    day: u32,
-}
-
-/// Days from 1970 to a date.
-fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let shifted = i64::from((month + 9) % 12);
-    let day_of_year = (153 * shifted + 2) / 5 + i64::from(day) - 1;
-    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
-}
 
 thread_local! {
     /// How often a template of this thread asked for the time.
@@ -70,75 +44,41 @@ pub fn clock_reads() -> u64 {
     CLOCK_READS.try_with(Cell::get).unwrap_or_default()
 }
 
-impl Moment {
-    /// A moment of the years 1 to 9999.
-    fn new(seconds: i64, microseconds: u32) -> Option<Self> {
-        let days = seconds.div_euclid(DAY) + 719_468;
-        let era = days.div_euclid(146_097);
-        let day_of_era = days.rem_euclid(146_097);
-        let year_of_era =
-            (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let shifted = (5 * day_of_year + 2) / 153;
-        let day = u32::try_from(day_of_year - (153 * shifted + 2) / 5 + 1).ok()?;
-        let month = u32::try_from(if shifted < 10 {
-            shifted + 3
-        } else {
-            shifted - 9
-        })
-        .ok()?;
-        let year = year_of_era + era * 400 + i64::from(month <= 2);
-        (1..=9999).contains(&year).then_some(Moment {
-            seconds,
-            microseconds,
-            year,
-            month,
-            day,
-        })
-    }
+/// So long after 1970, in the years 1 to 9999, which Python's dates have.
+fn since_1970(seconds: i64, microseconds: u32) -> Option<DateTime> {
+    let since = SignedDuration::new(
+        seconds,
+        i32::try_from(microseconds).ok()?.checked_mul(1000)?,
+    );
+    EPOCH.checked_add(since).ok().filter(|at| at.year() >= 1)
+}
 
-    fn from_float(f: f64) -> Option<Self> {
-        if !f.is_finite() || f.abs() > 1e12 {
-            return None;
-        }
-        let microseconds = (f * 1e6).round_ties_even();
-        #[expect(clippy::cast_possible_truncation, reason = "at most 1e18")]
-        let microseconds = microseconds as i64;
-        Self::new(
-            microseconds.div_euclid(1_000_000),
-            u32::try_from(microseconds.rem_euclid(1_000_000)).ok()?,
-        )
+fn from_float(f: f64) -> Option<DateTime> {
+    if !f.is_finite() || f.abs() > 1e12 {
+        return None;
     }
+    let microseconds = (f * 1e6).round_ties_even();
+    #[expect(clippy::cast_possible_truncation, reason = "at most 1e18")]
+    let microseconds = microseconds as i64;
+    since_1970(
+        microseconds.div_euclid(1_000_000),
+        u32::try_from(microseconds.rem_euclid(1_000_000)).ok()?,
+    )
+}
 
-    fn now() -> Option<Self> {
-        // At the end of a thread the count does not matter.
-        let _ = CLOCK_READS.try_with(|reads| reads.set(reads.get().wrapping_add(1)));
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
-        Self::new(i64::try_from(since.as_secs()).ok()?, since.subsec_micros())
-    }
+fn now() -> Option<DateTime> {
+    // At the end of a thread the count does not matter.
+    let _ = CLOCK_READS.try_with(|reads| reads.set(reads.get().wrapping_add(1)));
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    since_1970(i64::try_from(since.as_secs()).ok()?, since.subsec_micros())
+}
 
-    fn of_day(&self) -> i64 {
-        self.seconds.rem_euclid(DAY)
-    }
-
-    /// The day of the week, Sunday first.
-    fn weekday(&self) -> i64 {
-        (self.seconds.div_euclid(DAY) + 4).rem_euclid(7)
-    }
-
-    /// The day of the year, from 0.
-    fn yearday(&self) -> i64 {
-        self.seconds.div_euclid(DAY) - days_from_civil(self.year, 1, 1)
-    }
-
-    /// Year and week of ISO 8601.
-    fn iso_week(&self) -> (i64, i64) {
-        let monday_based = (self.weekday() + 6) % 7;
-        // The week belongs to the year of its Thursday.
-        let thursday = self.seconds.div_euclid(DAY) - monday_based + 3;
-        let year = Moment::new(thursday * DAY, 0).map_or(self.year, |m| m.year);
-        (year, (thursday - days_from_civil(year, 1, 1)) / 7 + 1)
-    }
+/// Midnight, so many days from today.
+fn from_today(days: i64) -> Option<DateTime> {
+    let midnight = now()?.date().to_datetime(Time::midnight());
+    midnight
+        .checked_add(SignedDuration::from_secs(days * DAY))
+        .ok()
 }
 
 fn strftime(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
@@ -156,17 +96,17 @@ fn strftime(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         return Err(Error::type_error(message));
     };
     room(vm, format.len())?;
-    Ok(Obj::from(print(&moment, format)))
+    Ok(Obj::from(print(moment, format)))
 }
 
-fn moment_of(x: &Obj) -> Result<Moment> {
+fn moment_of(x: &Obj) -> Result<DateTime> {
     let cannot = || {
         let shown = to_str(x).unwrap_or_else(|_| quoted(x));
         Error::value_error(format!("Unable to parse {shown}"))
             .with_help("dates that are understood: seconds since 1970, 2024-12-31, 2024-12-31 23:59:59, 31 Dec 2024")
     };
     match x {
-        Obj::None => Moment::now().ok_or_else(cannot),
+        Obj::None => now().ok_or_else(cannot),
         Obj::Str(s) | Obj::Markup(s) => parse(s).ok_or_else(cannot),
         Obj::Undefined(u) => {
             u.check()?;
@@ -175,24 +115,23 @@ fn moment_of(x: &Obj) -> Result<Moment> {
         other => as_float(other)
             .ok()
             .flatten()
-            .and_then(Moment::from_float)
+            .and_then(from_float)
             .ok_or_else(cannot),
     }
 }
 
 /// Read a date as text: the common forms of those the reference understands.
-fn parse(text: &str) -> Option<Moment> {
+fn parse(text: &str) -> Option<DateTime> {
     let lower = text.trim().to_lowercase();
-    let today = || Moment::now().map(|now| now.seconds - now.of_day());
     match lower.as_str() {
-        "" | "now" => return Moment::now(),
-        "today" | "midnight" => return Moment::new(today()?, 0),
-        "tomorrow" => return Moment::new(today()? + DAY, 0),
-        "yesterday" => return Moment::new(today()? - DAY, 0),
+        "" | "now" => return now(),
+        "today" | "midnight" => return from_today(0),
+        "tomorrow" => return from_today(1),
+        "yesterday" => return from_today(-1),
         _ => {}
     }
     if let Some(seconds) = lower.strip_prefix('@') {
-        return Moment::new(seconds.parse().ok()?, 0);
+        return since_1970(seconds.parse().ok()?, 0);
     }
     if lower.bytes().all(|b| b.is_ascii_digit()) {
         let number = |range: std::ops::Range<usize>| lower[range].parse::<i64>().ok();
@@ -201,18 +140,21 @@ fn parse(text: &str) -> Option<Moment> {
             14 => at(number(0..4)?, number(4..6)?, number(6..8)?, {
                 clock_seconds(number(8..10)?, number(10..12)?, number(12..14)?)?
             }),
-            _ => Moment::new(lower.parse().ok()?, 0),
+            _ => since_1970(lower.parse().ok()?, 0),
         };
     }
-    parse_words(&lower).or_else(|| parse_float(&lower).and_then(Moment::from_float))
+    parse_words(&lower).or_else(|| parse_float(&lower).and_then(from_float))
 }
 
-fn at(year: i64, month: i64, day: i64, seconds: i64) -> Option<Moment> {
-    let (month, day) = (u32::try_from(month).ok()?, u32::try_from(day).ok()?);
-    if !(1..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+/// So many seconds after the start of a day. Behind the end of a month, days count on.
+fn at(year: i64, month: i64, day: i64, seconds: i64) -> Option<DateTime> {
+    if !(1..=31).contains(&day) {
         return None;
     }
-    Moment::new(days_from_civil(year, month, day) * DAY + seconds, 0)
+    let first = Date::new(year.try_into().ok()?, month.try_into().ok()?, 1).ok()?;
+    let after = SignedDuration::from_secs((day - 1) * DAY + seconds);
+    let at = first.to_datetime(Time::midnight()).checked_add(after).ok();
+    at.filter(|at| year >= 1 && at.year() >= 1)
 }
 
 fn clock_seconds(hours: i64, minutes: i64, seconds: i64) -> Option<i64> {
@@ -222,7 +164,7 @@ fn clock_seconds(hours: i64, minutes: i64, seconds: i64) -> Option<i64> {
 }
 
 /// A date with or without a time of day, in words, numbers and separators.
-fn parse_words(text: &str) -> Option<Moment> {
+fn parse_words(text: &str) -> Option<DateTime> {
     let (date_text, time_text) = split_time(text);
     let seconds = time_text.map_or(Some(0), parse_clock)?;
     let parts: Vec<&str> = date_text
@@ -238,7 +180,7 @@ fn parse_words(text: &str) -> Option<Moment> {
     let month = |s: &str| {
         let found = MONTHS
             .iter()
-            .position(|name| s.len() >= 3 && name.to_lowercase().starts_with(s))?;
+            .position(|name| s.len() >= 3 && name.starts_with(s))?;
         i64::try_from(found + 1).ok()
     };
     if let Some(month) = month(a) {
@@ -307,110 +249,126 @@ fn parse_clock(text: &str) -> Option<i64> {
     clock_seconds(hours, minutes, seconds)
 }
 
-fn print(m: &Moment, format: &str) -> String {
+fn print(at: DateTime, format: &str) -> String {
     let mut out = String::new();
     let mut rest = format;
     while let Some((before, after)) = rest.split_once('%') {
         out.push_str(before);
-        // A flag of the C library and a width, which only changes how numbers are filled.
-        let flag = after.chars().next().filter(|c| "-_0^#".contains(*c));
-        let after_flag = &after[usize::from(flag.is_some())..];
-        let Some(directive) = after_flag.chars().next() else {
-            out.push('%');
-            rest = after;
-            continue;
-        };
-        match directive_text(m, directive) {
-            Some(text) => out.push_str(&flagged(&text, flag)),
-            None => {
-                out.push('%');
-                out.extend(flag);
-                out.push(directive);
-            }
-        }
-        rest = &after_flag[directive.len_utf8()..];
+        let (text, behind) = Directive::split(after).map_or_else(
+            || ("%".into(), after),
+            |(directive, behind)| (directive.print(at), behind),
+        );
+        out.push_str(&text);
+        rest = behind;
     }
     out + rest
 }
 
-fn flagged(text: &str, flag: Option<char>) -> String {
-    let number = !text.is_empty() && text.trim_start().bytes().all(|b| b.is_ascii_digit());
-    match flag {
-        Some('-') if number => {
-            let stripped = text.trim_start_matches([' ', '0']);
-            if stripped.is_empty() {
-                "0".into()
-            } else {
-                stripped.into()
+/// Whole seconds since 1970.
+fn seconds(at: DateTime) -> i64 {
+    let since = at.duration_since(EPOCH);
+    since.as_secs() - i64::from(since.subsec_nanos() < 0)
+}
+
+/// What stands behind a `%`, as the C library of GNU reads it.
+struct Directive<'a> {
+    /// All of it, without the `%`.
+    spec: &'a str,
+    flag: Option<char>,
+    width: usize,
+    letter: char,
+}
+
+/// More than this is not filled up.
+const MAX_WIDTH: usize = 1_000;
+
+impl<'a> Directive<'a> {
+    /// The directive at the start of a text, and what stands behind it.
+    fn split(text: &'a str) -> Option<(Self, &'a str)> {
+        let flag = text.chars().next().filter(|c| "-_0^#".contains(*c));
+        let start = flag.map_or(0, char::len_utf8);
+        let digits = text[start..].find(|c: char| !c.is_ascii_digit())?;
+        let behind_width = start + digits;
+        let mut letters = text[behind_width..].char_indices();
+        let (mut at, mut letter) = letters.next()?;
+        // Other forms for another locale, which the C library has only for some letters.
+        let others = match letter {
+            'E' => "cCxXyY",
+            'O' => "deHImMSuUVwWy",
+            _ => "",
+        };
+        if let Some((behind, next)) = letters.next().filter(|(_, next)| others.contains(*next)) {
+            (at, letter) = (behind, next);
+        }
+        let (spec, behind) = text.split_at(behind_width + at + letter.len_utf8());
+        let directive = Directive {
+            spec,
+            flag,
+            width: text[start..behind_width].parse().unwrap_or_default(),
+            letter,
+        };
+        Some((directive, behind))
+    }
+
+    fn print(&self, at: DateTime) -> String {
+        let number = |fill, least| self.number(at, fill, least);
+        match self.letter {
+            'd' | 'g' | 'H' | 'I' | 'm' | 'M' | 'S' | 'U' | 'V' | 'W' | 'y' => number('0', 2),
+            'j' => number('0', 3),
+            'C' | 'G' | 'u' | 'w' | 'Y' => number('0', 1),
+            'e' | 'k' | 'l' => number(' ', 2),
+            's' => self.filled(&seconds(at).to_string(), ' ', 1),
+            // Python's own directive, which has neither a flag nor a width.
+            'f' if self.spec == "f" => format!("{:06}", at.subsec_nanosecond() / 1000),
+            'c' => self.text(print(at, "%a %b %e %H:%M:%S %Y")),
+            'r' => self.text(print(at, "%I:%M:%S %p")),
+            'x' => self.text(print(at, "%m/%d/%y")),
+            'X' => self.text(print(at, "%H:%M:%S")),
+            'F' => self.text(print(at, "%Y-%m-%d")),
+            // The moments have no time zone.
+            'z' => String::new(),
+            'Z' => self.text(String::new()),
+            '%' | 'a' | 'A' | 'b' | 'B' | 'D' | 'h' | 'n' | 'p' | 'P' | 'R' | 't' | 'T' => {
+                self.text(self.of(at, ""))
             }
+            _ => self.text(format!("%{}", self.spec)),
         }
-        Some('_') if number => {
-            let zeros = text.len() - text.trim_start_matches('0').len();
-            let zeros = zeros.min(text.len() - 1);
-            " ".repeat(zeros) + &text[zeros..]
-        }
-        Some('0') if number => text.replace(' ', "0"),
-        Some('^') => text.to_uppercase(),
-        _ => text.to_string(),
+    }
+
+    /// What a letter prints.
+    fn of(&self, at: DateTime, flag: &str) -> String {
+        strtime::format(format!("%{flag}{}", self.letter), at).unwrap_or_default()
+    }
+
+    fn number(&self, at: DateTime, fill: char, least: usize) -> String {
+        self.filled(&self.of(at, "-"), fill, least)
+    }
+
+    fn filled(&self, digits: &str, fill: char, least: usize) -> String {
+        let (fill, least) = match self.flag {
+            Some('-') => (' ', 0),
+            Some('_') => (' ', least),
+            Some('0') => ('0', least),
+            _ => (fill, least),
+        };
+        fill_up(digits, fill, least.max(self.width))
+    }
+
+    fn text(&self, text: String) -> String {
+        let text = match (self.flag, self.letter) {
+            (Some('^'), letter) if letter != 'P' => text.to_uppercase(),
+            (Some('#'), 'a' | 'A' | 'b' | 'B' | 'h') => text.to_uppercase(),
+            (Some('#'), 'p') => text.to_lowercase(),
+            _ => text,
+        };
+        let fill = if self.flag == Some('0') { '0' } else { ' ' };
+        fill_up(&text, fill, self.width)
     }
 }
 
-fn directive_text(m: &Moment, directive: char) -> Option<String> {
-    let of_day = m.of_day();
-    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
-    let twelve = if hour % 12 == 0 { 12 } else { hour % 12 };
-    let weekday = m.weekday();
-    let monday_based = (weekday + 6) % 7;
-    let yearday = m.yearday();
-    let name = |names: &[&'static str], i: i64| {
-        usize::try_from(i)
-            .ok()
-            .and_then(|i| names.get(i))
-            .copied()
-            .unwrap_or("")
-    };
-    let month_name = name(&MONTHS, i64::from(m.month) - 1);
-    let day_name = name(&DAYS, weekday);
-    Some(match directive {
-        'a' => day_name[..3].to_string(),
-        'A' => day_name.to_string(),
-        'b' | 'h' => month_name[..3].to_string(),
-        'B' => month_name.to_string(),
-        'c' => print(m, "%a %b %e %H:%M:%S %Y"),
-        'C' => format!("{:02}", m.year / 100),
-        'd' => format!("{:02}", m.day),
-        'D' | 'x' => print(m, "%m/%d/%y"),
-        'e' => format!("{:2}", m.day),
-        'f' => format!("{:06}", m.microseconds),
-        'F' => print(m, "%Y-%m-%d"),
-        'g' => format!("{:02}", m.iso_week().0 % 100),
-        'G' => m.iso_week().0.to_string(),
-        'H' => format!("{hour:02}"),
-        'I' => format!("{twelve:02}"),
-        'j' => format!("{:03}", yearday + 1),
-        'k' => format!("{hour:2}"),
-        'l' => format!("{twelve:2}"),
-        'm' => format!("{:02}", m.month),
-        'M' => format!("{minute:02}"),
-        'n' => "\n".into(),
-        'p' => if hour < 12 { "AM" } else { "PM" }.into(),
-        'P' => if hour < 12 { "am" } else { "pm" }.into(),
-        'r' => print(m, "%I:%M:%S %p"),
-        'R' => print(m, "%H:%M"),
-        's' => m.seconds.to_string(),
-        'S' => format!("{second:02}"),
-        't' => "\t".into(),
-        'T' | 'X' => print(m, "%H:%M:%S"),
-        'u' => (monday_based + 1).to_string(),
-        'U' => format!("{:02}", (yearday + 7 - weekday) / 7),
-        'V' => format!("{:02}", m.iso_week().1),
-        'w' => weekday.to_string(),
-        'W' => format!("{:02}", (yearday + 7 - monday_based) / 7),
-        'y' => format!("{:02}", m.year % 100),
-        'Y' => m.year.to_string(),
-        // The moments have no time zone.
-        'z' | 'Z' => String::new(),
-        '%' => "%".into(),
-        _ => return None,
-    })
+fn fill_up(text: &str, fill: char, width: usize) -> String {
+    let missing = width.min(MAX_WIDTH).saturating_sub(text.chars().count());
+    std::iter::repeat_n(fill, missing)
+        .chain(text.chars())
+        .collect()
 }

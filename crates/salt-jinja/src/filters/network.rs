@@ -1,7 +1,8 @@
 //! Salt's filters for addresses, networks and paths. None of them asks the network.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use ipnet::{IpNet, ipv4_mask_to_prefix};
 use mapstack_pyobject::{CallArgs, Entries, Error, Obj, Result, as_index, len, to_str};
 use mapstack_value::Int;
 use mapstack_value::posixpath::normpath;
@@ -48,8 +49,7 @@ pub(super) const TABLE: Filters = &[
 /// An address of either version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
-    version: u8,
-    bits: u128,
+    ip: IpAddr,
     /// The zone of a version 6 address (`%eth0`).
     scope: Option<String>,
 }
@@ -58,21 +58,23 @@ pub struct Address {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Interface {
     address: Address,
-    prefix: Option<u32>,
+    prefix: Option<u8>,
+}
+
+impl From<IpAddr> for Address {
+    fn from(ip: IpAddr) -> Self {
+        Address { ip, scope: None }
+    }
 }
 
 impl Address {
-    fn v4(bits: u32) -> Self {
-        Address {
-            version: 4,
-            bits: u128::from(bits),
-            scope: None,
-        }
+    fn v6(bits: u128) -> Self {
+        IpAddr::from(Ipv6Addr::from_bits(bits)).into()
     }
 
     fn parse(text: &str) -> Option<Self> {
         if let Ok(address) = text.parse::<Ipv4Addr>() {
-            return Some(Self::v4(address.to_bits()));
+            return Some(IpAddr::from(address).into());
         }
         let (text, scope) = match text.split_once('%') {
             Some((_, "")) => return None,
@@ -82,8 +84,7 @@ impl Address {
         };
         let address: Ipv6Addr = text.parse().ok()?;
         Some(Address {
-            version: 6,
-            bits: address.to_bits(),
+            ip: address.into(),
             scope,
         })
     }
@@ -93,28 +94,15 @@ impl Address {
         match (x, as_index(x)) {
             (_, Some(i)) => {
                 let bits: u128 = i.to_string().parse().ok()?;
-                Some(u32::try_from(bits).map_or(
-                    Address {
-                        version: 6,
-                        bits,
-                        scope: None,
-                    },
-                    Self::v4,
-                ))
+                let short = u32::try_from(bits).map(|bits| IpAddr::from(Ipv4Addr::from_bits(bits)));
+                Some(short.map_or_else(|_| Self::v6(bits), Self::from))
             }
             (Obj::Str(s) | Obj::Markup(s), None) => Self::parse(s),
-            (Obj::Bytes(bytes), None) => match (
-                <[u8; 4]>::try_from(&**bytes),
-                <[u8; 16]>::try_from(&**bytes),
-            ) {
-                (Ok(four), _) => Some(Self::v4(u32::from_be_bytes(four))),
-                (_, Ok(sixteen)) => Some(Address {
-                    version: 6,
-                    bits: u128::from_be_bytes(sixteen),
-                    scope: None,
-                }),
-                _ => None,
-            },
+            (Obj::Bytes(bytes), None) => {
+                let short = <[u8; 4]>::try_from(&**bytes).map(IpAddr::from);
+                let ip = short.or_else(|_| <[u8; 16]>::try_from(&**bytes).map(IpAddr::from));
+                ip.ok().map(Self::from)
+            }
             _ => None,
         }
     }
@@ -122,32 +110,39 @@ impl Address {
     /// 4 or 6.
     #[must_use]
     pub fn version(&self) -> u8 {
-        self.version
+        if self.ip.is_ipv4() { 4 } else { 6 }
     }
 
     /// The address as a number.
     #[must_use]
     pub fn bits(&self) -> u128 {
-        self.bits
+        match self.ip {
+            IpAddr::V4(ip) => ip.to_bits().into(),
+            IpAddr::V6(ip) => ip.to_bits(),
+        }
     }
 
     /// Whether it is the machine itself.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
-        self.within_any(&["127.0.0.0/8", "::1/128"])
+        self.ip.is_loopback()
     }
 
-    fn width(&self) -> u32 {
-        if self.version == 4 { 32 } else { 128 }
+    fn width(&self) -> u8 {
+        if self.ip.is_ipv4() { 32 } else { 128 }
     }
 
     /// As Python writes it.
     #[must_use]
     pub fn text(&self) -> String {
-        if self.version == 4 {
-            return Ipv4Addr::from_bits(u32::try_from(self.bits).unwrap_or(0)).to_string();
-        }
-        let mut text = compressed(self.bits);
+        let mut text = match self.ip {
+            // Python before 3.13 writes the last 32 bits of a mapped address as it writes all others.
+            IpAddr::V6(ip) if ip.to_ipv4_mapped().is_some() => {
+                let [.., high, low] = ip.segments();
+                format!("::ffff:{high:x}:{low:x}")
+            }
+            ip => ip.to_string(),
+        };
         if let Some(scope) = &self.scope {
             text.push('%');
             text.push_str(scope);
@@ -155,21 +150,17 @@ impl Address {
         text
     }
 
-    fn within(&self, network: &str) -> bool {
-        Network::parse(network, false).is_ok_and(|network| network.contains(self))
-    }
-
     fn within_any(&self, networks: &[&str]) -> bool {
-        networks.iter().any(|network| self.within(network))
+        let mut networks = networks
+            .iter()
+            .filter_map(|text| text.parse::<IpNet>().ok());
+        networks.any(|network| network.contains(&self.ip))
     }
 
     /// Whether the world cannot reach it.
     #[must_use]
     pub fn is_private(&self) -> bool {
-        if self.version == 6 && self.bits >> 32 == 0xffff {
-            return Self::v4(u32::try_from(self.bits & 0xffff_ffff).unwrap_or(0)).is_private();
-        }
-        self.within_any(PRIVATE)
+        Address::from(self.ip.to_canonical()).within_any(PRIVATE)
     }
 }
 
@@ -218,50 +209,22 @@ const RESERVED: &[&str] = &[
     "fe00::/9",
 ];
 
-/// A version 6 address with the longest run of zeros left out.
-fn compressed(bits: u128) -> String {
-    let groups: Vec<u128> = (0..8).map(|i| bits >> (112 - 16 * i) & 0xffff).collect();
-    let mut best = (0, 0);
-    let mut start = 0;
-    while start < 8 {
-        let length = groups[start..].iter().take_while(|g| **g == 0).count();
-        if length > best.1 {
-            best = (start, length);
-        }
-        start += length.max(1);
-    }
-    let hex = |groups: &[u128]| {
-        groups
-            .iter()
-            .map(|g| format!("{g:x}"))
-            .collect::<Vec<_>>()
-            .join(":")
-    };
-    match best {
-        (start, length) if length > 1 => format!(
-            "{}::{}",
-            hex(&groups[..start]),
-            hex(&groups[start + length..])
-        ),
-        _ => hex(&groups),
-    }
-}
-
 /// The length of a prefix, given as such or as a mask.
-fn prefix_length(text: &str, version: u8) -> Option<u32> {
-    let width = if version == 4 { 32 } else { 128 };
+fn prefix_length(text: &str, address: &Address) -> Option<u8> {
     if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
-        return text.parse().ok().filter(|length| *length <= width);
+        return text
+            .parse()
+            .ok()
+            .filter(|length| *length <= address.width());
     }
-    if version != 4 {
+    if address.ip.is_ipv6() {
         return None;
     }
-    let mask = text.parse::<Ipv4Addr>().ok()?.to_bits();
+    let mask: Ipv4Addr = text.parse().ok()?;
     // A net mask, else a host mask.
-    if mask.leading_ones() + mask.trailing_zeros() >= 32 {
-        return Some(mask.leading_ones());
-    }
-    (mask.leading_zeros() + mask.trailing_ones() >= 32).then(|| mask.leading_zeros())
+    ipv4_mask_to_prefix(mask)
+        .or_else(|_| ipv4_mask_to_prefix(!mask))
+        .ok()
 }
 
 impl Interface {
@@ -278,12 +241,12 @@ impl Interface {
                 return None;
             };
             let address = Address::of(address)?;
-            let prefix = Some(prefix_length(&to_str(prefix).ok()?, address.version)?);
+            let prefix = Some(prefix_length(&to_str(prefix).ok()?, &address)?);
             return Some(Interface { address, prefix });
         }
         let (address, prefix) = x.as_str()?.split_once('/')?;
         let address = Address::parse(address)?;
-        let prefix = Some(prefix_length(prefix, address.version)?);
+        let prefix = Some(prefix_length(prefix, &address)?);
         Some(Interface { address, prefix })
     }
 
@@ -298,20 +261,18 @@ impl Interface {
     fn has(&self, option: &str) -> bool {
         let address = &self.address;
         // An interface of version 6 is special only when its network is nothing else.
-        let alone = address.version == 4 || self.prefix.is_none_or(|prefix| prefix == 128);
+        let alone = address.ip.is_ipv4() || self.prefix.is_none_or(|prefix| prefix == 128);
         match option {
             "global" | "public" => !address.is_private(),
             "private" => address.is_private(),
             "link-local" | "linklocal" | "ll" | "link_local" => {
                 address.within_any(&["169.254.0.0/16", "fe80::/10"])
             }
-            "loopback" | "lo" => {
-                address.within("127.0.0.0/8") || (address.within("::1/128") && alone)
-            }
-            "multicast" => address.within_any(&["224.0.0.0/4", "ff00::/8"]),
+            "loopback" | "lo" => address.ip.is_loopback() && alone,
+            "multicast" => address.ip.is_multicast(),
             "reserved" => address.within_any(RESERVED),
-            "site-local" | "sl" | "site_local" => address.within("fec0::/10"),
-            "unspecified" => address.bits == 0 && alone,
+            "site-local" | "sl" | "site_local" => address.within_any(&["fec0::/10"]),
+            "unspecified" => address.ip.is_unspecified() && alone,
             _ => true,
         }
     }
@@ -322,7 +283,7 @@ fn accepted(x: &Obj, version: u8, options: Option<&Obj>) -> Result<Option<String
     if let Obj::Undefined(u) = x {
         u.check()?;
     }
-    let Some(interface) = Interface::of(x).filter(|i| i.address.version == version) else {
+    let Some(interface) = Interface::of(x).filter(|i| i.address.version() == version) else {
         return Ok(None);
     };
     let Some(options) = options else {
@@ -433,96 +394,89 @@ fn ip_host(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 }
 
 /// A network: its first address and the length of its prefix.
-pub struct Network {
-    first: Address,
-    prefix: u32,
-}
+pub struct Network(IpNet);
 
 impl Network {
+    /// `ipaddress.ip_network(x, strict)`, where numbers and bytes are addresses.
+    ///
+    /// # Errors
+    /// As [`Network::parse`].
+    pub fn of(x: &Obj, strict: bool) -> Result<Self> {
+        match Address::of(x) {
+            Some(address) if x.as_str().is_none() => Self::parse(&address.text(), strict),
+            _ => Self::parse(&to_str(x)?, strict),
+        }
+    }
+
     /// `ipaddress.ip_network(text, strict)`.
     ///
     /// # Errors
     /// A `ValueError` for a text that is not a network, and with `strict` for an address inside one.
     pub fn parse(text: &str, strict: bool) -> Result<Self> {
-        let unreadable = || {
+        let read = || {
+            let (address, prefix) = text
+                .split_once('/')
+                .map_or((text, None), |(a, p)| (a, Some(p)));
+            let address = Address::parse(address)?;
+            let prefix = match prefix {
+                Some(prefix) => prefix_length(prefix, &address)?,
+                None => address.width(),
+            };
+            IpNet::new(address.ip, prefix).ok()
+        };
+        let network = read().ok_or_else(|| {
             let shown = mapstack_value::quote_str(text);
             Error::value_error(format!(
                 "{shown} does not appear to be an IPv4 or IPv6 network"
             ))
-        };
-        let (address, prefix) = text
-            .split_once('/')
-            .map_or((text, None), |(a, p)| (a, Some(p)));
-        let mut first = Address::parse(address).ok_or_else(unreadable)?;
-        let width = first.width();
-        let prefix = match prefix {
-            Some(prefix) => prefix_length(prefix, first.version).ok_or_else(unreadable)?,
-            None => width,
-        };
-        let hosts = host_mask(width, prefix);
-        if strict && first.bits & hosts != 0 {
+        })?;
+        if strict && network.trunc() != network {
             return Err(Error::value_error(format!("{text} has host bits set")));
         }
-        first.bits &= !hosts;
-        first.scope = None;
-        Ok(Network { first, prefix })
+        Ok(Network(network.trunc()))
     }
 
     /// The first address.
     #[must_use]
     pub fn first(&self) -> Address {
-        self.first.clone()
+        self.0.network().into()
     }
 
     /// The last address.
     #[must_use]
     pub fn last(&self) -> Address {
-        Address {
-            bits: self.first.bits | host_mask(self.first.width(), self.prefix),
-            ..self.first.clone()
-        }
+        self.0.broadcast().into()
     }
 
     /// The mask of the prefix.
     #[must_use]
     pub fn mask(&self) -> Address {
-        let width = self.first.width();
-        Address {
-            bits: host_mask(width, 0) & !host_mask(width, self.prefix),
-            ..self.first.clone()
-        }
+        self.0.netmask().into()
     }
 
     /// As Python writes it.
     #[must_use]
     pub fn text(&self) -> String {
-        format!("{}/{}", self.first.text(), self.prefix)
+        format!("{}/{}", self.first().text(), self.0.prefix_len())
     }
 
     /// Whether an address belongs to it.
     #[must_use]
     pub fn contains(&self, address: &Address) -> bool {
-        let hosts = host_mask(self.first.width(), self.prefix);
-        self.first.version == address.version && address.bits & !hosts == self.first.bits
+        self.0.contains(&address.ip)
     }
-}
 
-/// The bits behind a prefix.
-fn host_mask(width: u32, prefix: u32) -> u128 {
-    let bits = width - prefix;
-    if bits >= 128 {
-        u128::MAX
-    } else {
-        (1 << bits) - 1
+    /// How many bits its hosts have.
+    fn host_bits(&self) -> u8 {
+        self.0.max_prefix_len() - self.0.prefix_len()
     }
 }
 
 fn network_size(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     each(vm, &x, args, "network_size", |address| {
         let network = Network::parse(&to_str(address)?, false)?;
-        let bits = network.first.width() - network.prefix;
         Int::from(2)
-            .pow(bits)
+            .pow(network.host_bits().into())
             .map(Obj::Int)
             .map_err(|e| Error::limit(e.to_string()))
     })
@@ -531,30 +485,26 @@ fn network_size(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 fn network_hosts(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     each(vm, &x, args, "network_hosts", |address| {
         let network = Network::parse(&to_str(address)?, false)?;
-        let width = network.first.width();
-        let hosts = host_mask(width, network.prefix);
+        // Only an address that stands alone keeps its zone.
+        if let Some(alone) = Address::of(address) {
+            return Ok(Obj::list(vec![Obj::from(alone.text())]));
+        }
         // The first and, in version 4, the last address of a larger network are not hosts.
-        let (low, high) = match (width - network.prefix, network.first.version) {
-            (0 | 1, _) => (0, hosts),
-            (_, 4) => (1, hosts - 1),
-            _ => (1, hosts),
-        };
+        let inner = u128::from(network.host_bits() > 1);
+        let (low, high) = (network.first().bits() + inner, network.last().bits());
+        let is_v4 = network.first().ip.is_ipv4();
+        let high = if is_v4 { high - inner } else { high };
         let count = usize::try_from(high - low)
             .unwrap_or(usize::MAX)
             .saturating_add(1);
         room(vm, count.saturating_mul(64))?;
-        let hosts = (low..=high).map(|host| {
-            let bits = network.first.bits | host;
-            Obj::from(
-                Address {
-                    version: network.first.version,
-                    bits,
-                    scope: None,
-                }
-                .text(),
-            )
+        let hosts = (low..=high).map(|bits| match u32::try_from(bits) {
+            Ok(bits) if is_v4 => Address::from(IpAddr::from(Ipv4Addr::from_bits(bits))),
+            _ => Address::v6(bits),
         });
-        Ok(Obj::list(hosts.collect::<Vec<_>>()))
+        Ok(Obj::list(
+            hosts.map(|host| Obj::from(host.text())).collect::<Vec<_>>(),
+        ))
     })
 }
 
@@ -567,7 +517,7 @@ fn filter_by_networks(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let networks: Vec<Network> = networks
         .collect(vm)?
         .iter()
-        .map(|n| Network::parse(&to_str(n)?, true))
+        .map(|n| Network::of(n, true))
         .collect::<Result<_>>()?;
     let inside = |addresses: &Obj| -> Result<Obj> {
         let mut kept = Vec::new();
@@ -612,7 +562,7 @@ fn ipwrap(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         }
         let text = to_str(&item)?;
         match Address::parse(text.trim_start_matches('[').trim_end_matches(']')) {
-            Some(address) if address.version == 6 => Ok(Obj::from(format!("[{}]", address.text()))),
+            Some(address) if address.ip.is_ipv6() => Ok(Obj::from(format!("[{}]", address.text()))),
             Some(address) => Ok(Obj::from(address.text())),
             None => {
                 let shown = mapstack_value::quote_str(&text);

@@ -1,4 +1,8 @@
 //! Salt's `json_query` filter: JMESPath.
+//!
+//! The crate `jmespath` was judged and left: it keeps mappings in a `BTreeMap`, where `keys(@)` and `*` give another order
+//! than Python's, its numbers are those of JSON, its messages are not those of Python's package, and an expression runs
+//! without a limit.
 
 mod functions;
 mod parse;
