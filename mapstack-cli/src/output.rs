@@ -5,6 +5,7 @@ use std::path::Path;
 
 use mapstack::value::{Path as KeyPath, Value};
 use mapstack::{Error, ErrorKind};
+use mapstack_report::document::Document;
 use mapstack_report::terminal::printable;
 use mapstack_report::values::{as_json, as_yaml, pick};
 
@@ -43,9 +44,9 @@ pub fn write_styled(text: &str, colored: bool) -> Result<(), Failure> {
     write(&printable(text, colored))
 }
 
-/// Write data as JSON.
-pub fn write_json(value: &Value) -> Result<(), Failure> {
-    write(&as_json(value)?)
+/// Write a document as JSON.
+pub fn write_json(document: &impl Document) -> Result<(), Failure> {
+    write(&document.json()?)
 }
 
 /// Write text to a file, or to standard output for `-`.

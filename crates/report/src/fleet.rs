@@ -7,7 +7,9 @@ use mapstack::value::{Key, Map, Path as KeyPath, Value, json};
 use mapstack::{Error, yaml};
 use mapstack_fleet::{Report, Tally};
 use mapstack_share::Outcome;
+use serde::Serialize;
 
+use crate::document::{Document, Plain};
 use crate::values::{as_json, as_yaml, pick};
 #[cfg(feature = "html")]
 use crate::yaml_form::flow;
@@ -337,11 +339,15 @@ impl Form {
                         format!("{}\t{value}\t{}{more}\n", count.count, cell_text(&minions))
                     }
                     _ => {
-                        let mut line = Map::from_iter([("formula", formula), ("key", key)]);
-                        line.extend(count.value.clone().map(|value| ("value", value)));
-                        line.insert("count", u64::try_from(count.count).unwrap_or(u64::MAX));
-                        line.insert("minions", count.minions.iter().collect::<Value>());
-                        json_line(&line)
+                        let mut line = Line::Count {
+                            formula,
+                            key,
+                            value: count.value.clone().map(Plain),
+                            count: count.count,
+                            minions: &count.minions,
+                            error: None,
+                        };
+                        line.print()
                     }
                 });
             }
@@ -355,10 +361,15 @@ impl Form {
     fn lines(&self, report: &Report) -> String {
         let minion = json_text(&report.id.as_str().into());
         match &report.outcomes {
-            Err(error) => format!(
-                "{{\"minion\": {minion}, \"error\": {}}}\n",
-                json_text(&error.to_string().into())
-            ),
+            Err(error) => {
+                let mut line = Line::Minion {
+                    minion: &report.id,
+                    formula: None,
+                    key: None,
+                    found: Some(Found::error(error)),
+                };
+                line.print()
+            }
             Ok(outcomes) => {
                 let rests: Vec<&str> = outcomes
                     .iter()
@@ -384,20 +395,105 @@ impl Form {
         let mut text = String::new();
         for (formula, outcome) in self.formulas.iter().zip(outcomes) {
             for (key, path) in keys {
-                let mut line = Map::new();
-                line.insert("minion", report.id.as_str());
-                line.insert("formula", formula.as_str());
-                line.insert("key", key.as_str());
-                match &outcome.result {
-                    Ok(data) => {
-                        line.extend(yaml::traverse(data, path).map(|value| ("value", value)));
-                    }
-                    Err(error) => line.extend([("error", error.to_string())]),
-                }
-                text.push_str(&json_line(&line));
+                let mut line = Line::Minion {
+                    minion: &report.id,
+                    formula: Some(formula),
+                    key: Some(key),
+                    found: match &outcome.result {
+                        Ok(data) => yaml::traverse(data, path).map(Found::value),
+                        Err(error) => Some(Found::error(error)),
+                    },
+                };
+                text.push_str(&line.print());
             }
         }
         text
+    }
+}
+
+/// What is said of a minion, or of the minions that have a value, on a line.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum Line<'l> {
+    /// Of a minion and a formula; of the minion alone, if its facts cannot be read.
+    Minion {
+        /// Its id.
+        minion: &'l str,
+        /// The formula.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        formula: Option<&'l str>,
+        /// The key that was asked for.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        key: Option<&'l str>,
+        /// What there is; nothing if the formula has nothing under the key.
+        #[serde(flatten)]
+        found: Option<Found>,
+    },
+    /// Of the minions that have a value.
+    Count {
+        /// The formula.
+        formula: &'l str,
+        /// The key that was asked for.
+        key: &'l str,
+        /// The value; nothing for the minions that have none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        value: Option<Plain>,
+        /// How many minions have it.
+        count: usize,
+        /// The ids of the first of them.
+        minions: &'l [String],
+        /// Why the value cannot be printed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+}
+
+/// What a minion has.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum Found {
+    /// Its configuration.
+    Data {
+        /// The data.
+        data: Plain,
+    },
+    /// A value under a key.
+    Value {
+        /// The value.
+        value: Plain,
+    },
+    /// No result.
+    Error {
+        /// Why.
+        error: String,
+    },
+}
+
+impl Found {
+    fn value(value: Value) -> Self {
+        let value = Plain(value);
+        Found::Value { value }
+    }
+
+    fn error(error: &Error) -> Self {
+        let error = error.to_string();
+        Found::Error { error }
+    }
+}
+
+impl Line<'_> {
+    /// The line; a value that has no form in JSON is an error in its place.
+    fn print(&mut self) -> String {
+        self.json_line().unwrap_or_else(|e| {
+            let why = e.diagnostic().message.clone();
+            match self {
+                Line::Minion { found, .. } => *found = Some(Found::Error { error: why }),
+                Line::Count { value, error, .. } => (*value, *error) = (None, Some(why)),
+            }
+            self.json_line().unwrap_or_default()
+        })
     }
 }
 
@@ -424,22 +520,6 @@ fn json_text(text: &Value) -> String {
         ..json::DumpOptions::default()
     };
     json::dumps(text, &options).unwrap_or_default()
-}
-
-/// A line of JSON; data that has no form in JSON is an error in its place.
-fn json_line(line: &Map) -> String {
-    let options = json::DumpOptions {
-        ensure_ascii: false,
-        ..json::DumpOptions::default()
-    };
-    let text = json::dumps(&line.clone().into(), &options).unwrap_or_else(|e| {
-        let mut without = line.clone();
-        without.shift_remove("data");
-        without.shift_remove("value");
-        without.insert("error", format!("the result has no JSON form: {e}"));
-        json::dumps(&without.into(), &options).unwrap_or_default()
-    });
-    text + "\n"
 }
 
 /// A minion's formulas that have a result.

@@ -1,86 +1,109 @@
 //! What a file, a key or a fact reaches.
 
-use mapstack::value::Value;
-use mapstack_fleet::Impact;
-use mapstack_fleet::impact::What;
+use mapstack_fleet::impact::{self, Impact, What};
+use serde::Serialize;
 
-use crate::values::{number, object};
+use crate::document::Data;
 use crate::words::{count, some};
 use crate::yaml_form::inline;
 
 /// Minions that are named for each formula and value.
 const NAMED: usize = 8;
 
-/// What is reached, for people; `given` is what was asked for.
-pub fn text(given: &str, what: &What, impact: &Impact) -> String {
-    let given = match what {
-        What::File(path) => format!("salt://{path}"),
-        _ => given.to_owned(),
-    };
-    let count = |n: usize| count(n, "minion");
-    let mut reached: Vec<&String> = impact
-        .formulas
-        .iter()
-        .flat_map(|row| &row.minions)
-        .collect();
-    reached.sort_unstable();
-    reached.dedup();
-    let mut text = format!(
-        "{given} reaches {} of {}\n",
-        reached.len(),
-        count(impact.minions)
-    );
-    for row in &impact.formulas {
-        text.push_str(&format!(
-            "{}: {}: {}\n",
-            row.formula,
-            count(row.minions.len()),
-            some(&row.minions, NAMED)
-        ));
-        for value in &row.values {
-            let origin = value
-                .origin
-                .as_ref()
-                .map(|origin| format!("  {origin}"))
-                .unwrap_or_default();
-            let minions = format!(
-                "{}: {}",
-                count(value.minions.len()),
-                some(&value.minions, NAMED)
-            );
-            text.push_str(&format!(
-                "  {}{origin}\n    {minions}\n",
-                inline(&value.value)
-            ));
-        }
-    }
-    text
+/// Which minions a value or a fact reaches.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Reach<'i> {
+    /// What was asked for.
+    of: &'i str,
+    /// How many were looked at.
+    minions: usize,
+    formulas: Vec<Formula<'i>>,
 }
 
-/// What is reached, for programs; `given` is what was asked for.
-pub fn rows(given: &str, impact: &Impact) -> Value {
-    let formulas = impact.formulas.iter().map(|row| {
-        let values = row.values.iter().map(|value| {
-            object([
-                ("value", (*value.value).clone()),
-                (
-                    "origin",
-                    value.origin.as_deref().map_or(Value::None, Value::from),
-                ),
-                ("count", number(value.minions.len())),
-                ("minions", value.minions.iter().collect()),
-            ])
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Formula<'i> {
+    formula: &'i str,
+    /// How many minions it reaches.
+    count: usize,
+    /// Their ids, sorted.
+    minions: &'i [String],
+    values: Vec<Holder<'i>>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Holder<'i> {
+    value: Data,
+    /// Where it stands, as file:line:column or in words.
+    origin: Option<&'i str>,
+    /// How many minions have it.
+    count: usize,
+    /// Their ids, sorted.
+    minions: &'i [String],
+}
+
+impl<'i> Reach<'i> {
+    /// What `impact` found; `given` is what was asked for.
+    pub fn new(given: &'i str, impact: &'i Impact) -> Self {
+        Reach {
+            of: given,
+            minions: impact.minions,
+            formulas: impact.formulas.iter().map(Formula::of).collect(),
+        }
+    }
+
+    /// For people.
+    pub fn text(&self, what: &What) -> String {
+        let given = match what {
+            What::File(path) => format!("salt://{path}"),
+            _ => self.of.to_owned(),
+        };
+        let count = |n: usize| count(n, "minion");
+        let mut reached: Vec<&String> = self.formulas.iter().flat_map(|row| row.minions).collect();
+        reached.sort_unstable();
+        reached.dedup();
+        let mut text = format!(
+            "{given} reaches {} of {}\n",
+            reached.len(),
+            count(self.minions)
+        );
+        for row in &self.formulas {
+            let minions = some(row.minions, NAMED);
+            text.push_str(&format!(
+                "{}: {}: {minions}\n",
+                row.formula,
+                count(row.count)
+            ));
+            for value in &row.values {
+                let origin = value.origin.map(|origin| format!("  {origin}"));
+                text.push_str(&format!(
+                    "  {}{}\n    {}: {}\n",
+                    inline(&value.value.0),
+                    origin.unwrap_or_default(),
+                    count(value.count),
+                    some(value.minions, NAMED)
+                ));
+            }
+        }
+        text
+    }
+}
+
+impl<'i> Formula<'i> {
+    fn of(row: &'i impact::Reached) -> Self {
+        let values = row.values.iter().map(|value| Holder {
+            value: value.value.clone().into(),
+            origin: value.origin.as_deref(),
+            count: value.minions.len(),
+            minions: &value.minions,
         });
-        object([
-            ("formula", row.formula.as_str().into()),
-            ("count", number(row.minions.len())),
-            ("minions", row.minions.iter().collect()),
-            ("values", values.collect()),
-        ])
-    });
-    object([
-        ("of", given.into()),
-        ("minions", number(impact.minions)),
-        ("formulas", formulas.collect()),
-    ])
+        Formula {
+            formula: &row.formula,
+            count: row.minions.len(),
+            minions: &row.minions,
+            values: values.collect(),
+        }
+    }
 }

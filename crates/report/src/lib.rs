@@ -8,24 +8,34 @@
 //! |---|---|
 //! | messages with excerpts of files | [`message`] |
 //! | data as YAML or JSON | [`values`] |
+//! | what programs read | [`document`] |
 //! | a value on a line, or a change line by line | [`yaml_form`] |
 //! | where values come from | [`explain`] |
 //! | what a change does to a fleet | [`diff`], and what a file reaches: [`impact`] |
 //! | a line, document or row for each minion | [`fleet`] |
 //! | findings of the linter | [`lint`] |
 //! | results of recorded expectations | [`mod@test`] |
+//!
+//! # Features
+//!
+//! - `html` (on by default): pages for a browser
+//! - `schemas`: the JSON Schemas of what is printed, for the tests that compare them with `docs/*.schema.json`
 
 pub mod config;
 pub mod diff;
+pub mod document;
 pub mod explain;
 pub mod fleet;
 pub mod impact;
 pub mod lint;
 mod masked_options;
 pub mod message;
+mod origin;
 pub mod parse;
 pub mod pillar;
 pub mod platforms;
+#[cfg(feature = "schemas")]
+pub mod schemas;
 pub mod sources;
 pub mod terminal;
 pub mod test;

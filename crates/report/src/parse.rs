@@ -1,7 +1,7 @@
 //! How a source definition is understood.
 
 use mapstack::matcher::{Definition, Mode, Spelling};
-use mapstack::value::{Map, Value};
+use serde::Serialize;
 
 /// A definition in words.
 pub fn text(definition: &Definition, mode: Mode) -> String {
@@ -24,28 +24,35 @@ pub fn text(definition: &Definition, mode: Mode) -> String {
 }
 
 /// A definition for programs.
-pub fn row(definition: &Definition) -> Value {
-    let matchers: Value = definition
-        .matchers()
-        .iter()
-        .map(|m| {
-            let row: [(&str, Value); 4] = [
-                ("type", m.kind().letter().to_string().into()),
-                ("query", m.query().into()),
-                ("options", m.options().iter().collect()),
-                ("delimiter", m.delimiter().into()),
-            ];
-            Value::from(row.into_iter().collect::<Map>())
-        })
-        .collect();
-    let rows: [(&str, Value); 4] = [
-        ("definition", definition.to_string().into()),
-        ("yaml", definition.leads_to_files().into()),
-        (
-            "deprecated",
-            (definition.spelling() == Spelling::Legacy).into(),
-        ),
-        ("matchers", matchers),
-    ];
-    rows.into_iter().collect::<Map>().into()
+#[derive(Serialize)]
+pub struct Parsed<'d> {
+    definition: String,
+    yaml: bool,
+    deprecated: bool,
+    matchers: Vec<Part<'d>>,
+}
+
+#[derive(Serialize)]
+struct Part<'d> {
+    r#type: char,
+    query: &'d str,
+    options: &'d [String],
+    delimiter: &'d str,
+}
+
+impl<'d> From<&'d Definition> for Parsed<'d> {
+    fn from(definition: &'d Definition) -> Self {
+        let matchers = definition.matchers().iter().map(|matcher| Part {
+            r#type: matcher.kind().letter(),
+            query: matcher.query(),
+            options: matcher.options(),
+            delimiter: matcher.delimiter(),
+        });
+        Parsed {
+            definition: definition.to_string(),
+            yaml: definition.leads_to_files(),
+            deprecated: definition.spelling() == Spelling::Legacy,
+            matchers: matchers.collect(),
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use mapstack::minion::Minion;
 use mapstack::minion::platforms::Platform;
 use mapstack::value::{Map, Value};
+use serde::Serialize;
 
 /// A platform's minion as a document.
 pub fn document(minion: Minion) -> Value {
@@ -10,44 +11,34 @@ pub fn document(minion: Minion) -> Value {
     parts.into_iter().collect::<Map>().into()
 }
 
-/// The platforms for people.
-pub fn text(platforms: &[Platform]) -> String {
-    let widest = platforms
-        .iter()
-        .map(|platform| platform.name.len())
-        .max()
-        .unwrap_or_default();
-    let line = |platform: &Platform| {
-        let also = if platform.aliases.is_empty() {
-            String::new()
-        } else {
-            format!("; also {}", platform.aliases.join(", "))
-        };
-        format!("{:widest$}  {}{also}\n", platform.name, platform.title)
+/// A built-in platform.
+#[derive(Serialize)]
+pub struct Row {
+    platform: &'static str,
+    title: &'static str,
+    aliases: &'static [&'static str],
+}
+
+/// The platforms, one after the other.
+pub fn rows(platforms: &'static [Platform]) -> Vec<Row> {
+    let row = |platform: &'static Platform| Row {
+        platform: platform.name,
+        title: platform.title,
+        aliases: &platform.aliases,
     };
-    platforms.iter().map(line).collect()
+    platforms.iter().map(row).collect()
 }
 
-/// The platforms for programs.
-pub fn rows(platforms: &[Platform]) -> Value {
-    platforms
-        .iter()
-        .map(|platform| Value::from(row(platform)))
-        .collect()
-}
-
-fn row(platform: &Platform) -> Map {
-    let row: [(&str, Value); 3] = [
-        ("platform", platform.name.into()),
-        ("title", platform.title.into()),
-        (
-            "aliases",
-            platform
-                .aliases
-                .iter()
-                .map(|alias| Value::from(*alias))
-                .collect(),
-        ),
-    ];
-    row.into_iter().collect()
+/// The platforms for people.
+pub fn text(rows: &[Row]) -> String {
+    let widest = rows.iter().map(|row| row.platform.len()).max();
+    let widest = widest.unwrap_or_default();
+    let line = |row: &Row| {
+        let also = match row.aliases {
+            [] => String::new(),
+            aliases => format!("; also {}", aliases.join(", ")),
+        };
+        format!("{:widest$}  {}{also}\n", row.platform, row.title)
+    };
+    rows.iter().map(line).collect()
 }

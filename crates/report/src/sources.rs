@@ -1,89 +1,144 @@
 //! Every file that was looked for, and what asked for it.
 
 use mapstack::trace::{Asked, Event, Outcome, Stage};
-use mapstack::value::{Map, Value};
+use serde::Serialize;
 
-/// The look-ups for people.
-pub fn text(events: &[Event]) -> String {
-    let mut lines = Vec::new();
-    let mut heading = None;
-    for event in events {
-        let own = (event.stage, event.definition.clone());
-        if heading.as_ref() != Some(&own) {
-            lines.push(match &event.definition {
-                Some(definition) if event.stage == Stage::Meta => {
-                    format!("{definition} (meta configuration)")
-                }
-                Some(definition) => definition.to_string(),
-                None => stage_name(event.stage).to_string(),
-            });
-            heading = Some(own);
+use crate::document::names;
+
+/// Every file and value that was looked for, in order.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct LookUps<'e>(Vec<LookUp<'e>>);
+
+/// What was looked for, and what came of it.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct LookUp<'e> {
+    stage: StageName,
+    /// The source definition that asked for it.
+    definition: Option<&'e str>,
+    /// salt://, of a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    outcome: Found,
+    /// The file that was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    /// Why a file is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'e str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    query: Option<Query<'e>>,
+}
+
+/// The query that found nothing; none where an empty value leads to no path.
+#[derive(Serialize, Clone, Copy)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Query<'e>(Option<&'e str>);
+
+names! {
+    /// A part of the work.
+    StageName of Stage, "kebab-case": Meta, Layers, PostMap
+}
+
+#[derive(Serialize, Clone, Copy)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+enum Found {
+    Hit,
+    Miss,
+    Refused,
+}
+
+impl StageName {
+    /// The name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            StageName::Meta => "meta",
+            StageName::Layers => "layers",
+            StageName::PostMap => "post-map",
         }
-        lines.push(match &event.asked {
-            Asked::File {
-                path,
-                outcome: Outcome::Hit(on_disk),
-            } => {
-                format!("  hit   salt://{path}  {}", on_disk.display())
+    }
+}
+
+impl<'e> LookUps<'e> {
+    /// What a run asked for.
+    pub fn new(events: &'e [Event]) -> Self {
+        LookUps(events.iter().map(LookUp::of).collect())
+    }
+
+    /// For people.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        let mut heading = None;
+        for look_up in &self.0 {
+            let own = (look_up.stage, look_up.definition);
+            if heading != Some(own) {
+                text.push_str(&match own {
+                    (StageName::Meta, Some(definition)) => {
+                        format!("{definition} (meta configuration)\n")
+                    }
+                    (_, Some(definition)) => format!("{definition}\n"),
+                    (stage, None) => format!("{}\n", stage.name()),
+                });
+                heading = Some(own);
             }
-            Asked::File {
-                path,
-                outcome: Outcome::Miss,
-            } => format!("  miss  salt://{path}"),
-            Asked::File {
-                path,
-                outcome: Outcome::Refused(why),
-            } => format!("  no    salt://{path}  {why}"),
-            Asked::Value { found: true } => "  hit   a value".into(),
-            Asked::Value { found: false } => "  miss  no value".into(),
-            Asked::NoPaths { query: Some(query) } => format!("  miss  nothing under '{query}'"),
-            Asked::NoPaths { query: None } => "  miss  an empty value leads to no path".into(),
-        });
-    }
-    lines.iter().map(|line| format!("{line}\n")).collect()
-}
-
-fn stage_name(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Meta => "meta",
-        Stage::Layers => "layers",
-        Stage::PostMap => "post-map",
+            text.push_str(&format!("  {}\n", look_up.line()));
+        }
+        text
     }
 }
 
-/// The look-ups for programs.
-pub fn rows(events: &[Event]) -> Value {
-    events.iter().map(|event| Value::from(row(event))).collect()
-}
-
-fn row(event: &Event) -> Map {
-    let mut row = Map::new();
-    row.insert("stage", stage_name(event.stage));
-    row.insert("definition", event.definition.clone());
-    match &event.asked {
-        Asked::File { path, outcome } => {
-            row.insert("path", format!("salt://{path}"));
-            match outcome {
-                Outcome::Hit(on_disk) => {
-                    row.insert("outcome", "hit");
-                    row.insert("file", on_disk.display().to_string());
-                }
-                Outcome::Miss => {
-                    row.insert("outcome", "miss");
-                }
-                Outcome::Refused(why) => {
-                    row.insert("outcome", "refused");
-                    row.insert("reason", why);
+impl<'e> LookUp<'e> {
+    fn of(event: &'e Event) -> Self {
+        let mut look_up = LookUp {
+            stage: event.stage.into(),
+            definition: event.definition.as_deref(),
+            path: None,
+            outcome: Found::Miss,
+            file: None,
+            reason: None,
+            query: None,
+        };
+        match &event.asked {
+            Asked::File { path, outcome } => {
+                look_up.path = Some(format!("salt://{path}"));
+                match outcome {
+                    Outcome::Hit(on_disk) => {
+                        look_up.outcome = Found::Hit;
+                        look_up.file = Some(on_disk.display().to_string());
+                    }
+                    Outcome::Miss => {}
+                    Outcome::Refused(why) => {
+                        look_up.outcome = Found::Refused;
+                        look_up.reason = Some(why);
+                    }
                 }
             }
+            Asked::Value { found: true } => look_up.outcome = Found::Hit,
+            Asked::Value { found: false } => {}
+            Asked::NoPaths { query } => look_up.query = Some(Query(query.as_deref())),
         }
-        Asked::Value { found } => {
-            row.insert("outcome", if *found { "hit" } else { "miss" });
-        }
-        Asked::NoPaths { query } => {
-            row.insert("outcome", "miss");
-            row.insert("query", query.clone());
+        look_up
+    }
+
+    fn line(&self) -> String {
+        let path = self.path.as_deref();
+        let of_file = |more: Option<&str>| {
+            let more = more.map(|more| format!("  {more}")).unwrap_or_default();
+            path.map(|path| path.to_owned() + &more)
+        };
+        match (self.outcome, self.query) {
+            (_, Some(Query(Some(query)))) => format!("miss  nothing under '{query}'"),
+            (_, Some(Query(None))) => "miss  an empty value leads to no path".into(),
+            (Found::Hit, None) => {
+                let file = of_file(self.file.as_deref());
+                format!("hit   {}", file.as_deref().unwrap_or("a value"))
+            }
+            (Found::Miss, None) => format!("miss  {}", path.unwrap_or("no value")),
+            (Found::Refused, None) => {
+                format!("no    {}", of_file(self.reason).unwrap_or_default())
+            }
         }
     }
-    row
 }

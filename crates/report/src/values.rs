@@ -1,17 +1,9 @@
-//! Data as text, and data made for programs.
+//! Data as text.
 
-use mapstack::value::{Map, Path as KeyPath, Value, json};
+use mapstack::value::{Path as KeyPath, Value};
 use mapstack::{Error, ErrorKind, yaml};
 
-/// An object for programs.
-pub fn object<const N: usize>(entries: [(&str, Value); N]) -> Value {
-    Value::from(entries.into_iter().collect::<Map>())
-}
-
-/// A number for programs.
-pub fn number(n: usize) -> Value {
-    i64::try_from(n).unwrap_or(i64::MAX).into()
-}
+use crate::document::{Document, Plain};
 
 /// YAML that Salt's loader reads back.
 pub fn as_yaml(value: &Value) -> String {
@@ -23,30 +15,7 @@ pub fn as_yaml(value: &Value) -> String {
 /// # Errors
 /// There is something in the data for which JSON has no form, such as bytes.
 pub fn as_json(value: &Value) -> Result<String, Error> {
-    json_with(value, Some(2))
-}
-
-/// The same on one line.
-///
-/// # Errors
-/// As [`as_json`].
-pub fn as_json_line(value: &Value) -> Result<String, Error> {
-    json_with(value, None)
-}
-
-fn json_with(value: &Value, indent: Option<usize>) -> Result<String, Error> {
-    let options = json::DumpOptions {
-        indent,
-        ensure_ascii: false,
-        ..json::DumpOptions::default()
-    };
-    let text = json::dumps(value, &options).map_err(|e| {
-        Error::new(
-            ErrorKind::DataSource,
-            format!("the result has no JSON form: {e}"),
-        )
-    })?;
-    Ok(text + "\n")
+    Plain(value.clone()).json()
 }
 
 /// The value under a path, which was written as `key`.

@@ -7,8 +7,9 @@ use mapstack::value::{Value, json};
 use mapstack::{Engine, Error, ErrorKind, Way};
 use mapstack_fleet::impact::What;
 use mapstack_fleet::{Comparison, Differences, Fleet, Impact, Masking, Minions, Pace};
-use mapstack_report::values::as_json;
-use mapstack_report::{diff, impact};
+use mapstack_report::diff;
+use mapstack_report::document::Document;
+use mapstack_report::impact::Reach;
 
 /// Minions whose operating system is in their id; `broken` cannot be read.
 struct Named;
@@ -81,7 +82,8 @@ compared: parameters of users
 changed, and not compared: 1 state file (users/init.sls)
 ";
     assert_eq!(diff::text(&report, false), text);
-    let rows = diff::rows(&report);
+    let printed = diff::Rows::from(&report).json().unwrap();
+    let rows = json::loads(&printed).unwrap();
     let rows = rows.as_map().unwrap();
     let change = &rows.get("changes").and_then(Value::as_list).unwrap()[0];
     let change = change.as_map().unwrap();
@@ -115,13 +117,13 @@ fn what_a_file_and_a_fact_reach_is_named_without_secrets() {
 salt://users/parameters/os_family/Debian.yaml reaches 2 of 3 minions
 users: 2 minions: Debian-1, Debian-2
 ";
-    assert_eq!(impact::text("x", &file, &reached), text);
+    assert_eq!(Reach::new("x", &reached).text(&file), text);
     let fact = look(&What::Fact(Part::Grains, vec!["os_family".into()]));
     assert_eq!(fact.formulas[0].minions.len(), 3);
 
     let path = mapstack::value::Path::split("key", ":").unwrap();
     let values = look(&What::Value("users".into(), path));
-    let printed = as_json(&impact::rows("users:key", &values)).unwrap();
+    let printed = Reach::new("users:key", &values).json().unwrap();
     assert!(
         !printed.contains("hunter2") && printed.contains("<secret>"),
         "{printed}"

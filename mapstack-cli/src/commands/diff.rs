@@ -147,7 +147,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
                 reporter.colors_output(),
             )?;
         }
-        DiffFormat::Json => output::write_json(&diff::rows(&report))?,
+        DiffFormat::Json => output::write_json(&diff::Rows::from(&report))?,
         DiffFormat::Markdown => output::write(&diff::comment(&report))?,
         #[cfg(feature = "html")]
         DiffFormat::Html => output::write(&diff::html(&report)?)?,

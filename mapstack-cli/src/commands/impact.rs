@@ -5,7 +5,7 @@ use mapstack::loader::Snapshot;
 use mapstack_fleet::impact::What;
 use mapstack_inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
 use mapstack_inputs::{Many, Plan, Served, asked, formulas, selects_none};
-use mapstack_report::impact;
+use mapstack_report::impact::Reach;
 use mapstack_report::values::pick;
 
 use crate::cli::Listing;
@@ -91,8 +91,8 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
         })?;
     }
     match args.format {
-        Listing::Text => output::write_listing(&impact::text(&args.what, &what, &impact))?,
-        Listing::Json => output::write_json(&impact::rows(&args.what, &impact))?,
+        Listing::Text => output::write_listing(&Reach::new(&args.what, &impact).text(&what))?,
+        Listing::Json => output::write_json(&Reach::new(&args.what, &impact))?,
     }
     reporter.errors(impact.failed)
 }

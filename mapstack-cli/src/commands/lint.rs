@@ -188,8 +188,8 @@ fn print(
 ) -> Result<(), Failure> {
     match format {
         Findings::Text => text(reports, reporter),
-        Findings::Json => output::write_json(&lint::rows(reports)),
-        Findings::Sarif => output::write_json(&lint::log(reports)),
+        Findings::Json => output::write_json(&lint::Findings::new(reports)),
+        Findings::Sarif => output::write_json(&lint::Log::new(reports)),
         Findings::Github => output::write(&lint::commands(reports)),
         #[cfg(feature = "html")]
         Findings::Html => output::write(&lint::html(reports)?),

@@ -4,7 +4,7 @@ use clap::Args;
 use mapstack::DataOptions;
 use mapstack_inputs::Kwargs;
 use mapstack_inputs::flags::{Input, Layering};
-use mapstack_report::sources;
+use mapstack_report::sources::LookUps;
 
 use crate::cli::Listing;
 use crate::commands::session;
@@ -39,8 +39,8 @@ pub fn run(args: &Sources, reporter: &Reporter) -> Result<(), Failure> {
     // What was asked before a failure is what one wants to see then.
     let events = run.events();
     match args.format {
-        Listing::Text => output::write_listing(&sources::text(&events))?,
-        Listing::Json => output::write_json(&sources::rows(&events))?,
+        Listing::Text => output::write_listing(&LookUps::new(&events).text())?,
+        Listing::Json => output::write_json(&LookUps::new(&events))?,
     }
     reporter.knows_texts(run.secret_texts());
     reporter.warn(&reporter.redact_all(&run.warnings()))?;

@@ -233,7 +233,7 @@ fn print(args: &Test, report: &Report, reporter: &Reporter) -> Result<(), Failur
             output::write_styled(&test::text(report, colored), colored)?;
             reporter.report(report.failures());
         }
-        TestFormat::Json => output::write_json(&test::rows(report))?,
+        TestFormat::Json => output::write_json(&test::Results::from(report))?,
         TestFormat::Junit => {
             let xml = test::junit(report).map_err(io::Error::other)?;
             output::write(&xml)?;

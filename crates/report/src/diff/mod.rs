@@ -18,10 +18,11 @@ pub use accounting::Accounting;
 pub use markdown::comment;
 #[cfg(feature = "html")]
 pub use page::html;
-pub use rows::{line, rows};
+pub use rows::{Differences as Rows, line};
 pub(crate) use text::{changed, place};
 pub use text::{text, text_of_step};
 
+use crate::document::Steps;
 use crate::words::{count, joined, some};
 
 /// What the pillar is called beside formulas.
@@ -71,11 +72,11 @@ impl Report<'_> {
     }
 
     /// The same as a list; the path as it is, if nothing in it is secret.
-    fn path(&self, group: &Group) -> Value {
+    fn path(&self, group: &Group) -> Steps {
         let (keys, shown) = (&group.change.path, self.key(group));
         match shown == joined(keys) {
-            true => keys.iter().map(Key::to_value).collect(),
-            false => std::iter::once(shown).collect(),
+            true => keys.iter().collect(),
+            false => [Key::from(shown)].iter().collect(),
         }
     }
 

@@ -1,166 +1,235 @@
 //! Differences for programs.
 
-use mapstack::secrets::Redacted;
-use mapstack::value::{Map, Value};
+use std::collections::BTreeSet;
+
 use mapstack::{Error, Way};
-use mapstack_fleet::{Failing, Group, Subject, Turn};
-use mapstack_lineage::Spot;
+use mapstack_fleet::{self as fleet, Group, Subject, Turn};
+use serde::Serialize;
 
-use super::{PILLAR, Report};
-use crate::explain::rows::origin;
-use crate::values::{as_json_line, number, object};
+use super::Report;
+use crate::document::{Data, Document, Of, Steps, names};
+use crate::origin::Origin;
 
-/// The differences for programs.
-pub fn rows(report: &Report<'_>) -> Value {
-    let differences = report.differences;
-    let changes: Value = differences
-        .groups()
-        .iter()
-        .map(|group| change(report, group))
-        .collect();
-    let failing: Value = differences
-        .failing()
-        .map(|(turn, failing)| failure(report, turn, failing))
-        .collect();
-    let broken: Value = differences
-        .broken
-        .iter()
-        .map(|(minion, error)| {
-            object([
-                ("minion", minion.as_str().into()),
-                ("error", error.to_string().into()),
-            ])
-        })
-        .collect();
-    object([
-        ("from", report.from.into()),
-        ("to", report.to.into()),
-        ("formulas", report.names().into_iter().collect()),
-        ("configurations", configurations(report)),
-        ("files_changed", number(report.accounting.changed)),
-        (
-            "not_compared",
-            report.accounting.not_compared.iter().collect(),
-        ),
-        ("pillars", report.accounting.pillars.is_some().into()),
-        (
-            "not_compared_of_pillar",
-            report.accounting.unread_pillar().iter().collect(),
-        ),
-        (
-            "not_compared_elsewhere",
-            number(report.accounting.elsewhere),
-        ),
-        (
-            "not_compared_outside",
-            report.accounting.outside.iter().collect(),
-        ),
-        (
-            "not_looked_at",
-            report
-                .accounting
-                .unknown_outside
-                .as_deref()
-                .map_or(Value::None, Value::from),
-        ),
-        (
-            "pillars_not_compared",
-            report
-                .accounting
-                .no_pillars
-                .as_deref()
-                .map_or(Value::None, Value::from),
-        ),
-        ("minions", number(differences.minions)),
-        ("affected", number(report.affected())),
-        ("unaffected", number(differences.unaffected)),
-        ("fail_in_both", number(differences.fail_still)),
-        ("changes", changes),
-        ("failing", failing),
-        ("broken", broken),
-    ])
+/// What a change of the files does to minions.
+///
+/// `mapstack watch -o jsonl` prints one such object a line, with `files`.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Differences<'r> {
+    /// Only from `watch`: the files that changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<&'r [String]>,
+    /// The state before.
+    from: &'r str,
+    /// The state after.
+    to: &'r str,
+    /// The formulas that were compared.
+    formulas: BTreeSet<&'r str>,
+    /// How each formula makes its configuration.
+    configurations: Vec<Configuration<'r>>,
+    /// How many files differ.
+    files_changed: usize,
+    /// Changed files that no compared result depends on, by kind.
+    not_compared: &'r [String],
+    /// Whether pillars were compared.
+    pillars: bool,
+    /// Changed files of the pillar that no minion gets.
+    not_compared_of_pillar: &'r [String],
+    /// Changed files outside of all roots.
+    not_compared_elsewhere: usize,
+    /// Changed files outside of the repository that nothing compared reads.
+    not_compared_outside: &'r [String],
+    /// Why changes outside of the repository are not known.
+    not_looked_at: Option<&'r str>,
+    /// Why pillars were not compared.
+    pillars_not_compared: Option<&'r str>,
+    /// How many minions were compared.
+    minions: usize,
+    /// How many get something else, or fail in another way.
+    affected: usize,
+    /// How many get the same.
+    unaffected: usize,
+    /// Results that fail in the same way before and after.
+    fail_in_both: usize,
+    changes: Vec<Change<'r>>,
+    failing: Vec<Failing<'r>>,
+    /// Minions whose facts cannot be read.
+    broken: Vec<Broken<'r>>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Configuration<'r> {
+    formula: &'r str,
+    of: MadeBy,
+}
+
+names! {
+    /// By map.data's parameters or by the formula's own map.jinja.
+    MadeBy of Way, "lowercase": Data, Map
+}
+
+/// One change, for all minions that have it.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Change<'r> {
+    /// The path with : between its steps.
+    key: String,
+    path: Steps,
+    what: What,
+    /// Masked, if it is a secret.
+    old: Option<Data>,
+    /// Masked, if it is a secret.
+    new: Option<Data>,
+    /// Where the old value stands.
+    old_origin: Option<Origin>,
+    /// Where the new value stands.
+    new_origin: Option<Origin>,
+    of: Of,
+    /// The formulas that it is in.
+    formulas: Vec<&'r str>,
+    /// How many minions it is for.
+    count: usize,
+    /// Their ids, sorted.
+    minions: &'r [String],
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+enum What {
+    Added,
+    Removed,
+    Changed,
+}
+
+/// A result that fails before or after only, or in another way.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Failing<'r> {
+    turn: TurnName,
+    of: Of,
+    /// None for the pillar.
+    formula: Option<&'r str>,
+    error: String,
+    /// How many minions it is for.
+    count: usize,
+    /// Their ids, sorted.
+    minions: &'r [String],
+}
+
+names! {
+    TurnName of Turn, "lowercase": Broken, Fixed, Otherwise
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Broken<'r> {
+    minion: &'r str,
+    error: String,
+}
+
+impl<'r> From<&'r Report<'_>> for Differences<'r> {
+    fn from(report: &'r Report<'_>) -> Self {
+        let (differences, accounting) = (report.differences, report.accounting);
+        let broken = differences.broken.iter().map(|(minion, error)| Broken {
+            minion,
+            error: error.to_string(),
+        });
+        let changes = differences.groups().iter();
+        let failing = differences.failing();
+        Differences {
+            files: None,
+            from: report.from,
+            to: report.to,
+            formulas: report.names(),
+            configurations: accounting
+                .configurations
+                .iter()
+                .map(Configuration::of)
+                .collect(),
+            files_changed: accounting.changed,
+            not_compared: &accounting.not_compared,
+            pillars: accounting.pillars.is_some(),
+            not_compared_of_pillar: accounting.unread_pillar(),
+            not_compared_elsewhere: accounting.elsewhere,
+            not_compared_outside: &accounting.outside,
+            not_looked_at: accounting.unknown_outside.as_deref(),
+            pillars_not_compared: accounting.no_pillars.as_deref(),
+            minions: differences.minions,
+            affected: report.affected(),
+            unaffected: differences.unaffected,
+            fail_in_both: differences.fail_still,
+            changes: changes.map(|group| Change::of(report, group)).collect(),
+            failing: failing
+                .map(|(turn, one)| Failing::of(report, turn, one))
+                .collect(),
+            broken: broken.collect(),
+        }
+    }
 }
 
 /// The differences of one change among several on one line of JSON, with the files that are different.
 ///
 /// # Errors
-/// As [`as_json`](crate::values::as_json).
+/// As [`Document::json`].
 pub fn line(report: &Report<'_>, files: &[String]) -> Result<String, Error> {
-    let mut step = Map::new();
-    step.insert("files", files.iter().collect::<Value>());
-    step.extend(rows(report).as_map().cloned().into_iter().flatten());
-    as_json_line(&step.into())
-}
-
-/// How each formula's configuration is made.
-fn configurations(report: &Report<'_>) -> Value {
-    let configurations = &report.accounting.configurations;
-    let row = |(formula, way): &(String, Way)| {
-        let of = match way {
-            Way::Data => "data",
-            Way::Map => "map",
-        };
-        object([("formula", formula.as_str().into()), ("of", of.into())])
+    let differences = Differences {
+        files: Some(files),
+        ..Differences::from(report)
     };
-    configurations.iter().map(row).collect()
+    differences.json_line()
 }
 
-fn change(report: &Report<'_>, group: &Group) -> Value {
-    let (old, new) = report.values(group);
-    let what = match (&old, &new) {
-        (None, _) => "added",
-        (_, None) => "removed",
-        _ => "changed",
-    };
-    let spot = |spot: &Option<Spot>| spot.as_ref().map_or(Value::None, origin);
-    object([
-        ("key", report.key(group).into()),
-        ("path", report.path(group)),
-        ("what", what.into()),
-        ("old", old.map_or(Value::None, Redacted::into_inner)),
-        ("new", new.map_or(Value::None, Redacted::into_inner)),
-        ("old_origin", spot(&group.old_origin)),
-        ("new_origin", spot(&group.new_origin)),
-        ("of", of(&group.subjects)),
-        ("formulas", formulas(report, &group.subjects).collect()),
-        ("count", number(group.minions.len())),
-        ("minions", group.minions.iter().collect()),
-    ])
+impl<'r> Configuration<'r> {
+    fn of((formula, way): &'r (String, Way)) -> Self {
+        Configuration {
+            formula,
+            of: (*way).into(),
+        }
+    }
 }
 
-/// Whether something is of the pillar or of formulas.
-fn of(subjects: &[Subject]) -> Value {
-    match subjects.contains(&Subject::Pillar) {
-        true => PILLAR.into(),
-        false => "formula".into(),
+impl<'r> Change<'r> {
+    fn of(report: &'r Report<'_>, group: &'r Group) -> Self {
+        let (old, new) = report.values(group);
+        Change {
+            key: report.key(group),
+            path: report.path(group),
+            what: match (&old, &new) {
+                (None, _) => What::Added,
+                (_, None) => What::Removed,
+                _ => What::Changed,
+            },
+            old: old.map(Data),
+            new: new.map(Data),
+            old_origin: group.old_origin.as_ref().map(Origin::from),
+            new_origin: group.new_origin.as_ref().map(Origin::from),
+            of: Of::new(group.subjects.contains(&Subject::Pillar)),
+            formulas: formulas(report, &group.subjects).collect(),
+            count: group.minions.len(),
+            minions: &group.minions,
+        }
     }
 }
 
 /// The formulas among what changed.
-fn formulas<'r>(report: &'r Report<'_>, subjects: &'r [Subject]) -> impl Iterator<Item = &'r str> {
+fn formulas<'r>(report: &'r Report<'_>, subjects: &[Subject]) -> impl Iterator<Item = &'r str> {
     subjects.iter().filter_map(|subject| match subject {
         Subject::Formula(index) => report.formulas.get(*index).map(String::as_str),
         Subject::Pillar => None,
     })
 }
 
-fn failure(report: &Report<'_>, turn: Turn, failing: &Failing) -> Value {
-    let turned = match turn {
-        Turn::Broken => "broken",
-        Turn::Fixed => "fixed",
-        Turn::Otherwise => "otherwise",
-    };
-    object([
-        ("turn", turned.into()),
-        ("of", of(&[failing.subject])),
-        (
-            "formula",
-            formulas(report, &[failing.subject])
-                .next()
-                .map_or(Value::None, Value::from),
-        ),
-        ("error", report.message(failing).into()),
-        ("count", number(failing.minions.len())),
-        ("minions", failing.minions.iter().collect()),
-    ])
+impl<'r> Failing<'r> {
+    fn of(report: &'r Report<'_>, turn: Turn, failing: &'r fleet::Failing) -> Self {
+        Failing {
+            turn: turn.into(),
+            of: Of::new(failing.subject == Subject::Pillar),
+            formula: formulas(report, &[failing.subject]).next(),
+            error: report.message(failing),
+            count: failing.minions.len(),
+            minions: &failing.minions,
+        }
+    }
 }

@@ -9,7 +9,8 @@ use mapstack_page::{Layer, Origin, Page, Past, Place, Row};
 use mapstack_redact::Excerpts;
 
 use super::history::{ended, named, reached};
-use super::{Report, is_branch, rows, shown};
+use super::{Report, is_branch, shown};
+use crate::sources::StageName;
 use crate::words::joined;
 use crate::yaml_form::inline;
 
@@ -43,7 +44,7 @@ impl Report<'_> {
                 definition: layer.definition.as_ref().map(ToString::to_string),
                 because: self.reasons(layer),
                 merged: layer.merged.as_ref().map(|merged| self.strategy(merged)),
-                stage: rows::stage(layer.stage).into(),
+                stage: StageName::from(layer.stage).name().into(),
             });
         }
         self.lineage.visit(&mut |path, known| {

@@ -4,7 +4,7 @@ mod blame;
 mod history;
 #[cfg(feature = "html")]
 mod html;
-pub mod rows;
+mod rows;
 mod why_not;
 
 use std::collections::HashSet;
@@ -17,6 +17,7 @@ use mapstack_lineage::{Ancestor, Ancestry, Layer, LayerKind, Lineage, MAX_VALUES
 
 use crate::values::nothing_under;
 use crate::words::joined;
+pub use rows::Explained;
 pub use why_not::text as why_not;
 
 /// Refuse data that a few lines of aliases make too large to read.

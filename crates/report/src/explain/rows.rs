@@ -1,228 +1,296 @@
 //! Everything that is known, for programs; `docs/explain.md` has the schema.
 
 use mapstack::Place;
-use mapstack::minion::FactPlace;
-use mapstack::trace::Stage;
-use mapstack::value::{Key, Map, Value};
-use mapstack_lineage::{Chosen, How, Layer, LayerKind, Reason, Spot};
+use mapstack::value::Key;
+use mapstack_lineage::{self as lineage, Ancestor, Ancestry, Chosen, How, LayerKind};
+use serde::Serialize;
 
 use super::{Report, is_branch};
-use crate::values;
+use crate::document::{Data, Plain, Steps, names};
+use crate::origin::Origin;
+use crate::sources::StageName;
+
+/// Where each value of a formula's configuration, or of the pillar, comes from for one minion.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Explained<'r> {
+    /// `pillar` for the pillar.
+    formula: &'r str,
+    /// The minion's id, text as a rule.
+    minion: Plain,
+    /// In the order of merging.
+    layers: Vec<Layer<'r>>,
+    /// In the order of the data.
+    values: Vec<Explanation>,
+}
+
+/// Data, an edit or a default that is merged.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Layer<'r> {
+    /// Its number, from 1.
+    #[cfg_attr(feature = "schemas", schemars(range(min = 1)))]
+    layer: usize,
+    stage: StageName,
+    /// The source definition that led to it.
+    definition: Option<&'r str>,
+    kind: Kind,
+    file: Option<&'r str>,
+    #[serde(flatten)]
+    of_pillar: Option<OfPillar<'r>>,
+    because: Vec<Because<'r>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merged: Option<Merged>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    File,
+    Value,
+    Edits,
+    Arguments,
+    Sls,
+    External,
+    Unknown,
+}
+
+/// What is known of a layer of a pillar.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+enum OfPillar<'r> {
+    Sls {
+        /// The name of an sls of the pillar.
+        sls: &'r str,
+        /// The environment of an sls of the pillar.
+        saltenv: &'r str,
+        /// Why the minion has an sls: what includes it, what includes that, the entry of a top file.
+        reached: Vec<Reason<'r>>,
+    },
+    External {
+        /// The name of an external pillar.
+        external: &'r str,
+        /// Where the configuration names an external pillar, as file:line:column.
+        named_at: Option<String>,
+        /// The class or node of an external pillar that has such, as saltclass.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        class: Option<&'r str>,
+    },
+}
+
+/// Why a minion gets an sls.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+enum Reason<'r> {
+    Include {
+        included_by: &'r str,
+    },
+    Target {
+        target: &'r str,
+        matcher: &'r str,
+        saltenv: &'r str,
+        /// file:line:column of a top file
+        at: Option<String>,
+    },
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Because<'r> {
+    /// Type and query, such as G@os.
+    matcher: &'r str,
+    /// What the minion has there.
+    found: Data,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Merged {
+    strategy: String,
+    merge_lists: bool,
+    chosen_by: ChosenBy,
+    /// file:line:column
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chosen_at: Option<String>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+enum ChosenBy {
+    Layer,
+    Default,
+    Option,
+    BuiltIn,
+}
+
+/// A value, and where it comes from.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Explanation {
+    path: Steps,
+    /// Masked, if it is a secret.
+    value: Data,
+    /// The number of its layer.
+    #[cfg_attr(feature = "schemas", schemars(range(min = 1)))]
+    layer: usize,
+    origin: Origin,
+    /// Where the values stand from which a template computed this one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    inputs: Vec<Origin>,
+    /// Where the key stands, for entries of mappings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_origin: Option<Origin>,
+    /// What was there before, the oldest first.
+    past: Vec<Past>,
+}
+
+/// An earlier value.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Past {
+    value: Data,
+    /// The number of its layer.
+    #[cfg_attr(feature = "schemas", schemars(range(min = 1)))]
+    layer: usize,
+    origin: Origin,
+    ended: Ended,
+    /// The layer that ended it.
+    #[cfg_attr(feature = "schemas", schemars(range(min = 1)))]
+    by: usize,
+}
+
+names! {
+    Ended of How, "lowercase": Replaced, Joined, Paired, Removed, Rejected, Edited
+}
 
 impl Report<'_> {
     /// The layers, and every value at or below a path.
-    pub fn rows(&self, above: &[Key]) -> Value {
+    pub fn rows(&self, above: &[Key]) -> Explained<'_> {
         let mut values = Vec::new();
         self.lineage.visit(&mut |path, known| {
-            if !path.starts_with(above) || (is_branch(&known.value) && path != above) {
-                return;
+            if path.starts_with(above) && (!is_branch(&known.value) || path == above) {
+                values.push(self.explanation(path, known));
             }
-            let mut row = Map::new();
-            let steps = path.iter().map(|step| self.masked_key(step).to_value());
-            row.insert("path", steps.collect::<Value>());
-            row.insert("value", self.now(path, &known.value).into_inner());
-            row.insert("layer", number(known.layer));
-            row.insert("origin", origin(&known.spot));
-            if !known.inputs.is_empty() {
-                row.insert("inputs", known.inputs.iter().map(origin).collect::<Value>());
-            }
-            if let Some(key) = &known.key {
-                row.insert("key_origin", origin(key));
-            }
-            let past = known.past.iter().map(|past| {
-                let mut row = Map::new();
-                row.insert("value", self.past(path, past).into_inner());
-                row.insert("layer", number(past.layer));
-                row.insert("origin", origin(&past.spot));
-                row.insert("ended", how(past.how));
-                row.insert("by", number(past.by));
-                Value::from(row)
-            });
-            row.insert("past", past.collect::<Value>());
-            values.push(Value::from(row));
         });
-        let layers = self
-            .lineage
-            .layers()
-            .iter()
-            .enumerate()
-            .map(|(index, layer)| self.layer_row(index, layer));
-        let mut all = Map::new();
-        all.insert("formula", self.formula);
-        all.insert("minion", self.minion.id());
-        all.insert("layers", layers.collect::<Value>());
-        all.insert("values", values.into_iter().collect::<Value>());
-        all.into()
+        let layers = self.lineage.layers().iter().enumerate();
+        Explained {
+            formula: self.formula,
+            minion: Plain(self.minion.id().clone()),
+            layers: layers
+                .map(|(index, layer)| self.layer_row(index, layer))
+                .collect(),
+            values,
+        }
     }
 
-    fn layer_row(&self, index: usize, layer: &Layer) -> Value {
-        let mut row = Map::new();
-        row.insert("layer", number(index));
-        row.insert("stage", stage(layer.stage));
-        row.insert(
-            "definition",
-            layer
-                .definition
-                .as_ref()
-                .map_or(Value::None, |text| Value::from(&**text)),
-        );
-        let (kind, file) = match &layer.kind {
-            LayerKind::File { shown, .. } => ("file", Some(shown)),
-            LayerKind::Edits { shown } => ("edits", Some(shown)),
-            LayerKind::Sls { shown, .. } => ("sls", Some(shown)),
-            LayerKind::External { shown, .. } => ("external", shown.as_ref()),
-            LayerKind::Value => ("value", None),
-            LayerKind::Arguments => ("arguments", None),
-            LayerKind::Unknown => ("unknown", None),
+    fn explanation(&self, path: &[Key], known: &Ancestry) -> Explanation {
+        let past = |past: &Ancestor| Past {
+            value: self.past(path, past).into(),
+            layer: past.layer + 1,
+            origin: (&past.spot).into(),
+            ended: past.how.into(),
+            by: past.by + 1,
         };
-        row.insert("kind", kind);
-        row.insert(
-            "file",
-            file.map_or(Value::None, |file| Value::from(file.as_str())),
-        );
-        match &layer.kind {
+        Explanation {
+            path: path.iter().map(|step| self.masked_key(step)).collect(),
+            value: self.now(path, &known.value).into(),
+            layer: known.layer + 1,
+            origin: (&known.spot).into(),
+            inputs: known.inputs.iter().map(Origin::from).collect(),
+            key_origin: known.key.as_ref().map(Origin::from),
+            past: known.past.iter().map(past).collect(),
+        }
+    }
+
+    fn layer_row<'l>(&self, index: usize, layer: &'l lineage::Layer) -> Layer<'l> {
+        let (kind, file) = match &layer.kind {
+            LayerKind::File { shown, .. } => (Kind::File, Some(shown)),
+            LayerKind::Edits { shown } => (Kind::Edits, Some(shown)),
+            LayerKind::Sls { shown, .. } => (Kind::Sls, Some(shown)),
+            LayerKind::External { shown, .. } => (Kind::External, shown.as_ref()),
+            LayerKind::Value => (Kind::Value, None),
+            LayerKind::Arguments => (Kind::Arguments, None),
+            LayerKind::Unknown => (Kind::Unknown, None),
+        };
+        let because = layer.because.iter().map(|because| Because {
+            matcher: &because.matcher,
+            found: self.found(layer, because).into(),
+        });
+        let merged = layer.merged.as_ref().map(|merged| Merged {
+            strategy: self.secrets.scrubbed(&merged.strategy),
+            merge_lists: merged.merge_lists,
+            chosen_by: match &merged.chosen {
+                Chosen::Layer(_) => ChosenBy::Layer,
+                Chosen::Default => ChosenBy::Default,
+                Chosen::Option => ChosenBy::Option,
+                Chosen::BuiltIn => ChosenBy::BuiltIn,
+            },
+            chosen_at: match &merged.chosen {
+                Chosen::Layer(place) => at(place.as_ref()),
+                _ => None,
+            },
+        });
+        Layer {
+            layer: index + 1,
+            stage: layer.stage.into(),
+            definition: layer.definition.as_deref(),
+            kind,
+            file: file.map(String::as_str),
+            of_pillar: OfPillar::of(&layer.kind),
+            because: because.collect(),
+            merged,
+        }
+    }
+}
+
+impl<'l> OfPillar<'l> {
+    fn of(kind: &'l LayerKind) -> Option<Self> {
+        match kind {
             LayerKind::Sls {
                 sls,
                 saltenv,
                 reasons,
                 ..
-            } => {
-                row.insert("sls", sls.as_str());
-                row.insert("saltenv", saltenv.as_str());
-                row.insert("reached", reasons.iter().map(reached).collect::<Value>());
-            }
+            } => Some(OfPillar::Sls {
+                sls,
+                saltenv,
+                reached: reasons.iter().map(Reason::from).collect(),
+            }),
             LayerKind::External {
                 name, place, class, ..
-            } => {
-                row.insert("external", name.as_str());
-                row.insert("named_at", at(place.as_ref()));
-                if let Some(class) = class {
-                    row.insert("class", class.as_str());
-                }
-            }
-            _ => {}
+            } => Some(OfPillar::External {
+                external: name,
+                named_at: at(place.as_ref()),
+                class: class.as_deref(),
+            }),
+            _ => None,
         }
-        let because = layer.because.iter().map(|because| {
-            let mut row = Map::new();
-            row.insert("matcher", because.matcher.as_str());
-            row.insert("found", self.found(layer, because).into_inner());
-            Value::from(row)
-        });
-        row.insert("because", because.collect::<Value>());
-        if let Some(merged) = &layer.merged {
-            let mut how = Map::new();
-            how.insert("strategy", self.secrets.scrubbed(&merged.strategy));
-            how.insert("merge_lists", merged.merge_lists);
-            how.insert(
-                "chosen_by",
-                match &merged.chosen {
-                    Chosen::Layer(_) => "layer",
-                    Chosen::Default => "default",
-                    Chosen::Option => "option",
-                    Chosen::BuiltIn => "built-in",
-                },
-            );
-            if let Chosen::Layer(Some(place)) = &merged.chosen {
-                how.insert("chosen_at", place.to_string());
-            }
-            row.insert("merged", how);
+    }
+}
+
+impl<'l> From<&'l lineage::Reason> for Reason<'l> {
+    fn from(why: &'l lineage::Reason) -> Self {
+        match why {
+            lineage::Reason::Include(included_by) => Reason::Include { included_by },
+            lineage::Reason::Target {
+                target,
+                matcher,
+                saltenv,
+                place,
+            } => Reason::Target {
+                target,
+                matcher,
+                saltenv,
+                at: at(place.as_ref()),
+            },
         }
-        row.into()
     }
 }
 
-/// Why a minion gets an sls.
-fn reached(why: &Reason) -> Value {
-    match why {
-        Reason::Include(sls) => values::object([("included_by", sls.as_str().into())]),
-        Reason::Target {
-            target,
-            matcher,
-            saltenv,
-            place,
-        } => values::object([
-            ("target", target.as_str().into()),
-            ("matcher", matcher.as_str().into()),
-            ("saltenv", saltenv.as_str().into()),
-            ("at", at(place.as_ref())),
-        ]),
-    }
-}
-
-fn at(place: Option<&Place>) -> Value {
-    place.map_or(Value::None, |place| place.to_string().into())
-}
-
-/// The part of the work, by name.
-pub(super) fn stage(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Meta => "meta",
-        Stage::Layers => "layers",
-        Stage::PostMap => "post-map",
-    }
-}
-
-fn number(layer: usize) -> i64 {
-    i64::try_from(layer + 1).unwrap_or(i64::MAX)
-}
-
-fn how(how: How) -> &'static str {
-    match how {
-        How::Replaced => "replaced",
-        How::Joined => "joined",
-        How::Paired => "paired",
-        How::Removed => "removed",
-        How::Rejected => "rejected",
-        How::Edited => "edited",
-    }
-}
-
-/// Where a value stands.
-pub fn origin(spot: &Spot) -> Value {
-    let mut row = Map::new();
-    match spot {
-        Spot::File {
-            place, computed, ..
-        } => {
-            row.insert("file", place.file.as_str());
-            row.insert("line", values::number(place.line()));
-            row.insert("column", values::number(place.column()));
-            row.insert("computed", *computed);
-        }
-        Spot::Fact {
-            part, path, place, ..
-        } => {
-            row.insert("facts", part.map_or("config", |part| part.name()));
-            row.insert("path", path.iter().map(Key::to_value).collect::<Value>());
-            match place {
-                Some(FactPlace::File(place)) => {
-                    row.insert("file", place.file.as_str());
-                    if let Some(mark) = place.mark {
-                        row.insert("line", i64::from(mark.line));
-                        row.insert("column", i64::from(mark.column));
-                    }
-                }
-                Some(FactPlace::Platform(name)) => {
-                    row.insert("platform", *name);
-                }
-                Some(FactPlace::Set) => {
-                    row.insert("flag", "--set");
-                }
-                Some(FactPlace::Id) => {
-                    row.insert("id", true);
-                }
-                Some(FactPlace::BuiltIn) => {
-                    row.insert("built_in", true);
-                }
-                _ => {}
-            }
-        }
-        Spot::Argument => {
-            row.insert("argument", true);
-        }
-        Spot::Unknown => {
-            row.insert("unknown", true);
-        }
-    }
-    row.into()
+fn at(place: Option<&Place>) -> Option<String> {
+    place.map(ToString::to_string)
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use mapstack::value::{Map, Value};
 use mapstack::{Answerer, Engine, Place, Survey};
+use serde::Serialize;
 
 /// The functions of some formulas, with who answers them and where they are used. A name that is
 /// computed comes last.
@@ -43,43 +43,40 @@ impl<'s> Calls<'s> {
     }
 
     /// For programs.
-    pub fn rows(&self) -> Value {
-        self.0
-            .iter()
-            .map(|((computed, name), (answerer, places))| {
-                let uses: Value = places
-                    .iter()
-                    .map(|place| Value::from(position(place)))
-                    .collect();
-                let name = if *computed {
-                    Value::None
-                } else {
-                    (*name).into()
-                };
-                let answered = if *computed {
-                    Value::None
-                } else {
-                    answerer.to_string().into()
-                };
-                let row: [(&str, Value); 3] =
-                    [("function", name), ("answered", answered), ("uses", uses)];
-                Value::from(row.into_iter().collect::<Map>())
-            })
-            .collect()
+    pub fn rows(&self) -> Vec<Call<'_>> {
+        let row =
+            |((computed, name), (answerer, places)): (&(bool, &'s str), &(_, Vec<&'s Place>))| {
+                Call {
+                    function: (!computed).then_some(*name),
+                    answered: (!computed).then(|| Answerer::to_string(answerer)),
+                    uses: places.iter().map(|place| Use::of(place)).collect(),
+                }
+            };
+        self.0.iter().map(row).collect()
     }
 }
 
-fn position(place: &Place) -> Map {
-    let row: [(&str, Value); 3] = [
-        ("file", place.file.as_str().into()),
-        (
-            "line",
-            i64::try_from(place.line()).unwrap_or(i64::MAX).into(),
-        ),
-        (
-            "column",
-            i64::try_from(place.column()).unwrap_or(i64::MAX).into(),
-        ),
-    ];
-    row.into_iter().collect()
+/// A function that templates can call.
+#[derive(Serialize)]
+pub struct Call<'s> {
+    function: Option<&'s str>,
+    answered: Option<String>,
+    uses: Vec<Use<'s>>,
+}
+
+#[derive(Serialize)]
+struct Use<'s> {
+    file: &'s str,
+    line: usize,
+    column: usize,
+}
+
+impl<'s> Use<'s> {
+    fn of(place: &'s Place) -> Self {
+        Use {
+            file: &place.file,
+            line: place.line(),
+            column: place.column(),
+        }
+    }
 }

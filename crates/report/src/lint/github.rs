@@ -3,7 +3,7 @@
 use mapstack::value::posixpath::normpath;
 use mapstack_lint::{Finding, Level, Report};
 
-use super::rows::end;
+use super::rows::Range;
 
 /// One command for each finding.
 pub fn commands(reports: &[(String, Report)]) -> String {
@@ -23,12 +23,12 @@ fn command(finding: &Finding) -> String {
     // GitHub does not recognise paths that begin with `./` as files of the repository.
     let mut properties = vec![("file", normpath(&finding.place.file))];
     if !finding.whole_file {
-        let (end_line, end_column) = end(&finding.place);
+        let range = Range::of(&finding.place);
         let numbers = [
-            ("line", finding.place.line()),
-            ("endLine", end_line),
-            ("col", finding.place.column()),
-            ("endColumn", end_column),
+            ("line", range.line),
+            ("endLine", range.end_line),
+            ("col", range.column),
+            ("endColumn", range.end_column),
         ];
         properties.extend(numbers.map(|(name, n)| (name, n.to_string())));
     }

@@ -14,8 +14,8 @@ pub use calls::Calls;
 pub use github::commands;
 #[cfg(feature = "html")]
 pub use page::html;
-pub use rows::all as rows;
-pub use sarif::log;
+pub use rows::Findings;
+pub use sarif::Log;
 pub use text::{findings, fixes, notes, rules};
 
 /// How many findings of each level there are.

@@ -2,183 +2,275 @@
 
 use std::collections::BTreeSet;
 
-use mapstack::value::{Map, Value};
-use mapstack::{Place, Step};
-use mapstack_lint::{Edit, Finding, Report};
+use mapstack_lint::{Level, Report};
+use serde::Serialize;
 
 use super::counts;
-use crate::values::{number, object};
+use crate::document::{Of, names};
 
-/// One object with everything.
-pub fn all(reports: &[(String, Report)]) -> Value {
-    let findings: Value = reports
-        .iter()
-        .flat_map(|of| of.1.findings.iter().map(move |finding| row(of, finding)))
-        .collect();
-    let mut summary: Map = counts(reports)
-        .into_iter()
-        .map(|(level, n)| (format!("{}s", level.name()), number(n)))
-        .collect();
-    summary.insert(
-        "silenced",
-        number(reports.iter().map(|(_, report)| report.suppressed).sum()),
-    );
-    summary.insert(
-        "files",
-        number(reports.iter().map(|(_, report)| report.files).sum()),
-    );
-    summary.insert(
-        "minions",
-        number(
-            reports
-                .iter()
-                .map(|(_, report)| report.minions)
-                .max()
-                .unwrap_or_default(),
-        ),
-    );
-    let looked =
-        |of: fn(&Report) -> usize| number(reports.iter().map(|(_, report)| of(report)).sum());
-    let looked = object([
-        ("sls_files", looked(|report| report.looked.states)),
-        ("parameter_files", looked(|report| report.looked.parameters)),
-        ("data_files", looked(|report| report.looked.data)),
-        ("templates", looked(|report| report.looked.templates)),
-    ]);
-    summary.insert("looked_at", looked);
-    let unanswered = reports
-        .iter()
-        .flat_map(|of| of.1.unanswered.iter().map(move |one| (of, one)));
-    let unanswered: Value = unanswered
-        .map(|(of, (function, unanswered))| {
-            let listed = |all: &BTreeSet<String>| all.iter().collect::<Value>();
-            let (minions, files) = (listed(&unanswered.minions), listed(&unanswered.files));
-            object([
-                ("formula", formula(of)),
-                ("function", function.as_str().into()),
-                ("minions", minions),
-                ("files", files),
-            ])
-        })
-        .collect();
-    let ignored = reports
-        .iter()
-        .flat_map(|of| of.1.ignored.iter().map(move |one| (of, one)));
-    let ignored: Value = ignored
-        .map(|(of, (file, why))| {
-            object([
-                ("formula", formula(of)),
-                ("file", file.as_str().into()),
-                ("why", why.as_str().into()),
-            ])
-        })
-        .collect();
-    let lacking = reports
-        .iter()
-        .flat_map(|of| of.1.lacking.iter().map(move |file| (of, file)));
-    let lacking: Value = lacking
-        .map(|(of, file)| object([("formula", formula(of)), ("file", file.as_str().into())]))
-        .collect();
-    let formulas: Value = reports
-        .iter()
-        .filter(|(_, report)| !report.is_pillar)
-        .map(|(formula, _)| formula.as_str())
-        .collect();
-    let remarks: Value = reports
-        .iter()
-        .flat_map(|(_, report)| &report.remarks)
-        .collect();
-    let has_pillar = reports.iter().any(|(_, report)| report.is_pillar);
-    object([
-        ("formulas", formulas),
-        ("pillar", has_pillar.into()),
-        ("findings", findings),
-        ("not_followed", unanswered),
-        ("not_looked_at", ignored),
-        ("remarks", remarks),
-        ("lacking_facts", lacking),
-        ("summary", summary.into()),
-    ])
+/// Mistakes in formulas and pillars.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Findings<'r> {
+    /// The formulas that were checked.
+    formulas: Vec<&'r str>,
+    /// Whether the pillar was checked.
+    pillar: bool,
+    findings: Vec<Finding<'r>>,
+    /// Functions that cannot be answered, so that what depends on them was not checked.
+    not_followed: Vec<NotFollowed<'r>>,
+    not_looked_at: Vec<NotLookedAt<'r>>,
+    /// What else was not checked.
+    remarks: Vec<&'r str>,
+    /// Files that fail for want of a fact that minions here do not have.
+    lacking_facts: Vec<LackingFacts<'r>>,
+    summary: Summary,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct NotFollowed<'r> {
+    /// None for the pillar.
+    formula: Option<&'r str>,
+    function: &'r str,
+    /// Their ids, sorted.
+    minions: &'r BTreeSet<String>,
+    files: &'r BTreeSet<String>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct NotLookedAt<'r> {
+    /// None for the pillar.
+    formula: Option<&'r str>,
+    file: &'r str,
+    why: &'r str,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct LackingFacts<'r> {
+    /// None for the pillar.
+    formula: Option<&'r str>,
+    file: &'r str,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Summary {
+    /// Findings that are errors.
+    errors: usize,
+    /// Findings that are warnings.
+    warnings: usize,
+    /// Findings that are notes.
+    notes: usize,
+    /// Findings that a comment silences.
+    silenced: usize,
+    /// Files that were checked.
+    files: usize,
+    /// Minions that they were checked for.
+    minions: usize,
+    looked_at: LookedAt,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct LookedAt {
+    /// States and sls of the pillar.
+    sls_files: usize,
+    /// Layers of formulas.
+    parameter_files: usize,
+    /// Other files of data.
+    data_files: usize,
+    /// Other templates.
+    templates: usize,
+}
+
+/// A mistake. One about a whole file has no line.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Finding<'r> {
+    /// docs/lint.md describes each.
+    rule: &'r str,
+    level: LevelName,
+    message: &'r str,
+    of: Of,
+    /// None for the pillar.
+    formula: Option<&'r str>,
+    #[serde(flatten)]
+    place: Place<'r>,
+    /// Other places that it is about.
+    related: Vec<Related<'r>>,
+    notes: &'r [String],
+    /// What to do.
+    help: Option<&'r str>,
+    /// The edits that `--fix` makes.
+    fix: Vec<Edit<'r>>,
+}
+
+names! {
+    LevelName of Level, "lowercase": Error, Warning, Note
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Place<'r> {
+    /// As the command was given its root, with /.
+    file: &'r str,
+    #[serde(flatten)]
+    range: Option<Range>,
+}
+
+/// A part of a text.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub(super) struct Range {
+    #[cfg_attr(feature = "schemas", schemars(range(min = 1)))]
+    pub line: usize,
+    /// In characters.
+    #[cfg_attr(feature = "schemas", schemars(range(min = 1)))]
+    pub column: usize,
+    #[cfg_attr(feature = "schemas", schemars(range(min = 1)))]
+    pub end_line: usize,
+    /// Behind the last character.
+    #[cfg_attr(feature = "schemas", schemars(range(min = 1)))]
+    pub end_column: usize,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Related<'r> {
+    /// As the command was given its root, with /.
+    file: &'r str,
+    #[serde(flatten)]
+    range: Range,
+    what: &'r str,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Edit<'r> {
+    /// As the command was given its root, with /.
+    file: &'r str,
+    #[serde(flatten)]
+    range: Range,
+    /// What to put there.
+    text: &'r str,
+}
+
+impl<'r> Findings<'r> {
+    /// One document with everything.
+    pub fn new(reports: &'r [(String, Report)]) -> Self {
+        let findings = reports.iter().flat_map(|of| {
+            let findings = of.1.findings.iter();
+            findings.map(move |one| Finding::of(of, one))
+        });
+        let not_followed = reports.iter().flat_map(|of| {
+            let unanswered = of.1.unanswered.iter();
+            unanswered.map(move |(function, unanswered)| NotFollowed {
+                formula: formula(of),
+                function,
+                minions: &unanswered.minions,
+                files: &unanswered.files,
+            })
+        });
+        let not_looked_at = reports.iter().flat_map(|of| {
+            let formula = formula(of);
+            let ignored = of.1.ignored.iter();
+            ignored.map(move |(file, why)| NotLookedAt { formula, file, why })
+        });
+        let lacking_facts = reports.iter().flat_map(|of| {
+            let formula = formula(of);
+            let lacking = of.1.lacking.iter();
+            lacking.map(move |file| LackingFacts { formula, file })
+        });
+        let remarks = reports.iter().flat_map(|(_, report)| &report.remarks);
+        Findings {
+            formulas: reports.iter().filter_map(formula).collect(),
+            pillar: reports.iter().any(|(_, report)| report.is_pillar),
+            findings: findings.collect(),
+            not_followed: not_followed.collect(),
+            not_looked_at: not_looked_at.collect(),
+            remarks: remarks.map(String::as_str).collect(),
+            lacking_facts: lacking_facts.collect(),
+            summary: Summary::of(reports),
+        }
+    }
+}
+
+impl Summary {
+    fn of(reports: &[(String, Report)]) -> Self {
+        let [errors, warnings, notes] = counts(reports).map(|(_, n)| n);
+        let sum = |of: fn(&Report) -> usize| reports.iter().map(|(_, report)| of(report)).sum();
+        let minions = reports.iter().map(|(_, report)| report.minions);
+        Summary {
+            errors,
+            warnings,
+            notes,
+            silenced: sum(|report| report.suppressed),
+            files: sum(|report| report.files),
+            minions: minions.max().unwrap_or_default(),
+            looked_at: LookedAt {
+                sls_files: sum(|report| report.looked.states),
+                parameter_files: sum(|report| report.looked.parameters),
+                data_files: sum(|report| report.looked.data),
+                templates: sum(|report| report.looked.templates),
+            },
+        }
+    }
 }
 
 /// The formula that something is about; none for the pillar.
-fn formula((name, report): &(String, Report)) -> Value {
-    match report.is_pillar {
-        true => Value::None,
-        false => name.as_str().into(),
+fn formula((name, report): &(String, Report)) -> Option<&str> {
+    (!report.is_pillar).then_some(name)
+}
+
+impl<'r> Finding<'r> {
+    fn of(of: &'r (String, Report), finding: &'r mapstack_lint::Finding) -> Self {
+        let related = finding.related.iter().map(|step| Related {
+            file: &step.place.file,
+            range: Range::of(&step.place),
+            what: &step.what,
+        });
+        let fix = finding.fix.iter().map(|edit| Edit {
+            file: &finding.place.file,
+            range: Range::of(&mapstack::Place {
+                start: edit.start,
+                end: edit.end,
+                ..finding.place.clone()
+            }),
+            text: &edit.text,
+        });
+        Finding {
+            rule: finding.rule.name(),
+            level: finding.level.into(),
+            message: &finding.message,
+            of: Of::new(of.1.is_pillar),
+            formula: formula(of),
+            place: Place {
+                file: &finding.place.file,
+                range: (!finding.whole_file).then(|| Range::of(&finding.place)),
+            },
+            related: related.collect(),
+            notes: &finding.notes,
+            help: finding.help.as_deref(),
+            fix: fix.collect(),
+        }
     }
 }
 
-fn row(of: &(String, Report), finding: &Finding) -> Value {
-    let mut row: Map = [
-        ("rule", finding.rule.name()),
-        ("level", finding.level.name()),
-        ("message", &finding.message),
-    ]
-    .into_iter()
-    .collect();
-    let what = if of.1.is_pillar { "pillar" } else { "formula" };
-    row.insert("of", what);
-    row.insert("formula", formula(of));
-    match finding.whole_file {
-        true => drop(row.insert("file", finding.place.file.as_str())),
-        false => place(&finding.place)
-            .into_iter()
-            .for_each(|(key, value)| drop(row.insert(key, value))),
+impl Range {
+    /// From the first character to behind the last.
+    pub(super) fn of(place: &mapstack::Place) -> Self {
+        let behind = mapstack::Place {
+            start: place.end.max(place.start),
+            ..place.clone()
+        };
+        Range {
+            line: place.line(),
+            column: place.column(),
+            end_line: behind.line(),
+            end_column: behind.column(),
+        }
     }
-    let related: Value = finding.related.iter().map(step).collect();
-    row.insert("related", related);
-    row.insert("notes", finding.notes.iter().collect::<Value>());
-    row.insert(
-        "help",
-        finding.help.as_deref().map_or(Value::None, Value::from),
-    );
-    row.insert(
-        "fix",
-        finding
-            .fix
-            .iter()
-            .map(|change| edit(&finding.place, change))
-            .collect::<Value>(),
-    );
-    row.into()
-}
-
-fn place(place: &Place) -> Map {
-    let (end_line, end_column) = end(place);
-    let mut row: Map = [("file", place.file.as_str())].into_iter().collect();
-    for (key, n) in [
-        ("line", place.line()),
-        ("column", place.column()),
-        ("end_line", end_line),
-        ("end_column", end_column),
-    ] {
-        row.insert(key, number(n));
-    }
-    row
-}
-
-/// Line and column behind the last character.
-pub fn end(place: &Place) -> (usize, usize) {
-    let behind = Place {
-        start: place.end.max(place.start),
-        ..place.clone()
-    };
-    (behind.line(), behind.column())
-}
-
-fn step(step: &Step) -> Value {
-    let mut row = place(&step.place);
-    row.insert("what", step.what.as_str());
-    row.into()
-}
-
-fn edit(of: &Place, edit: &Edit) -> Value {
-    let mut row = place(&Place {
-        start: edit.start,
-        end: edit.end,
-        ..of.clone()
-    });
-    row.insert("text", edit.text.as_str());
-    row.into()
 }

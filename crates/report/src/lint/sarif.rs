@@ -1,187 +1,265 @@
 //! Findings as SARIF 2.1.0, which code scanners read.
 //!
-//! The format is large and we write little of it; a typed model of all of it would be most of what
-//! this crate builds.
+//! The types have the keys that we write; a typed model of the whole format would be most of what this crate builds.
 
-use mapstack::Place;
-use mapstack::value::{Map, Value};
-use mapstack_lint::{Finding, Level, Report, Rule};
+use mapstack_lint::{Report, Rule};
+use serde::Serialize;
 
-use super::rows::end;
-use crate::values::{number, object};
+use super::rows::{LevelName, Range};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-fn text(text: &str) -> Value {
-    object([("text", text.into())])
-}
-
 /// The log of one run of the program.
-pub fn log(reports: &[(String, Report)]) -> Value {
-    let rules: Value = Rule::ALL.iter().map(|rule| descriptor(*rule)).collect();
-    let driver = object([
-        ("name", "mapstack".into()),
-        ("semanticVersion", env!("CARGO_PKG_VERSION").into()),
-        ("rules", rules),
-    ]);
-    let results: Value = reports
-        .iter()
-        .flat_map(|(_, report)| &report.findings)
-        .map(result)
-        .collect();
-    let run = object([
-        ("tool", object([("driver", driver)])),
-        ("columnKind", "unicodeCodePoints".into()),
-        ("results", results),
-    ]);
-    object([
-        ("$schema", SCHEMA.into()),
-        ("version", "2.1.0".into()),
-        ("runs", [run].into_iter().collect()),
-    ])
+#[derive(Serialize)]
+pub struct Log<'r> {
+    #[serde(rename = "$schema")]
+    schema: &'static str,
+    version: &'static str,
+    runs: [Run<'r>; 1],
 }
 
-fn descriptor(rule: Rule) -> Value {
-    object([
-        ("id", rule.name().into()),
-        ("shortDescription", text(rule.about())),
-        (
-            "defaultConfiguration",
-            object([("level", rule.level().name().into())]),
-        ),
-    ])
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Run<'r> {
+    tool: Tool,
+    column_kind: &'static str,
+    results: Vec<Finding<'r>>,
 }
 
-fn result(finding: &Finding) -> Value {
-    let help: String = finding
-        .notes
-        .iter()
-        .chain(&finding.help)
-        .map(|more| format!("; {more}"))
-        .collect();
-    let index = Rule::ALL
-        .iter()
-        .position(|rule| *rule == finding.rule)
-        .unwrap_or_default();
-    let level = match finding.level {
-        Level::Error => "error",
-        Level::Warning => "warning",
-        Level::Note => "note",
-    };
-    let related: Value = finding
-        .related
-        .iter()
-        .enumerate()
-        .map(|(at, step)| {
-            object([
-                ("id", number(at + 1)),
-                ("message", text(&step.what)),
-                ("physicalLocation", location(&step.place, false)),
-            ])
-        })
-        .collect();
-    let mut result: Map = [
-        ("ruleId", Value::from(finding.rule.name())),
-        ("ruleIndex", number(index)),
-        ("level", level.into()),
-        ("message", text(&format!("{}{help}", finding.message))),
-        (
-            "locations",
-            [object([(
-                "physicalLocation",
-                location(&finding.place, finding.whole_file),
-            )])]
-            .into_iter()
-            .collect(),
-        ),
-    ]
-    .into_iter()
-    .collect();
-    if !finding.related.is_empty() {
-        result.insert("relatedLocations", related);
-    }
-    if !finding.fix.is_empty() {
-        result.insert("fixes", [fix(finding)].into_iter().collect::<Value>());
-    }
-    result.into()
+#[derive(Serialize)]
+struct Tool {
+    driver: Driver,
 }
 
-fn location(place: &Place, whole_file: bool) -> Value {
-    let mut location: Map = [(
-        "artifactLocation",
-        object([("uri", uri(&place.file).into())]),
-    )]
-    .into_iter()
-    .collect();
-    if !whole_file {
-        let (end_line, end_column) = end(place);
-        let region = object([
-            ("startLine", number(place.line())),
-            ("startColumn", number(place.column())),
-            ("endLine", number(end_line)),
-            ("endColumn", number(end_column)),
-        ]);
-        location.insert("region", region);
-    }
-    location.into()
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Driver {
+    name: &'static str,
+    semantic_version: &'static str,
+    rules: Vec<Descriptor>,
 }
 
-fn fix(finding: &Finding) -> Value {
-    let replacements: Value = finding
-        .fix
-        .iter()
-        .map(|edit| {
-            object([
-                (
-                    "deletedRegion",
-                    object([
-                        ("byteOffset", number(edit.start)),
-                        ("byteLength", number(edit.end - edit.start)),
-                    ]),
-                ),
-                ("insertedContent", text(&edit.text)),
-            ])
-        })
-        .collect();
-    let change = object([
-        (
-            "artifactLocation",
-            object([("uri", uri(&finding.place.file).into())]),
-        ),
-        ("replacements", replacements),
-    ]);
-    let help = finding.help.as_deref().unwrap_or("fix it");
-    object([
-        ("description", text(help)),
-        ("artifactChanges", [change].into_iter().collect()),
-    ])
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Descriptor {
+    id: &'static str,
+    short_description: Text<&'static str>,
+    default_configuration: Configuration,
 }
 
-/// A path as a URI: relative as it is, from the root as a file's.
-fn uri(path: &str) -> String {
-    let path = path.replace('\\', "/");
-    let relative = path.strip_prefix("./").unwrap_or(&path);
-    let mut uri = String::from(if relative.starts_with('/') {
-        "file://"
-    } else {
-        ""
-    });
-    for byte in relative.bytes() {
-        match byte {
-            b'a'..=b'z'
-            | b'A'..=b'Z'
-            | b'0'..=b'9'
-            | b'-'
-            | b'.'
-            | b'_'
-            | b'~'
-            | b'/'
-            | b'+'
-            | b'@' => {
-                uri.push(char::from(byte));
-            }
-            other => uri.push_str(&format!("%{other:02X}")),
+#[derive(Serialize)]
+struct Configuration {
+    level: LevelName,
+}
+
+#[derive(Serialize)]
+struct Text<T> {
+    text: T,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Finding<'r> {
+    rule_id: &'static str,
+    rule_index: usize,
+    level: LevelName,
+    message: Text<String>,
+    locations: [Location; 1],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    related_locations: Vec<Related<'r>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fixes: Option<[Fix<'r>; 1]>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Location {
+    physical_location: Physical,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Related<'r> {
+    id: usize,
+    message: Text<&'r str>,
+    physical_location: Physical,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Physical {
+    artifact_location: Artifact,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    region: Option<Region>,
+}
+
+#[derive(Serialize)]
+struct Artifact {
+    uri: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Region {
+    start_line: usize,
+    start_column: usize,
+    end_line: usize,
+    end_column: usize,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Fix<'r> {
+    description: Text<&'r str>,
+    artifact_changes: [Changed<'r>; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Changed<'r> {
+    artifact_location: Artifact,
+    replacements: Vec<Replacement<'r>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Replacement<'r> {
+    deleted_region: Bytes,
+    inserted_content: Text<&'r str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Bytes {
+    byte_offset: usize,
+    byte_length: usize,
+}
+
+impl<'r> Log<'r> {
+    /// The findings of one run of the program.
+    pub fn new(reports: &'r [(String, Report)]) -> Self {
+        let findings = reports.iter().flat_map(|(_, report)| &report.findings);
+        let driver = Driver {
+            name: "mapstack",
+            semantic_version: env!("CARGO_PKG_VERSION"),
+            rules: Rule::ALL.iter().map(|rule| Descriptor::of(*rule)).collect(),
+        };
+        let run = Run {
+            tool: Tool { driver },
+            column_kind: "unicodeCodePoints",
+            results: findings.map(Finding::of).collect(),
+        };
+        Log {
+            schema: SCHEMA,
+            version: "2.1.0",
+            runs: [run],
         }
     }
-    uri
+}
+
+impl Descriptor {
+    fn of(rule: Rule) -> Self {
+        Descriptor {
+            id: rule.name(),
+            short_description: Text { text: rule.about() },
+            default_configuration: Configuration {
+                level: rule.level().into(),
+            },
+        }
+    }
+}
+
+impl<'r> Finding<'r> {
+    fn of(finding: &'r mapstack_lint::Finding) -> Self {
+        let more = finding.notes.iter().chain(&finding.help);
+        let more: String = more.map(|more| format!("; {more}")).collect();
+        let index = Rule::ALL.iter().position(|rule| *rule == finding.rule);
+        let related = finding.related.iter().enumerate();
+        let related = related.map(|(at, step)| Related {
+            id: at + 1,
+            message: Text { text: &*step.what },
+            physical_location: Physical::of(&step.place, false),
+        });
+        let place = Physical::of(&finding.place, finding.whole_file);
+        Finding {
+            rule_id: finding.rule.name(),
+            rule_index: index.unwrap_or_default(),
+            level: finding.level.into(),
+            message: Text {
+                text: format!("{}{more}", finding.message),
+            },
+            locations: [Location {
+                physical_location: place,
+            }],
+            related_locations: related.collect(),
+            fixes: (!finding.fix.is_empty()).then(|| [Fix::of(finding)]),
+        }
+    }
+}
+
+impl Physical {
+    fn of(place: &mapstack::Place, whole_file: bool) -> Self {
+        let range = (!whole_file).then(|| Range::of(place));
+        Physical {
+            artifact_location: Artifact::of(&place.file),
+            region: range.map(|range| Region {
+                start_line: range.line,
+                start_column: range.column,
+                end_line: range.end_line,
+                end_column: range.end_column,
+            }),
+        }
+    }
+}
+
+impl<'r> Fix<'r> {
+    fn of(finding: &'r mapstack_lint::Finding) -> Self {
+        let replacements = finding.fix.iter().map(|edit| Replacement {
+            deleted_region: Bytes {
+                byte_offset: edit.start,
+                byte_length: edit.end - edit.start,
+            },
+            inserted_content: Text { text: &*edit.text },
+        });
+        Fix {
+            description: Text {
+                text: finding.help.as_deref().unwrap_or("fix it"),
+            },
+            artifact_changes: [Changed {
+                artifact_location: Artifact::of(&finding.place.file),
+                replacements: replacements.collect(),
+            }],
+        }
+    }
+}
+
+impl Artifact {
+    /// A path as a URI: relative as it is, from the root as a file's.
+    fn of(path: &str) -> Self {
+        let path = path.replace('\\', "/");
+        let relative = path.strip_prefix("./").unwrap_or(&path);
+        let mut uri = String::from(if relative.starts_with('/') {
+            "file://"
+        } else {
+            ""
+        });
+        for byte in relative.bytes() {
+            match byte {
+                b'a'..=b'z'
+                | b'A'..=b'Z'
+                | b'0'..=b'9'
+                | b'-'
+                | b'.'
+                | b'_'
+                | b'~'
+                | b'/'
+                | b'+'
+                | b'@' => {
+                    uri.push(char::from(byte));
+                }
+                other => uri.push_str(&format!("%{other:02X}")),
+            }
+        }
+        Artifact { uri }
+    }
 }

@@ -9,7 +9,7 @@ mod trace;
 
 pub use json_form::{check, lost};
 pub use messages::add_messages;
-pub use trace::Traced;
+pub use trace::{Trace, Traced};
 
 /// The pillar of the only minion that is meant, or those of many by their ids.
 #[must_use]

@@ -1,8 +1,8 @@
 //! Why a pillar has what it has: top files, targets, sls and external pillars, one line or row each.
 
 use mapstack::Place;
-use mapstack::value::Value;
 use mapstack_pillar::{SlsOutcome, WholeEvent};
+use serde::Serialize;
 
 /// For people.
 pub(super) fn line(event: &WholeEvent) -> String {
@@ -60,60 +60,101 @@ pub(super) fn line(event: &WholeEvent) -> String {
     }
 }
 
-/// For programs.
-pub(super) fn entries(event: &WholeEvent) -> Vec<(&'static str, Value)> {
-    match event {
-        WholeEvent::Top {
-            saltenv,
-            path,
-            included,
-        } => vec![
-            ("top", path.as_deref().into()),
-            ("saltenv", saltenv.into()),
-            ("included_as", included.as_deref().into()),
-        ],
-        WholeEvent::Target {
-            saltenv,
-            target,
-            matcher,
-            place,
-            sls,
-            is_meant,
-        } => vec![
-            ("target", target.into()),
-            ("saltenv", saltenv.into()),
-            ("matcher", matcher.into()),
-            ("matches", (*is_meant).into()),
-            ("place", place_row(place.as_ref())),
-            ("sls", sls.iter().map(String::as_str).collect()),
-        ],
-        WholeEvent::Sls {
-            sls,
-            saltenv,
-            path,
-            included_by,
-            outcome,
-        } => vec![
-            ("sls", sls.into()),
-            ("saltenv", saltenv.into()),
-            ("file", path.as_deref().into()),
-            ("included_by", included_by.as_deref().into()),
-            ("outcome", word(outcome).into()),
-        ],
-        WholeEvent::External {
-            name,
-            place,
-            problem,
-        } => vec![
-            ("external", name.into()),
-            ("place", place_row(place.as_ref())),
-            ("problem", problem.as_deref().into()),
-        ],
-    }
+/// A step of compiling a whole pillar, for programs.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemas", schemars(inline))]
+#[serde(untagged)]
+pub(super) enum WholeStep<'e> {
+    /// A top file was looked for.
+    Top {
+        top: Option<&'e str>,
+        saltenv: &'e str,
+        /// The name by which another top file includes it.
+        included_as: Option<&'e str>,
+    },
+    /// A target of a top file.
+    Target {
+        target: &'e str,
+        saltenv: &'e str,
+        matcher: &'e str,
+        /// Whether it means the minion.
+        matches: bool,
+        /// file:line:column
+        place: Option<String>,
+        /// The sls below it.
+        sls: Vec<&'e str>,
+    },
+    /// An sls.
+    Sls {
+        sls: &'e str,
+        saltenv: &'e str,
+        file: Option<&'e str>,
+        included_by: Option<&'e str>,
+        /// `read`, `again`, `missing`, `missing, as it may be`, `not a mapping` or `failed`.
+        outcome: &'static str,
+    },
+    /// An external pillar.
+    External {
+        external: &'e str,
+        /// Where the configuration names it, as file:line:column.
+        place: Option<String>,
+        /// Why it is not merged.
+        problem: Option<&'e str>,
+    },
 }
 
-fn place_row(place: Option<&Place>) -> Value {
-    place.map(position).into()
+impl<'e> WholeStep<'e> {
+    pub(super) fn of(event: &'e WholeEvent) -> Self {
+        match event {
+            WholeEvent::Top {
+                saltenv,
+                path,
+                included,
+            } => WholeStep::Top {
+                top: path.as_deref(),
+                saltenv,
+                included_as: included.as_deref(),
+            },
+            WholeEvent::Target {
+                saltenv,
+                target,
+                matcher,
+                place,
+                sls,
+                is_meant,
+            } => WholeStep::Target {
+                target,
+                saltenv,
+                matcher,
+                matches: *is_meant,
+                place: place.as_ref().map(position),
+                sls: sls.iter().map(String::as_str).collect(),
+            },
+            WholeEvent::Sls {
+                sls,
+                saltenv,
+                path,
+                included_by,
+                outcome,
+            } => WholeStep::Sls {
+                sls,
+                saltenv,
+                file: path.as_deref(),
+                included_by: included_by.as_deref(),
+                outcome: word(outcome),
+            },
+            WholeEvent::External {
+                name,
+                place,
+                problem,
+            } => WholeStep::External {
+                external: name,
+                place: place.as_ref().map(position),
+                problem: problem.as_deref(),
+            },
+        }
+    }
 }
 
 fn position(place: &Place) -> String {

@@ -1,9 +1,9 @@
 //! The files of stacked pillars, in order, and what came of each.
 
-use mapstack::value::{Map, Value};
 use mapstack_pillar::{FileOutcome, PillarEvent, StackEvent};
+use serde::Serialize;
 
-use super::reasons;
+use super::reasons::{self, WholeStep};
 
 /// What happened, by minion where there are several.
 #[derive(Default)]
@@ -26,18 +26,103 @@ impl Traced {
     }
 
     /// For programs.
-    pub fn rows(&self) -> Value {
+    pub fn rows(&self) -> Trace<'_> {
         let rows = self.0.iter().flat_map(|(minion, events)| {
-            events.iter().map(move |event| {
-                let mut row = Map::new();
-                if let Some(minion) = minion {
-                    row.insert("minion", minion.as_str());
-                }
-                row.extend(entries(event));
-                Value::from(row)
+            let minion = minion.as_deref();
+            events.iter().map(move |event| Row {
+                minion,
+                step: match event {
+                    PillarEvent::Whole(event) => Step::Whole(WholeStep::of(event)),
+                    PillarEvent::Stack(event) => Step::Stack(StackStep::of(event)),
+                },
             })
         });
-        rows.collect()
+        Trace(rows.collect())
+    }
+}
+
+/// The files that pillars are made of, in order, and what came of each.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Trace<'e>(Vec<Row<'e>>);
+
+/// A step of compiling a pillar.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Row<'e> {
+    /// The minion's id, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    minion: Option<&'e str>,
+    #[serde(flatten)]
+    step: Step<'e>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemas", schemars(inline))]
+#[serde(untagged)]
+enum Step<'e> {
+    Whole(WholeStep<'e>),
+    Stack(StackStep<'e>),
+}
+
+/// A step of a stacked pillar.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemas", schemars(inline))]
+#[serde(untagged)]
+enum StackStep<'e> {
+    /// A configuration file was looked for.
+    Config {
+        /// The name of the external pillar.
+        pillar: &'e str,
+        config: &'e str,
+        /// What selected it, for the minion.
+        selected_by: Option<&'e str>,
+        /// The key below which its data goes.
+        graft: Option<&'e str>,
+        found: bool,
+    },
+    /// A file of data was looked for.
+    File {
+        /// The entry of the configuration file.
+        item: &'e str,
+        file: Option<&'e str>,
+        /// The strategy it was merged by, or `miss`, `ignored`, `left out` or `failed`.
+        outcome: &'static str,
+        /// Why it was not merged.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<&'e str>,
+    },
+}
+
+impl<'e> StackStep<'e> {
+    fn of(event: &'e StackEvent) -> Self {
+        match event {
+            StackEvent::Config {
+                kind,
+                path,
+                selected_by,
+                graft,
+                found,
+            } => StackStep::Config {
+                pillar: kind.name(),
+                config: path,
+                selected_by: selected_by.as_deref(),
+                graft: graft.as_deref(),
+                found: *found,
+            },
+            StackEvent::File {
+                item,
+                path,
+                outcome,
+            } => StackStep::File {
+                item,
+                file: path.as_deref(),
+                outcome: word(outcome),
+                reason: reason(outcome),
+            },
+        }
     }
 }
 
@@ -73,11 +158,9 @@ fn stack_line(event: &StackEvent) -> String {
             path,
             outcome,
         } => {
-            let why = match outcome {
-                FileOutcome::Missing | FileOutcome::Merged(_) => String::new(),
-                FileOutcome::NoMapping(what) => format!("  {what}"),
-                FileOutcome::Dropped(why) | FileOutcome::Failed(why) => format!("  {why}"),
-            };
+            let why = reason(outcome)
+                .map(|why| format!("  {why}"))
+                .unwrap_or_default();
             format!(
                 "  {:<11}  {}{why}",
                 word(outcome),
@@ -87,47 +170,12 @@ fn stack_line(event: &StackEvent) -> String {
     }
 }
 
-fn entries(event: &PillarEvent) -> Vec<(&'static str, Value)> {
-    match event {
-        PillarEvent::Whole(event) => reasons::entries(event),
-        PillarEvent::Stack(event) => stack_entries(event),
-    }
-}
-
-fn stack_entries(event: &StackEvent) -> Vec<(&'static str, Value)> {
-    match event {
-        StackEvent::Config {
-            kind,
-            path,
-            selected_by,
-            graft,
-            found,
-        } => vec![
-            ("pillar", kind.name().into()),
-            ("config", path.into()),
-            ("selected_by", selected_by.as_deref().into()),
-            ("graft", graft.as_deref().into()),
-            ("found", (*found).into()),
-        ],
-        StackEvent::File {
-            item,
-            path,
-            outcome,
-        } => {
-            let mut entries = vec![
-                ("item", item.into()),
-                ("file", path.as_deref().into()),
-                ("outcome", word(outcome).into()),
-            ];
-            match outcome {
-                FileOutcome::NoMapping(what) => entries.push(("reason", (*what).into())),
-                FileOutcome::Dropped(why) | FileOutcome::Failed(why) => {
-                    entries.push(("reason", why.into()));
-                }
-                FileOutcome::Missing | FileOutcome::Merged(_) => {}
-            }
-            entries
-        }
+/// Why a file was not merged.
+fn reason(outcome: &FileOutcome) -> Option<&str> {
+    match outcome {
+        FileOutcome::Missing | FileOutcome::Merged(_) => None,
+        FileOutcome::NoMapping(what) => Some(what),
+        FileOutcome::Dropped(why) | FileOutcome::Failed(why) => Some(why),
     }
 }
 

@@ -15,7 +15,7 @@ use mapstack_fleet::Masking;
 
 use crate::diff::place;
 pub use junit::junit;
-pub use rows::rows;
+pub use rows::Results;
 pub use text::text;
 
 /// Everything that was looked at.

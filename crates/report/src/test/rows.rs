@@ -1,97 +1,144 @@
 //! Results for programs.
 
-use mapstack::secrets::Redacted;
-use mapstack::value::{Key, Value};
-use mapstack_expect::{Case, Difference, Outcome};
-use mapstack_lineage::Spot;
+use mapstack_expect::{self as expect, Outcome};
+use serde::Serialize;
 
-use super::Report;
-use crate::explain::rows::origin;
-use crate::values::{number, object};
+use super::{Report, Shown};
+use crate::document::{Data, Steps};
+use crate::origin::Origin;
 use crate::words::joined;
 
-/// The results for programs.
-pub fn rows(report: &Report) -> Value {
-    let counts = report.counts();
-    object([
-        ("as_expected", number(counts.same)),
-        ("differ", number(counts.differ)),
-        ("fail", number(counts.fail)),
-        ("recorded", number(counts.written)),
-        ("skipped", number(counts.skipped)),
-        (
-            "cases",
-            report.cases.iter().map(|case| one(report, case)).collect(),
-        ),
-    ])
+/// Formulas compared with what is expected of them.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Results<'r> {
+    /// Cases that are as expected.
+    as_expected: usize,
+    /// Cases whose values differ.
+    differ: usize,
+    /// Cases that fail.
+    fail: usize,
+    /// Cases that were recorded.
+    recorded: usize,
+    /// Cases that were skipped.
+    skipped: usize,
+    cases: Vec<Case<'r>>,
 }
 
-fn one(report: &Report, case: &Case) -> Value {
+/// What came of one expectation.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Case<'r> {
+    formula: &'r str,
+    /// The suite of the formula, if it has suites.
+    suite: Option<&'r str>,
+    /// The minion or platform.
+    name: &'r str,
+    /// The file that has what is expected.
+    file: String,
+    status: Status,
+    /// Why it fails or was skipped.
+    reason: Option<String>,
+    differences: Vec<Difference>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+enum Status {
+    #[serde(rename = "as expected")]
+    AsExpected,
+    Differs,
+    Fails,
+    Skipped,
+    Recorded,
+}
+
+/// A value that is not the expected one.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Difference {
+    /// The path with : between its steps.
+    key: String,
+    path: Steps,
+    what: What,
+    expected: Option<Data>,
+    /// Masked, if it is a secret.
+    actual: Option<Data>,
+    /// Where the expected value stands.
+    expected_origin: Option<Origin>,
+    /// Where the actual value stands.
+    actual_origin: Option<Origin>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+enum What {
+    Missing,
+    Unexpected,
+    Changed,
+}
+
+impl<'r> From<&'r Report> for Results<'r> {
+    fn from(report: &'r Report) -> Self {
+        let counts = report.counts();
+        Results {
+            as_expected: counts.same,
+            differ: counts.differ,
+            fail: counts.fail,
+            recorded: counts.written,
+            skipped: counts.skipped,
+            cases: report.cases.iter().map(|case| one(report, case)).collect(),
+        }
+    }
+}
+
+fn one<'r>(report: &'r Report, case: &'r expect::Case) -> Case<'r> {
     let (status, reason) = match &case.outcome {
-        Outcome::Same => ("as expected", Value::None),
-        Outcome::Differs(_) => ("differs", Value::None),
-        Outcome::Fails(error) => ("fails", report.message(case, error).into()),
-        Outcome::Skipped(reason) => ("skipped", reason.as_str().into()),
-        Outcome::Written { .. } => ("recorded", Value::None),
+        Outcome::Same => (Status::AsExpected, None),
+        Outcome::Differs(_) => (Status::Differs, None),
+        Outcome::Fails(error) => (Status::Fails, Some(report.message(case, error))),
+        Outcome::Skipped(reason) => (Status::Skipped, Some(reason.clone())),
+        Outcome::Written { .. } => (Status::Recorded, None),
     };
-    let suite = case
-        .expectation
-        .suite
-        .as_ref()
-        .map_or(Value::None, |(suite, _)| suite.as_str().into());
-    let secrets = report.secrets(case);
     let differences = match &case.outcome {
         Outcome::Differs(differences) => differences.as_slice(),
         _ => &[],
     };
-    let differences = differences.iter().map(|difference| {
-        let shown = report.shown(&secrets, difference);
-        object([
-            ("key", joined(&difference.change.path).into()),
-            (
-                "path",
-                difference.change.path.iter().map(Key::to_value).collect(),
-            ),
-            ("what", what(difference).into()),
-            (
-                "expected",
-                shown.expected.map_or(Value::None, Redacted::into_inner),
-            ),
-            (
-                "actual",
-                shown.actual.map_or(Value::None, Redacted::into_inner),
-            ),
-            ("expected_origin", place(difference)),
-            (
-                "actual_origin",
-                difference.actual_at.as_ref().map_or(Value::None, origin),
-            ),
-        ])
-    });
-    object([
-        ("formula", case.expectation.formula.as_str().into()),
-        ("suite", suite),
-        ("name", case.expectation.name.as_str().into()),
-        ("file", case.file().into()),
-        ("status", status.into()),
-        ("reason", reason),
-        ("differences", differences.collect()),
-    ])
-}
-
-fn what(difference: &Difference) -> &'static str {
-    match (&difference.change.old, &difference.change.new) {
-        (None, _) => "unexpected",
-        (_, None) => "missing",
-        _ => "changed",
+    let (expectation, secrets) = (&case.expectation, report.secrets(case));
+    Case {
+        formula: &expectation.formula,
+        suite: expectation.suite.as_ref().map(|(suite, _)| &**suite),
+        name: &expectation.name,
+        file: case.file(),
+        status,
+        reason,
+        differences: differences
+            .iter()
+            .map(|one| Difference::of(one, report.shown(&secrets, one)))
+            .collect(),
     }
 }
 
-fn place(difference: &Difference) -> Value {
-    let spot = difference.expected_at.clone().map(|place| Spot::File {
-        place,
-        computed: false,
-        secret: false,
-    });
-    spot.as_ref().map_or(Value::None, origin)
+impl Difference {
+    fn of(difference: &expect::Difference, shown: Shown) -> Self {
+        let change = &difference.change;
+        Difference {
+            key: joined(&change.path),
+            path: change.path.iter().collect(),
+            what: match (&change.old, &change.new) {
+                (None, _) => What::Unexpected,
+                (_, None) => What::Missing,
+                _ => What::Changed,
+            },
+            expected: shown.expected.map(Data),
+            actual: shown.actual.map(Data),
+            expected_origin: difference
+                .expected_at
+                .as_ref()
+                .map(|place| Origin::of_file(place, false)),
+            actual_origin: difference.actual_at.as_ref().map(Origin::from),
+        }
+    }
 }

@@ -1,0 +1,281 @@
+//! Documents for programs: what becomes JSON is a type with [`Serialize`], from which its schema is made as well.
+//!
+//! The types print themselves as JSON. Data in them is printed as Python prints it, whatever the values: integers of any
+//! size, `NaN`, keys that are not text.
+
+use std::borrow::Borrow;
+use std::io::{self, Write};
+
+use mapstack::secrets::Redacted;
+use mapstack::value::{Key, Value, json};
+use mapstack::{Error, ErrorKind};
+use serde::ser::{Error as _, Serialize, Serializer};
+use serde_json::ser::Formatter;
+
+/// Everything with [`Serialize`] has a form in JSON.
+///
+/// ```
+/// use mapstack_report::document::Document;
+/// assert_eq!(["a", "b"].json_line().unwrap(), "[\"a\", \"b\"]\n");
+/// assert_eq!(["a", "b"].json().unwrap(), "[\n  \"a\",\n  \"b\"\n]\n");
+/// ```
+pub trait Document: Serialize {
+    /// JSON for people and programs: indented, and text as it is, as Salt's own outputter prints it.
+    ///
+    /// # Errors
+    /// There is something in the data for which JSON has no form, such as bytes.
+    fn json(&self) -> Result<String, Error> {
+        Ok(laid_out(&compact(self)?, Some(2)))
+    }
+
+    /// The same on one line.
+    ///
+    /// # Errors
+    /// As [`Document::json`].
+    fn json_line(&self) -> Result<String, Error> {
+        Ok(laid_out(&compact(self)?, None))
+    }
+}
+
+impl<T: Serialize + ?Sized> Document for T {}
+
+fn compact<T: Serialize + ?Sized>(document: &T) -> Result<String, Error> {
+    let mut out = Vec::new();
+    let printed = document.serialize(&mut serde_json::Serializer::with_formatter(&mut out, Raw));
+    let text = printed.map_err(|e| e.to_string());
+    let text = text.and_then(|()| String::from_utf8(out).map_err(|e| e.to_string()));
+    text.map_err(|e| {
+        let message = format!("the result has no JSON form: {e}");
+        Error::new(ErrorKind::DataSource, message)
+    })
+}
+
+/// Compact JSON as Python lays it out: on one line, or indented by so many spaces for each level.
+fn laid_out(json: &str, indent: Option<usize>) -> String {
+    let mut out = String::with_capacity(json.len() * 5 / 4);
+    let space = |out: &mut String, depth: usize, on_a_line: &str| match indent {
+        None => out.push_str(on_a_line),
+        Some(indent) => {
+            out.push('\n');
+            out.extend(std::iter::repeat_n(' ', indent * depth));
+        }
+    };
+    let (mut depth, mut in_text, mut is_escaped) = (0, false, false);
+    let mut chars = json.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            c if in_text => {
+                out.push(c);
+                in_text = c != '"' || is_escaped;
+                is_escaped = c == '\\' && !is_escaped;
+            }
+            '{' | '[' => {
+                out.push(c);
+                match chars.next_if(|next| matches!(next, '}' | ']')) {
+                    Some(end) => out.push(end),
+                    None => {
+                        depth += 1;
+                        space(&mut out, depth, "");
+                    }
+                }
+            }
+            '}' | ']' => {
+                depth -= 1;
+                space(&mut out, depth, "");
+                out.push(c);
+            }
+            ',' => {
+                out.push(c);
+                space(&mut out, depth, " ");
+            }
+            ':' => out.push_str(": "),
+            c => {
+                in_text = c == '"';
+                out.push(c);
+            }
+        }
+    }
+    out + "\n"
+}
+
+/// Data without secrets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Data(pub Redacted<Value>);
+
+impl From<Redacted<Value>> for Data {
+    fn from(value: Redacted<Value>) -> Self {
+        Data(value)
+    }
+}
+
+impl Serialize for Data {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        serialize(&self.0, s)
+    }
+}
+
+/// A value that is not secret, such as the id of a minion.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plain(pub Value);
+
+impl Serialize for Plain {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        serialize(&self.0, s)
+    }
+}
+
+/// Keys and, in lists, indices from 0.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Steps(Value);
+
+impl<K: Borrow<Key>> FromIterator<K> for Steps {
+    fn from_iter<I: IntoIterator<Item = K>>(keys: I) -> Self {
+        Steps(
+            keys.into_iter()
+                .map(|key| key.borrow().to_value())
+                .collect(),
+        )
+    }
+}
+
+impl Serialize for Steps {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        serialize(&self.0, s)
+    }
+}
+
+/// That something is so; where it is not, the property is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct True;
+
+impl Serialize for True {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_bool(true)
+    }
+}
+
+/// What something is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Of {
+    /// A formula.
+    Formula,
+    /// The pillar.
+    Pillar,
+}
+
+impl Of {
+    /// Of the pillar or of a formula.
+    pub fn new(is_pillar: bool) -> Self {
+        match is_pillar {
+            true => Of::Pillar,
+            false => Of::Formula,
+        }
+    }
+}
+
+/// An enum of names for programs, one for each variant of an enum elsewhere.
+macro_rules! names {
+    ($(#[$about:meta])* $name:ident of $of:ident, $case:literal: $($variant:ident),*) => {
+        $(#[$about])*
+        #[derive(serde::Serialize, Debug, Clone, Copy, PartialEq, Eq)]
+        #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+        #[serde(rename_all = $case)]
+        pub(crate) enum $name {
+            $($variant),*
+        }
+
+        impl From<$of> for $name {
+            fn from(given: $of) -> Self {
+                match given {
+                    $($of::$variant => $name::$variant),*
+                }
+            }
+        }
+    };
+}
+pub(crate) use names;
+
+/// Serde's model lacks integers of any size, and `serde_json` lacks `NaN`. So data is serialized as the bytes of JSON
+/// that Python would print, which [`Raw`] prints as they are; nothing else in a document is bytes.
+fn serialize<S: Serializer>(value: &Value, s: S) -> Result<S::Ok, S::Error> {
+    let options = json::DumpOptions {
+        ensure_ascii: false,
+        separators: Some((",".into(), ":".into())),
+        ..json::DumpOptions::default()
+    };
+    let text = json::dumps(value, &options).map_err(S::Error::custom)?;
+    s.serialize_bytes(text.as_bytes())
+}
+
+/// Compact JSON, in which bytes are JSON already.
+struct Raw;
+
+impl Formatter for Raw {
+    fn write_byte_array<W: ?Sized + Write>(&mut self, out: &mut W, json: &[u8]) -> io::Result<()> {
+        out.write_all(json)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mapstack::yaml;
+    use serde::Serialize;
+
+    use super::*;
+
+    #[derive(Serialize)]
+    struct Sample {
+        text: &'static str,
+        items: Vec<Plain>,
+        none: Vec<Plain>,
+    }
+
+    #[test]
+    fn documents_are_printed_as_python_prints_their_data() {
+        let data = "[{}, [], {a: [1, {}], 2: é, null: .nan}, 99999999999999999999999999999999999999999, \"a,\\n  \\\"b\", \
+                    [.inf, 1e20, {b: {c: ''}}], '\\u007f\\x1f']";
+        let value = yaml::load(data).unwrap();
+        let text = "\u{1f}\u{7f}\\\"\n\té";
+        let sample = Sample {
+            text,
+            items: value
+                .as_list()
+                .unwrap()
+                .iter()
+                .cloned()
+                .map(Plain)
+                .collect(),
+            none: Vec::new(),
+        };
+        let whole: mapstack::value::Map = [
+            ("text", Value::from(text)),
+            ("items", value),
+            ("none", Vec::<Value>::new().into_iter().collect()),
+        ]
+        .into_iter()
+        .collect();
+        for (indent, printed) in [(Some(2), sample.json()), (None, sample.json_line())] {
+            let options = json::DumpOptions {
+                indent,
+                ensure_ascii: false,
+                ..json::DumpOptions::default()
+            };
+            let expected = json::dumps(&whole.clone().into(), &options).unwrap();
+            assert_eq!(printed.unwrap(), expected + "\n");
+        }
+    }
+
+    #[test]
+    fn what_has_no_form_is_an_error() {
+        let bytes = Plain(Value::Bytes(b"a".as_slice().into()));
+        let error = [bytes].json().unwrap_err().to_string();
+        assert!(
+            error.ends_with(
+                "the result has no JSON form: Object of type bytes is not JSON serializable"
+            ),
+            "{error}"
+        );
+    }
+}
