@@ -4,6 +4,7 @@ mod explain;
 mod fleet;
 mod formula;
 mod pillar;
+mod templates;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -25,6 +26,9 @@ pub struct Args {
     /// Measure the programs that are there, without building them first
     #[arg(long)]
     no_build: bool,
+    /// Count the instructions that templates take, with valgrind, instead of measuring time
+    #[arg(long)]
+    instructions: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -37,14 +41,22 @@ enum Subject {
     Pillar,
     /// Thousands of minions at once
     Fleet,
+    /// Templates in the engine itself, in minijinja and in Jinja2
+    Templates,
 }
 
 pub fn run(sh: &Shell, args: &Args) -> Result {
+    let wanted = |subject| args.subjects.is_empty() || args.subjects.contains(&subject);
+    if wanted(Subject::Templates) {
+        templates::run(sh, !args.no_build, args.instructions)?;
+    }
+    if args.subjects == [Subject::Templates] {
+        return Ok(());
+    }
     if !args.no_build {
         eprintln!("building the release programs");
         cmd!(sh, "cargo build --quiet --release --package mapstack-cli").run()?;
     }
-    let wanted = |subject| args.subjects.is_empty() || args.subjects.contains(&subject);
     if wanted(Subject::Formula) {
         formula::run(sh, args.starts)?;
     }
