@@ -4,6 +4,7 @@
 //! rendered many times. Every expression and statement knows the range of source it came from;
 //! errors and the map from output to source are built on that.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use mapstack_pyobject::{BinaryOp, CompareOp, Span};
@@ -20,6 +21,41 @@ pub struct Template {
     pub body: Vec<Stmt>,
     /// Every `{% block %}` of the template, also nested ones, by name.
     pub blocks: Vec<Arc<Block>>,
+    /// The outermost lists and dicts that are made of literals alone, by the byte where they start.
+    pub constants: BTreeMap<u32, Constant>,
+    /// Whether the source, and with it every name, is ASCII.
+    pub is_ascii: bool,
+}
+
+impl Template {
+    /// A template that does nothing. Source maps of other languages refer to the sources of their templates with it.
+    ///
+    /// ```
+    /// use mapstack_jinja_syntax::ast::Template;
+    /// assert!(Template::empty(None, "{{ x }}".into()).body.is_empty());
+    /// ```
+    #[must_use]
+    pub fn empty(name: Option<Str>, source: Arc<str>) -> Self {
+        Template {
+            name,
+            is_ascii: source.is_ascii(),
+            source,
+            body: Vec::new(),
+            blocks: Vec::new(),
+            constants: BTreeMap::new(),
+        }
+    }
+}
+
+/// A list or dict that is made of literals alone.
+#[derive(Debug, Clone)]
+pub struct Constant {
+    /// The data.
+    pub value: Value,
+    /// Places for objects in it and the containers in it.
+    pub objects: usize,
+    /// The steps that evaluating its parts takes, without the objects.
+    pub steps: usize,
 }
 
 /// A statement and where it stands: from its opening tag's first byte to the end of that tag (for
@@ -213,6 +249,8 @@ pub struct Param {
 pub struct Block {
     /// Its name.
     pub name: Str,
+    /// Whether the body reads `super`.
+    pub uses_super: bool,
     /// The body.
     pub body: Vec<Stmt>,
     /// Whether it sees the variables of the scope it stands in.

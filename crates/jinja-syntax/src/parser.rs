@@ -3,6 +3,7 @@
 //! The grammar, the messages and the line numbers of errors are Jinja's. What Jinja only notices when
 //! it compiles a template (a block defined twice, `break` outside a loop, …) is refused here too.
 
+mod constants;
 mod expression;
 mod mentions;
 mod statement;
@@ -11,11 +12,13 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use mapstack_value::{Str, quote_str};
 
 use super::ast::{Block, Span, Stmt, Template};
 use super::lexer::{Failure, Op, Tok, Token, normalise_newlines, tokenize};
 use super::{Syntax, Tag};
+use constants::Constants;
 
 /// Why a template cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,11 +78,11 @@ pub fn parse(
     let parsed = check(&source, syntax)
         .and_then(|()| Parser::new(&source, syntax, tags).and_then(Parser::template));
     match parsed {
-        Ok((body, blocks)) => Ok(Template {
-            name: name.map(Str::from),
-            source,
+        Ok((body, blocks, constants)) => Ok(Template {
             body,
             blocks,
+            constants: constants.into_inner(),
+            ..Template::empty(name.map(Str::from), source)
         }),
         Err(failure) => {
             let Failure {
@@ -153,6 +156,9 @@ struct Parser<'s> {
     scoped_blocks: usize,
     /// The tags beside those of the language.
     tags: &'static [Tag],
+    constants: Constants,
+    /// The names that were met. Those that are equal share their text, so that they are quickly seen to be equal.
+    names: HashSet<Str, RandomState>,
     /// Mistakes that Jinja would find after parsing; the least one is reported.
     late: Vec<(LateOrder, Box<Failure>)>,
 }
@@ -203,6 +209,8 @@ impl<'s> Parser<'s> {
             block_names: HashSet::new(),
             scoped_blocks: 0,
             tags,
+            constants: Constants::default(),
+            names: HashSet::default(),
             late: Vec::new(),
         };
         match parser.failure.take_if(|_| parser.tokens.is_empty()) {
@@ -211,7 +219,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn template(mut self) -> Result<(Vec<Stmt>, Vec<Arc<Block>>)> {
+    fn template(mut self) -> Result<(Vec<Stmt>, Vec<Arc<Block>>, Constants)> {
         let body = self.until(&[])?;
         match self.late.into_iter().min_by_key(|(order, _)| *order) {
             Some((_, failure)) => Err(failure),
@@ -220,6 +228,7 @@ impl<'s> Parser<'s> {
                 Ok((
                     body,
                     self.blocks.into_iter().map(|(_, block)| block).collect(),
+                    self.constants,
                 ))
             }
         }
@@ -253,6 +262,18 @@ impl<'s> Parser<'s> {
 
     fn text(&self, span: Span) -> &'s str {
         &self.source[span.start as usize..span.end as usize]
+    }
+
+    /// The text of a name, which all occurrences share.
+    fn shared(&mut self, name: &str) -> Str {
+        match self.names.get(name) {
+            Some(known) => known.clone(),
+            None => {
+                let name = Str::from(name);
+                self.names.insert(name.clone());
+                name
+            }
+        }
     }
 
     /// The current token's name, if it is one.

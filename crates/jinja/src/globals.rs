@@ -149,12 +149,13 @@ impl Range {
 
 struct RangeIter {
     range: Range,
+    count: usize,
     next: usize,
 }
 
 impl ObjIter for RangeIter {
     fn next(&mut self, _: &dyn Interpreter) -> Result<Option<Obj>> {
-        let item = (self.next < self.range.count()).then(|| self.range.nth(self.next));
+        let item = (self.next < self.count).then(|| self.range.nth(self.next));
         self.next += 1;
         Ok(item)
     }
@@ -192,6 +193,7 @@ impl Object for Range {
             "range_iterator",
             RangeIter {
                 range: self.clone(),
+                count: self.count(),
                 next: 0,
             },
         ))
@@ -277,7 +279,12 @@ impl Object for Namespace {
     }
 
     fn set_attr(&self, name: &str, value: Obj) -> bool {
-        self.0.insert(name, value);
+        self.0.change(|attributes| match attributes.get_mut(name) {
+            Some(attribute) => *attribute = value,
+            None => {
+                attributes.insert(name.into(), value);
+            }
+        });
         true
     }
 }

@@ -134,6 +134,14 @@ impl Output {
         }
     }
 
+    /// Make room for what a template is likely to print.
+    pub fn expect(&mut self, template: &Template) {
+        self.text.reserve(template.source.len().min(self.limit));
+        if let Some(map) = &mut self.map {
+            map.chunks.reserve(template.body.len());
+        }
+    }
+
     /// Output of a capture, whose bytes are attributed to whatever prints them later.
     pub fn capture(limit: usize) -> Self {
         Output {

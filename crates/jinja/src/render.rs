@@ -47,6 +47,7 @@ pub fn render(mut request: Request<'_>) -> Result<Rendered> {
     };
     let context = Context::new(&template, given);
     let mut out = Output::mapped(vm.limits().output);
+    out.expect(&template);
     vm.run_template(&Frame::root(template, context.clone()), &mut out)?;
     let (mut text, map) = out.finish();
     if ends_in_newline {

@@ -113,10 +113,11 @@ impl Context {
     }
 }
 
-/// Names bound inside a loop, a macro or a `with`.
+/// Names bound inside a loop, a macro or a `with`. A name that the last round of a loop has bound keeps its entry, without
+/// a value.
 #[derive(Default)]
 pub struct Scope {
-    names: RefCell<Vec<(Str, Obj)>>,
+    names: RefCell<Vec<(Str, Option<Obj>)>>,
     outer: Option<Rc<Scope>>,
 }
 
@@ -129,21 +130,34 @@ impl Scope {
     fn get(&self, name: &str) -> Option<Obj> {
         let mut scope = Some(self);
         while let Some(here) = scope {
-            if let Some((_, found)) = here.names.borrow().iter().find(|(n, _)| **n == *name) {
-                return Some(found.clone());
+            if let Some(found) = here.own(name) {
+                return Some(found);
             }
             scope = here.outer.as_deref();
         }
         None
     }
 
+    /// What is bound here itself.
+    fn own(&self, name: &str) -> Option<Obj> {
+        let names = self.names.borrow();
+        let (_, found) = names.iter().find(|(known, _)| same(known, name))?;
+        found.clone()
+    }
+
     fn set(&self, name: &Str, value: Obj) {
         let mut names = self.names.borrow_mut();
-        match names.iter_mut().find(|(n, _)| n == name) {
-            Some((_, slot)) => *slot = value,
-            None => names.push((name.clone(), value)),
+        match names.iter_mut().find(|(known, _)| same(known, name)) {
+            Some((_, slot)) => *slot = Some(value),
+            None => names.push((name.clone(), Some(value))),
         }
     }
+}
+
+/// Whether two names are one. Those of one template share their text.
+#[inline]
+fn same(a: &str, b: &str) -> bool {
+    std::ptr::eq(a, b) || a == b
 }
 
 /// The code of a template outside of its blocks and macros. It prints until it extends another
@@ -228,28 +242,39 @@ impl Frame {
         let Some(scope) = self.scope.as_mut().and_then(Rc::get_mut) else {
             return false;
         };
-        scope.names.get_mut().clear();
+        for (_, value) in scope.names.get_mut() {
+            *value = None;
+        }
         true
     }
 
-    /// Look a name up.
-    pub fn get(&self, name: &str) -> Option<Obj> {
-        let given = || match normalised(name) {
+    /// Look a name up in the context only.
+    pub fn in_context(&self, name: &str) -> Option<Obj> {
+        match self.normalised(name) {
             Cow::Borrowed(name) => self.context.get(name),
             Cow::Owned(normalised) => self
                 .context
                 .get(&normalised)
                 .or_else(|| self.context.get(name)),
-        };
-        self.local(name).or_else(given)
+        }
     }
 
     /// Look a name up in the scopes only.
     pub fn local(&self, name: &str) -> Option<Obj> {
         let scope = self.scope.as_ref()?;
-        match normalised(name) {
+        match self.normalised(name) {
             Cow::Borrowed(name) => scope.get(name),
             Cow::Owned(normalised) => scope.get(&normalised).or_else(|| scope.get(name)),
+        }
+    }
+
+    /// A name of the template as Python's compiler reads it.
+    #[inline]
+    fn normalised<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        if self.template.is_ascii {
+            Cow::Borrowed(name)
+        } else {
+            normalised(name)
         }
     }
 
@@ -266,12 +291,7 @@ impl Frame {
         let name = normalised(name);
         let mut scope = self.scope.as_ref();
         while let Some(here) = scope {
-            if here
-                .names
-                .borrow()
-                .iter()
-                .any(|(known, _)| **known == *name)
-            {
+            if here.own(&name).is_some() {
                 return Some(Rc::as_ptr(here) as usize);
             }
             scope = here.outer.as_ref();
@@ -282,7 +302,7 @@ impl Frame {
 
     /// Bind a name here, and its normalised form, as Python's compiler does.
     pub fn set(&self, name: &Str, value: Obj) {
-        if let Cow::Owned(normalised) = normalised(name) {
+        if let Cow::Owned(normalised) = self.normalised(name) {
             self.bind(&normalised.into(), value.clone());
         }
         self.bind(name, value);
@@ -310,11 +330,9 @@ impl Frame {
             scope = here.outer.as_ref();
         }
         if !scopes.is_empty() {
-            let names = scopes
-                .iter()
-                .rev()
-                .flat_map(|s| s.names.borrow().clone())
-                .collect();
+            let names = scopes.iter().rev().flat_map(|s| s.names.borrow().clone());
+            let names = names.filter_map(|(name, value)| Some((name, value?)));
+            let names = names.collect();
             layer = Layer::over(names, Some(layer));
         }
         layer

@@ -75,6 +75,9 @@ impl<'r> Request<'r> {
     }
 }
 
+/// What inline `if`s without `else` gave, by the template and the place; the template is kept with it.
+type WithoutElse = HashMap<(*const Template, u32, u32), (Arc<Template>, Obj)>;
+
 /// The state of one render. Objects reach it through their methods' `vm` argument.
 ///
 /// It is the [`Budget`] of the render, too: `vm.burn(1)`.
@@ -98,6 +101,7 @@ pub struct Vm<'r> {
     pub(super) watch: Option<&'r Watch>,
     pub(super) taint: Option<&'r Taint>,
     pub(super) tracer: Option<&'r dyn Tracer>,
+    pub(super) no_else: RefCell<WithoutElse>,
     /// A function that the present expression asked for in vain.
     pub(super) missed: RefCell<Option<Str>>,
 }
@@ -128,6 +132,7 @@ impl<'r> Vm<'r> {
             watch: request.watch,
             taint: request.taint,
             tracer: request.tracer,
+            no_else: RefCell::default(),
             missed: RefCell::default(),
         }
     }
@@ -157,6 +162,12 @@ impl<'r> Vm<'r> {
     /// Whether printed text is escaped for HTML here (`{% autoescape true %}`).
     pub fn autoescape(&self) -> bool {
         self.autoescape.get()
+    }
+
+    /// Whether something follows how values move.
+    #[inline]
+    pub(super) fn is_observed(&self) -> bool {
+        self.taint.is_some() || self.tracer.is_some()
     }
 
     /// What ends a line of literal text.

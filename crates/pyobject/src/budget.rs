@@ -104,6 +104,19 @@ impl<'r> Budget<'r> {
         )
     }
 
+    /// Whether it is certain that so many objects and steps more can be [paid](Self::pay) for.
+    ///
+    /// ```
+    /// use mapstack_pyobject::{Budget, Limits};
+    /// let budget = Budget::new(Limits { fuel: 100, ..Limits::default() }, None);
+    /// assert!(budget.affords(10, 30) && !budget.affords(10, 50));
+    /// ```
+    #[must_use]
+    pub fn affords(&self, objects: usize, steps: usize) -> bool {
+        let steps = objects.saturating_mul(OBJECT_STEPS).saturating_add(steps);
+        self.shared_fuel.unwrap_or(&self.own_fuel).get() > steps as u64
+    }
+
     /// Make sure that there is room for so many bytes, if they are many.
     ///
     /// # Errors

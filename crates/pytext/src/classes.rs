@@ -110,6 +110,7 @@ pub fn is_word(c: char) -> bool {
 /// assert_eq!(mapstack_pytext::classes::normalised("ﬁ"), "fi");
 /// ```
 #[must_use]
+#[inline]
 pub fn normalised(name: &str) -> Cow<'_, str> {
     if name.is_ascii() || is_nfkc(name) {
         name.into()

@@ -206,6 +206,16 @@ impl Int {
         if other.is_zero() {
             return Err(ArithmeticError::DivisionByZero);
         }
+        if let (Some(a), Some(b)) = (self.to_i64(), other.to_i64())
+            && let (Some(quotient), Some(rest)) = (a.checked_div(b), a.checked_rem(b))
+        {
+            // Both round towards zero.
+            return Ok(if rest != 0 && (rest < 0) != (b < 0) {
+                ((quotient - 1).into(), (rest + b).into())
+            } else {
+                (quotient.into(), rest.into())
+            });
+        }
         let (a, b) = (self.big(), other.big());
         let (mut quotient, mut rest) = (&a / &b, &a % &b);
         if !rest.is_zero() && rest.is_negative() != b.is_negative() {

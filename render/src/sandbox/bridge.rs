@@ -302,14 +302,7 @@ pub(super) fn limits(request: &jinja::Request<'_>) -> Limits {
 fn rendered(text: &str, chunks: &[Chunk], limit: usize) -> Result<Rendered> {
     let mut out = Output::mapped(limit);
     let mut template: Option<Arc<Template>> = None;
-    let nowhere = || {
-        Arc::new(Template {
-            name: None,
-            source: "".into(),
-            body: Vec::new(),
-            blocks: Vec::new(),
-        })
-    };
+    let nowhere = || Arc::new(Template::empty(None, "".into()));
     // What no part of a template printed, such as the work of a decorator.
     let before = chunks.first().map_or(text.len(), |first| first.start);
     out.push(
@@ -324,12 +317,7 @@ fn rendered(text: &str, chunks: &[Chunk], limit: usize) -> Result<Rendered> {
             |t: &Arc<Template>| t.name == chunk.name && Arc::ptr_eq(&t.source, &chunk.source);
         let own = template.take().filter(same).unwrap_or_else(|| {
             let (name, source) = (chunk.name.clone(), chunk.source.clone());
-            Arc::new(Template {
-                name,
-                source,
-                body: Vec::new(),
-                blocks: Vec::new(),
-            })
+            Arc::new(Template::empty(name, source))
         });
         let origin = if chunk.exact {
             Origin::Literal

@@ -132,12 +132,7 @@ fn described(file: &worker::SourceFile, own: &str, request: &Request<'_>) -> Arc
     } else {
         Some(file.name.as_str().into())
     };
-    Arc::new(Template {
-        name,
-        source: file.source.clone(),
-        body: Vec::new(),
-        blocks: Vec::new(),
-    })
+    Arc::new(Template::empty(name, file.source.clone()))
 }
 
 /// The error of a worker, in the terms of this crate.

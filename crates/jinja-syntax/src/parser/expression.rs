@@ -611,7 +611,7 @@ impl<'s> Parser<'s> {
                 "true" | "True" => ExprKind::Const(Value::Bool(true)),
                 "false" | "False" => ExprKind::Const(Value::Bool(false)),
                 "none" | "None" => ExprKind::Const(Value::None),
-                name => ExprKind::Name(name.into()),
+                name => ExprKind::Name(self.shared(name)),
             },
             Tok::Int(int) => ExprKind::Const(Value::Int(int.clone())),
             Tok::Float(float) => ExprKind::Const(Value::Float(*float)),
@@ -700,7 +700,9 @@ impl<'s> Parser<'s> {
             parts.push(self.expression()?);
         }
         self.expect_op(Op::RBracket)?;
-        self.node(ExprKind::List(parts.exprs), start, line, parts.height)
+        let list = ExprKind::List(parts.exprs);
+        self.constants.note(start, &list);
+        self.node(list, start, line, parts.height)
     }
 
     fn dict(&mut self) -> Result<Node> {
@@ -716,7 +718,9 @@ impl<'s> Parser<'s> {
             items.push((*key.expr, *value.expr));
         }
         self.expect_op(Op::RBrace)?;
-        self.node(ExprKind::Dict(items), start, line, height)
+        let dict = ExprKind::Dict(items);
+        self.constants.note(start, &dict);
+        self.node(dict, start, line, height)
     }
 
     /// Whether another item follows in a list or dict; takes the comma before it.

@@ -325,7 +325,10 @@ impl<'s> Parser<'s> {
         {
             self.advance()?;
             self.advance()?;
-            let target = Ok(Target::Attribute(name.into(), self.identifier()?.into()));
+            let target = Ok(Target::Attribute(
+                self.shared(name),
+                self.identifier()?.into(),
+            ));
             return Ok(Written {
                 target,
                 span: self.since(start),
@@ -454,8 +457,10 @@ impl<'s> Parser<'s> {
             return Err(self.fail("Required blocks can only contain comments or whitespace"));
         }
         self.skip_name(name)?;
+        let [uses_super] = mentions(&body, ["super"]);
         let block = Arc::new(Block {
             name: name.into(),
+            uses_super,
             body,
             scoped,
             required,
@@ -533,7 +538,8 @@ impl<'s> Parser<'s> {
                 self.expect_op(Op::Comma)?;
             }
             let (span, line) = (self.token().span, self.line());
-            let name: Str = self.target_name()?.into();
+            let name = self.target_name()?;
+            let name = self.shared(name);
             let default = if self.skip_op(Op::Assign)? {
                 Some(*self.expression()?.expr)
             } else if params.last().is_some_and(|last| last.default.is_some()) {
@@ -577,7 +583,7 @@ impl<'s> Parser<'s> {
         let uses_kwargs = kwargs && param("kwargs").is_none();
         let uses_varargs = varargs && param("varargs").is_none();
         Arc::new(Macro {
-            name: name.into(),
+            name: self.shared(name),
             params,
             body,
             uses_varargs,
@@ -617,7 +623,7 @@ impl<'s> Parser<'s> {
         let (template, target, with_context) = self.import_as()?;
         Ok(StmtKind::Import {
             template,
-            target: target.into(),
+            target: self.shared(target),
             with_context,
         })
     }
@@ -625,7 +631,7 @@ impl<'s> Parser<'s> {
     fn import_data(&mut self, tag: &'static str) -> Result<StmtKind> {
         let (span, line) = (self.token().span, self.line());
         let (template, target, with_context) = self.import_as()?;
-        let target = Target::Name(target.into());
+        let target = Target::Name(self.shared(target));
         self.protect_loop(&target, span, line);
         Ok(StmtKind::ImportData {
             tag,
@@ -685,7 +691,7 @@ impl<'s> Parser<'s> {
         } else {
             name
         };
-        Ok((name.into(), alias.into()))
+        Ok((name.into(), self.shared(alias)))
     }
 
     fn set(&mut self) -> Result<StmtKind> {

@@ -20,7 +20,14 @@ impl Vm<'_> {
         if let Some(found) = self.own_attr(object, name)? {
             return Ok(found);
         }
-        let item = match get_item(self, object, &Obj::Str(name.clone()))? {
+        let item = match object {
+            Obj::Dict(dict) => {
+                self.burn(name.len() / 64)?;
+                dict.get_str(name)
+            }
+            object => get_item(self, object, &Obj::Str(name.clone()))?,
+        };
+        let item = match item {
             Some(item) => item,
             None => Undefined::attr(object, name, self.strict()).into(),
         };

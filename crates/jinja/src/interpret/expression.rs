@@ -1,11 +1,13 @@
 //! Expressions.
 
+use std::sync::Arc;
+
 use mapstack_jinja_syntax::ast::{CompareOp, Expr, ExprKind};
 use mapstack_pyobject::{
     DictRef, Entries, Obj, Place, Result, Undefined, binary, compare, hash_key, methods, negate,
-    positive, slice, to_str,
+    positive, slice, spend, to_str,
 };
-use mapstack_value::Str;
+use mapstack_value::{Str, Value};
 
 use super::{place, position, roomy};
 use crate::blocks::SelfObject;
@@ -18,10 +20,29 @@ impl Vm<'_> {
     /// Evaluate an expression.
     pub(crate) fn eval(&self, expr: &Expr, frame: &Frame) -> Result<Obj> {
         self.burn(1)?;
+        if self.is_observed() {
+            return self.eval_observed(expr, frame);
+        }
+        let value = match &expr.kind {
+            ExprKind::Const(value) => constant(value),
+            ExprKind::Name(name) => self.lookup(name, frame),
+            _ => match roomy(|| self.eval_kind(expr, frame)) {
+                Ok(value) => value,
+                Err(e) => return Err(self.located(e, frame, expr.span)),
+            },
+        };
+        if self.missed.borrow().is_some() {
+            self.report_missed(|| place(frame, expr.span));
+        }
+        Ok(value)
+    }
+
+    /// Evaluate an expression whose operands and result are followed.
+    fn eval_observed(&self, expr: &Expr, frame: &Frame) -> Result<Obj> {
         let read = self.taint.map(Taint::begin);
         let traced = self.tracer.map(crate::tracer::Tracer::begin);
-        let value = roomy(|| self.eval_kind(expr, frame))
-            .map_err(|e| self.explain(e, frame).at(|| place(frame, expr.span)))?;
+        let value =
+            roomy(|| self.eval_kind(expr, frame)).map_err(|e| self.located(e, frame, expr.span))?;
         if self.missed.borrow().is_some() {
             self.report_missed(|| place(frame, expr.span));
         }
@@ -56,11 +77,17 @@ impl Vm<'_> {
     /// One arm for each kind of expression.
     fn eval_kind(&self, expr: &Expr, frame: &Frame) -> Result<Obj> {
         match &expr.kind {
-            ExprKind::Const(value) => Ok(Obj::from(value.clone())),
+            ExprKind::Const(value) => Ok(constant(value)),
             ExprKind::Name(name) => Ok(self.lookup(name, frame)),
             ExprKind::Tuple(items) => self.eval_items(items, frame).map(Obj::tuple),
-            ExprKind::List(items) => self.eval_items(items, frame).map(Obj::list),
-            ExprKind::Dict(entries) => self.eval_dict(entries, frame),
+            ExprKind::List(items) => match self.constant_at(expr, frame)? {
+                Some(list) => Ok(list),
+                None => self.eval_items(items, frame).map(Obj::list),
+            },
+            ExprKind::Dict(entries) => match self.constant_at(expr, frame)? {
+                Some(dict) => Ok(dict),
+                None => self.eval_dict(entries, frame),
+            },
             ExprKind::Attr(object, name) => self.eval_attr(object, name, frame),
             ExprKind::Item(object, key) => self.eval_item(object, key, frame),
             ExprKind::Slice {
@@ -114,7 +141,7 @@ impl Vm<'_> {
                 }
                 match otherwise {
                     Some(otherwise) => self.eval(otherwise, frame),
-                    None => Ok(no_else(expr, frame)),
+                    None => Ok(self.no_else(expr, frame)),
                 }
             }
         }
@@ -133,6 +160,7 @@ impl Vm<'_> {
             .map_err(|e| self.blame(e, frame, &[(&value, object), (&index, key)]))
     }
 
+    #[inline(never)]
     fn eval_slice(
         &self,
         object: &Expr,
@@ -154,6 +182,7 @@ impl Vm<'_> {
         }
     }
 
+    #[inline(never)]
     fn eval_dict(&self, entries: &[(Expr, Expr)], frame: &Frame) -> Result<Obj> {
         self.pay(2 + entries.len(), 0)?;
         let mut dict = Entries::default();
@@ -164,6 +193,7 @@ impl Vm<'_> {
         Ok(Obj::Dict(DictRef::new(dict)))
     }
 
+    #[inline(never)]
     fn eval_comparison(
         &self,
         first: &Expr,
@@ -183,12 +213,19 @@ impl Vm<'_> {
         Ok(Obj::Bool(true))
     }
 
+    #[inline(never)]
     fn eval_concat(&self, parts: &[Expr], frame: &Frame) -> Result<Obj> {
         let mut text = String::new();
         for part in parts {
             let value = self.eval(part, frame)?;
             self.read_all(&[&value])?;
-            text.push_str(&to_str(&value).map_err(|e| self.blame(e, frame, &[(&value, part)]))?);
+            if let Obj::Str(part) = &value {
+                spend(part.len() / 16)?;
+                text.push_str(part);
+            } else {
+                let part = to_str(&value).map_err(|e| self.blame(e, frame, &[(&value, part)]))?;
+                text.push_str(&part);
+            }
             methods::limit::size(self, text.len())?;
         }
         self.made(Obj::from(text))
@@ -219,16 +256,49 @@ impl Vm<'_> {
             }));
         }
         frame
-            .get(name)
+            .in_context(name)
             .unwrap_or_else(|| Undefined::name(name, self.strict()).into())
+    }
+
+    /// A list or dict that is made of literals alone, as a new object over the same data.
+    ///
+    /// Nothing of it is followed, so not where something follows how values move. It costs what evaluating it costs;
+    /// when that is more than what is left, it is evaluated, and the error has the place where the steps end.
+    fn constant_at(&self, expr: &Expr, frame: &Frame) -> Result<Option<Obj>> {
+        let known = frame.template.constants.get(&expr.span.start);
+        let Some(constant) = known.filter(|_| !self.is_observed()) else {
+            return Ok(None);
+        };
+        if !self.affords(constant.objects, constant.steps) {
+            return Ok(None);
+        }
+        self.pay(constant.objects, 0)?;
+        self.burn(constant.steps)?;
+        Ok(Some(Obj::from(constant.value.clone())))
+    }
+
+    /// The result of an inline `if` without `else`: in Jinja2 a lenient undefined even in strict environments. Such
+    /// expressions often stand in loops, so it is made once.
+    #[inline(never)]
+    fn no_else(&self, expr: &Expr, frame: &Frame) -> Obj {
+        let key = (Arc::as_ptr(&frame.template), expr.span.start, expr.span.end);
+        let mut made = self.no_else.borrow_mut();
+        let (_, undefined) = made.entry(key).or_insert_with(|| {
+            let at = position(frame, expr.span);
+            let message = format!(
+                "the inline if-expression on {at} evaluated to false and no else section was defined."
+            );
+            (frame.template.clone(), Undefined::hint(message, false).into())
+        });
+        undefined.clone()
     }
 }
 
-/// The result of an inline `if` without `else`: in Jinja2 a lenient undefined even in strict environments.
-fn no_else(expr: &Expr, frame: &Frame) -> Obj {
-    let at = position(frame, expr.span);
-    let message = format!(
-        "the inline if-expression on {at} evaluated to false and no else section was defined."
-    );
-    Undefined::hint(message, false).into()
+/// A literal as an object.
+fn constant(value: &Value) -> Obj {
+    match value {
+        Value::Str(text) => Obj::Str(text.clone()),
+        Value::Int(int) => Obj::Int(int.clone()),
+        other => Obj::from(other.clone()),
+    }
 }

@@ -31,20 +31,34 @@ pub(crate) enum Flow {
 impl Vm<'_> {
     /// Run statements.
     pub(crate) fn exec(&self, body: &[Stmt], frame: &Frame, out: &mut Output) -> Result<Flow> {
-        for stmt in body {
-            let flow = self.exec_stmt(stmt, frame, out)?;
-            if flow != Flow::Next {
-                return Ok(flow);
+        roomy(|| {
+            for stmt in body {
+                let flow = self.exec_stmt(stmt, frame, out)?;
+                if flow != Flow::Next {
+                    return Ok(flow);
+                }
             }
-        }
-        Ok(Flow::Next)
+            Ok(Flow::Next)
+        })
     }
 
     fn exec_stmt(&self, stmt: &Stmt, frame: &Frame, out: &mut Output) -> Result<Flow> {
         self.burn(1)?;
+        if self.is_observed() || self.watch.is_some() {
+            return self.exec_observed(stmt, frame, out);
+        }
+        match self.exec_kind(stmt, frame, out) {
+            Err(e) if e.place.is_none() => Err(e.at(|| place(frame, stmt.span))),
+            done => done,
+        }
+    }
+
+    /// Run a statement whose effects are followed.
+    fn exec_observed(&self, stmt: &Stmt, frame: &Frame, out: &mut Output) -> Result<Flow> {
         let read = self.taint.map(Taint::begin);
         let traced = self.tracer.map(crate::tracer::Tracer::begin);
-        let flow = roomy(|| self.exec_kind(stmt, frame, out))
+        let flow = self
+            .exec_kind(stmt, frame, out)
             .map_err(|e| e.at(|| place(frame, stmt.span)))?;
         if let (Some(taint), Some(read)) = (self.taint, read) {
             taint.forget(read);
@@ -77,6 +91,12 @@ impl Vm<'_> {
             }
             _ => error,
         }
+    }
+
+    /// Add its place to an error that an expression raised.
+    #[cold]
+    fn located(&self, error: Box<Error>, frame: &Frame, span: Span) -> Box<Error> {
+        self.explain(error, frame).at(|| place(frame, span))
     }
 
     /// Add the names in scope, or the nearest one, to an error about an undefined name.

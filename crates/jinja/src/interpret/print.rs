@@ -1,5 +1,7 @@
 //! What is printed.
 
+use std::borrow::Cow;
+
 use mapstack_jinja_syntax::ast::{Expr, ExprKind, Span};
 use mapstack_pyobject::{Obj, Result};
 use mapstack_value::Str;
@@ -18,24 +20,35 @@ impl Vm<'_> {
         frame: &Frame,
         out: &mut Output,
     ) -> Result<()> {
-        let printed = self.eval(expr, frame).and_then(|value| {
-            let is_text = matches!(value, Obj::Str(_)) && !self.writes_data(expr);
-            let printed = self.print(&value)?;
-            if let Some(taint) = self.taint {
-                out.expect_secret(taint.printed(&value, &printed));
-            }
-            if let Some(tracer) = self.tracer {
-                tracer.printed(&place(frame, span), &value);
-            }
-            let origin = if is_text {
-                Origin::Text
-            } else {
-                Origin::Computed
-            };
-            Ok((printed, origin))
-        });
-        let (printed, origin) =
-            printed.map_err(|e| self.explain(e, frame).at(|| place(frame, expr.span)))?;
+        let value = match self.eval(expr, frame) {
+            Ok(value) => value,
+            Err(e) => return Err(self.located(e, frame, expr.span)),
+        };
+        if let Obj::Int(int) = &value
+            && let Some(int) = int.to_i64()
+            && !self.is_observed()
+        {
+            let digits = Digits::of(int);
+            // What printing any other object takes.
+            self.burn(1 + digits.as_str().len() / 16)?;
+            return out.push(digits.as_str(), &frame.template, span, Origin::Computed);
+        }
+        let printed = match self.print(&value) {
+            Ok(printed) => printed,
+            Err(e) => return Err(self.located(e, frame, expr.span)),
+        };
+        if let Some(taint) = self.taint {
+            out.expect_secret(taint.printed(&value, &printed));
+        }
+        if let Some(tracer) = self.tracer {
+            tracer.printed(&place(frame, span), &value);
+        }
+        let is_text = matches!(value, Obj::Str(_)) && !self.writes_data(expr);
+        let origin = if is_text {
+            Origin::Text
+        } else {
+            Origin::Computed
+        };
         out.push(&printed, &frame.template, span, origin)
     }
 
@@ -112,10 +125,10 @@ impl Vm<'_> {
         })
     }
 
-    fn print(&self, value: &Obj) -> Result<Str> {
+    fn print<'v>(&self, value: &'v Obj) -> Result<Cow<'v, str>> {
         match value {
-            Obj::Markup(s) => Ok(s.clone()),
-            Obj::Str(s) if !self.autoescape.get() => Ok(s.clone()),
+            Obj::Markup(s) => Ok(Cow::Borrowed(s)),
+            Obj::Str(s) if !self.autoescape.get() => Ok(Cow::Borrowed(s)),
             value => {
                 let text = self.dialect().print(value)?;
                 self.settle(text.len() / 16)?;
@@ -136,6 +149,51 @@ impl Vm<'_> {
             }
             ExprKind::Call { callee, .. } => matches!(callee.kind, ExprKind::Name(_)),
             _ => false,
+        }
+    }
+}
+
+/// The text of an integer, without an allocation.
+struct Digits {
+    text: [u8; 20],
+    start: usize,
+}
+
+impl Digits {
+    fn of(int: i64) -> Self {
+        let mut digits = Digits {
+            text: [b'0'; 20],
+            start: 20,
+        };
+        let mut rest = int.unsigned_abs();
+        while rest > 0 || digits.start == 20 {
+            digits.put(b'0' + (rest % 10) as u8);
+            rest /= 10;
+        }
+        if int < 0 {
+            digits.put(b'-');
+        }
+        digits
+    }
+
+    fn put(&mut self, byte: u8) {
+        self.start -= 1;
+        self.text[self.start] = byte;
+    }
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.text[self.start..]).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod checks {
+    use super::Digits;
+
+    #[test]
+    fn integers_print_all_their_digits() {
+        for int in [0, 7, -10, 1234567890, i64::MAX, i64::MIN] {
+            assert_eq!(Digits::of(int).as_str(), int.to_string());
         }
     }
 }

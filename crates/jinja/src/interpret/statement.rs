@@ -18,8 +18,7 @@ use crate::vm::Vm;
 impl Vm<'_> {
     /// Run a statement. The caller adds its place to errors.
     ///
-    /// It has one arm for each kind of statement, and all kinds are matched here, so that the compiler reports a
-    /// missing one.
+    /// Those that run most often are here, so that they need little of the stack.
     pub(super) fn exec_kind(&self, stmt: &Stmt, frame: &Frame, out: &mut Output) -> Result<Flow> {
         let span = stmt.span;
         match &stmt.kind {
@@ -31,6 +30,22 @@ impl Vm<'_> {
             StmtKind::Set { target, value } => {
                 self.assign(target, self.eval(value, frame)?, frame)?;
             }
+            _ => return self.exec_rarer(stmt, frame, out),
+        }
+        Ok(Flow::Next)
+    }
+
+    /// It has one arm for each other kind of statement, and all kinds are matched here, so that the compiler reports a
+    /// missing one.
+    #[inline(never)]
+    fn exec_rarer(&self, stmt: &Stmt, frame: &Frame, out: &mut Output) -> Result<Flow> {
+        let span = stmt.span;
+        match &stmt.kind {
+            StmtKind::Text(_)
+            | StmtKind::Output(_)
+            | StmtKind::If { .. }
+            | StmtKind::For(_)
+            | StmtKind::Set { .. } => {}
             StmtKind::SetBlock {
                 target,
                 filter,
@@ -249,43 +264,60 @@ impl Vm<'_> {
             iter = Iter::new("generator", filtered);
             measured = Obj::Iter(iter.clone());
         }
-        let recursive = definition
-            .recursive
-            .then(|| (definition.clone(), frame.clone()));
-        let state = Loop::new(measured, iter, depth0, recursive);
-        let handle = definition
-            .uses_loop
-            .then(|| Obj::native(LoopObject(state.clone())));
-        let loop_name = Str::from("loop");
-        let (mut ran, mut round) = (false, 0);
+        // A loop that does not mention `loop` keeps no account of itself.
+        let state = definition.uses_loop.then(|| {
+            let again = (definition.clone(), frame.clone());
+            let recursive = definition.recursive.then_some(again);
+            Loop::new(measured, iter.clone(), depth0, recursive)
+        });
+        let handle = state.clone().map(|state| {
+            let object = Obj::native(LoopObject(state));
+            (Str::from("loop"), object)
+        });
+        let mut round = 0;
         let mut inner = frame.inner();
-        while let Some(item) = state.next(self)? {
+        while let Some(item) = match &state {
+            Some(state) => state.next(self)?,
+            None => iter.next(self)?,
+        } {
             // Each round has its own names. If nothing refers to those of the last round, their scope is used again.
-            if ran && !inner.forget() {
+            if round > 0 && !inner.forget() {
                 inner = frame.inner();
             }
-            ran = true;
-            if let Some(handle) = &handle {
-                inner.set(&loop_name, handle.clone());
+            if let Some((name, handle)) = &handle {
+                inner.set(name, handle.clone());
             }
-            if let Some(taint) = self.taint {
-                taint.gives(iterable, &item);
-            }
-            let traced = self.tracer.map(crate::tracer::Tracer::begin);
-            if let Some(tracer) = self.tracer {
-                tracer.takes(iterable, round, &item);
-            }
-            self.assign(&definition.target, item, &inner)?;
-            if let (Some(tracer), Some(traced)) = (self.tracer, traced) {
-                tracer.forget(traced);
-            }
+            self.take(definition, iterable, round, item, &inner)?;
             round += 1;
             if self.exec(&definition.body, &inner, out)? == Flow::Break {
                 break;
             }
         }
-        if !ran {
+        if round == 0 {
             self.exec(&definition.otherwise, &frame.inner(), out)?;
+        }
+        Ok(())
+    }
+
+    /// Bind an item of a loop.
+    fn take(
+        &self,
+        definition: &For,
+        iterable: &Obj,
+        round: usize,
+        item: Obj,
+        frame: &Frame,
+    ) -> Result<()> {
+        if let Some(taint) = self.taint {
+            taint.gives(iterable, &item);
+        }
+        let traced = self.tracer.map(crate::tracer::Tracer::begin);
+        if let Some(tracer) = self.tracer {
+            tracer.takes(iterable, round, &item);
+        }
+        self.assign(&definition.target, item, frame)?;
+        if let (Some(tracer), Some(traced)) = (self.tracer, traced) {
+            tracer.forget(traced);
         }
         Ok(())
     }
@@ -305,14 +337,13 @@ impl Vm<'_> {
             template,
             ..frame.detached().inner()
         };
-        inner.set(
-            &"super".into(),
-            Obj::native(SuperObject {
-                name: name.clone(),
-                depth,
-                frame: frame.clone(),
-            }),
-        );
+        if block.uses_super {
+            let (name, frame) = (name.clone(), frame.clone());
+            inner.set(
+                &"super".into(),
+                Obj::native(SuperObject { name, depth, frame }),
+            );
+        }
         self.deeper(|| self.exec(&block.body, &inner, out))
             .map(|_| ())
     }

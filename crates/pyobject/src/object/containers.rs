@@ -586,6 +586,9 @@ impl DictRef {
     }
 
     fn work_out(&self) {
+        if !self.is_pending() {
+            return;
+        }
         let pending = self.0.pending.borrow_mut().take();
         if let Some(content) = pending {
             self.0.state.replace(State::Frozen(content()));
@@ -595,6 +598,9 @@ impl DictRef {
     /// The content, computed if it was pending. The caller can read all of it.
     fn state(&self) -> Ref<'_, State<Map, Entries>> {
         self.work_out();
+        if self.0.watched.borrow().is_none() {
+            return self.0.state.borrow();
+        }
         let watched = self.0.watched.borrow_mut().take();
         if let Some(watched) = watched {
             let mut taken = watched.give_up();

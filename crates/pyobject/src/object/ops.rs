@@ -211,6 +211,9 @@ pub fn binary(vm: &dyn Interpreter, op: BinaryOp, a: &Obj, b: &Obj) -> Result<Ob
 }
 
 fn apply(vm: &dyn Interpreter, op: BinaryOp, a: &Obj, b: &Obj) -> Result<Obj> {
+    if let (Obj::Int(x), Obj::Int(y)) = (a, b) {
+        return int_arithmetic(op, x, y);
+    }
     let formats = op == BinaryOp::Mod && matches!(a, Obj::Str(_) | Obj::Markup(_));
     // A view asks an undefined value on its right for nothing but its elements.
     let subtracts = op == BinaryOp::Sub && matches!(a, Obj::Native(_)) && SetLike::of(a).is_some();

@@ -22,6 +22,10 @@ pub fn to_str(object: &Obj) -> Result<String> {
             Ok(s.to_string())
         }
         Obj::Undefined(u) => u.check().map(|()| String::new()),
+        Obj::Int(i) => {
+            ledger::spend(1 + to_read(object))?;
+            Ok(i.to_string())
+        }
         Obj::Native(n) => n.to_str(),
         other => repr(other),
     }

@@ -1,0 +1,110 @@
+//! Lists and dicts that are made of literals alone.
+//!
+//! They are put together when the template is parsed. Each evaluation gives a new object over the same data.
+
+use std::collections::BTreeMap;
+
+use mapstack_value::{Key, List, Map, Value};
+
+use super::super::ast::{Constant, Expr, ExprKind};
+
+/// The constants of a template by the place where they start. Those inside of others are part of them.
+#[derive(Debug, Default)]
+pub(super) struct Constants(BTreeMap<u32, Constant>);
+
+impl Constants {
+    /// All of them.
+    pub fn into_inner(self) -> BTreeMap<u32, Constant> {
+        self.0
+    }
+
+    /// Note a list or dict that has been parsed, if it is constant.
+    pub fn note(&mut self, start: u32, kind: &ExprKind) {
+        let constant = match kind {
+            ExprKind::List(items) => self.sequence(items).map(|(items, made)| Constant {
+                value: Value::List(List::from_iter(items)),
+                ..made
+            }),
+            ExprKind::Dict(entries) => self.dict(entries),
+            _ => None,
+        };
+        let Some(constant) = constant else { return };
+        // Everything noted from here on is inside.
+        drop(self.0.split_off(&start));
+        self.0.insert(start, constant);
+    }
+
+    fn sequence(&self, items: &[Expr]) -> Option<(Vec<Value>, Constant)> {
+        let mut made = Constant {
+            value: Value::None,
+            objects: 1 + items.len(),
+            steps: items.len(),
+        };
+        let values = items.iter().map(|item| self.part(item, &mut made));
+        Some((values.collect::<Option<_>>()?, made))
+    }
+
+    fn dict(&self, entries: &[(Expr, Expr)]) -> Option<Constant> {
+        let mut made = Constant {
+            value: Value::None,
+            objects: 2 + entries.len(),
+            steps: 2 * entries.len(),
+        };
+        let mut map = Map::new();
+        for (key, value) in entries {
+            let key = self.part(key, &mut made)?;
+            // Hashing a long text takes steps of its own.
+            made.steps += key.as_str().map_or(0, |text| text.len() / 16);
+            map.insert(Key::try_from(&key).ok()?, self.part(value, &mut made)?);
+        }
+        made.value = Value::Map(map);
+        Some(made)
+    }
+
+    /// The value of a part, if it is constant; what it takes is added to the whole.
+    fn part(&self, expr: &Expr, whole: &mut Constant) -> Option<Value> {
+        let part = match &expr.kind {
+            ExprKind::Const(value) => return Some(value.clone()),
+            ExprKind::Tuple(items) => {
+                let (items, made) = self.sequence(items)?;
+                Constant {
+                    value: Value::Tuple(items.into()),
+                    ..made
+                }
+            }
+            ExprKind::List(_) | ExprKind::Dict(_) => self.0.get(&expr.span.start)?.clone(),
+            _ => return None,
+        };
+        whole.objects += part.objects;
+        whole.steps += part.steps;
+        Some(part.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Syntax, parse};
+
+    #[test]
+    fn what_is_made_of_literals_is_constant() {
+        let source = "{{ {'a': [1, {'b': ()}]} }}{{ [x, [2]] }}{{ {[]: 1} }}{{ [-1] }}";
+        let template = parse(source, None, &Syntax::default(), &[]).unwrap();
+        let constants: Vec<(u32, String)> = template
+            .constants
+            .iter()
+            .map(|(start, constant)| (*start, constant.value.repr()))
+            .collect();
+        let expected = [(3, "{'a': [1, {'b': ()}]}"), (34, "[2]"), (45, "[]")];
+        assert_eq!(
+            constants,
+            expected.map(|(at, value)| (at, value.to_owned()))
+        );
+    }
+
+    #[test]
+    fn a_constant_costs_what_its_parts_cost() {
+        let template = parse("{{ {'a': [1, 2]} }}", None, &Syntax::default(), &[]).unwrap();
+        let constant = &template.constants[&3];
+        assert_eq!((constant.objects, constant.steps), (3 + 3, 2 + 2));
+    }
+}
