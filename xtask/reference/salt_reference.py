@@ -15,10 +15,14 @@ logging.disable(logging.CRITICAL)
 import salt.config
 import salt.fileclient
 import salt.loader
-import salt.utils.secret
 
-# As inside a state run; elsewhere newer versions of Salt show asterisks instead of pillar values.
-salt.utils.secret.mask_pillar.set(False)
+try:
+    import salt.utils.secret
+except ImportError:
+    pass  # Salt before 3008 shows all values.
+else:
+    # As inside a state run; elsewhere newer versions of Salt show asterisks instead of pillar values.
+    salt.utils.secret.mask_pillar.set(False)
 
 
 class Reference:

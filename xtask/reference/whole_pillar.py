@@ -76,7 +76,6 @@ def endless(*_):
 def pillar(record, root, home):
     import salt.config
     import salt.pillar
-    import salt.utils.secret
 
     os.makedirs(home, exist_ok=True)
     path = os.path.join(home, "master")
