@@ -516,3 +516,44 @@ fn the_version_is_printed() {
         (Some(0), format!("mapstack {}\n", env!("CARGO_PKG_VERSION")))
     );
 }
+
+#[test]
+fn messages_refer_to_flags_and_verbs_that_there_are() {
+    use mapstack::Means;
+    for (means, verb) in [
+        (Means::Fact, "data"),
+        (Means::Minions, "lint"),
+        (Means::Pillar, "data"),
+        (Means::Root(None), "data"),
+        (Means::Roots, "data"),
+        (Means::StackRoot, "pillar"),
+        (Means::Stub, "data"),
+        (Means::Permission(Some("cmd.run")), "data"),
+        (Means::MaxTime, "fleet"),
+        (Means::MaxMemory, "fleet"),
+        (Means::StrictSandbox, "data"),
+        (Means::ShowSecrets, "explain"),
+        (Means::Level("x"), "lint"),
+        (Means::Rules, "lint"),
+        (Means::Schema, "schema"),
+        (Means::Map("f"), "map"),
+        (Means::Sources, "sources"),
+        (Means::Data, "data"),
+        (Means::Diff, "diff"),
+        (Means::Blame("f", "k"), "explain"),
+        (Means::Fetch, "fetch"),
+        (Means::FetchConfigured, "fetch"),
+        (Means::FetchOne("url"), "fetch"),
+    ] {
+        let name = mapstack_inputs::name_of(means);
+        let words: Vec<&str> = name.split([' ', '`']).collect();
+        let call = words.iter().position(|word| *word == "mapstack");
+        if let Some(at) = call {
+            assert_eq!(words[at + 1], verb, "{name}");
+        }
+        let help = run(&repository(), &[verb, "--help"]).stdout;
+        for flag in words.iter().filter(|word| word.starts_with("--")) {
+            assert!(help.contains(flag), "{name}: {verb} has no {flag}");
+        }
+    }
+}

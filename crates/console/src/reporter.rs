@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use mapstack::minion::Minion;
 use mapstack::secrets::{Redact, Redacted, Secrets};
-use mapstack::{Diagnostic, Severity};
+use mapstack::{Diagnostic, Means, Severity};
 use mapstack_fleet::{Masking, secrets_of};
-use mapstack_inputs::Warn;
 use mapstack_inputs::flags::{Color, Messages};
+use mapstack_inputs::{Warn, name_of};
 use mapstack_lint::Finding;
 use mapstack_report::message::{Level, Renderer, rendered};
 use mapstack_report::terminal::sanitize;
@@ -33,9 +33,10 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// One that prints as these settings say.
+    /// One that prints as these settings say. From now on messages name the flags of the command.
     #[must_use]
     pub fn new(messages: &Messages) -> Self {
+        Means::named_by(name_of);
         let colored = |is_terminal: bool| match messages.color {
             Color::Always => true,
             Color::Never => false,

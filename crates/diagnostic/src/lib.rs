@@ -5,11 +5,13 @@
 #![doc = include_str!("../README.md")]
 
 mod error;
+mod means;
 mod message;
 mod place;
 mod suggest;
 
 pub use error::{Error, Result};
+pub use means::Means;
 pub use message::{Cause, Diagnostic, ErrorKind, Severity, Step};
 pub use place::{Place, line_and_column};
 pub use suggest::nearest;

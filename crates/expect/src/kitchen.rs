@@ -6,7 +6,7 @@ use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
 use mapstack::yaml::{DumpOptions, dump, load};
-use mapstack::{Engine, Error, ErrorKind};
+use mapstack::{Engine, Error, ErrorKind, Means};
 
 use crate::find::below;
 use crate::{Repository, files, top};
@@ -63,9 +63,10 @@ impl Kitchen {
         let shown = file.display().to_string();
         let value = load(&files::text(&file)?).map_err(|e| {
             let at = e.mark().map_or(String::new(), |mark| format!(":{}:{}", mark.line, mark.column));
-            Error::new(ErrorKind::Yaml, format!("{shown}{at}: {}", e.kind())).note(
-                "the pillars of the formula's test suites stand there; --pillar FILE gives one that counts instead",
-            )
+            Error::new(ErrorKind::Yaml, format!("{shown}{at}: {}", e.kind())).note(format!(
+                "the pillars of the formula's test suites stand there; {} gives one that counts instead",
+                Means::Pillar
+            ))
         })?;
         let map = value.as_map().cloned().unwrap_or_default();
         let provisioner = map

@@ -2,7 +2,7 @@
 
 use mapstack::minion::Minion;
 use mapstack::value::{Key, Map, Value};
-use mapstack::{Condition, Engine, Error, ErrorKind, loader::SaltPath};
+use mapstack::{Condition, Engine, Error, ErrorKind, Means, loader::SaltPath};
 use mapstack_merge::{Options, merge};
 
 pub(crate) const FILE: &str = "top.sls";
@@ -48,7 +48,7 @@ pub(crate) fn pillar(engine: &Engine, minion: &Minion) -> Result<Map, Error> {
             let message =
                 format!("{path} includes others, which is not built in for the pillars of tests");
             return Err(Error::new(ErrorKind::Unsupported, message)
-                .note("give the whole pillar with --pillar FILE"));
+                .note(format!("give the whole pillar with {}", Means::Pillar)));
         }
         if data.truthy() {
             pillar = merge(pillar, &data, &options, &mut ())

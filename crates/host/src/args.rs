@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use mapstack::value::{Key, Map, Value};
-use mapstack::{Call, CallError};
+use mapstack::{Call, CallError, Means};
 
 pub(crate) type Result<T, E = CallError> = std::result::Result<T, E>;
 
@@ -146,7 +146,10 @@ pub(crate) fn unsupported(call: &Call, argument: &str) -> CallError {
         "{}: the argument '{argument}' is not supported here",
         call.name
     ))
-    .with_help("leave it out, or write the answer down with --stub")
+    .with_help(format!(
+        "leave it out, or write the answer down with {}",
+        Means::Stub
+    ))
 }
 
 /// Python's exception for a failed system call.

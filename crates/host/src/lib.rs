@@ -45,7 +45,7 @@ mod users;
 mod which;
 
 use mapstack::value::Value;
-use mapstack::{Call, CallError, Functions};
+use mapstack::{Call, CallError, Functions, Means};
 
 pub use permissions::{Permissions, UnknownName};
 pub use salt_call::{SaltCall, UnreadableCommand};
@@ -123,8 +123,8 @@ impl Functions for Host {
             find_function(&call.name).is_some() && !self.permissions.allow(&call.name);
         permissible.then(|| {
             format!(
-                "--allow {} answers it on this machine, which need not be the minion",
-                call.name
+                "{} answers it on this machine, which need not be the minion",
+                Means::Permission(Some(&call.name))
             )
         })
     }

@@ -108,7 +108,10 @@ mod tests {
                 "{name}"
             );
             let advice = host.advice(&Call::new(name)).unwrap();
-            assert!(advice.starts_with(&format!("--allow {name} ")), "{advice}");
+            assert!(
+                advice.starts_with(&format!("permission for {name} ")),
+                "{advice}"
+            );
         }
         assert!(!host.has_module("file"));
         assert_eq!(host.advice(&Call::new("pkg.version")), None);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
 use mapstack::value::{Value, json};
-use mapstack::{Engine, Error, ErrorKind};
+use mapstack::{Engine, Error, ErrorKind, Means};
 use mapstack_fleet::{Pace, ordered};
 use mapstack_lint::{
     Content, Document, Levels, Report, SchemaFrom, SourceFile, Sources, Violations, read_schema,
@@ -235,7 +235,7 @@ impl<'m> PillarLinter<'m> {
                 found.ok_or_else(|| {
                     let message = "the pillar has no schema.yaml and no schema.json in a root";
                     Error::new(ErrorKind::File, message)
-                        .note("`mapstack schema pillar` makes one to begin with")
+                        .note(format!("{} makes one to begin with", Means::PillarSchema))
                 })
             }
         }
@@ -300,11 +300,11 @@ fn remarks(subject: &Subject<'_>) -> Vec<String> {
     let seen = subject.seen;
     let mut remarks = Vec::new();
     if !subject.is_fleet {
-        remarks.push(
+        remarks.push(format!(
             "which targets mean no minion was not looked at: the minions of this run are examples; \
-             --minions gives those that there are"
-                .into(),
-        );
+             {} gives those that there are",
+            Means::Minions
+        ));
     } else if seen.is_partial() {
         remarks.push(
             "which sls no minion gets was not looked at: the pillar of some minion ends with an error"

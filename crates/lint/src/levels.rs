@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use mapstack::Means;
+
 use crate::Rule;
 use crate::finding::{Finding, Level};
 
@@ -37,8 +39,12 @@ impl Levels {
     /// # Errors
     /// What to say if it is not that.
     pub fn change(&mut self, change: &str) -> Result<(), String> {
-        let usage =
-            || format!("--level {change}: write RULE=error, RULE=warning, RULE=note or RULE=off");
+        let usage = || {
+            format!(
+                "{}: write RULE=error, RULE=warning, RULE=note or RULE=off",
+                Means::Level(change)
+            )
+        };
         let (name, level) = change.split_once('=').ok_or_else(usage)?;
         self.set(Rule::given(name)?, Level::given(level).ok_or_else(usage)?);
         Ok(())

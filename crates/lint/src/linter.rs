@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mapstack::minion::{Minion, platforms};
 use mapstack::secrets::Secrets;
 use mapstack::value::{Key, Map, Value, json};
-use mapstack::{Configuration, DataOptions, Engine, Error, ErrorKind, Way};
+use mapstack::{Configuration, DataOptions, Engine, Error, ErrorKind, Means, Way};
 
 use crate::Rule;
 use crate::document::{Document, SourceFile};
@@ -257,7 +257,7 @@ impl Linter<'_> {
                         subject.formula
                     );
                     Error::new(ErrorKind::File, message)
-                        .note("`mapstack schema` makes one to begin with")
+                        .note(format!("{} makes one to begin with", Means::Schema))
                 })
             }
         }

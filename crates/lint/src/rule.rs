@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use mapstack::Means;
+
 use crate::finding::Level;
 
 /// Rules with their names, levels and what they are about, in the order people read them.
@@ -138,7 +140,7 @@ impl Rule {
     /// ```
     pub fn given(name: &str) -> Result<Self, String> {
         name.parse()
-            .map_err(|error: UnknownRule| format!("{error}; `mapstack lint --rules` lists them"))
+            .map_err(|error: UnknownRule| format!("{error}; {} lists them", Means::Rules))
     }
 
     /// Whether only pillars are checked for it.

@@ -13,6 +13,8 @@
 
 use std::collections::BTreeMap;
 
+use mapstack::Means;
+
 use crate::Rule;
 use crate::document::SourceFile;
 use crate::finding::Finding;
@@ -107,7 +109,7 @@ impl Suppressions {
                         Finding::new(Rule::Suppression, place, format!("unknown rule '{wrong}'"));
                     self.mistakes.push(match near {
                         Some(near) => finding.help(format!("did you mean {near}?")),
-                        None => finding.help("`mapstack lint --rules` lists them"),
+                        None => finding.help(format!("{} lists them", Means::Rules)),
                     });
                 }
             }

@@ -10,7 +10,7 @@ use crate::pipe::template_engine;
 use crate::render::{Language, Stage as RenderStage};
 use crate::stack::{in_stage, tplroot};
 use crate::trace::Stage;
-use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Means, Result};
 
 /// The definitions that make `map.data` regard `defaults.yaml` as present among the sources.
 const DEFAULTS: [&str; 3] = ["defaults.yaml", "Y!defaults.yaml", "Y!P@defaults.yaml"];
@@ -205,9 +205,14 @@ impl Run<'_> {
         );
         let help = match computes_map {
             true => format!(
-                "{tplroot} computes its configuration in {map_jinja}, which this does not run: `mapstack map {tplroot}` does"
+                "{tplroot} computes its configuration in {map_jinja}, which this does not run: {} does",
+                Means::Map(tplroot)
             ),
-            false => "check the formula's name and the --root directories; `mapstack sources` lists every path tried".into(),
+            false => format!(
+                "check the formula's name and the {} directories; {} lists every path tried",
+                Means::Roots,
+                Means::Sources
+            ),
         };
         self.warn(Diagnostic::warning(ErrorKind::File, message).with_help(help));
     }

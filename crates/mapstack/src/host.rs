@@ -10,7 +10,7 @@ use mapstack_value::{Str, Value, weight};
 
 use crate::engine::Run;
 use crate::text::in_file;
-use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
+use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind, Means};
 use mapstack_functions::{Call, Functions, entry_for, why_not_in_tree};
 
 /// A run as its templates see it.
@@ -117,7 +117,8 @@ impl<'r, 'e> RunHost<'r, 'e> {
             .collect();
         let stub = entry_for(call);
         ways.push(format!(
-            "to write the answer down, put this in a file for --stub and fill in `return`:\n\n{}",
+            "to write the answer down, put this in a file for {} and fill in `return`:\n\n{}",
+            Means::Stub,
             stub.trim_end()
         ));
         ways.join("\n")
@@ -150,7 +151,10 @@ impl<'r, 'e> RunHost<'r, 'e> {
             };
             in_file(place, shown)
         });
-        let help = "where the minion has it, Salt says yes: an entry in a file for --stub makes it yes here as well";
+        let help = format!(
+            "where the minion has it, Salt says yes: an entry in a file for {} makes it yes here as well",
+            Means::Stub
+        );
         Diagnostic {
             place,
             ..Diagnostic::warning(Kind::Lookup, message).with_help(help)

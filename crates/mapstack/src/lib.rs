@@ -67,7 +67,7 @@ pub use file::File;
 pub use layer_file::LAYER_KEYS;
 pub use map_jinja::{Exported, MapForm, MapOptions};
 pub use mapstack_diagnostic::{
-    Diagnostic, Error, ErrorKind, Place, Result, Severity, Step, nearest,
+    Diagnostic, Error, ErrorKind, Means, Place, Result, Severity, Step, nearest,
 };
 pub use mapstack_functions::{Call, CallError, Functions, Stubs};
 pub use mapstack_functions::{SALT_MODULES, is_in_salt};
@@ -82,7 +82,7 @@ pub use master_side::MasterSide;
 pub use options::{DataOptions, StackOptions, TofsOptions};
 pub use outside::OtherTemplate;
 pub use pillar_sls::{ExternalText, PillarSls, RenderedSls};
-pub use pipe::{NOT_DECRYPTED, TemplateOptions, has_message};
+pub use pipe::{TemplateOptions, has_message, how_to_decrypt};
 pub use stack::{STRATEGIES, directories, parse as parse_definition};
 pub use survey::{Answerer, CallSite, ImportSite, LoadSite, Survey};
 pub use text::Text;

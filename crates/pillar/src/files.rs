@@ -4,7 +4,7 @@ use mapstack_loader::{Fetched, LoadError, Tree};
 use mapstack_value::posixpath::{join, normpath};
 
 use mapstack::File;
-use mapstack_diagnostic::{Error, ErrorKind, Result};
+use mapstack_diagnostic::{Error, ErrorKind, Means, Result};
 
 /// A data file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,9 +142,10 @@ fn leads_up(uri: &str) -> bool {
 pub(crate) fn unreadable(e: &LoadError) -> Error {
     let error = Error::new(ErrorKind::File, e.to_string());
     match e {
-        LoadError::Outside { .. } => error.help(
-            "files lie below the directory of a config file; allow another with --stack-root DIR",
-        ),
+        LoadError::Outside { .. } => error.help(format!(
+            "files lie below the directory of a config file; allow another with {}",
+            Means::StackRoot
+        )),
         _ => error,
     }
 }

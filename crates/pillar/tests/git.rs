@@ -64,8 +64,8 @@ fn a_remote_that_was_not_fetched_says_how_to_get_it() {
         "{text}"
     );
     assert!(
-        text.contains("run `mapstack fetch --config FILE`")
-            || text.contains("or `mapstack fetch --config FILE`")
+        text.contains("run a fetch of what the configuration names")
+            || text.contains("or a fetch of what the configuration names")
     );
     assert!(!text.contains("secret"), "{text}");
 }

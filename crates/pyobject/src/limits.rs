@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use mapstack_diagnostic::Means;
+
 use crate::error::{Error, Result};
 
 /// What a render may spend.
@@ -128,7 +130,10 @@ impl Deadline {
         }
         Err(
             Error::limit(format!("the template ran for more than {:?}", self.allowed)).with_help(
-                "look for a loop over too much data, or allow more time with --max-time",
+                format!(
+                    "look for a loop over too much data, or allow more time with {}",
+                    Means::MaxTime
+                ),
             ),
         )
     }
@@ -171,9 +176,10 @@ impl MemoryLimit {
             "the template takes more than {} of memory",
             shown(self.most)
         ))
-        .with_help(
-            "look for a loop that collects too much data, or allow more memory with --max-memory",
-        ))
+        .with_help(format!(
+            "look for a loop that collects too much data, or allow more memory with {}",
+            Means::MaxMemory
+        )))
     }
 }
 

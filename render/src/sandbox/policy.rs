@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use mapstack_diagnostic::Means;
 use mapstack_pyobject::{Error, ErrorKind, Result};
 use mapstack_python_protocol::{Hello, Wall};
 
@@ -65,9 +66,10 @@ pub(super) fn check(hello: &Hello) -> Result<()> {
                 ErrorKind::Security,
                 format!("the sandbox around Python is not complete: {missing}"),
             );
-            Err(error.with_help(
-                "without --strict-sandbox, templates run with the walls that this system has",
-            ))
+            Err(error.with_help(format!(
+                "without {}, templates run with the walls that this system has",
+                Means::StrictSandbox
+            )))
         }
         _ => Ok(()),
     }

@@ -3,27 +3,42 @@
 /// The text with every comment, string and character literal blanked; lines stay where they are.
 pub fn code_only(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let skipped = match c {
-            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
-            '/' if rest.starts_with("/*") => block_comment(rest),
-            '"' => string(rest),
-            'r' if !ends_in_word(&out) => raw_string(rest).unwrap_or(0),
-            '\'' => character(rest).unwrap_or(0),
-            _ => 0,
-        };
-        if skipped == 0 {
-            out.push(c);
-            rest = &rest[c.len_utf8()..];
+    for (_, part, is_code) in parts(text) {
+        if is_code {
+            out.push_str(part);
         } else {
-            let (blanked, after) = rest.split_at(skipped);
             out.push(' ');
-            out.extend(blanked.chars().filter(|c| *c == '\n'));
-            rest = after;
+            out.extend(part.chars().filter(|c| *c == '\n'));
         }
     }
     out
+}
+
+/// The string literals, each with the number of its first line.
+pub fn strings(text: &str) -> Vec<(usize, &str)> {
+    let line = |at: usize| text[..at].matches('\n').count() + 1;
+    let strings = parts(text).filter(|(_, part, is_code)| !is_code && part.starts_with(['"', 'r']));
+    strings.map(|(at, part, _)| (line(at), part)).collect()
+}
+
+/// The characters of code, and comments and literals as a whole, each with its place.
+fn parts(text: &str) -> impl Iterator<Item = (usize, &str, bool)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let (start, rest) = (at, &text[at..]);
+        let c = rest.chars().next()?;
+        let literal = match c {
+            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => block_comment(rest),
+            '"' => string(rest),
+            'r' if !ends_in_word(&text[..at]) => raw_string(rest).unwrap_or(0),
+            '\'' => character(rest).unwrap_or(0),
+            _ => 0,
+        };
+        let length = if literal == 0 { c.len_utf8() } else { literal };
+        at += length;
+        Some((start, &rest[..length], literal == 0))
+    })
 }
 
 fn ends_in_word(text: &str) -> bool {

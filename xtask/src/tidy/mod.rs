@@ -6,6 +6,7 @@
 mod arrows;
 mod circles;
 mod code;
+mod flags;
 mod licences;
 mod published;
 mod sources;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::code::code_only;
+use super::flags;
 
 /// Words for unfinished work, and words that are banned: the word, and what to do instead.
 const FORBIDDEN: &[(&str, &str)] = &[
@@ -41,6 +42,8 @@ const LIBRARIES: &[&str] = &[
     "render",
     "crates/salt-config",
     "crates/functions",
+    "crates/host",
+    "crates/schema",
     "crates/mapstack",
     "crates/pillar",
     "crates/lineage",
@@ -62,6 +65,10 @@ pub fn check(path: &Path, text: &str) -> Vec<String> {
         .map(|at| format!("{}:{at}", path.display()))
         .collect();
     if path.extension().is_some_and(|e| e == "rs") {
+        let is_in = |name: &&str| path.starts_with(Path::new(name).join("src"));
+        if LIBRARIES.iter().any(is_in) {
+            problems.extend(flags::check(path, text));
+        }
         problems.extend(
             rust(text)
                 .into_iter()

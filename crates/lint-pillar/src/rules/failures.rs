@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mapstack::value::Value;
 use mapstack::yaml::{Limits, load_marked};
-use mapstack::{Error, ErrorKind, Place};
+use mapstack::{Error, ErrorKind, Means, Place};
 use mapstack_lint::{Content, Finding, Level, Rule, Unanswered, on, rule_of_failure};
 use mapstack_pillar::Fault;
 
@@ -206,7 +206,11 @@ fn cure(subject: &Subject<'_>, error: &Error, works: bool) -> Option<String> {
                 .find(|grain| !subject.seen.grains.contains(*grain))
         })?;
     (!subject.seen.grains.contains(grain)).then(|| {
-        format!("no minion of this run has the grain '{grain}': set it by --set, or give --minions")
+        format!(
+            "no minion of this run has the grain '{grain}': set it by {}, or give {}",
+            Means::Fact,
+            Means::Minions
+        )
     })
 }
 

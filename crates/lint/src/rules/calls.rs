@@ -1,7 +1,7 @@
 //! Templates that Jinja refuses, and calls of functions that there are not.
 
 use mapstack::loader::{Fetched, SaltPath};
-use mapstack::{Answerer, SALT_MODULES, is_in_salt, nearest};
+use mapstack::{Answerer, Means, SALT_MODULES, is_in_salt, nearest};
 
 use super::failures::on;
 use super::imports::{is_at, minions};
@@ -65,7 +65,10 @@ fn absent<'s>(subject: &'s Subject<'_>) -> impl Iterator<Item = Finding> + 's {
         }
         let message =
             format!("whether Salt has {name} depends on the minion, and the answer here is no");
-        let help = "to follow the other branch, give an answer of the function with --stub";
+        let help = format!(
+            "to follow the other branch, give an answer of the function with {}",
+            Means::Stub
+        );
         Some(Finding::new(Rule::AbsentFunction, site.place.clone(), message).help(help))
     })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mapstack::{Answerer, CallSite, Diagnostic, Error, ErrorKind, Place};
+use mapstack::{Answerer, CallSite, Diagnostic, Error, ErrorKind, Means, Place};
 
 use super::imports;
 use super::syntax::{indenting_tab, rule_of};
@@ -185,8 +185,9 @@ fn cure(error: &Error, origins: &Origins, everywhere: bool) -> Option<String> {
     };
     if !origins.pillar.is_empty() {
         return Some(format!(
-            "it looks up {} in the pillar, which is not there: give one by --pillar FILE",
-            listed(&origins.pillar)
+            "it looks up {} in the pillar, which is not there: give one by {}",
+            listed(&origins.pillar),
+            Means::Pillar
         ));
     }
     if !everywhere {
@@ -194,20 +195,24 @@ fn cure(error: &Error, origins: &Origins, everywhere: bool) -> Option<String> {
     }
     if !origins.merged.is_empty() {
         return Some(format!(
-            "a pillar with {} could set it: give one by --pillar FILE",
-            listed(&origins.merged)
+            "a pillar with {} could set it: give one by {}",
+            listed(&origins.merged),
+            Means::Pillar
         ));
     }
     if !origins.grains.is_empty() {
         let grains = listed(&origins.grains);
         return Some(format!(
-            "no minion of this run has the grain {grains}: set it by --set, or give --minions"
+            "no minion of this run has the grain {grains}: set it by {}, or give {}",
+            Means::Fact,
+            Means::Minions
         ));
     }
     let options = listed(&origins.options);
     (!origins.options.is_empty()).then(|| {
         format!(
-            "no minion of this run has the option {options}: give some that have it by --minions"
+            "no minion of this run has the option {options}: give some that have it by {}",
+            Means::Minions
         )
     })
 }

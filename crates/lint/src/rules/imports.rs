@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use mapstack::loader::{Fetched, SaltPath};
-use mapstack::{Error, ImportSite, Place, nearest};
+use mapstack::{Error, ImportSite, Means, Place, nearest};
 use mapstack_render::ErrorKind as RenderErrorKind;
 
 use super::failures::on;
@@ -109,9 +109,15 @@ fn of_file(subject: &Subject<'_>, place: &Place, path: &str) -> Finding {
         None if path.starts_with(&format!("{}/", subject.formula)) => finding,
         None => finding.help(match root_above(subject, place, path) {
             Some(above) => {
-                format!("the root is the folder of that name: did you mean --root {above}?")
+                format!(
+                    "the root is the folder of that name: did you mean {}?",
+                    Means::Root(Some(&above))
+                )
             }
-            None => "if it belongs to another formula, add its root: --root DIR".into(),
+            None => format!(
+                "if it belongs to another formula, add its root: {}",
+                Means::Root(None)
+            ),
         }),
     };
     let finding = weighed(subject, finding, |error| {

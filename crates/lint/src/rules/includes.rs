@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mapstack::value::Value;
-use mapstack::{Place, nearest};
+use mapstack::{Means, Place, nearest};
 
 use super::failures::on;
 use crate::Rule;
@@ -167,9 +167,10 @@ impl Problem {
                         finding.level = Level::Warning;
                         finding.help(format!("did you mean '{near}'?"))
                     }
-                    None => {
-                        finding.help("if it belongs to another formula, add its root: --root DIR")
-                    }
+                    None => finding.help(format!(
+                        "if it belongs to another formula, add its root: {}",
+                        Means::Root(None)
+                    )),
                 }
             }
         }

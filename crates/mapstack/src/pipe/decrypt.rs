@@ -1,6 +1,6 @@
 //! The renderer `gpg`: ciphertext in data, decrypted by the function `gpg.decrypt` if that is permitted.
 
-use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Means, Result};
 use mapstack_redact::note_decrypted;
 use mapstack_render::jinja::Host;
 use mapstack_value::{List, Map, Value};
@@ -128,7 +128,13 @@ impl Run<'_> {
 }
 
 /// What to do about ciphertext that stays.
-pub const NOT_DECRYPTED: &str = "--allow gpg.decrypt decrypts it with the keys of this machine";
+#[must_use]
+pub fn how_to_decrypt() -> String {
+    format!(
+        "{} decrypts it with the keys of this machine",
+        Means::Permission(Some("gpg.decrypt"))
+    )
+}
 
 /// Whether there is a PGP message in the texts of data.
 #[must_use]

@@ -18,7 +18,7 @@ use mapstack_render::jinja::{Names, Syntax};
 use mapstack_render::jinja::{Request, request};
 use mapstack_value::{Map, Str, Value};
 
-pub use self::decrypt::{NOT_DECRYPTED, has_message};
+pub use self::decrypt::{has_message, how_to_decrypt};
 pub(crate) use self::shebang::Allowed;
 use self::shebang::{Pipe, Renderer, Stage};
 pub use self::template::TemplateOptions;
@@ -31,7 +31,7 @@ use crate::python;
 use crate::render::{Job, Language};
 pub(crate) use crate::sls_data::Data;
 use crate::text::Text;
-use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Means, Place, Result};
 use mapstack_minion::Part;
 
 /// The input of a pipe.
@@ -338,6 +338,11 @@ impl Run<'_> {
                 self.warn_of_ciphertext(&made, source, place);
                 return Ok(made);
             }
+            Renderer::Absent(help) if &*stage.name == "gpg" => {
+                let permission = Means::Permission(Some("gpg.decrypt"));
+                let help = format!("{permission} decrypts with the keys of this machine; {help}");
+                return Err(absent(stage, source, place, &help));
+            }
             Renderer::Absent(help) => return Err(absent(stage, source, place, help)),
             Renderer::Yaml
             | Renderer::Yamlex
@@ -471,7 +476,8 @@ impl Run<'_> {
             return;
         }
         let message = format!("{}: PGP messages stay ciphertext", source.file.shown);
-        let warning = Diagnostic::warning(ErrorKind::Unsupported, message).with_help(NOT_DECRYPTED);
+        let warning =
+            Diagnostic::warning(ErrorKind::Unsupported, message).with_help(how_to_decrypt());
         self.warn(Diagnostic {
             place: place.cloned(),
             ..warning

@@ -50,9 +50,7 @@ const RENDERERS: &[(&str, Renderer)] = &[
     ),
     (
         "gpg",
-        Renderer::Absent(
-            "--allow gpg.decrypt decrypts with the keys of this machine; or pass the decrypted pillar as a fact",
-        ),
+        Renderer::Absent("or pass the decrypted pillar as a fact"),
     ),
     (
         "nacl",

@@ -1,6 +1,6 @@
 //! The option `decrypt_pillar`: keys of a pillar whose values are decrypted at the end (Salt: `Pillar.decrypt_pillar`).
 
-use mapstack::{NOT_DECRYPTED, Run, has_message};
+use mapstack::{Run, has_message, how_to_decrypt};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use mapstack_value::{Key, Map, Value};
 
@@ -60,7 +60,7 @@ pub(super) fn decrypted(
                     let warning = Diagnostic::warning(ErrorKind::Unsupported, message);
                     run.warn(Diagnostic {
                         place: place.cloned(),
-                        ..warning.with_help(NOT_DECRYPTED)
+                        ..warning.with_help(how_to_decrypt())
                     });
                 }
                 *slot = value;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Means, Result};
 use mapstack_loader::git::GitFs;
 use mapstack_minion::Minion;
 use mapstack_salt_config::fileserver::{PillarDirectory, pillar_remotes};
@@ -234,6 +234,9 @@ fn nothing_there(directory: &PillarDirectory, one: &ExtPillar) -> Diagnostic {
     let warning = Diagnostic::warning(ErrorKind::File, message);
     Diagnostic {
         place: one.place.clone(),
-        ..warning.with_help("is there such a branch or tag, and such a `root` in it? if it is new, run `mapstack fetch --config FILE`")
+        ..warning.with_help(format!(
+            "is there such a branch or tag, and such a `root` in it? if it is new, run {}",
+            Means::FetchConfigured
+        ))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use mapstack::Means;
 use mapstack_fleet::Group;
 
 use super::text::place;
@@ -58,7 +59,8 @@ pub fn comment(report: &Report<'_>) -> String {
         // Writing to text does not fail.
         let _ = write!(
             text,
-            "\n…and {left_out} more; `mapstack diff` prints all of them.\n"
+            "\n…and {left_out} more; {} prints all of them.\n",
+            Means::Diff
         );
     }
     text

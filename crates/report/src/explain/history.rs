@@ -1,6 +1,7 @@
 //! One value: whose it is, and what it overrode.
 
 use anstyle::{AnsiColor, Style};
+use mapstack::Means;
 use mapstack::minion::Part;
 use mapstack::secrets::Redacted;
 use mapstack::value::{Key, Value};
@@ -39,9 +40,8 @@ impl Report<'_> {
         if matches!(known.value, Value::Map(_)) {
             lines.push(String::new());
             lines.push(format!(
-                "  each key below it: mapstack explain {} {} --format blame",
-                self.formula,
-                joined(path)
+                "  each key below it: {}",
+                Means::Blame(self.formula, &joined(path))
             ));
         }
         lines

@@ -3,7 +3,7 @@
 use mapstack::minion::FactPlace;
 use mapstack::secrets::Redacted;
 use mapstack::value::{Key, Value};
-use mapstack::{Error, ErrorKind};
+use mapstack::{Error, ErrorKind, Means};
 use mapstack_lineage::{Ancestry, LayerKind, Spot};
 use mapstack_page::{Layer, Origin, Page, Past, Place, Row};
 use mapstack_redact::Excerpts;
@@ -144,8 +144,10 @@ fn origin(excerpts: &mut Excerpts, spot: &Spot) -> Origin {
                     ));
                 }
                 false => {
-                    origin.withheld =
-                        Some("The lines of facts are only shown with --show-secrets.".into());
+                    origin.withheld = Some(format!(
+                        "The lines of facts are only shown with {}.",
+                        Means::ShowSecrets
+                    ));
                 }
             }
         }

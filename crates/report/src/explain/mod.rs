@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use mapstack::minion::{FactPlace, Minion};
 use mapstack::secrets::{Redacted, Secrets};
 use mapstack::value::{Extent, Key, Map, Path as KeyPath, Value};
-use mapstack::{Error, ErrorKind};
+use mapstack::{Error, ErrorKind, Means};
 use mapstack_lineage::{Ancestor, Ancestry, Layer, LayerKind, Lineage, MAX_VALUES, Spot};
 
 use crate::values::nothing_under;
@@ -31,7 +31,8 @@ pub fn check_size(data: &Value) -> Result<(), Error> {
     }
     let message = format!(
         "the configuration stands for {values} keys and values, with what aliases repeat; \
-         at most {MAX_VALUES} are explained (`mapstack data` prints all of it)"
+         at most {MAX_VALUES} are explained ({} prints all of it)",
+        Means::Data
     );
     Err(Error::new(ErrorKind::DataSource, message))
 }
@@ -185,7 +186,7 @@ fn shown(spot: &Spot) -> String {
                 place: None,
                 secret: *secret,
             };
-            format!("{fact} (--set)")
+            format!("{fact} ({})", Means::Fact)
         }
         spot => spot.to_string(),
     }

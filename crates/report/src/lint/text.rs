@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use mapstack::Means;
 use mapstack_lint::fix::Fixed;
 use mapstack_lint::{Finding, Level, Report, Rule, Unanswered};
 use similar::TextDiff;
@@ -62,7 +63,9 @@ fn not_followed(formula: &str, function: &str, unanswered: &Unanswered) -> Strin
     let names = |all: &BTreeSet<String>| some(&all.iter().collect::<Vec<_>>(), NAMED);
     let (minions, files) = (names(&unanswered.minions), names(&unanswered.files));
     format!(
-        "{formula} was not followed beyond {function} in {files} on {minions}: nothing answers it here; see --stub and --allow"
+        "{formula} was not followed beyond {function} in {files} on {minions}: nothing answers it here; see {} and {}",
+        Means::Stub,
+        Means::Permission(None)
     )
 }
 

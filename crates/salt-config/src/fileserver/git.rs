@@ -9,7 +9,7 @@ use mapstack_value::{Key, Map, Value};
 
 use super::options::{Options, error};
 use mapstack_diagnostic::nearest;
-use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Means, Result};
 use mapstack_render::regex_matches;
 
 /// One of `gitfs_remotes`.
@@ -436,8 +436,13 @@ pub(super) fn remote(
     for name in KEYS {
         if settings.get(name).is_some_and(Value::truthy) {
             let message = format!("`{name}` of {what} counts for nothing here");
-            options
-                .warn_of(message, "`mapstack fetch` runs ssh: name the key in ~/.ssh/config, or add it to ssh's agent");
+            options.warn_of(
+                message,
+                format!(
+                    "{} runs ssh: name the key in ~/.ssh/config, or add it to ssh's agent",
+                    Means::Fetch
+                ),
+            );
         }
     }
     let own_saltenvs = match settings.get("saltenv") {
@@ -453,10 +458,12 @@ pub(super) fn remote(
             .keys()
             .any(|name| OF_FETCHING.contains(&name.as_str())) =>
         {
-            "it was not fetched yet; run `mapstack fetch --config FILE`".into()
+            format!("it was not fetched yet; run {}", Means::FetchConfigured)
         }
         None => format!(
-            "it was not fetched yet; run `mapstack fetch {shown}` or `mapstack fetch --config FILE`"
+            "it was not fetched yet; run {} or {}",
+            Means::FetchOne(&shown),
+            Means::FetchConfigured
         ),
     };
     let remote = Remote {
@@ -652,7 +659,7 @@ mod tests {
         .unwrap();
         assert_eq!(
             error.to_string(),
-            "https://example.org/b: it was not fetched yet; run `mapstack fetch https://example.org/b` or `mapstack fetch --config FILE`"
+            "https://example.org/b: it was not fetched yet; run a fetch of https://example.org/b or a fetch of what the configuration names"
         );
     }
 }
