@@ -87,6 +87,9 @@ pub struct Pillars {
     heard: Mutex<Vec<Diagnostic>>,
 }
 
+/// How many bytes of results minions share unless a flag says otherwise.
+pub(crate) const SHARED: usize = 64 << 20;
+
 /// Warnings about the pillars of many minions that are kept.
 const MAX_WARNINGS: usize = 1000;
 
@@ -131,7 +134,7 @@ impl Pillars {
         let mirrors = mirrors(&config, files)?;
         let master = Master::new(config, Arc::new(Snapshot::new(roots)));
         Ok(Some(Pillars {
-            master: with_mirrors(master, mirrors.as_deref()),
+            master: with_mirrors(master, mirrors.as_deref()).with_memory(SHARED),
             engine: engine(served, functions, memory)?,
             heard: Mutex::default(),
         }))
@@ -141,6 +144,13 @@ impl Pillars {
     #[must_use]
     pub fn with_events(mut self, wanted: bool) -> Self {
         self.master = self.master.with_events(wanted);
+        self
+    }
+
+    /// Let minions share so many bytes of results; see [`Master::with_memory`].
+    #[must_use]
+    pub fn with_memory(mut self, bytes: usize) -> Self {
+        self.master = self.master.with_memory(bytes);
         self
     }
 

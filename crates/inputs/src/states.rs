@@ -50,7 +50,8 @@ impl State {
             return Ok(fleet);
         };
         let master = Master::new(compiling.config.clone(), files.clone());
-        let master = pillars::with_mirrors(master, compiling.mirrors.as_deref());
+        let master = pillars::with_mirrors(master, compiling.mirrors.as_deref())
+            .with_memory(pillars::SHARED);
         let master = self
             .mounts
             .iter()

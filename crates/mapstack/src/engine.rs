@@ -432,7 +432,7 @@ impl<'e> Run<'e> {
     }
 
     /// Add accesses to files that were made elsewhere on behalf of the run.
-    pub(crate) fn note_reads(&self, reads: &[FileRead]) {
+    pub fn note_reads(&self, reads: &[FileRead]) {
         self.reads.borrow_mut().extend(reads.iter().cloned());
     }
 

@@ -67,10 +67,13 @@ impl<'r, 'e> RunHost<'r, 'e> {
     pub(crate) fn call(&self, name: &str, args: &CallArgs) -> Result<Call> {
         let facts = &self.run.facts;
         let tells_apart = self.run.engine.stubs.tell_minions_apart(name);
+        let own = match tells_apart {
+            true => facts.given_id(),
+            false => facts.unchanged().id.clone(),
+        };
         let id = match &self.run.master {
             Some(master) => master.minion_id.clone(),
-            None if tells_apart => facts.given_id(),
-            None => facts.unchanged().id.clone(),
+            None => own,
         };
         let minion = match &id {
             Value::Str(id) => id.clone(),

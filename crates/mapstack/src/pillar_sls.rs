@@ -2,16 +2,18 @@
 //! crate.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use mapstack_diagnostic::{Error, ErrorKind, Result};
-use mapstack_minion::Minion;
-use mapstack_render::Obj;
+use mapstack_minion::{Minion, Part};
 use mapstack_render::jinja::Names;
+use mapstack_render::{DictRef, Obj};
 use mapstack_value::{Key, Map, Str, Value};
 
 use crate::engine::{Engine, Run};
 use crate::file::File;
+use crate::hooks::Hooks;
 use crate::master_side::MasterSide;
 use crate::pipe::{Allowed, Data, Made, Source, TAKEN};
 use crate::text::Text;
@@ -58,11 +60,38 @@ pub struct ExternalText<'t> {
 impl Engine {
     /// Start a run for templates of a master. The minion has the master's options.
     pub fn run_on_master(&self, minion: &Minion, side: MasterSide) -> Run<'_> {
-        let mut run = self.run(minion);
+        self.run(minion).on_master(side)
+    }
+}
+
+impl<'e> Run<'e> {
+    fn on_master(mut self, side: MasterSide) -> Self {
+        let reader = || self.hooks.get()?.fact_reader(Part::Opts);
+        let opts = match reader() {
+            Some(reader) => Obj::Dict(DictRef::watched(side.opts.clone(), reader, Vec::new())),
+            None => Obj::from(side.opts.clone()),
+        };
         // Nothing has asked for the options yet.
-        let _ = run.live.opts.set(Obj::from(side.opts.clone()));
-        run.master = Some(side);
-        run
+        let _ = self.live.opts.set(opts);
+        self.master = Some(side);
+        self
+    }
+
+    /// Another run of the same minion with the present facts and what is left of this one's limits, on the same
+    /// master if there is one. Hooks observe it from its start.
+    pub fn beside(&self, hooks: Option<Rc<dyn Hooks + 'e>>) -> Run<'e> {
+        let minion = self.minion().clone();
+        let mut run = match hooks {
+            Some(hooks) => self.engine.run_with_hooks(&minion, hooks),
+            None => self.engine.run(&minion),
+        };
+        run.limits = self.limits;
+        run.fuel = self.fuel.clone();
+        run.saltenv = self.saltenv.clone();
+        match &self.master {
+            Some(side) => run.on_master(side.clone()),
+            None => run,
+        }
     }
 }
 

@@ -33,6 +33,11 @@ impl<'e> Run<'e> {
         result
     }
 
+    /// The engine of the run.
+    pub fn engine(&self) -> &'e crate::Engine {
+        self.engine
+    }
+
     /// The hooks, if they observe values and this is the outermost call. Values of nested calls are not reported.
     pub(crate) fn follower(&self) -> Option<Rc<dyn Hooks + 'e>> {
         // A map that is traced calls `map.data` from its template.
@@ -180,11 +185,6 @@ impl Run<'_> {
         self.facts.unchanged()
     }
 
-    /// The engine of the run.
-    pub fn engine(&self) -> &crate::Engine {
-        self.engine
-    }
-
     /// The saltenv of the run.
     pub fn saltenv(&self) -> &Str {
         &self.saltenv
@@ -201,11 +201,29 @@ impl Run<'_> {
         self.engine.limits.fuel.saturating_sub(self.fuel.get())
     }
 
+    /// The steps that templates may still use.
+    pub fn steps_left(&self) -> u64 {
+        self.fuel.get()
+    }
+
+    /// Whether the templates are a master's.
+    pub fn is_on_master(&self) -> bool {
+        self.master.is_some()
+    }
+
+    /// The options that templates were given.
+    pub fn template_options(&self) -> Map {
+        match &self.master {
+            Some(side) => side.opts.clone(),
+            None => self.facts.unchanged().options(),
+        }
+    }
+
     /// Whether the options that templates see are unchanged.
     pub fn has_given_options(&self) -> bool {
         match self.live.opts.get() {
             Some(Obj::Dict(opts)) if !opts.is_pending() => {
-                let given = Value::Map(self.facts.unchanged().options());
+                let given = Value::Map(self.template_options());
                 Obj::Dict(opts.clone())
                     .to_value_unread()
                     .is_ok_and(|now| now.is_same(&given))

@@ -27,6 +27,9 @@ use mapstack_pillar::{Ask, Compiler, ExtPillars, Master, StackKind, pillar_roots
 use mapstack_salt_config::{Config, Kind};
 use timing::{median, peak};
 
+/// What minions share takes so many bytes at most, as in a fleet.
+const MEMORY: usize = 64 << 20;
+
 fn main() -> Result<(), Box<dyn Error>> {
     // `cargo bench` adds `--bench`.
     let mut args = std::env::args().skip(1).filter(|arg| arg != "--bench");
@@ -69,6 +72,7 @@ fn whole(config: &str, minions: &str) -> Result<(), Box<dyn Error>> {
         roots.root(&env, directory)
     });
     let master = Master::new(config, Arc::new(Snapshot::new(roots)));
+    let master = master.with_memory(MEMORY);
     let engine = Engine::new(MemoryFiles::new());
     let mut all = Vec::new();
     for entry in std::fs::read_dir(minions)? {

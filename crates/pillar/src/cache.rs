@@ -1,20 +1,18 @@
 //! What many minions share: files, what is in them, and what the first layers of a stack amount to.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState;
 use mapstack_loader::KeptFiles;
-use mapstack_value::{Map, Value};
+use mapstack_value::{Map, Value, weight};
 
 /// Kept by the engine for all runs.
 #[derive(Debug, Default)]
 pub(crate) struct StackCache {
     pub files: KeptFiles,
     documents: Mutex<Documents>,
-    merged: Mutex<Merged>,
-    /// Where every stack begins, so that the first layers of two stacks are known to be the same.
-    empty: Map,
+    pub merged: MergeCache,
 }
 
 /// What texts say, by the text: templates print the same for many minions.
@@ -24,31 +22,29 @@ struct Documents {
     bytes: usize,
 }
 
-/// What two values amount to, by their storage. Both are kept, so that no other takes their place.
-#[derive(Debug, Default)]
-struct Merged {
-    results: HashMap<(usize, usize), Entry, RandomState>,
-    known: HashSet<usize, RandomState>,
+/// What two mappings amount to, by their storage. Only for mappings that many minions have, which are kept, so that no
+/// other takes their place.
+#[derive(Debug)]
+pub(crate) struct MergeCache {
+    known: Mutex<Merged>,
+    /// Where every merge begins, so that the first parts of two are known to be the same.
+    empty: Map,
+    max_bytes: usize,
 }
 
-#[derive(Debug)]
-struct Entry {
-    _base: Map,
-    _overlay: Map,
-    result: Map,
+#[derive(Debug, Default)]
+struct Merged {
+    results: HashMap<(usize, usize), Map, RandomState>,
+    known: HashMap<usize, Map, RandomState>,
+    bytes: usize,
 }
 
 /// The most text whose data is kept: it takes some ten times as much.
 const MAX_BYTES: usize = 8 << 20;
-/// The most layers whose results are kept.
-const MAX_RESULTS: usize = 2_000;
+/// The most bytes that merged layers may take, approximately.
+const MAX_MERGED: usize = 32 << 20;
 
 impl StackCache {
-    /// The empty stack.
-    pub fn empty(&self) -> Value {
-        Value::Map(self.empty.clone())
-    }
-
     /// What a text says.
     pub fn document(
         &self,
@@ -70,38 +66,65 @@ impl StackCache {
         documents.by_text.insert(text.into(), value.clone());
         Ok(value)
     }
+}
+
+impl Default for MergeCache {
+    fn default() -> Self {
+        MergeCache::new(MAX_MERGED)
+    }
+}
+
+impl MergeCache {
+    /// Nothing is known yet. What is kept takes approximately so many bytes at most.
+    pub fn new(max_bytes: usize) -> Self {
+        MergeCache {
+            known: Mutex::default(),
+            empty: Map::new(),
+            max_bytes,
+        }
+    }
+
+    /// The empty mapping that merges begin with.
+    pub fn empty(&self) -> Map {
+        self.empty.clone()
+    }
+
+    /// Count a mapping among those that many minions have.
+    pub fn adopt(&self, map: Map) {
+        let mut merged = lock(&self.known);
+        if merged.known.contains_key(&map.address()) {
+            return;
+        }
+        merged.bytes += 256;
+        if merged.bytes > self.max_bytes {
+            *merged = Merged::default();
+        }
+        merged.known.insert(map.address(), map);
+    }
 
     /// What an overlay over a base is known to amount to.
     pub fn merged(&self, base: &Map, overlay: &Map) -> Option<Map> {
-        let merged = lock(&self.merged);
-        merged
-            .results
-            .get(&(base.address(), overlay.address()))
-            .map(|entry| entry.result.clone())
+        let merged = lock(&self.known);
+        let found = merged.results.get(&(base.address(), overlay.address()));
+        found.cloned()
     }
 
-    /// Keep what an overlay over a base amounts to, if other minions can come by the same base.
-    pub fn keep(&self, base: Map, overlay: Map, result: &Map) {
-        let mut merged = lock(&self.merged);
-        if !base.ptr_eq(&self.empty) && !merged.known.contains(&base.address()) {
+    /// Keep what an overlay over a base amounts to, if other minions can come by the same two.
+    pub fn keep(&self, base: &Map, overlay: &Map, result: &Map) {
+        let mut merged = lock(&self.known);
+        let is_known = |map: &Map| merged.known.contains_key(&map.address());
+        if !(base.ptr_eq(&self.empty) || is_known(base)) || !is_known(overlay) {
             return;
         }
-        if merged.results.len() >= MAX_RESULTS {
+        // Nested mappings that the overlay does not touch are shared with the base.
+        merged.bytes += 256 + 64 * result.len() + 96 * weight(&Value::Map(overlay.clone()));
+        if merged.bytes > self.max_bytes {
             *merged = Merged::default();
-            if !base.ptr_eq(&self.empty) {
-                return;
-            }
+            return;
         }
-        merged.known.insert(result.address());
+        merged.known.insert(result.address(), result.clone());
         let key = (base.address(), overlay.address());
-        merged.results.insert(
-            key,
-            Entry {
-                _base: base,
-                _overlay: overlay,
-                result: result.clone(),
-            },
-        );
+        merged.results.insert(key, result.clone());
     }
 }
 

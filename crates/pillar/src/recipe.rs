@@ -236,16 +236,28 @@ impl Recipe {
         options: &Options,
         origin: &str,
     ) -> Result<Made, MergeError> {
-        let parted = self
-            .aliases
-            .borrow()
-            .parted(&base.value, &layer.value, options);
-        let warnings = parted.iter().map(|parted| parted_aliases(parted, origin));
-        self.warnings.borrow_mut().extend(warnings);
+        self.warn_of_aliases(&base, layer, options, || origin.into());
         self.merge_values(base, layer, options)
     }
 
-    fn merge_values(
+    /// Warn where a part changes one place of a mapping that an earlier sls has at several places.
+    pub fn warn_of_aliases(
+        &self,
+        base: &Made,
+        layer: &Made,
+        options: &Options,
+        origin: impl Fn() -> String,
+    ) {
+        let aliases = self.aliases.borrow();
+        let parted = aliases.parted(&base.value, &layer.value, options);
+        let warnings = parted
+            .iter()
+            .map(|parted| parted_aliases(parted, &origin()));
+        self.warnings.borrow_mut().extend(warnings);
+    }
+
+    /// Merge a part over another, without warnings.
+    pub fn merge_values(
         &self,
         base: Made,
         layer: &Made,

@@ -37,7 +37,7 @@ pub(crate) struct Stacking<'s, 'e> {
 impl Stacking<'_, '_> {
     /// What the config files amount to, one after the other.
     pub fn stack(&self, chosen: &[Chosen]) -> Result<Map> {
-        let mut stack = self.cache.empty();
+        let mut stack = Value::Map(self.cache.merged.empty());
         for config in chosen {
             let found = self.tree.is_file(&config.path);
             let found = found.map_err(|e| unreadable(&e))?;
@@ -224,6 +224,7 @@ impl OneConfig<'_, '_> {
             return Ok(FileOutcome::Missing);
         };
         if let Some(merged) = cache
+            .merged
             .merged(base, overlay)
             .filter(|_| self.graft.is_empty())
         {
@@ -235,7 +236,8 @@ impl OneConfig<'_, '_> {
         merge_into(base, &self.grafted(overlay), &mut ())
             .map_err(|e| self.templates.with_files(self.merge_error(&e, &text)))?;
         if let Some(before) = before {
-            cache.keep(before, overlay.clone(), base);
+            cache.merged.adopt(overlay.clone());
+            cache.merged.keep(&before, overlay, base);
         }
         Ok(FileOutcome::Merged(strategy(&loaded)))
     }

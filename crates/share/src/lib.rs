@@ -1,4 +1,4 @@
-//! Results of one formula that many minions share.
+//! Results that many minions share: those of a formula, and of other work such as the render of a file.
 //!
 //! The crate does not know about command lines, output formats, threads, or where values come from.
 //!
@@ -23,6 +23,7 @@
 //! | one formula for many minions | [`SharedFormula`] |
 //! | its result for a minion | [`Outcome`] |
 //! | several formulas for one minion | [`Answers`] |
+//! | other work for many minions, such as the render of a file | [`SharedWork`] |
 //! | the facts that a result depends on | [`SharedFormula::facts`], [`FactRead`] |
 
 mod decisions;
@@ -34,7 +35,9 @@ mod question;
 mod recorder;
 mod rendered_layer;
 mod shared_formula;
+mod shared_work;
 
 pub use probe::Answers;
 pub use question::FactRead;
 pub use shared_formula::{Outcome, SharedFormula};
+pub use shared_work::{Done, Found, MinionAnswers, SharedWork};

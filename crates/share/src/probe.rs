@@ -52,7 +52,7 @@ pub(crate) struct Probe<'e> {
 }
 
 impl<'e> Probe<'e> {
-    fn new(engine: &'e Engine, run: Run<'e>) -> Self {
+    pub fn new(engine: &'e Engine, run: Run<'e>) -> Self {
         Probe {
             run,
             engine,

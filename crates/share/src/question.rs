@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use foldhash::fast::RandomState;
 use mapstack::hooks::FactLookup;
-use mapstack_minion::{ConfigGet, LookupError, Minion, Part, PillarGet};
+use mapstack_minion::{ConfigGet, LookupError, Part, PillarGet};
 use mapstack_value::{Key, MapKind, Path, Value, weight};
 
 use crate::exact::Exact;
@@ -260,17 +260,19 @@ impl Question {
                 let kinds = kinds.map(|kind| Some(Exact(Value::from(i64::from(kind)))));
                 Answer::Values(OF_EVERY_RUN.iter().map(option).chain(kinds).collect())
             }
+            // On a master, the id of the minion in question is another than that of the run.
             Question::Id => Answer::Values(vec![
                 Some(Exact(minion.id.clone())),
                 Some(Exact(minion.id())),
+                Some(Exact(probe.run.given_id())),
             ]),
-            Question::Entry(root, path) => match entry(minion, *root, path) {
+            Question::Entry(root, path) => match entry(probe, *root, path) {
                 None => Answer::Nothing,
                 Some(Value::Map(map)) => Answer::Dict(map.kind().into()),
                 Some(value) => Answer::Value(Exact(value)),
             },
             Question::Whole(root, path) => {
-                entry(minion, *root, path).map_or(Answer::Nothing, |v| Answer::Value(Exact(v)))
+                entry(probe, *root, path).map_or(Answer::Nothing, |v| Answer::Value(Exact(v)))
             }
             Question::Find(Part::Grains, query, delimiter) => {
                 found(minion.grains_get(query.as_str(), delimiter))
@@ -331,12 +333,13 @@ impl Question {
             Question::All => {
                 let parts = [&minion.grains, &minion.pillar, &minion.opts]
                     .map(|part| Some(Exact(part.clone().into())));
-                Answer::Values(
-                    parts
-                        .into_iter()
-                        .chain([Some(Exact(minion.id.clone()))])
-                        .collect(),
-                )
+                let ids = [minion.id.clone(), probe.run.given_id()].map(|id| Some(Exact(id)));
+                let templates = probe
+                    .run
+                    .is_on_master()
+                    .then(|| probe.run.template_options());
+                let templates = templates.map(|options| Exact(options.into()));
+                Answer::Values(parts.into_iter().chain(ids).chain([templates]).collect())
             }
         }
     }
@@ -361,12 +364,14 @@ fn looked_up(
     }
 }
 
-/// The value at a path, as a sequence of dict look-ups finds it.
-fn entry(minion: &Minion, root: Part, path: &[Exact]) -> Option<Value> {
+/// The value at a path, as a sequence of dict look-ups finds it. Only templates look at options in this way.
+fn entry(probe: &Probe<'_>, root: Part, path: &[Exact]) -> Option<Value> {
+    let minion = &*probe.run.minion();
     let mut steps = path.iter();
     let mut here = match root {
         Part::Grains => Value::Map(minion.grains.clone()),
         Part::Pillar => Value::Map(minion.pillar.clone()),
+        Part::Opts if probe.run.is_on_master() => Value::Map(probe.run.template_options()),
         Part::Opts => match steps.next() {
             Some(first) => minion.option(&Key::try_from(&first.0).ok()?)?,
             None => Value::Map(minion.options()),

@@ -57,6 +57,13 @@ pub(crate) struct Step {
     pub layer: Option<Arc<str>>,
 }
 
+impl Step {
+    /// Approximate size in bytes.
+    pub fn size(&self) -> usize {
+        self.answer.size() + self.paths.as_ref().map_or(0, HashedAnswer::size)
+    }
+}
+
 /// The outcome of recording a run.
 pub(crate) enum Record {
     /// Minions with equal answers share the result, which contains placeholders if the second part is not empty.

@@ -63,7 +63,7 @@ pub(crate) fn can_pay(run: &Run<'_>, layers: usize) -> bool {
 }
 
 /// Whether a run still sees the facts of a minion as they were given.
-fn has_facts_of(run: &Run<'_>, minion: &Minion) -> bool {
+pub(crate) fn has_facts_of(run: &Run<'_>, minion: &Minion) -> bool {
     let now = run.minion();
     now.grains.ptr_eq(&minion.grains) && now.pillar.ptr_eq(&minion.pillar)
 }

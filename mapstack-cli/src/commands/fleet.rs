@@ -102,19 +102,20 @@ impl From<FleetFormat> for mapstack_report::fleet::Format {
 
 pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     let input = &args.input;
+    let config = input.config(reporter)?;
     let memory = usize::try_from(args.memory)
         .unwrap_or(usize::MAX)
         .saturating_mul(1 << 20)
-        / args.formulas.len().max(1);
+        / (args.formulas.len() + usize::from(config.is_some())).max(1);
     let mut plan = Plan::new(
         input,
         (&args.layering, &args.result),
         args.work.target.select.as_deref(),
     )?
     .with_memory(memory);
-    let config = input.config(reporter)?;
     let others = input.other_files();
-    let pillars = pillars((&input.files, &input.functions), config.as_ref(), reporter)?;
+    let pillars = pillars((&input.files, &input.functions), config.as_ref(), reporter)?
+        .map(|pillars| pillars.with_memory(memory));
     let minions = Many::list_or_platforms(
         (&input.facts, &args.work.target),
         (config.as_ref(), pillars.as_ref()),

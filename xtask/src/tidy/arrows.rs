@@ -146,6 +146,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mapstack-minion",
             "mapstack-render",
             "mapstack-salt-config",
+            "mapstack-share",
             "mapstack-classes",
             "mapstack-value",
             "mapstack-yaml",

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mapstack::File;
 use mapstack::trace::FileReadKind;
 use mapstack_diagnostic::{Error, ErrorKind, Result};
-use mapstack_loader::{Fetched, FileServer, Fnmatch, LoadError, SaltPath};
+use mapstack_loader::{Fetched, FileServer, Fnmatch, LoadError, SaltPath, has_magic};
 use mapstack_value::{Key, Map, Value};
 
 use super::reads::{Noting, Reads};
@@ -158,8 +158,13 @@ impl PillarFiles {
 
     /// The names of sls that a pattern means, in order.
     pub fn matching(&self, pattern: &str, env: &str) -> Result<Vec<String>> {
-        let pattern = Fnmatch::new(pattern);
         let names = self.names(env)?;
+        if !has_magic(pattern) {
+            let at = names.binary_search_by(|name| name.as_str().cmp(pattern));
+            let found = at.ok().and_then(|at| names.get(at).cloned());
+            return Ok(found.into_iter().collect());
+        }
+        let pattern = Fnmatch::new(pattern);
         Ok(names
             .iter()
             .filter(|name| pattern.matches(name))

@@ -136,6 +136,8 @@ impl Work<'_> {
         let settings = Settings::new(options, &minion, &ask);
         Work {
             master: self.master,
+            // The files of other remotes can be in the same places.
+            shared: None,
             engine: self.engine,
             files,
             merging: settings.merging(),
@@ -163,7 +165,7 @@ impl Work<'_> {
             grains: self.minion.grains.clone(),
             ..State::default()
         };
-        let run = self.run(&state);
+        let run = self.renders(&state);
         let mut top = self.reader(&run).read()?;
         let top_errors = std::mem::take(&mut top.errors);
         self.top_sls(&run, top, &mut state)?;

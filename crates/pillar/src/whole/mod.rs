@@ -12,6 +12,7 @@ mod files;
 mod git;
 mod python;
 mod reads;
+mod renders;
 mod settings;
 mod sls;
 mod top;
@@ -20,6 +21,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use indexmap::IndexSet;
 use mapstack::{Engine, MasterSide, Run};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_loader::FileServer;
@@ -34,6 +36,7 @@ pub use self::files::pillar_roots;
 pub(crate) use self::python::items as python_items;
 pub use self::reads::PillarReads;
 pub(crate) use self::reads::{Noting, Reads};
+use self::renders::{Renders, Shared};
 pub use self::settings::Ask;
 use self::settings::Settings;
 pub(crate) use self::settings::merging;
@@ -74,6 +77,7 @@ pub struct Master {
     #[cfg(feature = "git")]
     mirrors: git::Mirrors,
     wants_events: bool,
+    shared: Option<Shared>,
 }
 
 /// A pillar, and how it came about.
@@ -104,6 +108,7 @@ impl Master {
             #[cfg(feature = "git")]
             mirrors: git::Mirrors::default(),
             wants_events: false,
+            shared: None,
             config,
         }
     }
@@ -143,6 +148,17 @@ impl Master {
     #[must_use]
     pub fn with_events(mut self, wanted: bool) -> Self {
         self.wants_events = wanted;
+        self
+    }
+
+    /// Share what minions have in common: what an sls renders to for those of which it reads the same, and the first
+    /// parts of pillars that are merged. This takes approximately so many bytes at most; with 0, nothing is shared.
+    /// The pillars and their warnings are the same as without it.
+    ///
+    /// The pillar's files must not change afterwards. Only the first engine that compiles a pillar shares.
+    #[must_use]
+    pub fn with_memory(mut self, bytes: usize) -> Self {
+        self.shared = (bytes > 0).then(|| Shared::new(bytes));
         self
     }
 
@@ -197,8 +213,10 @@ impl Master {
     ) -> Work<'w> {
         let settings = Settings::new(self.config.options(), minion, ask);
         let recipe = Rc::new(Recipe::new(explained));
+        let shared = self.shared.as_ref().filter(|_| !explained);
         Work {
             master: self,
+            shared: shared.filter(|shared| shared.is_for(engine)),
             files: self.files.for_one(),
             engine,
             merging: settings.merging(),
@@ -225,6 +243,8 @@ impl Master {
 /// One compile.
 struct Work<'w> {
     master: &'w Master,
+    /// What minions share; `None` for a compile that is explained, and for one within another.
+    shared: Option<&'w Shared>,
     engine: &'w Engine,
     files: PillarFiles,
     settings: Settings,
@@ -296,7 +316,7 @@ impl Work<'_> {
             let message = format!("option pillar_source_merging_strategy: {unknown}");
             state.hear(vec![Diagnostic::warning(ErrorKind::Options, message)]);
         }
-        let run = self.run(&state);
+        let run = self.renders(&state);
         let mut top = self.reader(&run).read()?;
         let top_errors = std::mem::take(&mut top.errors);
         if self.settings.is_on("ext_pillar_first") {
@@ -310,7 +330,7 @@ impl Work<'_> {
     }
 
     /// The top files' sls, then the external pillars over them.
-    fn external_last(&self, run: &Run<'_>, top: Top, state: &mut State) -> Result<()> {
+    fn external_last(&self, run: &Renders<'_>, top: Top, state: &mut State) -> Result<()> {
         self.top_sls(run, top, state)?;
         let mut pillar = state.data.clone();
         let external = self.external(&mut pillar, state)?;
@@ -320,7 +340,7 @@ impl Work<'_> {
     }
 
     /// The top files' sls.
-    fn top_sls(&self, run: &Run<'_>, mut top: Top, state: &mut State) -> Result<()> {
+    fn top_sls(&self, run: &Renders<'_>, mut top: Top, state: &mut State) -> Result<()> {
         let matches = top.matches(&self.reader(run))?;
         let pillar = self.sls(run, &top, &matches, state)?;
         self.keep(run, state)?;
@@ -337,7 +357,7 @@ impl Work<'_> {
             self.pillar_override.replace(pillar);
         }
         self.update(state, &external);
-        let run = self.run(state);
+        let run = self.renders(state);
         let matches = top.matches(&self.reader(&run))?;
         let pillar = self.sls(&run, &top, &matches, state)?;
         self.keep(&run, state)?;
@@ -386,22 +406,32 @@ impl Work<'_> {
         }
     }
 
-    /// Keep what templates changed in the pillar and the grains, and the warnings of a run.
-    fn keep(&self, run: &Run<'_>, state: &mut State) -> Result<()> {
-        run.sync_facts().map_err(|e| {
-            Error::new(ErrorKind::Template, e.to_string())
-                .note("templates of the pillar changed the facts to this")
-        })?;
-        state.data = self.changed(std::mem::take(&mut state.data), run.current_pillar());
-        state.grains = run.minion().grains.clone();
-        state.hear(run.warnings());
-        self.files.reads().note_served(run.file_reads());
+    /// The renders of templates that see the pillar so far.
+    fn renders(&self, state: &State) -> Renders<'_> {
+        Renders::new(self.run(state), self.shared, self.files.reads().clone())
+    }
+
+    /// Keep what templates changed in the pillar and the grains, and the warnings of their runs.
+    fn keep(&self, renders: &Renders<'_>, state: &mut State) -> Result<()> {
+        let mut served = IndexSet::new();
+        for run in renders.runs() {
+            run.sync_facts().map_err(|e| {
+                Error::new(ErrorKind::Template, e.to_string())
+                    .note("templates of the pillar changed the facts to this")
+            })?;
+            state.data = self.changed(std::mem::take(&mut state.data), run.current_pillar());
+            state.grains = run.minion().grains.clone();
+            state.hear(run.warnings());
+            served.extend(run.file_reads());
+        }
+        let served = served.into_iter().collect();
+        self.files.reads().note_served(served);
         Ok(())
     }
 
-    fn reader<'t, 'e>(&'t self, run: &'t Run<'e>) -> TopReader<'t, 'e> {
+    fn reader<'t, 'e>(&'t self, renders: &'t Renders<'e>) -> TopReader<'t, 'e> {
         TopReader {
-            run,
+            renders,
             files: &self.files,
             settings: &self.settings,
             events: &self.events,
@@ -409,9 +439,16 @@ impl Work<'_> {
     }
 
     /// The sls of a minion, merged over what overrides the pillar.
-    fn sls(&self, run: &Run<'_>, top: &Top, matches: &Matches, state: &mut State) -> Result<Made> {
+    fn sls(
+        &self,
+        renders: &Renders<'_>,
+        top: &Top,
+        matches: &Matches,
+        state: &mut State,
+    ) -> Result<Made> {
         let reader = SlsReader {
-            run,
+            renders,
+            merges: self.shared.map(|shared| &shared.merges),
             files: &self.files,
             settings: &self.settings,
             merging: &self.merging,

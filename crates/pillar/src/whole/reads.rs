@@ -59,6 +59,28 @@ impl Reads {
         noted.current.push(at);
     }
 
+    /// Note reads that were made for another minion. Where the files lie matters only to explanations, which share
+    /// nothing.
+    pub fn note_again(&self, reads: &[FileRead]) {
+        for read in reads {
+            self.note(&read.saltenv, &read.path, read.kind);
+        }
+    }
+
+    /// How many reads belong to the file that is being rendered.
+    pub fn current_count(&self) -> usize {
+        self.noted().current.len()
+    }
+
+    /// Those of them behind the first ones.
+    pub fn current_since(&self, count: usize) -> Vec<FileRead> {
+        let noted = self.noted();
+        let behind = noted.current.iter().skip(count);
+        behind
+            .filter_map(|at| noted.all.get(*at).map(|(read, _)| read.clone()))
+            .collect()
+    }
+
     /// Note what came of a request.
     pub fn note_fetched(&self, env: &str, path: &SaltPath, fetched: &Result<Fetched, LoadError>) {
         let kind = match fetched {

@@ -3,21 +3,25 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 
-use mapstack::{PillarSls, RenderedSls, Run};
+use mapstack::{File, PillarSls, RenderedSls};
 use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 use mapstack_merge::{Options, Strategy};
-use mapstack_value::{Extent, Key, Value};
+use mapstack_value::{Extent, Key, MapKind, Value};
 
 use super::defaults::variables;
 use super::errors::{Fault, PillarError};
 use super::files::{Found, PillarFiles};
+use super::renders::{Render, Renders};
 use super::settings::Settings;
+use crate::cache::MergeCache;
 use crate::recipe::{Made, PillarLayer, Reached, Recipe, Step};
 use crate::trace::{Events, SlsOutcome, WholeEvent};
 
 /// What renders the sls of one minion.
 pub(crate) struct SlsReader<'t, 'e> {
-    pub run: &'t Run<'e>,
+    pub renders: &'t Renders<'e>,
+    /// Merges that minions share.
+    pub merges: Option<&'t MergeCache>,
     pub files: &'t PillarFiles,
     pub settings: &'t Settings,
     pub merging: &'t Options,
@@ -141,7 +145,9 @@ impl SlsReader<'_, '_> {
         if !self.settings.has_roots(env) {
             return Ok(Vec::new());
         }
-        self.run.spend(1 + self.files.names(env)?.len() / 8)?;
+        self.renders
+            .run()
+            .spend(1 + self.files.names(env)?.len() / 8)?;
         self.files.matching(pattern, env)
     }
 
@@ -173,36 +179,27 @@ impl SlsReader<'_, '_> {
         let Some(found) = found else {
             return Ok(self.missing(asked, known));
         };
-        let (mut place, mut is_text) = (None, false);
-        let rendered = variables(asked.defaults, &PillarSls::TAKEN).and_then(|variables| {
-            self.run.pillar_sls(PillarSls {
-                file: &found.file,
-                saltenv: env.unwrap_or_default(),
-                sls: asked.sls,
-                variables: &variables,
-            })
-        });
+        let render = self.render(asked, &found.file)?;
+        let rendered = render.result.as_ref();
         let is_good = |data: &Value| matches!(data, Value::Map(_)) || !data.truthy();
-        let is_good = rendered.as_ref().is_ok_and(|data| is_good(&data.value));
-        self.files.reads().end_file(is_good);
+        self.files
+            .reads()
+            .end_file(rendered.is_ok_and(|data| is_good(&data.value)));
         let state = match rendered {
-            Ok(rendered) => {
-                is_text = rendered.is_text;
-                place = rendered.text.as_ref().map(|text| text.place(0));
-                Some(self.made(asked, &found, rendered))
-            }
-            Err(e) if e.kind() == ErrorKind::Limit => return Err(e),
+            Ok(rendered) => Some(self.made(asked, &found, rendered)),
+            Err(e) if e.kind() == ErrorKind::Limit => return Err(e.clone()),
             Err(e) => {
-                errors.push(self.failed(asked, e));
+                errors.push(self.failed(asked, e.clone()));
                 None
             }
         };
+        let is_text = rendered.is_ok_and(|rendered| rendered.is_text);
         let value = state.as_ref().map(|made| &made.value);
         self.note(asked, Some(&found), outcome(value));
         let includes = match value {
             Some(Value::Map(map)) => map.get("include").cloned(),
             Some(other) if other.truthy() || is_text => {
-                errors.push(no_mapping(asked, other, place.clone()));
+                errors.push(no_mapping(asked, other, render.place()));
                 None
             }
             _ => None,
@@ -213,16 +210,16 @@ impl SlsReader<'_, '_> {
         };
         let Value::List(includes) = includes else {
             known.insert(asked.sls.into(), state.clone());
-            errors.push(no_list(asked, &includes, place));
+            errors.push(no_list(asked, &includes, render.place()));
             return Ok(Outcome::own(state, errors));
         };
         let mut own = state.unwrap_or_default();
-        if let Value::Map(map) = &mut own.value {
-            map.shift_remove("include");
+        if let Value::Map(map) = &own.value {
+            own.value = render.own(map).into();
         }
         known.insert(asked.sls.into(), Some(own.clone()));
         let (data, is_own) =
-            self.included(asked, (&found, &includes, place), own, known, &mut errors)?;
+            self.included(asked, (&found, &includes, &render), own, known, &mut errors)?;
         Ok(Outcome {
             data: Some(data),
             is_own,
@@ -230,11 +227,24 @@ impl SlsReader<'_, '_> {
         })
     }
 
+    fn render(&self, asked: &Asked<'_>, file: &File) -> Result<Render> {
+        let variables = match variables(asked.defaults, &PillarSls::TAKEN) {
+            Ok(variables) => variables,
+            Err(e) => return Ok(Render::failed(e)),
+        };
+        self.renders.render(PillarSls {
+            file,
+            saltenv: asked.saltenv.as_str().unwrap_or_default(),
+            sls: asked.sls,
+            variables: &variables,
+        })
+    }
+
     /// The data of an sls with what it includes: before its own, unless the option says that it overrides that.
     fn included(
         &self,
         asked: &Asked<'_>,
-        (found, includes, place): (&Found, &[Value], Option<Place>),
+        (found, includes, render): (&Found, &[Value], &Render),
         own: Made,
         known: &mut Known,
         errors: &mut Vec<PillarError>,
@@ -257,7 +267,7 @@ impl SlsReader<'_, '_> {
                     let message = format!("{message}, in '{}'", asked.sls);
                     let help = "an include is the name of an sls, or that name with `defaults` and `key` below it";
                     Error::new(ErrorKind::DataSource, message)
-                        .at(place.clone())
+                        .at(render.place())
                         .help(help)
                 })?;
             for name in self.candidates(&include.pattern, asked, found)? {
@@ -411,7 +421,7 @@ impl SlsReader<'_, '_> {
             let message =
                 format!("the sls '{sls}' cannot be found: saltenv '{saltenv}' has no pillar_roots");
             let warning = mapstack_diagnostic::Diagnostic::warning(ErrorKind::File, message);
-            self.run.warn(warning.with_help(
+            self.renders.run().warn(warning.with_help(
                 "a top file names the saltenv; each has its own directories in the option pillar_roots",
             ));
             return outcome;
@@ -473,24 +483,44 @@ impl SlsReader<'_, '_> {
     }
 
     fn merge(&self, base: Made, layer: &Made, sls: &str) -> Result<Made> {
-        self.run.spend(1 + Extent::of(&layer.value).values)?;
-        let origin = format!("the sls '{sls}'");
-        let merged = self.recipe.merge(base, layer, self.merging, &origin);
+        self.renders
+            .run()
+            .spend(1 + Extent::of(&layer.value).values)?;
+        self.recipe
+            .warn_of_aliases(&base, layer, self.merging, || origin(sls));
+        let (Some(merges), Value::Map(under), Value::Map(over)) =
+            (self.merges, &base.value, &layer.value)
+        else {
+            return self.merged(base, layer, sls);
+        };
+        let under = match under.is_empty() && under.kind() == MapKind::Dict {
+            true => merges.empty(),
+            false => under.clone(),
+        };
+        if let Some(known) = merges.merged(&under, over) {
+            let (value, id) = (Value::Map(known), base.id);
+            return Ok(Made { value, id });
+        }
+        let made = self.merged(base, layer, sls)?;
+        if let Value::Map(result) = &made.value {
+            merges.keep(&under, over, result);
+        }
+        Ok(made)
+    }
+
+    fn merged(&self, base: Made, layer: &Made, sls: &str) -> Result<Made> {
+        let merged = self.recipe.merge_values(base, layer, self.merging);
         merged.map_err(|e| {
-            Error::new(ErrorKind::Merge, format!("{origin} cannot be merged: {e}"))
+            let message = format!("{} cannot be merged: {e}", origin(sls));
+            Error::new(ErrorKind::Merge, message)
                 .help("an sls is a mapping; see also the option pillar_source_merging_strategy")
         })
     }
 
     /// The data of an sls, as a layer of the pillar.
-    fn made(&self, asked: &Asked<'_>, found: &Found, rendered: RenderedSls) -> Made {
-        let RenderedSls {
-            value,
-            text,
-            has_aliases,
-            ..
-        } = rendered;
-        if has_aliases {
+    fn made(&self, asked: &Asked<'_>, found: &Found, rendered: &RenderedSls) -> Made {
+        let value = rendered.value.clone();
+        if rendered.has_aliases {
             self.recipe.add_aliases(&value);
         }
         let id = self.recipe.add(|| {
@@ -504,7 +534,7 @@ impl SlsReader<'_, '_> {
                 saltenv: asked.saltenv.to_string(),
                 file: found.file.clone(),
                 value: value.clone(),
-                text,
+                text: rendered.text.clone(),
                 reached: includes.rev().chain([top]).collect(),
             }))
         });
@@ -537,6 +567,11 @@ impl SlsReader<'_, '_> {
             outcome,
         });
     }
+}
+
+/// What an sls is called as a part of a merge.
+fn origin(sls: &str) -> String {
+    format!("the sls '{sls}'")
 }
 
 fn outcome(state: Option<&Value>) -> SlsOutcome {

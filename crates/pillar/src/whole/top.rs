@@ -1,9 +1,10 @@
 //! Top files: which sls a minion gets (Salt: `Pillar.get_tops`, `merge_tops`, `top_matches`).
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use indexmap::IndexMap;
-use mapstack::{File, PillarSls, RenderedSls, Run, Text};
+use mapstack::{File, PillarSls};
 use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 use mapstack_value::{Int, Key, Map, Path, Value};
 use mapstack_yaml::Marks;
@@ -11,6 +12,7 @@ use mapstack_yaml::Marks;
 use super::errors::{Fault, PillarError};
 use super::files::PillarFiles;
 use super::python::{Number, int, items};
+use super::renders::{Render, Renders};
 use super::settings::Settings;
 use crate::trace::{Events, WholeEvent};
 
@@ -21,14 +23,14 @@ struct TopFile {
     whole: Value,
     /// That without what it includes.
     targets: Map,
-    text: Option<Text<'static>>,
+    render: Rc<Render>,
     marks: Option<Marks>,
 }
 
 impl TopFile {
     /// Where a saltenv or a target of one stands.
     fn place(&mut self, path: &Path) -> Option<Place> {
-        let text = self.text.as_ref()?;
+        let text = self.render.text()?;
         if self.marks.is_none() {
             let loaded = mapstack_yaml::load_rendered(text.as_str(), &Default::default());
             self.marks = loaded.ok().map(|loaded| loaded.marks);
@@ -77,7 +79,7 @@ enum Unmergeable {
 
 /// What reads top files.
 pub(crate) struct TopReader<'t, 'e> {
-    pub run: &'t Run<'e>,
+    pub renders: &'t Renders<'e>,
     pub files: &'t PillarFiles,
     pub settings: &'t Settings,
     pub events: &'t Events,
@@ -174,18 +176,21 @@ impl TopReader<'_, '_> {
             return Ok(None);
         };
         let rendered = self.render(&file, env)?;
-        Ok(Some(top_file(file.shown, rendered.value, rendered.text)))
+        Ok(Some(top_file(file.shown, &rendered)))
     }
 
-    fn render(&self, file: &File, saltenv: &str) -> Result<RenderedSls> {
-        let rendered = self.run.pillar_sls(PillarSls {
+    fn render(&self, file: &File, saltenv: &str) -> Result<Rc<Render>> {
+        let rendered = self.renders.render(PillarSls {
             file,
             saltenv,
             sls: "",
             variables: &[],
-        });
-        self.files.reads().end_file(rendered.is_ok());
-        rendered
+        })?;
+        self.files.reads().end_file(rendered.result.is_ok());
+        match &rendered.result {
+            Ok(_) => Ok(Rc::new(rendered)),
+            Err(e) => Err(e.clone()),
+        }
     }
 
     /// Add the top files that top files include; those that these include do not count.
@@ -249,30 +254,29 @@ impl TopReader<'_, '_> {
         let Some(found) = found else {
             let message =
                 format!("a top file includes '{name}', which saltenv '{env}' does not have");
-            self.run.warn(mapstack_diagnostic::Diagnostic::warning(
-                ErrorKind::File,
-                message,
-            ));
+            self.renders
+                .run()
+                .warn(mapstack_diagnostic::Diagnostic::warning(
+                    ErrorKind::File,
+                    message,
+                ));
             return Ok(None);
         };
         let rendered = self.render(&found.file, env)?;
-        Ok(Some(top_file(
-            found.file.shown,
-            rendered.value,
-            rendered.text,
-        )))
+        Ok(Some(top_file(found.file.shown, &rendered)))
     }
 }
 
 /// A rendered top file; a mapping, or nothing.
-fn top_file(shown: String, value: Value, text: Option<Text<'static>>) -> Result<TopFile> {
-    let targets = match value {
+fn top_file(shown: String, render: &Rc<Render>) -> Result<TopFile> {
+    let text = render.text();
+    let targets = match render.value() {
         Value::Map(targets) => targets,
         Value::None => Map::new(),
         other => {
             let what = other.kind().described();
             let message = format!("{shown} renders to {what}, not a mapping");
-            let place = text.as_ref().map(|text| text.place(0));
+            let place = text.map(|text| text.place(0));
             return Err(Error::new(ErrorKind::DataSource, message).at(place).help(
                 "a top file is a mapping from saltenvs to targets, as in `base: {'*': [common]}`",
             ));
@@ -282,7 +286,7 @@ fn top_file(shown: String, value: Value, text: Option<Text<'static>>) -> Result<
         shown,
         whole: targets.clone().into(),
         targets,
-        text,
+        render: render.clone(),
         marks: None,
     })
 }
@@ -451,7 +455,8 @@ impl Top {
                     files.get_mut(entry.file)?.place(&path)
                 };
                 let is_meant = reader
-                    .run
+                    .renders
+                    .run()
                     .confirm_top(&id, target, entry.matcher.as_ref())
                     .map_err(|e| {
                         let place = place(files);

@@ -18,15 +18,32 @@ use mapstack_salt_config::{Config, Kind, fileserver};
 /// Stands for the directory that the files are in.
 const DIR: &str = "<DIR>";
 
-/// What a master with the files below a directory compiles for the minion of a record.
+/// What a master with the files below a directory compiles for the minion of a record, after another minion with the
+/// same grains, and once more.
 ///
 /// # Errors
-/// What ends the compile.
+/// What ends the compile, and pillars of one minion that differ.
 pub fn compiled(record: &Map, root: &Path) -> Result<Value, String> {
     let compile = |master: &Master, engine: &Engine, minion: &Minion, ask: &Ask| {
-        master.compile(engine, minion, ask)
+        let other = Minion {
+            id: "another".into(),
+            ..minion.clone()
+        };
+        // Only what it leaves for the next one matters.
+        let _ = master.compile(engine, &other, ask);
+        let made = [(); 2].map(|()| master.compile(engine, minion, ask));
+        let [one, again] = made.each_ref().map(|made| {
+            made.as_ref()
+                .map(|made| Value::from(made.data.clone()).repr())
+                .ok()
+        });
+        if one != again {
+            return Err(format!("it is {again:?} when shared, not {one:?}"));
+        }
+        let [_, again] = made;
+        again.map_err(|e| e.to_string())
     };
-    let made = with_master(record, root, compile)?.map_err(|e| e.to_string())?;
+    let made = with_master(record, root, compile)??;
     let plain = Value::Map(made.data).with_map_kind(MapKind::Dict);
     Ok(put(
         &without_reasons(plain),
@@ -99,6 +116,7 @@ pub fn with_master<T>(
         problem: None,
     };
     let master = Master::new(config, Arc::new(pillar)).with_directories([root]);
+    let master = master.with_memory(1 << 22);
     let engine = Engine::new(served).with_functions(Echo);
     Ok(work(&master, &engine, &minion, &ask))
 }

@@ -1,0 +1,262 @@
+//! The renders of one compile's files, which other compiles can have made.
+
+use std::cell::{Cell, OnceCell};
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, OnceLock};
+
+use mapstack::trace::FileRead;
+use mapstack::{Engine, File, PillarSls, RenderedSls, Run, Text};
+use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
+use mapstack_share::{Found, MinionAnswers, SharedWork};
+use mapstack_value::{Map, Str, Value, weight};
+
+use super::reads::Reads;
+use crate::cache::MergeCache;
+
+/// What minions share: renders by what they read, and parts of pillars that are merged over each other.
+pub(crate) struct Shared {
+    /// The engine whose runs it is for: results depend on its functions and files.
+    engine: OnceLock<Arc<EngineMark>>,
+    renders: SharedWork<RenderKey, Rendered>,
+    pub merges: MergeCache,
+}
+
+/// Stands for an engine.
+#[derive(Default)]
+struct EngineMark;
+
+/// What a render uses besides the minion, and files that do not change.
+struct RenderKey {
+    file: File,
+    saltenv: String,
+    sls: String,
+    variables: Vec<(Str, Value)>,
+}
+
+impl PartialEq for RenderKey {
+    fn eq(&self, other: &Self) -> bool {
+        let is_same = |((name, value), (other, with)): (&(Str, Value), &(Str, Value))| {
+            name == other && value.is_same(with)
+        };
+        (&self.file.path, &self.sls, &self.saltenv, &self.file.shown)
+            == (
+                &other.file.path,
+                &other.sls,
+                &other.saltenv,
+                &other.file.shown,
+            )
+            && (Arc::ptr_eq(&self.file.bytes, &other.file.bytes)
+                || self.file.bytes == other.file.bytes)
+            && self.variables.len() == other.variables.len()
+            && self.variables.iter().zip(&other.variables).all(is_same)
+    }
+}
+
+impl Eq for RenderKey {}
+
+impl Hash for RenderKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.file.path, &self.sls).hash(state);
+    }
+}
+
+/// What a file rendered to.
+pub(crate) struct Rendered {
+    pub result: Result<RenderedSls>,
+    /// The pillar's files that templates loaded.
+    reads: Vec<FileRead>,
+    /// The data without `include`, one mapping for all minions.
+    own: OnceLock<Map>,
+}
+
+impl Rendered {
+    fn new(result: Result<RenderedSls>, reads: Vec<FileRead>) -> Self {
+        Rendered {
+            result,
+            reads,
+            own: OnceLock::new(),
+        }
+    }
+
+    /// The data; nothing if the render failed.
+    pub fn value(&self) -> Value {
+        let rendered = self.result.as_ref().ok();
+        rendered.map(|it| it.value.clone()).unwrap_or_default()
+    }
+
+    /// The text that was read as YAML.
+    pub fn text(&self) -> Option<&Text<'static>> {
+        self.result.as_ref().ok()?.text.as_ref()
+    }
+
+    /// Where the file begins.
+    pub fn place(&self) -> Option<Place> {
+        self.text().map(|text| text.place(0))
+    }
+
+    /// The data without `include`.
+    pub fn own(&self, map: &Map) -> Map {
+        let without = || {
+            let mut own = map.clone();
+            own.shift_remove("include");
+            own
+        };
+        self.own.get_or_init(without).clone()
+    }
+
+    /// Approximate size in bytes; `None` for what the next minion has to try again.
+    fn size(&self, key_size: usize) -> Option<usize> {
+        let of_result = match &self.result {
+            Err(e) if matches!(e.kind(), ErrorKind::File | ErrorKind::Limit) => return None,
+            Err(e) => e.to_string().len() + 1024,
+            Ok(rendered) => {
+                let text = rendered.text.as_ref();
+                48 * weight(&rendered.value) + text.map_or(0, |text| 2 * text.as_str().len())
+            }
+        };
+        let of_reads = self.reads.iter().map(|read| 64 + read.path.len());
+        Some(key_size + of_result + of_reads.sum::<usize>())
+    }
+}
+
+/// What came of a render.
+pub(crate) enum Render {
+    Shared(Arc<mapstack_share::Done<Rendered>>),
+    Own(Rendered),
+}
+
+impl Render {
+    /// What came of a file that was not rendered.
+    pub fn failed(error: Error) -> Self {
+        Render::Own(Rendered::new(Err(error), Vec::new()))
+    }
+}
+
+impl std::ops::Deref for Render {
+    type Target = Rendered;
+
+    fn deref(&self) -> &Rendered {
+        match self {
+            Render::Shared(done) => &done.value,
+            Render::Own(rendered) => rendered,
+        }
+    }
+}
+
+impl Shared {
+    pub fn new(max_bytes: usize) -> Self {
+        Shared {
+            engine: OnceLock::new(),
+            renders: SharedWork::new(max_bytes / 2),
+            merges: MergeCache::new(max_bytes / 2),
+        }
+    }
+
+    /// Whether it is for runs of this engine. It is for the first one that asks.
+    pub fn is_for(&self, engine: &Engine) -> bool {
+        let mark: Arc<EngineMark> = engine.extension();
+        Arc::ptr_eq(self.engine.get_or_init(|| mark.clone()), &mark)
+    }
+}
+
+/// The renders of one compile, for templates that see the same facts.
+pub(crate) struct Renders<'r> {
+    first: Run<'r>,
+    /// The run in which a template changed the facts. All later templates run there.
+    changed: OnceCell<Box<Run<'r>>>,
+    /// What other minions can have made; `None` once a template of this one changed the facts.
+    shared: Cell<Option<&'r Shared>>,
+    answers: MinionAnswers<'r>,
+    reads: Arc<Reads>,
+}
+
+impl<'r> Renders<'r> {
+    /// The templates of a run, whose reads of the pillar's files are noted.
+    pub fn new(run: Run<'r>, shared: Option<&'r Shared>, reads: Arc<Reads>) -> Self {
+        Renders {
+            first: run,
+            changed: OnceCell::new(),
+            shared: Cell::new(shared),
+            answers: MinionAnswers::default(),
+            reads,
+        }
+    }
+
+    /// The run that has the present facts.
+    pub fn run(&self) -> &Run<'r> {
+        self.changed.get().map_or(&self.first, |run| run)
+    }
+
+    /// All runs, in order.
+    pub fn runs(&self) -> impl Iterator<Item = &Run<'r>> {
+        std::iter::once(&self.first).chain(self.changed.get().map(|run| &**run))
+    }
+
+    /// Render a file, or take what another minion made of it.
+    ///
+    /// # Errors
+    /// There are not enough steps left. Everything else is an error of the render.
+    pub fn render(&self, sls: PillarSls<'_>) -> Result<Render> {
+        let Some(shared) = self.shared.get() else {
+            return Ok(Render::Own(self.rendered(self.run(), sls)));
+        };
+        let key = RenderKey {
+            file: sls.file.clone(),
+            saltenv: sls.saltenv.into(),
+            sls: sls.sls.into(),
+            variables: sls.variables.to_vec(),
+        };
+        let key_size = 512 + sls.file.bytes.len();
+        let run = &self.first;
+        let work = |run: &Run<'r>| {
+            let rendered = self.rendered(run, sls);
+            let size = rendered.size(key_size);
+            (rendered, size)
+        };
+        match shared.renders.find(key, &self.answers, run, work) {
+            Found::Known(done) => {
+                done.replay(run)?;
+                self.reads.note_again(&done.value.reads);
+                Ok(Render::Shared(done))
+            }
+            Found::Done { done, run, changed } if changed => {
+                self.shared.set(None);
+                // Templates change the facts for good only once.
+                let _ = self.changed.set(run);
+                Ok(Render::Shared(done))
+            }
+            Found::Done { done, .. } => {
+                done.replay(run)?;
+                self.adopt(shared, &done.value);
+                Ok(Render::Shared(done))
+            }
+            Found::NotShared => {
+                let rendered = self.rendered(run, sls);
+                if !self.answers.hold_in(run) {
+                    self.shared.set(None);
+                }
+                Ok(Render::Own(rendered))
+            }
+        }
+    }
+
+    fn rendered(&self, run: &Run<'r>, sls: PillarSls<'_>) -> Rendered {
+        let before = self.reads.current_count();
+        let result = run.pillar_sls(sls);
+        Rendered::new(result, self.reads.current_since(before))
+    }
+
+    /// Let merges of this data be shared.
+    fn adopt(&self, shared: &Shared, rendered: &Rendered) {
+        if let Ok(RenderedSls {
+            value: Value::Map(map),
+            ..
+        }) = &rendered.result
+        {
+            match map.contains_key("include") {
+                true => shared.merges.adopt(rendered.own(map)),
+                false => shared.merges.adopt(map.clone()),
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Pieces of work that minions share, such as the render of one file.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use foldhash::fast::RandomState;
+use mapstack::Run;
+use mapstack::trace::FileRead;
+use mapstack_diagnostic::{Diagnostic, Result};
+
+use crate::decisions::{DecisionTree, Walk};
+use crate::probe::Probe;
+use crate::question::Question;
+use crate::recorder::{Record, Recorder, Step};
+use crate::rendered_layer::has_facts_of;
+
+/// The results of several pieces of work, each of which minions share by what it read of them. Threads share it.
+///
+/// A piece of work has a key, which stands for everything that the work uses besides the minion, its run and files
+/// that do not change.
+///
+/// ```
+/// use mapstack::{Engine, loader::MemoryFiles, minion::Minion};
+/// use mapstack_share::{Found, MinionAnswers, SharedWork};
+/// let engine = Engine::new(MemoryFiles::new().file("base", "a.sls", "os: {{ grains.os }}"));
+/// let works = SharedWork::new(1 << 20);
+/// let mut known = 0;
+/// for id in ["web1", "web2", "web3"] {
+///     let minion = Minion::parse(format!("{{id: {id}, grains: {{os: Arch}}}}").as_bytes(), id).unwrap().complete();
+///     let run = engine.run(&minion);
+///     let answers = MinionAnswers::default();
+///     let found = works.find("a.sls", &answers, &run, |run| (run.sls("a.sls").unwrap(), Some(100)));
+///     known += usize::from(matches!(found, Found::Known(_)));
+/// }
+/// assert_eq!(known, 2);
+/// ```
+pub struct SharedWork<K, T> {
+    works: RwLock<HashMap<K, Arc<Work<T>>, RandomState>>,
+    bytes: AtomicUsize,
+    max_bytes: usize,
+}
+
+struct Work<T> {
+    known: DecisionTree<Done<T>>,
+    /// How often no other minion could have the result, since the last time that one could.
+    refused: AtomicUsize,
+}
+
+/// Work that so often gave results which no other minion can have is not recorded any more.
+const MAX_REFUSED: usize = 8;
+
+/// What came of a piece of work.
+#[derive(Debug)]
+pub struct Done<T> {
+    /// The result.
+    pub value: T,
+    warnings: Vec<Diagnostic>,
+    reads: Vec<FileRead>,
+    steps: u64,
+}
+
+/// How a minion comes by the result of a piece of work.
+pub enum Found<'e, T> {
+    /// Another minion has the same. [`Done::replay`] lets the run of this one know.
+    Known(Arc<Done<T>>),
+    /// The work was done, in a run of its own. That run says whether templates [changed](Found::Done::changed) the
+    /// facts.
+    Done {
+        /// What came of it.
+        done: Arc<Done<T>>,
+        /// The run.
+        run: Box<Run<'e>>,
+        /// Whether the run sees other facts than it was given. Later work has to go on in it.
+        changed: bool,
+    },
+    /// Nothing was done: minions differ too much in what this work reads.
+    NotShared,
+}
+
+/// What a minion answers to the questions of its works, which see the facts that it has when the first of them is
+/// looked for.
+#[derive(Default)]
+pub struct MinionAnswers<'e>(OnceCell<Rc<Probe<'e>>>);
+
+impl<'e> MinionAnswers<'e> {
+    fn probe(&self, run: &Run<'e>) -> &Rc<Probe<'e>> {
+        let make = || Rc::new(Probe::new(run.engine(), run.beside(None)));
+        self.0.get_or_init(make)
+    }
+
+    /// Whether a run still sees the facts and options that its minion was given. If not, its work is nothing that
+    /// other minions can have.
+    pub fn hold_in(&self, run: &Run<'e>) -> bool {
+        let is_synced = run.sync_facts().is_ok() && run.has_given_options();
+        is_synced && has_facts_of(run, &self.probe(run).run.minion())
+    }
+}
+
+impl<K: Eq + Hash, T> SharedWork<K, T> {
+    /// Nothing is known yet. The results take approximately so many bytes at most; with 0, nothing is shared.
+    #[must_use]
+    pub fn new(max_bytes: usize) -> Self {
+        SharedWork {
+            works: RwLock::default(),
+            bytes: AtomicUsize::new(0),
+            max_bytes,
+        }
+    }
+
+    /// Look for the result of a piece of work, for the minion of a run. If no minion with the same answers has it, the
+    /// work is done in a [run beside](Run::beside) the given one. It returns the result and its approximate size in
+    /// bytes; without a size, no other minion gets the result.
+    pub fn find<'e>(
+        &self,
+        key: K,
+        answers: &MinionAnswers<'e>,
+        run: &Run<'e>,
+        work: impl FnOnce(&Run<'e>) -> (T, Option<usize>),
+    ) -> Found<'e, T> {
+        if self.max_bytes == 0 {
+            return Found::NotShared;
+        }
+        let probe = answers.probe(run);
+        let known = self.work(key, probe);
+        if known.refused.load(Ordering::Relaxed) >= MAX_REFUSED {
+            return Found::NotShared;
+        }
+        match known.known.follow(|question| probe.ask(question)) {
+            // Where the steps do not suffice, the error has to name the place at which they run out.
+            Walk::Leaf(done, _) if done.steps > run.steps_left() => return Found::NotShared,
+            Walk::Leaf(done, _) => {
+                known.refused.store(0, Ordering::Relaxed);
+                return Found::Known(done);
+            }
+            Walk::NotShared => return Found::NotShared,
+            Walk::Unknown => {}
+        }
+        let recorder = Rc::new(Recorder::new(probe.clone(), Arc::default()));
+        let beside = run.beside(Some(recorder.clone()));
+        let (value, size) = work(&beside);
+        let done = Arc::new(Done {
+            value,
+            warnings: beside.warnings(),
+            reads: beside.file_reads(),
+            steps: run.steps_left().saturating_sub(beside.steps_left()),
+        });
+        let changed = !answers.hold_in(&beside);
+        let record = recorder.finish(&beside);
+        if let (Record::Shared(steps, _), Some(size), false) = (record, size, changed) {
+            self.keep(&known, steps, &done, size);
+        } else {
+            known.refused.fetch_add(1, Ordering::Relaxed);
+        }
+        let run = Box::new(beside);
+        Found::Done { done, run, changed }
+    }
+
+    fn work(&self, key: K, probe: &Probe<'_>) -> Arc<Work<T>> {
+        // Nothing panics while it holds the lock and the table is incomplete, so a poisoned lock is usable.
+        let known = self.works.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(work) = known.get(&key) {
+            return work.clone();
+        }
+        drop(known);
+        let mut works = self.works.write().unwrap_or_else(PoisonError::into_inner);
+        let new = || {
+            let first = probe.questions.intern(Question::Start);
+            Arc::new(Work {
+                known: DecisionTree::new(first, self.max_bytes),
+                refused: AtomicUsize::new(0),
+            })
+        };
+        works.entry(key).or_insert_with(new).clone()
+    }
+
+    fn keep(&self, work: &Work<T>, steps: Vec<Step>, done: &Arc<Done<T>>, size: usize) {
+        let size = size + done.size();
+        let all = size + steps.iter().map(Step::size).sum::<usize>();
+        work.known.keep(steps, done, size);
+        if self.bytes.fetch_add(all, Ordering::Relaxed) + all > self.max_bytes {
+            // Emptying everything is simple, and happens rarely.
+            let mut works = self.works.write().unwrap_or_else(PoisonError::into_inner);
+            works.clear();
+            self.bytes.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+impl<T> Done<T> {
+    /// Let a run have the warnings, the reads of files and the steps of the work as if it had done it.
+    ///
+    /// # Errors
+    /// There are not enough steps left.
+    pub fn replay(&self, run: &Run<'_>) -> Result<()> {
+        for warning in &self.warnings {
+            run.warn(warning.clone());
+        }
+        run.note_reads(&self.reads);
+        run.spend(usize::try_from(self.steps).unwrap_or(usize::MAX))
+    }
+
+    /// Approximate size in bytes, without the value.
+    fn size(&self) -> usize {
+        let warnings = self
+            .warnings
+            .iter()
+            .map(|warning| warning.message.len() + 256);
+        let reads = self.reads.iter().map(|read| read.path.len() + 64);
+        256 + warnings.sum::<usize>() + reads.sum::<usize>()
+    }
+}
+
+/// Threads share these types.
+const _: fn() = || {
+    fn shared<T: Send + Sync>() {}
+    shared::<SharedWork<String, String>>();
+};
