@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! cargo bench -p mapstack-pillar --bench pillar -- stack|makostack CONFIG
-//! cargo bench -p mapstack-pillar --bench pillar -- whole CONFIG MINIONS
+//! cargo bench -p mapstack-pillar --bench pillar -- whole CONFIG MINIONS [MIB]
 //! ```
 //!
-//! The second form compiles the whole pillar of each minion that has a document in a folder, by a master's
-//! configuration; `warm` is the mean there, without the first hundred.
+//! The second form compiles the whole pillar of each minion that has a document in a folder once, by a master's
+//! configuration; `warm` is the mean there, from the first minion on. Minions share so many MiB of results (64).
 //!
 //! Prints one JSON object: `warm`, the median nanoseconds for a minion, one engine answering for one
 //! minion after another, none twice; and `peak`, the most bytes the process had in memory, where
@@ -27,9 +27,6 @@ use mapstack_pillar::{Ask, Compiler, ExtPillars, Master, StackKind, pillar_roots
 use mapstack_salt_config::{Config, Kind};
 use timing::{median, peak};
 
-/// What minions share takes so many bytes at most, as in a fleet.
-const MEMORY: usize = 64 << 20;
-
 fn main() -> Result<(), Box<dyn Error>> {
     // `cargo bench` adds `--bench`.
     let mut args = std::env::args().skip(1).filter(|arg| arg != "--bench");
@@ -38,7 +35,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     };
     if kind == "whole" {
-        return whole(&config, &args.next().ok_or("name a folder of minions")?);
+        let minions = args.next().ok_or("name a folder of minions")?;
+        let memory = args.next().map_or(Ok(64), |memory| memory.parse())?;
+        return whole(&config, &minions, memory);
     }
     let kind = if kind == "makostack" {
         StackKind::MakoStack
@@ -65,31 +64,24 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn whole(config: &str, minions: &str) -> Result<(), Box<dyn Error>> {
+fn whole(config: &str, minions: &str, mebibytes: usize) -> Result<(), Box<dyn Error>> {
     let config = Config::parse(&std::fs::read(config)?, config, Kind::Master)?;
     let roots = pillar_roots(config.options()).into_iter();
     let roots = roots.fold(Roots::new(), |roots, (env, directory)| {
         roots.root(&env, directory)
     });
     let master = Master::new(config, Arc::new(Snapshot::new(roots)));
-    let master = master.with_memory(MEMORY);
+    let master = master.with_memory(mebibytes << 20);
     let engine = Engine::new(MemoryFiles::new());
     let mut all = Vec::new();
     for entry in std::fs::read_dir(minions)? {
         all.push(Minion::from_path(entry?.path())?.complete());
     }
-    let (first, rest) = all
-        .split_at_checked(100)
-        .ok_or("name more than 100 minions")?;
-    let compile = |minion: &Minion| master.compile(&engine, minion, &Ask::default());
-    for minion in first {
-        compile(minion)?;
-    }
     let started = Instant::now();
-    for minion in rest {
-        black_box(compile(minion)?);
+    for minion in &all {
+        black_box(master.compile(&engine, minion, &Ask::default())?);
     }
-    let warm = started.elapsed() / u32::try_from(rest.len())?;
+    let warm = started.elapsed() / u32::try_from(all.len().max(1))?;
     println!(
         "{{\"warm\": {}, \"peak\": {}}}",
         warm.as_nanos(),

@@ -15,6 +15,7 @@ use super::cache::StackCache;
 use super::command::Command;
 use super::config::{ExtPillar, ExtPillars, SALTS_OWN};
 use super::external::{Asked, BuiltIn, Own, passed};
+use super::found::FoundFiles;
 use super::recipe::{Made, PillarLayer, Recipe};
 use super::select::Stores;
 use super::stack::Stacking;
@@ -40,6 +41,8 @@ pub struct Compiler {
     tree: Tree,
     mounts: Vec<(PathBuf, Arc<dyn FileServer>)>,
     cache: StackCache,
+    /// What was found, if files do not change.
+    found: Option<FoundFiles>,
 }
 
 impl Default for Compiler {
@@ -59,6 +62,7 @@ impl Compiler {
             mounts: Vec::new(),
             pillars,
             cache,
+            found: None,
         }
     }
 
@@ -68,6 +72,12 @@ impl Compiler {
             tree: self.tree.directory(directory),
             ..self
         }
+    }
+
+    /// Look for stacked files once, as they do not change, and keep approximately so many bytes of what was found.
+    pub(crate) fn finding_once(mut self, max_bytes: usize) -> Self {
+        self.found = Some(FoundFiles::new(max_bytes));
+        self
     }
 
     /// Take stacked files below a directory from a file server, as [`Tree::mount`] does.
@@ -96,6 +106,7 @@ impl Compiler {
             mounts: &self.mounts,
             stacked: Arc::default(),
             cache: &self.cache,
+            found: None,
             opts: self.pillars.opts(minion),
             side: None,
             extra: passed(&minion.opts).unwrap_or_default(),
@@ -129,6 +140,7 @@ impl Compiler {
             mounts: &self.mounts,
             stacked: Arc::default(),
             cache: &self.cache,
+            found: self.found.as_ref().filter(|_| self.mounts.is_empty()),
             opts,
             side: Some(side),
             extra: Map::new(),
@@ -186,6 +198,7 @@ pub struct PillarRun<'c> {
     /// What was read from mounted directories.
     stacked: Arc<Reads>,
     cache: &'c StackCache,
+    found: Option<&'c FoundFiles>,
     opts: Map,
     /// What differs if a master compiles a whole pillar.
     side: Option<MasterSide>,
@@ -529,13 +542,20 @@ impl PillarRun<'_> {
             opts: self.opts.clone().into(),
         };
         let chosen = stores.config_files(one, kind)?;
-        let tree = self.tree(chosen.iter().map(|config| split(&config.path).0));
+        let directories = chosen.iter().map(|config| split(&config.path).0);
+        let tree = match self.found {
+            Some(found) => found.tree(directories.clone().map(Into::into).collect(), || {
+                self.tree(directories)
+            }),
+            None => Arc::new(self.tree(directories)),
+        };
         let run = self.run_for(&minion, self.side.clone());
         let stacking = Stacking {
             run: &run,
             cache: self.cache,
             kind,
             tree: &tree,
+            found: self.found,
             opts: &self.opts,
             events: &self.events,
             aliases: RefCell::default(),

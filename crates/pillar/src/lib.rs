@@ -10,6 +10,7 @@ mod compile;
 mod config;
 mod external;
 mod files;
+mod found;
 mod items;
 mod mako;
 mod recipe;

@@ -1,6 +1,7 @@
 //! The fold over config files and the data files they list.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
 use mapstack_loader::{Fetched, Tree};
 use mapstack_merge::Aliases;
@@ -12,6 +13,7 @@ use mapstack_yaml::{Limits, Loaded, Mark, load_document};
 use super::StackKind;
 use super::cache::StackCache;
 use super::files::{Base, DataFile, Named, unreadable};
+use super::found::{FoundFiles, Read};
 use super::items::{Item, items};
 use super::select::Chosen;
 use super::template::Templates;
@@ -28,6 +30,8 @@ pub(crate) struct Stacking<'s, 'e> {
     pub cache: &'s StackCache,
     pub kind: StackKind,
     pub tree: &'s Tree,
+    /// What was found before, where files do not change.
+    pub found: Option<&'s FoundFiles>,
     pub opts: &'s Map,
     pub events: &'s RefCell<Vec<PillarEvent>>,
     /// The mappings that files so far have at several places by YAML anchors.
@@ -39,8 +43,8 @@ impl Stacking<'_, '_> {
     pub fn stack(&self, chosen: &[Chosen]) -> Result<Map> {
         let mut stack = Value::Map(self.cache.merged.empty());
         for config in chosen {
-            let found = self.tree.is_file(&config.path);
-            let found = found.map_err(|e| unreadable(&e))?;
+            let read = self.config_file(&config.path);
+            let found = !matches!(read, Ok(None));
             self.record(StackEvent::Config {
                 kind: self.kind,
                 path: config.path.clone(),
@@ -48,8 +52,8 @@ impl Stacking<'_, '_> {
                 graft: config.graft.clone(),
                 found,
             });
-            if found {
-                self.config(config, &mut stack)?;
+            if let Some(read) = read? {
+                self.config(config, &read.file, &mut stack)?;
             } else {
                 let message = format!(
                     "{} is not a file, so {} leaves it out",
@@ -65,26 +69,37 @@ impl Stacking<'_, '_> {
         }
     }
 
-    fn config(&self, config: &Chosen, stack: &mut Value) -> Result<()> {
-        let (directory, name) = split(&config.path);
-        let read = self.tree.read_named(&config.path);
-        let Fetched::Found { bytes, .. } = read.map_err(|e| unreadable(&e))? else {
-            return Err(Error::new(
-                ErrorKind::File,
-                format!("{} is no longer a file", config.path),
-            ));
+    /// A config file; `None` if it does not exist.
+    fn config_file(&self, path: &str) -> Result<Option<Arc<Read>>> {
+        let read = || {
+            if !self.tree.is_file(path).map_err(|e| unreadable(&e))? {
+                return Ok(None);
+            }
+            let read = self.tree.read_named(path);
+            let Fetched::Found { bytes, .. } = read.map_err(|e| unreadable(&e))? else {
+                let message = format!("{path} is no longer a file");
+                return Err(Error::new(ErrorKind::File, message));
+            };
+            Ok(Some(File {
+                path: split(path).1.into(),
+                shown: path.into(),
+                bytes,
+            }))
         };
-        let file = File {
-            path: name.into(),
-            shown: config.path.clone(),
-            bytes,
-        };
+        match self.found {
+            Some(found) => found.file(path, read),
+            None => Ok(read()?.map(|file| Arc::new(Read::from(file)))),
+        }
+    }
+
+    fn config(&self, config: &Chosen, file: &File, stack: &mut Value) -> Result<()> {
         let base = Base {
-            directory,
+            directory: split(&config.path).0,
             tree: self.tree,
+            found: self.found,
         };
         let templates = Templates::new(self.run, base, self.kind, &config.path, self.opts);
-        let text = templates.render(&file, stack, None)?;
+        let text = templates.render(file, stack, None)?;
         let one = OneConfig {
             stacking: self,
             base,
@@ -138,16 +153,16 @@ impl OneConfig<'_, '_> {
             self.outcome(item, None, FileOutcome::Missing);
             self.warn_of_blanks(item);
         }
-        for data in files {
-            let merged = self.merge(&data, item, stack);
+        for data in files.iter() {
+            let merged = self.merge(data, item, stack);
             let outcome = merged.inspect_err(|e| {
                 self.outcome(
                     item,
-                    Some(&data),
+                    Some(data),
                     FileOutcome::Failed(e.diagnostic().message.clone()),
                 );
             })?;
-            self.outcome(item, Some(&data), outcome);
+            self.outcome(item, Some(data), outcome);
         }
         Ok(())
     }
@@ -208,14 +223,12 @@ impl OneConfig<'_, '_> {
     }
 
     fn merge(&self, data: &DataFile, item: &Item, stack: &mut Value) -> Result<FileOutcome> {
-        let Some(file) = self.base.read(data).map_err(|e| self.here(e, item))? else {
+        let Some(read) = self.base.read(data).map_err(|e| self.here(e, item))? else {
             let message = format!("{} is not a regular file", data.path);
             return Err(self.here(Error::new(ErrorKind::File, message), item));
         };
-        let text = self.templates.render(&file, stack, Some(&data.path))?;
         let cache = self.stacking.cache;
-        let loaded = cache.document(text.as_str(), || mapstack_yaml::load(text.as_str()));
-        let loaded = loaded.map_err(|e| self.templates.with_files(text.yaml_error(&e)))?;
+        let (text, loaded) = self.loaded(&read, data, stack)?;
         let Value::Map(overlay) = &loaded else {
             return Ok(self.no_mapping(data, &loaded));
         };
@@ -240,6 +253,29 @@ impl OneConfig<'_, '_> {
             cache.merged.keep(&before, overlay, base);
         }
         Ok(FileOutcome::Merged(strategy(&loaded)))
+    }
+
+    /// What is in a file, and the text that says so.
+    fn loaded<'f>(
+        &self,
+        read: &'f Read,
+        data: &DataFile,
+        stack: &mut Value,
+    ) -> Result<(Text<'f>, Value)> {
+        let is_stack = self.stacking.kind == StackKind::PillarStack;
+        if let Some(known) = read.plain.get().filter(|_| is_stack) {
+            return Ok((Text::plain(&read.file, ""), known.clone()));
+        }
+        let text = self.templates.render(&read.file, stack, Some(&data.path))?;
+        let cache = self.stacking.cache;
+        let loaded = cache.document(text.as_str(), || mapstack_yaml::load(text.as_str()));
+        let loaded = loaded.map_err(|e| self.templates.with_files(text.yaml_error(&e)))?;
+        let is_plain = is_stack && !text.is_rendered() && !text.may_have_aliases();
+        // A text whose merge can fail is needed for the place.
+        if is_plain && !text.as_str().contains(MARKER) {
+            let _ = read.plain.set(loaded.clone());
+        }
+        Ok((text, loaded))
     }
 
     /// Warn where a file changes one place of a mapping that an earlier file has at several places, and keep those of

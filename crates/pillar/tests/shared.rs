@@ -211,6 +211,63 @@ fn files() -> impl Strategy<Value = Vec<(String, String)>> {
     })
 }
 
+/// What templates of stacked files read and change.
+const STACKED: &[&str] = &[
+    "{{ __grains__['os'] }}",
+    "{{ __grains__.get('nested', {}) | json }}",
+    "{{ minion_id }}",
+    "{{ pillar.get('shared', {}) | json }}",
+    "{{ stack | json }}",
+    "{{ __opts__['id'] }}",
+    "{{ __salt__['grains.get']('num') }}",
+    "{% do stack.update({'put': 1}) %}",
+    "{% do pillar.update({'put': 2}) %}",
+    "{% do __grains__.update({'os': 'Changed'}) %}",
+    "{{ nothing.here }}",
+    "[a, b]",
+    "{__: overwrite, x: 1}",
+    "{__: nonsense}",
+];
+
+/// The data files of two stacks.
+fn stacked() -> impl Strategy<Value = Vec<(&'static str, String)>> {
+    let names = vec![
+        "common.yml",
+        "os/Debian.yml",
+        "minions/web1.yml",
+        "s1.yml",
+        "s2.yml",
+        "d.yml",
+    ];
+    let text = (select(STACKED), any::<bool>()).prop_map(|(read, is_plain)| match is_plain {
+        true => "shared: {stacked: [1]}\nown: {a: 1}\n".to_owned(),
+        false => format!("own: {{b: 2}}\nread: {read}\n"),
+    });
+    let texts = proptest::collection::vec(text, names.len());
+    (subsequence(names, 0..6), texts)
+        .prop_map(|(names, texts)| names.into_iter().zip(texts).collect())
+}
+
+/// Write two stacks below a directory; the options that name them.
+fn write_stacks(home: &std::path::Path, files: &[(&str, String)]) -> String {
+    let write = |name: &str, text: &str| {
+        let path = home.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let first = "common.yml\nos/{{ __grains__['os'] }}.yml\nminions/{{ minion_id }}.yml\ns*.yml\n";
+    write("first.cfg", first);
+    write(
+        "second.cfg",
+        "common.yml\n{{ pillar.get('shared', {}).get('last', 'x') }}.yml\nos/*.yml\n",
+    );
+    files.iter().for_each(|(name, text)| write(name, text));
+    let at = home.display();
+    format!(
+        "ext_pillar: [{{stack: {at}/first.cfg}}, {{stack: {{'grains:os': {{Debian: {at}/second.cfg, Arch: {at}/gone.cfg}}}}}}]\n"
+    )
+}
+
 /// Answers by what it is asked, which no record has.
 struct Outside;
 
@@ -307,7 +364,12 @@ proptest! {
         minions in proptest::collection::vec(minion(), 4..14),
         bytes in select(vec![1 << 24, 1 << 24, 1 << 15, 1]),
         fuel in select(vec![50_000_000, 50_000_000, 50_000_000, 2_000]),
+        stacked in proptest::option::of(stacked()),
     ) {
+        let home = tempfile::tempdir().unwrap();
+        let stacked = stacked.filter(|_| !options.contains("ext_pillar"));
+        let stacks = stacked.map(|files| write_stacks(home.path(), &files)).unwrap_or_default();
+        let options = &format!("{options}{stacks}");
         let limits = Limits { fuel, ..Limits::default() };
         let shared = (master(options, &files).with_memory(bytes), engine(limits));
         for minion in &minions {

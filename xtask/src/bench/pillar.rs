@@ -1,4 +1,6 @@
-//! The stacked external pillars, against the modules that Salt has or had.
+//! The stacked external pillars, against the modules that Salt has or had, and whole pillars against Salt's own compile.
+
+mod whole;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,6 +14,10 @@ use crate::{Result, reference};
 
 const STACK_GOAL: f64 = 200.0;
 const MAKOSTACK_GOAL: f64 = 5.0;
+const WHOLE_GOAL: f64 = 400.0;
+
+/// As many minions as the fleet of a large site.
+const MINIONS: usize = 10_000;
 
 /// The environment variable that names the module of MakoStack, which Salt no longer has.
 const MODULE: &str = "MAPSTACK_MAKOSTACK";
@@ -40,6 +46,36 @@ pub fn run(sh: &Shell) -> Result {
     for (kind, marks) in [("stack", ["{{ ", " }}"]), ("makostack", ["${ ", " }"])] {
         let config = generate(sh, &made_up.path().join(kind), Some(marks))?;
         measure(sh, kind, &config, None)?;
+    }
+    measure_whole(sh, &made_up.path().join("whole"))
+}
+
+/// The pillars of a generated master's minions, each minion once, in a process that begins with nothing.
+fn measure_whole(sh: &Shell, home: &Path) -> Result {
+    println!("a generated master: 41 targets, 60 sls, 3 stacks, {MINIONS} minions");
+    let (config, minions) = whole::generate(sh, home, MINIONS)?;
+    let ours = |memory: &str| {
+        measured(cmd!(
+            sh,
+            "cargo bench --quiet --package mapstack-pillar --bench pillar -- whole {config} {minions} {memory}"
+        ))
+    };
+    let (alone, shared) = (ours("0")?, ours("64")?);
+    println!(
+        "  a minion {:.1?}, with nothing shared {:.1?}; memory at most {}, {}",
+        nanoseconds(&shared),
+        nanoseconds(&alone),
+        mebibytes(&shared),
+        mebibytes(&alone)
+    );
+    match reference::python(sh) {
+        Ok(python) => {
+            let bench = "xtask/reference/bench.py";
+            let theirs = measured(cmd!(sh, "{python} {bench} whole {config} {minions}"))?;
+            let (theirs, ours) = (nanoseconds(&theirs), nanoseconds(&shared));
+            report("a whole pillar", "Salt", theirs, "pillar", ours, WHOLE_GOAL);
+        }
+        Err(missing) => println!("  no reference: {missing}"),
     }
     Ok(())
 }

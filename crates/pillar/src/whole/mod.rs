@@ -155,10 +155,13 @@ impl Master {
     /// parts of pillars that are merged. This takes approximately so many bytes at most; with 0, nothing is shared.
     /// The pillars and their warnings are the same as without it.
     ///
-    /// The pillar's files must not change afterwards. Only the first engine that compiles a pillar shares.
+    /// The files of the pillar, stacked ones included, must not change afterwards. Only the first engine that compiles a pillar shares.
     #[must_use]
     pub fn with_memory(mut self, bytes: usize) -> Self {
-        self.shared = (bytes > 0).then(|| Shared::new(bytes));
+        self.shared = (bytes > 0).then(|| Shared::new(bytes / 4 * 3));
+        if bytes > 0 {
+            self.external = self.external.finding_once(bytes / 4);
+        }
         self
     }
 
@@ -647,6 +650,10 @@ fn malformed(value: &Value, settings: &[Setting], rule: &str) -> PillarError {
 /// The keys of values that are messages of PGP or boxes of NaCl.
 fn encrypted(pillar: &Map) -> Vec<String> {
     let mut found = Vec::new();
+    // Hardly any pillar has some, and the paths of all its values take long.
+    if !pillar.values().any(has_ciphertext) {
+        return found;
+    }
     let mut path = Vec::new();
     find_encrypted(pillar, &mut path, &mut found);
     found
@@ -655,6 +662,15 @@ fn encrypted(pillar: &Map) -> Vec<String> {
 /// What a part is called in messages about merging it.
 const PART: &str = "a part of the pillar";
 const CIPHERTEXT: &str = "-----BEGIN PGP MESSAGE-----";
+
+fn has_ciphertext(value: &Value) -> bool {
+    match value {
+        Value::Str(text) => text.contains(CIPHERTEXT),
+        Value::Map(map) => map.values().any(has_ciphertext),
+        Value::List(items) => items.iter().any(has_ciphertext),
+        _ => false,
+    }
+}
 
 fn find_encrypted(map: &Map, path: &mut Vec<String>, found: &mut Vec<String>) {
     for (key, value) in map {

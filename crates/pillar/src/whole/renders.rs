@@ -122,13 +122,17 @@ impl Rendered {
 /// What came of a render.
 pub(crate) enum Render {
     Shared(Arc<mapstack_share::Done<Rendered>>),
-    Own(Rendered),
+    Own(Box<Rendered>),
 }
 
 impl Render {
+    fn own(rendered: Rendered) -> Self {
+        Render::Own(Box::new(rendered))
+    }
+
     /// What came of a file that was not rendered.
     pub fn failed(error: Error) -> Self {
-        Render::Own(Rendered::new(Err(error), Vec::new()))
+        Render::own(Rendered::new(Err(error), Vec::new()))
     }
 }
 
@@ -198,7 +202,7 @@ impl<'r> Renders<'r> {
     /// There are not enough steps left. Everything else is an error of the render.
     pub fn render(&self, sls: PillarSls<'_>) -> Result<Render> {
         let Some(shared) = self.shared.get() else {
-            return Ok(Render::Own(self.rendered(self.run(), sls)));
+            return Ok(Render::own(self.rendered(self.run(), sls)));
         };
         let key = RenderKey {
             file: sls.file.clone(),
@@ -235,7 +239,7 @@ impl<'r> Renders<'r> {
                 if !self.answers.hold_in(run) {
                     self.shared.set(None);
                 }
-                Ok(Render::Own(rendered))
+                Ok(Render::own(rendered))
             }
         }
     }
