@@ -134,6 +134,7 @@ impl Problem {
                 "a type was expected before '@'".to_string()
             }
             Problem::UnknownType { found } => format!("'{found}' is not a matcher type"),
+            Problem::YamlInsideChain if part.is_empty() => "a matcher was expected".to_string(),
             Problem::YamlInsideChain => {
                 format!("'{part}' names YAML files, which only the first matcher of a chain can")
             }
@@ -185,7 +186,7 @@ fn suggest(text: &str, span: &Range<usize>, problem: &Problem, mode: Mode) -> Op
             Some(rest) if rest.contains('@') => vec![rest.to_string()],
             Some(rest) => vec![format!("C@{rest}")],
             None if part.starts_with("Y:") => vec![replaced(&part[2..])],
-            None if part.contains('@') => Vec::new(),
+            None if part.contains('@') => vec![replaced(&part.replacen("Y@", "C@", 1))],
             None => vec![replaced(&format!("P@{part}"))],
         },
     };
