@@ -6,7 +6,7 @@ use common::{assert_repeated, map, minion, records};
 use mapstack::loader::MemoryFiles;
 use mapstack::trace::{Asked, Event, Outcome};
 use mapstack::value::{Map, Value};
-use mapstack::{DataOptions, Engine, Result, Run, StackOptions, TofsOptions};
+use mapstack::{DataOptions, Engine, Error, ErrorKind, Result, Run, StackOptions, TofsOptions};
 
 /// Records whose results differ deliberately, with the reason.
 const DIFFERENCES: &[(&str, &str)] = &[
@@ -118,13 +118,66 @@ fn requested(events: &[Event], hits_only: bool) -> Vec<String> {
         .collect()
 }
 
+/// The kind of error that an exception of the reference stands for.
+fn kind_of(class: &str, message: &str) -> ErrorKind {
+    match class {
+        "ComposerError" | "ConstructorError" | "ScannerError" => ErrorKind::Yaml,
+        "NotImplementedError" | "ValueError" => ErrorKind::Definition,
+        "SaltRenderError" if message.contains("is undefined") => ErrorKind::Undefined,
+        "SaltRenderError" => ErrorKind::Template,
+        "TypeError" if message.starts_with("Cannot update using non-dict") => ErrorKind::Merge,
+        "TypeError" if message.starts_with("Got invalid data from") => ErrorKind::DataSource,
+        // The type of a matcher that has none.
+        "KeyError" if message == "''" => ErrorKind::Definition,
+        "AttributeError" if message.ends_with("'startswith'") => ErrorKind::Definition,
+        _ => ErrorKind::Options,
+    }
+}
+
+/// The file, the line and the column that a message of the reference names.
+fn place_of(message: &str) -> (Option<&str>, Option<usize>, Option<usize>) {
+    let between = |start: &str, end: &str| {
+        let (_, after) = message.rsplit_once(start)?;
+        after.split(end).next()
+    };
+    let number =
+        |start: &str| between(start, ",").and_then(|text| text.lines().next()?.parse().ok());
+    let file = between("salt://", ": ").or_else(|| between("/extrn_files/base/", "\""));
+    (file, number(" line "), number(" column "))
+}
+
+/// Whether an error is of the kind of the reference's, and in the place that this names.
+fn same_error(error: &Error, class: &str, record: &Map) -> std::result::Result<(), String> {
+    let message = record
+        .get("message")
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let wanted = kind_of(class, &message);
+    if error.kind() != wanted {
+        return Err(format!(
+            "got {:?} ({error}), wanted {wanted:?} ({class}: {message})",
+            error.kind()
+        ));
+    }
+    let (file, line, column) = place_of(&message);
+    let place = error.diagnostic().place.as_ref();
+    let is_there = file.is_none_or(|file| place.is_some_and(|place| place.file == file))
+        && line.is_none_or(|line| place.is_some_and(|place| place.line() == line))
+        && column.is_none_or(|column| place.is_some_and(|place| place.column() == column));
+    if is_there {
+        Ok(())
+    } else {
+        Err(format!("got {error}, wanted the place of: {message}"))
+    }
+}
+
 fn check(record: &Map) -> std::result::Result<(), String> {
     let engine = engine(record);
     let run = engine.run(&minion(record));
     let result = call(&run, record);
     match (&result, record.get("result"), record.get("error")) {
         (Ok(got), Some(wanted), None) if got.repr() == wanted.repr() => {}
-        (Err(_), None, Some(_)) => {}
+        (Err(error), None, Some(class)) => same_error(error, &class.to_string(), record)?,
         (Ok(got), Some(wanted), None) => {
             return Err(format!("got    {}\n  wanted {}", got.repr(), wanted.repr()));
         }
