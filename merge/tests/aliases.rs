@@ -135,3 +135,25 @@ fn a_mapping_that_was_parted_is_reported_once() {
     let overlay = json!({"a": {"k": 3}}).into();
     assert_eq!(aliases.parted(&base, &overlay, &options), []);
 }
+
+#[test]
+fn documents_are_looked_at_together_and_in_tuples() {
+    let anchor = Value::from(json!({"k": 1}));
+    let twice = Value::Tuple([anchor.clone(), anchor.clone()].into());
+    let aliases = Aliases::of(&twice);
+    assert!(!aliases.is_empty());
+    assert!(Aliases::of(&anchor).is_empty() && Aliases::default().is_empty());
+    let mut all = Aliases::default();
+    all.add(&aliases);
+    assert!(!all.is_empty());
+    let base = document(json!({"a": "*", "b": "*"}), &json!({"k": 1}));
+    let mut others = Aliases::default();
+    others.add(&Aliases::of(&base));
+    let options = Options::new(&Value::from("smart"), &Value::None);
+    assert_eq!(
+        others
+            .parted(&base, &json!({"a": {"k": 2}}).into(), &options)
+            .len(),
+        1
+    );
+}

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Recorded, Recorder, json};
-use mapstack_merge::{Options, Origin, Strategy, merge, stack};
+use mapstack_merge::{Change, Observer, Options, Origin, Strategy, Trail, merge, merge_all, stack};
 use mapstack_value::{Key, Map, MapKind, Value};
 
 fn map(text: &str) -> Map {
@@ -328,4 +328,151 @@ fn a_stack_tells_mapping_types_apart() {
     let base = Map::from_iter([("k", map(r#"{"a": 1}"#).with_kind(MapKind::Ordered))]);
     let merged = stack::merge(base, &map(r#"{"k": {"b": 2}}"#), &mut ()).unwrap();
     assert_eq!(Value::from(merged).repr(), "{'k': {'b': 2}}");
+}
+
+/// Values of all kinds, as they stand in Python.
+fn odd_values() -> Vec<(&'static str, Value)> {
+    let set = |items: &[&str]| Value::Set(items.iter().map(|item| Key::from(*item)).collect());
+    let bytes = |text: &str| Value::Bytes(text.as_bytes().into());
+    vec![
+        ("map", json(r#"{"a": 1, "b": 2}"#)),
+        (
+            "map of numbers",
+            Value::Map(
+                [(0, "x"), (97, "y")]
+                    .map(|(key, text)| (Key::from(key), Value::from(text)))
+                    .into_iter()
+                    .collect(),
+            ),
+        ),
+        ("set", set(&["a"])),
+        ("list", json(r#"["a", 0]"#)),
+        ("list of numbers", json("[0, 1]")),
+        ("list of lists", json("[[1]]")),
+        ("tuple", Value::Tuple([Value::from("a")].into())),
+        ("text", "ab".into()),
+        ("one letter", "a".into()),
+        ("bytes", bytes("ab")),
+        ("no bytes", bytes("")),
+        ("number", 7.into()),
+        ("null", Value::None),
+    ]
+}
+
+/// The classes are those of `dictupdate.merge`: what they are is an accident of how it goes about it.
+#[test]
+fn what_is_not_a_mapping_fails_as_in_the_reference() {
+    let class = |strategy, base: &Value, overlay: &Value| match merge(
+        base.clone(),
+        overlay,
+        &with(strategy),
+        &mut (),
+    ) {
+        Ok(_) => "ok",
+        Err(error) => error.reference_class(),
+    };
+    let maps = ["map", "map of numbers"];
+    for (base_name, base) in odd_values() {
+        for (name, overlay) in odd_values() {
+            let overwrite = match (base_name, name) {
+                (base, overlay) if maps.contains(&base) && maps.contains(&overlay) => "ok",
+                ("map of numbers" | "bytes", "bytes") => "IndexError",
+                _ => "TypeError",
+            };
+            let list = match (base_name, name) {
+                (base, _) if !maps.contains(&base) => "AttributeError",
+                ("map of numbers", "bytes") => "IndexError",
+                ("map of numbers", "text" | "one letter" | "number" | "null") => "TypeError",
+                ("map of numbers", _)
+                | (_, "map" | "map of numbers" | "list of numbers" | "list of lists") => "ok",
+                _ => "TypeError",
+            };
+            let got = [Strategy::Overwrite, Strategy::List].map(|s| class(s, &base, &overlay));
+            assert_eq!(got, [overwrite, list], "{base_name} <- {name}");
+        }
+    }
+}
+
+#[test]
+fn overlays_are_merged_in_their_order() {
+    let overlays = [r#"{"a": 1, "k": {"x": 1}}"#, r#"{"a": 2, "k": {"y": 2}}"#].map(json);
+    let merged = merge_all(&overlays, &with(Strategy::Smart)).unwrap();
+    assert_eq!(merged.repr(), "{'a': 2, 'k': {'x': 1, 'y': 2}}");
+    let error = merge_all([&overlays[0], &Value::None], &with(Strategy::Smart)).unwrap_err();
+    assert_eq!(error.reference_class(), "TypeError");
+}
+
+#[test]
+fn lists_join_if_both_are_aggregates() {
+    let lists = |aggregate: [bool; 2]| {
+        let [base, overlay] =
+            [(aggregate[0], "[1]"), (aggregate[1], "[2]")].map(|(marked, items)| {
+                let Value::List(list) = json(items) else {
+                    unreachable!("a list")
+                };
+                let list = if marked { list.as_aggregate() } else { list };
+                Value::Map([(Key::from("k"), Value::List(list))].into_iter().collect())
+            });
+        let merged = merge(base, &overlay, &with(Strategy::Aggregate), &mut ());
+        merged.unwrap().repr()
+    };
+    assert_eq!(lists([true, true]), "{'k': [1, 2]}");
+    for others in [[true, false], [false, true], [false, false]] {
+        assert_eq!(lists(others), "{'k': [2]}", "{others:?}");
+    }
+}
+
+/// Writes down the last key and where it stands.
+#[derive(Default)]
+struct Places(Vec<(Option<Key>, String)>);
+
+impl Observer for Places {
+    fn changed(&mut self, at: &Trail<'_>, _change: Change<'_>) {
+        let parent = at.parent().map(|parent| parent.to_path().to_string());
+        self.0.push((at.key().cloned(), parent.unwrap_or_default()));
+    }
+}
+
+#[test]
+fn an_observer_can_be_lent_and_knows_where_it_is() {
+    let (base, overlay) = (
+        json(r#"{"k": {"x": 1}}"#),
+        json(r#"{"k": {"y": 2}, "n": 3}"#),
+    );
+    let mut places = Places::default();
+    merge(base, &overlay, &with(Strategy::Smart), &mut &mut places).unwrap();
+    let root = Trail::ROOT.to_path().to_string();
+    let expected = [
+        (Some("y".into()), "k".to_string()),
+        (Some("n".into()), root),
+    ];
+    assert_eq!(places.0, expected);
+    assert!(Trail::ROOT.key().is_none() && Trail::ROOT.parent().is_none());
+}
+
+#[test]
+fn an_empty_base_reports_what_is_added() {
+    let mut recorder = Recorder::default();
+    let merged = merge(
+        Value::map(),
+        &json(r#"{"a": 1}"#),
+        &with(Strategy::Smart),
+        &mut recorder,
+    );
+    assert_eq!(merged.unwrap().repr(), "{'a': 1}");
+    assert_eq!(recorder.0.len(), 1);
+}
+
+#[test]
+fn a_stacked_layer_reports_what_it_adds_and_no_more() {
+    let mut recorder = Recorder::default();
+    let base = map(r#"{"k": {"x": 1}}"#);
+    stack::merge(base, &map(r#"{"k": {"y": 2}}"#), &mut recorder).unwrap();
+    let paths: Vec<String> = recorder
+        .0
+        .iter()
+        .map(|(path, _)| path.to_string())
+        .collect();
+    assert_eq!(paths, ["k:y"]);
+    assert_eq!(stack::Strategy::MergeFirst.to_string(), "merge-first");
 }
