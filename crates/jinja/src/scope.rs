@@ -66,7 +66,7 @@ pub struct Context {
     /// What was given from outside.
     pub given: Rc<Layer>,
     /// For each block, its definitions from the most derived template to the base.
-    pub blocks: RefCell<HashMap<Str, Vec<BlockSource>>>,
+    pub blocks: RefCell<HashMap<Str, Vec<BlockSource>, RandomState>>,
     /// The name `self` prints.
     pub name: Option<Str>,
 }
@@ -319,10 +319,12 @@ impl Frame {
 
     /// Everything visible here, as one layer for a template run "with context".
     pub fn visible(&self) -> Rc<Layer> {
-        let mut layer = Layer::over(
-            self.context.vars.borrow().clone(),
-            Some(self.context.given.clone()),
-        );
+        let (vars, given) = (self.context.vars.borrow(), self.context.given.clone());
+        let mut layer = if vars.is_empty() {
+            given
+        } else {
+            Layer::over(vars.clone(), Some(given))
+        };
         let mut scopes = Vec::new();
         let mut scope = self.scope.as_ref();
         while let Some(here) = scope {

@@ -6,6 +6,7 @@ use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use mapstack_jinja_syntax::Syntax;
 use mapstack_jinja_syntax::ast::Template;
 use mapstack_pyobject::{Budget, CallArgs, Limits, Obj, Result};
@@ -75,8 +76,11 @@ impl<'r> Request<'r> {
     }
 }
 
+/// Something of each name.
+type ByName<T> = HashMap<Str, T, RandomState>;
+
 /// What inline `if`s without `else` gave, by the template and the place; the template is kept with it.
-type WithoutElse = HashMap<(*const Template, u32, u32), (Arc<Template>, Obj)>;
+type WithoutElse = HashMap<(*const Template, u32, u32), (Arc<Template>, Obj), RandomState>;
 
 /// The state of one render. Objects reach it through their methods' `vm` argument.
 ///
@@ -94,10 +98,10 @@ pub struct Vm<'r> {
     globals: Rc<Layer>,
     /// Globals that loading templates has set.
     set: RefCell<Names>,
-    pub(super) loaded: RefCell<HashMap<Str, Arc<Template>>>,
+    pub(super) loaded: RefCell<ByName<Arc<Template>>>,
     /// Contexts and scopes that contain a macro that refers to them. They are cleared when the render ends.
     cyclic: RefCell<Vec<Frame>>,
-    pub(super) modules: RefCell<HashMap<Str, Rc<Module>>>,
+    pub(super) modules: RefCell<ByName<Rc<Module>>>,
     pub(super) watch: Option<&'r Watch>,
     pub(super) taint: Option<&'r Taint>,
     pub(super) tracer: Option<&'r dyn Tracer>,

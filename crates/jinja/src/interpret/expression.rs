@@ -215,16 +215,19 @@ impl Vm<'_> {
 
     #[inline(never)]
     fn eval_concat(&self, parts: &[Expr], frame: &Frame) -> Result<Obj> {
-        let mut text = String::new();
+        let mut text = String::with_capacity(16 * parts.len());
         for part in parts {
             let value = self.eval(part, frame)?;
             self.read_all(&[&value])?;
-            if let Obj::Str(part) = &value {
-                spend(part.len() / 16)?;
-                text.push_str(part);
-            } else {
-                let part = to_str(&value).map_err(|e| self.blame(e, frame, &[(&value, part)]))?;
-                text.push_str(&part);
+            match &value {
+                Obj::Str(part) => {
+                    spend(part.len() / 16)?;
+                    text.push_str(part);
+                }
+                value => {
+                    let printed = to_str(value);
+                    text.push_str(&printed.map_err(|e| self.blame(e, frame, &[(value, part)]))?);
+                }
             }
             methods::limit::size(self, text.len())?;
         }

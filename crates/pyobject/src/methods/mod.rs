@@ -49,7 +49,7 @@ fn static_name(object: &Obj, name: &str) -> Option<&'static str> {
     tables
         .into_iter()
         .flatten()
-        .find(|known| **known == name)
+        .find(|known| known.as_bytes().first() == name.as_bytes().first() && **known == name)
         .copied()
 }
 

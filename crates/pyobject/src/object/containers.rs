@@ -277,6 +277,9 @@ impl ListRef {
     }
 
     fn thaw(&self) {
+        if matches!(&*self.0.0.borrow(), State::Live { .. }) {
+            return;
+        }
         let mut state = self.0.0.borrow_mut();
         if let State::Frozen(list) = &*state {
             let items = list.iter().cloned().map(Obj::from).collect();
@@ -620,7 +623,9 @@ impl DictRef {
     }
 
     fn thaw(&self) {
-        drop(self.state());
+        if matches!(&*self.state(), State::Live { .. }) {
+            return;
+        }
         let mut state = self.0.state.borrow_mut();
         if let State::Frozen(map) = &*state {
             let items = map

@@ -682,33 +682,37 @@ pub fn contains(vm: &dyn Interpreter, haystack: &Obj, needle: &Obj) -> Result<bo
         }
         Obj::None | Obj::Bool(_) | Obj::Int(_) | Obj::Float(_) => Err(not_a_container(haystack)),
         Obj::Native(native) if native.iter().is_none() => Err(not_a_container(haystack)),
-        Obj::List(list) => is_among(vm, (0..).map_while(|i| list.get(i).map(Ok)), needle),
-        Obj::Tuple(items) => is_among(vm, items.iter().cloned().map(Ok), needle),
+        Obj::List(list) => list.read(|items| is_among(vm, items, needle)),
+        Obj::Tuple(items) => is_among(vm, items, needle),
         other => {
             let iter = other.iter()?;
-            is_among(vm, std::iter::from_fn(|| iter.next(vm).transpose()), needle)
+            while let Some(item) = iter.next(vm)? {
+                if is_it(vm, &item, needle)? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
         }
     }
 }
 
 /// Whether an object is, or equals, one of some items.
-fn is_among(
-    vm: &dyn Interpreter,
-    items: impl Iterator<Item = Result<Obj>>,
-    needle: &Obj,
-) -> Result<bool> {
+fn is_among(vm: &dyn Interpreter, items: &[Obj], needle: &Obj) -> Result<bool> {
     for item in items {
-        let item = item?;
-        let shorter = item
-            .as_str()
-            .zip(needle.as_str())
-            .map_or(0, |(a, b)| a.len().min(b.len()));
-        vm.burn(1 + shorter / 64)?;
-        if item.is_same(needle) || equal(&item, needle)? {
+        if is_it(vm, item, needle)? {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+fn is_it(vm: &dyn Interpreter, item: &Obj, needle: &Obj) -> Result<bool> {
+    let shorter = item
+        .as_str()
+        .zip(needle.as_str())
+        .map_or(0, |(a, b)| a.len().min(b.len()));
+    vm.burn(1 + shorter / 64)?;
+    Ok(item.is_same(needle) || equal(item, needle)?)
 }
 
 fn not_a_container(object: &Obj) -> Box<Error> {
