@@ -22,6 +22,7 @@
 //! results between minions.
 
 mod aliases;
+mod answerer;
 mod built_in;
 mod by_text;
 mod condition;
@@ -52,7 +53,6 @@ mod skeleton_cache;
 mod sls_data;
 mod source;
 mod stack;
-mod survey;
 mod text;
 mod tofs;
 pub mod trace;
@@ -60,6 +60,7 @@ mod tree;
 mod watch;
 
 pub use aliases::parted_aliases;
+pub use answerer::Answerer;
 pub use condition::Condition;
 pub use configuration::{Configuration, Way};
 pub use engine::{Engine, Run};
@@ -76,6 +77,7 @@ pub use mapstack_matcher as matcher;
 pub use mapstack_minion as minion;
 pub use mapstack_render::jinja::{Deadline, Limits, MemoryLimit};
 pub use mapstack_render::regex_matches;
+pub use mapstack_survey::{CallSite, ImportSite, LoadSite, Survey};
 pub use mapstack_value as value;
 pub use mapstack_yaml as yaml;
 pub use master_side::MasterSide;
@@ -84,5 +86,4 @@ pub use outside::OtherTemplate;
 pub use pillar_sls::{ExternalText, PillarSls, RenderedSls};
 pub use pipe::{TemplateOptions, has_message, how_to_decrypt};
 pub use stack::{STRATEGIES, directories, parse as parse_definition};
-pub use survey::{Answerer, CallSite, ImportSite, LoadSite, Survey};
 pub use text::Text;

@@ -5,22 +5,19 @@
 #![doc = include_str!("../README.md")]
 
 mod budget;
-pub mod depth;
-mod error;
 pub mod format;
 mod interpreter;
-pub mod ledger;
-mod limits;
 pub mod methods;
 mod object;
 mod price;
 mod suggest;
 
 pub use budget::Budget;
-pub use error::{Error, ErrorKind, Frame, Place, Result, Span};
 pub use interpreter::Interpreter;
-pub use ledger::spend;
-pub use limits::{Deadline, Limits, MemoryLimit};
+pub use mapstack_limits::ledger::spend;
+pub use mapstack_limits::{
+    Deadline, Error, ErrorKind, Frame, Limits, MemoryLimit, Place, Result, Span, depth, ledger,
+};
 pub use object::{
     BinaryOp, CallArgs, CompareOp, DictPart, DictRef, Entries, Iter, ListRef, Obj, ObjIter, Object,
     PrintStyle, Reader, Refreezer, SetRef, Sweep, TupleRef, Undefined, as_float, as_index, binary,

@@ -38,7 +38,7 @@ pub use undefined::Undefined;
 pub use watched::Reader;
 
 use crate::Interpreter;
-use crate::error::{Error, Result};
+use mapstack_limits::{Error, Result};
 
 /// A Python object.
 #[derive(Clone, Default)]

@@ -14,9 +14,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mapstack-yaml", &["mapstack-pytext", "mapstack-value"]),
     ("mapstack-formats", &["mapstack-value"]),
     (
+        "mapstack-limits",
+        &["mapstack-diagnostic", "mapstack-value"],
+    ),
+    (
         "mapstack-pyobject",
         &[
             "mapstack-diagnostic",
+            "mapstack-limits",
             "mapstack-pytext",
             "mapstack-value",
             "mapstack-yaml",
@@ -108,8 +113,13 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "mapstack-survey",
+        &["mapstack-diagnostic", "mapstack-render", "mapstack-value"],
+    ),
+    (
         "mapstack",
         &[
+            "mapstack-survey",
             "mapstack-formats",
             "mapstack-functions",
             "mapstack-diagnostic",

@@ -2,9 +2,9 @@
 
 use super::{ascii, format_value};
 use crate::Interpreter;
-use crate::error::{Error, Result};
 use crate::methods::limit;
 use crate::object::{CallArgs, Obj, get_item, repr, to_str};
+use mapstack_limits::{Error, Result};
 use mapstack_pytext::classes::is_decimal_digit;
 
 /// `text.format(*args)`, or `text.format_map(mapping)` when `mapping` is given.

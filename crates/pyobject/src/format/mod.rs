@@ -9,7 +9,7 @@ pub use fields::{format, format_markup};
 pub use percent::percent;
 pub use spec::format_value;
 
-use crate::error::Result;
+use mapstack_limits::Result;
 use mapstack_pytext::codec::escaped;
 
 use crate::object::{Obj, repr};

@@ -9,9 +9,9 @@ use mapstack_value::Int;
 use super::ascii;
 use super::spec::{char_of, digits_of, truncated};
 use crate::Interpreter;
-use crate::error::{Error, Result};
 use crate::methods::limit;
 use crate::object::{Obj, as_float, as_index, get_item, repr, to_str};
+use mapstack_limits::{Error, Result};
 
 /// `text % values`.
 ///

@@ -5,9 +5,9 @@ use mapstack_value::Int;
 
 use super::number::{Layout, Parts, lay_out};
 use crate::Interpreter;
-use crate::error::{Error, Result};
 use crate::methods::limit;
 use crate::object::{Obj, to_str};
+use mapstack_limits::{Error, Result};
 use mapstack_pytext::spec::{Spec, shown};
 
 /// `format(object, spec)`.

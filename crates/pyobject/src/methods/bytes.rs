@@ -9,8 +9,8 @@ use super::signature::{Call, at_most, integer, integer_or, joinable, not_empty};
 use super::text::search::{self, Window};
 use super::{codec, limit};
 use crate::Interpreter;
-use crate::error::{Error, Result};
 use crate::object::{CallArgs, Obj, as_index};
+use mapstack_limits::{Error, Result};
 use mapstack_pytext::split::{self, Side};
 
 /// Every method of `bytes` that is known.

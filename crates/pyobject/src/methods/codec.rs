@@ -2,9 +2,9 @@
 
 use mapstack_pytext::codec::CodecError;
 
-use crate::error::{Error, Result};
 use crate::methods::signature::text;
 use crate::object::Obj;
+use mapstack_limits::{Error, Result};
 
 /// The `encoding` and `errors` arguments of both methods.
 pub fn arguments(

@@ -5,9 +5,9 @@ use mapstack_value::Str;
 use super::signature::Call;
 use super::text;
 use crate::Interpreter;
-use crate::error::Result;
 use crate::format;
 use crate::object::{CallArgs, Obj, to_str};
+use mapstack_limits::Result;
 use mapstack_pytext::markup::{escape as escape_text, strip_tags, unescape};
 
 /// What `Markup` has beyond `str`.

@@ -7,11 +7,11 @@ use mapstack_value::MapKind;
 
 use super::{BoundMethod, signature::Call};
 use crate::Interpreter;
-use crate::depth;
-use crate::error::Result;
 use crate::object::{
     CallArgs, DictPart, DictRef, Iter, Obj, Object, SetLike, dict_iter, hash_key, repr,
 };
+use mapstack_limits::Result;
+use mapstack_limits::depth;
 
 /// What a dict shows of itself; it follows the dict's changes.
 pub struct View {

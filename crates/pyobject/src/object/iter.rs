@@ -7,9 +7,9 @@ use mapstack_value::Key;
 
 use super::{DictRef, ListRef, Obj};
 use crate::Interpreter;
-use crate::depth;
-use crate::error::{Error, Result};
-use crate::ledger;
+use mapstack_limits::depth;
+use mapstack_limits::ledger;
+use mapstack_limits::{Error, Result};
 
 /// A source of objects; `None` when exhausted.
 pub trait ObjIter {

@@ -7,9 +7,9 @@ use mapstack_value::{Int, Key};
 use super::set_like::{self, SetLike};
 use super::{DictRef, Obj};
 use crate::Interpreter;
-use crate::depth;
-use crate::error::{Error, Result};
-use crate::ledger;
+use mapstack_limits::depth;
+use mapstack_limits::ledger;
+use mapstack_limits::{Error, Result};
 
 /// Arithmetic operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 use mapstack_value::{Key, Value, quote_str};
 
 use super::{DictRef, Obj, Object};
-use crate::depth;
-use crate::error::{Error, Result};
-use crate::ledger;
 use crate::price::to_read;
+use mapstack_limits::depth;
+use mapstack_limits::ledger;
+use mapstack_limits::{Error, Result};
 
 /// Longer texts are refused: a few objects that hold each other many times over print without end.
 const MAX_LENGTH: usize = 64 << 20;

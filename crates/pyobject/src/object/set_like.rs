@@ -9,8 +9,8 @@ use mapstack_value::Key;
 use super::ops::Comparison;
 use super::{DictRef, Obj, SetRef, hash_key};
 use crate::Interpreter;
-use crate::error::Result;
 use crate::methods;
+use mapstack_limits::Result;
 
 /// An object that Python's `collections.abc.Set` describes.
 pub enum SetLike {

@@ -11,9 +11,9 @@ use mapstack_value::Str;
 use super::signature::{Call, at_most, integer, integer_or, joinable, not_empty, text};
 use super::{codec, limit};
 use crate::Interpreter;
-use crate::error::{Error, Result};
 use crate::format;
 use crate::object::{CallArgs, Obj};
+use mapstack_limits::{Error, Result};
 
 /// Every method of `str`.
 pub const NAMES: &[&str] = &[

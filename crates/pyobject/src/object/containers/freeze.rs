@@ -9,9 +9,9 @@ use mapstack_value::{Extent, Key, Map, Set, Value};
 use super::super::Obj;
 use super::super::watched::Watched;
 use super::{DictRef, Entries, ListRef, State, changes};
-use crate::depth;
-use crate::error::{Error, Result};
-use crate::ledger;
+use mapstack_limits::depth;
+use mapstack_limits::ledger;
+use mapstack_limits::{Error, Result};
 
 /// Turn an object into frozen data. Untouched containers come back as the storage they were made
 /// from, and an object met twice becomes storage shared twice.

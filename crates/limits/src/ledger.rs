@@ -1,7 +1,7 @@
 //! Work deep inside an operation: it pays as it goes.
 //!
 //! Printing, freezing, comparing and hashing walk through objects that can stand for far more than their size. They
-//! have no [`Vm`](crate::Interpreter) at hand, so they write down what they did here, for the render that runs on this
+//! have no interpreter at hand, so they write down what they did here, for the render that runs on this
 //! thread. It settles the account after each operation, and this stops an operation that could not be paid.
 
 use std::cell::{Cell, RefCell};
@@ -35,7 +35,7 @@ struct Account {
 /// A limit error when the render cannot pay for them, has run out of time, or takes too much memory.
 ///
 /// ```
-/// assert!(mapstack_pyobject::spend(1_000_000_000).is_ok());
+/// assert!(mapstack_limits::ledger::spend(1_000_000_000).is_ok());
 /// ```
 #[inline]
 pub fn spend(steps: usize) -> Result<()> {

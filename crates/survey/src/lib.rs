@@ -1,18 +1,17 @@
 //! Finds what a formula's templates refer to, without running them.
+//!
+//! The crate does not know about engines, minions, file servers or strategies.
+//!
+#![doc = include_str!("../README.md")]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::sync::Arc;
 
-use mapstack_loader::{Fetched, SaltPath};
+use mapstack_diagnostic::{Error, ErrorKind, Place};
 use mapstack_render::is_host_filter;
 use mapstack_render::jinja::ast::{BinaryOp, Expr, ExprKind, Span, StmtKind, Template};
 use mapstack_render::jinja::{Node, Syntax, compile, visit};
 use mapstack_value::{Str, Value};
-
-use crate::engine::Engine;
-use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
-use mapstack_functions::{Call, Functions};
 
 /// The references of the templates in a formula's directory, and of those they load from elsewhere.
 #[derive(Debug, Default)]
@@ -43,34 +42,6 @@ pub struct CallSite {
     pub function: Option<Str>,
     /// The place in the template.
     pub place: Place,
-}
-
-/// The part that answers the calls of a function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Answerer {
-    /// A stub, at least for some arguments.
-    Stub,
-    /// The engine itself.
-    BuiltIn,
-    /// A module of the tree, in `salt://_modules`, at least if it has what it needs.
-    Tree,
-    /// Functions added with [`Engine::with_functions`].
-    Outside,
-    /// Nothing: a call is an error.
-    Unanswered,
-}
-
-impl fmt::Display for Answerer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Answerer::Stub => "answered by a stub",
-            Answerer::BuiltIn => "built in",
-            Answerer::Tree => "answered by a module of the tree",
-            Answerer::Outside => "answered from outside",
-            Answerer::Unanswered => "not answered",
-        })
-    }
 }
 
 /// An import: `{% from … import a, b %}` or `{% import … as module %}`.
@@ -114,91 +85,29 @@ impl Survey {
     }
 }
 
-impl Engine {
-    /// The part that answers calls of `salt[name]`, or uses of a filter that inspects the machine.
+impl Survey {
+    /// Read templates without running them, and those that they load.
     ///
-    /// ```
-    /// use mapstack::{Answerer, Engine, loader::MemoryFiles};
-    /// let engine = Engine::new(MemoryFiles::new());
-    /// assert_eq!(engine.answerer("grains.get"), Answerer::BuiltIn);
-    /// assert_eq!(engine.answerer("state.apply"), Answerer::Unanswered);
-    /// ```
-    #[must_use]
-    pub fn answerer(&self, name: &str) -> Answerer {
-        if self.stubs.has(name) {
-            Answerer::Stub
-        } else if self.built_in.find(name).is_some() {
-            Answerer::BuiltIn
-        } else if self.functions.iter().any(|functions| functions.has(name)) {
-            Answerer::Outside
-        } else if self.ships_module_of(name) {
-            Answerer::Tree
-        } else {
-            Answerer::Unanswered
-        }
-    }
-
-    /// Whether a saltenv has a file with the name of a function's module.
-    fn ships_module_of(&self, name: &str) -> bool {
-        let Some((module, _)) = name.split_once('.') else {
-            return false;
-        };
-        let paths = [
-            format!("_modules/{module}.py"),
-            format!("_modules/{module}/__init__.py"),
-        ];
-        let is_served = |env: &String| {
-            paths.iter().any(|path| {
-                let asked = SaltPath::from_relative(path);
-                matches!(self.fetch(&asked, env), Ok(Fetched::Found { .. }))
-            })
-        };
-        self.files.envs().iter().any(is_served)
-    }
-
-    /// Advice for users: how to get answers to calls of a function. It comes from the functions added to the engine.
-    #[must_use]
-    pub fn advice(&self, name: &str) -> Option<String> {
-        let call = Call::new(name);
-        self.functions
-            .iter()
-            .find_map(|functions| functions.advice(&call))
-    }
-
-    /// Read the templates of a formula without running them.
-    ///
-    /// The survey includes templates outside the formula's directory if their names consist of literals, `tplroot`
-    /// and `tpldir`.
+    /// `fetch` returns the name by which people know a file, and its bytes; `None` if it is not served. A missing file
+    /// is not an error here: it may be optional, or its import may never run.
     ///
     /// # Errors
-    /// The file server cannot list or read the files. Errors in templates are in [`Survey::errors`].
-    ///
-    /// ```
-    /// use mapstack::{Engine, loader::MemoryFiles};
-    /// let files = MemoryFiles::new().file("base", "web/init.sls", "{{ salt['grains.get']('os') }}");
-    /// let survey = Engine::new(files).survey("web", "base").unwrap();
-    /// assert_eq!(survey.calls[0].function.as_deref(), Some("grains.get"));
-    /// assert_eq!(survey.calls[0].place.to_string(), "web/init.sls:1:4");
-    /// ```
-    pub fn survey(&self, formula: &str, saltenv: &str) -> Result<Survey> {
-        let prefix = format!("{}/", formula.trim_end_matches('/'));
+    /// What `fetch` fails with. Errors in templates are in [`Survey::errors`].
+    pub fn of<E>(
+        paths: Vec<String>,
+        fetch: impl Fn(&str) -> std::result::Result<Option<(String, Arc<[u8]>)>, E>,
+    ) -> std::result::Result<Self, E> {
         let mut survey = Survey::default();
-        let listed = self.list(saltenv, &prefix)?;
-        let mut asked: BTreeSet<String> = listed.iter().cloned().collect();
-        let mut queue: Vec<String> = listed.into_iter().rev().collect();
+        let mut asked: BTreeSet<String> = paths.iter().cloned().collect();
+        let mut queue: Vec<String> = paths.into_iter().rev().collect();
         while let Some(path) = queue.pop() {
-            let fetched = self.fetch(&SaltPath::from_relative(&path), saltenv)?;
-            // A missing file is not an error here: it may be optional, or its import may never run.
-            let Fetched::Found { on_disk, bytes } = fetched else {
+            let Some((shown, bytes)) = fetch(&path)? else {
                 continue;
             };
             let Ok(text) = std::str::from_utf8(&bytes) else {
                 continue;
             };
-            let file = TemplateFile {
-                path: &path,
-                shown: on_disk.display().to_string(),
-            };
+            let file = TemplateFile { path: &path, shown };
             for loaded in file.read(text, &mut survey) {
                 if asked.insert(loaded.clone()) {
                     queue.push(loaded);
@@ -531,15 +440,18 @@ fn host_filter(expr: &Expr) -> Option<Option<Str>> {
 
 #[cfg(test)]
 mod tests {
-    use mapstack_loader::MemoryFiles;
-
     use super::*;
 
     fn survey(files: &[(&str, &str)]) -> Survey {
-        let files = files.iter().fold(MemoryFiles::new(), |all, (path, text)| {
-            all.file("base", path, text)
+        let paths = files.iter().map(|(path, _)| (*path).to_string());
+        let mut of_formula: Vec<String> = paths.filter(|path| path.starts_with("f/")).collect();
+        of_formula.sort();
+        let text = |path: &str| files.iter().find(|(name, _)| *name == path);
+        let surveyed = Survey::of(of_formula, |path| {
+            let found = text(path).map(|(_, text)| (path.to_string(), text.as_bytes().into()));
+            Ok::<_, std::convert::Infallible>(found)
         });
-        Engine::new(files).survey("f", "base").unwrap()
+        surveyed.unwrap()
     }
 
     fn calls(template: &str) -> String {

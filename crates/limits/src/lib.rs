@@ -1,0 +1,13 @@
+//! What rendering a template may spend, and the errors of templates.
+//!
+//! The crate does not know about objects, the languages of templates, files, minions or functions of Salt.
+//!
+#![doc = include_str!("../README.md")]
+
+pub mod depth;
+mod error;
+pub mod ledger;
+mod limits;
+
+pub use error::{Error, ErrorKind, Frame, Place, Result, Span};
+pub use limits::{Deadline, Limits, MemoryLimit};

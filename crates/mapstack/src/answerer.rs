@@ -1,0 +1,116 @@
+//! What answers the calls of templates, and what templates call.
+
+use std::fmt;
+
+use mapstack_loader::{Fetched, SaltPath};
+use mapstack_survey::Survey;
+
+use crate::engine::Engine;
+use mapstack_diagnostic::Result;
+use mapstack_functions::{Call, Functions};
+
+/// The part that answers the calls of a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Answerer {
+    /// A stub, at least for some arguments.
+    Stub,
+    /// The engine itself.
+    BuiltIn,
+    /// A module of the tree, in `salt://_modules`, at least if it has what it needs.
+    Tree,
+    /// Functions added with [`Engine::with_functions`].
+    Outside,
+    /// Nothing: a call is an error.
+    Unanswered,
+}
+
+impl fmt::Display for Answerer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Answerer::Stub => "answered by a stub",
+            Answerer::BuiltIn => "built in",
+            Answerer::Tree => "answered by a module of the tree",
+            Answerer::Outside => "answered from outside",
+            Answerer::Unanswered => "not answered",
+        })
+    }
+}
+
+impl Engine {
+    /// The part that answers calls of `salt[name]`, or uses of a filter that inspects the machine.
+    ///
+    /// ```
+    /// use mapstack::{Answerer, Engine, loader::MemoryFiles};
+    /// let engine = Engine::new(MemoryFiles::new());
+    /// assert_eq!(engine.answerer("grains.get"), Answerer::BuiltIn);
+    /// assert_eq!(engine.answerer("state.apply"), Answerer::Unanswered);
+    /// ```
+    #[must_use]
+    pub fn answerer(&self, name: &str) -> Answerer {
+        if self.stubs.has(name) {
+            Answerer::Stub
+        } else if self.built_in.find(name).is_some() {
+            Answerer::BuiltIn
+        } else if self.functions.iter().any(|functions| functions.has(name)) {
+            Answerer::Outside
+        } else if self.ships_module_of(name) {
+            Answerer::Tree
+        } else {
+            Answerer::Unanswered
+        }
+    }
+
+    /// Whether a saltenv has a file with the name of a function's module.
+    fn ships_module_of(&self, name: &str) -> bool {
+        let Some((module, _)) = name.split_once('.') else {
+            return false;
+        };
+        let paths = [
+            format!("_modules/{module}.py"),
+            format!("_modules/{module}/__init__.py"),
+        ];
+        let is_served = |env: &String| {
+            paths.iter().any(|path| {
+                let asked = SaltPath::from_relative(path);
+                matches!(self.fetch(&asked, env), Ok(Fetched::Found { .. }))
+            })
+        };
+        self.files.envs().iter().any(is_served)
+    }
+
+    /// Advice for users: how to get answers to calls of a function. It comes from the functions added to the engine.
+    #[must_use]
+    pub fn advice(&self, name: &str) -> Option<String> {
+        let call = Call::new(name);
+        self.functions
+            .iter()
+            .find_map(|functions| functions.advice(&call))
+    }
+
+    /// Read the templates of a formula without running them.
+    ///
+    /// The survey includes templates outside the formula's directory if their names consist of literals, `tplroot`
+    /// and `tpldir`.
+    ///
+    /// # Errors
+    /// The file server cannot list or read the files. Errors in templates are in [`Survey::errors`].
+    ///
+    /// ```
+    /// use mapstack::{Engine, loader::MemoryFiles};
+    /// let files = MemoryFiles::new().file("base", "web/init.sls", "{{ salt['grains.get']('os') }}");
+    /// let survey = Engine::new(files).survey("web", "base").unwrap();
+    /// assert_eq!(survey.calls[0].function.as_deref(), Some("grains.get"));
+    /// assert_eq!(survey.calls[0].place.to_string(), "web/init.sls:1:4");
+    /// ```
+    pub fn survey(&self, formula: &str, saltenv: &str) -> Result<Survey> {
+        let prefix = format!("{}/", formula.trim_end_matches('/'));
+        Survey::of(self.list(saltenv, &prefix)?, |path| {
+            let fetched = self.fetch(&SaltPath::from_relative(path), saltenv)?;
+            Ok(match fetched {
+                Fetched::Found { on_disk, bytes } => Some((on_disk.display().to_string(), bytes)),
+                _ => None,
+            })
+        })
+    }
+}
