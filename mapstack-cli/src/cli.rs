@@ -139,10 +139,10 @@ impl Command {
             Command::Impact(args) => args.input.parts(),
             Command::Watch(args) => args.input.parts(),
             Command::Test(args) => args.input.parts(),
-            Command::Lint(args) => (&mut args.files, Some(&mut args.facts), &mut args.functions),
-            Command::Schema(args) => (&mut args.files, Some(&mut args.facts), &mut args.functions),
+            Command::Lint(args) => args.site.parts(),
+            Command::Schema(args) => args.site.parts(),
             Command::Pillar(args) => {
-                args.functions.policy = secrets.policy();
+                args.site.functions.policy = secrets.policy();
                 return Ok(());
             }
             _ => return Ok(()),

@@ -314,9 +314,9 @@ pub struct Target {
         help_heading = "Minions"
     )]
     pub minion_glob: Option<String>,
-    /// Only minions of which an expression is true, as "grains.os == 'Debian'"
+    /// Only minions matching a Jinja expression, as "grains.os == 'Debian'"
     ///
-    /// An expression of Jinja over grains, pillar, opts and id.
+    /// The expression can use grains, pillar, opts and id.
     #[arg(long, value_name = "EXPRESSION", help_heading = "Minions")]
     pub select: Option<String>,
 }
@@ -325,6 +325,26 @@ impl Target {
     /// Whether only some are meant.
     pub fn is_given(&self) -> bool {
         self.minion_glob.is_some() || self.select.is_some()
+    }
+}
+
+/// Files with all minions that they are for, of which some may be meant.
+#[derive(Debug, Args)]
+pub struct SiteFlags {
+    #[command(flatten)]
+    pub target: Target,
+    #[command(flatten)]
+    pub facts: Facts,
+    #[command(flatten)]
+    pub files: Files,
+    #[command(flatten)]
+    pub functions: Functions,
+}
+
+impl SiteFlags {
+    /// What a project can add to.
+    pub fn parts(&mut self) -> (&mut Files, Option<&mut Facts>, &mut Functions) {
+        (&mut self.files, Some(&mut self.facts), &mut self.functions)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Keyword arguments of Salt's functions, made of flags.
 
+use mapstack::DataOptions;
 use mapstack::value::{Map, Value, json};
 
 use crate::InputError;
@@ -32,6 +33,15 @@ impl Kwargs {
             kwargs.insert("custom_data", data_file(file)?);
         }
         Ok(Kwargs(kwargs))
+    }
+
+    /// The options of `map.data`.
+    ///
+    /// # Errors
+    /// Flags cannot be read, or name what `map.data` does not accept.
+    pub fn data_options(input: &Input, layering: &Layering) -> Result<DataOptions, InputError> {
+        let kwargs = Self::new(input)?.layering(layering)?.into_map();
+        Ok(DataOptions::from_kwargs(&kwargs)?)
     }
 
     /// An argument whose text is a YAML scalar.

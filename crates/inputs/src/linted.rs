@@ -9,7 +9,7 @@ use mapstack_salt_config::{Config, Kind};
 
 use crate::configuration;
 use crate::explained_pillar::ExplainedPillar;
-use crate::flags::{Facts, Files, Functions, Target};
+use crate::flags::{Facts, SiteFlags};
 use crate::functions::{MemoryOf, engine};
 use crate::minions::{Many, pillar_changes};
 use crate::pillars::{Configured, Pillars};
@@ -43,11 +43,16 @@ impl Linted {
     /// A formula does not exist, or there is nothing to check.
     pub fn of(
         names: &[String],
-        (files, functions): (&Files, &Functions),
-        facts: &Facts,
+        site: &SiteFlags,
         memory: MemoryOf,
         warn: &dyn Warn,
     ) -> Result<Self, InputError> {
+        let SiteFlags {
+            files,
+            functions,
+            facts,
+            ..
+        } = site;
         // A minion's configuration has a pillar only where it has no master.
         let asks = names.iter().any(|name| name == ExplainedPillar::NAME);
         let kind = asks.then_some(Kind::Master);
@@ -100,18 +105,18 @@ impl Linted {
     /// The formula does not exist, or none is named and there is not just one.
     pub fn one(
         name: Option<&String>,
-        (files, functions): (&Files, &Functions),
-        facts: &Facts,
+        site: &SiteFlags,
         memory: MemoryOf,
         warn: &dyn Warn,
     ) -> Result<Self, InputError> {
         if let Some(name) = name {
             let names = std::slice::from_ref(name);
-            return Self::of(names, (files, functions), facts, memory, warn);
+            return Self::of(names, site, memory, warn);
         }
+        let files = &site.files;
         let config = configuration::read(files, None, None, warn)?;
         let served = Served::new(files, config.as_ref(), None, warn)?;
-        let engine = engine(served.files, functions, memory)?;
+        let engine = engine(served.files, &site.functions, memory)?;
         let saltenv = files.saltenv.as_deref().unwrap_or("base");
         Ok(Linted {
             formulas: vec![formulas::one(&engine, saltenv, None)?],
@@ -127,11 +132,16 @@ impl Linted {
     /// Flags name no minion, or one that cannot be read.
     pub fn minions(
         &self,
-        (facts, target): (&Facts, &Target),
-        (files, functions): (&Files, &Functions),
+        site: &SiteFlags,
         memory: MemoryOf,
         warn: &dyn Warn,
     ) -> Result<LintMinions, InputError> {
+        let SiteFlags {
+            target,
+            facts,
+            files,
+            functions,
+        } = site;
         let config = self.config.as_ref();
         let own = match self.pillars {
             Some(_) => None,

@@ -9,7 +9,7 @@ use mapstack::{Condition, Engine, Error, ErrorKind, yaml};
 use mapstack_salt_config::{Config, Kind};
 
 use crate::configuration;
-use crate::flags::{Facts, Input, Target};
+use crate::flags::{Facts, Input, Target, WorkFlags};
 use crate::pillars::{Configured, Pillars};
 use crate::read::{read, shown, yaml_value};
 use crate::selected::none_of;
@@ -343,6 +343,19 @@ impl<'f> Many<'f> {
             given: Given::read(facts, by)?,
             listed: Listed::Here(minions),
         })
+    }
+
+    /// The same, by the flags of work on many minions.
+    ///
+    /// # Errors
+    /// As for [`minions`].
+    pub fn of_work(
+        (input, work): (&'f Input, &WorkFlags),
+        by: impl Into<Configured<'f>>,
+        warn: &dyn Warn,
+    ) -> Result<Self, InputError> {
+        let whose = (&input.facts, &work.target);
+        Self::list_or_platforms(whose, by, &input.other_files(), warn)
     }
 
     /// Only those of which a condition is true.

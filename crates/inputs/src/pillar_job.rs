@@ -9,7 +9,7 @@ use mapstack::{Diagnostic, Engine, Error};
 use mapstack_pillar::{Compiler, PillarEvent};
 use mapstack_salt_config::Kind;
 
-use crate::flags::{Facts, Files, Functions, Target};
+use crate::flags::SiteFlags;
 use crate::functions::{MemoryOf, engine};
 use crate::minions::{Chosen, minions};
 use crate::pillars::Pillars;
@@ -73,11 +73,16 @@ impl PillarJob {
     /// Flags name no minion or no external pillar, or something that cannot be read.
     pub fn new(
         flags: &PillarFlags<'_>,
-        (facts, target): (&Facts, &Target),
-        (files, functions): (&Files, &Functions),
+        site: &SiteFlags,
         memory: MemoryOf,
         warn: &dyn Warn,
     ) -> Result<Self, InputError> {
+        let SiteFlags {
+            target,
+            facts,
+            files,
+            functions,
+        } = site;
         let config = configuration::read(files, facts.id.as_deref(), Some(Kind::Master), warn)?;
         let config = config.as_ref();
         let stubs = &functions.stub;

@@ -34,11 +34,10 @@ impl Plan {
         (layering, result): (&Layering, &ResultFlags),
         select: Option<&str>,
     ) -> Result<Self, InputError> {
-        let kwargs = Kwargs::new(input)?.layering(layering)?.into_map();
         Ok(Plan {
             formulas: Vec::new(),
             others: Vec::new(),
-            options: DataOptions::from_kwargs(&kwargs)?,
+            options: Kwargs::data_options(input, layering)?,
             way: result.way(),
             variable: result.var.clone(),
             saltenv: input.files.saltenv.clone(),

@@ -57,6 +57,27 @@ pub fn replace(file: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
+/// [`replace`] a file that still has the text that it had before.
+///
+/// ```
+/// let home = tempfile::tempdir()?;
+/// let file = home.path().join("web1.yaml");
+/// mapstack_outputs::replace(&file, "a: 1\n")?;
+/// mapstack_outputs::replace_unchanged(&file, "a: 1\n", "a: 2\n")?;
+/// let late = mapstack_outputs::replace_unchanged(&file, "a: 1\n", "a: 3\n").unwrap_err();
+/// assert_eq!(late.to_string(), "it was changed meanwhile");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// The file has another text, cannot be read, or cannot be replaced. It stays as it is.
+pub fn replace_unchanged(file: &Path, before: &str, after: &str) -> io::Result<()> {
+    if fs::read_to_string(file)? != before {
+        return Err(io::Error::other("it was changed meanwhile"));
+    }
+    replace(file, after)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

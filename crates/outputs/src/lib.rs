@@ -9,5 +9,5 @@ mod file;
 mod sink;
 
 pub use all::{Written, write_fleet};
-pub use file::replace;
+pub use file::{replace, replace_unchanged};
 pub use sink::Sink;

@@ -103,15 +103,13 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     let only_formulas = !args.formulas.is_empty();
     let comparison = states.comparison([before, after], only_formulas);
     let comparison = comparison.within(&scope);
-    let others = input.other_files();
     let pillars = match states.has_pillars() || input.facts.pillar.is_some() {
         true => None,
         false => pillars((&input.files, &input.functions), config.as_ref(), reporter)?,
     };
-    let minions = Many::list_or_platforms(
-        (&input.facts, &args.work.target),
+    let minions = Many::of_work(
+        (input, &args.work),
         states.minions_by(config.as_ref(), pillars.as_ref()),
-        &others,
         reporter,
     )?;
     let ids = args.work.of(minions.ids());

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use mapstack::value::Value;
-use mapstack::{DataOptions, Run, Way};
+use mapstack::{Run, Way};
 use mapstack_inputs::flags::{Input, Layering, ResultFlags};
 use mapstack_inputs::{ExplainedPillar, Kwargs, Warn as _};
 use mapstack_lineage::{Explain as _, explain_pillar};
@@ -75,10 +75,7 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
     {
         return pillar(args, &made, reporter);
     }
-    let kwargs = Kwargs::new(&args.input)?
-        .layering(&args.layering)?
-        .into_map();
-    let options = DataOptions::from_kwargs(&kwargs)?;
+    let options = Kwargs::data_options(&args.input, &args.layering)?;
     let session = session(&args.input, reporter)?;
     let formula = session.formula(args.formula.as_ref())?;
     let run = session.run();

@@ -113,13 +113,11 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
         args.work.target.select.as_deref(),
     )?
     .with_memory(memory);
-    let others = input.other_files();
     let pillars = pillars((&input.files, &input.functions), config.as_ref(), reporter)?
         .map(|pillars| pillars.with_memory(memory));
-    let minions = Many::list_or_platforms(
-        (&input.facts, &args.work.target),
+    let minions = Many::of_work(
+        (input, &args.work),
         (config.as_ref(), pillars.as_ref()),
-        &others,
         reporter,
     )?;
     let files = Served::new(&input.files, config.as_ref(), None, reporter)?.files;

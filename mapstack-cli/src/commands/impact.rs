@@ -63,12 +63,10 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
         (_, false) => formulas::named(&args.formula),
     };
     let fleet = plan.fleet(&engine)?;
-    let others = input.other_files();
     let pillars = pillars((&input.files, &input.functions), config.as_ref(), reporter)?;
-    let minions = Many::list_or_platforms(
-        (&input.facts, &args.work.target),
+    let minions = Many::of_work(
+        (input, &args.work),
         (config.as_ref(), pillars.as_ref()),
-        &others,
         reporter,
     )?;
     let ids = args.work.of(minions.ids());

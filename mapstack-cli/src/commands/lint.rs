@@ -1,15 +1,14 @@
 //! `mapstack lint`.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use mapstack::{Error, ErrorKind, Survey};
-use mapstack_inputs::flags::{Facts, Files, Functions, Target};
+use mapstack_inputs::flags::SiteFlags;
 use mapstack_inputs::{LintMinions, Linted, formulas};
-use mapstack_lint::fix::{Fixed, distinct, fixed};
+use mapstack_lint::fix::{distinct, fixed};
 use mapstack_lint::{Level, Levels, Linter, Report, Rule, SchemaFrom};
 use mapstack_lint_pillar::{Minions, PillarLinter};
 use mapstack_report::lint;
@@ -72,13 +71,7 @@ pub struct Lint {
     #[arg(long, conflicts_with_all = ["fix", "rules"])]
     pub calls: bool,
     #[command(flatten)]
-    pub target: Target,
-    #[command(flatten)]
-    pub facts: Facts,
-    #[command(flatten)]
-    pub files: Files,
-    #[command(flatten)]
-    pub functions: Functions,
+    pub site: SiteFlags,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -100,15 +93,12 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
     if args.rules {
         return output::write(&lint::rules());
     }
-    let flags = (&args.files, &args.functions);
-    let linted = Linted::of(&args.formulas, flags, &args.facts, memory::limit, reporter)?;
+    let linted = Linted::of(&args.formulas, &args.site, memory::limit, reporter)?;
     if args.calls {
         return calls(args, &linted, reporter);
     }
     let (levels, schema) = (levels(args)?, schema(args, &linted)?);
-    let facts = (&args.facts, &args.target);
-    let LintMinions { minions, are_known } =
-        linted.minions(facts, flags, memory::limit, reporter)?;
+    let LintMinions { minions, are_known } = linted.minions(&args.site, memory::limit, reporter)?;
     let (of_pillar, minions) = match &linted.pillars {
         Some(pillars) => {
             let linter = PillarLinter::new(pillars.master(), pillars.engine())
@@ -117,7 +107,7 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
                 .schema(schema.clone());
             let (report, minions) = linter.lint(&Minions::given(minions, are_known))?;
             let named = ("pillar".to_owned(), report);
-            (Some(named), Linted::changed(minions, &args.facts)?)
+            (Some(named), Linted::changed(minions, &args.site.facts)?)
         }
         None => (None, minions),
     };
@@ -178,7 +168,7 @@ fn schema(args: &Lint, linted: &Linted) -> Result<SchemaFrom, Failure> {
 }
 
 fn saltenv(args: &Lint) -> &str {
-    args.files.saltenv.as_deref().unwrap_or("base")
+    args.site.files.saltenv.as_deref().unwrap_or("base")
 }
 
 fn print(
@@ -199,12 +189,8 @@ fn print(
 /// How much rules matter; flags win over the project.
 fn levels(args: &Lint) -> Result<Levels, Failure> {
     let mut levels = Levels::default();
-    for set in args
-        .files
-        .project
-        .iter()
-        .flat_map(|project| &project.levels)
-    {
+    let files = &args.site.files;
+    for set in files.project.iter().flat_map(|project| &project.levels) {
         let rule = Rule::given(&set.name).map_err(|why| set.refused(why))?;
         let level = Level::given(&set.value);
         let level = level.ok_or_else(|| set.refused("a level is error, warning, note or off"))?;
@@ -273,26 +259,15 @@ fn fix(reports: &[(String, Report)], only_print: bool, reporter: &Reporter) -> R
         return output::write(&lint::fixes(&files, &starred));
     }
     for (file, change) in &files {
-        rewrite(Path::new(file), change)?;
+        mapstack_outputs::replace_unchanged(Path::new(file), &change.before, &change.after)
+            .map_err(|e| {
+                let error = Error::new(ErrorKind::File, format!("cannot change {file}: {e}"));
+                error.note("files before it were changed, those behind it were not")
+            })?;
         reporter.say(&format!(
             "{file}: {} fixed",
             count(change.findings, "finding")
         ));
     }
     Ok(())
-}
-
-fn rewrite(file: &Path, change: &Fixed) -> Result<(), Failure> {
-    let failed = |what: &str| {
-        let error = Error::new(
-            ErrorKind::File,
-            format!("cannot change {}: {what}", file.display()),
-        );
-        Failure::Data(error.note("files before it were changed, those behind it were not"))
-    };
-    let now = fs::read_to_string(file).map_err(|e| failed(&e.to_string()))?;
-    if now != change.before {
-        return Err(failed("it was changed meanwhile"));
-    }
-    mapstack_outputs::replace(file, &change.after).map_err(|e| failed(&e.to_string()))
 }

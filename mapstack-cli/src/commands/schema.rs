@@ -2,7 +2,7 @@
 
 use clap::Args;
 use mapstack::{Diagnostic, ErrorKind};
-use mapstack_inputs::flags::{Facts, Files, Functions, Target};
+use mapstack_inputs::flags::SiteFlags;
 use mapstack_inputs::{Linted, Warn as _};
 use mapstack_lint::Linter;
 use mapstack_lint_pillar::PillarLinter;
@@ -28,23 +28,16 @@ pub struct Schema {
     /// The formula: its folder below a root [default: the only one there is]; `pillar` is the pillar
     pub formula: Option<String>,
     #[command(flatten)]
-    pub target: Target,
-    #[command(flatten)]
-    pub facts: Facts,
-    #[command(flatten)]
-    pub files: Files,
-    #[command(flatten)]
-    pub functions: Functions,
+    pub site: SiteFlags,
     /// How to print
     #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Format::Json, value_name = "FORMAT", help_heading = "Output")]
     pub format: Format,
 }
 
 pub fn run(args: &Schema, reporter: &Reporter) -> Result<(), Failure> {
-    let (flags, facts) = ((&args.files, &args.functions), (&args.facts, &args.target));
     let formula = args.formula.as_ref();
-    let linted = Linted::one(formula, flags, &args.facts, memory::limit, reporter)?;
-    let minions = || linted.minions(facts, flags, memory::limit, reporter);
+    let linted = Linted::one(formula, &args.site, memory::limit, reporter)?;
+    let minions = || linted.minions(&args.site, memory::limit, reporter);
     let schema = match &linted.pillars {
         Some(pillars) => {
             let minions = minions()?.minions;
@@ -62,8 +55,8 @@ pub fn run(args: &Schema, reporter: &Reporter) -> Result<(), Failure> {
         }
         None => {
             let linter = Linter::new(&linted.engine);
-            let linter = linter.saltenv(args.files.saltenv.as_deref().unwrap_or("base"));
-            let linter = match args.facts.name_minions() {
+            let linter = linter.saltenv(args.site.files.saltenv.as_deref().unwrap_or("base"));
+            let linter = match args.site.facts.name_minions() {
                 true => linter.minions(minions()?.minions),
                 false => linter,
             };

@@ -1,7 +1,6 @@
 //! `mapstack sources`.
 
 use clap::Args;
-use mapstack::DataOptions;
 use mapstack_inputs::Kwargs;
 use mapstack_inputs::flags::{Input, Layering};
 use mapstack_report::sources::LookUps;
@@ -28,10 +27,7 @@ pub struct Sources {
 }
 
 pub fn run(args: &Sources, reporter: &Reporter) -> Result<(), Failure> {
-    let kwargs = Kwargs::new(&args.input)?
-        .layering(&args.layering)?
-        .into_map();
-    let options = DataOptions::from_kwargs(&kwargs)?;
+    let options = Kwargs::data_options(&args.input, &args.layering)?;
     let session = session(&args.input, reporter)?;
     let formula = session.formula(args.formula.as_ref())?;
     let run = session.run();

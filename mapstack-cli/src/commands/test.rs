@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use mapstack::loader::Snapshot;
-use mapstack::{DataOptions, ErrorKind, yaml};
+use mapstack::{ErrorKind, yaml};
 use mapstack_expect::{
     Case, EngineOf, Expectation, Given, NoFile, Places, Plan, Runs, Suite, missing, with_state,
 };
@@ -107,12 +107,10 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
         every: args.formulas.is_empty(),
         with_state: &with_state,
     };
-    let others = input.other_files();
     let pillars = pillars((&input.files, &input.functions), config.as_ref(), reporter)?;
-    let minions = Many::list_or_platforms(
-        (&input.facts, &args.work.target),
+    let minions = Many::of_work(
+        (input, &args.work),
         (config.as_ref(), pillars.as_ref()),
-        &others,
         reporter,
     )?
     .selected(&engine, &args.work.target)?;
@@ -162,14 +160,11 @@ fn plan<'r>(
     engine_of: &'r EngineOf<'r>,
 ) -> Result<Plan<'r>, Failure> {
     let facts = &args.input.facts;
-    let kwargs = Kwargs::new(&args.input)?
-        .layering(&args.layering)?
-        .into_map();
     // Minions were changed by the same flags before.
     let set = facts.set.iter().filter_map(|change| change.split_once('='));
     let set = set.map(|(path, text)| (path.to_owned(), yaml::load(text).unwrap_or_default()));
     Ok(Plan {
-        options: DataOptions::from_kwargs(&kwargs)?,
+        options: Kwargs::data_options(&args.input, &args.layering)?,
         way: args.result.way(),
         variable: args.result.var.clone(),
         scope: args.scope.scope(),

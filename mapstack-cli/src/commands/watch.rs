@@ -62,16 +62,14 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
         args.work.target.select.as_deref(),
     )?;
     let config = input.config(reporter)?;
-    let others = input.other_files();
     let watched = Watched::new(input, config.as_ref(), memory::limit)?;
     let pillars = match watched.has_pillars() || input.facts.pillar.is_some() {
         true => None,
         false => pillars((&input.files, &input.functions), config.as_ref(), reporter)?,
     };
-    let minions = Many::list_or_platforms(
-        (&input.facts, &args.work.target),
+    let minions = Many::of_work(
+        (input, &args.work),
         watched.minions_by(config.as_ref(), pillars.as_ref()),
-        &others,
         reporter,
     )?;
     let ids = args.work.of(minions.ids());

@@ -1,66 +1,12 @@
 //! Why a pillar has what it has: top files, targets, sls and external pillars, one line or row each.
 
+use std::fmt;
+
 use mapstack::Place;
 use mapstack_pillar::{SlsOutcome, WholeEvent};
 use serde::Serialize;
 
-/// For people.
-pub(super) fn line(event: &WholeEvent) -> String {
-    match event {
-        WholeEvent::Top {
-            saltenv,
-            path,
-            included,
-        } => {
-            let path = path.as_deref().unwrap_or("no such file");
-            let included = included
-                .as_ref()
-                .map(|name| format!("  included as {name}"))
-                .unwrap_or_default();
-            format!("top  {saltenv}  {path}{included}")
-        }
-        WholeEvent::Target {
-            saltenv,
-            target,
-            matcher,
-            place,
-            sls,
-            is_meant,
-        } => format!(
-            "  {:<3}  {saltenv}  '{target}'  {matcher}  {}{}",
-            if *is_meant { "yes" } else { "no" },
-            shown(place.as_ref()),
-            sls.join(", ")
-        ),
-        WholeEvent::Sls {
-            sls,
-            saltenv,
-            path,
-            included_by,
-            outcome,
-        } => {
-            let path = path
-                .as_ref()
-                .map(|path| format!("  {path}"))
-                .unwrap_or_default();
-            let by = included_by
-                .as_ref()
-                .map(|by| format!("  included by {by}"))
-                .unwrap_or_default();
-            format!("sls  {saltenv}  {sls}{path}{by}  {}", words(outcome))
-        }
-        WholeEvent::External {
-            name,
-            place,
-            problem,
-        } => {
-            let problem = problem.as_deref().unwrap_or("merged");
-            format!("external  {name}  {}{problem}", shown(place.as_ref()))
-        }
-    }
-}
-
-/// A step of compiling a whole pillar, for programs.
+/// A step of compiling a whole pillar.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schemas", schemars(inline))]
@@ -93,6 +39,9 @@ pub(super) enum WholeStep<'e> {
         included_by: Option<&'e str>,
         /// `read`, `again`, `missing`, `missing, as it may be`, `not a mapping` or `failed`.
         outcome: &'static str,
+        /// The outcome with what only people are told: the number of keys, or what there is in place of a mapping.
+        #[serde(skip)]
+        words: String,
     },
     /// An external pillar.
     External {
@@ -143,6 +92,7 @@ impl<'e> WholeStep<'e> {
                 file: path.as_deref(),
                 included_by: included_by.as_deref(),
                 outcome: word(outcome),
+                words: words(outcome),
             },
             WholeEvent::External {
                 name,
@@ -157,14 +107,78 @@ impl<'e> WholeStep<'e> {
     }
 }
 
-fn position(place: &Place) -> String {
-    format!("{}:{}:{}", place.file, place.line(), place.column())
+/// The step in a line of text.
+impl fmt::Display for WholeStep<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WholeStep::Top {
+                top,
+                saltenv,
+                included_as,
+            } => {
+                let top = top.unwrap_or("no such file");
+                write!(
+                    f,
+                    "top  {saltenv}  {top}{}",
+                    before("  included as ", *included_as)
+                )
+            }
+            WholeStep::Target {
+                target,
+                saltenv,
+                matcher,
+                matches,
+                place,
+                sls,
+            } => {
+                let answer = if *matches { "yes" } else { "no" };
+                let (at, sls) = (behind(place.as_deref()), sls.join(", "));
+                write!(
+                    f,
+                    "  {answer:<3}  {saltenv}  '{target}'  {matcher}  {at}{sls}"
+                )
+            }
+            WholeStep::Sls {
+                sls,
+                saltenv,
+                file,
+                included_by,
+                words,
+                ..
+            } => {
+                let (file, by) = (before("  ", *file), before("  included by ", *included_by));
+                write!(f, "sls  {saltenv}  {sls}{file}{by}  {words}")
+            }
+            WholeStep::External {
+                external,
+                place,
+                problem,
+            } => {
+                let problem = problem.unwrap_or("merged");
+                write!(
+                    f,
+                    "external  {external}  {}{problem}",
+                    behind(place.as_deref())
+                )
+            }
+        }
+    }
 }
 
-fn shown(place: Option<&Place>) -> String {
-    place
-        .map(|place| format!("{}  ", position(place)))
+/// What is there, behind a word that says what it is.
+pub(super) fn before(word: &str, there: Option<&str>) -> String {
+    there
+        .map(|there| format!("{word}{there}"))
         .unwrap_or_default()
+}
+
+/// A place before something else.
+fn behind(place: Option<&str>) -> String {
+    place.map(|place| format!("{place}  ")).unwrap_or_default()
+}
+
+fn position(place: &Place) -> String {
+    format!("{}:{}:{}", place.file, place.line(), place.column())
 }
 
 fn words(outcome: &SlsOutcome) -> String {

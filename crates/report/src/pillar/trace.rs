@@ -1,9 +1,11 @@
 //! The files of stacked pillars, in order, and what came of each.
 
+use std::fmt;
+
 use mapstack_pillar::{FileOutcome, PillarEvent, StackEvent};
 use serde::Serialize;
 
-use super::reasons::{self, WholeStep};
+use super::reasons::{WholeStep, before};
 
 /// What happened, by minion where there are several.
 #[derive(Default)]
@@ -20,7 +22,7 @@ impl Traced {
         let mut lines = Vec::new();
         for (minion, events) in &self.0 {
             lines.extend(minion.clone());
-            lines.extend(events.iter().map(line));
+            lines.extend(events.iter().map(|event| Step::of(event).to_string()));
         }
         lines.iter().map(|line| format!("{line}\n")).collect()
     }
@@ -31,10 +33,7 @@ impl Traced {
             let minion = minion.as_deref();
             events.iter().map(move |event| Row {
                 minion,
-                step: match event {
-                    PillarEvent::Whole(event) => Step::Whole(WholeStep::of(event)),
-                    PillarEvent::Stack(event) => Step::Stack(StackStep::of(event)),
-                },
+                step: Step::of(event),
             })
         });
         Trace(rows.collect())
@@ -64,6 +63,24 @@ struct Row<'e> {
 enum Step<'e> {
     Whole(WholeStep<'e>),
     Stack(StackStep<'e>),
+}
+
+impl<'e> Step<'e> {
+    fn of(event: &'e PillarEvent) -> Self {
+        match event {
+            PillarEvent::Whole(event) => Step::Whole(WholeStep::of(event)),
+            PillarEvent::Stack(event) => Step::Stack(StackStep::of(event)),
+        }
+    }
+}
+
+impl fmt::Display for Step<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Whole(step) => step.fmt(f),
+            Step::Stack(step) => step.fmt(f),
+        }
+    }
 }
 
 /// A step of a stacked pillar.
@@ -126,46 +143,30 @@ impl<'e> StackStep<'e> {
     }
 }
 
-fn line(event: &PillarEvent) -> String {
-    match event {
-        PillarEvent::Whole(event) => reasons::line(event),
-        PillarEvent::Stack(event) => stack_line(event),
-    }
-}
-
-fn stack_line(event: &StackEvent) -> String {
-    match event {
-        StackEvent::Config {
-            kind,
-            path,
-            selected_by,
-            graft,
-            found,
-        } => {
-            let by = selected_by
-                .as_ref()
-                .map(|by| format!("  {by}"))
-                .unwrap_or_default();
-            let graft = graft
-                .as_ref()
-                .map(|graft| format!("  below {graft}"))
-                .unwrap_or_default();
-            let miss = if *found { "" } else { "  no such file" };
-            format!("{}  {path}{by}{graft}{miss}", kind.name())
-        }
-        StackEvent::File {
-            item,
-            path,
-            outcome,
-        } => {
-            let why = reason(outcome)
-                .map(|why| format!("  {why}"))
-                .unwrap_or_default();
-            format!(
-                "  {:<11}  {}{why}",
-                word(outcome),
-                path.as_ref().unwrap_or(item)
-            )
+/// The step in a line of text.
+impl fmt::Display for StackStep<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StackStep::Config {
+                pillar,
+                config,
+                selected_by,
+                graft,
+                found,
+            } => {
+                let (by, graft) = (before("  ", *selected_by), before("  below ", *graft));
+                let miss = if *found { "" } else { "  no such file" };
+                write!(f, "{pillar}  {config}{by}{graft}{miss}")
+            }
+            StackStep::File {
+                item,
+                file,
+                outcome,
+                reason,
+            } => {
+                let (file, why) = (file.unwrap_or(item), before("  ", *reason));
+                write!(f, "  {outcome:<11}  {file}{why}")
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use clap::{Args, ValueHint};
 use mapstack::Error;
 use mapstack::value::Map;
 use mapstack_inputs::Warn as _;
-use mapstack_inputs::flags::{Facts, Files, Functions, Target};
+use mapstack_inputs::flags::SiteFlags;
 use mapstack_inputs::{Chosen, PillarFlags, PillarJob, Stacks};
 use mapstack_report::pillar::{Traced, lost, of_one_or_many};
 
@@ -48,13 +48,7 @@ pub struct Pillar {
     #[arg(long, conflicts_with_all = ["merged", "get"])]
     pub trace: bool,
     #[command(flatten)]
-    pub target: Target,
-    #[command(flatten)]
-    pub facts: Facts,
-    #[command(flatten)]
-    pub files: Files,
-    #[command(flatten)]
-    pub functions: Functions,
+    pub site: SiteFlags,
     #[command(flatten)]
     pub output: Output,
 }
@@ -76,14 +70,7 @@ impl Pillar {
             merged: self.merged,
             trace: self.trace,
         };
-        let (whose, with) = ((&self.facts, &self.target), (&self.files, &self.functions));
-        Ok(PillarJob::new(
-            &flags,
-            whose,
-            with,
-            memory::limit,
-            reporter,
-        )?)
+        Ok(PillarJob::new(&flags, &self.site, memory::limit, reporter)?)
     }
 }
 
