@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use foldhash::fast::RandomState;
 use mapstack::Run;
@@ -17,6 +17,18 @@ use crate::probe::Probe;
 use crate::question::Question;
 use crate::recorder::{Record, Recorder, Step};
 use crate::rendered_layer::has_facts_of;
+
+/// What a piece of work is known by, with the memory that it takes.
+pub trait WorkKey: Eq + Hash {
+    /// Approximate size in bytes.
+    fn size(&self) -> usize;
+}
+
+impl WorkKey for &str {
+    fn size(&self) -> usize {
+        self.len()
+    }
+}
 
 /// The results of several pieces of work, each of which minions share by what it read of them. Threads share it.
 ///
@@ -39,10 +51,12 @@ use crate::rendered_layer::has_facts_of;
 /// assert_eq!(known, 2);
 /// ```
 pub struct SharedWork<K, T> {
-    works: RwLock<HashMap<K, Arc<Work<T>>, RandomState>>,
+    works: RwLock<Works<K, T>>,
     bytes: AtomicUsize,
     max_bytes: usize,
 }
+
+type Works<K, T> = HashMap<K, Arc<Work<T>>, RandomState>;
 
 struct Work<T> {
     known: DecisionTree<Done<T>>,
@@ -52,6 +66,9 @@ struct Work<T> {
 
 /// Work that so often gave results which no other minion can have is not recorded any more.
 const MAX_REFUSED: usize = 8;
+
+/// Bytes that a piece of work takes besides its key and what is recorded: the root of its tree, and allocations.
+const OVERHEAD: usize = 256;
 
 /// What came of a piece of work.
 #[derive(Debug)]
@@ -100,8 +117,8 @@ impl<'e> MinionAnswers<'e> {
     }
 }
 
-impl<K: Eq + Hash, T> SharedWork<K, T> {
-    /// Nothing is known yet. The results take approximately so many bytes at most; with 0, nothing is shared.
+impl<K: WorkKey, T> SharedWork<K, T> {
+    /// Nothing is known yet. Keys and results take approximately so many bytes at most; with 0, nothing is shared.
     #[must_use]
     pub fn new(max_bytes: usize) -> Self {
         SharedWork {
@@ -166,7 +183,7 @@ impl<K: Eq + Hash, T> SharedWork<K, T> {
             return work.clone();
         }
         drop(known);
-        let mut works = self.works.write().unwrap_or_else(PoisonError::into_inner);
+        let size = key.size() + size_of::<(K, Work<T>)>() + OVERHEAD;
         let new = || {
             let first = probe.questions.intern(Question::Start);
             Arc::new(Work {
@@ -174,7 +191,20 @@ impl<K: Eq + Hash, T> SharedWork<K, T> {
                 refused: AtomicUsize::new(0),
             })
         };
+        // A key counts even if no result of its work is ever kept.
+        let mut works = self.with_room(size);
         works.entry(key).or_insert_with(new).clone()
+    }
+
+    /// The works with room for so many bytes.
+    fn with_room(&self, size: usize) -> RwLockWriteGuard<'_, Works<K, T>> {
+        let mut works = self.works.write().unwrap_or_else(PoisonError::into_inner);
+        if self.bytes.fetch_add(size, Ordering::Relaxed) + size > self.max_bytes {
+            // Emptying everything is simple, and happens rarely.
+            works.clear();
+            self.bytes.store(size, Ordering::Relaxed);
+        }
+        works
     }
 
     fn keep(&self, work: &Work<T>, steps: Vec<Step>, done: &Arc<Done<T>>, size: usize) {
@@ -182,10 +212,7 @@ impl<K: Eq + Hash, T> SharedWork<K, T> {
         let all = size + steps.iter().map(Step::size).sum::<usize>();
         work.known.keep(steps, done, size);
         if self.bytes.fetch_add(all, Ordering::Relaxed) + all > self.max_bytes {
-            // Emptying everything is simple, and happens rarely.
-            let mut works = self.works.write().unwrap_or_else(PoisonError::into_inner);
-            works.clear();
-            self.bytes.store(0, Ordering::Relaxed);
+            drop(self.with_room(0));
         }
     }
 }
@@ -219,3 +246,26 @@ const _: fn() = || {
     fn shared<T: Send + Sync>() {}
     shared::<SharedWork<String, String>>();
 };
+
+#[cfg(test)]
+mod tests {
+    use mapstack::{Engine, loader::MemoryFiles, minion::Minion};
+
+    use super::*;
+
+    #[test]
+    fn keys_count_even_if_no_result_is_kept() {
+        let engine = Engine::new(MemoryFiles::new());
+        let run = engine.run(&Minion::new("web1"));
+        let names: Vec<String> = (0..1000).map(|number| format!("{number:0>500}")).collect();
+        let works = SharedWork::new(1 << 16);
+        let mut most = 0;
+        for name in &names {
+            let answers = MinionAnswers::default();
+            let found = works.find(name.as_str(), &answers, &run, |_| ((), None));
+            assert!(matches!(found, Found::Done { .. }));
+            most = most.max(works.works.read().unwrap().len());
+        }
+        assert!((10..=(1 << 16) / 500).contains(&most), "{most}");
+    }
+}

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use mapstack::trace::FileRead;
 use mapstack::{Engine, File, PillarSls, RenderedSls, Run, Text};
 use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
-use mapstack_share::{Found, MinionAnswers, SharedWork};
+use mapstack_share::{Found, MinionAnswers, SharedWork, WorkKey};
 use mapstack_value::{Map, Str, Value, weight};
 
 use super::reads::Reads;
@@ -53,6 +53,16 @@ impl PartialEq for RenderKey {
 }
 
 impl Eq for RenderKey {}
+
+impl WorkKey for RenderKey {
+    fn size(&self) -> usize {
+        let names = [&self.file.path, &self.file.shown, &self.saltenv, &self.sls];
+        let variables = self.variables.iter();
+        let variables = variables.map(|(name, value)| 48 + name.len() + 48 * weight(value));
+        let names = names.into_iter().map(String::len);
+        self.file.bytes.len() + names.sum::<usize>() + variables.sum::<usize>()
+    }
+}
 
 impl Hash for RenderKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
@@ -105,7 +115,7 @@ impl Rendered {
     }
 
     /// Approximate size in bytes; `None` for what the next minion has to try again.
-    fn size(&self, key_size: usize) -> Option<usize> {
+    fn size(&self) -> Option<usize> {
         let of_result = match &self.result {
             Err(e) if matches!(e.kind(), ErrorKind::File | ErrorKind::Limit) => return None,
             Err(e) => e.to_string().len() + 1024,
@@ -115,7 +125,7 @@ impl Rendered {
             }
         };
         let of_reads = self.reads.iter().map(|read| 64 + read.path.len());
-        Some(key_size + of_result + of_reads.sum::<usize>())
+        Some(of_result + of_reads.sum::<usize>())
     }
 }
 
@@ -210,11 +220,10 @@ impl<'r> Renders<'r> {
             sls: sls.sls.into(),
             variables: sls.variables.to_vec(),
         };
-        let key_size = 512 + sls.file.bytes.len();
         let run = &self.first;
         let work = |run: &Run<'r>| {
             let rendered = self.rendered(run, sls);
-            let size = rendered.size(key_size);
+            let size = rendered.size();
             (rendered, size)
         };
         match shared.renders.find(key, &self.answers, run, work) {
