@@ -29,7 +29,7 @@ pub use address::without_login;
 pub use frozen::Frozen;
 pub use kept::KeptFiles;
 pub use listing::Listing;
-pub use mapstack_pytext::{Fnmatch, has_magic};
+pub use mapstack_pytext::{Fnmatch, fnmatch, has_magic};
 pub use memory::MemoryFiles;
 pub use names::Names;
 pub use path::{BadPath, SaltPath};

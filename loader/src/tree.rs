@@ -93,7 +93,12 @@ impl Tree {
             directory
         };
         self.named.extend(here.to_str().map(Into::into));
-        if let Ok(real) = fs::canonicalize(here)
+        let find = || fs::canonicalize(here).ok();
+        let real = match &self.kept {
+            Some(kept) => kept.real(here, find),
+            None => find(),
+        };
+        if let Some(real) = real
             && !self.directories.contains(&real)
         {
             self.directories.push(real);
@@ -146,8 +151,12 @@ impl Tree {
     pub fn is_file(&self, path: &str) -> Result<bool, LoadError> {
         match self.mounted(path) {
             Some((mount, way)) => mount.is_file(&way),
-            None => Ok(is_file(path)),
+            None => Ok(self.kept_named(path).is_some() || is_file(path)),
         }
+    }
+
+    fn kept_named(&self, path: &str) -> Option<Arc<[u8]>> {
+        self.kept.as_ref()?.get_named(path)
     }
 
     /// Read a file that the user named, wherever it lies.
@@ -155,10 +164,20 @@ impl Tree {
     /// # Errors
     /// As [`read_named`].
     pub fn read_named(&self, path: &str) -> Result<Fetched, LoadError> {
-        match self.mounted(path) {
-            Some((mount, way)) => fetched(path, mount.fetch(&way)?),
-            None => read_named(path),
+        if let Some((mount, way)) = self.mounted(path) {
+            return fetched(path, mount.fetch(&way)?);
         }
+        if let Some(bytes) = self.kept_named(path) {
+            let on_disk = path.into();
+            return Ok(Fetched::Found { on_disk, bytes });
+        }
+        let read = read_named(path)?;
+        if let (Fetched::Found { bytes, .. }, Some(kept)) = (&read, &self.kept)
+            && let Ok(real) = fs::canonicalize(path)
+        {
+            kept.put(path, &real, None, bytes);
+        }
+        Ok(read)
     }
 
     /// The mount that has a path, and the way from it.
@@ -202,16 +221,19 @@ impl Tree {
         if let Some((mount, way)) = self.mounted_inside(path)? {
             return fetched(path, mount.fetch(&way)?);
         }
-        if let Some(bytes) = self
-            .kept
-            .as_ref()
-            .and_then(|kept| kept.get(path, &self.directories))
-        {
-            return Ok(Fetched::Found {
-                on_disk: path.into(),
-                bytes,
-            });
+        let kept = self.kept.as_ref();
+        if let Some(known) = kept.and_then(|kept| kept.get(path, &self.directories)) {
+            let on_disk = path.into();
+            return Ok(known.map_or(Fetched::Missing, |bytes| Fetched::Found { on_disk, bytes }));
         }
+        let read = self.read_now(path)?;
+        if let (Fetched::Missing, Some(kept)) = (&read, kept) {
+            kept.put_missing(path);
+        }
+        Ok(read)
+    }
+
+    fn read_now(&self, path: &str) -> Result<Fetched, LoadError> {
         let failed = |source| LoadError::Io {
             path: path.into(),
             source,
@@ -236,7 +258,7 @@ impl Tree {
         let stamp = file.metadata().ok().as_ref().and_then(Stamp::of);
         match read(file, MAX_FILE_SIZE).map_err(failed)? {
             Read::Bytes(bytes) => {
-                if let (Some(kept), Some(stamp)) = (&self.kept, stamp) {
+                if let Some(kept) = &self.kept {
                     kept.put(path, &real, stamp, &bytes);
                 }
                 Ok(Fetched::Found {
@@ -265,9 +287,15 @@ impl Tree {
     /// directories that hold too much or cannot be listed.
     pub fn glob(&self, base: &str, pattern: &str) -> Result<Vec<String>, LoadError> {
         let base = if pattern.starts_with('/') { "" } else { base };
-        let mut found = self.expand(base, pattern, &mut 0)?;
-        found.sort_unstable();
-        Ok(found)
+        let find = || {
+            let mut found = self.expand(base, pattern, &mut 0)?;
+            found.sort_unstable();
+            Ok(found)
+        };
+        match self.kept.as_ref().filter(|_| self.mounts.is_empty()) {
+            Some(kept) => kept.matching(&self.named, (base, pattern), find),
+            None => find(),
+        }
     }
 
     fn expand(

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use mapstack_loader::{Fetched, LoadError, Tree};
+use mapstack_loader::{Fetched, KeptFiles, LoadError, Tree};
 use tempfile::TempDir;
 
 /// `in/` is read, `out/` is not.
@@ -155,4 +155,25 @@ fn a_huge_file_is_refused_unread() {
         Tree::new().directory(&inside).read(&path),
         Err(LoadError::TooLarge { .. })
     ));
+}
+
+#[test]
+fn files_that_do_not_change_are_looked_for_once_but_read_only_where_they_may_be() {
+    let home = tempfile::tempdir().unwrap();
+    let base = home.path().to_str().unwrap();
+    let file = format!("{base}/a.yml");
+    fs::write(&file, "a: 1").unwrap();
+    let kept = KeptFiles::unchanging(1 << 20);
+    let tree = Tree::new().keeping(&kept).directory(home.path());
+    assert_eq!(tree.glob(base, "*.yml").unwrap(), [file.as_str()]);
+    assert!(matches!(tree.read(&file), Ok(Fetched::Found { .. })));
+    fs::write(format!("{base}/b.yml"), "b: 1").unwrap();
+    fs::remove_file(&file).unwrap();
+    assert_eq!(tree.glob(base, "*.yml").unwrap(), [file.as_str()]);
+    assert!(matches!(tree.read(&file), Ok(Fetched::Found { .. })));
+    assert!(tree.is_file(&file).unwrap() && tree.read_named(&file).is_ok());
+    let elsewhere = tempfile::tempdir().unwrap();
+    let other = Tree::new().keeping(&kept).directory(elsewhere.path());
+    assert!(!matches!(other.read(&file), Ok(Fetched::Found { .. })));
+    assert!(is_outside(&other.glob(base, "*.yml")));
 }

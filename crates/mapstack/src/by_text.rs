@@ -7,7 +7,13 @@ use quick_cache::{OptionsBuilder, Weighter};
 
 /// Values by the text they were computed from. Minions and threads share the cache. When the texts exceed its limit,
 /// those go that were not needed for the longest time.
-pub(crate) struct ByText<V>(Cache<Str, V, Size, RandomState>);
+///
+/// ```
+/// let lengths = mapstack::ByText::new(1 << 10);
+/// lengths.put("a text", 6);
+/// assert_eq!((lengths.get("a text"), lengths.get("another")), (Some(6), None));
+/// ```
+pub struct ByText<V>(Cache<Str, V, Size, RandomState>);
 
 /// What a text counts for: its bytes.
 #[derive(Clone)]
@@ -27,6 +33,7 @@ const USUAL_TEXT: usize = 1 << 10;
 
 impl<V: Clone> ByText<V> {
     /// An empty cache for texts of at most so many bytes in total.
+    #[must_use]
     pub fn new(most: usize) -> Self {
         let options = OptionsBuilder::new()
             .shards(PARTS)
@@ -43,6 +50,7 @@ impl<V: Clone> ByText<V> {
     }
 
     /// The value computed from a text.
+    #[must_use]
     pub fn get(&self, text: &str) -> Option<V> {
         self.0.get(text)
     }

@@ -16,6 +16,7 @@ use mapstack_render::jinja::{Limits, Syntax, Taint, TemplateCache};
 use mapstack_render::sandbox::Interpreter;
 use mapstack_render::{DictRef, Obj, Sweep, changes, salt_object};
 use mapstack_value::{Map, Str, Value};
+use mapstack_yaml::Skeleton;
 
 use crate::built_in::BuiltIn;
 use crate::by_text::ByText;
@@ -50,6 +51,7 @@ pub struct Engine {
     pub(crate) templates: TemplateCache,
     layers: ByText<Arc<LayerFile>>,
     pub(crate) skeletons: SkeletonCache,
+    pub(crate) sls_skeletons: SkeletonCache,
     /// The documents that sls rendered to.
     pub(crate) documents: ByText<Data>,
     pub(crate) definitions: ByText<Arc<Definition>>,
@@ -74,7 +76,8 @@ impl Engine {
             layers: ByText::new(MAX_LAYERS),
             definitions: ByText::new(MAX_DEFINITIONS),
             arguments: ByText::new(MAX_DEFINITIONS),
-            skeletons: SkeletonCache::default(),
+            skeletons: SkeletonCache::new(Skeleton::parse),
+            sls_skeletons: SkeletonCache::new(Skeleton::parse_rendered),
             documents: ByText::new(MAX_LAYERS),
             extensions: Mutex::default(),
         }

@@ -61,6 +61,7 @@ mod watch;
 
 pub use aliases::parted_aliases;
 pub use answerer::Answerer;
+pub use by_text::ByText;
 pub use condition::Condition;
 pub use configuration::{Configuration, Way};
 pub use engine::{Engine, Run};

@@ -93,6 +93,11 @@ impl Run<'_> {
         self.on_disk.borrow_mut().insert(name.into(), path);
     }
 
+    /// What the YAML of a text says, if texts that differ from it only in printed words were seen before.
+    pub fn fill_yaml(&self, text: &Text<'_>) -> Option<Value> {
+        self.engine.skeletons.fill(text)
+    }
+
     /// The path on disk of a template.
     pub fn on_disk(&self, name: &str) -> Option<String> {
         Some(self.on_disk.borrow().get(name)?.display().to_string())

@@ -169,13 +169,19 @@ impl Run<'_> {
         })
     }
 
-    /// Whether a target of a top file means a minion (Salt: `confirm_top`).
-    ///
-    /// # Errors
-    /// As [`mapstack_functions::confirm_top`].
-    pub fn confirm_top(&self, id: &str, target: &Key, matcher: Option<&Value>) -> Result<bool> {
-        self.on_vm(|vm| mapstack_functions::confirm_top(self, vm, id, target, matcher))
-            .map_err(|e| self.located(*e))
+    /// Ask which targets of top files mean a minion (Salt: `confirm_top`). The question gets the target and what stands
+    /// under `match`, and fails as [`mapstack_functions::confirm_top`] does.
+    pub fn with_targets<T>(
+        &self,
+        id: &str,
+        work: impl FnOnce(&dyn Fn(&Key, Option<&Value>) -> Result<bool>) -> T,
+    ) -> T {
+        self.on_vm(|vm| {
+            work(&|target, matcher| {
+                mapstack_functions::confirm_top(self, vm, id, target, matcher)
+                    .map_err(|e| self.located(*e))
+            })
+        })
     }
 
     /// Whether a minion is one that a nodegroup's target means.
@@ -208,6 +214,12 @@ impl Run<'_> {
     /// # Errors
     /// There are not enough steps left.
     pub fn spend(&self, steps: usize) -> Result<()> {
+        // Most of the time there are plenty.
+        let left = self.fuel.get().saturating_sub(steps as u64);
+        if left > self.engine.limits.fuel / 2 {
+            self.fuel.set(left);
+            return Ok(());
+        }
         self.on_vm(|vm| vm.burn(steps))
             .map_err(|e| self.located(*e))
     }

@@ -9,7 +9,13 @@ use crate::by_text::ByText;
 use crate::text::Text;
 
 /// Skeletons of rendered texts. The key is the text with letters in place of the words that expressions printed.
-pub(crate) struct SkeletonCache(ByText<Known>);
+pub(crate) struct SkeletonCache {
+    known: ByText<Known>,
+    parse: Parse,
+}
+
+/// Parses a text with so many holes.
+type Parse = fn(&str, usize) -> Option<Skeleton>;
 
 #[derive(Clone)]
 enum Known {
@@ -24,37 +30,40 @@ enum Known {
 /// Limit on the total size of the texts; the parsed values take about ten times as much memory.
 const MAX_BYTES: usize = 4 << 20;
 
-impl Default for SkeletonCache {
-    fn default() -> Self {
-        SkeletonCache(ByText::new(MAX_BYTES))
-    }
-}
-
 impl SkeletonCache {
+    pub fn new(parse: Parse) -> Self {
+        let known = ByText::new(MAX_BYTES);
+        SkeletonCache { known, parse }
+    }
+
     /// Parse a text as YAML.
     ///
     /// # Errors
     /// As [`mapstack_yaml::load`].
     pub fn load(&self, text: &Text<'_>) -> Result<Value, Error> {
-        let (common, words) = text.without_words();
-        let known = (!words.is_empty())
-            .then(|| self.skeleton(&common, words.len()))
-            .flatten();
-        known
-            .and_then(|skeleton| skeleton.fill(&words))
+        self.fill(text)
             .map_or_else(|| mapstack_yaml::load(text.as_str()), Ok)
+    }
+
+    /// What a text says, if texts that differ from it only in words were seen before.
+    pub fn fill(&self, text: &Text<'_>) -> Option<Value> {
+        let (common, words) = text.without_words();
+        if words.is_empty() {
+            return None;
+        }
+        self.skeleton(&common, words.len())?.fill(&words)
     }
 
     /// The skeleton of a text that occurred before.
     fn skeleton(&self, common: &str, holes: usize) -> Option<Arc<Skeleton>> {
-        let learnt = match self.0.get(common) {
+        let learnt = match self.known.get(common) {
             Some(Known::Skeleton(skeleton)) => return Some(skeleton),
             Some(Known::Nothing) => return None,
-            Some(Known::Once) => Skeleton::parse(common, holes)
+            Some(Known::Once) => (self.parse)(common, holes)
                 .map_or(Known::Nothing, |skeleton| Known::Skeleton(skeleton.into())),
             None => Known::Once,
         };
-        self.0.put(common, learnt.clone());
+        self.known.put(common, learnt.clone());
         match learnt {
             Known::Skeleton(skeleton) => Some(skeleton),
             Known::Once | Known::Nothing => None,

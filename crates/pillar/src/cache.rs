@@ -4,22 +4,18 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState;
-use mapstack_loader::KeptFiles;
+use mapstack::ByText;
 use mapstack_value::{Map, Value, weight};
 
-/// Kept by the engine for all runs.
-#[derive(Debug, Default)]
-pub(crate) struct StackCache {
-    pub files: KeptFiles,
-    documents: Mutex<Documents>,
-    pub merged: MergeCache,
-}
+use crate::items::Item;
 
-/// What texts say, by the text: templates print the same for many minions.
-#[derive(Debug, Default)]
-struct Documents {
-    by_text: HashMap<Box<str>, Value, RandomState>,
-    bytes: usize,
+/// Kept by the engine for all runs.
+pub(crate) struct StackCache {
+    /// What texts say: templates print the same for many minions.
+    pub documents: ByText<Value>,
+    /// What config files list, by their texts.
+    pub listed: ByText<Arc<[Item]>>,
+    pub merged: MergeCache,
 }
 
 /// What two mappings amount to, by their storage. Only for mappings that many minions have, which are kept, so that no
@@ -41,6 +37,8 @@ struct Merged {
 
 /// The most text whose data is kept: it takes some ten times as much.
 const MAX_BYTES: usize = 8 << 20;
+/// The most text of config files.
+const MAX_LISTED: usize = 1 << 20;
 /// The most bytes that merged layers may take, approximately.
 const MAX_MERGED: usize = 32 << 20;
 
@@ -51,20 +49,22 @@ impl StackCache {
         text: &str,
         load: impl FnOnce() -> Result<Value, mapstack_yaml::Error>,
     ) -> Result<Value, mapstack_yaml::Error> {
-        if let Some(found) = lock(&self.documents).by_text.get(text) {
-            return Ok(found.clone());
+        if let Some(known) = self.documents.get(text) {
+            return Ok(known);
         }
         let value = load()?;
-        let mut documents = lock(&self.documents);
-        documents.bytes += text.len();
-        if documents.bytes > MAX_BYTES {
-            *documents = Documents {
-                bytes: text.len(),
-                ..Documents::default()
-            };
-        }
-        documents.by_text.insert(text.into(), value.clone());
+        self.documents.put(text, value.clone());
         Ok(value)
+    }
+}
+
+impl Default for StackCache {
+    fn default() -> Self {
+        StackCache {
+            documents: ByText::new(MAX_BYTES),
+            listed: ByText::new(MAX_LISTED),
+            merged: MergeCache::default(),
+        }
     }
 }
 
@@ -109,13 +109,19 @@ impl MergeCache {
         found.cloned()
     }
 
+    /// Whether other minions can come by the same two.
+    pub fn wants(&self, base: &Map, overlay: &Map) -> bool {
+        let merged = lock(&self.known);
+        let is_known = |map: &Map| merged.known.contains_key(&map.address());
+        (base.ptr_eq(&self.empty) || is_known(base)) && is_known(overlay)
+    }
+
     /// Keep what an overlay over a base amounts to, if other minions can come by the same two.
     pub fn keep(&self, base: &Map, overlay: &Map, result: &Map) {
-        let mut merged = lock(&self.known);
-        let is_known = |map: &Map| merged.known.contains_key(&map.address());
-        if !(base.ptr_eq(&self.empty) || is_known(base)) || !is_known(overlay) {
+        if !self.wants(base, overlay) {
             return;
         }
+        let mut merged = lock(&self.known);
         // Nested mappings that the overlay does not touch are shared with the base.
         merged.bytes += 256 + 64 * result.len() + 96 * weight(&Value::Map(overlay.clone()));
         if merged.bytes > self.max_bytes {

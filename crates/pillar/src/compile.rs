@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mapstack_loader::{FileServer, Tree};
+use mapstack_loader::{FileServer, KeptFiles, Tree};
 use mapstack_merge::{MergeError, Options, Strategy, merge};
 use mapstack_minion::Minion;
 use mapstack_value::posixpath::split;
@@ -15,7 +15,6 @@ use super::cache::StackCache;
 use super::command::Command;
 use super::config::{ExtPillar, ExtPillars, SALTS_OWN};
 use super::external::{Asked, BuiltIn, Own, passed};
-use super::found::FoundFiles;
 use super::recipe::{Made, PillarLayer, Recipe};
 use super::select::Stores;
 use super::stack::Stacking;
@@ -41,8 +40,6 @@ pub struct Compiler {
     tree: Tree,
     mounts: Vec<(PathBuf, Arc<dyn FileServer>)>,
     cache: StackCache,
-    /// What was found, if files do not change.
-    found: Option<FoundFiles>,
 }
 
 impl Default for Compiler {
@@ -55,14 +52,12 @@ impl Compiler {
     /// Nothing is read yet.
     #[must_use]
     pub fn new(pillars: ExtPillars) -> Self {
-        let cache = StackCache::default();
-        let tree = Tree::new().keeping(&cache.files);
+        let tree = Tree::new().keeping(&KeptFiles::default());
         Compiler {
             tree: pillars.directories.iter().fold(tree, Tree::directory),
             mounts: Vec::new(),
             pillars,
-            cache,
-            found: None,
+            cache: StackCache::default(),
         }
     }
 
@@ -76,7 +71,7 @@ impl Compiler {
 
     /// Look for stacked files once, as they do not change, and keep approximately so many bytes of what was found.
     pub(crate) fn finding_once(mut self, max_bytes: usize) -> Self {
-        self.found = Some(FoundFiles::new(max_bytes));
+        self.tree = self.tree.keeping(&KeptFiles::unchanging(max_bytes));
         self
     }
 
@@ -106,7 +101,6 @@ impl Compiler {
             mounts: &self.mounts,
             stacked: Arc::default(),
             cache: &self.cache,
-            found: None,
             opts: self.pillars.opts(minion),
             side: None,
             extra: passed(&minion.opts).unwrap_or_default(),
@@ -140,7 +134,6 @@ impl Compiler {
             mounts: &self.mounts,
             stacked: Arc::default(),
             cache: &self.cache,
-            found: self.found.as_ref().filter(|_| self.mounts.is_empty()),
             opts,
             side: Some(side),
             extra: Map::new(),
@@ -198,7 +191,6 @@ pub struct PillarRun<'c> {
     /// What was read from mounted directories.
     stacked: Arc<Reads>,
     cache: &'c StackCache,
-    found: Option<&'c FoundFiles>,
     opts: Map,
     /// What differs if a master compiles a whole pillar.
     side: Option<MasterSide>,
@@ -542,20 +534,13 @@ impl PillarRun<'_> {
             opts: self.opts.clone().into(),
         };
         let chosen = stores.config_files(one, kind)?;
-        let directories = chosen.iter().map(|config| split(&config.path).0);
-        let tree = match self.found {
-            Some(found) => found.tree(directories.clone().map(Into::into).collect(), || {
-                self.tree(directories)
-            }),
-            None => Arc::new(self.tree(directories)),
-        };
+        let tree = self.tree(chosen.iter().map(|config| split(&config.path).0));
         let run = self.run_for(&minion, self.side.clone());
         let stacking = Stacking {
             run: &run,
             cache: self.cache,
             kind,
             tree: &tree,
-            found: self.found,
             opts: &self.opts,
             events: &self.events,
             aliases: RefCell::default(),

@@ -1,11 +1,8 @@
 //! Data files: what a name in a config file stands for.
 
-use std::sync::Arc;
-
 use mapstack_loader::{Fetched, LoadError, Tree};
 use mapstack_value::posixpath::{join, normpath};
 
-use super::found::{FoundFiles, Read};
 use mapstack::File;
 use mapstack_diagnostic::{Error, ErrorKind, Means, Result};
 
@@ -34,20 +31,11 @@ pub(crate) enum Named {
 pub(crate) struct Base<'b> {
     pub directory: &'b str,
     pub tree: &'b Tree,
-    /// What was found before, where files do not change.
-    pub found: Option<&'b FoundFiles>,
 }
 
 impl Base<'_> {
     /// The files that a name or pattern of PillarStack stands for, in order.
-    pub fn matching(self, item: &str) -> Result<Arc<[DataFile]>> {
-        match self.found {
-            Some(found) => found.matching(join(self.directory, item), || self.listed(item)),
-            None => self.listed(item).map(Into::into),
-        }
-    }
-
-    fn listed(self, item: &str) -> Result<Vec<DataFile>> {
+    pub fn matching(self, item: &str) -> Result<Vec<DataFile>> {
         let leads_out = |path: &str| {
             let message = format!("{path} does not lie below the config file's directory");
             let error = Error::new(ErrorKind::File, message);
@@ -104,18 +92,7 @@ impl Base<'_> {
     }
 
     /// Read a file; `None` if no regular file is there.
-    pub fn read(self, file: &DataFile) -> Result<Option<Arc<Read>>> {
-        match self.found {
-            // The same file can have several names.
-            Some(found) => {
-                let key = format!("{}\0{}\0{}", file.on_disk, file.path, file.name);
-                found.file(&key, || self.read_now(file))
-            }
-            None => Ok(self.read_now(file)?.map(|file| Arc::new(Read::from(file)))),
-        }
-    }
-
-    fn read_now(self, file: &DataFile) -> Result<Option<File>> {
+    pub fn read(self, file: &DataFile) -> Result<Option<File>> {
         let found = self.tree.read(&file.on_disk).map_err(|e| unreadable(&e))?;
         Ok(match found {
             Fetched::Found { bytes, .. } => Some(File {
@@ -130,7 +107,7 @@ impl Base<'_> {
     /// Read another template by its path from the directory.
     pub fn template(self, name: &str) -> Result<Option<File>> {
         let on_disk = join(self.directory, name);
-        self.read_now(&DataFile {
+        self.read(&DataFile {
             path: on_disk.clone(),
             name: name.into(),
             on_disk,
@@ -148,7 +125,7 @@ impl Base<'_> {
                 format!("{uri} leads up by `..`"),
             ));
         }
-        self.read_now(&DataFile {
+        self.read(&DataFile {
             path: on_disk.clone(),
             name: uri.into(),
             on_disk,

@@ -10,7 +10,6 @@ mod compile;
 mod config;
 mod external;
 mod files;
-mod found;
 mod items;
 mod mako;
 mod recipe;

@@ -13,7 +13,6 @@ use mapstack_yaml::{Limits, Loaded, Mark, load_document};
 use super::StackKind;
 use super::cache::StackCache;
 use super::files::{Base, DataFile, Named, unreadable};
-use super::found::{FoundFiles, Read};
 use super::items::{Item, items};
 use super::select::Chosen;
 use super::template::Templates;
@@ -30,8 +29,6 @@ pub(crate) struct Stacking<'s, 'e> {
     pub cache: &'s StackCache,
     pub kind: StackKind,
     pub tree: &'s Tree,
-    /// What was found before, where files do not change.
-    pub found: Option<&'s FoundFiles>,
     pub opts: &'s Map,
     pub events: &'s RefCell<Vec<PillarEvent>>,
     /// The mappings that files so far have at several places by YAML anchors.
@@ -53,7 +50,7 @@ impl Stacking<'_, '_> {
                 found,
             });
             if let Some(read) = read? {
-                self.config(config, &read.file, &mut stack)?;
+                self.config(config, &read, &mut stack)?;
             } else {
                 let message = format!(
                     "{} is not a file, so {} leaves it out",
@@ -70,33 +67,26 @@ impl Stacking<'_, '_> {
     }
 
     /// A config file; `None` if it does not exist.
-    fn config_file(&self, path: &str) -> Result<Option<Arc<Read>>> {
-        let read = || {
-            if !self.tree.is_file(path).map_err(|e| unreadable(&e))? {
-                return Ok(None);
-            }
-            let read = self.tree.read_named(path);
-            let Fetched::Found { bytes, .. } = read.map_err(|e| unreadable(&e))? else {
-                let message = format!("{path} is no longer a file");
-                return Err(Error::new(ErrorKind::File, message));
-            };
-            Ok(Some(File {
-                path: split(path).1.into(),
-                shown: path.into(),
-                bytes,
-            }))
-        };
-        match self.found {
-            Some(found) => found.file(path, read),
-            None => Ok(read()?.map(|file| Arc::new(Read::from(file)))),
+    fn config_file(&self, path: &str) -> Result<Option<File>> {
+        if !self.tree.is_file(path).map_err(|e| unreadable(&e))? {
+            return Ok(None);
         }
+        let read = self.tree.read_named(path);
+        let Fetched::Found { bytes, .. } = read.map_err(|e| unreadable(&e))? else {
+            let message = format!("{path} is no longer a file");
+            return Err(Error::new(ErrorKind::File, message));
+        };
+        Ok(Some(File {
+            path: split(path).1.into(),
+            shown: path.into(),
+            bytes,
+        }))
     }
 
     fn config(&self, config: &Chosen, file: &File, stack: &mut Value) -> Result<()> {
         let base = Base {
             directory: split(&config.path).0,
             tree: self.tree,
-            found: self.found,
         };
         let templates = Templates::new(self.run, base, self.kind, &config.path, self.opts);
         let text = templates.render(file, stack, None)?;
@@ -107,16 +97,30 @@ impl Stacking<'_, '_> {
             text: &text,
             graft: graft(config),
         };
-        for item in items(&text, self.kind).map_err(|e| templates.with_files(e))? {
+        for item in self
+            .items(&text)
+            .map_err(|e| templates.with_files(e))?
+            .iter()
+        {
             if item.name.trim().is_empty() {
                 continue;
             }
             match self.kind {
-                StackKind::PillarStack => one.pattern(&item, stack)?,
-                StackKind::MakoStack => one.name(&item, stack)?,
+                StackKind::PillarStack => one.pattern(item, stack)?,
+                StackKind::MakoStack => one.name(item, stack)?,
             }
         }
         Ok(())
+    }
+
+    /// What a config file lists. Many minions have the same text.
+    fn items(&self, text: &Text<'_>) -> Result<Arc<[Item]>> {
+        if let Some(known) = self.cache.listed.get(text.as_str()) {
+            return Ok(known);
+        }
+        let items: Arc<[Item]> = items(text, self.kind)?.into();
+        self.cache.listed.put(text.as_str(), items.clone());
+        Ok(items)
     }
 
     fn record(&self, event: StackEvent) {
@@ -153,7 +157,7 @@ impl OneConfig<'_, '_> {
             self.outcome(item, None, FileOutcome::Missing);
             self.warn_of_blanks(item);
         }
-        for data in files.iter() {
+        for data in &files {
             let merged = self.merge(data, item, stack);
             let outcome = merged.inspect_err(|e| {
                 self.outcome(
@@ -245,11 +249,14 @@ impl OneConfig<'_, '_> {
             return Ok(FileOutcome::Merged(strategy(&loaded)));
         }
         // What templates print is theirs alone as a rule.
-        let before = (self.graft.is_empty() && !text.is_rendered()).then(|| base.clone());
+        if self.graft.is_empty() && !text.is_rendered() {
+            cache.merged.adopt(overlay.clone());
+        }
+        let is_wanted = self.graft.is_empty() && cache.merged.wants(base, overlay);
+        let before = is_wanted.then(|| base.clone());
         merge_into(base, &self.grafted(overlay), &mut ())
             .map_err(|e| self.templates.with_files(self.merge_error(&e, &text)))?;
         if let Some(before) = before {
-            cache.merged.adopt(overlay.clone());
             cache.merged.keep(&before, overlay, base);
         }
         Ok(FileOutcome::Merged(strategy(&loaded)))
@@ -258,23 +265,19 @@ impl OneConfig<'_, '_> {
     /// What is in a file, and the text that says so.
     fn loaded<'f>(
         &self,
-        read: &'f Read,
+        file: &'f File,
         data: &DataFile,
         stack: &mut Value,
     ) -> Result<(Text<'f>, Value)> {
-        let is_stack = self.stacking.kind == StackKind::PillarStack;
-        if let Some(known) = read.plain.get().filter(|_| is_stack) {
-            return Ok((Text::plain(&read.file, ""), known.clone()));
-        }
-        let text = self.templates.render(&read.file, stack, Some(&data.path))?;
+        let text = self.templates.render(file, stack, Some(&data.path))?;
         let cache = self.stacking.cache;
-        let loaded = cache.document(text.as_str(), || mapstack_yaml::load(text.as_str()));
+        let filled = match text.is_rendered() {
+            true => self.stacking.run.fill_yaml(&text),
+            false => None,
+        };
+        let load = || cache.document(text.as_str(), || mapstack_yaml::load(text.as_str()));
+        let loaded = filled.map_or_else(load, Ok);
         let loaded = loaded.map_err(|e| self.templates.with_files(text.yaml_error(&e)))?;
-        let is_plain = is_stack && !text.is_rendered() && !text.may_have_aliases();
-        // A text whose merge can fail is needed for the place.
-        if is_plain && !text.as_str().contains(MARKER) {
-            let _ = read.plain.set(loaded.clone());
-        }
         Ok((text, loaded))
     }
 

@@ -68,30 +68,61 @@ impl Fnmatch {
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         let name: Vec<char> = name.chars().collect();
-        let (mut part, mut at) = (0, 0);
-        // Where to go on when what follows the last `*` does not fit: it takes one more character.
-        let mut retry: Option<(usize, usize)> = None;
-        loop {
-            let fits = match (self.0.get(part), name.get(at)) {
-                (None, None) => return true,
-                (Some(Part::Many), _) => {
-                    retry = Some((part + 1, at));
-                    part += 1;
-                    continue;
-                }
-                (Some(one), Some(&c)) => one.takes(c),
-                _ => false,
-            };
-            if fits {
-                (part, at) = (part + 1, at + 1);
+        fits(
+            &self.0,
+            &name,
+            |part| matches!(part, Part::Many),
+            |part, c| part.takes(*c),
+        )
+    }
+}
+
+/// Whether a pattern stands for all of a text, as [`Fnmatch`] does. It is quicker for a pattern that is needed once.
+///
+/// ```
+/// use mapstack_pytext::fnmatch;
+/// assert!(fnmatch("web*.example.org", "web12.example.org") && !fnmatch("web?", "web12"));
+/// ```
+#[must_use]
+pub fn fnmatch(pattern: &str, name: &str) -> bool {
+    if pattern.contains('[') || !name.is_ascii() {
+        return Fnmatch::new(pattern).matches(name);
+    }
+    let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
+    let takes = |part: &u8, byte: &u8| *part == b'?' || part == byte;
+    fits(pattern, name, |part| *part == b'*', takes)
+}
+
+/// Whether the parts of a pattern stand for all of a text.
+fn fits<P, C>(
+    parts: &[P],
+    name: &[C],
+    is_many: impl Fn(&P) -> bool,
+    takes: impl Fn(&P, &C) -> bool,
+) -> bool {
+    let (mut part, mut at) = (0, 0);
+    // Where to go on when what follows the last `*` does not fit: it takes one more character.
+    let mut retry: Option<(usize, usize)> = None;
+    loop {
+        let fits = match (parts.get(part), name.get(at)) {
+            (None, None) => return true,
+            (Some(many), _) if is_many(many) => {
+                retry = Some((part + 1, at));
+                part += 1;
                 continue;
             }
-            let Some((after, taken)) = retry.filter(|(_, taken)| *taken < name.len()) else {
-                return false;
-            };
-            retry = Some((after, taken + 1));
-            (part, at) = (after, taken + 1);
+            (Some(one), Some(c)) => takes(one, c),
+            _ => false,
+        };
+        if fits {
+            (part, at) = (part + 1, at + 1);
+            continue;
         }
+        let Some((after, taken)) = retry.filter(|(_, taken)| *taken < name.len()) else {
+            return false;
+        };
+        retry = Some((after, taken + 1));
+        (part, at) = (after, taken + 1);
     }
 }
 

@@ -17,5 +17,5 @@ pub mod shlex;
 pub mod spec;
 pub mod split;
 
-pub use fnmatch::{Fnmatch, has_magic};
+pub use fnmatch::{Fnmatch, fnmatch, has_magic};
 pub use repr::{float_repr, is_printable, quote_bytes, quote_str};

@@ -14,10 +14,10 @@
 //! - It decides whether a scalar without quotes is a number. This is determined for each word.
 //! - It could make two keys equal. Texts with holes in keys are refused, and so are tags, aliases and `<<`.
 
-use mapstack_value::Value;
+use mapstack_value::{MapKind, Value};
 
 use crate::compose::{Content, Graph, NodeId, ROOT, TypedBy, compose};
-use crate::construct::construct;
+use crate::construct::construct_as;
 use crate::resolve::{Tag, implicit};
 use crate::{Limits, scalar};
 
@@ -97,6 +97,17 @@ impl Skeleton {
     /// `None` if the text is invalid, or if words could change its structure.
     #[must_use]
     pub fn parse(text: &str, holes: usize) -> Option<Self> {
+        Skeleton::parse_as(text, holes, MapKind::Dict)
+    }
+
+    /// [`parse`](Self::parse) for a text that is read as [`load_rendered`](crate::load_rendered) reads it, in the default
+    /// limits.
+    #[must_use]
+    pub fn parse_rendered(text: &str, holes: usize) -> Option<Self> {
+        Skeleton::parse_as(text, holes, MapKind::Ordered)
+    }
+
+    fn parse_as(text: &str, holes: usize, maps: MapKind) -> Option<Self> {
         // Escapes could produce the letter of a hole, and tags have rules of their own.
         let is_odd = text.contains("\\u") || text.contains("\\U") || text.contains('!');
         if holes > MAX_HOLES || is_odd || text.lines().any(|line| line.len() > MAX_LINE_BYTES) {
@@ -138,7 +149,7 @@ impl Skeleton {
         if !found.into_iter().eq(0..holes) {
             return None;
         }
-        let (value, ()) = construct(graph).ok()?;
+        let (value, ()) = construct_as(graph, maps).ok()?;
         Some(Skeleton { value, scalars })
     }
 

@@ -1,6 +1,6 @@
 //! Filling a skeleton gives the same value as parsing the text.
 
-use mapstack_yaml::{Skeleton, load};
+use mapstack_yaml::{Limits, Skeleton, load, load_rendered};
 use proptest::prelude::*;
 
 /// Marks a hole. It has no meaning in YAML.
@@ -47,6 +47,9 @@ fn fits(text: &str, words: &[&str]) -> bool {
         filled.repr(),
         loaded.repr()
     );
+    let rendered = Skeleton::parse_rendered(&holed, holes).and_then(|known| known.fill(words));
+    let loaded = load_rendered(&plain, &Limits::default()).unwrap().value;
+    assert!(rendered.is_some_and(|rendered| rendered.is_same(&loaded)));
     true
 }
 

@@ -10,7 +10,7 @@ mod nodegroup;
 mod subdict;
 mod top;
 
-use mapstack_loader::Fnmatch;
+use mapstack_loader::fnmatch;
 use mapstack_render::jinja::Vm;
 use mapstack_render::python::{Address, Anchor, Network, Pattern, hash_key, to_str};
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, required};
@@ -211,7 +211,7 @@ impl<'m, 'r> Matcher<'m, 'r> {
     }
 
     fn glob(&self, pattern: &str) -> bool {
-        Fnmatch::new(pattern).matches(&self.id)
+        fnmatch(pattern, &self.id)
     }
 
     fn pcre(&self, pattern: &str) -> Result<bool> {

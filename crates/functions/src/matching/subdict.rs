@@ -1,6 +1,6 @@
 //! Looking for `key:subkey:pattern` in facts (Salt: `salt.utils.data.subdict_match`).
 
-use mapstack_loader::Fnmatch;
+use mapstack_loader::fnmatch;
 use mapstack_render::jinja::Vm;
 use mapstack_render::python::{Anchor, Pattern};
 use mapstack_render::{Error, Result};
@@ -150,7 +150,7 @@ impl Search<'_, '_> {
                 // Every star may have to be tried at every character.
                 self.vm
                     .burn(text.len().saturating_mul(pattern.len()) / 64)?;
-                Ok(Fnmatch::new(&pattern).matches(&text))
+                Ok(fnmatch(&pattern, &text))
             }
             How::Regex => match Pattern::new(&pattern.into(), false, false, Anchor::Start) {
                 Ok(pattern) => Ok(pattern.at_start(self.vm, &text)?.is_some()),

@@ -587,6 +587,9 @@ impl Run<'_> {
         if let Some(known) = self.engine.documents.get(text.as_str()) {
             return Ok(known);
         }
+        if let Some(value) = self.engine.sls_skeletons.fill(text) {
+            return Ok(read::data(value, false));
+        }
         let data = read::yaml(text, &mapstack_render::yaml_limits(&self.limits))?;
         self.engine.documents.put(text.as_str(), data.clone());
         Ok(data)

@@ -22,13 +22,15 @@ pub(super) fn yamlex(text: &Text<'_>, limits: &Limits) -> Result<Data> {
 
 fn loaded(text: &Text<'_>, limits: &Limits, load: Loader) -> Result<Data> {
     let loaded = load(text.as_str(), limits).map_err(|e| text.yaml_error(&e))?;
-    Ok(match loaded.value.truthy() {
-        true => Data {
-            value: loaded.value,
-            shared: loaded.shared,
-        },
+    Ok(data(loaded.value, loaded.shared))
+}
+
+/// What a text comes to that was read as YAML.
+pub(super) fn data(value: Value, shared: bool) -> Data {
+    match value.truthy() {
+        true => Data { value, shared },
         false => nothing(),
-    })
+    }
 }
 
 fn nothing() -> Data {

@@ -455,7 +455,7 @@ impl Work<'_> {
             files: &self.files,
             settings: &self.settings,
             merging: &self.merging,
-            ignored: &top.ignored,
+            ignored: top.ignored(),
             events: &self.events,
             recipe: &self.recipe,
             visits: Cell::new(0),

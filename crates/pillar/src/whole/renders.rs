@@ -11,6 +11,7 @@ use mapstack_share::{Found, MinionAnswers, SharedWork, WorkKey};
 use mapstack_value::{Map, Str, Value, weight};
 
 use super::reads::Reads;
+use super::top::MergedTop;
 use crate::cache::MergeCache;
 
 /// What minions share: renders by what they read, and parts of pillars that are merged over each other.
@@ -77,6 +78,8 @@ pub(crate) struct Rendered {
     reads: Vec<FileRead>,
     /// The data without `include`, one mapping for all minions.
     own: OnceLock<Map>,
+    /// What it comes to as the only top file.
+    pub top: OnceLock<Arc<MergedTop>>,
 }
 
 impl Rendered {
@@ -85,6 +88,7 @@ impl Rendered {
             result,
             reads,
             own: OnceLock::new(),
+            top: OnceLock::new(),
         }
     }
 

@@ -501,8 +501,10 @@ impl SlsReader<'_, '_> {
             let (value, id) = (Value::Map(known), base.id);
             return Ok(Made { value, id });
         }
+        // A base that something else has as well would be copied.
+        let under = merges.wants(&under, over).then_some(under);
         let made = self.merged(base, layer, sls)?;
-        if let Value::Map(result) = &made.value {
+        if let (Some(under), Value::Map(result)) = (under, &made.value) {
             merges.keep(&under, over, result);
         }
         Ok(made)

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use mapstack::{File, PillarSls};
@@ -54,6 +55,14 @@ struct Entry {
 /// The merged top files: targets by saltenv.
 type Targets = IndexMap<Key, IndexMap<Key, Entry>>;
 
+/// What top files come to.
+#[derive(Debug, Default)]
+pub(crate) struct MergedTop {
+    targets: Targets,
+    /// Sls that may be missing, by saltenv.
+    ignored: HashMap<Key, Vec<String>>,
+}
+
 /// The sls that a minion gets by saltenv, and those that may be missing.
 #[derive(Debug, Default)]
 pub(crate) struct Matches {
@@ -63,9 +72,7 @@ pub(crate) struct Matches {
 /// The top files of a pillar.
 pub(crate) struct Top {
     files: Vec<TopFile>,
-    targets: Targets,
-    /// Sls that may be missing, by saltenv.
-    pub ignored: HashMap<Key, Vec<String>>,
+    merged: Arc<MergedTop>,
     pub errors: Vec<PillarError>,
 }
 
@@ -107,24 +114,22 @@ impl TopReader<'_, '_> {
         }
         self.follow_includes(&mut tops, &mut errors)?;
         let mut files: Vec<TopFile> = tops.into_values().flatten().collect();
-        let mut ignored = HashMap::new();
         for error in &mut errors {
             error.fault = Fault::Top;
         }
-        let targets = match merged(&mut files, &mut ignored) {
-            Ok(targets) => targets,
+        let merged = match merged_once(&mut files) {
+            Ok(merged) => merged,
             Err(Unmergeable::Raised(e)) => return Err(e),
             Err(Unmergeable::Noted(e)) => {
                 self.files.reads().nothing_came();
                 let text = "Error encountered while rendering pillar top file.";
                 errors.push(PillarError::new(text, e).about(Fault::Top));
-                Targets::default()
+                Arc::default()
             }
         };
         Ok(Top {
             files,
-            targets: sorted(targets),
-            ignored,
+            merged,
             errors,
         })
     }
@@ -291,6 +296,27 @@ fn top_file(shown: String, render: &Rc<Render>) -> Result<TopFile> {
     })
 }
 
+/// Merge top files. A single one comes to the same for all minions that share it.
+fn merged_once(files: &mut [TopFile]) -> std::result::Result<Arc<MergedTop>, Unmergeable> {
+    let kept = match &*files {
+        // Without what it includes, nothing was removed.
+        [only] if !matches!(&only.whole, Value::Map(map) if map.contains_key("include")) => {
+            Some(only.render.clone())
+        }
+        _ => None,
+    };
+    if let Some(known) = kept.as_ref().and_then(|render| render.top.get()) {
+        return Ok(known.clone());
+    }
+    let mut ignored = HashMap::new();
+    let targets = sorted(merged(files, &mut ignored)?);
+    let merged = Arc::new(MergedTop { targets, ignored });
+    if let Some(render) = kept {
+        let _ = render.top.set(merged.clone());
+    }
+    Ok(merged)
+}
+
 /// Merge top files: of a target that is named twice, the last entry replaces those before.
 fn merged(
     files: &mut [TopFile],
@@ -439,13 +465,27 @@ fn sorted(mut all: Targets) -> Targets {
 }
 
 impl Top {
+    /// Sls that may be missing, by saltenv.
+    pub fn ignored(&self) -> &HashMap<Key, Vec<String>> {
+        &self.merged.ignored
+    }
+
     /// The sls of the minion's targets, by saltenv (Salt: `Pillar.top_matches`).
     pub fn matches(&mut self, reader: &TopReader<'_, '_>) -> Result<Matches> {
+        let id = reader.settings.id.to_string();
+        let run = reader.renders.run();
+        run.with_targets(&id, |is_meant| self.matches_of(reader, is_meant))
+    }
+
+    fn matches_of(
+        &mut self,
+        reader: &TopReader<'_, '_>,
+        is_meant: &dyn Fn(&Key, Option<&Value>) -> Result<bool>,
+    ) -> Result<Matches> {
         let mut matches = Matches::default();
         let pillarenv = reader.settings.value("pillarenv");
-        let id = reader.settings.id.to_string();
-        let Top { files, targets, .. } = self;
-        for (env, targets) in targets.iter() {
+        let Top { files, merged, .. } = self;
+        for (env, targets) in &merged.targets {
             if pillarenv.truthy() && env.to_value() != pillarenv {
                 continue;
             }
@@ -454,15 +494,11 @@ impl Top {
                     let path = [env.clone(), target.clone()].into_iter().collect();
                     files.get_mut(entry.file)?.place(&path)
                 };
-                let is_meant = reader
-                    .renders
-                    .run()
-                    .confirm_top(&id, target, entry.matcher.as_ref())
-                    .map_err(|e| {
-                        let place = place(files);
-                        e.at(place)
-                            .note(format!("for the target '{target}' of '{env}'"))
-                    })?;
+                let is_meant = is_meant(target, entry.matcher.as_ref()).map_err(|e| {
+                    let place = place(files);
+                    e.at(place)
+                        .note(format!("for the target '{target}' of '{env}'"))
+                })?;
                 reader.events.add(|| WholeEvent::Target {
                     saltenv: env.to_string(),
                     target: target.to_string(),
