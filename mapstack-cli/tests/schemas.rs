@@ -202,6 +202,36 @@ fn steps_of_pillars() {
     assert_valid("trace", &[stacks, whole], &["reason"]);
 }
 
+#[test]
+fn calls_of_templates() {
+    let calls = recorded("lint/calls.json");
+    assert_strict("calls", &calls);
+    assert_valid("calls", &[calls], &[]);
+}
+
+#[test]
+fn definitions() {
+    let parsed = printed(&Tree::new::<&str>(&[]), "parse Y!C:SUB@a|I@roles -o json");
+    assert_strict("parse", &parsed);
+    assert_valid("parse", &[parsed], &[]);
+}
+
+#[test]
+fn platforms() {
+    let platforms = printed(&Tree::new::<&str>(&[]), "platforms -o json");
+    assert_strict("platforms", &platforms);
+    assert_valid("platforms", &[platforms], &[]);
+}
+
+#[test]
+fn options_in_force() {
+    let options = recorded("config/set.json");
+    assert_valid("config", std::slice::from_ref(&options), &[]);
+    let mut broken = options;
+    broken["other"] = json!({"value": 1});
+    assert!(!validator("config").is_valid(&broken));
+}
+
 /// The lines of a recorded output.
 fn recorded_lines(name: &str) -> Vec<Value> {
     let path = repository().join(format!("mapstack-cli/tests/snapshots/fleet/{name}.txt"));

@@ -1,10 +1,14 @@
 //! The options of a configuration that are in force, and what set them.
 
+use std::collections::BTreeMap;
+
 use mapstack::secrets::Secrets;
 use mapstack::value::{Map, Value, json};
 use mapstack::{Error, ErrorKind, nearest, yaml};
 use mapstack_salt_config::{Config, Origin};
+use serde::Serialize;
 
+use crate::document::Plain;
 use crate::masked_options::masked;
 
 /// Longer values stand below their option.
@@ -135,7 +139,33 @@ fn in_line(value: &Value) -> Option<String> {
     (text.chars().count() <= MAX_WIDTH).then_some(text)
 }
 
-/// The options for programs.
+/// Options in force by their names, sorted.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Options<'r>(BTreeMap<&'r str, Setting<'r>>);
+
+/// An option in force.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Setting<'r> {
+    /// Its value, in which secrets are masked.
+    value: Plain,
+    /// What set it: places in files as file:line, a flag, or Salt's own default.
+    from: &'r [String],
+}
+
+impl<'r> From<&'r [Row]> for Options<'r> {
+    fn from(rows: &'r [Row]) -> Self {
+        let setting = |row: &'r Row| {
+            let value = Plain(row.value.clone());
+            let from = &row.from;
+            (&*row.name, Setting { value, from })
+        };
+        Options(rows.iter().map(setting).collect())
+    }
+}
+
+/// The options as data.
 pub fn as_value(rows: &[Row]) -> Value {
     let row = |row: &Row| {
         let entry: Map = [

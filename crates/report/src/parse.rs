@@ -25,18 +25,28 @@ pub fn text(definition: &Definition, mode: Mode) -> String {
 
 /// A definition for programs.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Parsed<'d> {
+    /// The definition as it is printed.
     definition: String,
+    /// Whether it leads to files of YAML.
     yaml: bool,
+    /// Whether it is written in the form that starts with `Y:`.
     deprecated: bool,
+    /// The matchers, in order.
     matchers: Vec<Part<'d>>,
 }
 
+/// A matcher.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Part<'d> {
+    /// The letter of its type.
     r#type: char,
+    /// The key that it looks up.
     query: &'d str,
     options: &'d [String],
+    /// What separates the steps of the query.
     delimiter: &'d str,
 }
 

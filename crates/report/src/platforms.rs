@@ -13,9 +13,12 @@ pub fn document(minion: Minion) -> Value {
 
 /// A built-in platform.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Row {
+    /// The name by which flags select it.
     platform: &'static str,
     title: &'static str,
+    /// Other names that select it.
     aliases: &'static [&'static str],
 }
 

@@ -4,8 +4,8 @@ use clap::{Args, ValueEnum};
 use mapstack::secrets::Secrets;
 use mapstack_inputs::flags::Files;
 use mapstack_inputs::{IdParser, flag_options};
-use mapstack_report::config::{as_value, rows, text};
-use mapstack_report::values::{as_json, as_yaml};
+use mapstack_report::config::{Options, as_value, rows, text};
+use mapstack_report::values::as_yaml;
 
 use crate::output;
 use mapstack_console::{Failure, Reporter};
@@ -61,6 +61,6 @@ pub fn run(args: &ConfigArgs, reporter: &Reporter) -> Result<(), Failure> {
     match args.format {
         Printed::Text => output::write_listing(&text(&rows)),
         Printed::Yaml => output::write(&as_yaml(&as_value(&rows))),
-        Printed::Json => output::write(&as_json(&as_value(&rows))?),
+        Printed::Json => output::write_json(&Options::from(&*rows)),
     }
 }

@@ -58,13 +58,19 @@ impl<'s> Calls<'s> {
 
 /// A function that templates can call.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Call<'s> {
+    /// Its name; null for names that templates compute.
     function: Option<&'s str>,
+    /// What answers it, in words; null for names that templates compute.
     answered: Option<String>,
+    /// Where templates refer to it.
     uses: Vec<Use<'s>>,
 }
 
+/// A place in a template.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Use<'s> {
     file: &'s str,
     line: usize,

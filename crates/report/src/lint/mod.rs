@@ -10,7 +10,7 @@ mod text;
 
 use mapstack_lint::{Level, Report};
 
-pub use calls::Calls;
+pub use calls::{Call, Calls};
 pub use github::commands;
 #[cfg(feature = "html")]
 pub use page::html;
