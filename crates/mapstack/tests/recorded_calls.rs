@@ -10,7 +10,7 @@ mod serving;
 use common::{assert_repeated, map, minion};
 use mapstack::loader::{self, Fetched, MemoryFiles};
 use mapstack::value::{Map, Value, json};
-use mapstack::{Engine, Error, TemplateOptions};
+use mapstack::{Engine, Error, ErrorKind, TemplateOptions};
 use serving::Intercepted;
 
 /// Templates whose results differ deliberately, with the reason.
@@ -91,22 +91,43 @@ fn class(message: &str) -> Vec<&str> {
     message.split(' ').take(2).collect()
 }
 
-fn check(got: Result<String, Error>, record: &Map) -> Result<(), String> {
+/// Whether an error is of the reference's class and of the kind that belongs to it, and at a place in the template that
+/// was called. The records have no places of their own.
+fn same_error(error: &Error, wanted: &str, path: &str) -> Result<(), String> {
+    let diagnostic = error.diagnostic();
+    let got = &*diagnostic.message;
+    let problem = |what: &str| Err(format!("{what}: got    {got}\n  wanted {wanted}"));
+    let is_undefined = class(got) == ["Jinja", "variable"];
+    if is_undefined != (error.kind() == ErrorKind::Undefined)
+        || !is_undefined && error.kind() != ErrorKind::Template
+    {
+        return problem(&format!("a kind {:?}", error.kind()));
+    }
+    // Where something undefined has a consequence in Python, ours is the error of what is undefined.
+    let is_consequence = is_undefined && class(wanted) != ["Jinja", "variable"];
+    if !is_consequence && class(wanted) != class(got) {
+        return problem("another class");
+    }
+    let Some(place) = &diagnostic.place else {
+        return problem("without a place");
+    };
+    let is_call = place.file == path && place.start < place.end;
+    match is_call || LOADED.contains(&&*place.file) {
+        true => Ok(()),
+        false => problem(&format!("at {place}")),
+    }
+}
+
+/// Files that templates load, and in which their error is.
+const LOADED: [&str; 1] = ["bad/defaults.yaml"];
+
+fn check(got: Result<String, Error>, record: &Map, path: &str) -> Result<(), String> {
     match (got, record.get("output"), record.get("message")) {
         (Ok(got), Some(wanted), _) if wanted.as_str() == Some(&got) => Ok(()),
         (Ok(got), Some(wanted), _) => Err(format!("got    {got}\n  wanted {wanted}")),
         (Ok(got), None, message) => Err(format!("got    {got}\n  wanted {message:?}")),
         (Err(e), Some(wanted), _) => Err(format!("got    {e}\n  wanted {wanted}")),
-        (Err(e), None, Some(message)) => {
-            let (got, wanted) = (e.diagnostic().message.clone(), message.to_string());
-            // Our messages have other words, and report an undefined variable where Python reports a consequence.
-            let same = class(&wanted) == class(&got) || class(&got) == ["Jinja", "variable"];
-            if same {
-                Ok(())
-            } else {
-                Err(format!("got    {got}\n  wanted {wanted}"))
-            }
-        }
+        (Err(e), None, Some(message)) => same_error(&e, &message.to_string(), path),
         (Err(e), None, None) => Err(format!("no record, got {e}")),
     }
 }
@@ -149,6 +170,6 @@ fn every_recorded_call_is_repeated() {
     assert_repeated(&cases, DIFFERENT, |case| {
         let path = path(at.next().unwrap());
         let options = TemplateOptions::default();
-        check(engine.run(&minion).template(&path, &options), case)
+        check(engine.run(&minion).template(&path, &options), case, &path)
     });
 }
