@@ -9,6 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use foldhash::fast::RandomState;
 use mapstack::Run;
+use mapstack::hooks::Hooks;
 use mapstack::trace::FileRead;
 use mapstack_diagnostic::{Diagnostic, Result};
 
@@ -138,6 +139,18 @@ impl<K: WorkKey, T> SharedWork<K, T> {
         run: &Run<'e>,
         work: impl FnOnce(&Run<'e>) -> (T, Option<usize>),
     ) -> Found<'e, T> {
+        self.find_by(|recorder| recorder, key, answers, run, work)
+    }
+
+    /// The same for a run whose hooks are made of the recorder.
+    fn find_by<'e, H: Hooks + 'e>(
+        &self,
+        hooks: impl FnOnce(Rc<Recorder<'e>>) -> Rc<H>,
+        key: K,
+        answers: &MinionAnswers<'e>,
+        run: &Run<'e>,
+        work: impl FnOnce(&Run<'e>) -> (T, Option<usize>),
+    ) -> Found<'e, T> {
         if self.max_bytes == 0 {
             return Found::NotShared;
         }
@@ -157,7 +170,7 @@ impl<K: WorkKey, T> SharedWork<K, T> {
             Walk::Unknown => {}
         }
         let recorder = Rc::new(Recorder::new(probe.clone(), Arc::default()));
-        let beside = run.beside(Some(recorder.clone()));
+        let beside = run.beside(Some(hooks(recorder.clone())));
         let (value, size) = work(&beside);
         let done = Arc::new(Done {
             value,
@@ -249,9 +262,88 @@ const _: fn() = || {
 
 #[cfg(test)]
 mod tests {
+    use mapstack::hooks::FactLookup;
     use mapstack::{Engine, loader::MemoryFiles, minion::Minion};
+    use mapstack_minion::Part;
+    use mapstack_render::Reader;
 
     use super::*;
+
+    /// Reads that a broken recorder does not hear of.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Lost {
+        Nothing,
+        LookUps,
+        Dict(Part),
+    }
+
+    struct Broken<'e> {
+        recorder: Rc<Recorder<'e>>,
+        lost: Lost,
+    }
+
+    impl Hooks for Broken<'_> {
+        fn fact_read(&self, look: FactLookup<'_>) {
+            if self.lost != Lost::LookUps {
+                self.recorder.fact_read(look);
+            }
+        }
+
+        fn fact_reader(&self, part: Part) -> Option<Rc<dyn Reader>> {
+            let reader = self.recorder.fact_reader(part);
+            reader.filter(|_| self.lost != Lost::Dict(part))
+        }
+
+        fn facts_changed(&self) {
+            self.recorder.facts_changed();
+        }
+    }
+
+    /// What templates read, and which reads these are.
+    const READS: [(&str, Lost); 6] = [
+        ("plain", Lost::Nothing),
+        ("{{ grains.os }}", Lost::Dict(Part::Grains)),
+        ("{{ pillar.role }}", Lost::Dict(Part::Pillar)),
+        ("{{ opts.own }}", Lost::Dict(Part::Opts)),
+        ("{{ salt['config.get']('os') }}", Lost::LookUps),
+        ("{{ salt['match.grain']('os:Arch') }}", Lost::LookUps),
+    ];
+
+    /// The templates of which some minion gets another result by sharing than alone.
+    fn wrong(lost: Lost) -> Vec<&'static str> {
+        let is_wrong = |read: &str| {
+            let files = MemoryFiles::new().file("base", "a.sls", format!("read: {read}"));
+            let engine = Engine::new(files);
+            let works = SharedWork::new(1 << 20);
+            ["Arch", "Debian", "Arch"].into_iter().any(|os| {
+                let text = format!(
+                    "{{id: a, grains: {{os: {os}}}, pillar: {{role: {os}}}, opts: {{own: {os}}}}}"
+                );
+                let minion = Minion::parse(text.as_bytes(), "a.yaml").unwrap().complete();
+                let (run, answers) = (engine.run(&minion), MinionAnswers::default());
+                let work = |run: &Run<'_>| (run.sls("a.sls").unwrap(), Some(100));
+                let hooks = |recorder| Rc::new(Broken { recorder, lost });
+                let value = match works.find_by(hooks, "a.sls", &answers, &run, work) {
+                    Found::Known(done) | Found::Done { done, .. } => done.value.clone(),
+                    Found::NotShared => return true,
+                };
+                !value.is_same(&engine.run(&minion).sls("a.sls").unwrap())
+            })
+        };
+        let texts = READS.into_iter().map(|(read, _)| read);
+        texts.filter(|read| is_wrong(read)).collect()
+    }
+
+    #[test]
+    fn a_recorder_that_misses_reads_gives_wrong_results() {
+        assert_eq!(wrong(Lost::Nothing), [""; 0]);
+        let parts = [Part::Grains, Part::Pillar, Part::Opts].map(Lost::Dict);
+        for lost in parts.into_iter().chain([Lost::LookUps]) {
+            let found = wrong(lost);
+            let is_found = |(read, of): &(&str, Lost)| *of == lost && found.contains(read);
+            assert!(READS.iter().any(is_found), "{found:?}");
+        }
+    }
 
     #[test]
     fn keys_count_even_if_no_result_is_kept() {
