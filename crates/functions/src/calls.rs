@@ -49,6 +49,43 @@ pub trait Functions: Send + Sync {
     /// Answer a call. `None` passes it on to the next implementation.
     fn call(&self, call: &Call) -> Option<Result<Value, CallError>>;
 
+    /// Whether the call of a function is answered here even if the function is built in or shipped in the tree. It is
+    /// also asked about the names of modules.
+    ///
+    /// A caller that runs inside Salt has the functions of the live minion, with the modules that were synchronised.
+    ///
+    /// ```
+    /// # use mapstack_functions::{Call, CallError, Functions};
+    /// # use mapstack_value::Value;
+    /// struct Live;
+    ///
+    /// impl Functions for Live {
+    ///     fn has(&self, name: &str) -> bool {
+    ///         name == "test.echo"
+    ///     }
+    ///     fn has_module(&self, module: &str) -> bool {
+    ///         module == "test"
+    ///     }
+    ///     fn call(&self, call: &Call) -> Option<Result<Value, CallError>> {
+    ///         Some(Ok(call.to_string().into()))
+    ///     }
+    ///     fn replaces(&self, name: &str) -> bool {
+    ///         !name.starts_with("grains.")
+    ///     }
+    /// }
+    ///
+    /// assert!(Live.replaces("test.echo") && !Live.replaces("grains.get"));
+    /// ```
+    fn replaces(&self, _name: &str) -> bool {
+        false
+    }
+
+    /// Run a post-map template that is not Jinja. The call is the one that Salt makes, `cp.get_template` with the data
+    /// as `mapdata`; the answer is the data as the template leaves it. `None` lets the library run the template.
+    fn change(&self, _call: &Call) -> Option<Result<Value, CallError>> {
+        None
+    }
+
     /// Advice for users: what makes this implementation answer such a call.
     fn advice(&self, _call: &Call) -> Option<String> {
         None

@@ -9,14 +9,16 @@ use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, Undefined};
 use mapstack_value::{Str, Value, weight};
 
 use crate::engine::Run;
+use crate::file::File;
+use crate::render::{Language, Stage};
 use crate::text::in_file;
 use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind, Means};
 use mapstack_functions::{Call, Functions, entry_for, why_not_in_tree};
 
 /// A run as its templates see it.
 ///
-/// Stubs answer calls first, because the user wrote them for this purpose; then the tree's modules, which replace
-/// Salt's, built-in functions, and those that were added to the engine.
+/// Stubs answer calls first, because the user wrote them for this purpose; then functions that replace others, the
+/// tree's modules, which replace Salt's, built-in functions, and those that were added to the engine.
 pub(crate) struct RunHost<'r, 'e> {
     pub(crate) run: &'r Run<'e>,
     templates: Templates<'r>,
@@ -64,6 +66,11 @@ impl<'r, 'e> RunHost<'r, 'e> {
             .map(|functions| &**functions)
     }
 
+    /// The functions that answer a name instead of what is built in or in the tree.
+    fn replacing(&self, name: &str) -> Option<&dyn Functions> {
+        self.others().find(|functions| functions.replaces(name))
+    }
+
     pub(crate) fn call(&self, name: &str, args: &CallArgs) -> Result<Call> {
         let facts = &self.run.facts;
         let tells_apart = self.run.engine.stubs.tell_minions_apart(name);
@@ -108,6 +115,32 @@ impl<'r, 'e> RunHost<'r, 'e> {
             self.note_outside_input();
         }
         able.find_map(|f| self.ask(vm, f, call))
+    }
+
+    /// Let functions from outside run a post-map template that is not Jinja (saltext-formula: `map.data`).
+    pub(crate) fn change(
+        &self,
+        language: Language,
+        file: &File,
+        stage: &Stage<'_>,
+        mapdata: &Value,
+    ) -> Option<Result<Value>> {
+        let (Stage::PostMap { tpldir, tplroot }, Some(renderer)) = (stage, language.python())
+        else {
+            return None;
+        };
+        let call = Call::new("cp.get_template")
+            .arg(format!("salt://{}", file.path))
+            .arg("")
+            .kwarg("template", renderer)
+            .kwarg("tpldir", *tpldir)
+            .kwarg("tplroot", *tplroot)
+            .kwarg("mapdata", mapdata.clone());
+        let changed = self
+            .others()
+            .find_map(|functions| functions.change(&call))?;
+        self.note_outside_input();
+        Some(changed.map_err(Into::into))
     }
 
     /// Advice on how to get an answer to a call.
@@ -188,19 +221,21 @@ impl Host for RunHost<'_, '_> {
 
     fn has_function(&self, name: &str) -> bool {
         // Names without a dot belong to filters.
-        name.contains('.')
-            && (self.run.engine.stubs.has(name)
-                || self.tree_has(name).unwrap_or_else(|| {
-                    self.run.engine.built_in.find(name).is_some()
-                        || self.others().any(|functions| functions.has(name))
-                }))
+        let is_known = || match self.replacing(name) {
+            Some(functions) => functions.has(name),
+            None => self.tree_has(name).unwrap_or_else(|| {
+                self.run.engine.built_in.find(name).is_some()
+                    || self.others().any(|functions| functions.has(name))
+            }),
+        };
+        name.contains('.') && (self.run.engine.stubs.has(name) || is_known())
     }
 
     fn has_module(&self, module: &str) -> bool {
         self.run.engine.built_in.has_module(module)
             || self.run.engine.stubs.has_module(module)
             || self.others().any(|functions| functions.has_module(module))
-            || self.tree_has_module(module)
+            || (self.replacing(module).is_none() && self.tree_has_module(module))
     }
 
     fn call_function(&self, vm: &Vm<'_>, name: &str, args: CallArgs) -> Result<Obj> {
@@ -211,6 +246,12 @@ impl Host for RunHost<'_, '_> {
             && let Some(answer) = self.ask(vm, stubs, &self.call(name, &args)?)
         {
             return answer;
+        }
+        if let Some(functions) = self.replacing(name) {
+            self.note_outside_input();
+            if let Some(answer) = self.ask(vm, functions, &self.call(name, &args)?) {
+                return answer;
+            }
         }
         if let Some(answer) = self.ask_tree(vm, name, &args) {
             return answer;

@@ -42,6 +42,15 @@ impl Language {
     pub fn takes_context_as_one(self) -> bool {
         self == Language::Py
     }
+
+    /// The name of the renderer, if it is one that runs in Python.
+    pub fn python(self) -> Option<&'static str> {
+        match self {
+            Language::Mako => Some("mako"),
+            Language::Py => Some("py"),
+            _ => None,
+        }
+    }
 }
 
 /// A template with everything that it needs to run.
@@ -154,6 +163,13 @@ impl Run<'_> {
     ) -> Result<()> {
         self.runs_in(language);
         let host = RunHost::new(self);
+        if let Some(changed) = host.change(language, file, stage, mapdata) {
+            let value =
+                changed.map_err(|e| self.stage_error(*e, language, &Text::plain(file, "")))?;
+            let before = std::mem::replace(mapdata, value);
+            self.report_edits(file, (&before, mapdata), Vec::new());
+            return Ok(());
+        }
         let request = Request {
             name: Some(Str::from(&*file.path)),
             variables: self.variables(stage, &Obj::from(mapdata.clone())),

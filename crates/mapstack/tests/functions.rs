@@ -4,7 +4,7 @@
 use mapstack::loader::{MemoryFiles, Roots};
 use mapstack::minion::Minion;
 use mapstack::value::Value;
-use mapstack::{DataOptions, Engine, Result};
+use mapstack::{Call, CallError, DataOptions, Engine, Functions, Result};
 
 const FACTS: &str = "
 id: web1
@@ -358,5 +358,55 @@ fn versions_are_compared_by_the_rules_of_the_minion() {
     assert_eq!(
         print_with(&Engine::new(files(low)), &redhat).0.unwrap(),
         "1"
+    );
+}
+
+/// Functions as a live Salt has them.
+struct Live;
+
+impl Functions for Live {
+    fn has(&self, name: &str) -> bool {
+        name == "grains.items"
+    }
+    fn has_module(&self, module: &str) -> bool {
+        module == "grains"
+    }
+    fn replaces(&self, name: &str) -> bool {
+        name != "grains.get"
+    }
+    fn call(&self, call: &Call) -> Option<Result<Value, CallError>> {
+        (call.name == "grains.items".into()).then(|| Ok("live".into()))
+    }
+    fn change(&self, call: &Call) -> Option<Result<Value, CallError>> {
+        let mut data = call.kwargs.get("mapdata")?.as_map()?.clone();
+        data.insert("out", call.clone().kwarg("mapdata", "…").to_string());
+        Some(Ok(data.into()))
+    }
+}
+
+#[test]
+fn functions_can_replace_those_that_are_built_in_or_in_the_tree() {
+    let module = "def f(): return 'from the tree'";
+    let template =
+        "{{ salt['grains.items']() }} {{ salt['grains.get']('os') }} {{ 'my.f' in salt }}";
+    let files = files(template).file("base", "_modules/my.py", module);
+    let engine = Engine::new(files).with_functions(Live);
+    let (printed, _) = print_with(&engine, &minion(FACTS));
+    assert_eq!(printed.unwrap(), "live Debian False");
+}
+
+#[test]
+fn a_caller_can_run_post_map_templates_in_python() {
+    let files = MemoryFiles::new()
+        .file(
+            "base",
+            "f/parameters/map_jinja.yaml",
+            "values: {post_map: x.py, post_map_template: py}",
+        )
+        .file("base", "f/x.py", "def run(): return ''");
+    let (printed, _) = print_with(&Engine::new(files).with_functions(Live), &minion(FACTS));
+    assert_eq!(
+        printed.unwrap(),
+        "salt['cp.get_template']('salt://f/x.py', '', template='py', tpldir='f', tplroot='f', mapdata='…')"
     );
 }

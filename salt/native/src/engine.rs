@@ -1,0 +1,185 @@
+//! The engine, and its answers.
+
+use std::path::Path;
+
+use mapstack::value::{Map, Value};
+use mapstack::{DataOptions, Run, StackOptions, TofsOptions};
+use mapstack_salt_config::fileserver;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::convert::{Foreign, Reader, from_python, to_python};
+use crate::errors::{exception, text, without_lock};
+use crate::facts::Facts;
+use crate::files::ClientFiles;
+use crate::frame::for_caller;
+use crate::live::Live;
+
+/// A file server and what was parsed of its files. Minions and threads share it.
+#[pyclass(frozen, module = "mapstack")]
+pub(crate) struct Engine {
+    engine: mapstack::Engine,
+    warnings: Vec<String>,
+}
+
+#[pymethods]
+impl Engine {
+    /// An engine over the directories that a minion's or master's options name.
+    #[staticmethod]
+    fn local(opts: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let opts = options("opts", opts)?;
+        // Only repositories on other machines have mirrors, and git is not built in.
+        let configured = fileserver::open(&opts, Path::new("")).map_err(|e| exception_here(&e))?;
+        Ok(Engine {
+            engine: mapstack::Engine::new(configured.files).with_functions(Live),
+            warnings: configured.warnings.iter().map(text).collect(),
+        })
+    }
+
+    /// An engine over the files that its callers fetch.
+    #[staticmethod]
+    fn remote() -> Self {
+        Engine {
+            engine: mapstack::Engine::new(ClientFiles).with_functions(Live),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// What there is to say about the options that name the files.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
+    }
+
+    /// `map.data`: the configuration of a formula.
+    #[pyo3(signature = (facts, tpldir, caller=None, saltenv=None, **kwargs))]
+    fn data<'py>(
+        &self,
+        py: Python<'py>,
+        facts: &Facts,
+        tpldir: &str,
+        caller: Option<Py<PyAny>>,
+        saltenv: Option<&str>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let options = DataOptions::from_kwargs(&keywords(kwargs)?);
+        let options = options.map_err(|e| exception(py, &e))?;
+        let data = self.run(py, facts, caller, saltenv, |run| run.data(tpldir, &options))?;
+        to_python(py, &data)
+    }
+
+    /// `map.stack`: the layers of some definitions.
+    #[pyo3(signature = (facts, tpldir, sources, caller=None, saltenv=None, **kwargs))]
+    #[allow(clippy::too_many_arguments)]
+    fn stack<'py>(
+        &self,
+        py: Python<'py>,
+        facts: &Facts,
+        tpldir: &str,
+        sources: &Bound<'py, PyAny>,
+        caller: Option<Py<PyAny>>,
+        saltenv: Option<&str>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let options = StackOptions::from_kwargs(&keywords(kwargs)?);
+        let options = options.map_err(|e| exception(py, &e))?;
+        let sources = from_python("sources", sources)?;
+        let data = self.run(py, facts, caller, saltenv, |run| {
+            run.stack(tpldir, &sources, &options)
+        })?;
+        to_python(py, &data)
+    }
+
+    /// `map.tofs`: the candidates for a managed file.
+    #[pyo3(signature = (facts, tpldir, source_files, caller=None, saltenv=None, **kwargs))]
+    #[allow(clippy::too_many_arguments)]
+    fn tofs<'py>(
+        &self,
+        py: Python<'py>,
+        facts: &Facts,
+        tpldir: &str,
+        source_files: &Bound<'py, PyAny>,
+        caller: Option<Py<PyAny>>,
+        saltenv: Option<&str>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let options = TofsOptions::from_kwargs(&keywords(kwargs)?);
+        let options = options.map_err(|e| exception(py, &e))?;
+        let files = from_python("source_files", source_files)?;
+        let paths = self.run(py, facts, caller, saltenv, |run| {
+            run.tofs(tpldir, &files, &options)
+        })?;
+        PyList::new(py, paths)
+    }
+}
+
+impl Engine {
+    /// Work with a run of the minion, without the interpreter's lock, for a caller.
+    pub(crate) fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        facts: &Facts,
+        caller: Option<Py<PyAny>>,
+        saltenv: Option<&str>,
+        work: impl FnOnce(&Run<'_>) -> mapstack::Result<T> + Send,
+    ) -> PyResult<T> {
+        let caller = caller.unwrap_or_else(|| py.None());
+        let hearer = caller.clone_ref(py);
+        let (engine, minion) = (&self.engine, &facts.minion);
+        let ((result, warnings), raised) = without_lock(py, move || {
+            for_caller(caller, || {
+                let run = match saltenv {
+                    Some(saltenv) => engine.run(minion).with_saltenv(saltenv),
+                    None => engine.run(minion),
+                };
+                let result = work(&run);
+                let warnings: Vec<String> = run.warnings().iter().map(text).collect();
+                (result, warnings)
+            })
+        })?;
+        if !hearer.is_none(py) {
+            for warning in warnings {
+                hearer.call_method1(py, "warn", (warning,))?;
+            }
+        }
+        result.map_err(|error| raise(py, &error, raised))
+    }
+}
+
+/// The exception of an error. What a function raised is its cause; what ends the program goes on as it is.
+fn raise(py: Python<'_>, error: &mapstack::Error, raised: Option<PyErr>) -> PyErr {
+    let Some(raised) = raised else {
+        return exception(py, error);
+    };
+    if !raised.is_instance_of::<pyo3::exceptions::PyException>(py) {
+        return raised;
+    }
+    let exception = exception(py, error);
+    exception.set_cause(py, Some(raised));
+    exception
+}
+
+fn exception_here(error: &mapstack::Error) -> PyErr {
+    Python::attach(|py| exception(py, error))
+}
+
+/// The arguments of a function that are not its own, as Salt passes them on.
+fn keywords(kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<Map> {
+    let mut map = Map::new();
+    for (name, argument) in kwargs.into_iter().flatten() {
+        let name: String = name.extract()?;
+        let value = from_python(&name, &argument)?;
+        map.insert(name, value);
+    }
+    Ok(map)
+}
+
+/// Options of Salt, without what is not data.
+fn options(name: &str, opts: &Bound<'_, PyDict>) -> PyResult<Map> {
+    let mut left_out = Vec::new();
+    let read = Reader::new(name, Foreign::LeftOut(&mut left_out)).value(opts)?;
+    match read {
+        Some(Value::Map(map)) => Ok(map),
+        _ => Ok(Map::new()),
+    }
+}

@@ -1,0 +1,88 @@
+//! Errors of the library as Python's exceptions.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use mapstack::{Diagnostic, ErrorKind, Place};
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+
+/// The class in `mapstack.errors` for a kind of error.
+fn class_name(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Definition => "DefinitionError",
+        ErrorKind::Template | ErrorKind::Undefined => "TemplateError",
+        ErrorKind::Yaml | ErrorKind::Json | ErrorKind::Toml => "ParseError",
+        ErrorKind::DataSource => "DataSourceError",
+        ErrorKind::Merge => "MergeError",
+        ErrorKind::Options => "OptionsError",
+        ErrorKind::Lookup | ErrorKind::Facts => "LookupFailed",
+        ErrorKind::File => "FileError",
+        ErrorKind::Limit => "LimitError",
+        _ => "Error",
+    }
+}
+
+fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
+    let class = py.import("mapstack.errors")?.getattr(name)?;
+    Ok(class.cast_into::<PyType>()?)
+}
+
+fn place_text(place: &Place) -> String {
+    format!("{}:{}:{}", place.file, place.line(), place.column())
+}
+
+/// A message with its place in front, and what else there is to say on lines of their own.
+pub(crate) fn text(diagnostic: &Diagnostic) -> String {
+    let mut text = match &diagnostic.place {
+        Some(place) => format!("{}: {}", place_text(place), diagnostic.message),
+        None => diagnostic.message.clone(),
+    };
+    for step in &diagnostic.trace {
+        text.push_str(&format!("\n  {}: {}", place_text(&step.place), step.what));
+    }
+    for note in &diagnostic.notes {
+        text.push_str(&format!("\n  note: {note}"));
+    }
+    if let Some(help) = &diagnostic.help {
+        text.push_str(&format!("\n  help: {help}"));
+    }
+    text
+}
+
+/// The exception of an error.
+pub(crate) fn exception(py: Python<'_>, error: &mapstack::Error) -> PyErr {
+    build(py, error.diagnostic()).unwrap_or_else(|e| e)
+}
+
+fn build(py: Python<'_>, diagnostic: &Diagnostic) -> PyResult<PyErr> {
+    let class = class(py, class_name(diagnostic.kind))?;
+    let error = class.call1((text(diagnostic),))?;
+    error.setattr("message", &diagnostic.message)?;
+    error.setattr("help", &diagnostic.help)?;
+    if let Some(place) = &diagnostic.place {
+        error.setattr("file", &place.file)?;
+        error.setattr("line", place.line())?;
+        error.setattr("column", place.column())?;
+    }
+    Ok(PyErr::from_value(error))
+}
+
+/// Work without the interpreter's lock. A panic in it, which is a mistake in the library, becomes an exception.
+pub(crate) fn without_lock<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send,
+) -> PyResult<T> {
+    py.detach(|| catch_unwind(AssertUnwindSafe(work)))
+        .map_err(|panic| {
+            let message = format!("mapstack panicked: {}", panic_text(&*panic));
+            class(py, "InternalError")
+                .map_or_else(|e| e, |class| PyErr::from_type(class, (message,)))
+        })
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("for an unknown reason")
+}

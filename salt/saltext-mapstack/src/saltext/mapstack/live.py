@@ -1,0 +1,115 @@
+"""What the engine asks of the live Salt, always on the thread that called it."""
+
+import logging
+
+log = logging.getLogger(__name__)
+
+#: Functions that Rust answers, because their results follow from the facts and the arguments alone. Those that change
+#: an argument in place are among them: an argument that goes to Python is a copy.
+IN_RUST = frozenset(
+    {
+        "config.get",
+        "defaults.deepcopy",
+        "defaults.merge",
+        "defaults.update",
+        "grains.fetch",
+        "grains.filter_by",
+        "grains.get",
+        "grains.has_value",
+        "pillar.get",
+        "slsutil.merge",
+        "slsutil.merge_all",
+        "slsutil.update",
+    }
+)
+
+#: Where Salt's own functions are: loaded by its loader, or imported.
+_OWN = ("salt.loaded.int.module.", "salt.modules.")
+
+#: Where the lists of the master's files are kept for a state run.
+_LISTS = "_mapstack_file_lists"
+
+
+def plain(dunder):
+    """The dict behind one of Salt's dunders."""
+    value = dunder
+    if not isinstance(value, dict) and callable(getattr(value, "value", None)):
+        value = value.value()
+    # Salt 3008 keeps options in layers, which are slow to read one by one.
+    to_dict = getattr(value, "to_dict", None)
+    if to_dict is not None:
+        value = to_dict()
+    return value if isinstance(value, dict) else dict(value or {})
+
+
+class Live:
+    """Salt's functions and files, for one call into the engine."""
+
+    def __init__(self, salt, context):
+        self._salt = salt
+        self._context = context
+        self._replaced = {}
+
+    def has(self, name):
+        """Whether Salt has a function."""
+        return name in self._salt
+
+    def has_module(self, module):
+        """Whether Salt has any function of a module."""
+        if isinstance(self._salt, dict):
+            return any(name.startswith(f"{module}.") for name in self._salt)
+        return hasattr(self._salt, module)
+
+    def replaces(self, name):
+        """Whether a function or a module is Salt's to answer, although the engine has one of that name.
+
+        A function that was replaced, by a synchronised module or by another extension, is called as it is.
+        """
+        if name not in IN_RUST:
+            return True
+        if name not in self._replaced:
+            function = self._salt[name] if name in self._salt else None
+            home = getattr(function, "__module__", None) or ""
+            self._replaced[name] = function is not None and not home.startswith(_OWN)
+        return self._replaced[name]
+
+    def call(self, name, args, kwargs):
+        """Call a function of Salt."""
+        if name not in self._salt:
+            if name in IN_RUST or "." not in name:
+                return NotImplemented
+            raise KeyError(f"salt[{name!r}]: this Salt has no such function")
+        return self._salt[name](*args, **kwargs)
+
+    def change(self, name, args, kwargs):
+        """Run a post-map template in Mako or Python by Salt's own interpreter."""
+        self._salt[name](*args, **kwargs)
+        return kwargs["mapdata"]
+
+    def cache_file(self, path, saltenv):
+        """The path on disk of a file of the master.
+
+        One list of all files answers for those that there are not: otherwise each costs a question to the master.
+        """
+        if path not in self._listed(saltenv):
+            return None
+        cached = self._salt["cp.cache_file"](f"salt://{path}", saltenv=saltenv)
+        return cached or None
+
+    def list_files(self, saltenv):
+        """All files of a saltenv."""
+        return sorted(self._listed(saltenv))
+
+    def _listed(self, saltenv):
+        lists = self._context.setdefault(_LISTS, {})
+        if saltenv not in lists:
+            lists[saltenv] = frozenset(self._salt["cp.list_master"](saltenv=saltenv))
+        return lists[saltenv]
+
+    def envs(self):
+        """All saltenvs."""
+        return list(self._salt["cp.envs"]())
+
+    def warn(self, message):
+        """Pass a warning on to Salt's log."""
+        log.warning("%s", message)

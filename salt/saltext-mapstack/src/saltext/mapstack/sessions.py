@@ -1,0 +1,89 @@
+"""Engines and facts for the modules that Salt loads.
+
+Salt's loader runs the text of a module again for each loader, so what lives as long as the process is here, in a module
+that is imported.
+"""
+
+import contextlib
+import logging
+
+import mapstack
+from salt.exceptions import SaltRenderError
+
+from saltext.mapstack.live import Live, plain
+
+try:
+    from salt.utils.secret import mask_pillar
+except ImportError:  # Salt before 3008 hides nothing.
+    mask_pillar = None
+
+log = logging.getLogger(__name__)
+
+#: The options that decide what an engine over local directories serves.
+_FILE_OPTIONS = (
+    "file_roots",
+    "fileserver_backend",
+    "fileserver_followsymlinks",
+    "fileserver_ignoresymlinks",
+    "file_ignore_glob",
+    "file_ignore_regex",
+)
+
+#: One minion has one set of directories; a master has one, and tests have some more.
+_MAX_ENGINES = 16
+
+_engines = {}
+
+
+def reads_directories(opts):
+    """Whether the files that Salt serves itself are those of ``file_roots`` and nothing else."""
+    wanted = (opts.get("mapstack") or {}).get("files", "auto")
+    if wanted == "client":
+        return False
+    backends = opts.get("fileserver_backend") or ["roots"]
+    return opts.get("file_client") == "local" and list(backends) == ["roots"]
+
+
+def engine(opts):
+    """The engine for these options; the process keeps it with what it has parsed."""
+    key = None
+    if reads_directories(opts):
+        key = repr([opts.get(name) for name in _FILE_OPTIONS])
+    if key not in _engines:
+        while len(_engines) >= _MAX_ENGINES:
+            _engines.pop(next(iter(_engines)))
+        made = mapstack.Engine.remote() if key is None else mapstack.Engine.local(opts)
+        for warning in made.warnings:
+            log.warning("%s", warning)
+        _engines[key] = made
+    return _engines[key]
+
+
+@contextlib.contextmanager
+def _as_salt_does():
+    """Errors as Salt raises them, and a pillar that functions of Salt see as templates do: with its secrets."""
+    token = mask_pillar.set(False) if mask_pillar is not None else None
+    try:
+        yield
+    except (mapstack.TemplateError, mapstack.ParseError) as err:
+        raise SaltRenderError(str(err)) from err
+    finally:
+        if token is not None:
+            mask_pillar.reset(token)
+
+
+class Session:
+    """One call into the engine on behalf of one of Salt's modules, with that module's dunders."""
+
+    def __init__(self, *, salt, opts, grains, pillar, context):
+        self._opts = plain(opts)
+        self._live = Live(salt, context)
+        self._facts = mapstack.Facts(plain(grains), plain(pillar), self._opts)
+        for path in self._facts.left_out:
+            log.debug("%s is not data: templates in Rust do not see it", path)
+
+    def __call__(self, function, *args, **kwargs):
+        """Call a method of the engine for the minion."""
+        with _as_salt_does():
+            method = getattr(engine(self._opts), function)
+            return method(self._facts, *args, caller=self._live, **kwargs)

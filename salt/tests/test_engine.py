@@ -1,0 +1,174 @@
+"""The native module by itself: errors, callers, threads and processes."""
+
+import os
+import resource
+import threading
+import time
+
+import mapstack
+import pytest
+
+
+class Caller:
+    """A caller that has some functions."""
+
+    def __init__(self, **functions):
+        self.functions = {f"test.{name}": function for name, function in functions.items()}
+        self.warnings = []
+
+    def has(self, name):
+        return name in self.functions
+
+    def has_module(self, module):
+        return module == "test"
+
+    def replaces(self, name):
+        return name in self.functions
+
+    def call(self, name, args, kwargs):
+        return self.functions[name](*args, **kwargs)
+
+    def change(self, name, args, kwargs):
+        return NotImplemented
+
+    def warn(self, message):
+        self.warnings.append(message)
+
+
+def test_an_error_names_its_place(engine, facts, tree):
+    file = tree("f/parameters/defaults.yaml", "values:\n  a: {{ nope.x }}\n")
+    with pytest.raises(mapstack.TemplateError, match="nope") as caught:
+        engine.data(facts, "f")
+    assert str(caught.value).startswith(f"{file}:2:9: ")
+    error = caught.value
+    assert (error.file, error.line, error.column) == (str(file), 2, 9)
+    assert error.message in str(error)
+
+
+@pytest.mark.parametrize(
+    "sources,layer,error",
+    [
+        (["X@a"], None, ValueError),
+        (["defaults.yaml"], "foo: 1\n", TypeError),
+        (["defaults.yaml"], "values: [\n", mapstack.ParseError),
+        (["defaults.yaml"], "values: {{ 'x' * 10**12 }}\n", mapstack.LimitError),
+        (5, None, TypeError),
+    ],
+)
+def test_errors_have_the_classes_of_the_reference(engine, facts, tree, sources, layer, error):
+    if layer is not None:
+        tree("f/parameters/defaults.yaml", layer)
+    with pytest.raises(error) as caught:
+        engine.stack(facts, "f", sources)
+    assert isinstance(caught.value, mapstack.Error)
+
+
+def test_an_unknown_argument_is_an_error(engine, facts):
+    with pytest.raises(mapstack.OptionsError, match="did you mean 'post_map'"):
+        engine.data(facts, "f", post_mop=1)
+
+
+def test_functions_are_called_on_the_thread_of_their_caller(engine, facts, tree):
+    tree("f/parameters/defaults.yaml", "values: {x: {{ salt['test.here'](1, b=[2]) }}}\n")
+    threads = []
+
+    def here(a, b):
+        threads.append(threading.get_ident())
+        return a + b[0]
+
+    assert engine.data(facts, "f", Caller(here=here))["x"] == 3
+    assert threads == [threading.get_ident()]
+
+
+def test_what_a_function_raises_is_the_cause(engine, facts, tree):
+    tree("f/parameters/defaults.yaml", "values:\n  x: {{ salt['test.fail']() }}\n")
+
+    def fail():
+        raise ZeroDivisionError("no luck")
+
+    with pytest.raises(mapstack.TemplateError, match=r"defaults.yaml:2:9: .*no luck") as caught:
+        engine.data(facts, "f", Caller(fail=fail))
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_an_interruption_goes_on_as_it_is(engine, facts, tree):
+    tree("f/parameters/defaults.yaml", "values: {x: {{ salt['test.stop']() }}}\n")
+
+    def stop():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        engine.data(facts, "f", Caller(stop=stop))
+
+
+def test_calls_nest(engine, facts, tree):
+    tree("f/parameters/defaults.yaml", "values: {x: {{ salt['test.other']().y }}}\n")
+    tree("g/parameters/defaults.yaml", "values: {y: 7}\n")
+    caller = Caller(other=lambda: engine.data(facts, "g", caller))
+    assert engine.data(facts, "f", caller)["x"] == 7
+
+
+def test_warnings_reach_the_caller(engine, facts, tree):
+    caller = Caller()
+    engine.data(facts, "nowhere", caller)
+    assert any("nowhere" in warning for warning in caller.warnings)
+
+
+def test_other_threads_run_while_rust_works(engine, facts, tree):
+    tree("f/parameters/defaults.yaml", "{% for i in range(500) %}{% for j in range(500) %}{% endfor %}{% endfor %}\nvalues: {x: 1}\n")
+    counted = []
+    done = threading.Event()
+
+    def count():
+        while not done.is_set():
+            counted.append(time.monotonic())
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    start = time.monotonic()
+    engine.data(facts, "f")
+    end = time.monotonic()
+    done.set()
+    thread.join()
+    assert any(start < moment < end for moment in counted)
+
+
+def test_a_fork_in_the_middle_of_a_run_works_on_in_both_processes(engine, facts, tree):
+    tree(
+        "f/parameters/defaults.yaml",
+        "values: {a: {{ salt['test.fork']() }}, b: {{ salt['test.echo']('b') }}}\n",
+    )
+    pids = []
+
+    def fork():
+        pids.append(os.fork())
+        return 1
+
+    result = None
+    try:
+        result = engine.data(facts, "f", Caller(fork=fork, echo=lambda text: text))
+        again = engine.data(facts, "g")
+    finally:
+        if pids == [0]:
+            os._exit(0 if result and result["b"] == "b" and again else 1)
+    assert result["b"] == "b"
+    assert os.waitpid(pids[0], 0)[1] == 0
+
+
+def test_ten_thousand_calls_need_no_more_memory(engine, facts, tree):
+    tree("f/parameters/defaults.yaml", "values: {x: {{ salt['test.echo']([1, 2]) }}}\n")
+    caller = Caller(echo=lambda value: value)
+
+    def resident():
+        with open("/proc/self/statm", encoding="ascii") as statm:
+            return int(statm.read().split()[1]) * resource.getpagesize()
+
+    def calls(count):
+        for _ in range(count):
+            engine.data(facts, "f", caller)
+
+    calls(1000)
+    before = resident()
+    calls(10000)
+    assert resident() - before < 2 << 20

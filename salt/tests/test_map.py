@@ -1,0 +1,165 @@
+"""The execution module `map` in a real Salt, beside that of saltext-formula in the same process."""
+
+import pytest
+import salt.exceptions
+
+PARAMETERS = {
+    "web/parameters/defaults.yaml": "values: {pkg: nginx, ports: [80], user: {name: www}, n: {{ 1 + 1 }}}\n",
+    "web/parameters/map_jinja.yaml": "values: {sources: [Y!G@os_family, C@web, I@roles:SUB, Y!G@id]}\n",
+    "web/parameters/os_family/Debian.yaml": "merge_lists: true\nvalues: {ports: [443], os: {{ grains.os }}}\n",
+    "web/parameters/id/web1.yaml.jinja": """
+values:
+  version: {{ salt['test.echo']('1.2') }}
+  had: {{ mapdata.ports | json }}
+  python: {{ salt['test.arg'](1, a='b').kwargs.a }}
+  by_os: {{ salt['grains.filter_by']({'Debian': {'x': 1}}) | json }}
+  there: {{ 'test.ping' in salt }} {{ 'no.such' in salt }}
+  wanted: {{ salt['pillar.get']('web:secret') }}
+""",
+    "web/post-map.jinja": "{% do mapdata.update({'after': mapdata.pkg ~ tplroot}) %}",
+}
+PILLAR = {"web": {"user": {"uid": 33}, "secret": "hush"}}
+
+
+@pytest.fixture
+def web(tree):
+    for path, text in PARAMETERS.items():
+        tree(path, text)
+
+
+@pytest.fixture
+def both(minion):
+    """The two implementations."""
+    pytest.importorskip("saltext.formula")
+    ours, theirs = minion(pillar=PILLAR), minion(ours=False, pillar=PILLAR)
+    assert ours["map.data"].__module__.endswith("mapstack_map")
+    assert not theirs["map.data"].__module__.endswith("mapstack_map")
+    return ours, theirs
+
+
+def test_it_steps_aside(minion):
+    pytest.importorskip("saltext.formula")
+    assert minion(ours=False)["map.data"].__globals__["__name__"].endswith(".map")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"config_get_strategy": "merge"},
+        {"sources": ["C@web", "Y!P@id/web1.yaml.jinja"], "default_merge_strategy": "overwrite"},
+        {"post_map": False, "default_merge_lists": True},
+        {"parameter_dirs": ["elsewhere"], "cache": False, "post_map": False},
+    ],
+)
+def test_data_is_that_of_saltext_formula(web, both, options):
+    ours, theirs = (modules["map.data"]("web/sub", **options) for modules in both)
+    assert ours == theirs
+    assert repr(ours) == repr(theirs)
+
+
+def test_stack_is_that_of_saltext_formula(web, both):
+    sources = ["defaults.yaml", "U@mine", "Y!G@os_family"]
+    ours, theirs = (
+        modules["map.stack"]("web", sources, default_values={"z": 1}, custom_data={"mine": {"ports": [1]}})
+        for modules in both
+    )
+    assert repr(ours) == repr(theirs)
+
+
+def test_tofs_is_that_of_saltext_formula(web, both):
+    for options in ({}, {"use_subpath": True}, {"include_query": False, "files_dir": "f"}):
+        ours, theirs = (
+            modules["map.tofs"]("web/a/b", ["x.conf", "y.conf"], **options) for modules in both
+        )
+        assert ours == theirs
+
+
+def test_a_result_is_kept_for_the_run(web, minion):
+    modules = minion()
+    assert modules["map.data"]("web") is modules["map.data"]("web/other")
+    assert modules["map.data"]("web", cache=False) is not modules["map.data"]("web", cache=False)
+
+
+def test_post_map_templates_in_python_run_in_salts_own_python(tree, minion):
+    tree("web/parameters/defaults.yaml", "values: {a: 1}\n")
+    tree(
+        "web/post.py",
+        "import os\ndef run():\n    mapdata['pid'] = os.getpid()\n    return ''\n",
+    )
+    import os
+
+    result = minion()["map.data"]("web", post_map="post.py", post_map_template="py")
+    assert result["pid"] == os.getpid()
+
+
+def test_errors_are_salts_and_name_the_place(tree, minion):
+    file = tree("web/parameters/defaults.yaml", "values:\n  a: {{ salt['test.no_such']() }}\n")
+    with pytest.raises(salt.exceptions.SaltRenderError) as caught:
+        minion()["map.data"]("web")
+    assert f"{file}:2:9: " in str(caught.value)
+
+
+def test_a_replaced_function_is_called_as_it_is(web, minion, tmp_path):
+    modules = tmp_path / "modules"
+    modules.mkdir()
+    (modules / "grains.py").write_text("def filter_by(*a, **kw):\n    return 'replaced'\n")
+    result = minion(module_dirs=[str(modules)])["map.data"]("web")
+    assert result["by_os"] == "replaced"
+
+
+def test_files_come_through_the_file_client(web, minion):
+    direct, modules = minion(pillar=PILLAR), minion(pillar=PILLAR, mapstack={"files": "client"})
+    assert modules["map.data"]("web") == direct["map.data"]("web")
+
+
+def test_one_list_of_files_answers_for_those_that_there_are_not(web, minion):
+    from saltext.mapstack.live import Live
+
+    modules = minion(pillar=PILLAR)
+    called = []
+
+    class Counting(dict):
+        def __missing__(self, name):
+            return lambda *args, **kwargs: (called.append((name, args)), modules[name](*args, **kwargs))[1]
+
+    live = Live(Counting(), {})
+    assert live.cache_file("web/post-map.jinja", "base")
+    assert live.cache_file("web/nope", "base") is None
+    assert live.cache_file("web/nope2", "base") is None
+    assert [name for name, _ in called] == ["cp.list_master", "cp.cache_file"]
+
+
+def test_functions_see_the_pillar_as_templates_do(tree, minion):
+    secret = pytest.importorskip("salt.utils.secret")
+    tree("web/parameters/defaults.yaml", "values: {a: {{ salt['pillar.items']().web.secret }}}\n")
+    modules = minion(pillar=secret.hide(PILLAR))
+    assert modules["map.data"]("web")["a"] == "hush"
+    assert secret.mask_pillar.get() is True
+
+
+def test_a_function_gets_copies(tree, minion, tmp_path):
+    modules = tmp_path / "modules"
+    modules.mkdir()
+    (modules / "spoil.py").write_text("def it(data):\n    data.append(1)\n    return len(data)\n")
+    tree(
+        "web/parameters/defaults.yaml",
+        "{% set x = [] %}\nvalues: {a: {{ salt['spoil.it'](x) }}, b: {{ x | length }}}\n",
+    )
+    result = minion(module_dirs=[str(modules)])["map.data"]("web")
+    assert (result["a"], result["b"]) == (1, 0)
+
+
+def test_changes_of_facts_end_with_the_call(tree, minion):
+    tree(
+        "web/parameters/defaults.yaml",
+        "{% do grains.update({'new': 1}) %}\nvalues: {a: {{ salt['grains.get']('new') }}}\n",
+    )
+    modules = minion()
+    assert modules["map.data"]("web")["a"] == 1
+    assert modules["grains.get"]("new") == ""
+
+
+def test_sdb_texts_stay(minion, tree):
+    modules = minion(web={"pw": "sdb://vault/pw"})
+    assert modules["map.stack"]("web", ["C@web"]) == {"pw": "sdb://vault/pw"}
