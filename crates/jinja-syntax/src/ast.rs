@@ -23,6 +23,11 @@ pub struct Template {
     pub blocks: Vec<Arc<Block>>,
     /// The outermost lists and dicts that are made of literals alone, by the byte where they start.
     pub constants: BTreeMap<u32, Constant>,
+    /// Dicts of literals with a key that no dict can have, by the byte where they start; with the type of that key.
+    pub unhashable: BTreeMap<u32, &'static str>,
+    /// By the byte where a body starts, the names that have no value at its start, whatever was given under them,
+    /// and that something in it reads before it sets them.
+    pub unset: BTreeMap<u32, Vec<Str>>,
     /// Whether the source, and with it every name, is ASCII.
     pub is_ascii: bool,
 }
@@ -43,6 +48,26 @@ impl Template {
             body: Vec::new(),
             blocks: Vec::new(),
             constants: BTreeMap::new(),
+            unhashable: BTreeMap::new(),
+            unset: BTreeMap::new(),
+        }
+    }
+
+    /// The names that a body of this template hides until it sets them.
+    ///
+    /// ```
+    /// use mapstack_jinja_syntax::{Syntax, parse};
+    /// let source = "{% for x in [1] %}{{ port }}{% endfor %}{% set port = 80 %}";
+    /// let template = parse(source, None, &Syntax::default(), &[]).unwrap();
+    /// assert_eq!(template.unset_at_start(&template.body), ["port".into()]);
+    /// ```
+    #[must_use]
+    pub fn unset_at_start(&self, body: &[Stmt]) -> &[Str] {
+        match body.first() {
+            Some(first) if !self.unset.is_empty() => {
+                self.unset.get(&first.span.start).map_or(&[], Vec::as_slice)
+            }
+            _ => &[],
         }
     }
 }

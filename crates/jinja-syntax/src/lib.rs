@@ -10,6 +10,7 @@ mod operands;
 mod parser;
 mod syntax;
 mod tag;
+mod unset;
 mod visit;
 
 pub use parser::{SyntaxError, parse};

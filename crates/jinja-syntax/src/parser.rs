@@ -17,6 +17,7 @@ use mapstack_value::{Str, quote_str};
 
 use super::ast::{Block, Span, Stmt, Template};
 use super::lexer::{Failure, Op, Tok, Token, normalise_newlines, tokenize};
+use super::unset::unset_names;
 use super::{Syntax, Tag};
 use constants::Constants;
 
@@ -78,12 +79,17 @@ pub fn parse(
     let parsed = check(&source, syntax)
         .and_then(|()| Parser::new(&source, syntax, tags).and_then(Parser::template));
     match parsed {
-        Ok((body, blocks, constants)) => Ok(Template {
-            body,
-            blocks,
-            constants: constants.into_inner(),
-            ..Template::empty(name.map(Str::from), source)
-        }),
+        Ok((body, blocks, constants)) => {
+            let (constants, unhashable) = constants.into_parts();
+            Ok(Template {
+                unset: unset_names(&body, &blocks),
+                body,
+                blocks,
+                constants,
+                unhashable,
+                ..Template::empty(name.map(Str::from), source)
+            })
+        }
         Err(failure) => {
             let Failure {
                 message,

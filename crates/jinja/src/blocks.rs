@@ -15,6 +15,10 @@ impl Object for SelfObject {
         "TemplateReference"
     }
 
+    fn module(&self) -> Option<&str> {
+        Some("jinja2.runtime")
+    }
+
     fn repr(&self) -> Result<String> {
         let name = self
             .0
@@ -51,6 +55,10 @@ impl Object for BlockObject {
         "BlockReference"
     }
 
+    fn module(&self) -> Option<&str> {
+        Some("jinja2.runtime")
+    }
+
     fn callable(&self) -> bool {
         true
     }
@@ -80,6 +88,10 @@ pub(super) struct SuperObject {
 impl Object for SuperObject {
     fn type_name(&self) -> &'static str {
         "BlockReference"
+    }
+
+    fn module(&self) -> Option<&str> {
+        Some("jinja2.runtime")
     }
 
     fn callable(&self) -> bool {

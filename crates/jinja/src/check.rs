@@ -1,11 +1,14 @@
-//! What Jinja refuses when it compiles a template: filters and tests that do not exist.
+//! What Jinja refuses when it compiles a template: filters and tests that do not exist, and dicts that cannot be made.
+//!
+//! Jinja computes what is made of literals when it compiles an expression; where a dict in it has a list as a key, that
+//! fails, whether the expression would ever run or not.
 //!
 //! Inside the branches of an `if` Jinja waits until the branch runs, so that a template can probe
 //! for a filter. What would be printed after an `extends` is not compiled at all.
 
 use mapstack_pyobject::{Error, ErrorKind, Place, Result};
 
-use mapstack_jinja_syntax::ast::{ExprKind, Span, Stmt, StmtKind, Template};
+use mapstack_jinja_syntax::ast::{Expr, ExprKind, Span, Stmt, StmtKind, Template};
 use mapstack_jinja_syntax::{Node, visit};
 
 use super::dialect::Dialect;
@@ -19,6 +22,9 @@ pub(super) fn check(template: &Template, dialect: &dyn Dialect) -> Result<()> {
             .any(|output| (output.start..output.end).contains(&span.start))
     };
     visit(template, &mut |node, conditional| match node {
+        Node::Expr(e) if !template.unhashable.is_empty() && is_computed(e) => {
+            unhashable(template, e)
+        }
         Node::Expr(e) if !conditional && compiled(e.span) => match &e.kind {
             ExprKind::Filter { name, .. } if builtins.filter(name).is_none() => {
                 let known = builtins.filters().map(|(name, _)| name);
@@ -31,6 +37,38 @@ pub(super) fn check(template: &Template, dialect: &dyn Dialect) -> Result<()> {
             _ => Ok(()),
         },
         _ => Ok(()),
+    })
+}
+
+/// Whether Jinja computes an expression when it compiles it, if it can.
+fn is_computed(expr: &Expr) -> bool {
+    !matches!(
+        expr.kind,
+        ExprKind::Const(_)
+            | ExprKind::Name(_)
+            | ExprKind::Tuple(_)
+            | ExprKind::List(_)
+            | ExprKind::Dict(_)
+    )
+}
+
+/// Refuse an expression that holds a dict of literals which cannot be made.
+fn unhashable(template: &Template, expr: &Expr) -> Result<()> {
+    expr.try_each_operand(&mut |operand| {
+        let kind = match operand.kind {
+            ExprKind::Dict(_) => template.unhashable.get(&operand.span.start),
+            _ => None,
+        };
+        match kind {
+            Some(kind) => Err(
+                Error::new(ErrorKind::Syntax, format!("unhashable type: '{kind}'")).at(|| Place {
+                    template: template.name.clone(),
+                    source: template.source.clone(),
+                    span: operand.span,
+                }),
+            ),
+            None => unhashable(template, operand),
+        }
     })
 }
 

@@ -259,6 +259,10 @@ impl Object for Namespace {
         "Namespace"
     }
 
+    fn module(&self) -> Option<&str> {
+        Some("jinja2.utils")
+    }
+
     fn repr(&self) -> Result<String> {
         Ok(format!(
             "<Namespace {}>",
@@ -313,6 +317,10 @@ struct CyclerObject(Rc<Cycler>);
 impl Object for CyclerObject {
     fn type_name(&self) -> &'static str {
         "Cycler"
+    }
+
+    fn module(&self) -> Option<&str> {
+        Some("jinja2.utils")
     }
 
     fn attr(&self, _: &dyn Interpreter, name: &str) -> Option<Obj> {
@@ -375,6 +383,10 @@ fn joiner(_: &Vm<'_>, args: CallArgs) -> Result<Obj> {
 impl Object for Joiner {
     fn type_name(&self) -> &'static str {
         "Joiner"
+    }
+
+    fn module(&self) -> Option<&str> {
+        Some("jinja2.utils")
     }
 
     fn callable(&self) -> bool {

@@ -113,6 +113,10 @@ impl Object for LoopObject {
         "LoopContext"
     }
 
+    fn module(&self) -> Option<&str> {
+        Some("jinja2.runtime")
+    }
+
     fn repr(&self) -> Result<String> {
         let length = self
             .0

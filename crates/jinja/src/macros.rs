@@ -18,6 +18,8 @@ use mapstack_jinja_syntax::ast::Macro;
 pub(super) struct MacroObject {
     pub definition: Arc<Macro>,
     pub closure: Frame,
+    /// Whether it is the body of a call block.
+    pub is_anonymous: bool,
 }
 
 impl Object for MacroObject {
@@ -25,11 +27,16 @@ impl Object for MacroObject {
         "Macro"
     }
 
+    fn module(&self) -> Option<&str> {
+        Some("jinja2.runtime")
+    }
+
     fn repr(&self) -> Result<String> {
-        Ok(format!(
-            "<Macro {}>",
-            mapstack_value::quote_str(&self.definition.name)
-        ))
+        Ok(if self.is_anonymous {
+            "<Macro anonymous>".into()
+        } else {
+            format!("<Macro {}>", self.quoted_name())
+        })
     }
 
     fn callable(&self) -> bool {
@@ -39,6 +46,7 @@ impl Object for MacroObject {
     fn attr(&self, _: &dyn Interpreter, name: &str) -> Option<Obj> {
         let m = &self.definition;
         Some(match name {
+            "name" if self.is_anonymous => Obj::None,
             "name" => Obj::Str(m.name.clone()),
             "arguments" => Obj::tuple(
                 m.params
@@ -66,7 +74,7 @@ impl Object for MacroObject {
 impl MacroObject {
     /// Call the macro.
     pub(super) fn call_in(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
-        let frame = self.closure.inner();
+        let frame = self.closure.inside(&self.definition.body);
         self.bind(vm, args, &frame)?;
         let mut out = Output::capture(vm.limits().output);
         vm.deeper(|| vm.exec(&self.definition.body, &frame, &mut out))?;
@@ -126,7 +134,7 @@ impl MacroObject {
         if m.uses_varargs {
             frame.set(&"varargs".into(), Obj::tuple(extra));
         } else if !extra.is_empty() {
-            let name = mapstack_value::quote_str(&m.name);
+            let name = self.quoted_name();
             return Err(Error::type_error(format!(
                 "macro {name} takes not more than {} argument(s)",
                 m.params.len()
@@ -135,8 +143,16 @@ impl MacroObject {
         Ok(())
     }
 
+    /// The name as messages have it.
+    fn quoted_name(&self) -> String {
+        if self.is_anonymous {
+            return "None".into();
+        }
+        mapstack_value::quote_str(&self.definition.name)
+    }
+
     fn refuse_named(&self, name: &Str) -> Box<Error> {
-        let own = mapstack_value::quote_str(&self.definition.name);
+        let own = self.quoted_name();
         if &**name == "caller" {
             return Error::type_error(format!(
                 "macro {own} was invoked with two values for the special caller argument. This is most likely a bug."

@@ -52,6 +52,10 @@ impl Object for ModuleObject {
         "TemplateModule"
     }
 
+    fn module(&self) -> Option<&str> {
+        Some("jinja2.environment")
+    }
+
     fn repr(&self) -> Result<String> {
         Ok(format!(
             "<TemplateModule {}>",

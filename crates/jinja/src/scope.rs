@@ -16,7 +16,7 @@ use mapstack_pyobject::Obj;
 use mapstack_pytext::classes::normalised;
 use mapstack_value::Str;
 
-use mapstack_jinja_syntax::ast::{Block, Template};
+use mapstack_jinja_syntax::ast::{Block, Stmt, Template};
 
 use super::tracer::Table;
 
@@ -63,6 +63,8 @@ pub type BlockSource = (Arc<Template>, Arc<Block>);
 pub struct Context {
     /// What the top level has bound.
     pub vars: RefCell<Names>,
+    /// Names that the top level hides until it binds them. Blocks do not see that.
+    unset: RefCell<Vec<Str>>,
     /// What was given from outside.
     pub given: Rc<Layer>,
     /// For each block, its definitions from the most derived template to the base.
@@ -76,6 +78,7 @@ impl Context {
     pub fn new(template: &Arc<Template>, given: Rc<Layer>) -> Rc<Self> {
         let context = Context {
             vars: RefCell::default(),
+            unset: RefCell::default(),
             given,
             blocks: RefCell::default(),
             name: template.name.clone(),
@@ -113,12 +116,33 @@ impl Context {
     }
 }
 
-/// Names bound inside a loop, a macro or a `with`. A name that the last round of a loop has bound keeps its entry, without
-/// a value.
+/// Names bound inside a loop, a macro or a `with`.
 #[derive(Default)]
 pub struct Scope {
-    names: RefCell<Vec<(Str, Option<Obj>)>>,
+    names: RefCell<Vec<(Str, Slot)>>,
     outer: Option<Rc<Scope>>,
+    /// Whether this is the outermost scope of a block.
+    is_block: bool,
+}
+
+/// What a scope knows of a name.
+#[derive(Clone, Default)]
+enum Slot {
+    Bound(Obj),
+    /// The name is hidden until it is bound.
+    Unset,
+    /// The last round of a loop has bound it.
+    #[default]
+    Empty,
+}
+
+/// Where a name was found.
+pub enum Local {
+    Bound(Obj),
+    /// A scope hides the name, and has not bound it.
+    Unset,
+    /// No scope knows the name.
+    Elsewhere,
 }
 
 impl Scope {
@@ -127,30 +151,35 @@ impl Scope {
         self.names.borrow_mut().clear();
     }
 
-    fn get(&self, name: &str) -> Option<Obj> {
+    fn get(&self, name: &str) -> Local {
         let mut scope = Some(self);
         while let Some(here) = scope {
-            if let Some(found) = here.own(name) {
-                return Some(found);
+            match here.own(name) {
+                Slot::Bound(found) => return Local::Bound(found),
+                Slot::Unset => return Local::Unset,
+                Slot::Empty => scope = here.outer.as_deref(),
             }
-            scope = here.outer.as_deref();
         }
-        None
+        Local::Elsewhere
     }
 
-    /// What is bound here itself.
-    fn own(&self, name: &str) -> Option<Obj> {
+    /// What is known here itself.
+    fn own(&self, name: &str) -> Slot {
         let names = self.names.borrow();
-        let (_, found) = names.iter().find(|(known, _)| same(known, name))?;
-        found.clone()
+        let found = names.iter().find(|(known, _)| same(known, name));
+        found.map(|(_, slot)| slot.clone()).unwrap_or_default()
     }
 
-    fn set(&self, name: &Str, value: Obj) {
+    fn set(&self, name: &Str, slot: Slot) {
         let mut names = self.names.borrow_mut();
         match names.iter_mut().find(|(known, _)| same(known, name)) {
-            Some((_, slot)) => *slot = Some(value),
-            None => names.push((name.clone(), Some(value))),
+            Some((_, known)) => *known = slot,
+            None => names.push((name.clone(), slot)),
         }
+    }
+
+    fn is_in_block(&self) -> bool {
+        self.is_block || self.outer.as_deref().is_some_and(Scope::is_in_block)
     }
 }
 
@@ -224,16 +253,49 @@ impl Frame {
         root.parent.borrow_mut().replace(parent).is_none()
     }
 
-    /// A new scope inside this one.
+    /// A new scope inside this one, for names alone.
     #[must_use]
     pub fn inner(&self) -> Self {
+        self.scoped(false)
+    }
+
+    /// A new scope inside this one, for a body.
+    #[must_use]
+    pub fn inside(&self, body: &[Stmt]) -> Self {
+        let inner = self.scoped(false);
+        inner.hide(body);
+        inner
+    }
+
+    /// The scope of a block's body, which stands in another template perhaps.
+    #[must_use]
+    pub fn block(&self, template: Arc<Template>, block: &Block) -> Self {
+        let inner = Frame {
+            template,
+            ..self.detached().scoped(true)
+        };
+        inner.hide(&block.body);
+        inner
+    }
+
+    fn scoped(&self, is_block: bool) -> Self {
         let scope = Rc::new(Scope {
             names: RefCell::default(),
             outer: self.scope.clone(),
+            is_block,
         });
         Frame {
             scope: Some(scope),
             ..self.clone()
+        }
+    }
+
+    /// Hide the names that a body hides when it starts. Its scope is new.
+    pub fn hide(&self, body: &[Stmt]) {
+        let names = self.template.unset_at_start(body);
+        match &self.scope {
+            Some(scope) => names.iter().for_each(|name| scope.set(name, Slot::Unset)),
+            None => *self.context.unset.borrow_mut() = names.to_vec(),
         }
     }
 
@@ -242,14 +304,17 @@ impl Frame {
         let Some(scope) = self.scope.as_mut().and_then(Rc::get_mut) else {
             return false;
         };
-        for (_, value) in scope.names.get_mut() {
-            *value = None;
+        for (_, slot) in scope.names.get_mut() {
+            *slot = Slot::Empty;
         }
         true
     }
 
     /// Look a name up in the context only.
     pub fn in_context(&self, name: &str) -> Option<Obj> {
+        if self.is_unset(name) {
+            return None;
+        }
         match self.normalised(name) {
             Cow::Borrowed(name) => self.context.get(name),
             Cow::Owned(normalised) => self
@@ -259,12 +324,24 @@ impl Frame {
         }
     }
 
+    /// Whether the top level hides a name.
+    fn is_unset(&self, name: &str) -> bool {
+        let unset = self.context.unset.borrow();
+        unset.iter().any(|hidden| &**hidden == name)
+            && !self.scope.as_ref().is_some_and(|scope| scope.is_in_block())
+    }
+
     /// Look a name up in the scopes only.
-    pub fn local(&self, name: &str) -> Option<Obj> {
-        let scope = self.scope.as_ref()?;
+    pub fn local(&self, name: &str) -> Local {
+        let Some(scope) = &self.scope else {
+            return Local::Elsewhere;
+        };
         match self.normalised(name) {
             Cow::Borrowed(name) => scope.get(name),
-            Cow::Owned(normalised) => scope.get(&normalised).or_else(|| scope.get(name)),
+            Cow::Owned(normalised) => match scope.get(&normalised) {
+                Local::Elsewhere => scope.get(name),
+                found => found,
+            },
         }
     }
 
@@ -291,7 +368,7 @@ impl Frame {
         let name = normalised(name);
         let mut scope = self.scope.as_ref();
         while let Some(here) = scope {
-            if here.own(&name).is_some() {
+            if matches!(here.own(&name), Slot::Bound(_)) {
                 return Some(Rc::as_ptr(here) as usize);
             }
             scope = here.outer.as_ref();
@@ -310,8 +387,12 @@ impl Frame {
 
     fn bind(&self, name: &Str, value: Obj) {
         match &self.scope {
-            Some(scope) => scope.set(name, value),
+            Some(scope) => scope.set(name, Slot::Bound(value)),
             None => {
+                self.context
+                    .unset
+                    .borrow_mut()
+                    .retain(|unset| unset != name);
                 self.context.vars.borrow_mut().insert(name.clone(), value);
             }
         }
@@ -333,8 +414,11 @@ impl Frame {
         }
         if !scopes.is_empty() {
             let names = scopes.iter().rev().flat_map(|s| s.names.borrow().clone());
-            let names = names.filter_map(|(name, value)| Some((name, value?)));
-            let names = names.collect();
+            let bound = |(name, slot)| match slot {
+                Slot::Bound(value) => Some((name, value)),
+                Slot::Unset | Slot::Empty => None,
+            };
+            let names = names.filter_map(bound).collect();
             layer = Layer::over(names, Some(layer));
         }
         layer

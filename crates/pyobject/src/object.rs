@@ -82,6 +82,11 @@ pub trait Object {
     /// What `type(x).__name__` says.
     fn type_name(&self) -> &str;
 
+    /// What `type(x).__module__` says, which messages about a missing attribute name; nothing for Python's own types.
+    fn module(&self) -> Option<&str> {
+        None
+    }
+
     /// `repr(x)`.
     fn repr(&self) -> Result<String> {
         Ok(format!("<{} object>", self.type_name()))

@@ -72,7 +72,14 @@ fn extension(path: &Path) -> Option<&str> {
 fn outcome(ours: &Value, theirs: &Value) -> Outcome {
     match (ours.get("ok"), theirs.get("ok")) {
         (Some(_), Some(_)) => Outcome::Equal,
-        (None, None) if ours == theirs => Outcome::BothRefuse,
+        // Ours also says at which byte.
+        (None, None)
+            if ["error", "line"]
+                .iter()
+                .all(|k| ours.get(k) == theirs.get(k)) =>
+        {
+            Outcome::BothRefuse
+        }
         _ => Outcome::Differs(format!("ours {ours}, theirs {theirs}")),
     }
 }
@@ -85,6 +92,9 @@ mod tests {
     fn refusals_agree_in_message_and_line() {
         let refusal = |line: u32| json!({"error": "no", "line": line});
         assert_eq!(outcome(&refusal(1), &refusal(1)), Outcome::BothRefuse);
+        let mut placed = refusal(1);
+        placed["start"] = 7.into();
+        assert_eq!(outcome(&placed, &refusal(1)), Outcome::BothRefuse);
         for (ours, theirs) in [
             (refusal(1), refusal(2)),
             (refusal(1), json!({"ok": true})),

@@ -10,12 +10,15 @@ use super::super::ast::{Constant, Expr, ExprKind};
 
 /// The constants of a template by the place where they start. Those inside of others are part of them.
 #[derive(Debug, Default)]
-pub(super) struct Constants(BTreeMap<u32, Constant>);
+pub(super) struct Constants {
+    made: BTreeMap<u32, Constant>,
+    unhashable: BTreeMap<u32, &'static str>,
+}
 
 impl Constants {
-    /// All of them.
-    pub fn into_inner(self) -> BTreeMap<u32, Constant> {
-        self.0
+    /// All of them, and the dicts with a key that no dict can have, by the type of that key.
+    pub fn into_parts(self) -> (BTreeMap<u32, Constant>, BTreeMap<u32, &'static str>) {
+        (self.made, self.unhashable)
     }
 
     /// Note a list or dict that has been parsed, if it is constant.
@@ -25,13 +28,13 @@ impl Constants {
                 value: Value::List(List::from_iter(items)),
                 ..made
             }),
-            ExprKind::Dict(entries) => self.dict(entries),
+            ExprKind::Dict(entries) => self.dict(start, entries),
             _ => None,
         };
         let Some(constant) = constant else { return };
         // Everything noted from here on is inside.
-        drop(self.0.split_off(&start));
-        self.0.insert(start, constant);
+        drop(self.made.split_off(&start));
+        self.made.insert(start, constant);
     }
 
     fn sequence(&self, items: &[Expr]) -> Option<(Vec<Value>, Constant)> {
@@ -44,18 +47,26 @@ impl Constants {
         Some((values.collect::<Option<_>>()?, made))
     }
 
-    fn dict(&self, entries: &[(Expr, Expr)]) -> Option<Constant> {
+    fn dict(&mut self, start: u32, entries: &[(Expr, Expr)]) -> Option<Constant> {
         let mut made = Constant {
             value: Value::None,
             objects: 2 + entries.len(),
             steps: 2 * entries.len(),
         };
-        let mut map = Map::new();
+        let (mut map, mut unhashable) = (Map::new(), None);
         for (key, value) in entries {
             let key = self.part(key, &mut made)?;
             // Hashing a long text takes steps of its own.
             made.steps += key.as_str().map_or(0, |text| text.len() / 16);
-            map.insert(Key::try_from(&key).ok()?, self.part(value, &mut made)?);
+            let value = self.part(value, &mut made)?;
+            match Key::try_from(&key) {
+                Ok(key) => drop(map.insert(key, value)),
+                Err(_) => unhashable = unhashable.or(Some(unhashable_part(&key))),
+            }
+        }
+        if let Some(kind) = unhashable {
+            self.unhashable.insert(start, kind);
+            return None;
         }
         made.value = Value::Map(map);
         Some(made)
@@ -72,12 +83,23 @@ impl Constants {
                     ..made
                 }
             }
-            ExprKind::List(_) | ExprKind::Dict(_) => self.0.get(&expr.span.start)?.clone(),
+            ExprKind::List(_) | ExprKind::Dict(_) => self.made.get(&expr.span.start)?.clone(),
             _ => return None,
         };
         whole.objects += part.objects;
         whole.steps += part.steps;
         Some(part.value)
+    }
+}
+
+/// The type that Python names when a value cannot be a key.
+fn unhashable_part(key: &Value) -> &'static str {
+    match key {
+        Value::Tuple(items) => {
+            let part = items.iter().find(|item| Key::try_from(*item).is_err());
+            part.map_or("tuple", unhashable_part)
+        }
+        other => other.kind().python_name(),
     }
 }
 

@@ -438,6 +438,10 @@ impl Object for Group {
         "_GroupTuple"
     }
 
+    fn module(&self) -> Option<&str> {
+        Some("jinja2.filters")
+    }
+
     fn repr(&self) -> Result<String> {
         mapstack_pyobject::repr(&Obj::tuple(self.parts()))
     }

@@ -11,7 +11,7 @@ use mapstack_value::{Str, Value};
 
 use super::{place, position, roomy};
 use crate::blocks::SelfObject;
-use crate::scope::Frame;
+use crate::scope::{Frame, Local};
 use crate::taint::Taint;
 use crate::tracer::Evaluated;
 use crate::vm::Vm;
@@ -249,8 +249,10 @@ impl Vm<'_> {
     }
 
     pub(super) fn lookup(&self, name: &Str, frame: &Frame) -> Obj {
-        if let Some(found) = frame.local(name) {
-            return found;
+        match frame.local(name) {
+            Local::Bound(found) => return found,
+            Local::Unset => return Undefined::name(name, self.strict()).into(),
+            Local::Elsewhere => {}
         }
         if &**name == "self" {
             return Obj::native(SelfObject(Frame {

@@ -145,7 +145,7 @@ impl Vm<'_> {
         body: &[Stmt],
         frame: &Frame,
     ) -> Result<()> {
-        let captured = self.capture(body, &frame.detached().inner())?;
+        let captured = self.capture(body, &frame.detached().inside(body))?;
         let value = match filter {
             Some(filter) => self.eval_filter_chain(filter, captured, frame)?,
             None => captured,
@@ -157,6 +157,7 @@ impl Vm<'_> {
         let object = Obj::native(MacroObject {
             definition: definition.clone(),
             closure: frame.detached(),
+            is_anonymous: false,
         });
         self.holds_itself(frame);
         frame.set(&definition.name, object);
@@ -173,6 +174,7 @@ impl Vm<'_> {
         let object = Obj::native(MacroObject {
             definition: caller.clone(),
             closure: frame.detached(),
+            is_anonymous: true,
         });
         let result = self.eval_call(call, frame, Some(object))?;
         self.print_block(&result, span, frame, out)
@@ -186,7 +188,7 @@ impl Vm<'_> {
         frame: &Frame,
         out: &mut Output,
     ) -> Result<()> {
-        let captured = self.capture(body, &frame.inner())?;
+        let captured = self.capture(body, &frame.inside(body))?;
         let value = self.eval_filter_chain(filter, captured, frame)?;
         self.print_block(&value, span, frame, out)
     }
@@ -198,7 +200,7 @@ impl Vm<'_> {
         frame: &Frame,
         out: &mut Output,
     ) -> Result<Flow> {
-        let inner = frame.inner();
+        let inner = frame.inside(body);
         for (target, value) in bindings {
             self.assign(target, self.eval(value, frame)?, &inner)?;
         }
@@ -214,7 +216,7 @@ impl Vm<'_> {
     ) -> Result<Flow> {
         let enabled = self.eval(enabled, frame)?.truthy()?;
         let before = self.autoescape.replace(enabled);
-        let flow = self.exec(body, &frame.inner(), out);
+        let flow = self.exec(body, &frame.inside(body), out);
         self.autoescape.set(before);
         flow
     }
@@ -274,27 +276,36 @@ impl Vm<'_> {
             let object = Obj::native(LoopObject(state));
             (Str::from("loop"), object)
         });
-        let mut round = 0;
-        let mut inner = frame.inner();
+        let (mut round, mut is_done) = (0, false);
+        let body = &definition.body;
+        let mut inner = frame.inside(body);
         while let Some(item) = match &state {
             Some(state) => state.next(self)?,
             None => iter.next(self)?,
         } {
             // Each round has its own names. If nothing refers to those of the last round, their scope is used again.
-            if round > 0 && !inner.forget() {
-                inner = frame.inner();
+            if round > 0 {
+                if inner.forget() {
+                    inner.hide(body);
+                } else {
+                    inner = frame.inside(body);
+                }
             }
             if let Some((name, handle)) = &handle {
                 inner.set(name, handle.clone());
             }
             self.take(definition, iterable, round, item, &inner)?;
             round += 1;
-            if self.exec(&definition.body, &inner, out)? == Flow::Break {
-                break;
+            match self.exec(body, &inner, out)? {
+                Flow::Next => is_done = true,
+                Flow::Continue => {}
+                Flow::Break => break,
             }
         }
-        if round == 0 {
-            self.exec(&definition.otherwise, &frame.inner(), out)?;
+        // As Jinja2 compiles it: unless one round came to its end, `break` and `continue` included.
+        if !is_done {
+            let otherwise = &definition.otherwise;
+            self.exec(otherwise, &frame.inside(otherwise), out)?;
         }
         Ok(())
     }
@@ -333,10 +344,7 @@ impl Vm<'_> {
         let Some((template, block)) = frame.context.block(name, depth) else {
             return Ok(());
         };
-        let inner = Frame {
-            template,
-            ..frame.detached().inner()
-        };
+        let inner = frame.block(template, &block);
         if block.uses_super {
             let (name, frame) = (name.clone(), frame.clone());
             inner.set(
@@ -359,7 +367,7 @@ impl Vm<'_> {
                 Ok(())
             }
             Target::Tuple(targets) => {
-                let items = value.collect(self)?;
+                let items = self.unpacked(&value)?;
                 if items.len() < targets.len() {
                     let (want, got) = (targets.len(), items.len());
                     return Err(Error::value_error(format!(
@@ -387,7 +395,6 @@ impl Vm<'_> {
                 }
                 let assigned = match object {
                     Obj::Native(native) => native.set_attr(attribute, value),
-                    Obj::Undefined(u) => return Err(u.error()),
                     _ => false,
                 };
                 if assigned {
@@ -399,6 +406,17 @@ impl Vm<'_> {
                 ))
             }
         }
+    }
+
+    /// The items of what a tuple of names is set to.
+    fn unpacked(&self, value: &Obj) -> Result<Vec<Obj>> {
+        value.collect(self).map_err(|e| {
+            if e.message == format!("'{}' object is not iterable", value.type_name()) {
+                let kind = value.type_name();
+                return Error::type_error(format!("cannot unpack non-iterable {kind} object"));
+            }
+            e
+        })
     }
 
     pub(super) fn test(&self, condition: &Expr, frame: &Frame) -> Result<bool> {

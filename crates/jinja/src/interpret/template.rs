@@ -18,6 +18,7 @@ impl Vm<'_> {
     pub(crate) fn run_template(&self, frame: &Frame, out: &mut Output) -> Result<()> {
         let mut frame = frame.clone();
         for _ in 0..self.limits().depth {
+            frame.hide(&frame.template.body);
             self.exec(&frame.template.body, &frame, out)?;
             let Some(parent) = frame.parent() else {
                 return Ok(());
@@ -128,7 +129,7 @@ impl Vm<'_> {
         frame: &Frame,
     ) -> Result<()> {
         let mut out = Output::mapped(self.limits().output);
-        self.exec(body, &frame.detached().inner(), &mut out)?;
+        self.exec(body, &frame.detached().inside(body), &mut out)?;
         let (text, map) = out.finish();
         self.pay(1, text.len())?;
         let text = Obj::from(text);

@@ -836,10 +836,14 @@ fn slice_bounds(len: usize, start: &Obj, stop: &Obj, step: &Obj) -> Result<[i64;
             } else {
                 i64::MAX
             }))),
-            (Obj::Undefined(u), _) => Err(u.error()),
-            _ => Err(Error::type_error(
-                "slice indices must be integers or None or have an __index__ method",
-            )),
+            (other, _) => {
+                let message = "slice indices must be integers or None or have an __index__ method";
+                let error = Error::type_error(message);
+                Err(match other {
+                    Obj::Undefined(u) => error.with_help(&*u.message),
+                    _ => error,
+                })
+            }
         }
     };
     let step = bound(step)?.unwrap_or(1);

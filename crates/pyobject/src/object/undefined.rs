@@ -176,7 +176,10 @@ fn described(object: &Obj) -> String {
         Obj::None => "None".into(),
         Obj::Dict(d) if d.type_name() != "dict" => format!("collections.{} object", d.type_name()),
         Obj::Markup(_) => "markupsafe.Markup object".into(),
-        Obj::Native(n) => format!("{} object", n.type_name()),
+        Obj::Native(n) => match n.module() {
+            Some(module) => format!("{module}.{} object", n.type_name()),
+            None => format!("{} object", n.type_name()),
+        },
         other => format!("{} object", other.type_name()),
     }
 }
