@@ -11,11 +11,36 @@ pub const SUITE: Suite = Suite {
     tools: &["pytest", "trio"],
     example: &["suite"],
     compare,
-    reasons: &[(
-        |source, _, _| source.replace(' ', "").contains("|random"),
-        "random choices are the same every time here",
-    )],
+    reasons: &[
+        (
+            |source, _, _| source.replace(' ', "").contains("|random"),
+            "random choices are the same every time here",
+        ),
+        (
+            |_, ours, theirs| ours["error"].is_string() && theirs["error"] == SALT_FAILS,
+            "Salt fails itself while it reports what Jinja2's compiler refuses",
+        ),
+        (
+            |_, ours, theirs| {
+                is_error(ours, "are nested more than")
+                    && is_error(theirs, "maximum recursion depth")
+            },
+            "calls nest 180 levels deep",
+        ),
+        (
+            |_, ours, _| is_error(ours, "repetition would make more than"),
+            "what a repetition makes is bounded",
+        ),
+    ],
 };
+
+/// What Salt says where the trace of an error has no template.
+const SALT_FAILS: &str = "'NoneType' object is not subscriptable";
+
+fn is_error(answer: &Value, part: &str) -> bool {
+    let error = answer["error"].as_str();
+    error.is_some_and(|error| error.contains(part))
+}
 
 fn compare(ours: &Value, theirs: &Value) -> Outcome {
     let text =

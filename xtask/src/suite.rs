@@ -19,6 +19,12 @@ pub struct Args {
     /// Print every template that cannot be compared, too
     #[arg(long)]
     verbose: bool,
+    /// Compare so many made-up templates instead of those of the tests
+    #[arg(long, value_name = "COUNT")]
+    random: Option<u32>,
+    /// Which templates to make up; the same seed gives the same ones
+    #[arg(long, default_value_t = 1, requires = "random")]
+    seed: u64,
 }
 
 /// A suite, and how its templates are rendered here.
@@ -51,7 +57,9 @@ pub type Shows = fn(&str, &Value, &Value) -> bool;
 impl Suite {
     /// Run the suite, render what it renders on both sides, and print what differs.
     pub fn run(&self, sh: &Shell, args: &Args) -> Result {
-        let python = python(sh)?;
+        if let Some(count) = args.random {
+            return self.made_up(sh, count, args.seed);
+        }
         let suite = self.fetch(sh)?;
         let records = tempfile::NamedTempFile::new()?;
         self.record(sh, &suite, records.path())?;
@@ -62,21 +70,7 @@ impl Suite {
         let counts: Value = serde_json::from_str(counts)?;
         let (comparable, other): (Vec<&str>, Vec<&str>) =
             records.lines().partition(|line| is_comparable(line));
-        let questions = comparable.join("\n");
-        let example = self.example;
-        cmd!(sh, "cargo build --quiet --package mapstack-python").run()?;
-        let run = cmd!(
-            sh,
-            "cargo run --quiet --package mapstack-render --example {example...}"
-        );
-        let ours = run.quiet().stdin(&questions).read()?;
-        let script = self.script();
-        let theirs = cmd!(sh, "{python} {script} expect")
-            .quiet()
-            .ignore_stderr()
-            .stdin(&questions)
-            .read()?;
-        let tally = self.tally(&questions, &ours, &theirs)?;
+        let tally = self.compared(sh, &comparable.join("\n"))?;
         println!(
             "{} tests, {} templates recorded, {} comparable",
             counts["tests"],
@@ -91,15 +85,38 @@ impl Suite {
                     .for_each(|template| println!("  {template}"));
             }
         }
-        print!("{tally}");
-        if tally.unexplained.is_empty() {
-            return Ok(());
+        tally.verdict()
+    }
+
+    /// Compare made-up templates.
+    fn made_up(&self, sh: &Shell, count: u32, seed: u64) -> Result {
+        let (python, name) = (python(sh)?, self.package.trim_end_matches('2'));
+        let script = project_root().join(format!("xtask/reference/{name}_random.py"));
+        if !sh.path_exists(&script) {
+            return Err(format!("no templates of {} are made up", self.package).into());
         }
-        Err(format!(
-            "{} differences from the reference that nothing explains",
-            tally.unexplained.len()
-        )
-        .into())
+        let (seed, count) = (seed.to_string(), count.to_string());
+        let questions = cmd!(sh, "{python} {script} {seed} {count}")
+            .quiet()
+            .read()?;
+        self.compared(sh, &questions)?.verdict()
+    }
+
+    /// Both sides' answers side by side.
+    fn compared(&self, sh: &Shell, questions: &str) -> Result<Tally> {
+        let (python, script, example) = (python(sh)?, self.script(), self.example);
+        cmd!(sh, "cargo build --quiet --package mapstack-python").run()?;
+        let run = cmd!(
+            sh,
+            "cargo run --quiet --package mapstack-render --example {example...}"
+        );
+        let ours = run.quiet().stdin(questions).read()?;
+        let theirs = cmd!(sh, "{python} {script} expect")
+            .quiet()
+            .ignore_stderr()
+            .stdin(questions)
+            .read()?;
+        self.tally(questions, &ours, &theirs)
     }
 
     fn script(&self) -> PathBuf {
@@ -208,6 +225,20 @@ struct Tally {
     errors: usize,
     explained: BTreeMap<&'static str, usize>,
     unexplained: Vec<String>,
+}
+
+impl Tally {
+    fn verdict(&self) -> Result {
+        print!("{self}");
+        if self.unexplained.is_empty() {
+            return Ok(());
+        }
+        Err(format!(
+            "{} differences from the reference that nothing explains",
+            self.unexplained.len()
+        )
+        .into())
+    }
 }
 
 impl std::fmt::Display for Tally {

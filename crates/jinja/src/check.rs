@@ -55,18 +55,22 @@ fn is_computed(expr: &Expr) -> bool {
 /// Refuse an expression that holds a dict of literals which cannot be made.
 fn unhashable(template: &Template, expr: &Expr) -> Result<()> {
     expr.try_each_operand(&mut |operand| {
-        let kind = match operand.kind {
-            ExprKind::Dict(_) => template.unhashable.get(&operand.span.start),
+        let Span { start, end } = operand.span;
+        // The place of an expression in parentheses is that of the parentheses.
+        let found = match operand.kind {
+            ExprKind::Dict(_) => template.unhashable.range(start..end).next(),
             _ => None,
         };
-        match kind {
-            Some(kind) => Err(
-                Error::new(ErrorKind::Syntax, format!("unhashable type: '{kind}'")).at(|| Place {
-                    template: template.name.clone(),
-                    source: template.source.clone(),
-                    span: operand.span,
-                }),
-            ),
+        match found {
+            Some((_, kind)) => Err(Error::new(
+                ErrorKind::Syntax,
+                format!("unhashable type: '{kind}'"),
+            )
+            .at(|| Place {
+                template: template.name.clone(),
+                source: template.source.clone(),
+                span: operand.span,
+            })),
             None => unhashable(template, operand),
         }
     })
