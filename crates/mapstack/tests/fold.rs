@@ -295,6 +295,53 @@ fn a_run_answers_any_number_of_calls() {
     }
 }
 
+/// What `map.data` of saltext-formula 0.3.0 gives for the same files.
+#[test]
+fn what_a_file_sets_to_false_or_nothing_counts_against_the_default_of_the_run() {
+    for (default, file, expected) in [
+        (
+            "default_merge_lists: true",
+            "",
+            "{'l': [1, 2], 'm': {'a': 1, 'b': 2}, ",
+        ),
+        (
+            "default_merge_lists: true",
+            "merge_lists: false",
+            "{'l': [2], 'm': {'a': 1, 'b': 2}, ",
+        ),
+        (
+            "default_merge_lists: true",
+            "merge_lists: null",
+            "{'l': [1, 2], 'm': {'a': 1, 'b': 2}, ",
+        ),
+        (
+            "default_merge_strategy: overwrite",
+            "",
+            "{'l': [2], 'm': {'b': 2}, ",
+        ),
+        (
+            "default_merge_strategy: overwrite",
+            "strategy: ''",
+            "{'l': [2], 'm': {'a': 1, 'b': 2}, ",
+        ),
+    ] {
+        let (meta, layer) = (
+            format!("values: {{sources: [defaults.yaml, 'Y!G@os'], {default}}}\n"),
+            format!("values: {{l: [2], m: {{b: 2}}}}\n{file}\n"),
+        );
+        let files = [
+            ("f/parameters/map_jinja.yaml", &*meta),
+            (
+                "f/parameters/defaults.yaml",
+                "values: {l: [1], m: {a: 1}}\n",
+            ),
+            ("f/parameters/os/Debian.yaml", &layer),
+        ];
+        let got = data(&files, "{}").0.unwrap().repr();
+        assert!(got.starts_with(expected), "{default}, {file}: {got}");
+    }
+}
+
 #[test]
 fn settings_of_a_value_are_taken_out_of_it_wherever_it_lies() {
     let base = "values: {deep: {one: {strategy: overwrite, merge_lists: true, k: 1}}, l: [{n: {strategy: list, k: 2}}, {o: 3}]}\n";

@@ -269,7 +269,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads that a broken recorder does not hear of.
+    /// Reads that a broken recorder misses.
     #[derive(Clone, Copy, PartialEq)]
     enum Lost {
         Nothing,

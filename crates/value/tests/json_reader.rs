@@ -86,8 +86,11 @@ fn is_same(ours: &Value, theirs: &serde_json::Value) -> bool {
         (Value::None, Json::Null) => true,
         (Value::Bool(ours), Json::Bool(theirs)) => ours == theirs,
         (Value::Str(ours), Json::String(theirs)) => **ours == **theirs,
-        // It keeps the text of a number.
-        (Value::Int(ours), Json::Number(theirs)) => ours.to_string() == theirs.to_string(),
+        // It keeps the text of a number; Python reads `-0` as the integer 0.
+        (Value::Int(ours), Json::Number(theirs)) => {
+            let theirs = theirs.to_string();
+            ours.to_string() == if theirs == "-0" { "0" } else { &theirs }
+        }
         (Value::Float(ours), Json::Number(theirs)) => {
             let theirs: f64 = theirs.to_string().parse().unwrap();
             ours.to_bits() == theirs.to_bits()

@@ -185,7 +185,7 @@ fn int(number: &Bound<'_, PyInt>) -> PyResult<Int> {
     }
     let digits: String = number.call_method1("__format__", ("x",))?.extract()?;
     Int::from_str_radix(&digits, 16)
-        .ok_or_else(|| PyValueError::new_err(format!("{digits} is no hexadecimal number")))
+        .ok_or_else(|| PyValueError::new_err(format!("{digits} is not a hexadecimal number")))
 }
 
 fn key(object: &Bound<'_, PyAny>) -> PyResult<Key> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use xshell::{Shell, cmd};
 
-use super::{each_answer, explain, python};
+use super::{each_answer, explain, python, verdict};
 use crate::Result;
 
 /// Names the file of MakoStack's module, which newer versions of Salt do not have.
@@ -57,15 +57,7 @@ pub fn run(sh: &Shell, count: u32, seed: u64, only: &[String]) -> Result {
         .stdin(&questions)
         .read()?;
     let tally = Tally::of(&questions, &ours, &theirs)?;
-    print!("{tally}");
-    if tally.unexplained.is_empty() {
-        return Ok(());
-    }
-    Err(format!(
-        "{} differences from the reference that nothing explains",
-        tally.unexplained.len()
-    )
-    .into())
+    verdict(&tally, tally.unexplained.len())
 }
 
 /// Equal answers of one kind of question.

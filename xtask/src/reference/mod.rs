@@ -39,6 +39,18 @@ pub fn each_answer(
     Ok(())
 }
 
+/// Print the outcome of a comparison.
+///
+/// # Errors
+/// Something differs, and nothing explains it.
+pub fn verdict(tally: &dyn std::fmt::Display, unexplained: usize) -> Result {
+    print!("{tally}");
+    if unexplained == 0 {
+        return Ok(());
+    }
+    Err(format!("{unexplained} differences from the reference that nothing explains").into())
+}
+
 /// Where the reference is installed unless this names another place.
 const PLACE: &str = "MAPSTACK_REFERENCE";
 
