@@ -338,6 +338,7 @@ fn every_test_that_the_document_names_exists() {
             fs::read_to_string(repository().join(file)).unwrap_or_else(|e| panic!("{file}: {e}"));
         let known = [
             format!("fn {item}("),
+            format!("def {item}("),
             format!("const {item}: "),
             format!("\"{item}\""),
         ];

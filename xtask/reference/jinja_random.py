@@ -73,7 +73,7 @@ def stmt(depth, loop=False):
         params=r.choice(["x","x, y=2","x=1, y=x","y"])
         return f"{{% macro m({params}) %}}{body(depth)}"+r.choice(["","{{ varargs }}","{{ kwargs }}","{{ caller() if caller }}"])+f"{{% endmacro %}}{{{{ m({expr(2)}) }}}}"+(f"{{% call m({expr(1)}) %}}{body(depth)}{{% endcall %}}" if r.random()<.3 else "")
     if k<.88:
-        return "{% do "+r.choice([f"d.update({{'w': {expr(2)}}})",f"x.append({expr(1)})",f"d.pop('k', none)",f"y.update({lit(2)})","words.sort()", "x.extend([1])"])+" %}"
+        return "{% do "+r.choice([f"d.update({{'w': {expr(2)}}})",f"[1].append({expr(1)})",f"d.pop('k', none)",f"y.update({lit(2)})","words.sort()"])+" %}"
     if k<.91: return f"{{% with {r.choice(['x','y'])} = {expr(2)} %}}{body(depth,loop)}{{% endwith %}}"
     if k<.94: return f"{{% set {r.choice(['x','n'])} %}}{body(depth)}{{% endset %}}"
     if k<.96:

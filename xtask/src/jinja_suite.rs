@@ -28,6 +28,14 @@ pub const SUITE: Suite = Suite {
             "calls nest 180 levels deep",
         ),
         (
+            |_, _, theirs| {
+                theirs["text"]
+                    .as_str()
+                    .is_some_and(|text| text.contains(" at 0x"))
+            },
+            "addresses of Python's objects are not printed",
+        ),
+        (
             |_, ours, _| is_error(ours, "repetition would make more than"),
             "what a repetition makes is bounded",
         ),

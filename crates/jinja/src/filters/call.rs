@@ -198,6 +198,10 @@ pub fn method(vm: &Vm<'_>, object: &Obj, name: &str, args: impl Into<Vec<Obj>>) 
 pub fn no_attribute(object: &Obj, name: &str) -> Box<Error> {
     match object {
         Obj::Undefined(u) => u.error(),
+        // Jinja2's own class says no more.
+        Obj::Native(native) if native.type_name() == "Namespace" => {
+            Error::python("AttributeError", name)
+        }
         other => Error::python(
             "AttributeError",
             format!("'{}' object has no attribute '{name}'", other.type_name()),
