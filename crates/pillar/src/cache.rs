@@ -111,17 +111,21 @@ impl MergeCache {
 
     /// Whether other minions can come by the same two.
     pub fn wants(&self, base: &Map, overlay: &Map) -> bool {
-        let merged = lock(&self.known);
+        self.has_both(&lock(&self.known), base, overlay)
+    }
+
+    fn has_both(&self, merged: &Merged, base: &Map, overlay: &Map) -> bool {
         let is_known = |map: &Map| merged.known.contains_key(&map.address());
         (base.ptr_eq(&self.empty) || is_known(base)) && is_known(overlay)
     }
 
     /// Keep what an overlay over a base amounts to, if other minions can come by the same two.
     pub fn keep(&self, base: &Map, overlay: &Map, result: &Map) {
-        if !self.wants(base, overlay) {
+        let mut merged = lock(&self.known);
+        // Under the same lock: what another thread has dropped meanwhile may give its address to something else.
+        if !self.has_both(&merged, base, overlay) {
             return;
         }
-        let mut merged = lock(&self.known);
         // Nested mappings that the overlay does not touch are shared with the base.
         merged.bytes += 256 + 64 * result.len() + 96 * weight(&Value::Map(overlay.clone()));
         if merged.bytes > self.max_bytes {
