@@ -322,21 +322,7 @@ impl Recipe {
 
     /// Python's `dict.update`.
     pub fn update(&self, base: Made, layer: &Made) -> Made {
-        let new = layer.value.as_map();
-        let is_all = |map: &&Map| {
-            let base = base.value.as_map();
-            base.is_some_and(|base| base.is_empty() && base.kind() == map.kind())
-        };
-        let Some(all) = new.filter(is_all) else {
-            return self.put(base, layer, |_, _| true);
-        };
-        let id = self.add(|| Step::Put {
-            base: base.id,
-            layer: layer.id,
-            keys: all.keys().cloned().collect(),
-        });
-        let value = all.clone().into();
-        Made { value, id }
+        self.put(base, layer, |_, _| true)
     }
 
     /// The values of the keys that both have, from the layer.
