@@ -21,11 +21,15 @@ pub(super) fn check(template: &Template, dialect: &dyn Dialect) -> Result<()> {
             .iter()
             .any(|output| (output.start..output.end).contains(&span.start))
     };
-    visit(template, &mut |node, conditional| match node {
-        Node::Expr(e) if !template.unhashable.is_empty() && is_computed(e) => {
-            unhashable(template, e)
+    visit(template, &mut |node, conditional| {
+        let Node::Expr(e) = node else {
+            return Ok(());
+        };
+        if !template.unhashable.is_empty() && is_computed(e) {
+            unhashable(template, e)?;
         }
-        Node::Expr(e) if !conditional && compiled(e.span) => match &e.kind {
+        match &e.kind {
+            _ if conditional || !compiled(e.span) => Ok(()),
             ExprKind::Filter { name, .. } if builtins.filter(name).is_none() => {
                 let known = builtins.filters().map(|(name, _)| name);
                 Err(missing(template, "filter", name, e.span, known))
@@ -35,8 +39,7 @@ pub(super) fn check(template: &Template, dialect: &dyn Dialect) -> Result<()> {
                 Err(missing(template, "test", name, e.span, known))
             }
             _ => Ok(()),
-        },
-        _ => Ok(()),
+        }
     })
 }
 
