@@ -144,7 +144,7 @@ impl<'t, 'o> Names<'t, 'o> {
                 &node.body
             }
             Inner::Test(node, test) => {
-                names.parameters(&node.target);
+                names.target(&node.target, Names::parameter);
                 names.expr(test);
                 &[]
             }
@@ -156,7 +156,7 @@ impl<'t, 'o> Names<'t, 'o> {
             Inner::With(bindings, body) => {
                 bindings
                     .iter()
-                    .for_each(|(target, _)| names.parameters(target));
+                    .for_each(|(target, _)| names.target(target, Names::parameter));
                 body
             }
             Inner::Body(body, _) => body,
@@ -172,7 +172,7 @@ impl<'t, 'o> Names<'t, 'o> {
         if node.uses_loop {
             self.parameter("loop");
         }
-        self.parameters(&node.target);
+        self.target(&node.target, Self::parameter);
     }
 
     // ---- one name ----
@@ -235,10 +235,10 @@ impl<'t, 'o> Names<'t, 'o> {
     }
 
     fn set(&mut self, text: &'t str) {
-        let start = match (self.known.get(text), self.given(text)) {
-            (Some(known), _) => known.start,
-            (None, Start::Outer) => Start::Outer,
-            (None, _) => Start::Unset,
+        let start = match self.known.get(text) {
+            Some(known) => known.start,
+            None if self.given(text) == Start::Outer => Start::Outer,
+            None => Start::Unset,
         };
         self.put(
             text,
@@ -249,18 +249,11 @@ impl<'t, 'o> Names<'t, 'o> {
         );
     }
 
-    fn parameters(&mut self, target: &'t Target) {
+    /// Bind each name of a target in a way; the object of an attribute is read.
+    fn target(&mut self, target: &'t Target, bind: fn(&mut Self, &'t str)) {
         match target {
-            Target::Name(name) => self.parameter(name),
-            Target::Tuple(targets) => targets.iter().for_each(|target| self.parameters(target)),
-            Target::Attribute(name, _) => self.read(name),
-        }
-    }
-
-    fn target(&mut self, target: &'t Target) {
-        match target {
-            Target::Name(name) => self.set(name),
-            Target::Tuple(targets) => targets.iter().for_each(|target| self.target(target)),
+            Target::Name(name) => bind(self, name),
+            Target::Tuple(targets) => targets.iter().for_each(|t| self.target(t, bind)),
             Target::Attribute(name, _) => self.read(name),
         }
     }
@@ -299,7 +292,7 @@ impl<'t, 'o> Names<'t, 'o> {
             }
             StmtKind::Set { target, value } => {
                 self.expr(value);
-                self.target(target);
+                self.target(target, Self::set);
             }
             StmtKind::SetBlock {
                 target,
@@ -307,7 +300,7 @@ impl<'t, 'o> Names<'t, 'o> {
                 body,
             } => {
                 self.open(Inner::Body(body, filter.as_ref()));
-                self.target(target);
+                self.target(target, Self::set);
             }
             StmtKind::With { bindings, body } => {
                 self.exprs(bindings.iter().map(|(_, value)| value));
@@ -328,13 +321,13 @@ impl<'t, 'o> Names<'t, 'o> {
             }
             StmtKind::Load { target, body, .. } => {
                 self.open(Inner::Body(body, None));
-                self.target(target);
+                self.target(target, Self::set);
             }
             StmtKind::ImportData {
                 template, target, ..
             } => {
                 self.expr(template);
-                self.target(target);
+                self.target(target, Self::set);
             }
             StmtKind::Autoescape { enabled, body } => {
                 self.open(Inner::Body(body, Some(enabled)));

@@ -278,19 +278,16 @@ impl Vm<'_> {
         });
         let (mut round, mut is_done) = (0, false);
         let body = &definition.body;
-        let mut inner = frame.inside(body);
+        let mut inner = frame.inner();
         while let Some(item) = match &state {
             Some(state) => state.next(self)?,
             None => iter.next(self)?,
         } {
             // Each round has its own names. If nothing refers to those of the last round, their scope is used again.
-            if round > 0 {
-                if inner.forget() {
-                    inner.hide(body);
-                } else {
-                    inner = frame.inside(body);
-                }
+            if round > 0 && !inner.forget() {
+                inner = frame.inner();
             }
+            inner.hide(body);
             if let Some((name, handle)) = &handle {
                 inner.set(name, handle.clone());
             }
