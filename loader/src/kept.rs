@@ -147,6 +147,15 @@ impl KeptFiles {
         }
     }
 
+    /// Keep what was read of a file that lies anywhere, if files do not change.
+    pub(crate) fn put_named(&self, path: &str, bytes: &Arc<[u8]>) {
+        if !self.is_checked
+            && let Ok(real) = std::fs::canonicalize(path)
+        {
+            self.insert(path, &real, None, Some(bytes));
+        }
+    }
+
     /// Keep what was read. Without a stamp, a file can be kept only if it does not change.
     pub(crate) fn put(&self, path: &str, real: &Path, stamp: Option<Stamp>, bytes: &Arc<[u8]>) {
         if stamp.is_some() || !self.is_checked {

@@ -172,10 +172,8 @@ impl Tree {
             return Ok(Fetched::Found { on_disk, bytes });
         }
         let read = read_named(path)?;
-        if let (Fetched::Found { bytes, .. }, Some(kept)) = (&read, &self.kept)
-            && let Ok(real) = fs::canonicalize(path)
-        {
-            kept.put(path, &real, None, bytes);
+        if let (Fetched::Found { bytes, .. }, Some(kept)) = (&read, &self.kept) {
+            kept.put_named(path, bytes);
         }
         Ok(read)
     }
