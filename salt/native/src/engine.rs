@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mapstack::value::{Map, Value};
+use mapstack::value::Map;
 use mapstack::{DataOptions, Run, StackOptions, TofsOptions};
 use mapstack_salt_config::fileserver;
 use pyo3::prelude::*;
@@ -27,9 +27,11 @@ impl Engine {
     /// An engine over the directories that a minion's or master's options name.
     #[staticmethod]
     fn local(opts: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let opts = options("opts", opts)?;
+        let py = opts.py();
+        // Options of file servers are data.
+        let opts = Reader::new("opts", Foreign::LeftOut(&mut Vec::new())).map(opts)?;
         // Only repositories on other machines have mirrors, and git is not built in.
-        let configured = fileserver::open(&opts, Path::new("")).map_err(|e| exception_here(&e))?;
+        let configured = fileserver::open(&opts, Path::new("")).map_err(|e| exception(py, &e))?;
         Ok(Engine {
             engine: mapstack::Engine::new(configured.files).with_functions(Live),
             warnings: configured.warnings.iter().map(text).collect(),
@@ -159,10 +161,6 @@ fn raise(py: Python<'_>, error: &mapstack::Error, raised: Option<PyErr>) -> PyEr
     exception
 }
 
-fn exception_here(error: &mapstack::Error) -> PyErr {
-    Python::attach(|py| exception(py, error))
-}
-
 /// The arguments of a function that are not its own, as Salt passes them on.
 fn keywords(kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<Map> {
     let mut map = Map::new();
@@ -172,14 +170,4 @@ fn keywords(kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<Map> {
         map.insert(name, value);
     }
     Ok(map)
-}
-
-/// Options of Salt, without what is not data.
-fn options(name: &str, opts: &Bound<'_, PyDict>) -> PyResult<Map> {
-    let mut left_out = Vec::new();
-    let read = Reader::new(name, Foreign::LeftOut(&mut left_out)).value(opts)?;
-    match read {
-        Some(Value::Map(map)) => Ok(map),
-        _ => Ok(Map::new()),
-    }
 }
