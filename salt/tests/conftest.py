@@ -52,6 +52,6 @@ def minion(tmp_path, tree):
             }
         )
         opts.update(overrides)
-        return salt.loader.minion_mods(opts)
+        return salt.loader.minion_mods(opts, utils=salt.loader.utils(opts))
 
     return load

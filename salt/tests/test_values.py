@@ -67,8 +67,12 @@ def test_what_is_not_data_is_refused_with_its_path(engine, facts):
 
 
 def test_facts_that_are_not_data_are_left_out_and_named():
-    facts = mapstack.Facts({"a": object(), "b": 1}, {}, {"c": [object()], object(): 1})
-    assert facts.left_out == ["grains:a", "opts:c:0"]
+    class Key:
+        def __repr__(self):
+            return "a key"
+
+    facts = mapstack.Facts({"a": object(), "b": 1}, {}, {"c": [object()], Key(): 1})
+    assert facts.left_out == ["grains:a", "opts:c:0", "opts:a key"]
 
 
 def test_data_that_contains_itself_is_an_error(engine, facts):

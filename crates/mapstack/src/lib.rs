@@ -11,6 +11,7 @@
 //! | layers other than the default ones | [`Run::stack`], [`DataOptions`] |
 //! | candidate files for `file.managed` | [`Run::tofs`] |
 //! | an sls file's states, a managed file's text | [`Run::sls`], [`Run::template`] |
+//! | the text of a template that is not on the file server | [`Run::jinja_text`] |
 //! | which files a run looked for | [`Run::events`] |
 //! | to observe a run | [`hooks`] |
 //! | errors and warnings with places | [`Error`], [`Diagnostic`], [`Run::warnings`] |
@@ -35,6 +36,7 @@ mod files;
 mod functions;
 pub mod hooks;
 mod host;
+mod jinja_text;
 mod layer;
 mod layer_file;
 mod lookups;
@@ -66,6 +68,7 @@ pub use condition::Condition;
 pub use configuration::{Configuration, Way};
 pub use engine::{Engine, Run};
 pub use file::File;
+pub use jinja_text::{Changes, JinjaText, Printed};
 pub use layer_file::LAYER_KEYS;
 pub use map_jinja::{Exported, MapForm, MapOptions};
 pub use mapstack_diagnostic::{

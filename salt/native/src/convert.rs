@@ -9,6 +9,8 @@ use pyo3::types::{
     PyTuple, PyType,
 };
 
+use crate::errors::class;
+
 /// How deep containers may be nested.
 const MAX_DEPTH: usize = 500;
 
@@ -76,15 +78,16 @@ impl<'f> Reader<'f> {
     }
 
     fn not_data(&mut self, object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
-        let class = object.get_type();
+        let kind = object.get_type();
         let place = self.path.join(":");
         match &mut self.foreign {
             Foreign::Refused => {
                 let message = format!(
                     "{place} is of the type {}, not data",
-                    class.fully_qualified_name()?
+                    kind.fully_qualified_name()?
                 );
-                Err(PyTypeError::new_err(message))
+                let class = class(object.py(), "NotData")?;
+                Err(PyErr::from_type(class, (message,)))
             }
             Foreign::LeftOut(places) => {
                 places.push(place);
@@ -94,11 +97,7 @@ impl<'f> Reader<'f> {
     }
 
     pub(crate) fn map(&mut self, dict: &Bound<'_, PyDict>) -> PyResult<Map> {
-        let kind = match dict.is_exact_instance_of::<PyDict>() {
-            true => MapKind::Dict,
-            false if dict.is_instance(ordered(dict.py())?)? => MapKind::Ordered,
-            false => MapKind::Dict,
-        };
+        let kind = kind(dict)?;
         let mut map = Map::with_capacity(dict.len());
         for pair in entries(dict)? {
             let (name, item) = pair?;
@@ -137,6 +136,14 @@ impl<'f> Reader<'f> {
         }
         Ok(values)
     }
+}
+
+/// The kind of mapping that a dict is.
+pub(crate) fn kind(dict: &Bound<'_, PyDict>) -> PyResult<MapKind> {
+    Ok(match dict.is_exact_instance_of::<PyDict>() {
+        false if dict.is_instance(ordered(dict.py())?)? => MapKind::Ordered,
+        _ => MapKind::Dict,
+    })
 }
 
 /// An entry of a dict.
@@ -188,7 +195,7 @@ fn int(number: &Bound<'_, PyInt>) -> PyResult<Int> {
         .ok_or_else(|| PyValueError::new_err(format!("{digits} is not a hexadecimal number")))
 }
 
-fn key(object: &Bound<'_, PyAny>) -> PyResult<Key> {
+pub(crate) fn key(object: &Bound<'_, PyAny>) -> PyResult<Key> {
     let value = match leaf(object)? {
         Some(leaf) => leaf,
         None => from_python("a key", object)?,

@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use mapstack::value::Map;
-use mapstack::{DataOptions, Run, StackOptions, TofsOptions};
+use mapstack::{Changes, DataOptions, JinjaText, Run, StackOptions, TofsOptions};
 use mapstack_salt_config::fileserver;
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::convert::{Foreign, Reader, from_python, to_python};
-use crate::errors::{exception, text, without_lock};
+use crate::convert::{Foreign, Reader, from_python, map_to_python, to_python};
+use crate::errors::{exception, of_template, text, without_lock};
 use crate::facts::Facts;
 use crate::files::ClientFiles;
 use crate::frame::for_caller;
@@ -113,6 +114,47 @@ impl Engine {
         })?;
         PyList::new(py, paths)
     }
+
+    /// A template in Salt's Jinja, as text: what it prints, and its changes of the grains and the pillar.
+    #[pyo3(signature = (facts, source, variables, caller=None, saltenv=None))]
+    #[allow(clippy::too_many_arguments)]
+    fn jinja<'py>(
+        &self,
+        py: Python<'py>,
+        facts: &Facts,
+        source: &str,
+        variables: &Bound<'py, PyDict>,
+        caller: Option<Py<PyAny>>,
+        saltenv: Option<&str>,
+    ) -> PyResult<Rendered<'py>> {
+        let variables = Reader::new("variables", Foreign::Refused).map(variables)?;
+        let template = JinjaText { source, variables };
+        let (printed, raised) =
+            self.attempt(py, facts, caller, saltenv, |run| run.jinja_text(&template))?;
+        let printed = printed.map_err(|e| with_cause(py, of_template(py, &e), raised))?;
+        let (grains, pillar) = (changes(py, printed.grains)?, changes(py, printed.pillar)?);
+        Ok((printed.text, grains, pillar))
+    }
+}
+
+/// What a template prints, and its changes of the grains and the pillar.
+type Rendered<'py> = (String, Option<Changed<'py>>, Option<Changed<'py>>);
+
+/// The entries of a dict that were set, and the keys that are gone.
+type Changed<'py> = (Bound<'py, PyDict>, Vec<Bound<'py, PyAny>>);
+
+fn changes(py: Python<'_>, changes: Changes) -> PyResult<Option<Changed<'_>>> {
+    if changes == Changes::default() {
+        return Ok(None);
+    }
+    let gone = changes
+        .gone
+        .iter()
+        .map(|key| to_python(py, &key.to_value()));
+    Ok(Some((
+        map_to_python(py, &changes.set)?,
+        gone.collect::<PyResult<_>>()?,
+    )))
 }
 
 impl Engine {
@@ -125,6 +167,19 @@ impl Engine {
         saltenv: Option<&str>,
         work: impl FnOnce(&Run<'_>) -> mapstack::Result<T> + Send,
     ) -> PyResult<T> {
+        let (result, raised) = self.attempt(py, facts, caller, saltenv, work)?;
+        result.map_err(|error| with_cause(py, exception(py, &error), raised))
+    }
+
+    /// The same, with the exception that a function raised last.
+    fn attempt<T: Send>(
+        &self,
+        py: Python<'_>,
+        facts: &Facts,
+        caller: Option<Py<PyAny>>,
+        saltenv: Option<&str>,
+        work: impl FnOnce(&Run<'_>) -> T + Send,
+    ) -> PyResult<(T, Option<PyErr>)> {
         let caller = caller.unwrap_or_else(|| py.None());
         let hearer = caller.clone_ref(py);
         let (engine, minion) = (&self.engine, &facts.minion);
@@ -144,21 +199,20 @@ impl Engine {
                 hearer.call_method1(py, "warn", (warning,))?;
             }
         }
-        result.map_err(|error| raise(py, &error, raised))
+        Ok((result, raised))
     }
 }
 
-/// The exception of an error. What a function raised is its cause; what ends the program goes on as it is.
-fn raise(py: Python<'_>, error: &mapstack::Error, raised: Option<PyErr>) -> PyErr {
-    let Some(raised) = raised else {
-        return exception(py, error);
-    };
-    if !raised.is_instance_of::<pyo3::exceptions::PyException>(py) {
-        return raised;
+/// An exception with what a function raised as its cause; what ends the program goes on as it is.
+fn with_cause(py: Python<'_>, exception: PyErr, raised: Option<PyErr>) -> PyErr {
+    match raised {
+        None => exception,
+        Some(raised) if !raised.is_instance_of::<PyException>(py) => raised,
+        Some(raised) => {
+            exception.set_cause(py, Some(raised));
+            exception
+        }
     }
-    let exception = exception(py, error);
-    exception.set_cause(py, Some(raised));
-    exception
 }
 
 /// The arguments of a function that are not its own, as Salt passes them on.

@@ -23,7 +23,8 @@ fn class_name(kind: ErrorKind) -> &'static str {
     }
 }
 
-fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
+/// A class of `mapstack.errors`.
+pub(crate) fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
     let class = py.import("mapstack.errors")?.getattr(name)?;
     Ok(class.cast_into::<PyType>()?)
 }
@@ -66,6 +67,22 @@ fn build(py: Python<'_>, diagnostic: &Diagnostic) -> PyResult<PyErr> {
         error.setattr("column", place.column())?;
     }
     Ok(PyErr::from_value(error))
+}
+
+/// The exception of a template that was given as text, in the words of Salt's renderer.
+pub(crate) fn of_template(py: Python<'_>, error: &mapstack_render::Error) -> PyErr {
+    let build = || {
+        let exception = class(py, "TemplateError")?.call1((error.to_string(),))?;
+        exception.setattr("message", &error.message)?;
+        exception.setattr("help", &error.help)?;
+        if let Some(place) = &error.place {
+            exception.setattr("file", place.template.as_deref())?;
+            exception.setattr("line", place.line())?;
+            exception.setattr("column", place.column())?;
+        }
+        Ok(PyErr::from_value(exception))
+    };
+    build().unwrap_or_else(|e| e)
 }
 
 /// Work without the interpreter's lock. A panic in it, which is a mistake in the library, becomes an exception.

@@ -1,78 +1,61 @@
 //! A minion's facts, converted once.
 
-use mapstack::minion::{Minion, Part};
-use mapstack::value::{Map, Value};
+use std::sync::Arc;
+
+use mapstack::minion::{Minion, Part as FactPart};
+use mapstack::value::Value;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::convert::{Foreign, Reader, entries};
+use crate::known::{Converted, Part};
 
 /// A minion's grains, pillar and options.
 #[pyclass(frozen, module = "mapstack")]
 pub(crate) struct Facts {
     pub(crate) minion: Minion,
-    left_out: Vec<String>,
+    grains: Arc<Converted>,
+    pillar: Arc<Converted>,
+    opts: Arc<Converted>,
 }
 
 #[pymethods]
 impl Facts {
+    /// `like` are earlier facts: what did not change since is not converted again.
     #[new]
-    #[pyo3(signature = (grains, pillar, opts, id=None))]
+    #[pyo3(signature = (grains, pillar, opts, id=None, like=None))]
     fn new(
         grains: &Bound<'_, PyDict>,
         pillar: &Bound<'_, PyDict>,
         opts: &Bound<'_, PyDict>,
         id: Option<&str>,
+        like: Option<&Facts>,
     ) -> PyResult<Self> {
-        let mut left_out = Vec::new();
-        let mut read = |name: &str, dict: &Bound<'_, PyDict>| {
-            Reader::new(name, Foreign::LeftOut(&mut left_out)).map(dict)
-        };
-        let (grains_map, pillar_map) = (read("grains", grains)?, read("pillar", pillar)?);
+        let of = |name, dict: &Bound<'_, PyDict>, before| Converted::of(name, dict, &[], before);
+        let own_grains = of("grains", grains, like.map(|like| &like.grains))?;
+        let own_pillar = of("pillar", pillar, like.map(|like| &like.pillar))?;
         // Salt keeps the same two dicts among the options.
-        let known = [
-            (grains, Value::Map(grains_map.clone())),
-            (pillar, Value::Map(pillar_map.clone())),
-        ];
-        let options = options(opts, &known, &mut left_out)?;
-        let id = id.map(Value::from).or_else(|| options.get("id").cloned());
+        let parts = [(grains, &own_grains), (pillar, &own_pillar)];
+        let parts = parts.map(|(dict, converted)| Part { dict, converted });
+        let own_opts = Converted::of("opts", opts, &parts, like.map(|like| &like.opts))?;
+        let id = id.map(Value::from);
+        let id = id.or_else(|| own_opts.map.get("id").cloned());
         let minion = Minion::new(id.unwrap_or_default())
-            .with(Part::Grains, grains_map)
-            .with(Part::Pillar, pillar_map)
-            .with(Part::Opts, options);
-        Ok(Facts { minion, left_out })
+            .with(FactPart::Grains, own_grains.map.clone())
+            .with(FactPart::Pillar, own_pillar.map.clone())
+            .with(FactPart::Opts, own_opts.map.clone());
+        Ok(Facts {
+            minion,
+            grains: own_grains,
+            pillar: own_pillar,
+            opts: own_opts,
+        })
     }
 
     /// The paths of what is not data, and is missing here.
     #[getter]
     fn left_out(&self) -> Vec<String> {
-        self.left_out.clone()
+        let parts = [&self.grains, &self.pillar, &self.opts];
+        let paths = parts.into_iter().flat_map(|part| part.left_out());
+        paths.cloned().collect()
     }
-}
-
-fn options(
-    opts: &Bound<'_, PyDict>,
-    known: &[(&Bound<'_, PyDict>, Value)],
-    left_out: &mut Vec<String>,
-) -> PyResult<Map> {
-    let mut options = Map::with_capacity(opts.len());
-    for pair in entries(opts)? {
-        let (name, option) = pair?;
-        let name: String = match name.extract() {
-            Ok(name) => name,
-            Err(_) => continue,
-        };
-        let same = known.iter().find(|(dict, _)| option.is(*dict));
-        let value = match same {
-            Some((_, value)) => Some(value.clone()),
-            None => {
-                let path = format!("opts:{name}");
-                Reader::new(&path, Foreign::LeftOut(left_out)).value(&option)?
-            }
-        };
-        if let Some(value) = value {
-            options.insert(name, value);
-        }
-    }
-    Ok(options)
 }

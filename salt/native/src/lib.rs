@@ -13,6 +13,7 @@ mod errors;
 mod facts;
 mod files;
 mod frame;
+mod known;
 mod live;
 
 use pyo3::prelude::*;

@@ -4,6 +4,9 @@ from typing import Any, Optional, Protocol, Union, final
 
 __version__: str
 
+#: The entries of a dict that were set, and the keys that are gone.
+Changed = tuple[dict[Any, Any], list[Any]]
+
 class Caller(Protocol):
     """What Rust asks on the way, on the thread of the caller."""
 
@@ -44,7 +47,10 @@ class Facts:
         pillar: dict[Any, Any],
         opts: dict[Any, Any],
         id: Optional[str] = None,
-    ) -> Facts: ...
+        like: Optional[Facts] = None,
+    ) -> Facts:
+        """``like`` are earlier facts: what did not change since is not converted again."""
+
     @property
     def left_out(self) -> list[str]:
         """The paths of what is not data, and is missing."""
@@ -96,3 +102,13 @@ class Engine:
         **kwargs: Any,
     ) -> list[str]:
         """``map.tofs``: the candidates for a managed file."""
+
+    def jinja(
+        self,
+        facts: Facts,
+        source: str,
+        variables: dict[str, Any],
+        caller: Optional[Caller] = None,
+        saltenv: Optional[str] = None,
+    ) -> tuple[str, Optional[Changed], Optional[Changed]]:
+        """What a template prints, and its changes of the grains and the pillar."""

@@ -20,6 +20,10 @@ class Error(Exception):
     column: "int | None" = None
 
 
+class NotData(TypeError):
+    """An argument that contains an object which is not data. It is not an error of the library, but of its use."""
+
+
 class DefinitionError(Error, ValueError):
     """A data-source definition that cannot be read."""
 

@@ -2,6 +2,14 @@
 
 import logging
 
+from salt.utils.decorators.jinja import JinjaFilter
+
+try:
+    from salt.utils import optsdict
+    from salt.utils.optsdict import OptsDict
+except ImportError:  # Salt before 3008 has a plain dict.
+    OptsDict = None
+
 log = logging.getLogger(__name__)
 
 #: Functions that Rust answers, because their results follow from the facts and the arguments alone. Those that change
@@ -35,11 +43,29 @@ def plain(dunder):
     value = dunder
     if not isinstance(value, dict) and callable(getattr(value, "value", None)):
         value = value.value()
-    # Salt 3008 keeps options in layers, which are slow to read one by one.
-    to_dict = getattr(value, "to_dict", None)
-    if to_dict is not None:
-        value = to_dict()
+    if OptsDict is not None and isinstance(value, OptsDict):
+        value = _flat(value)
     return value if isinstance(value, dict) else dict(value or {})
+
+
+def _flat(opts):
+    """The options of Salt 3008, which keeps them in layers that are slow to read one by one, and copies what is read."""
+    try:
+        layers = []
+        layer = opts
+        while layer is not None:
+            layers.append(layer._local)
+            layer, last = layer._parent, layer
+        flat = dict(last._base)
+        deleted = optsdict._DELETED
+        for local in reversed(layers):
+            flat.update(local)
+        for name in {name for local in layers for name, option in local.items() if option is deleted}:
+            if flat[name] is deleted:
+                del flat[name]
+        return flat
+    except AttributeError:
+        return opts.to_dict()
 
 
 class Live:
@@ -51,8 +77,8 @@ class Live:
         self._replaced = {}
 
     def has(self, name):
-        """Whether Salt has a function."""
-        return name in self._salt
+        """Whether Salt has a function, or a filter, whose name has no dot."""
+        return name in self._salt or name in JinjaFilter.salt_jinja_filters
 
     def has_module(self, module):
         """Whether Salt has any function of a module."""
@@ -76,6 +102,8 @@ class Live:
     def call(self, name, args, kwargs):
         """Call a function of Salt."""
         if name not in self._salt:
+            if "." not in name and name in JinjaFilter.salt_jinja_filters:
+                return JinjaFilter.salt_jinja_filters[name](*args, **kwargs)
             if name in IN_RUST or "." not in name:
                 return NotImplemented
             raise KeyError(f"salt[{name!r}]: this Salt has no such function")

@@ -6,6 +6,7 @@ that is imported.
 
 import contextlib
 import logging
+import threading
 
 import mapstack
 from salt.exceptions import SaltRenderError
@@ -33,6 +34,7 @@ _FILE_OPTIONS = (
 _MAX_ENGINES = 16
 
 _engines = {}
+_last = threading.local()
 
 
 def reads_directories(opts):
@@ -44,10 +46,12 @@ def reads_directories(opts):
     return opts.get("file_client") == "local" and list(backends) == ["roots"]
 
 
-def engine(opts):
-    """The engine for these options; the process keeps it with what it has parsed."""
+def engine(opts, of_pillar=False):
+    """The engine for these options, or for the pillar's own files; the process keeps it with what it has parsed."""
     key = None
-    if reads_directories(opts):
+    if of_pillar:
+        opts = {"file_roots": opts["pillar_roots"]}
+    if of_pillar or reads_directories(opts):
         key = repr([opts.get(name) for name in _FILE_OPTIONS])
     if key not in _engines:
         while len(_engines) >= _MAX_ENGINES:
@@ -57,6 +61,16 @@ def engine(opts):
             log.warning("%s", warning)
         _engines[key] = made
     return _engines[key]
+
+
+def facts(grains, pillar, opts):
+    """A minion's facts. Those of the call before, on the same thread, save most of the work where they are alike."""
+    made = mapstack.Facts(grains, pillar, opts, like=getattr(_last, "facts", None))
+    _last.facts = made
+    if log.isEnabledFor(logging.DEBUG):
+        for path in made.left_out:
+            log.debug("%s is not data: templates in Rust do not see it", path)
+    return made
 
 
 @contextlib.contextmanager
@@ -78,9 +92,7 @@ class Session:
     def __init__(self, *, salt, opts, grains, pillar, context):
         self._opts = plain(opts)
         self._live = Live(salt, context)
-        self._facts = mapstack.Facts(plain(grains), plain(pillar), self._opts)
-        for path in self._facts.left_out:
-            log.debug("%s is not data: templates in Rust do not see it", path)
+        self._facts = facts(plain(grains), plain(pillar), self._opts)
 
     def __call__(self, function, *args, **kwargs):
         """Call a method of the engine for the minion."""

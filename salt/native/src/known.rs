@@ -1,0 +1,235 @@
+//! Dicts that were converted before: what did not change in them is not converted again.
+//!
+//! A minion's options, grains and pillar are thousands of objects, which hardly change from one template to the next.
+
+use std::sync::Arc;
+
+use mapstack::value::{Key, Map, Value};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+
+use crate::convert::{Foreign, Reader, entries, key, kind};
+
+/// A converted dict.
+pub(crate) struct Converted {
+    entries: Vec<Entry>,
+    pub(crate) map: Map,
+}
+
+struct Entry {
+    name: Py<PyAny>,
+    known: Known,
+    /// `None` if the entry is not data.
+    data: Option<(Key, Value)>,
+    left_out: Vec<String>,
+}
+
+/// A dict within another one that is converted by itself.
+pub(crate) struct Part<'p, 'py> {
+    pub(crate) dict: &'p Bound<'py, PyDict>,
+    pub(crate) converted: &'p Converted,
+}
+
+impl Converted {
+    /// Convert a dict, whose content is called `name` in paths. `before` is an earlier conversion of it, or of a dict
+    /// that is much like it.
+    pub(crate) fn of(
+        name: &str,
+        dict: &Bound<'_, PyDict>,
+        parts: &[Part<'_, '_>],
+        before: Option<&Arc<Converted>>,
+    ) -> PyResult<Arc<Self>> {
+        let mut old = before.into_iter().flat_map(|before| &before.entries);
+        let (mut entries_now, mut is_changed) = (Vec::with_capacity(dict.len()), before.is_none());
+        for (index, pair) in entries(dict)?.enumerate() {
+            let (key, object) = pair?;
+            match old.next() {
+                Some(entry) if entry.is_still(&key, &object, parts)? => {
+                    // Only what follows a change is listed.
+                    if is_changed {
+                        entries_now.push(entry.again(dict.py()));
+                    }
+                }
+                _ => {
+                    if let Some(before) = before.filter(|_| !is_changed) {
+                        let same = before.entries.iter().take(index);
+                        entries_now.extend(same.map(|entry| entry.again(dict.py())));
+                    }
+                    is_changed = true;
+                    entries_now.push(Entry::of(name, &key, &object, parts)?);
+                }
+            }
+        }
+        if let Some(before) = before.filter(|_| !is_changed && old.next().is_none()) {
+            return Ok(before.clone());
+        }
+        if let Some(before) = before.filter(|_| !is_changed) {
+            let same = before.entries.iter().take(dict.as_any().len()?);
+            entries_now.extend(same.map(|entry| entry.again(dict.py())));
+        }
+        let data = entries_now.iter().filter_map(|entry| entry.data.clone());
+        let map = data.collect::<Map>().with_kind(kind(dict)?);
+        Ok(Arc::new(Converted {
+            entries: entries_now,
+            map,
+        }))
+    }
+
+    /// The paths of what is not data.
+    pub(crate) fn left_out(&self) -> impl Iterator<Item = &String> {
+        self.entries.iter().flat_map(|entry| &entry.left_out)
+    }
+}
+
+impl Entry {
+    fn of(
+        dict: &str,
+        name: &Bound<'_, PyAny>,
+        object: &Bound<'_, PyAny>,
+        parts: &[Part<'_, '_>],
+    ) -> PyResult<Self> {
+        let mut left_out = Vec::new();
+        let mut data = None;
+        let part = parts.iter().find(|part| object.is(part.dict));
+        if let Ok(key) = key(name) {
+            let value = match part {
+                Some(part) => Some(Value::Map(part.converted.map.clone())),
+                None => {
+                    let path = format!("{dict}:{key}");
+                    Reader::new(&path, Foreign::LeftOut(&mut left_out)).value(object)?
+                }
+            };
+            data = value.map(|value| (key, value));
+        } else {
+            left_out.push(format!("{dict}:{}", name.repr()?));
+        }
+        let known = match part {
+            Some(_) => Known::Part(object.clone().unbind()),
+            None => Known::of(object)?,
+        };
+        Ok(Entry {
+            name: name.clone().unbind(),
+            known,
+            data,
+            left_out,
+        })
+    }
+
+    fn is_still(
+        &self,
+        name: &Bound<'_, PyAny>,
+        object: &Bound<'_, PyAny>,
+        parts: &[Part<'_, '_>],
+    ) -> PyResult<bool> {
+        if !name.is(&self.name) {
+            return Ok(false);
+        }
+        let Known::Part(known) = &self.known else {
+            return self.known.is_still(object);
+        };
+        let part = parts.iter().find(|part| object.is(part.dict));
+        Ok(match (part, &self.data) {
+            (Some(part), Some((_, Value::Map(map)))) => {
+                object.is(known) && map.ptr_eq(&part.converted.map)
+            }
+            _ => false,
+        })
+    }
+
+    fn again(&self, py: Python<'_>) -> Self {
+        Entry {
+            name: self.name.clone_ref(py),
+            known: self.known.again(py),
+            data: self.data.clone(),
+            left_out: self.left_out.clone(),
+        }
+    }
+}
+
+/// What shows whether an object is as it was.
+enum Known {
+    /// An object that never changes.
+    Leaf(Py<PyAny>),
+    Dict(Py<PyAny>, Arc<Vec<(Py<PyAny>, Known)>>),
+    /// A list or a tuple.
+    List(Py<PyAny>, Arc<Vec<Known>>),
+    /// A dict that is converted by itself.
+    Part(Py<PyAny>),
+    /// An object that can change without a trace.
+    Other,
+}
+
+impl Known {
+    fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let itself = || object.clone().unbind();
+        if is_leaf(object) {
+            return Ok(Known::Leaf(itself()));
+        }
+        if let Ok(dict) = object.cast::<PyDict>() {
+            let known = entries(dict)?.map(|pair| {
+                let (name, item) = pair?;
+                Ok((name.unbind(), Known::of(&item)?))
+            });
+            let known = known.collect::<PyResult<Vec<_>>>()?;
+            return Ok(Known::Dict(itself(), Arc::new(known)));
+        }
+        if object.cast::<PyList>().is_ok() || object.cast::<PyTuple>().is_ok() {
+            let known = object.try_iter()?.map(|item| Known::of(&item?));
+            let known = known.collect::<PyResult<Vec<_>>>()?;
+            return Ok(Known::List(itself(), Arc::new(known)));
+        }
+        Ok(Known::Other)
+    }
+
+    fn is_still(&self, object: &Bound<'_, PyAny>) -> PyResult<bool> {
+        match self {
+            Known::Leaf(known) => Ok(object.is(known)),
+            Known::Dict(known, inside) => {
+                let Some(dict) = object.cast::<PyDict>().ok().filter(|_| object.is(known)) else {
+                    return Ok(false);
+                };
+                let mut inside = inside.iter();
+                for pair in entries(dict)? {
+                    let (name, item) = pair?;
+                    match inside.next() {
+                        Some((known, value)) if name.is(known) && value.is_still(&item)? => {}
+                        _ => return Ok(false),
+                    }
+                }
+                Ok(inside.next().is_none())
+            }
+            Known::List(known, inside) => {
+                if !object.is(known) || object.len()? != inside.len() {
+                    return Ok(false);
+                }
+                for (item, known) in object.try_iter()?.zip(inside.iter()) {
+                    if !known.is_still(&item?)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Known::Part(_) | Known::Other => Ok(false),
+        }
+    }
+
+    fn again(&self, py: Python<'_>) -> Self {
+        match self {
+            Known::Leaf(known) => Known::Leaf(known.clone_ref(py)),
+            Known::Dict(known, inside) => Known::Dict(known.clone_ref(py), inside.clone()),
+            Known::List(known, inside) => Known::List(known.clone_ref(py), inside.clone()),
+            Known::Part(known) => Known::Part(known.clone_ref(py)),
+            Known::Other => Known::Other,
+        }
+    }
+}
+
+/// Whether an object is of a type whose objects never change; those of its subclasses may.
+fn is_leaf(object: &Bound<'_, PyAny>) -> bool {
+    object.is_none()
+        || object.is_exact_instance_of::<PyString>()
+        || object.is_exact_instance_of::<PyBool>()
+        || object.is_exact_instance_of::<PyInt>()
+        || object.is_exact_instance_of::<PyFloat>()
+        || object.is_exact_instance_of::<PyBytes>()
+}
