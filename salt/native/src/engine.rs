@@ -5,37 +5,47 @@ use std::path::Path;
 use mapstack::value::Map;
 use mapstack::{Changes, DataOptions, JinjaText, Run, StackOptions, TofsOptions};
 use mapstack_salt_config::fileserver;
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::convert::{Foreign, Reader, from_python, map_to_python, to_python};
+use crate::convert::{Foreign, Reader, from_python, key, map_to_python, to_python};
 use crate::errors::{exception, of_template, text, without_lock};
 use crate::facts::Facts;
 use crate::files::ClientFiles;
 use crate::frame::for_caller;
 use crate::live::Live;
+use crate::questions;
 
 /// A file server and what was parsed of its files. Minions and threads share it.
 #[pyclass(frozen, module = "mapstack")]
 pub(crate) struct Engine {
     engine: mapstack::Engine,
     warnings: Vec<String>,
+    /// Whether the files are in directories that are read here.
+    is_local: bool,
 }
 
 #[pymethods]
 impl Engine {
-    /// An engine over the directories that a minion's or master's options name.
+    /// An engine over the directories that a minion's or master's options name. Without `functions`, it calls none of
+    /// Salt.
     #[staticmethod]
-    fn local(opts: &Bound<'_, PyDict>) -> PyResult<Self> {
+    #[pyo3(signature = (opts, functions=true))]
+    fn local(opts: &Bound<'_, PyDict>, functions: bool) -> PyResult<Self> {
         let py = opts.py();
         // Options of file servers are data.
         let opts = Reader::new("opts", Foreign::LeftOut(&mut Vec::new())).map(opts)?;
         // Only repositories on other machines have mirrors, and git is not built in.
         let configured = fileserver::open(&opts, Path::new("")).map_err(|e| exception(py, &e))?;
+        let engine = mapstack::Engine::new(configured.files);
         Ok(Engine {
-            engine: mapstack::Engine::new(configured.files).with_functions(Live),
+            engine: match functions {
+                true => engine.with_functions(Live),
+                false => engine,
+            },
             warnings: configured.warnings.iter().map(text).collect(),
+            is_local: true,
         })
     }
 
@@ -45,6 +55,7 @@ impl Engine {
         Engine {
             engine: mapstack::Engine::new(ClientFiles).with_functions(Live),
             warnings: Vec::new(),
+            is_local: false,
         }
     }
 
@@ -113,6 +124,59 @@ impl Engine {
             run.tofs(tpldir, &files, &options)
         })?;
         PyList::new(py, paths)
+    }
+
+    /// Where each value of a formula's configuration at or below a path comes from.
+    #[pyo3(signature = (facts, formula, path, caller=None, saltenv="base"))]
+    fn explain<'py>(
+        &self,
+        py: Python<'py>,
+        facts: &Facts,
+        formula: &str,
+        path: &Bound<'py, PyList>,
+        caller: Option<Py<PyAny>>,
+        saltenv: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let path = path.iter().map(|step| key(&step));
+        let path = path.collect::<PyResult<Vec<_>>>()?;
+        let explained = self.run(py, facts, caller, Some(saltenv), |run| {
+            questions::explain(run, formula, saltenv, &path)
+        })?;
+        to_python(py, &explained)
+    }
+
+    /// What a formula's configuration looks for.
+    #[pyo3(signature = (facts, formula, caller=None, saltenv="base"))]
+    fn sources<'py>(
+        &self,
+        py: Python<'py>,
+        facts: &Facts,
+        formula: &str,
+        caller: Option<Py<PyAny>>,
+        saltenv: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let sources = self.run(py, facts, caller, Some(saltenv), |run| {
+            questions::sources(run, formula, saltenv)
+        })?;
+        to_python(py, &sources)
+    }
+
+    /// What is wrong with a formula, on every platform that is built in. No function of Salt is called. Only engines
+    /// over directories can say: the work is done on several threads, and files are fetched on the caller's alone.
+    #[pyo3(signature = (formula, saltenv="base"))]
+    fn lint<'py>(
+        &self,
+        py: Python<'py>,
+        formula: &str,
+        saltenv: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if !self.is_local {
+            let message = "only files in directories can be checked";
+            return Err(PyValueError::new_err(message));
+        }
+        let findings = without_lock(py, || questions::lint(&self.engine, formula, saltenv))?;
+        let findings = findings.map_err(|e| exception(py, &e))?;
+        to_python(py, &findings)
     }
 
     /// A template in Salt's Jinja, as text: what it prints, and its changes of the grains and the pillar.

@@ -15,6 +15,7 @@ mod files;
 mod frame;
 mod known;
 mod live;
+mod questions;
 
 use pyo3::prelude::*;
 

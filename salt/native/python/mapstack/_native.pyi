@@ -60,8 +60,8 @@ class Engine:
     """A file server and what was parsed of its files. Minions and threads share it."""
 
     @staticmethod
-    def local(opts: dict[Any, Any]) -> Engine:
-        """An engine over the directories that options of Salt name."""
+    def local(opts: dict[Any, Any], functions: bool = True) -> Engine:
+        """An engine over the directories that options of Salt name. Without ``functions``, it calls none of Salt."""
 
     @staticmethod
     def remote() -> Engine:
@@ -112,3 +112,25 @@ class Engine:
         saltenv: Optional[str] = None,
     ) -> tuple[str, Optional[Changed], Optional[Changed]]:
         """What a template prints, and its changes of the grains and the pillar."""
+
+    def explain(
+        self,
+        facts: Facts,
+        formula: str,
+        path: list[Any],
+        caller: Optional[Caller] = None,
+        saltenv: str = "base",
+    ) -> dict[str, dict[str, Any]]:
+        """Where each value of a formula's configuration at or below a path comes from."""
+
+    def sources(
+        self,
+        facts: Facts,
+        formula: str,
+        caller: Optional[Caller] = None,
+        saltenv: str = "base",
+    ) -> list[dict[str, Any]]:
+        """What a formula's configuration looks for."""
+
+    def lint(self, formula: str, saltenv: str = "base") -> list[dict[str, Any]]:
+        """What is wrong with a formula, on every platform that is built in. For engines over directories."""

@@ -63,6 +63,11 @@ def engine(opts, of_pillar=False):
     return _engines[key]
 
 
+def checker(opts):
+    """An engine over a minion's directories that calls no function of Salt."""
+    return mapstack.Engine.local(opts, functions=False)
+
+
 def facts(grains, pillar, opts):
     """A minion's facts. Those of the call before, on the same thread, save most of the work where they are alike."""
     made = mapstack.Facts(grains, pillar, opts, like=getattr(_last, "facts", None))
