@@ -10,6 +10,8 @@ import os
 import shutil
 import sys
 
+import salt.version
+
 import formats
 import record
 import salt_reference as reference
@@ -120,6 +122,18 @@ def pillar_of_values(question):
         salt.pillar.Pillar._external_pillar_data = data
 
 
+def unwrapped_pillar(question):
+    """What a pillar would be if Salt 3006 had no object of its own around the pillar and the grains of templates."""
+    import salt.utils.context
+
+    wrapper = salt.utils.context.NamespacedDictWrapper
+    salt.utils.context.NamespacedDictWrapper = lambda context, key: context[key]
+    try:
+        return pillar(question)
+    finally:
+        salt.utils.context.NamespacedDictWrapper = wrapper
+
+
 def unshared(value):
     """The same data, in which every place has an object of its own."""
     if isinstance(value, dict):
@@ -141,6 +155,8 @@ def main():
                 answer = pillar(question)
                 if question["master"].count("saltclass\":") > 1:
                     answer["values"] = pillar_of_values(question).get("ok")
+                if salt.version.__version__.startswith("3006."):
+                    answer["unwrapped"] = unwrapped_pillar(question).get("ok")
             else:
                 answer = {"ok": repr(plain(answers[question["op"]](question)))}
         except Exception as error:

@@ -629,6 +629,7 @@ FILES = {
     "mapstack-cli/tests/data/master_commands.json": through_a_command,
     "crates/pillar/tests/data/makostacks.json": pillar_stack,
     "crates/pillar/tests/data/whole_pillars.json": whole_pillar.compiled,
+    "crates/pillar/tests/data/version_pillars.json": whole_pillar.compiled,
     "crates/pillar/tests/data/external_pillars.json": whole_pillar.compiled,
     "crates/pillar/tests/data/reclass_pillars.json": whole_pillar.compiled,
     "crates/pillar/tests/data/saltclass_pillars.json": saltclass,

@@ -89,12 +89,35 @@ def pillar(record, root, home):
     accept(opts, record["minion_id"], record["grains"])
     names = {"pillar_override": "override", "pillarenv": "pillarenv", "ext": "ext", "extra_minion_data": "extra_minion_data"}
     arguments = {name: record[key] for name, key in names.items() if key in record}
+    keep_order(salt.pillar)
     made = salt.pillar.Pillar(opts, copy.deepcopy(record["grains"]), record["minion_id"], record.get("saltenv"), **arguments)
     try:
         with in_order():
             return made.compile_pillar()
     finally:
         made.destroy()
+
+
+class InOrder(dict):
+    """A set whose members come in the order in which they were added."""
+
+    def add(self, member):
+        self[member] = None
+
+    def update(self, members):
+        for member in members:
+            self.add(member)
+
+    def __iand__(self, others):
+        return InOrder({member: None for member in self if member in others})
+
+
+def keep_order(module):
+    """Salt before 3008 keeps the environments in a set, whose order changes with every start of Python. They come in the order of pillar_roots here."""
+    import salt.version
+
+    if int(salt.version.__version__.partition(".")[0]) < 3008:
+        module.set = InOrder
 
 
 def extend(opts):

@@ -4,7 +4,7 @@ use std::cell::Ref;
 
 use mapstack_diagnostic::{Diagnostic, Result};
 use mapstack_loader::{Fetched, SaltPath};
-use mapstack_minion::{ConfigGet, Minion, Part, PillarGet};
+use mapstack_minion::{ConfigGet, Minion, Part, PillarGet, SaltVersion};
 use mapstack_render::jinja::Vm;
 use mapstack_render::{CallArgs, Error, Obj};
 use mapstack_value::{Map, Str, Value};
@@ -65,6 +65,16 @@ pub trait Context {
         key: &Value,
         delimiter: &str,
     ) -> mapstack_render::Result<Option<Obj>>;
+
+    /// The version of Salt that is followed.
+    fn salt_version(&self) -> SaltVersion {
+        SaltVersion::default()
+    }
+
+    /// What targets by pillar look into if it is not the pillar.
+    fn pillar_of_targets(&self) -> Option<Value> {
+        None
+    }
 
     /// The saltenv of the run.
     fn saltenv(&self) -> Str;

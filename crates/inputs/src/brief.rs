@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// The flags of [`flags`](crate::flags) that `-h` leaves out, by their ids.
-const RARE: [&str; 34] = [
+const RARE: [&str; 35] = [
     "allow",
     "cache",
     "color",
@@ -29,6 +29,7 @@ const RARE: [&str; 34] = [
     "post_map_template",
     "quiet",
     "salt_call",
+    "salt_version",
     "saltenv",
     "secret",
     "shard",

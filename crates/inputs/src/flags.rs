@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use mapstack::loader::Fnmatch;
+use mapstack::minion::SaltVersion;
 use mapstack::secrets::{Policy, Secrets};
 use mapstack::{Error, ErrorKind, Way};
 use mapstack_fleet::{Pace, Scope, Shard, UnknownKey};
@@ -361,6 +362,9 @@ pub struct Functions {
     /// Pass calls without another answer to a command, such as 'salt-call --local'
     #[arg(long, value_name = "COMMAND")]
     pub salt_call: Option<String>,
+    /// Follow Salt 3006, 3007 or 3008, where they compile pillars and match targets differently [default: 3008]
+    #[arg(long, value_name = "VERSION")]
+    pub salt_version: Option<SaltVersion>,
     #[command(flatten)]
     pub limits: LimitFlags,
     /// Which values are secret, as other flags say.
@@ -429,6 +433,7 @@ pub fn complete(
     if functions.stub.is_empty() {
         functions.stub.clone_from(&project.stubs);
     }
+    functions.salt_version = functions.salt_version.or(project.salt_version);
     if let Some(facts) = facts.filter(|facts| !facts.name_minions()) {
         facts.minions.clone_from(&project.minions);
     }

@@ -49,6 +49,7 @@ pub fn engine(
         .with_limits(limits(given.limits, memory))
         .with_policy(given.policy.clone())
         .with_stubs(stubs)
+        .with_salt_version(given.salt_version.unwrap_or_default())
         .with_functions(Host::new(permissions));
     Ok(match &given.salt_call {
         None => engine,

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use mapstack::minion::SaltVersion;
+
 use crate::{InputError, Setting};
 
 /// What a checkout says about itself: its roots, the minions it is for, and what answers calls.
@@ -17,6 +19,8 @@ pub struct Project {
     pub minions: Option<PathBuf>,
     /// Answers to calls of functions that are not built in.
     pub stubs: Vec<PathBuf>,
+    /// The version of Salt that is followed.
+    pub salt_version: Option<SaltVersion>,
     /// How much rules of the linter matter.
     pub levels: Vec<Setting>,
 }

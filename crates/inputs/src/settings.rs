@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use mapstack::minion::UnknownVersion;
 use mapstack::value::{Key, Map, Value};
 use mapstack::yaml::{self, Limits, Marks};
 use mapstack::{Error, ErrorKind, Place, nearest};
@@ -11,7 +12,14 @@ use crate::project::{FILE, Project};
 use crate::read::text_file;
 
 /// The keys of the file.
-const KEYS: [&str; 5] = ["roots", "pillar_roots", "minions", "stubs", "levels"];
+const KEYS: [&str; 6] = [
+    "roots",
+    "pillar_roots",
+    "minions",
+    "stubs",
+    "salt_version",
+    "levels",
+];
 
 /// A setting that something else has to make sense of.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,6 +88,12 @@ impl Project {
             "pillar_roots" => self.pillar_roots = reader.roots(value, &marks, &paths)?,
             "minions" => self.minions = Some(path(value, &marks)?),
             "stubs" => self.stubs = paths(value, &marks)?,
+            "salt_version" => {
+                let version = value.to_string().parse();
+                let version = version
+                    .map_err(|e: UnknownVersion| reader.refused(&marks, value, e.to_string()))?;
+                self.salt_version = Some(version);
+            }
             "levels" => self.levels = reader.settings(value, &marks)?,
             name => {
                 let near = nearest(name, KEYS)

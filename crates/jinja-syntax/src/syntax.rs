@@ -48,6 +48,8 @@ pub struct Syntax {
     pub newline_sequence: &'static str,
     /// Whether the first line is a header and not part of the template.
     pub has_header: bool,
+    /// Whether a line for settings is a line like all others.
+    pub ignores_header: bool,
 }
 
 impl Default for Syntax {
@@ -66,6 +68,7 @@ impl Default for Syntax {
             keep_trailing_newline: false,
             newline_sequence: "\n",
             has_header: false,
+            ignores_header: false,
         }
     }
 }

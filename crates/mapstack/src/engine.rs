@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use indexmap::IndexSet;
 use mapstack_loader::{Fetched, FileServer, LoadError, SaltPath};
 use mapstack_matcher::Definition;
-use mapstack_minion::{Minion, Part};
+use mapstack_minion::{Minion, Part, SaltVersion};
 use mapstack_render::jinja::{Limits, Syntax, Taint, TemplateCache};
 use mapstack_render::sandbox::Interpreter;
 use mapstack_render::{DictRef, Obj, Sweep, changes, salt_object};
@@ -45,6 +45,7 @@ pub struct Engine {
     pub(crate) files: Box<dyn FileServer>,
     pub(crate) limits: Limits,
     pub(crate) stubs: Stubs,
+    pub(crate) salt_version: SaltVersion,
     pub(crate) policy: Policy,
     pub(crate) built_in: BuiltIn,
     pub(crate) functions: Vec<Box<dyn Functions>>,
@@ -70,6 +71,7 @@ impl Engine {
             built_in,
             limits: Limits::default(),
             stubs: Stubs::default(),
+            salt_version: SaltVersion::default(),
             policy: Policy::default(),
             functions: Vec::new(),
             templates: TemplateCache::default(),
@@ -101,6 +103,19 @@ impl Engine {
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.policy
+    }
+
+    /// Follow another version of Salt than the latest, where versions differ in pillars and targets.
+    #[must_use]
+    pub fn with_salt_version(mut self, version: SaltVersion) -> Self {
+        self.salt_version = version;
+        self
+    }
+
+    /// The version of Salt that is followed.
+    #[must_use]
+    pub fn salt_version(&self) -> SaltVersion {
+        self.salt_version
     }
 
     /// Set stubs, which take precedence over every function, built in or not.
@@ -290,9 +305,21 @@ pub struct Run<'e> {
 pub(crate) struct Live {
     pub grains: Obj,
     pub pillar: Obj,
+    /// The grains and the pillar of a master's templates, if functions have others.
+    pub(crate) apart: Option<[Obj; 2]>,
     /// Made on first use, and filled on first access: it has hundreds of entries.
     pub(crate) opts: OnceCell<Obj>,
     pub salt: Obj,
+}
+
+impl Live {
+    /// The grains and the pillar of templates.
+    pub(crate) fn of_templates(&self) -> [&Obj; 2] {
+        match &self.apart {
+            Some([grains, pillar]) => [grains, pillar],
+            None => [&self.grains, &self.pillar],
+        }
+    }
 }
 
 impl<'e> Run<'e> {
@@ -301,6 +328,7 @@ impl<'e> Run<'e> {
         let live = Live {
             grains: live(Part::Grains, &minion.grains),
             pillar: live(Part::Pillar, &minion.pillar),
+            apart: None,
             opts: OnceCell::new(),
             salt: salt_object(),
         };
@@ -351,7 +379,11 @@ impl<'e> Run<'e> {
 
     /// The settings of Salt's `jinja_env` or `jinja_sls_env`, and of two older options that apply to both.
     pub(crate) fn jinja_options(&self, option: &str) -> Syntax {
-        let mut syntax = Syntax::default();
+        let behaviour = self.engine.salt_version.behaviour();
+        let mut syntax = Syntax {
+            ignores_header: !behaviour.reads_jinja_headers,
+            ..Syntax::default()
+        };
         let env = self.option(option).as_map().cloned().unwrap_or_default();
         for (name, value) in &env {
             if let Err(problem) = syntax.set(&name.to_string().to_lowercase(), value) {
@@ -556,6 +588,6 @@ impl<'e> Run<'e> {
             )
         };
         self.facts.replace(grains, pillar);
-        Ok(())
+        self.facts_of_templates().map(drop)
     }
 }

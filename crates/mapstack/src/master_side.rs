@@ -19,4 +19,8 @@ pub struct MasterSide {
     pub opts: Map,
     /// Serves the files that templates load; `None` for the engine's own file server.
     pub templates: Option<Arc<dyn FileServer>>,
+    /// The grains and the pillar of templates, if functions have others: then neither sees what the other changes.
+    pub facts: Option<[Map; 2]>,
+    /// What targets by pillar look into if it is not the pillar.
+    pub pillar_of_targets: Option<Value>,
 }

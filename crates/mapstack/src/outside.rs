@@ -70,12 +70,12 @@ impl Run<'_> {
 
     /// The object `grains` of templates.
     pub fn live_grains(&self) -> Obj {
-        self.live.grains.clone()
+        self.live.of_templates()[0].clone()
     }
 
     /// The object `pillar` of templates.
     pub fn live_pillar(&self) -> Obj {
-        self.live.pillar.clone()
+        self.live.of_templates()[1].clone()
     }
 
     /// The interpreter of the run's templates in Mako and Python.
@@ -83,9 +83,27 @@ impl Run<'_> {
         &self.interpreter
     }
 
+    /// The grains and the pillar of templates with their changes, if functions have others.
+    ///
+    /// # Errors
+    /// They contain something other than data.
+    pub fn facts_of_templates(&self) -> mapstack_render::Result<Option<[Map; 2]>> {
+        let Some([grains, pillar]) = &self.live.apart else {
+            return Ok(None);
+        };
+        let map = |live: &Obj| -> mapstack_render::Result<Map> {
+            let value = live.to_value_unread()?;
+            Ok(value.as_map().cloned().unwrap_or_default())
+        };
+        Ok(Some([map(grains)?, map(pillar)?]))
+    }
+
     /// The pillar with the changes of templates.
     pub fn current_pillar(&self) -> Map {
-        self.facts.all().pillar.clone()
+        match self.facts_of_templates() {
+            Ok(Some([_, pillar])) => pillar,
+            _ => self.facts.all().pillar.clone(),
+        }
     }
 
     /// Set the path on disk of a template, for error messages.

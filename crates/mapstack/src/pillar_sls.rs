@@ -71,6 +71,11 @@ impl<'e> Run<'e> {
             Some(reader) => Obj::Dict(DictRef::watched(side.opts.clone(), reader, Vec::new())),
             None => Obj::from(side.opts.clone()),
         };
+        let live =
+            |part: Part, facts: &Map| Run::live_dict(self.hooks.get().as_deref(), part, facts);
+        let apart = side.facts.as_ref();
+        self.live.apart =
+            apart.map(|[grains, pillar]| [live(Part::Grains, grains), live(Part::Pillar, pillar)]);
         // Nothing has asked for the options yet.
         let _ = self.live.opts.set(opts);
         self.master = Some(side);

@@ -88,7 +88,11 @@ impl Run<'_> {
 impl Run<'_> {
     /// Whether a text may contain template syntax.
     pub(crate) fn has_template_marks(&self, text: &str) -> bool {
-        if self.syntax != Syntax::default() {
+        let plain = Syntax {
+            ignores_header: self.syntax.ignores_header,
+            ..Syntax::default()
+        };
+        if self.syntax != plain {
             return true;
         }
         let opens = |(brace, _): (usize, &str)| {
@@ -394,8 +398,8 @@ impl Run<'_> {
         let of = |name: &str, value: Obj| (Str::from(name), value);
         Names::from_iter([
             of("salt", self.live.salt.clone()),
-            of("grains", self.live.grains.clone()),
-            of("pillar", self.live.pillar.clone()),
+            of("grains", self.live_grains()),
+            of("pillar", self.live_pillar()),
             of("opts", self.live_opts()),
             of("saltenv", Obj::Str(saltenv.clone())),
         ])

@@ -40,8 +40,14 @@ impl<'e> Run<'e> {
             if policy.masks_pillar() {
                 taint.add(&Value::Map(minion.pillar.clone()));
                 taint.add_object(&self.live.pillar);
+                taint.add_object(&self.live_pillar());
             }
-            for facts in [&minion.pillar, &minion.grains, &minion.opts] {
+            let apart = self
+                .master
+                .iter()
+                .flat_map(|side| side.facts.iter().flatten());
+            let own = [&minion.pillar, &minion.grains, &minion.opts];
+            for facts in own.into_iter().chain(apart) {
                 policy.visit_map(facts, &mut |value| taint.add(value));
             }
             taint

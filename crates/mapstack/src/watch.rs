@@ -232,6 +232,21 @@ impl Run<'_> {
         }
     }
 
+    /// Whether the grains and the pillar of templates are unchanged, if functions have others.
+    pub fn has_given_facts_of_templates(&self) -> bool {
+        let given = self.master.as_ref().and_then(|side| side.facts.as_ref());
+        match self.facts_of_templates() {
+            Ok(Some(now)) => given.is_some_and(|given| {
+                let is_same = |(now, given): (&Map, &Map)| {
+                    Value::from(now.clone()).is_same(&given.clone().into())
+                };
+                now.iter().zip(given).all(is_same)
+            }),
+            Ok(None) => true,
+            Err(_) => false,
+        }
+    }
+
     /// The number of [warnings](Run::warnings) so far.
     pub fn warning_count(&self) -> usize {
         self.warnings.borrow().len()

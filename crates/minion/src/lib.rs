@@ -21,6 +21,7 @@ pub mod minions;
 mod options;
 pub mod platforms;
 mod read;
+mod salt_version;
 mod set;
 mod sources;
 
@@ -28,4 +29,5 @@ pub use error::{LookupError, Place, ReadError, ReadErrorKind, SetError, Warning}
 pub use lookup::{Answer, ConfigGet, PillarGet};
 pub use minion::{Minion, Part};
 pub use read::MAX_BYTES;
+pub use salt_version::{Behaviour, SaltVersion, UnknownVersion};
 pub use sources::{FactPlace, FactPlaces, Sources};

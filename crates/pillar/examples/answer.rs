@@ -190,9 +190,13 @@ fn stack(question: &Map, kind: StackKind) -> Answer {
 }
 
 fn whole_pillar(question: &Map) -> Answer {
-    with_files(question, |root| {
-        whole_pillar::link(question, root);
-        whole_pillar::compiled(question, root)
+    let mut question = question.clone();
+    if let Some(version) = std::env::args().nth(2) {
+        question.insert("salt_version", version);
+    }
+    with_files(&question, |root| {
+        whole_pillar::link(&question, root);
+        whole_pillar::compiled(&question, root)
     })
 }
 

@@ -512,6 +512,16 @@ impl PillarRun<'_> {
     /// A run for templates and functions of an external pillar.
     fn run_for(&self, minion: &Minion, side: Option<MasterSide>) -> mapstack::Run<'_> {
         match side {
+            Some(side) if side.facts.is_some() => {
+                let facts = [minion.grains.clone(), minion.pillar.clone()];
+                let minion = Minion {
+                    pillar: Map::new(),
+                    ..minion.clone()
+                };
+                let facts = Some(facts);
+                let side = MasterSide { facts, ..side };
+                self.engine.run_on_master(&minion, side)
+            }
             Some(side) => self.engine.run_on_master(minion, side),
             None => self.engine.run(minion),
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mapstack::loader::MemoryFiles;
-use mapstack::minion::Minion;
+use mapstack::minion::{Minion, SaltVersion};
 use mapstack::{Call, CallError, Engine, Functions, Limits, Stubs, value::Value};
 use mapstack_pillar::{Ask, Master, PillarReads, WholePillar};
 use mapstack_salt_config::{Config, Kind};
@@ -365,15 +365,17 @@ proptest! {
         bytes in select(vec![1 << 24, 1 << 24, 1 << 15, 1]),
         fuel in select(vec![50_000_000, 50_000_000, 50_000_000, 2_000]),
         stacked in proptest::option::of(stacked()),
+        version in select(vec![SaltVersion::V3008, SaltVersion::V3008, SaltVersion::V3006]),
     ) {
         let home = tempfile::tempdir().unwrap();
         let stacked = stacked.filter(|_| !options.contains("ext_pillar"));
         let stacks = stacked.map(|files| write_stacks(home.path(), &files)).unwrap_or_default();
         let options = &format!("{options}{stacks}");
         let limits = Limits { fuel, ..Limits::default() };
-        let shared = (master(options, &files).with_memory(bytes), engine(limits));
+        let engine = || engine(limits).with_salt_version(version);
+        let shared = (master(options, &files).with_memory(bytes), engine());
         for minion in &minions {
-            let own = compile(&master(options, &files), &engine(limits), minion);
+            let own = compile(&master(options, &files), &engine(), minion);
             assert_same(&compile(&shared.0, &shared.1, minion), &own);
         }
     }

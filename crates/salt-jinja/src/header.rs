@@ -10,7 +10,7 @@ use mapstack_jinja::Syntax;
 /// a `#!renderer` line (Salt: `render_jinja_tmpl`). Problems with it are reported to `warn`.
 pub(super) fn apply(source: &mut Arc<str>, syntax: &mut Syntax, warn: &dyn Fn(&str)) {
     const HEADER: &str = "#jinja2:";
-    if !source.contains(HEADER) {
+    if syntax.ignores_header || !source.contains(HEADER) {
         return;
     }
     let mut lines: Vec<&str> = source.split_inclusive('\n').collect();

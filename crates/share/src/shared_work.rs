@@ -113,7 +113,9 @@ impl<'e> MinionAnswers<'e> {
     /// Whether a run still sees the facts and options that its minion was given. If not, its work is nothing that
     /// other minions can have.
     pub fn hold_in(&self, run: &Run<'e>) -> bool {
-        let is_synced = run.sync_facts().is_ok() && run.has_given_options();
+        let is_synced = run.sync_facts().is_ok()
+            && run.has_given_options()
+            && run.has_given_facts_of_templates();
         is_synced && has_facts_of(run, &self.probe(run).run.minion())
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use xshell::{Shell, cmd};
 
-use super::{each_answer, explain, python, verdict};
+use super::{Args, each_answer, explain, python, verdict};
 use crate::Result;
 
 /// Names the file of MakoStack's module, which newer versions of Salt do not have.
@@ -15,9 +15,9 @@ const MAKOSTACK: &str = "MAPSTACK_MAKOSTACK";
 const SALTCLASS: &str = "MAPSTACK_SALTCLASS";
 
 /// Make up questions, ask both sides, and print what differs.
-pub fn run(sh: &Shell, count: u32, seed: u64, only: &[String]) -> Result {
+pub fn run(sh: &Shell, args: &Args) -> Result {
     let python = python(sh)?;
-    let (count, seed) = (count.to_string(), seed.to_string());
+    let (count, seed, only) = (args.count.to_string(), args.seed.to_string(), &args.kind);
     let mut kinds = vec![
         "yaml", "yamlex", "toml", "version", "joined", "merge", "syntax", "parse", "data",
         "pillar", "external", "git", "reclass", "stack",
@@ -32,6 +32,12 @@ pub fn run(sh: &Shell, count: u32, seed: u64, only: &[String]) -> Result {
         .into_iter()
         .filter(|kind| only.is_empty() || only.iter().any(|o| o == kind))
         .collect();
+    if args.python.is_some() && kinds != ["pillar"] {
+        return Err("with --python, the kind has to be pillar".into());
+    }
+    let other = args.python.as_ref().unwrap_or(&python);
+    let version = "import salt.version; print(salt.version.__version__)";
+    let version = cmd!(sh, "{other} -c {version}").quiet().read()?;
     cmd!(
         sh,
         "cargo build --quiet --package mapstack-pillar --example answer --features git"
@@ -48,10 +54,10 @@ pub fn run(sh: &Shell, count: u32, seed: u64, only: &[String]) -> Result {
     let place = place.path();
     let answer = cmd!(
         sh,
-        "cargo run --quiet --package mapstack-pillar --example answer --features git -- {place}"
+        "cargo run --quiet --package mapstack-pillar --example answer --features git -- {place} {version}"
     );
     let ours = answer.quiet().stdin(&questions).read()?;
-    let theirs = cmd!(sh, "{python} xtask/reference/answer.py {place}")
+    let theirs = cmd!(sh, "{other} xtask/reference/answer.py {place}")
         .quiet()
         .ignore_stderr()
         .stdin(&questions)

@@ -76,6 +76,10 @@ pub struct Args {
     /// Which kinds of questions to make up, such as `stack`; all of them unless given
     #[arg(long, requires = "check", value_name = "KIND")]
     kind: Vec<String>,
+    /// The Python that has an older version of Salt to compare with, by one kind of pillars; with --record, record what it makes of
+    /// the recorded pillars
+    #[arg(long, value_name = "FILE")]
+    python: Option<PathBuf>,
     /// Record only files whose path holds one of these
     #[arg(long, requires = "record", value_name = "PART")]
     only: Vec<String>,
@@ -86,15 +90,21 @@ pub fn run(sh: &Shell, args: &Args) -> Result {
         setup(sh)?;
     }
     if args.record {
-        let (python, only) = (python(sh)?, &args.only);
+        let (reference, only) = (python(sh)?, &args.only);
         let project = project_root();
-        cmd!(sh, "{python} xtask/reference/record.py {project} {only...}")
-            .quiet()
-            .run()?;
+        match &args.python {
+            Some(older) => cmd!(sh, "{older} xtask/reference/versions.py {project}"),
+            None => cmd!(
+                sh,
+                "{reference} xtask/reference/record.py {project} {only...}"
+            ),
+        }
+        .quiet()
+        .run()?;
         println!("`git diff` shows what the reference does otherwise than recorded");
     }
     if args.check {
-        compare::run(sh, args.count, args.seed, &args.kind)?;
+        compare::run(sh, args)?;
     }
     Ok(())
 }

@@ -140,6 +140,8 @@ impl Matcher<'_, '_> {
                 self.ipcidr(&Obj::from(pattern))?
                     .map_or(Answer::EmptyList, Answer::Bool),
             ),
+            // Without such targets, the word is the name of a minion.
+            Some('T' | 'M') if !self.has_resources() => bool(self.glob(whole)),
             Some('T') => bool(self.resource(pattern)),
             Some('M') => bool(*self.id == *pattern),
             Some(_) => None,

@@ -234,17 +234,32 @@ impl<'m, 'r> Matcher<'m, 'r> {
             ));
             return Ok(false);
         }
-        let facts = match target
+        let other = match part {
+            Facts::Pillar => self.run.pillar_of_targets(),
+            _ => None,
+        };
+        let facts = other.unwrap_or_else(|| self.facts(part, target, delimiter));
+        let search = Search {
+            vm: self.vm,
+            how,
+            matches_keys: self.run.salt_version().behaviour().targets_match_keys,
+        };
+        search.find(&facts, target, delimiter)
+    }
+
+    /// The facts that a target can lead to.
+    fn facts(&self, part: Facts, target: &str, delimiter: &str) -> Value {
+        let first = target
             .split(delimiter)
             .next()
-            .filter(|_| !delimiter.is_empty())
-        {
+            .filter(|_| !delimiter.is_empty());
+        let facts = match first {
             // Every look-up begins with the first step, unless that stands for all.
             Some(first) if first != "*" => self.run.below(part, first),
             _ if part == Facts::Pillar => self.run.facts().pillar.clone(),
             _ => self.run.facts().grains.clone(),
         };
-        Search { vm: self.vm, how }.find(&facts, target, delimiter)
+        facts.into()
     }
 
     /// Whether the minion is in a list of ids, with commas if it is text.
@@ -324,6 +339,11 @@ impl<'m, 'r> Matcher<'m, 'r> {
             }
         }
         Ok(Some(false))
+    }
+
+    /// Whether there are targets by resource and by managing minion.
+    fn has_resources(&self) -> bool {
+        self.run.salt_version().behaviour().has_resource_targets
     }
 
     /// Whether the minion manages resources of a type, or one of them.

@@ -21,6 +21,8 @@ pub(super) enum How {
 pub(super) struct Search<'v, 'r> {
     pub vm: &'v Vm<'r>,
     pub how: How,
+    /// Whether the keys of a mapping match as the members of a list do.
+    pub matches_keys: bool,
 }
 
 /// No data is deeper than this, so no longer key leads anywhere.
@@ -32,21 +34,26 @@ const MAX_DEPTH: usize = 150;
 impl Search<'_, '_> {
     /// Whether data holds something that matches behind some prefix of the expression: the longest
     /// prefix that leads somewhere is tried first, then shorter ones.
-    pub fn find(&self, data: &Map, expression: &str, delimiter: &str) -> Result<bool> {
+    pub fn find(&self, data: &Value, expression: &str, delimiter: &str) -> Result<bool> {
         if delimiter.is_empty() {
             return Err(Error::value_error("empty separator"));
         }
         self.subdict(data, expression, delimiter, MAX_DEPTH)
     }
 
-    fn subdict(&self, data: &Map, expression: &str, delimiter: &str, depth: usize) -> Result<bool> {
+    fn subdict(
+        &self,
+        data: &Value,
+        expression: &str,
+        delimiter: &str,
+        depth: usize,
+    ) -> Result<bool> {
         let Some(depth) = depth.checked_sub(1) else {
             return Err(Error::python(
                 "RecursionError",
                 "maximum recursion depth exceeded",
             ));
         };
-        let whole = Value::Map(data.clone());
         let cuts: Vec<usize> = expression
             .match_indices(delimiter)
             .map(|(at, _)| at)
@@ -56,11 +63,11 @@ impl Search<'_, '_> {
             self.vm.burn(1 + expression.len() / 16)?;
             let (key, rest) = (&expression[..at], &expression[at + delimiter.len()..]);
             let (found, pattern) = if key == "*" {
-                (Some(whole.clone()), expression)
+                (Some(data.clone()), expression)
             } else {
                 let path =
                     Path::split(key, delimiter).map_err(|e| Error::value_error(e.to_string()))?;
-                (mapstack_yaml::traverse(&whole, &path), rest)
+                (mapstack_yaml::traverse(data, &path), rest)
             };
             let matches = match found {
                 None => false,
@@ -106,12 +113,12 @@ impl Search<'_, '_> {
         if pattern == "*" || map.contains_key(pattern) {
             return Ok(true);
         }
-        for key in map.keys() {
+        for key in map.keys().filter(|_| self.matches_keys) {
             if self.text(&key.to_string(), pattern)? {
                 return Ok(true);
             }
         }
-        if self.subdict(map, pattern, ":", depth)? {
+        if self.subdict(&map.clone().into(), pattern, ":", depth)? {
             return Ok(true);
         }
         if !wildcard {

@@ -27,6 +27,9 @@ const MATCHERS: [&str; 14] = [
     "resource",
 ];
 
+/// Those that not every version of Salt has.
+const OF_RESOURCES: [&str; 2] = ["managing_minion", "resource"];
+
 /// Whether the minion is one that a target of a top file means. `matcher` is what its entry has under `match`;
 /// without one, the target is compound. `id` is the minion's, which can be another than that of the run.
 ///
@@ -43,7 +46,7 @@ pub fn confirm_top(
     let name = match matcher {
         None => "compound",
         Some(Value::Str(name)) => &**name,
-        Some(other) => return Err(no_matcher(&other.to_string())),
+        Some(other) => return Err(no_matcher(run, &other.to_string())),
     };
     let matcher = Matcher {
         run,
@@ -59,6 +62,9 @@ pub fn confirm_top(
         ))),
     };
     match name {
+        name if OF_RESOURCES.contains(&name) && !matcher.has_resources() => {
+            Err(no_matcher(run, name))
+        }
         "compound" => matcher.compound(&target)?.truthy(),
         "glob" => Ok(target.as_str().is_some_and(|target| matcher.glob(target))),
         "pcre" => matcher.pcre(text()?),
@@ -78,7 +84,7 @@ pub fn confirm_top(
             matcher.warn("the matcher 'range' asks a server, so it means no minion here");
             Ok(false)
         }
-        name => Err(no_matcher(name)),
+        name => Err(no_matcher(run, name)),
     }
 }
 
@@ -98,11 +104,14 @@ pub fn is_in_group(run: &dyn Context, vm: &Vm<'_>, id: &str, target: &Value) -> 
 }
 
 /// The error of a matcher that top files cannot name.
-fn no_matcher(name: &str) -> Box<Error> {
+fn no_matcher(run: &dyn Context, name: &str) -> Box<Error> {
+    let has_resources = run.salt_version().behaviour().has_resource_targets;
+    let is_there = |name: &&str| has_resources || !OF_RESOURCES.contains(name);
+    let known: Vec<&str> = MATCHERS.into_iter().filter(is_there).collect();
     let error = Error::python("KeyError", format!("the matcher '{name}' does not exist"));
-    error.with_help(match nearest(name, MATCHERS) {
+    error.with_help(match nearest(name, known.iter().copied()) {
         Some(near) => format!("did you mean '{near}'?"),
-        None => format!("there are {}", MATCHERS.join(", ")),
+        None => format!("there are {}", known.join(", ")),
     })
 }
 

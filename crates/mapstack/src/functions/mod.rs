@@ -10,7 +10,7 @@ use std::cell::Ref;
 use mapstack_diagnostic::Diagnostic;
 use mapstack_functions::{Context, Flow};
 use mapstack_loader::{Fetched, FileServer, SaltPath};
-use mapstack_minion::{ConfigGet, Minion, Part, PillarGet};
+use mapstack_minion::{ConfigGet, Minion, Part, PillarGet, SaltVersion};
 use mapstack_render::jinja::Vm;
 use mapstack_render::{CallArgs, Obj, Result};
 use mapstack_value::{Map, Str, Value};
@@ -64,6 +64,14 @@ impl Context for Run<'_> {
         query: &ConfigGet,
     ) -> mapstack_diagnostic::Result<Option<Value>> {
         Run::config_get(self, key, query)
+    }
+
+    fn salt_version(&self) -> SaltVersion {
+        self.engine.salt_version()
+    }
+
+    fn pillar_of_targets(&self) -> Option<Value> {
+        self.master.as_ref()?.pillar_of_targets.clone()
     }
 
     fn grains(&self) -> &Obj {

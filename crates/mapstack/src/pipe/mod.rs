@@ -500,6 +500,9 @@ impl Run<'_> {
         let mut names = self.sls_basics(&source.saltenv, &source.sls);
         if source.is_called {
             names.insert("grains".into(), self.copied_facts(Part::Grains));
+            if self.live.apart.is_some() {
+                names.insert("pillar".into(), self.live.pillar.clone());
+            }
         }
         names.extend(source.extra.iter().map(|(k, v)| (k.clone(), v.clone())));
         names.extend(
@@ -514,16 +517,20 @@ impl Run<'_> {
             .and_then(Obj::as_str)
             .cloned()
             .unwrap_or_default();
-        for (name, value) in sls_variables(&source.tmplpath, &sls) {
+        for (name, value) in self.sls_variables(&source.tmplpath, &sls) {
             names.entry(name).or_insert(value);
         }
         names
     }
 
+    fn sls_variables(&self, path: &str, sls: &str) -> Names {
+        sls_variables(path, sls, self.engine.salt_version.behaviour())
+    }
+
     /// The variables and options of the sls at a path on disk.
     pub(crate) fn sls_environment(&self, path: &str, sls: &str) -> (Names, Syntax) {
         let mut names = self.sls_basics(&self.saltenv, sls);
-        names.extend(sls_variables(path, sls));
+        names.extend(self.sls_variables(path, sls));
         (names, self.sls_syntax())
     }
 

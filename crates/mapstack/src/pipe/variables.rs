@@ -1,5 +1,6 @@
 //! Variables that describe the location of a template.
 
+use mapstack_minion::Behaviour;
 use mapstack_render::Obj;
 use mapstack_render::jinja::Names;
 use mapstack_value::Str;
@@ -7,16 +8,21 @@ use mapstack_value::Str;
 /// The variables of an sls, or of a text that is rendered through a pipe (Salt: `generate_sls_context`).
 ///
 /// `path` is the path of the file; `sls` is its name with dots, or empty.
-pub(crate) fn sls_variables(path: &str, sls: &str) -> Names {
+pub(crate) fn sls_variables(path: &str, sls: &str, behaviour: &Behaviour) -> Names {
     let mut names = Names::default();
     let mut set = |name: &str, value: &str| {
         names.insert(name.into(), Obj::Str(Str::from(value)));
     };
     let dotted = sls.replace('.', "/");
-    let mut slspath = dotted.trim_end_matches('/').to_string();
+    let mut slspath = match behaviour.trims_names_of_sls {
+        true => dotted.trim_end_matches('/').to_string(),
+        false => dotted,
+    };
     if !path.is_empty() {
         let template = posix(path);
-        let Some(file) = own_part(&template, sls, &slspath) else {
+        let own = own_part(&template, sls, &slspath);
+        let own = own.or_else(|| (!behaviour.trims_names_of_sls).then_some(&*template));
+        let Some(file) = own else {
             // The path is not that of the sls.
             let dir = posix(sls);
             set("tplpath", path);
@@ -75,6 +81,8 @@ pub(crate) fn sls_name(path: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use mapstack_minion::SaltVersion;
+
     use super::*;
 
     #[test]
@@ -93,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_file_of_another_name_has_few_variables() {
-        let names = sls_variables("/srv/salt/a/x.conf", "a.b");
+        let names = sls_variables("/srv/salt/a/x.conf", "a.b", SaltVersion::V3008.behaviour());
         let shown: Vec<_> = names
             .iter()
             .map(|(k, v)| format!("{k}={}", v.as_str().unwrap()))

@@ -161,10 +161,7 @@ impl Work<'_> {
 
     /// The top files' sls alone, with their errors among the data.
     fn sls_alone(&self) -> Result<State> {
-        let mut state = State {
-            grains: self.minion.grains.clone(),
-            ..State::default()
-        };
+        let mut state = self.state();
         let run = self.renders(&state);
         let mut top = self.reader(&run).read()?;
         let top_errors = std::mem::take(&mut top.errors);

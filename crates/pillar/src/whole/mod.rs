@@ -16,13 +16,14 @@ mod renders;
 mod settings;
 mod sls;
 mod top;
+mod views;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use indexmap::IndexSet;
-use mapstack::{Engine, MasterSide, Run};
+use mapstack::Engine;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_loader::FileServer;
 use mapstack_merge::Options;
@@ -42,6 +43,7 @@ use self::settings::Settings;
 pub(crate) use self::settings::merging;
 use self::sls::SlsReader;
 use self::top::{Matches, Top, TopReader};
+use self::views::Views;
 use crate::compile::{Compiler, PillarRun};
 use crate::config::{ExtPillar, Listed};
 use crate::external::unasked;
@@ -269,6 +271,8 @@ struct Work<'w> {
 struct State {
     data: Made,
     grains: Map,
+    /// What templates and targets see if that is not what functions see.
+    views: Option<Views>,
     errors: Vec<PillarError>,
     /// Errors of pillars within this one, which are in its data as they are.
     nested: Vec<PillarError>,
@@ -297,10 +301,7 @@ impl Work<'_> {
     }
 
     fn compiled(&self) -> Result<State> {
-        let mut state = State {
-            grains: self.minion.grains.clone(),
-            ..State::default()
-        };
+        let mut state = self.state();
         if let Some(problem) = &self.problem {
             return Err(unasked(problem));
         }
@@ -337,14 +338,18 @@ impl Work<'_> {
         self.top_sls(run, top, state)?;
         let mut pillar = state.data.clone();
         let external = self.external(&mut pillar, state)?;
-        state.data = pillar;
-        self.update(state, &external);
+        if self.behaviour().keeps_pillar_of_malformed_items {
+            state.data = pillar;
+            self.update(state, &external);
+        } else {
+            state.data = external;
+        }
         Ok(())
     }
 
     /// The top files' sls.
     fn top_sls(&self, run: &Renders<'_>, mut top: Top, state: &mut State) -> Result<()> {
-        let matches = top.matches(&self.reader(run))?;
+        let matches = self.matches(run, &mut top, state)?;
         let pillar = self.sls(run, &top, &matches, state)?;
         self.keep(run, state)?;
         self.update(state, &pillar);
@@ -360,8 +365,9 @@ impl Work<'_> {
             self.pillar_override.replace(pillar);
         }
         self.update(state, &external);
+        state.show_external();
         let run = self.renders(state);
-        let matches = top.matches(&self.reader(&run))?;
+        let matches = self.matches(&run, &mut top, state)?;
         let pillar = self.sls(&run, &top, &matches, state)?;
         self.keep(&run, state)?;
         let pillar = self.merged(state.data.clone(), &pillar)?;
@@ -391,39 +397,29 @@ impl Work<'_> {
         }
     }
 
-    /// A run for templates that see the pillar so far.
-    fn run(&self, state: &State) -> Run<'_> {
-        let minion = Minion {
-            pillar: state.map(),
-            grains: state.grains.clone(),
-            ..self.minion.clone()
-        };
-        self.engine.run_on_master(&minion, self.side())
-    }
-
-    fn side(&self) -> MasterSide {
-        MasterSide {
-            minion_id: self.settings.id.clone(),
-            opts: self.settings.templates.clone(),
-            templates: Some(self.files.server()),
-        }
-    }
-
     /// The renders of templates that see the pillar so far.
     fn renders(&self, state: &State) -> Renders<'_> {
-        Renders::new(self.run(state), self.shared, self.files.reads().clone())
+        let shared = self.shared.filter(|_| state.can_share());
+        Renders::new(self.run(state), shared, self.files.reads().clone())
     }
 
     /// Keep what templates changed in the pillar and the grains, and the warnings of their runs.
     fn keep(&self, renders: &Renders<'_>, state: &mut State) -> Result<()> {
         let mut served = IndexSet::new();
         for run in renders.runs() {
-            run.sync_facts().map_err(|e| {
+            let changed = |e: Box<mapstack_render::Error>| {
                 Error::new(ErrorKind::Template, e.to_string())
                     .note("templates of the pillar changed the facts to this")
-            })?;
-            state.data = self.changed(std::mem::take(&mut state.data), run.current_pillar());
+            };
+            run.sync_facts().map_err(changed)?;
             state.grains = run.minion().grains.clone();
+            match (&mut state.views, run.facts_of_templates().map_err(changed)?) {
+                (Some(views), Some(now)) => views.templates = now,
+                _ => {
+                    let before = std::mem::take(&mut state.data);
+                    state.data = self.changed(before, run.current_pillar());
+                }
+            }
             state.hear(run.warnings());
             served.extend(run.file_reads());
         }
@@ -460,7 +456,11 @@ impl Work<'_> {
             recipe: &self.recipe,
             visits: Cell::new(0),
         };
-        let ordered = matches.ordered(&self.settings.value("env_order"));
+        let order = match self.behaviour().env_order_orders_merges {
+            true => self.settings.value("env_order"),
+            false => Value::None,
+        };
+        let ordered = matches.ordered(&order);
         let (pillar, errors) = reader.fold(&ordered, self.overriding())?;
         state.errors.extend(errors);
         Ok(pillar)
@@ -493,6 +493,7 @@ impl Work<'_> {
             pillar: state.map(),
             ..self.minion.clone()
         };
+        let side = self.side_of_external(state);
         #[cfg(feature = "git")]
         let (given, seen) = (opts.clone(), &*state);
         #[cfg(feature = "git")]
@@ -500,7 +501,7 @@ impl Work<'_> {
         let run: PillarRun<'_> = self
             .master
             .external
-            .run_on_master(self.engine, &minion, opts, self.side())
+            .run_on_master(self.engine, &minion, opts, side)
             .passing(self.extra.clone());
         #[cfg(feature = "git")]
         let run = run.with_git(&git);
@@ -537,15 +538,7 @@ impl Work<'_> {
     /// Add what comes last: the master's options, the errors, and what overrides everything.
     fn finished(self, mut state: State) -> Result<WholePillar> {
         if self.settings.is_on("pillar_opts") {
-            let hidden = ["pillar", "__context__", "functions", "matchers", "rend"];
-            let mut options: Map = self
-                .settings
-                .templates
-                .iter()
-                .filter(|(name, _)| !name.as_str().is_some_and(|name| hidden.contains(&name)))
-                .map(|(name, value)| (name.clone(), value.clone()))
-                .collect();
-            options.insert("saltversion", mapstack_minion::builtin::salt_version());
+            let options = self.shown_options(&mut state);
             self.add_entry(&mut state, "master", options.into(), PillarLayer::Options);
         }
         self.add_errors(&mut state);

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use mapstack::{File, PillarSls};
-use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
+use mapstack::{File, PillarSls, Run};
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use mapstack_value::{Int, Key, Map, Path, Value};
 use mapstack_yaml::Marks;
 
@@ -112,6 +112,7 @@ impl TopReader<'_, '_> {
                 }
             }
         }
+        self.warn_of_order(&tops);
         self.follow_includes(&mut tops, &mut errors)?;
         let mut files: Vec<TopFile> = tops.into_values().flatten().collect();
         for error in &mut errors {
@@ -132,6 +133,23 @@ impl TopReader<'_, '_> {
             merged,
             errors,
         })
+    }
+
+    /// Warn of top files whose order is not known.
+    fn warn_of_order(&self, tops: &IndexMap<String, Vec<TopFile>>) {
+        let run = self.renders.run();
+        let version = run.engine().salt_version();
+        if tops.len() < 2 || version.behaviour().environments_keep_their_order {
+            return;
+        }
+        let envs: Vec<&str> = tops.keys().map(String::as_str).collect();
+        let message = format!(
+            "a master of Salt {version} reads the top files of {} in an order that changes each time it starts; this is \
+             the pillar for the order of pillar_roots",
+            envs.join(", ")
+        );
+        let warning = Diagnostic::warning(ErrorKind::Options, message);
+        run.warn(warning.with_help("set pillarenv, or keep one top file, for all environments"));
     }
 
     /// The environments whose top files count.
@@ -261,10 +279,7 @@ impl TopReader<'_, '_> {
                 format!("a top file includes '{name}', which saltenv '{env}' does not have");
             self.renders
                 .run()
-                .warn(mapstack_diagnostic::Diagnostic::warning(
-                    ErrorKind::File,
-                    message,
-                ));
+                .warn(Diagnostic::warning(ErrorKind::File, message));
             return Ok(None);
         };
         let rendered = self.render(&found.file, env)?;
@@ -471,9 +486,10 @@ impl Top {
     }
 
     /// The sls of the minion's targets, by saltenv (Salt: `Pillar.top_matches`).
-    pub fn matches(&mut self, reader: &TopReader<'_, '_>) -> Result<Matches> {
+    ///
+    /// The run has the facts that targets see.
+    pub fn matches(&mut self, reader: &TopReader<'_, '_>, run: &Run<'_>) -> Result<Matches> {
         let id = reader.settings.id.to_string();
-        let run = reader.renders.run();
         run.with_targets(&id, |is_meant| self.matches_of(reader, is_meant))
     }
 

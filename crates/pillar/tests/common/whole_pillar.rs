@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use mapstack::loader::Roots;
-use mapstack::minion::Minion;
+use mapstack::minion::{Minion, SaltVersion};
 use mapstack::value::{Map, MapKind, Value};
 use mapstack::{Call, CallError, Engine, Functions};
 use mapstack_pillar::{Ask, Master, pillar_roots};
@@ -117,7 +117,13 @@ pub fn with_master<T>(
     };
     let master = Master::new(config, Arc::new(pillar)).with_directories([root]);
     let master = master.with_memory(1 << 22);
-    let engine = Engine::new(served).with_functions(Echo);
+    let version = match field("salt_version") {
+        Value::None => SaltVersion::default(),
+        named => named.to_string().parse().map_err(|e| format!("{e}"))?,
+    };
+    let engine = Engine::new(served)
+        .with_functions(Echo)
+        .with_salt_version(version);
     Ok(work(&master, &engine, &minion, &ask))
 }
 

@@ -1,0 +1,154 @@
+//! The versions of Salt that compile pillars and match targets differently.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A version of Salt whose behaviour can be followed.
+///
+/// ```
+/// use mapstack_minion::SaltVersion;
+/// let version: SaltVersion = "3006.9".parse().unwrap();
+/// assert_eq!(version, SaltVersion::V3006);
+/// assert!(!version.behaviour().env_order_orders_merges);
+/// assert_eq!(SaltVersion::default().to_string(), "3008");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum SaltVersion {
+    /// Salt 3006, compared with 3006.9.
+    V3006,
+    /// Salt 3007, compared with 3007.13.
+    V3007,
+    /// Salt 3008, compared with 3008.3.
+    #[default]
+    V3008,
+}
+
+/// What a version of Salt does. Code asks for one of these, and never for a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Behaviour {
+    /// The environments of a pillar come in the order of `pillar_roots`, and not in one that changes from one start of
+    /// a master to the next.
+    pub environments_keep_their_order: bool,
+    /// `env_order` orders the merge of environments. Otherwise it means nothing for pillars.
+    pub env_order_orders_merges: bool,
+    /// The pattern of a target by grain or pillar is matched with the keys of a mapping. Otherwise only the very
+    /// text of a key matches.
+    pub targets_match_keys: bool,
+    /// There are targets by resource and by managing minion: `T@`, `M@`, `match: resource`, `match: managing_minion`.
+    pub has_resource_targets: bool,
+    /// In a pillar's compile, functions and targets have the same grains and pillar as templates: they see external
+    /// pillars that come first and what templates change in place, and the latter is a part of the result.
+    pub functions_share_facts: bool,
+    /// An item of `ext_pillar` that is not a mapping leaves the pillar of the top files.
+    pub keeps_pillar_of_malformed_items: bool,
+    /// The option `pillar_opts` adds the grains to the master's options.
+    pub pillar_opts_have_grains: bool,
+    /// A `#jinja2:` line sets options of its template.
+    pub reads_jinja_headers: bool,
+    /// The variables about the place of an sls do without slashes at the end of its name, and a file of another name is
+    /// in no directory. Otherwise the whole path stands for that of the file.
+    pub trims_names_of_sls: bool,
+}
+
+/// Both Salt 3006 and 3007: what the comparison of the two found is how 3006 prints an object of its own.
+const BEFORE_3008: Behaviour = Behaviour {
+    environments_keep_their_order: false,
+    env_order_orders_merges: false,
+    targets_match_keys: false,
+    has_resource_targets: false,
+    functions_share_facts: false,
+    keeps_pillar_of_malformed_items: false,
+    pillar_opts_have_grains: false,
+    reads_jinja_headers: false,
+    trims_names_of_sls: false,
+};
+
+const SINCE_3008: Behaviour = Behaviour {
+    environments_keep_their_order: true,
+    env_order_orders_merges: true,
+    targets_match_keys: true,
+    has_resource_targets: true,
+    functions_share_facts: true,
+    keeps_pillar_of_malformed_items: true,
+    pillar_opts_have_grains: true,
+    reads_jinja_headers: true,
+    trims_names_of_sls: true,
+};
+
+/// Each version with its name, the release that it is compared with, and what it does.
+const VERSIONS: [(SaltVersion, &str, &str, &Behaviour); 3] = [
+    (SaltVersion::V3006, "3006", "3006.9", &BEFORE_3008),
+    (SaltVersion::V3007, "3007", "3007.13", &BEFORE_3008),
+    (SaltVersion::V3008, "3008", "3008.3", &SINCE_3008),
+];
+
+impl SaltVersion {
+    /// All of them, the oldest first.
+    pub const ALL: [SaltVersion; 3] = [VERSIONS[0].0, VERSIONS[1].0, VERSIONS[2].0];
+
+    fn row(self) -> &'static (SaltVersion, &'static str, &'static str, &'static Behaviour) {
+        &VERSIONS[self as usize]
+    }
+
+    /// The name without a release, such as `3007`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.row().1
+    }
+
+    /// The release that it is compared with, such as `3007.13`.
+    #[must_use]
+    pub fn release(self) -> &'static str {
+        self.row().2
+    }
+
+    /// What it does.
+    #[must_use]
+    pub fn behaviour(self) -> &'static Behaviour {
+        self.row().3
+    }
+}
+
+impl fmt::Display for SaltVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A version that cannot be followed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the versions of Salt that can be followed are 3006, 3007 and 3008")]
+pub struct UnknownVersion;
+
+impl FromStr for SaltVersion {
+    type Err = UnknownVersion;
+
+    /// A version by its name, or by that of one of its releases.
+    fn from_str(text: &str) -> Result<Self, UnknownVersion> {
+        let name = text.split_once('.').map_or(text, |(name, _)| name);
+        let found = SaltVersion::ALL.into_iter().find(|it| it.name() == name);
+        found.ok_or(UnknownVersion)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_known_by_its_name_and_by_its_releases() {
+        for version in SaltVersion::ALL {
+            assert_eq!(version.to_string().parse(), Ok(version));
+            assert_eq!(version.release().parse(), Ok(version));
+        }
+        for unknown in ["", "3005", "3009.1", "3006rc1", "v3006", "latest"] {
+            assert_eq!(unknown.parse::<SaltVersion>(), Err(UnknownVersion));
+        }
+    }
+
+    #[test]
+    fn the_default_is_the_version_that_options_are_recorded_from() {
+        let recorded = crate::builtin::salt_version();
+        assert_eq!(SaltVersion::default().release(), recorded);
+    }
+}

@@ -1,0 +1,166 @@
+//! Pillars of older versions of Salt, beside what these compile.
+
+#[path = "../../mapstack/tests/common/mod.rs"]
+mod common;
+#[path = "common/whole_pillar.rs"]
+mod whole_pillar;
+
+use std::sync::Arc;
+
+use common::{assert_repeated, records};
+use mapstack::Engine;
+use mapstack::loader::MemoryFiles;
+use mapstack::minion::{Minion, SaltVersion};
+use mapstack::value::{Map, Value, json};
+use mapstack_pillar::{Ask, Master, WholePillar};
+use mapstack_salt_config::{Config, Kind};
+
+/// Records whose result here differs on purpose, by version, with the reason.
+const DIFFERENCES: &[(&str, &str, &str)] = &[
+    ("3006.9", "include: a directory in itself", DEEP),
+    ("3007.13", "include: a directory in itself", DEEP),
+    ("3006.9", "variables: pillar is changed in place", JSON),
+    ("3006.9", "version: a template adds to the pillar", JSON),
+];
+
+const JSON: &str = "JSON has all of a pillar that was empty at first";
+const DEEP: &str = "includes nest at most 100 levels deep";
+
+#[test]
+fn every_recorded_pillar_is_as_older_versions_have_it() {
+    let mut records = records(include_str!("data/whole_pillars.json"));
+    assert_eq!(records.len(), 691);
+    let own = common::records(include_str!("data/version_pillars.json"));
+    assert_repeated(&own, &[], whole_pillar::check);
+    records.extend(own);
+    let differing = json::loads(include_str!("data/other_versions.json")).unwrap();
+    let differing = differing.as_map().unwrap();
+    assert_eq!(differing.len(), SaltVersion::ALL.len() - 1);
+    for (version, answers) in differing {
+        let of_version = |record: &Map| {
+            let mut record = record.clone();
+            let answers = answers.as_map().unwrap();
+            if let Some(answer) = answers.get(record.get("name").unwrap().as_str().unwrap()) {
+                record.shift_remove("result");
+                record.extend(answer.as_map().unwrap().clone());
+            }
+            record.insert("salt_version", version.to_string());
+            record
+        };
+        let records: Vec<Map> = records.iter().map(of_version).collect();
+        let known = DIFFERENCES.iter();
+        let differences: Vec<(&str, &str)> = known
+            .filter(|(of, ..)| version.as_str() == Some(of))
+            .map(|(_, name, reason)| (*name, *reason))
+            .collect();
+        assert_repeated(&records, &differences, whole_pillar::check);
+    }
+}
+
+/// A master with files in two environments.
+fn master(options: &str, files: &[(&str, &str, &str)]) -> Master {
+    let text = format!("pillar_roots: {{base: [/srv/base], dev: [/srv/dev]}}\n{options}");
+    let config = Config::parse(text.as_bytes(), "master", Kind::Master).unwrap();
+    let add = |all: MemoryFiles, (env, path, text): &(&str, &str, &str)| all.file(env, path, *text);
+    let files = files.iter().fold(MemoryFiles::new(), add);
+    Master::new(config, Arc::new(files))
+}
+
+fn engine(version: SaltVersion) -> Engine {
+    Engine::new(MemoryFiles::new()).with_salt_version(version)
+}
+
+fn compile(master: &Master, engine: &Engine) -> WholePillar {
+    let minion = Minion::parse(b"{id: web1, grains: {roles: {web: 1}}}", "web1").unwrap();
+    let made = master.compile(engine, &minion.complete(), &Ask::default());
+    made.unwrap()
+}
+
+fn get(pillar: &WholePillar, key: &str) -> String {
+    pillar.data.get(key).map_or("none".into(), Value::repr)
+}
+
+const TWO: [(&str, &str, &str); 4] = [
+    ("base", "top.sls", "base: {'*': [a]}"),
+    ("dev", "top.sls", "dev: {'*': [a]}"),
+    ("base", "a.sls", "a: base"),
+    ("dev", "a.sls", "a: dev"),
+];
+
+#[test]
+fn an_order_that_is_not_known_is_a_warning() {
+    for version in SaltVersion::ALL {
+        let ordered = version.behaviour().environments_keep_their_order;
+        let pillar = compile(&master("", &TWO), &engine(version));
+        assert_eq!(get(&pillar, "a"), "'dev'");
+        assert_eq!(pillar.warnings.is_empty(), ordered, "{version}");
+        if let Some(warning) = pillar.warnings.first() {
+            let wanted = format!("Salt {version} reads the top files of base, dev in an order");
+            assert!(warning.message.contains(&wanted), "{}", warning.message);
+        }
+        for (options, files) in [("pillarenv: dev\n", &TWO[..]), ("", &TWO[..1])] {
+            let pillar = compile(&master(options, files), &engine(version));
+            assert_eq!(pillar.warnings, [], "{version} {options}");
+        }
+    }
+}
+
+#[test]
+fn engines_of_two_versions_share_nothing() {
+    let files = [
+        ("base", "top.sls", "base: {'*': [a], 'G@roles:w*': [b]}"),
+        (
+            "base",
+            "a.sls",
+            "{% do grains.update({'os': 1}) %}a: {{ salt['grains.get']('os', 0) }}",
+        ),
+        ("base", "b.sls", "b: 1"),
+    ];
+    let master = master("", &files).with_memory(1 << 20);
+    let [old, .., new] = SaltVersion::ALL.map(engine);
+    for _ in 0..2 {
+        let of = |engine: &Engine| {
+            let pillar = compile(&master, engine);
+            [get(&pillar, "a"), get(&pillar, "b")]
+        };
+        assert_eq!(of(&old), ["0", "none"]);
+        assert_eq!(of(&new), ["1", "1"]);
+    }
+}
+
+#[test]
+fn targets_by_pillar_look_into_the_list_of_external_pillars_where_options_have_no_pillar() {
+    let listed = "ext_pillar: [{extra_minion_data_in_pillar: {include: [own]}}]\n";
+    let first = format!("{listed}ext_pillar_first: true\n");
+    let target = "base: {'I@extra_minion_data_in_pillar:include:own': [a]}";
+    let files = [("base", "top.sls", target), ("base", "a.sls", "a: 1")];
+    let [old, .., new] = SaltVersion::ALL.map(engine);
+    for (options, engine, wanted) in [
+        (listed, &old, "1"),
+        (&first, &old, "none"),
+        (listed, &new, "none"),
+        (&first, &new, "none"),
+    ] {
+        let pillar = compile(&master(options, &files), engine);
+        assert_eq!(get(&pillar, "a"), wanted, "{options}");
+    }
+}
+
+#[test]
+fn options_in_a_pillar_are_those_of_the_version_or_a_warning() {
+    let files = [("base", "top.sls", "")];
+    for version in SaltVersion::ALL {
+        let pillar = compile(&master("pillar_opts: true\n", &files), &engine(version));
+        let options = pillar.data.get("master").and_then(Value::as_map).unwrap();
+        let named = options.get("saltversion").and_then(Value::as_str);
+        assert_eq!(named, Some(version.release()));
+        let is_latest = version == SaltVersion::default();
+        assert_eq!(options.contains_key("grains"), is_latest);
+        assert_eq!(
+            pillar.warnings.is_empty(),
+            is_latest,
+            "{:?}",
+            pillar.warnings
+        );
+    }
+}
