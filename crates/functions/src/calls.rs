@@ -80,8 +80,12 @@ pub trait Functions: Send + Sync {
         false
     }
 
-    /// Run a post-map template that is not Jinja. The call is the one that Salt makes, `cp.get_template` with the data
-    /// as `mapdata`; the answer is the data as the template leaves it. `None` lets the library run the template.
+    /// Run a template in Python that changes data. `None` lets the library run it.
+    ///
+    /// For a post-map template, the call is the one that Salt makes, `cp.get_template` with the data as `mapdata`; the
+    /// answer is the data as the template leaves it. For a template of MakoStack it is `makostack.render`, with the
+    /// template's name, the directories of templates, and the data as `stack`; the answer is a mapping with `stack` as
+    /// the template leaves it and either `text` or, if the template fails, `error`.
     fn change(&self, _call: &Call) -> Option<Result<Value, CallError>> {
         None
     }

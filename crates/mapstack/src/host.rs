@@ -136,11 +136,7 @@ impl<'r, 'e> RunHost<'r, 'e> {
             .kwarg("tpldir", *tpldir)
             .kwarg("tplroot", *tplroot)
             .kwarg("mapdata", mapdata.clone());
-        let changed = self
-            .others()
-            .find_map(|functions| functions.change(&call))?;
-        self.note_outside_input();
-        Some(changed.map_err(Into::into))
+        self.run.changed_outside(&call)
     }
 
     /// Advice on how to get an answer to a call.

@@ -38,7 +38,9 @@ pub struct Changes {
 }
 
 impl Changes {
-    fn between(before: &Map, now: &Map) -> Self {
+    /// What is different now.
+    #[must_use]
+    pub fn between(before: &Map, now: &Map) -> Self {
         if now.ptr_eq(before) {
             return Changes::default();
         }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use mapstack_diagnostic::Error;
+use mapstack_functions::Call;
 use mapstack_render::Obj;
 use mapstack_render::jinja::{Dialect, Names, Request, request};
 use mapstack_render::sandbox::Interpreter;
@@ -53,6 +54,15 @@ impl Run<'_> {
             tracer: None,
             ..request(template.source, &host)
         })
+    }
+
+    /// What functions from outside make of data, if they run such templates themselves
+    /// ([`Functions::change`](crate::Functions::change)).
+    pub fn changed_outside(&self, call: &Call) -> Option<mapstack_render::Result<Value>> {
+        let mut functions = self.engine.functions.iter();
+        let changed = functions.find_map(|functions| functions.change(call))?;
+        self.note_outside_input();
+        Some(changed.map_err(Into::into))
     }
 
     /// The minion's id as it was given; on a master, that of the minion in question.

@@ -269,6 +269,32 @@ impl PillarRun<'_> {
         })
     }
 
+    /// What the last external pillar returns when it is given the minion's pillar, and that pillar with what changed in
+    /// it in place, whether it fails or not. Nothing is merged: that is left to a master that calls it.
+    ///
+    /// ```
+    /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion, value::Value};
+    /// use mapstack_pillar::{Compiler, ExtPillars};
+    /// let compiler = Compiler::new(ExtPillars::new().with_named("nodegroups", Value::map()));
+    /// let minion = Minion::parse(b"{id: web1, pillar: {a: 1}}", "m").unwrap().complete();
+    /// let engine = Engine::new(MemoryFiles::new());
+    /// let (data, pillar) = compiler.run(&engine, &minion).give();
+    /// assert_eq!(data.unwrap().repr(), "{'nodegroups': []}");
+    /// assert_eq!(Value::from(pillar).repr(), "{'a': 1}");
+    /// ```
+    pub fn give(&self) -> (Result<Value>, Map) {
+        let mut pillar = Value::Map(self.minion.pillar.clone());
+        let mut last = Ok(Value::map());
+        for one in self.pillars.runs.iter().flatten() {
+            match self.returned(one, &mut pillar) {
+                Ok(Some(own)) => last = Ok(own.data),
+                Ok(None) => {}
+                Err(e) => last = Err(e),
+            }
+        }
+        (last, pillar.as_map().cloned().unwrap_or_default())
+    }
+
     /// Let external pillars give their data, in order, and merge it over a pillar. An item that is not one ends them,
     /// and leaves nothing. The second part of the result is the pillar that was given, with what changed in place
     /// before the first data was merged over a copy of it.

@@ -178,12 +178,27 @@ impl ExtPillars {
     /// Add an external pillar with what can stand behind its name in `ext_pillar`: a config file, a
     /// list of them, or a mapping of selectors.
     #[must_use]
-    pub fn with(mut self, kind: StackKind, arguments: impl Into<Value>) -> Self {
-        let arguments = arguments.into();
+    pub fn with(self, kind: StackKind, arguments: impl Into<Value>) -> Self {
+        self.with_named(kind.name(), arguments)
+    }
+
+    /// Add an external pillar of any kind by its name in `ext_pillar`, with what can stand behind it.
+    ///
+    /// ```
+    /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion, value::Value};
+    /// use mapstack_pillar::{Compiler, ExtPillars};
+    /// let compiler = Compiler::new(ExtPillars::new().with_named("nodegroups", Value::map()));
+    /// let minion = Minion::new("web1").complete();
+    /// let engine = Engine::new(MemoryFiles::new());
+    /// let compiled = compiler.run(&engine, &minion).compile().unwrap();
+    /// assert_eq!(Value::from(compiled.external).repr(), "{'nodegroups': []}");
+    /// ```
+    #[must_use]
+    pub fn with_named(mut self, name: &str, arguments: impl Into<Value>) -> Self {
         self.runs.push(vec![ExtPillar {
-            name: kind.name().into(),
-            kind: Some(kind),
-            arguments,
+            name: name.into(),
+            kind: StackKind::parse(name),
+            arguments: arguments.into(),
             place: None,
         }]);
         self

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use mapstack_render::jinja::{Names, PillarStack, render};
+use mapstack_render::jinja::{Names, PillarStack, SourceMap, render};
 use mapstack_render::{DictRef, ErrorKind as RenderErrorKind, Obj, traverse_object};
 use mapstack_value::{Map, Str, Value};
 
@@ -11,7 +11,7 @@ use super::files::Base;
 use super::{StackKind, mako};
 use mapstack::File;
 use mapstack::Text;
-use mapstack::{OtherTemplate, Run};
+use mapstack::{Call, OtherTemplate, Run};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 
 /// What the templates of one config file share.
@@ -69,6 +69,9 @@ impl<'t, 'e> Templates<'t, 'e> {
         stack: &mut Value,
         ymlpath: Option<&str>,
     ) -> Result<Text<'f>> {
+        if let Some(text) = self.rendered_outside(file, stack, ymlpath.is_some()) {
+            return text;
+        }
         let source = match self.kind {
             StackKind::PillarStack => file.text()?,
             StackKind::MakoStack => text_for_mako(file)?,
@@ -131,6 +134,55 @@ impl<'t, 'e> Templates<'t, 'e> {
             .sync_facts()
             .map_err(|e| failed(e).note("the minion's facts were changed to this"))?;
         Ok(Text::rendered(file, rendered.text, rendered.map))
+    }
+
+    /// What a template of Mako prints, if functions from outside run such templates.
+    fn rendered_outside<'f>(
+        &self,
+        file: &'f File,
+        stack: &mut Value,
+        is_data: bool,
+    ) -> Option<Result<Text<'f>>> {
+        let is_plain = || text_for_mako(file).is_ok_and(|source| !mako::has_marks(source));
+        if self.kind != StackKind::MakoStack || is_plain() {
+            return None;
+        }
+        let root = (is_data && file.path.starts_with('/')).then_some("/");
+        let directories = [self.base.directory].into_iter().chain(root);
+        let directories: Value = directories.map(Value::from).collect();
+        let call = Call::new("makostack.render")
+            .arg(file.path.as_str())
+            .arg(directories)
+            .kwarg("stack", stack.clone());
+        let failed = |e: mapstack_render::Error| {
+            self.run
+                .mako_error(e, file, file.text().unwrap_or_default())
+        };
+        let changed = match self.run.changed_outside(&call)? {
+            Ok(changed) => changed,
+            Err(e) => return Some(Err(failed(*e))),
+        };
+        let field = |name: &str| changed.as_map().and_then(|map| map.get(name)).cloned();
+        // What was not changed stays the very same.
+        if let Some(now) = field("stack").filter(|now| !now.is_same(stack)) {
+            *stack = now;
+        }
+        let text = |name| {
+            field(name)
+                .as_ref()
+                .and_then(Value::as_str)
+                .map(str::to_owned)
+        };
+        Some(match text("error") {
+            Some(message) => Err(failed(*mapstack_render::Error::new(
+                RenderErrorKind::Nested,
+                message,
+            ))),
+            None => {
+                let text = text("text").unwrap_or_default();
+                Ok(Text::rendered(file, text, SourceMap::default()))
+            }
+        })
     }
 
     /// The source of another template.

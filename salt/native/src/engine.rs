@@ -205,9 +205,9 @@ impl Engine {
 type Rendered<'py> = (String, Option<Changed<'py>>, Option<Changed<'py>>);
 
 /// The entries of a dict that were set, and the keys that are gone.
-type Changed<'py> = (Bound<'py, PyDict>, Vec<Bound<'py, PyAny>>);
+pub(crate) type Changed<'py> = (Bound<'py, PyDict>, Vec<Bound<'py, PyAny>>);
 
-fn changes(py: Python<'_>, changes: Changes) -> PyResult<Option<Changed<'_>>> {
+pub(crate) fn changes(py: Python<'_>, changes: Changes) -> PyResult<Option<Changed<'_>>> {
     if changes == Changes::default() {
         return Ok(None);
     }
@@ -268,7 +268,7 @@ impl Engine {
 }
 
 /// An exception with what a function raised as its cause; what ends the program goes on as it is.
-fn with_cause(py: Python<'_>, exception: PyErr, raised: Option<PyErr>) -> PyErr {
+pub(crate) fn with_cause(py: Python<'_>, exception: PyErr, raised: Option<PyErr>) -> PyErr {
     match raised {
         None => exception,
         Some(raised) if !raised.is_instance_of::<PyException>(py) => raised,

@@ -15,6 +15,7 @@ mod files;
 mod frame;
 mod known;
 mod live;
+mod pillar;
 mod questions;
 
 use pyo3::prelude::*;
@@ -26,6 +27,8 @@ mod native {
     use super::engine::Engine;
     #[pymodule_export]
     use super::facts::Facts;
+    #[pymodule_export]
+    use super::pillar::ExtPillar;
 
     use pyo3::prelude::*;
 

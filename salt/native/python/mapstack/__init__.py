@@ -8,7 +8,7 @@
 The package does not know about Salt's loader: ``saltext.mapstack`` is what makes Salt's modules of it.
 """
 
-from mapstack._native import Engine, Facts, __version__
+from mapstack._native import Engine, ExtPillar, Facts, __version__
 from mapstack.errors import (
     DataSourceError,
     DefinitionError,
@@ -29,6 +29,7 @@ __all__ = [
     "DefinitionError",
     "Engine",
     "Error",
+    "ExtPillar",
     "Facts",
     "FileError",
     "InternalError",

@@ -134,3 +134,15 @@ class Engine:
 
     def lint(self, formula: str, saltenv: str = "base") -> list[dict[str, Any]]:
         """What is wrong with a formula, on every platform that is built in. For engines over directories."""
+
+@final
+class ExtPillar:
+    """An external pillar with its arguments, and what was parsed of its files. Minions and threads share it."""
+
+    def __new__(cls, name: str, arguments: Any) -> ExtPillar:
+        """``arguments`` are what stands behind the name in ``ext_pillar``."""
+
+    def give(
+        self, facts: Facts, caller: Optional[Caller] = None
+    ) -> tuple[Any, Optional[Exception], Optional[Changed]]:
+        """What it returns for a minion, or the exception that it ends in, and what it changed in the pillar in place."""

@@ -71,6 +71,9 @@ def _flat(opts):
 class Live:
     """Salt's functions and files, for one call into the engine."""
 
+    #: The functions that Rust answers.
+    in_rust = IN_RUST
+
     def __init__(self, salt, context):
         self._salt = salt
         self._context = context
@@ -91,7 +94,7 @@ class Live:
 
         A function that was replaced, by a synchronised module or by another extension, is called as it is.
         """
-        if name not in IN_RUST:
+        if name not in self.in_rust:
             return True
         if name not in self._replaced:
             function = self._salt[name] if name in self._salt else None
@@ -104,7 +107,7 @@ class Live:
         if name not in self._salt:
             if "." not in name and name in JinjaFilter.salt_jinja_filters:
                 return JinjaFilter.salt_jinja_filters[name](*args, **kwargs)
-            if name in IN_RUST or "." not in name:
+            if name in self.in_rust or "." not in name:
                 return NotImplemented
             raise KeyError(f"salt[{name!r}]: this Salt has no such function")
         return self._salt[name](*args, **kwargs)

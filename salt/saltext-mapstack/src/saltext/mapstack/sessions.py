@@ -68,14 +68,25 @@ def checker(opts):
     return mapstack.Engine.local(opts, functions=False)
 
 
-def facts(grains, pillar, opts):
+def facts(grains, pillar, opts, id=None):
     """A minion's facts. Those of the call before, on the same thread, save most of the work where they are alike."""
-    made = mapstack.Facts(grains, pillar, opts, like=getattr(_last, "facts", None))
+    made = mapstack.Facts(grains, pillar, opts, id=id, like=getattr(_last, "facts", None))
     _last.facts = made
     if log.isEnabledFor(logging.DEBUG):
         for path in made.left_out:
             log.debug("%s is not data: templates in Rust do not see it", path)
     return made
+
+
+def apply(dict_, changes):
+    """Change a dict as a template changed it: templates of Salt have the dict itself, and those of the engine a copy."""
+    if changes is None:
+        return
+    changed, gone = changes
+    for key in gone:
+        dict_.pop(key, None)
+    for key, value in changed.items():
+        dict_[key] = value
 
 
 @contextlib.contextmanager

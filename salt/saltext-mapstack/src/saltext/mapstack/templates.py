@@ -119,19 +119,8 @@ def _render(minion, given, tmplstr, context):
     finally:
         caller.close()
     for part, changed in zip((grains, pillar), changes):
-        _apply(part, changed)
+        sessions.apply(part, changed)
     return text
-
-
-def _apply(facts, changes):
-    """Change facts as a template changed them: it has Salt's own dicts in Salt, and copies here."""
-    if changes is None:
-        return
-    changed, gone = changes
-    for key in gone:
-        facts.pop(key, None)
-    for key, value in changed.items():
-        facts[key] = value
 
 
 def _excerpt(err, context, opts):

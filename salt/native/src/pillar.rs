@@ -1,0 +1,80 @@
+//! External pillars, one by one, as a live master calls them.
+
+use mapstack::Changes;
+use mapstack_pillar::{Compiler, ExtPillars};
+use pyo3::prelude::*;
+
+use crate::convert::{from_python, to_python};
+use crate::engine::{Changed, changes, with_cause};
+use crate::errors::{exception, text, without_lock};
+use crate::facts::Facts;
+use crate::files::ClientFiles;
+use crate::frame::for_caller;
+use crate::live::Live;
+
+/// An external pillar with its arguments, and what was parsed of its files. Minions and threads share it.
+#[pyclass(frozen, module = "mapstack")]
+pub(crate) struct ExtPillar {
+    compiler: Compiler,
+    engine: mapstack::Engine,
+}
+
+/// Data or an exception, and changes of the pillar.
+type Given<'py> = (
+    Option<Bound<'py, PyAny>>,
+    Option<PyErr>,
+    Option<Changed<'py>>,
+);
+
+#[pymethods]
+impl ExtPillar {
+    /// `arguments` are what stands behind the name in `ext_pillar`.
+    #[new]
+    fn new(name: &str, arguments: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let arguments = from_python("arguments", arguments)?;
+        // Salt reads whatever the configuration names.
+        let pillars = ExtPillars::new()
+            .with_named(name, arguments)
+            .with_directory("/");
+        Ok(ExtPillar {
+            compiler: Compiler::new(pillars),
+            engine: mapstack::Engine::new(ClientFiles).with_functions(Live),
+        })
+    }
+
+    /// What it returns for a minion, or the exception that it ends in, and what it changed in place in the pillar so far,
+    /// which is that of the facts.
+    #[pyo3(signature = (facts, caller=None))]
+    fn give<'py>(
+        &self,
+        py: Python<'py>,
+        facts: &Facts,
+        caller: Option<Py<PyAny>>,
+    ) -> PyResult<Given<'py>> {
+        let caller = caller.unwrap_or_else(|| py.None());
+        let hearer = caller.clone_ref(py);
+        let ((given, warnings), raised) = without_lock(py, || {
+            for_caller(caller, || {
+                let run = self.compiler.run(&self.engine, &facts.minion);
+                let given = run.give();
+                let warnings: Vec<String> = run.warnings().iter().map(text).collect();
+                (given, warnings)
+            })
+        })?;
+        if !hearer.is_none(py) {
+            for warning in warnings {
+                hearer.call_method1(py, "warn", (warning,))?;
+            }
+        }
+        let (data, pillar) = given;
+        let changed = changes(py, Changes::between(&facts.minion.pillar, &pillar))?;
+        Ok(match data {
+            Ok(data) => (Some(to_python(py, &data)?), None, changed),
+            Err(e) => (
+                None,
+                Some(with_cause(py, exception(py, &e), raised)),
+                changed,
+            ),
+        })
+    }
+}

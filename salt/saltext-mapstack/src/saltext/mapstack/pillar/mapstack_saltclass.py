@@ -1,0 +1,30 @@
+"""
+The external pillar ``saltclass`` by Rust, for the same inventories. Salt 3008 no longer has it.
+
+.. code-block:: yaml
+
+    ext_pillar:
+      - saltclass:
+          - path: /srv/saltclass
+
+Where Salt has a ``saltclass`` of its own, that one answers to this name, and this one to ``mapstack_saltclass``.
+"""
+
+from saltext.mapstack import pillars
+
+__virtualname__ = "saltclass"
+__virtual_aliases__ = ("mapstack_saltclass",)
+
+
+def __virtual__():
+    if pillars.has_module("pillar", "saltclass.py"):
+        return __virtual_aliases__[0]
+    return __virtualname__
+
+
+def ext_pillar(minion_id, pillar, *args):
+    """
+    Return the pillar of the classes that a node has.
+    """
+    dunders = {"__salt__": __salt__, "__opts__": __opts__, "__grains__": __grains__}
+    return pillars.give("saltclass", minion_id, pillar, list(args), dunders)

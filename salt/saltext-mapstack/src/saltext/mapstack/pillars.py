@@ -1,0 +1,82 @@
+"""External pillars by the engine, for the modules that Salt loads."""
+
+import os
+
+import mapstack
+
+from saltext.mapstack import sessions
+from saltext.mapstack.live import IN_RUST, Live, plain
+
+#: One for each item of a master's ``ext_pillar``, with what it has parsed.
+_MAX_KEPT = 64
+
+_kept = {}
+
+
+class PillarLive(Live):
+    """Salt's functions for the templates of an external pillar, and Mako."""
+
+    #: Functions see another pillar than the one that is compiled, and options of their own.
+    in_rust = frozenset(name for name in IN_RUST if not name.startswith(("pillar.", "config.")))
+
+    def __init__(self, dunders, minion_id, pillar):
+        super().__init__(dunders["__salt__"], {})
+        self._variables = {**dunders, "minion_id": minion_id, "pillar": pillar}
+
+    def change(self, name, args, kwargs):
+        """Render a template of MakoStack by Salt's own Python."""
+        if name != "makostack.render":
+            return NotImplemented
+        from mako.lookup import TemplateLookup
+
+        path, directories = args
+        stack = kwargs["stack"]
+        try:
+            template = TemplateLookup(directories=directories).get_template(path)
+            text = template.render(stack=stack, **self._variables)
+        except Exception as err:  # pylint: disable=broad-except
+            from mako.exceptions import text_error_template
+
+            message = f"{type(err).__name__}: {err}\n{text_error_template().render().strip()}"
+            return {"stack": stack, "error": message}
+        return {"stack": stack, "text": text}
+
+
+def _external(name, arguments):
+    """The external pillar with these arguments; the process keeps it."""
+    key = (name, repr(arguments))
+    if key not in _kept:
+        while len(_kept) >= _MAX_KEPT:
+            _kept.pop(next(iter(_kept)))
+        _kept[key] = mapstack.ExtPillar(name, arguments)
+    return _kept[key]
+
+
+def listed_or_selected(name, args, kwargs):
+    """What stands behind the name of an external pillar, of which Salt makes either kind of arguments."""
+    if args and kwargs:
+        raise TypeError(f"{name}: its arguments are a list or a mapping, not both")
+    return dict(kwargs) if kwargs else list(args)
+
+
+def give(name, minion_id, pillar, arguments, dunders):
+    """What an external pillar returns for a minion.
+
+    ``dunders`` are ``__salt__``, ``__opts__`` and ``__grains__`` of the module that Salt calls. What templates change in
+    the pillar in place is changed there.
+    """
+    opts = plain(dunders["__opts__"])
+    facts = sessions.facts(plain(dunders["__grains__"]), plain(pillar), opts, id=minion_id)
+    caller = PillarLive(dunders, minion_id, pillar)
+    data, failure, changes = _external(name, arguments).give(facts, caller=caller)
+    sessions.apply(pillar, changes)
+    if failure is not None:
+        raise failure
+    return data
+
+
+def has_module(*path):
+    """Whether Salt has a module of its own in one of its folders."""
+    import salt
+
+    return os.path.isfile(os.path.join(os.path.dirname(salt.__file__), *path))
