@@ -10,8 +10,8 @@ if [ ! -x "$venv/bin/python" ]; then "${MAPSTACK_PYTHON3:-python3}" -m venv "$ve
 
 cd native
 cargo fmt --check
-cargo clippy --quiet --all-targets -- -D warnings
-VIRTUAL_ENV=$venv "$venv/bin/maturin" develop --quiet
+cargo clippy --quiet --all-targets --all-features -- -D warnings
+VIRTUAL_ENV=$venv "$venv/bin/maturin" develop --quiet --features panics
 cd ..
 "$venv/bin/pip" install --quiet --no-deps ./saltext-mapstack
 # Salt logs at the end of the process, when Pytest has closed what it captures.

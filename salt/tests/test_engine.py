@@ -156,6 +156,29 @@ def test_a_fork_in_the_middle_of_a_run_works_on_in_both_processes(engine, facts,
     assert os.waitpid(pids[0], 0)[1] == 0
 
 
+def test_a_panic_is_an_exception(engine, facts, tree, capfd):
+    panic = getattr(mapstack._native, "panic", None)
+    if panic is None:
+        pytest.skip("the module was built without the feature `panics`")
+    tree("f/parameters/defaults.yaml", "values: {x: {{ salt['test.panic']() }}}\n")
+    asked = []
+
+    class Noted:
+        def has(self, name):
+            asked.append(name)
+
+    with pytest.raises(mapstack.InternalError, match="^mapstack panicked: on demand$"):
+        panic(Noted())
+    assert asked == ["before"]
+    # It ends the call that it is in, and nothing else: also as an answer within another call.
+    with pytest.raises(mapstack.TemplateError) as caught:
+        engine.data(facts, "f", Caller(panic=lambda: panic(Noted())))
+    assert isinstance(caught.value.__cause__, mapstack.InternalError)
+    tree("f/parameters/defaults.yaml", "values: {x: {{ salt['test.echo'](1) }}}\n")
+    assert engine.data(facts, "f", Caller(echo=lambda value: value))["x"] == 1
+    assert "panicked at" in capfd.readouterr().err
+
+
 def test_ten_thousand_calls_need_no_more_memory(engine, facts, tree):
     tree("f/parameters/defaults.yaml", "values: {x: {{ salt['test.echo']([1, 2]) }}}\n")
     caller = Caller(echo=lambda value: value)

@@ -15,6 +15,8 @@ mod files;
 mod frame;
 mod known;
 mod live;
+#[cfg(feature = "panics")]
+mod panics;
 mod pillar;
 mod questions;
 
@@ -34,6 +36,8 @@ mod native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        #[cfg(feature = "panics")]
+        module.add_function(wrap_pyfunction!(super::panics::panic, module)?)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }
