@@ -68,10 +68,14 @@ pub struct Context {
     /// What was given from outside.
     pub given: Rc<Layer>,
     /// For each block, its definitions from the most derived template to the base.
-    pub blocks: RefCell<HashMap<Str, Vec<BlockSource>, RandomState>>,
+    blocks: Rc<RefCell<Blocks>>,
     /// The name `self` prints.
     pub name: Option<Str>,
+    /// Where the scoped block stands that has this context to itself.
+    around: Option<Box<Frame>>,
 }
+
+type Blocks = HashMap<Str, Vec<BlockSource>, RandomState>;
 
 impl Context {
     /// A context for a template over given names.
@@ -80,8 +84,9 @@ impl Context {
             vars: RefCell::default(),
             unset: RefCell::default(),
             given,
-            blocks: RefCell::default(),
+            blocks: Rc::default(),
             name: template.name.clone(),
+            around: None,
         };
         context.add_blocks(template);
         Rc::new(context)
@@ -267,6 +272,34 @@ impl Frame {
         inner
     }
 
+    /// The place of a block that sees the variables around it. They are what its context was given, as
+    /// blocks inside it see them, too.
+    #[must_use]
+    pub fn scoped_block(&self) -> Self {
+        let around = &self.context;
+        let context = Context {
+            vars: RefCell::default(),
+            unset: RefCell::default(),
+            given: self.visible(),
+            blocks: around.blocks.clone(),
+            name: around.name.clone(),
+            around: Some(Box::new(self.clone())),
+        };
+        Frame {
+            context: Rc::new(context),
+            ..self.plain_block()
+        }
+    }
+
+    /// The place of a block that sees the variables of the template's top level.
+    #[must_use]
+    pub fn plain_block(&self) -> Self {
+        Frame {
+            scope: None,
+            ..self.detached()
+        }
+    }
+
     /// The scope of a block's body, which stands in another template perhaps.
     #[must_use]
     pub fn block(&self, template: Arc<Template>, block: &Block) -> Self {
@@ -373,8 +406,10 @@ impl Frame {
             }
             scope = here.outer.as_ref();
         }
-        let is_bound = self.context.vars.borrow().contains_key(&*name);
-        is_bound.then(|| self.context.table())
+        if self.context.vars.borrow().contains_key(&*name) {
+            return Some(self.context.table());
+        }
+        self.context.around.as_ref()?.table_of(&name)
     }
 
     /// Bind a name here, and its normalised form, as Python's compiler does.

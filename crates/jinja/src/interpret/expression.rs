@@ -214,12 +214,13 @@ impl Vm<'_> {
     }
 
     #[inline(never)]
+    /// Every operand is computed before the first is printed, which decides which of two errors is met.
     fn eval_concat(&self, parts: &[Expr], frame: &Frame) -> Result<Obj> {
+        let values = self.eval_all(parts, frame)?;
         let mut text = String::with_capacity(16 * parts.len());
-        for part in parts {
-            let value = self.eval(part, frame)?;
-            self.read_all(&[&value])?;
-            match &value {
+        for (part, value) in parts.iter().zip(&values) {
+            self.read_all(&[value])?;
+            match value {
                 Obj::Str(part) => {
                     spend(part.len() / 16)?;
                     text.push_str(part);
@@ -255,10 +256,7 @@ impl Vm<'_> {
             Local::Elsewhere => {}
         }
         if &**name == "self" {
-            return Obj::native(SelfObject(Frame {
-                scope: None,
-                ..frame.detached()
-            }));
+            return Obj::native(SelfObject(frame.plain_block()));
         }
         frame
             .in_context(name)

@@ -223,12 +223,9 @@ impl Vm<'_> {
 
     fn exec_block(&self, block: &Block, span: Span, frame: &Frame, out: &mut Output) -> Result<()> {
         let scope = if block.scoped {
-            frame.detached()
+            frame.scoped_block()
         } else {
-            Frame {
-                scope: None,
-                ..frame.detached()
-            }
+            frame.plain_block()
         };
         if block.required && frame.context.block(&block.name, 1).is_none() {
             let name = quote_str(&block.name);

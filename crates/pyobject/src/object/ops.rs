@@ -337,6 +337,8 @@ trait RepeatItems {
 
 impl RepeatItems for Vec<Obj> {
     fn repeat_items(self, times: usize) -> Vec<Obj> {
+        // Nothing is bounded by what it makes; it is not made a number of times.
+        let times = if self.is_empty() { 0 } else { times };
         std::iter::repeat_n(&self, times)
             .flatten()
             .cloned()
