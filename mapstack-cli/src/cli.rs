@@ -143,6 +143,7 @@ impl Command {
             Command::Schema(args) => args.site.parts(),
             Command::Pillar(args) => {
                 args.site.functions.policy = secrets.policy();
+                args.site.functions.find_mine(&args.site.facts);
                 return Ok(());
             }
             _ => return Ok(()),

@@ -320,6 +320,56 @@ fn unknown_permissions_and_commands_are_usage_errors() {
     }
 }
 
+#[test]
+fn the_mine_of_a_master_answers_minions_and_pillars() {
+    let cache = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../crates/mine/tests/data/cache"
+    );
+    let layer = "values: {ips: {{ salt['mine.get']('web*', 'network.ip_addrs') | json }}}";
+    let pillar = "a: {{ salt['saltutil.runner']('mine.get', tgt='web2', fun='plain') | json }}";
+    let own = "a: {{ salt['mine.get']('web2', 'plain') | json }}";
+    let tree = tree(
+        layer,
+        &[
+            ("master", "pillar_roots: {base: [pillar]}\n"),
+            ("pillar/top.sls", "base: {'*': [a], 'db*': [own]}"),
+            ("pillar/a.sls", pillar),
+            ("pillar/own.sls", own),
+        ],
+    );
+    let ran = stack(&tree, &["--mine", cache, "-o", "json"]);
+    let made: serde_json::Value = serde_json::from_str(printed(&ran)).unwrap();
+    let wanted = serde_json::json!({"web1": ["10.1.0.1"], "web2": ["10.1.0.2"]});
+    assert_eq!(made["ips"], wanted, "{made}");
+    let without = stack(&tree, &[]);
+    assert_eq!(without.status, Some(1));
+    assert!(without.stderr.contains("mine.get"), "{}", without.stderr);
+    let wrong = stack(&tree, &["--mine", "r"]);
+    assert!(
+        wrong.stderr.contains("no master's cache"),
+        "{}",
+        wrong.stderr
+    );
+    let compiled = |id: &str| {
+        let flags = [
+            "pillar",
+            "--config",
+            "master",
+            "--minions",
+            cache,
+            "--id",
+            id,
+        ];
+        run(tree.path(), &flags)
+    };
+    assert_eq!(printed(&compiled("web1")), "a:\n  web2: text\n");
+    let refused = compiled("db1");
+    assert_eq!(refused.status, Some(1));
+    let says = "mine.get gives nothing in a pillar";
+    assert!(refused.stderr.contains(says), "{}", refused.stderr);
+}
+
 /// Stands for `salt-call`: it writes down how it was called.
 const SALT: &str = r#"#!/bin/sh
 echo "$@" >> "$0.log"

@@ -308,3 +308,46 @@ fn lint_and_fleet_have_pages() {
         ("", "-o html is for --get and --count"),
     );
 }
+
+#[test]
+fn a_checkout_follows_the_version_of_salt_that_it_names() {
+    let tree = Tree::new(&[
+        (
+            ".mapstack.yaml",
+            "pillar_roots: pillar\nsalt_version: 3006.9\n",
+        ),
+        ("pillar/top.sls", "base: {'G@roles:we*': [a]}\n"),
+        ("pillar/a.sls", "a: 1\n"),
+        (
+            "f/parameters/defaults.yaml",
+            "values: {a: {{ salt['pillar.get']('a', 0) }}}\n",
+        ),
+        (
+            "web1.yaml",
+            "{id: web1, grains: {id: web1, roles: {web: 1}}}\n",
+        ),
+    ]);
+    let value = |flags: &str| {
+        let line = format!("data f --minion web1.yaml --get a {flags}");
+        run_line(tree.path(), &line)
+    };
+    assert_eq!(value("").stdout, "0\n");
+    assert_eq!(value("--salt-version 3007").stdout, "0\n");
+    assert_eq!(value("--salt-version 3008").stdout, "1\n");
+    let wrong = value("--salt-version 3005");
+    let says = "that can be followed are 3006, 3007 and 3008";
+    assert!(
+        wrong.status == Some(2) && wrong.stderr.contains(says),
+        "{}",
+        wrong.stderr
+    );
+    tree.write(
+        ".mapstack.yaml",
+        b"pillar_roots: pillar\nsalt_version: 3009\n",
+    );
+    let wrong = value("").stderr;
+    assert!(
+        wrong.contains(says) && wrong.contains(".mapstack.yaml:2:15"),
+        "{wrong}"
+    );
+}

@@ -19,6 +19,7 @@ import tempfile
 import formats
 import gitfs
 import master_cache
+import mine
 import platforms
 import salt_reference as reference
 import state_run
@@ -629,6 +630,7 @@ FILES = {
     "mapstack-cli/tests/data/master_commands.json": through_a_command,
     "crates/pillar/tests/data/makostacks.json": pillar_stack,
     "crates/pillar/tests/data/whole_pillars.json": whole_pillar.compiled,
+    "crates/mine/tests/data/calls.json": mine.answer,
     "crates/pillar/tests/data/version_pillars.json": whole_pillar.compiled,
     "crates/pillar/tests/data/external_pillars.json": whole_pillar.compiled,
     "crates/pillar/tests/data/reclass_pillars.json": whole_pillar.compiled,
@@ -827,6 +829,8 @@ def main():
     if not only or "master" in only:
         data = project / "crates/minion/tests/data"
         master_cache.record(platforms.all_grains(), data / "master", data / "salt_output")
+    if not only or "mine" in only:
+        mine.write_cache(project / "crates/mine/tests/data/cache")
     if not only or "config_defaults" in only:
         record_config_defaults(project / "crates/salt-config/data/config_defaults.json")
     if not only or "gitfs" in only:

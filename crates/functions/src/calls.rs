@@ -107,6 +107,8 @@ pub struct Call {
     pub kwargs: Map,
     /// The id of the minion whose template makes the call.
     pub minion: Str,
+    /// Whether a master's template makes it, in a pillar.
+    pub on_master: bool,
 }
 
 impl Call {
@@ -123,6 +125,7 @@ impl Call {
             args: Vec::new(),
             kwargs: Map::new(),
             minion: "".into(),
+            on_master: false,
         }
     }
 
@@ -159,6 +162,7 @@ impl Call {
             args: positional,
             kwargs,
             minion,
+            on_master: false,
         })
     }
 

@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// The flags of [`flags`](crate::flags) that `-h` leaves out, by their ids.
-const RARE: [&str; 35] = [
+const RARE: [&str; 36] = [
     "allow",
     "cache",
     "color",
@@ -21,6 +21,7 @@ const RARE: [&str; 35] = [
     "max_memory",
     "max_time",
     "memory",
+    "mine",
     "mirrors",
     "opts",
     "parameter_dirs",

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 use mapstack::loader::Fnmatch;
 use mapstack::minion::SaltVersion;
+use mapstack::minion::cache::Cache;
 use mapstack::secrets::{Policy, Secrets};
 use mapstack::{Error, ErrorKind, Way};
 use mapstack_fleet::{Pace, Scope, Shard, UnknownKey};
@@ -362,6 +363,9 @@ pub struct Functions {
     /// Pass calls without another answer to a command, such as 'salt-call --local'
     #[arg(long, value_name = "COMMAND")]
     pub salt_call: Option<String>,
+    /// Answer mine.get from the mine in a master's cache, such as /var/cache/salt/master [default: the cache of --minions]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub mine: Option<PathBuf>,
     /// Follow Salt 3006, 3007 or 3008, where they compile pillars and match targets differently [default: 3008]
     #[arg(long, value_name = "VERSION")]
     pub salt_version: Option<SaltVersion>,
@@ -370,6 +374,16 @@ pub struct Functions {
     /// Which values are secret, as other flags say.
     #[arg(skip)]
     pub policy: Policy,
+}
+
+impl Functions {
+    /// Take the mine from the master's cache that minions come from, if there is one and no flag names a mine.
+    pub fn find_mine(&mut self, facts: &Facts) {
+        let is_cache = |path: &&PathBuf| matches!(Cache::open(path), Ok(Some(_)));
+        if self.mine.is_none() {
+            self.mine = facts.minions.as_ref().filter(is_cache).cloned();
+        }
+    }
 }
 
 /// What the templates of one minion may spend.
@@ -424,6 +438,9 @@ pub fn complete(
     facts: Option<&mut Facts>,
     functions: &mut Functions,
 ) -> Result<(), InputError> {
+    if let Some(facts) = &facts {
+        functions.find_mine(facts);
+    }
     if !files.root.is_empty() || files.config.is_some() {
         return Ok(());
     }

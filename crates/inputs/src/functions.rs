@@ -1,10 +1,12 @@
 //! What answers calls of `salt['…']` that are not built in, and what templates may spend.
 
+use std::path::Path;
 use std::time::Duration;
 
 use mapstack::loader::FileServer;
-use mapstack::{Deadline, Engine, Limits, MemoryLimit, Stubs};
+use mapstack::{Deadline, Engine, Error, ErrorKind, Limits, MemoryLimit, Stubs};
 use mapstack_host::{Host, Permissions, SaltCall};
+use mapstack_mine::Mine;
 
 use crate::InputError;
 use crate::flags::{Functions, LimitFlags};
@@ -51,6 +53,10 @@ pub fn engine(
         .with_stubs(stubs)
         .with_salt_version(given.salt_version.unwrap_or_default())
         .with_functions(Host::new(permissions));
+    let engine = match &given.mine {
+        None => engine,
+        Some(directory) => engine.with_functions(mine(directory)?),
+    };
     Ok(match &given.salt_call {
         None => engine,
         Some(command) => {
@@ -60,4 +66,15 @@ pub fn engine(
             )
         }
     })
+}
+
+/// The mine in a master's cache.
+fn mine(directory: &Path) -> Result<Mine, InputError> {
+    let refused = |problem: &str| {
+        let message = format!("the mine in {}: {problem}", directory.display());
+        Error::new(ErrorKind::File, message)
+    };
+    let mine = Mine::open(directory).map_err(|e| refused(&e.to_string()))?;
+    let mine = mine.ok_or_else(|| refused("this is no master's cache with minions"));
+    mine.map_err(|e| e.help("name the option cachedir of the master").into())
 }

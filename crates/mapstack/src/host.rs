@@ -86,7 +86,8 @@ impl<'r, 'e> RunHost<'r, 'e> {
             Value::Str(id) => id.clone(),
             other => Str::from(other.to_string()),
         };
-        Call::of(name, args, minion)
+        let on_master = self.run.master.is_some();
+        Call::of(name, args, minion).map(|call| Call { on_master, ..call })
     }
 
     /// Note that the result depends on something other than files and facts.

@@ -203,6 +203,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("mapstack-host", &["mapstack", "mapstack-pytext"]),
+    ("mapstack-mine", &["mapstack"]),
     ("mapstack-schema", &["mapstack-value", "mapstack-yaml"]),
     (
         "mapstack-lint",
@@ -258,6 +259,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mapstack",
             "mapstack-fleet",
             "mapstack-host",
+            "mapstack-mine",
             "mapstack-pillar",
             "mapstack-salt-config",
             "mapstack-share",

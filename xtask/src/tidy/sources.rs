@@ -44,6 +44,7 @@ const LIBRARIES: &[&str] = &[
     "crates/salt-config",
     "crates/functions",
     "crates/host",
+    "crates/mine",
     "crates/schema",
     "crates/survey",
     "crates/mapstack",

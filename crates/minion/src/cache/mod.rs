@@ -183,6 +183,25 @@ impl Cache {
         Ok(Some(minion.with(Part::Pillar, part(Part::Pillar)?)))
     }
 
+    /// What a minion's functions stored in its mine, by their names; empty without one.
+    ///
+    /// # Errors
+    /// [`ReadError`] that names the file: it cannot be read, or holds something else.
+    pub fn mine(&self, id: &str) -> Result<Map, ReadError> {
+        if !is_name(id) {
+            return Ok(Map::new());
+        }
+        let newer = Entry::read(self.directory.join("mine").join(format!("{id}.p")))?;
+        let entry = match newer {
+            Some(entry) => Some(entry),
+            None => Entry::read(self.minions.join(id).join("mine.p"))?,
+        };
+        match entry {
+            Some(entry) => entry.unexpired(self.now)?.mapping("a minion's mine"),
+            None => Ok(Map::new()),
+        }
+    }
+
     fn grains(&self) -> PathBuf {
         self.directory.join("grains")
     }

@@ -1,0 +1,1 @@
+„¢id£db1¢os¦RedHat¥roles‘¢db¤ipv4’©127.0.0.1¨10.2.0.1

@@ -1,0 +1,1 @@
+„¢id¤web1¢os¦Debian¥roles‘£web¤ipv4’©127.0.0.1¨10.1.0.1

@@ -1,0 +1,1 @@
+„¢id¤web2¢os¦Debian¥roles’£web¢db¤ipv4’©127.0.0.1¨10.1.0.2

@@ -1,0 +1,1 @@
+ƒ°network.ip_addrs‚¨__data__‘¨10.2.0.1°__saltmine_acl__¥empty‚¨__data__€°__saltmine_acl__¨by_grain‚¨__data__À°__saltmine_acl__

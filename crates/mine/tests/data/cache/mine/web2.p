@@ -1,0 +1,1 @@
+ƒ°network.ip_addrs‚¨__data__‘¨10.1.0.2°__saltmine_acl__¦secret‚¨__data__§of web2°__saltmine_acl__¥plain¤text

@@ -1,0 +1,1 @@
+‚£env¤prod¤deep¡a¡b

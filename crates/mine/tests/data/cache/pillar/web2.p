@@ -1,0 +1,1 @@
+Å£env•prods
