@@ -13,7 +13,7 @@ import salt.version
 import whole_pillar
 
 DATA = "crates/pillar/tests/data"
-RECORDS = ("whole_pillars.json", "version_pillars.json")
+RECORDS = ("whole_pillars.json", "version_pillars.json", "external_pillars.json")
 OTHERS = "other_versions.json"
 
 

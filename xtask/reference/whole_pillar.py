@@ -114,10 +114,14 @@ class InOrder(dict):
 
 def keep_order(module):
     """Salt before 3008 keeps the environments in a set, whose order changes with every start of Python. They come in the order of pillar_roots here."""
+    if before_3008():
+        module.set = InOrder
+
+
+def before_3008():
     import salt.version
 
-    if int(salt.version.__version__.partition(".")[0]) < 3008:
-        module.set = InOrder
+    return int(salt.version.__version__.partition(".")[0]) < 3008
 
 
 def extend(opts):
@@ -137,7 +141,11 @@ def accept(opts, minion_id, grains):
         os.makedirs(os.path.join(opts["pki_dir"], kind), exist_ok=True)
     with open(os.path.join(opts["pki_dir"], "minions", minion_id), "w", encoding="utf-8") as out:
         out.write("-----BEGIN PUBLIC KEY-----\nx\n-----END PUBLIC KEY-----\n")
-    salt.cache.factory(opts).store("grains", minion_id, grains)
+    cache = salt.cache.factory(opts)
+    if before_3008():
+        cache.store(f"minions/{minion_id}", "data", {"grains": grains, "pillar": {}})
+    else:
+        cache.store("grains", minion_id, grains)
 
 
 @contextlib.contextmanager

@@ -43,6 +43,9 @@ pub struct Behaviour {
     pub keeps_pillar_of_malformed_items: bool,
     /// The option `pillar_opts` adds the grains to the master's options.
     pub pillar_opts_have_grains: bool,
+    /// Without a cache of minions, a master takes no minion for one of a nodegroup by grain or pillar. Otherwise it takes
+    /// all of them.
+    pub nodegroups_need_a_cache: bool,
     /// A `#jinja2:` line sets options of its template.
     pub reads_jinja_headers: bool,
     /// The variables about the place of an sls do without slashes at the end of its name, and a file of another name is
@@ -59,6 +62,7 @@ const BEFORE_3008: Behaviour = Behaviour {
     functions_share_facts: false,
     keeps_pillar_of_malformed_items: false,
     pillar_opts_have_grains: false,
+    nodegroups_need_a_cache: false,
     reads_jinja_headers: false,
     trims_names_of_sls: false,
 };
@@ -71,6 +75,7 @@ const SINCE_3008: Behaviour = Behaviour {
     functions_share_facts: true,
     keeps_pillar_of_malformed_items: true,
     pillar_opts_have_grains: true,
+    nodegroups_need_a_cache: true,
     reads_jinja_headers: true,
     trims_names_of_sls: true,
 };

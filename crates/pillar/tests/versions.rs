@@ -21,9 +21,20 @@ const DIFFERENCES: &[(&str, &str, &str)] = &[
     ("3007.13", "include: a directory in itself", DEEP),
     ("3006.9", "variables: pillar is changed in place", JSON),
     ("3006.9", "version: a template adds to the pillar", JSON),
+    (
+        "3006.9",
+        "file_tree: no nodegroup without a cache of minions",
+        CACHE,
+    ),
+    (
+        "3007.13",
+        "file_tree: no nodegroup without a cache of minions",
+        CACHE,
+    ),
 ];
 
 const JSON: &str = "JSON has all of a pillar that was empty at first";
+const CACHE: &str = "no minion is in a nodegroup then, with a warning";
 const DEEP: &str = "includes nest at most 100 levels deep";
 
 #[test]
@@ -33,6 +44,8 @@ fn every_recorded_pillar_is_as_older_versions_have_it() {
     let own = common::records(include_str!("data/version_pillars.json"));
     assert_repeated(&own, &[], whole_pillar::check);
     records.extend(own);
+    records.extend(common::records(include_str!("data/external_pillars.json")));
+    assert_eq!(records.len(), 886);
     let differing = json::loads(include_str!("data/other_versions.json")).unwrap();
     let differing = differing.as_map().unwrap();
     assert_eq!(differing.len(), SaltVersion::ALL.len() - 1);
@@ -102,6 +115,25 @@ fn an_order_that_is_not_known_is_a_warning() {
             let pillar = compile(&master(options, files), &engine(version));
             assert_eq!(pillar.warnings, [], "{version} {options}");
         }
+    }
+}
+
+#[test]
+fn nodegroups_without_a_cache_are_a_warning_where_everyone_is_in_them() {
+    let options =
+        "nodegroups: {g: 'G@os:x'}\nminion_data_cache: false\next_pillar: [{nodegroups: groups}]\n";
+    let files = [("base", "top.sls", "")];
+    for version in SaltVersion::ALL {
+        let pillar = compile(&master(options, &files), &engine(version));
+        let groups = pillar.data.get("groups").map(Value::repr);
+        assert!(groups.is_none_or(|groups| groups == "[]"), "{version}");
+        let is_latest = version == SaltVersion::default();
+        assert_eq!(
+            pillar.warnings.is_empty(),
+            is_latest,
+            "{:?}",
+            pillar.warnings
+        );
     }
 }
 

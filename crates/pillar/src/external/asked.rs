@@ -3,6 +3,7 @@
 use mapstack::Run;
 use mapstack_diagnostic::{Diagnostic, ErrorKind, Result};
 use mapstack_loader::Tree;
+use mapstack_minion::Minion;
 use mapstack_value::{Map, Value};
 
 use crate::cache::StackCache;
@@ -49,8 +50,34 @@ impl Asked<'_, '_> {
     /// as accepted here, and as having its grains and the pillar so far in the cache.
     pub fn is_in(&self, target: &Value) -> Result<bool> {
         if !self.option("minion_data_cache").truthy() {
+            self.warn_of_no_cache();
             return Ok(false);
         }
-        self.run.is_in_group(&self.id(), target)
+        let facts = self.run.facts_of_templates();
+        let Ok(Some([_, pillar])) = facts else {
+            return self.run.is_in_group(&self.id(), target);
+        };
+        // Functions see another pillar, and a master's cache has one for all.
+        let minion = Minion {
+            pillar,
+            ..self.run.minion().clone()
+        };
+        let run = self.run.engine().run(&minion);
+        let is_in = run.is_in_group(&self.id(), target);
+        run.warnings().into_iter().for_each(|it| self.run.warn(it));
+        is_in
+    }
+
+    fn warn_of_no_cache(&self) {
+        let version = self.run.engine().salt_version();
+        if version.behaviour().nodegroups_need_a_cache {
+            return;
+        }
+        let message = format!(
+            "without minion_data_cache, a master of Salt {version} puts every minion in nodegroups by grain and pillar; \
+             here no minion is in any"
+        );
+        let help = "set minion_data_cache, or name the nodegroup's minions";
+        self.warn(ErrorKind::Options, &message, help);
     }
 }
