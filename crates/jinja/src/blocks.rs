@@ -1,6 +1,6 @@
 //! `self` and `super`.
 
-use mapstack_pyobject::{CallArgs, Interpreter, Obj, Object, Result, Undefined};
+use mapstack_pyobject::{CallArgs, Error, Interpreter, Obj, Object, Result, Undefined};
 use mapstack_value::Str;
 
 use super::job::call_in_render;
@@ -36,6 +36,11 @@ impl Object for SelfObject {
             depth: 0,
             frame: self.0.clone(),
         }))
+    }
+
+    fn slice(&self, _: &dyn Fn(usize) -> Result<[i64; 3]>) -> Option<Result<Obj>> {
+        // Blocks are looked up in a dict.
+        Some(Err(Error::type_error("unhashable type: 'slice'")))
     }
 
     fn item(&self, vm: &dyn Interpreter, key: &Obj) -> Result<Option<Obj>> {
@@ -78,39 +83,13 @@ impl Object for BlockObject {
     }
 }
 
-/// `super` inside a block: the next definition towards the base.
-pub(super) struct SuperObject {
-    pub name: Str,
-    pub depth: usize,
-    pub frame: Frame,
-}
-
-impl Object for SuperObject {
-    fn type_name(&self) -> &'static str {
-        "BlockReference"
-    }
-
-    fn module(&self) -> Option<&str> {
-        Some("jinja2.runtime")
-    }
-
-    fn callable(&self) -> bool {
-        true
-    }
-
-    fn attr(&self, vm: &dyn Interpreter, name: &str) -> Option<Obj> {
-        (name == "super").then(|| next_definition(vm, &self.name, self.depth + 1, &self.frame))
-    }
-
-    fn call(&self, vm: &dyn Interpreter, args: CallArgs) -> Result<Obj> {
-        vm.call(
-            &next_definition(vm, &self.name, self.depth, &self.frame),
-            args,
-        )
-    }
-}
-
-fn next_definition(vm: &dyn Interpreter, name: &Str, depth: usize, frame: &Frame) -> Obj {
+/// `super` inside a block: the next definition towards the base; undefined if there is none.
+pub(super) fn next_definition(
+    vm: &dyn Interpreter,
+    name: &Str,
+    depth: usize,
+    frame: &Frame,
+) -> Obj {
     if frame.context.block(name, depth + 1).is_none() {
         let quoted = mapstack_value::quote_str(name);
         return Undefined::hint(

@@ -7,7 +7,7 @@ use mapstack_pyobject::{Error, ErrorKind, Iter, Obj, Result};
 use mapstack_value::{Str, quote_str};
 
 use super::{Flow, place, through};
-use crate::blocks::SuperObject;
+use crate::blocks::next_definition;
 use crate::loops::{Loop, LoopObject, filtered};
 use crate::macros::MacroObject;
 use crate::module::{ModuleObject, attributes};
@@ -340,11 +340,7 @@ impl Vm<'_> {
         };
         let inner = frame.block(template, &block);
         if block.uses_super {
-            let (name, frame) = (name.clone(), frame.clone());
-            inner.set(
-                &"super".into(),
-                Obj::native(SuperObject { name, depth, frame }),
-            );
+            inner.set(&"super".into(), next_definition(self, name, depth, frame));
         }
         self.deeper(|| self.exec(&block.body, &inner, out))
             .map(|_| ())

@@ -117,7 +117,7 @@ impl<'a> Values<'a> {
     /// Whether Python takes the operand for a mapping: whatever has items and is not a tuple or text.
     fn is_mapping(&self) -> bool {
         match self.all {
-            Obj::Dict(_) | Obj::List(_) | Obj::Bytes(_) => true,
+            Obj::Dict(_) | Obj::List(_) | Obj::Bytes(_) | Obj::Undefined(_) => true,
             Obj::Native(native) => native.len().is_some(),
             _ => false,
         }

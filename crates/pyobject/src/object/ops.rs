@@ -218,9 +218,10 @@ fn apply(vm: &dyn Interpreter, op: BinaryOp, a: &Obj, b: &Obj) -> Result<Obj> {
     // A view asks an undefined value on its right for nothing but its elements.
     let subtracts = op == BinaryOp::Sub && matches!(a, Obj::Native(_)) && SetLike::of(a).is_some();
     for operand in [a, b] {
-        // Text can be formatted with what prints as nothing.
+        // Formatting text asks for what it prints.
         if let Obj::Undefined(u) = operand
-            && (u.strict || !(formats || subtracts))
+            && !formats
+            && (u.strict || !subtracts)
         {
             return Err(u.error());
         }
@@ -256,7 +257,7 @@ fn add(vm: &dyn Interpreter, a: &Obj, b: &Obj) -> Result<Obj> {
             Obj::tuple(x.iter().chain(y.iter()).cloned().collect::<Vec<_>>())
         }
         (Obj::Bytes(x), Obj::Bytes(y)) => Obj::Bytes([&**x, &**y].concat().into()),
-        (Obj::Str(_) | Obj::Markup(_), other) if numbers(a, b)?.is_none() => {
+        (Obj::Str(_), other) if numbers(a, b)?.is_none() => {
             return Err(Error::type_error(format!(
                 "can only concatenate str (not \"{}\") to str",
                 other.type_name()
@@ -290,6 +291,13 @@ fn mul(vm: &dyn Interpreter, a: &Obj, b: &Obj) -> Result<Obj> {
                 )
             };
             let other = if is_sequence(a) { b } else { a };
+            if matches!((a, b), (Obj::Markup(_), _) | (_, Obj::Markup(_))) {
+                let other = if matches!(a, Obj::Markup(_)) { b } else { a };
+                return Err(Error::type_error(format!(
+                    "'{}' object cannot be interpreted as an integer",
+                    other.type_name()
+                )));
+            }
             if is_sequence(a) || is_sequence(b) {
                 let message = format!(
                     "can't multiply sequence by non-int of type '{}'",
@@ -300,14 +308,11 @@ fn mul(vm: &dyn Interpreter, a: &Obj, b: &Obj) -> Result<Obj> {
             return arithmetic(BinaryOp::Mul, a, b);
         }
     };
-    let times = if times.is_negative() {
-        0
-    } else {
-        times
-            .to_i64()
-            .and_then(|n| usize::try_from(n).ok())
-            .unwrap_or(usize::MAX)
+    let Some(times) = times.to_i64() else {
+        let message = "cannot fit 'int' into an index-sized integer";
+        return Err(Error::python("OverflowError", message));
     };
+    let times = usize::try_from(times).unwrap_or(0);
     // There must be room for the result before it is made.
     let room = |len: usize, most: usize, size: usize| match len.checked_mul(times) {
         Some(total) if total <= most => vm.ask_for(total * size).map(|()| times),
@@ -407,12 +412,9 @@ fn float_arithmetic(op: BinaryOp, a: f64, b: f64) -> Result<f64> {
         BinaryOp::Div if b == 0.0 => return zero("float division by zero"),
         BinaryOp::Div => a / b,
         BinaryOp::FloorDiv if b == 0.0 => return zero("float floor division by zero"),
-        BinaryOp::FloorDiv => {
-            let rest = float_modulo(a, b);
-            ((a - rest) / b).round()
-        }
+        BinaryOp::FloorDiv => float_div_mod(a, b).0,
         BinaryOp::Mod if b == 0.0 => return zero("float modulo"),
-        BinaryOp::Mod => float_modulo(a, b),
+        BinaryOp::Mod => float_div_mod(a, b).1,
         BinaryOp::Pow if a == 0.0 && b < 0.0 => {
             return zero("0.0 cannot be raised to a negative power");
         }
@@ -420,14 +422,21 @@ fn float_arithmetic(op: BinaryOp, a: f64, b: f64) -> Result<f64> {
     })
 }
 
-/// Python's float `%`: the result has the sign of the divisor.
-fn float_modulo(a: f64, b: f64) -> f64 {
+/// Python's `//` and `%` of floats: the remainder has the sign of the divisor, zero too.
+fn float_div_mod(a: f64, b: f64) -> (f64, f64) {
     let rest = a % b;
-    if rest != 0.0 && (rest < 0.0) != (b < 0.0) {
-        rest + b
-    } else {
-        rest
-    }
+    let (quotient, rest) = match (a - rest) / b {
+        exact if rest == 0.0 => (exact, 0_f64.copysign(b)),
+        above if (rest < 0.0) != (b < 0.0) => (above - 1.0, rest + b),
+        quotient => (quotient, rest),
+    };
+    let floor = quotient.floor();
+    let whole = match quotient {
+        0.0 => 0_f64.copysign(a / b),
+        _ if quotient - floor > 0.5 => floor + 1.0,
+        _ => floor,
+    };
+    (whole, rest)
 }
 
 /// `-x`.
@@ -665,7 +674,6 @@ pub fn contains(vm: &dyn Interpreter, haystack: &Obj, needle: &Obj) -> Result<bo
     match haystack {
         Obj::Undefined(u) => u.check().map(|()| false),
         Obj::Str(text) | Obj::Markup(text) => match needle {
-            Obj::Undefined(u) => Err(u.error()),
             needle => match needle.as_str() {
                 Some(part) => {
                     vm.burn(text.len() / 64)?;
@@ -738,7 +746,8 @@ pub fn get_item(vm: &dyn Interpreter, object: &Obj, key: &Obj) -> Result<Option<
                 vm.burn(s.len() / 64)?;
                 dict.get_str(s)
             }
-            Obj::Undefined(u) => return Err(u.error()),
+            // As every object it can be hashed, unless it is strict, and is not a key.
+            Obj::Undefined(u) => return u.check().map(|()| None),
             key => hash_key(key).ok().and_then(|key| dict.get(&key)),
         },
         Obj::List(list) => index(list.len()).and_then(|i| list.get(i)),

@@ -42,11 +42,13 @@ impl Undefined {
 
     /// An attribute that does not exist.
     pub fn attr(object: &Obj, name: &str, strict: bool) -> Self {
+        Self::printed_attr(object, name, mapstack_value::quote_str(name), strict)
+    }
+
+    /// An attribute that does not exist, and how its name is printed.
+    fn printed_attr(object: &Obj, name: &str, printed: String, strict: bool) -> Self {
         let quoted = mapstack_value::quote_str(&described(object));
-        let message = format!(
-            "{quoted} has no attribute {}",
-            mapstack_value::quote_str(name)
-        );
+        let message = format!("{quoted} has no attribute {printed}");
         let missing = match object {
             Obj::Dict(dict) => Some((dict.downgrade(), name.into())),
             _ => None,
@@ -59,15 +61,13 @@ impl Undefined {
 
     /// An item that does not exist.
     pub fn item(object: &Obj, key: &Obj, strict: bool) -> Self {
+        let printed = repr(key).unwrap_or_else(|_| "?".into());
         match key.as_str() {
-            Some(name) => Self::attr(object, name, strict),
-            None => {
-                let key = repr(key).unwrap_or_else(|_| "?".into());
-                Self::hint(
-                    format!("{} has no element {key}", described(object)),
-                    strict,
-                )
-            }
+            Some(name) => Self::printed_attr(object, name, printed, strict),
+            None => Self::hint(
+                format!("{} has no element {printed}", described(object)),
+                strict,
+            ),
         }
     }
 
