@@ -673,17 +673,15 @@ pub fn contains(vm: &dyn Interpreter, haystack: &Obj, needle: &Obj) -> Result<bo
     }
     match haystack {
         Obj::Undefined(u) => u.check().map(|()| false),
-        Obj::Str(text) | Obj::Markup(text) => match needle {
-            needle => match needle.as_str() {
-                Some(part) => {
-                    vm.burn(text.len() / 64)?;
-                    Ok(text.contains(&**part))
-                }
-                None => Err(Error::type_error(format!(
-                    "'in <string>' requires string as left operand, not {}",
-                    needle.type_name()
-                ))),
-            },
+        Obj::Str(text) | Obj::Markup(text) => match needle.as_str() {
+            Some(part) => {
+                vm.burn(text.len() / 64)?;
+                Ok(text.contains(&**part))
+            }
+            None => Err(Error::type_error(format!(
+                "'in <string>' requires string as left operand, not {}",
+                needle.type_name()
+            ))),
         },
         Obj::Dict(dict) => Ok(dict.contains(&hash_key(needle)?)),
         Obj::Set(set) => {
