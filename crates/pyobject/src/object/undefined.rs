@@ -42,11 +42,11 @@ impl Undefined {
 
     /// An attribute that does not exist.
     pub fn attr(object: &Obj, name: &str, strict: bool) -> Self {
-        Self::printed_attr(object, name, mapstack_value::quote_str(name), strict)
+        Self::printed_attr(object, name, &mapstack_value::quote_str(name), strict)
     }
 
     /// An attribute that does not exist, and how its name is printed.
-    fn printed_attr(object: &Obj, name: &str, printed: String, strict: bool) -> Self {
+    fn printed_attr(object: &Obj, name: &str, printed: &str, strict: bool) -> Self {
         let quoted = mapstack_value::quote_str(&described(object));
         let message = format!("{quoted} has no attribute {printed}");
         let missing = match object {
@@ -63,7 +63,7 @@ impl Undefined {
     pub fn item(object: &Obj, key: &Obj, strict: bool) -> Self {
         let printed = repr(key).unwrap_or_else(|_| "?".into());
         match key.as_str() {
-            Some(name) => Self::printed_attr(object, name, printed, strict),
+            Some(name) => Self::printed_attr(object, name, &printed, strict),
             None => Self::hint(
                 format!("{} has no element {printed}", described(object)),
                 strict,
