@@ -332,6 +332,17 @@ fn a_checkout_follows_the_version_of_salt_that_it_names() {
         run_line(tree.path(), &line)
     };
     assert_eq!(value("").stdout, "0\n");
+    let two = b"pillar_roots: {base: pillar, dev: pillar}\nsalt_version: 3006\n";
+    tree.write(".mapstack.yaml", two);
+    for line in [
+        "lint pillar",
+        "fleet f --get a",
+        "impact f/parameters/defaults.yaml",
+    ] {
+        let ran = run_line(tree.path(), &format!("{line} --minion web1.yaml"));
+        let says = "2 environments of pillar_roots in an order that changes";
+        assert!(ran.stderr.contains(says), "{line}: {}", ran.stderr);
+    }
     assert_eq!(value("--salt-version 3007").stdout, "0\n");
     assert_eq!(value("--salt-version 3008").stdout, "1\n");
     let wrong = value("--salt-version 3005");

@@ -16,6 +16,7 @@ use mapstack_fleet::{Pace, Scope, Shard, UnknownKey};
 use mapstack_salt_config::{Config, Kind};
 
 use crate::configuration;
+use crate::pillars;
 use crate::source::IdParser;
 use crate::{InputError, Project, Warn};
 
@@ -43,7 +44,9 @@ impl Input {
     /// # Errors
     /// It cannot be read.
     pub fn config(&self, warn: &dyn Warn) -> Result<Option<Config>, InputError> {
-        configuration::read(&self.files, self.facts.id.as_deref(), None, warn)
+        let config = configuration::read(&self.files, self.facts.id.as_deref(), None, warn)?;
+        pillars::warn_of_order(config.as_ref(), (&self.files, &self.functions), warn)?;
+        Ok(config)
     }
 
     /// What a project can add to.

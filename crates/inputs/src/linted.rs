@@ -57,6 +57,7 @@ impl Linted {
         let asks = names.iter().any(|name| name == ExplainedPillar::NAME);
         let kind = asks.then_some(Kind::Master);
         let config = configuration::read(files, None, kind, warn)?;
+        crate::pillars::warn_of_order(config.as_ref(), (files, functions), warn)?;
         let pillars = match facts.pillar {
             None => Pillars::of(config.as_ref(), (files, functions), memory, warn)?,
             Some(_) => None,

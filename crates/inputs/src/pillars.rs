@@ -256,6 +256,35 @@ pub(crate) fn compiling(
     }
 }
 
+/// Warn of pillars whose environments a master of the version that is followed reads in an unknown order, for verbs
+/// that do not show the warnings of each compile.
+///
+/// # Errors
+/// Warnings are errors, or a root of the project is not text.
+pub(crate) fn warn_of_order(
+    config: Option<&Config>,
+    (files, functions): (&Files, &Functions),
+    warn: &dyn Warn,
+) -> Result<(), InputError> {
+    let version = functions.salt_version.unwrap_or_default();
+    let Some(config) = compiling(config, files)? else {
+        return Ok(());
+    };
+    let is_chosen = config.get("pillarenv").is_some_and(Value::truthy);
+    let roots = config.get("pillar_roots").and_then(Value::as_map);
+    let envs = roots.map_or(0, Map::len);
+    if version.behaviour().environments_keep_their_order || is_chosen || envs < 2 {
+        return Ok(());
+    }
+    let message = format!(
+        "a master of Salt {version} goes through the {envs} environments of pillar_roots in an order that changes each \
+         time it starts; pillars are those for the order of pillar_roots"
+    );
+    let warning = Diagnostic::warning(ErrorKind::Options, message);
+    let help = "set pillarenv, or keep one top file, for all environments";
+    Ok(warn.warn_of(&[warning.with_help(help)])?)
+}
+
 /// The configuration of a project that has roots of the pillar.
 fn project(files: &Files) -> Result<Option<Config>, InputError> {
     let Some(project) = files.project.as_ref() else {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use common::records;
 use mapstack::loader::MemoryFiles;
-use mapstack::minion::Minion;
+use mapstack::minion::{Minion, SaltVersion};
 use mapstack::secrets::Policy;
 use mapstack::value::{Key, Map, Value};
 use mapstack::yaml::{Limits, load, load_aggregating};
@@ -101,8 +101,19 @@ fn is_at(place: &Place, value: &Value) -> bool {
 #[test]
 fn places_in_recorded_pillars_have_the_values() {
     let all = records(include_str!("../../pillar/tests/data/whole_pillars.json"));
-    let found = found_in(&all);
-    assert!(found.there > 1700 && found.unknown < 40, "{found:?}");
+    for version in SaltVersion::ALL {
+        let of_version = |record: &Map| {
+            let mut record = record.clone();
+            record.insert("salt_version", version.name());
+            record
+        };
+        let all: Vec<Map> = all.iter().map(of_version).collect();
+        let found = found_in(&all);
+        assert!(
+            found.there > 1600 && found.unknown < 40,
+            "{version}: {found:?}"
+        );
+    }
 }
 
 #[test]
