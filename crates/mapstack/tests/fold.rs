@@ -9,7 +9,7 @@ use mapstack::{DataOptions, Engine, Error, ErrorKind, Result, Run, StackOptions,
 const FACTS: &str = "
 id: web1
 grains: {os: Debian, 'a|b': piped, list: [x, y]}
-pillar: {merged: {p: 1}, master: {merged: {m: 1}}}
+pillar: {merged: {p: 1}, master: {merged: {m: 1}}, deep: {er: {k: 1}}}
 ";
 
 fn minion() -> Minion {
@@ -155,6 +155,10 @@ fn a_layer_that_is_not_one_is_refused_at_its_place() {
             "the data source is empty; it must be a mapping with `values:`\nf/parameters/defaults.yaml:1:1",
         ),
         (
+            "# c\n\n---\n",
+            "the data source is empty; it must be a mapping with `values:`\nf/parameters/defaults.yaml:1:1",
+        ),
+        (
             "# c\n---\n- a\n",
             "the data source holds a list; it must be a mapping with `values:`\nf/parameters/defaults.yaml:3:1",
         ),
@@ -236,6 +240,14 @@ fn options_that_every_minion_has_are_named_where_they_hide_configuration() {
         grain.contains("a source that is not a path must be a mapping"),
         "{grain}"
     );
+}
+
+#[test]
+fn a_path_into_the_configuration_is_split_where_its_matcher_says() {
+    let (result, _) = stack(&[], &["C::/@merged/p/q"], &StackOptions::default());
+    assert_eq!(result.map_err(|e| said(&e)).unwrap().repr(), "{}");
+    let (result, _) = stack(&[], &["C::/@deep/er"], &StackOptions::default());
+    assert_eq!(result.map_err(|e| said(&e)).unwrap().repr(), "{'k': 1}");
 }
 
 #[test]
@@ -368,7 +380,7 @@ fn settings_of_a_value_are_taken_out_of_it_wherever_it_lies() {
 fn secrets_that_templates_print_into_layers_are_known() {
     let file = (
         "f/parameters/defaults.yaml",
-        "values: {a: {{ pillar['password'] | upper }}, plain: word}\n",
+        "values: {a: {{ pillar['password'] | upper }}, b: x{{ pillar['password'] }}y, plain: word}\n",
     );
     let engine = served(&[file]);
     let mut minion = minion();
@@ -376,9 +388,8 @@ fn secrets_that_templates_print_into_layers_are_known() {
     let run = engine.run(&minion).following_secrets();
     run.data("f", &DataOptions::default()).unwrap();
     let texts: Vec<String> = run.secret_texts().iter().map(ToString::to_string).collect();
-    assert!(
-        texts.iter().any(|text| text == "HUNTER2HUNTER2"),
-        "{texts:?}"
-    );
+    for secret in ["HUNTER2HUNTER2", "xhunter2hunter2y"] {
+        assert!(texts.iter().any(|text| text == secret), "{texts:?}");
+    }
     assert!(!texts.iter().any(|text| text == "word"), "{texts:?}");
 }
