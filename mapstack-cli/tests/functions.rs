@@ -347,7 +347,7 @@ fn the_mine_of_a_master_answers_minions_and_pillars() {
     assert!(without.stderr.contains("mine.get"), "{}", without.stderr);
     let wrong = stack(&tree, &["--mine", "r"]);
     assert!(
-        wrong.stderr.contains("no master's cache"),
+        wrong.stderr.contains("not a master's cache"),
         "{}",
         wrong.stderr
     );

@@ -75,6 +75,6 @@ fn mine(directory: &Path) -> Result<Mine, InputError> {
         Error::new(ErrorKind::File, message)
     };
     let mine = Mine::open(directory).map_err(|e| refused(&e.to_string()))?;
-    let mine = mine.ok_or_else(|| refused("this is no master's cache with minions"));
+    let mine = mine.ok_or_else(|| refused("this is not a master's cache with minions"));
     mine.map_err(|e| e.help("name the option cachedir of the master").into())
 }

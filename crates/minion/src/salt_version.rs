@@ -43,8 +43,7 @@ pub struct Behaviour {
     pub keeps_pillar_of_malformed_items: bool,
     /// The option `pillar_opts` adds the grains to the master's options.
     pub pillar_opts_have_grains: bool,
-    /// Without a cache of minions, a master takes no minion for one of a nodegroup by grain or pillar. Otherwise it takes
-    /// all of them.
+    /// Without a cache of minions, no minion is in a nodegroup by grain or pillar. Otherwise all minions are.
     pub nodegroups_need_a_cache: bool,
     /// A `#jinja2:` line sets options of its template.
     pub reads_jinja_headers: bool,

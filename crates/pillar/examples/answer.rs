@@ -77,7 +77,7 @@ fn answer(line: &str) -> Answer {
         Some("stack") => stack(&question, StackKind::PillarStack),
         Some("makostack") => stack(&question, StackKind::MakoStack),
         _ => Err(
-            "`op` is none of yaml, yamlex, toml, version, merge, syntax, parse, data, pillar, joined, external, git, reclass, saltclass, stack, makostack"
+            "`op` is not one of yaml, yamlex, toml, version, merge, syntax, parse, data, pillar, joined, external, git, reclass, saltclass, stack, makostack"
                 .into(),
         ),
     }

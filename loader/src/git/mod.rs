@@ -196,7 +196,7 @@ impl Served {
             .flatten()
             .map(|name| String::from(*name))
             .collect();
-        // A commit is none of the references.
+        // A commit is not among the references.
         if is_hex(remote.base()) {
             all.insert("base".into());
         }

@@ -9,7 +9,7 @@
 //!
 //! Which it is follows from the shape alone: grains are a mapping with text for one of `os`,
 //! `os_family`, `osfinger`, `kernel`, `cpuarch`, `host`, `fqdn` and `saltversion`, as all grains
-//! have. A text whose shape is none of these is an error, and so is a minion in it.
+//! have. A text of another shape is an error, and so is a minion in it.
 
 use std::cell::OnceCell;
 
