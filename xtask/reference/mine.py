@@ -19,7 +19,7 @@ MINE = {
         "network.ip_addrs": {"__data__": ["10.1.0.1"], **LIMIT},
         "secret": {"__data__": "of web1", **LIMIT, "allow_tgt": "db*"},
         "by_grain": {"__data__": 1, **LIMIT, "allow_tgt": "roles:db", "allow_tgt_type": "grain"},
-        "for_nobody": {"__data__": 2, **LIMIT, "allow_tgt": "gone"},
+        "for_gone": {"__data__": 2, **LIMIT, "allow_tgt": "gone"},
         "by_list": {"__data__": 3, **LIMIT, "allow_tgt": "web2,db1", "allow_tgt_type": "list"},
         "plain": {"written": "by an old minion", "é": [None, 1.5, True]},
     },

@@ -12,6 +12,7 @@
 
 mod targets;
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use mapstack::minion::ReadError;
@@ -45,7 +46,8 @@ pub struct Mine {
 }
 
 impl Mine {
-    /// The mine in a master's `cachedir`; `None` if the directory is no cache of a master with minions.
+    /// The mine in a master's `cachedir`; `None` if the directory is not a master's cache with
+    /// minions.
     ///
     /// # Errors
     /// A directory cannot be listed.
@@ -87,7 +89,7 @@ impl Mine {
         Ok(found.into())
     }
 
-    /// The data of an entry, if the minion that asks may have it. A master is none of the minions that are named.
+    /// The data of an entry, if the minion that asks may have it. A master is not a minion, so limited data is not for it.
     fn permitted(&self, entry: &Value, by: Option<&str>) -> Result<Option<Value>, CallError> {
         let Some(limited) = entry.as_map().filter(|map| map.contains_key(LIMITED)) else {
             return Ok(Some(entry.clone()));
@@ -100,8 +102,7 @@ impl Mine {
             None => "glob".into(),
             Some(kind) => kind.to_string(),
         };
-        let allowed = self.targets.ids(&self.cache, target, &kind)?;
-        let may = by.is_some_and(|by| allowed.contains(&by));
+        let may = self.targets.mean(&self.cache, target, &kind, by)?;
         Ok(may.then_some(data))
     }
 }
@@ -138,9 +139,8 @@ impl Asked {
             Value::List(names) => (names.iter().filter_map(text).collect(), true),
             _ => return Ok(None),
         };
-        let all = functions.clone();
-        let mut at = 0..;
-        functions.retain(|name| all.iter().position(|known| known == name) == at.next());
+        let mut seen = HashSet::new();
+        functions.retain(|name| seen.insert(name.clone()));
         let kind = kind.map_or_else(|| "glob".into(), |kind| kind.to_string());
         Ok(Some(Asked {
             target,

@@ -47,32 +47,30 @@ impl Targets {
         target: &Value,
         kind: &str,
     ) -> Result<Vec<&'t str>, CallError> {
-        let known = KINDS.iter().find(|(name, _)| *name == kind);
-        let Some((_, matcher)) = known else {
-            let message = format!("mine.get cannot follow targets of the type '{kind}' here");
-            let names = KINDS.map(|(name, _)| name).join(", ");
-            return Err(CallError::new(message).with_help(format!("it can follow {names}")));
-        };
-        let text = match target {
-            Value::List(ids) => {
-                let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
-                ids.join(",")
-            }
-            other => other.to_string(),
-        };
-        if *matcher == "compound" {
-            followed(&text)?;
-        }
-        let (target, matcher) = (Key::from(text), Value::from(*matcher));
+        let target = Target::of(target, kind)?;
         let mut ids = Vec::new();
         for (id, minion) in self.minions(cache)? {
-            let run = self.engine.run(minion);
-            let is_meant = run.with_targets(id, |is_meant| is_meant(&target, Some(&matcher)));
-            if is_meant.map_err(|e| CallError::new(e.to_string()))? {
+            if target.means(&self.engine, id, minion)? {
                 ids.push(id.as_str());
             }
         }
         Ok(ids)
+    }
+
+    /// Whether a target means one minion of the cache. Without a minion it does not.
+    pub fn mean(
+        &self,
+        cache: &Cache,
+        target: &Value,
+        kind: &str,
+        id: Option<&str>,
+    ) -> Result<bool, CallError> {
+        let target = Target::of(target, kind)?;
+        let minions = self.minions(cache)?;
+        let found = minions.iter().find(|(known, _)| Some(known.as_str()) == id);
+        found.map_or(Ok(false), |(id, minion)| {
+            target.means(&self.engine, id, minion)
+        })
     }
 
     fn minions(&self, cache: &Cache) -> Result<&[(String, Minion)], CallError> {
@@ -90,6 +88,37 @@ impl Targets {
             .collect();
         let minions = minions?;
         Ok(self.minions.get_or_init(|| minions))
+    }
+}
+
+/// A target that can be followed, with the name of its matcher.
+struct Target(Key, Value);
+
+impl Target {
+    fn of(target: &Value, kind: &str) -> Result<Self, CallError> {
+        let known = KINDS.iter().find(|(name, _)| *name == kind);
+        let Some((_, matcher)) = known else {
+            let message = format!("mine.get cannot follow targets of the type '{kind}' here");
+            let names = KINDS.map(|(name, _)| name).join(", ");
+            return Err(CallError::new(message).with_help(format!("it can follow {names}")));
+        };
+        let text = match target {
+            Value::List(ids) => {
+                let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+                ids.join(",")
+            }
+            other => other.to_string(),
+        };
+        if *matcher == "compound" {
+            followed(&text)?;
+        }
+        Ok(Target(text.into(), (*matcher).into()))
+    }
+
+    fn means(&self, engine: &Engine, id: &str, minion: &Minion) -> Result<bool, CallError> {
+        let run = engine.run(minion);
+        let is_meant = run.with_targets(id, |is_meant| is_meant(&self.0, Some(&self.1)));
+        is_meant.map_err(|e| CallError::new(e.to_string()))
     }
 }
 
