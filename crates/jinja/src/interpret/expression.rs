@@ -213,8 +213,8 @@ impl Vm<'_> {
         Ok(Obj::Bool(true))
     }
 
-    #[inline(never)]
     /// Every operand is computed before the first is printed, which decides which of two errors is met.
+    #[inline(never)]
     fn eval_concat(&self, parts: &[Expr], frame: &Frame) -> Result<Obj> {
         let values = self.eval_all(parts, frame)?;
         let mut text = String::with_capacity(16 * parts.len());

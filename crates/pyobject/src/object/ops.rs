@@ -279,30 +279,31 @@ fn add(vm: &dyn Interpreter, a: &Obj, b: &Obj) -> Result<Obj> {
     })
 }
 
+/// Whether Python's `*` repeats an object itself.
+fn is_sequence(x: &Obj) -> bool {
+    matches!(
+        x,
+        Obj::Str(_) | Obj::List(_) | Obj::Tuple(_) | Obj::Bytes(_)
+    )
+}
+
 fn mul(vm: &dyn Interpreter, a: &Obj, b: &Obj) -> Result<Obj> {
     let (sequence, times) = match (as_index(a), as_index(b)) {
         (None, Some(n)) => (a, n),
         (Some(n), None) => (b, n),
         _ => {
-            let is_sequence = |x: &Obj| {
-                matches!(
-                    x,
-                    Obj::Str(_) | Obj::List(_) | Obj::Tuple(_) | Obj::Bytes(_)
-                )
+            let beside = |of: fn(&Obj) -> bool| {
+                let sides = [(a, b), (b, a)].into_iter();
+                let other = sides.filter(|(x, _)| of(x)).map(|(_, other)| other).next();
+                other.map(Obj::type_name)
             };
-            let other = if is_sequence(a) { b } else { a };
-            if matches!((a, b), (Obj::Markup(_), _) | (_, Obj::Markup(_))) {
-                let other = if matches!(a, Obj::Markup(_)) { b } else { a };
-                return Err(Error::type_error(format!(
-                    "'{}' object cannot be interpreted as an integer",
-                    other.type_name()
-                )));
+            // Markup has a multiplication of its own.
+            if let Some(other) = beside(|x| matches!(x, Obj::Markup(_))) {
+                let message = format!("'{other}' object cannot be interpreted as an integer");
+                return Err(Error::type_error(message));
             }
-            if is_sequence(a) || is_sequence(b) {
-                let message = format!(
-                    "can't multiply sequence by non-int of type '{}'",
-                    other.type_name()
-                );
+            if let Some(other) = beside(is_sequence) {
+                let message = format!("can't multiply sequence by non-int of type '{other}'");
                 return Err(Error::type_error(message));
             }
             return arithmetic(BinaryOp::Mul, a, b);
@@ -315,8 +316,9 @@ fn mul(vm: &dyn Interpreter, a: &Obj, b: &Obj) -> Result<Obj> {
     let times = usize::try_from(times).unwrap_or(0);
     // There must be room for the result before it is made.
     let room = |len: usize, most: usize, size: usize| match len.checked_mul(times) {
-        Some(total) if total <= most => vm.ask_for(total * size).map(|()| times),
+        // However often nothing is repeated, it stays nothing.
         _ if len == 0 => Ok(0),
+        Some(total) if total <= most => vm.ask_for(total * size).map(|()| times),
         _ => Err(Error::limit(format!(
             "repetition would make more than {most} characters or items"
         ))),
@@ -342,8 +344,6 @@ trait RepeatItems {
 
 impl RepeatItems for Vec<Obj> {
     fn repeat_items(self, times: usize) -> Vec<Obj> {
-        // Nothing is bounded by what it makes; it is not made a number of times.
-        let times = if self.is_empty() { 0 } else { times };
         std::iter::repeat_n(&self, times)
             .flatten()
             .cloned()
