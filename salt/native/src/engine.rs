@@ -10,10 +10,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::convert::{Foreign, Reader, from_python, key, map_to_python, to_python};
-use crate::errors::{exception, of_template, text, without_lock};
+use crate::errors::{exception, of_template, texts, without_lock};
 use crate::facts::Facts;
 use crate::files::ClientFiles;
-use crate::frame::for_caller;
+use crate::frame::heard;
 use crate::live::Live;
 use crate::questions;
 
@@ -44,7 +44,7 @@ impl Engine {
                 true => engine.with_functions(Live),
                 false => engine,
             },
-            warnings: configured.warnings.iter().map(text).collect(),
+            warnings: texts(&configured.warnings),
             is_local: true,
         })
     }
@@ -244,26 +244,15 @@ impl Engine {
         saltenv: Option<&str>,
         work: impl FnOnce(&Run<'_>) -> T + Send,
     ) -> PyResult<(T, Option<PyErr>)> {
-        let caller = caller.unwrap_or_else(|| py.None());
-        let hearer = caller.clone_ref(py);
         let (engine, minion) = (&self.engine, &facts.minion);
-        let ((result, warnings), raised) = without_lock(py, move || {
-            for_caller(caller, || {
-                let run = match saltenv {
-                    Some(saltenv) => engine.run(minion).with_saltenv(saltenv),
-                    None => engine.run(minion),
-                };
-                let result = work(&run);
-                let warnings: Vec<String> = run.warnings().iter().map(text).collect();
-                (result, warnings)
-            })
-        })?;
-        if !hearer.is_none(py) {
-            for warning in warnings {
-                hearer.call_method1(py, "warn", (warning,))?;
-            }
-        }
-        Ok((result, raised))
+        heard(py, caller, move || {
+            let run = match saltenv {
+                Some(saltenv) => engine.run(minion).with_saltenv(saltenv),
+                None => engine.run(minion),
+            };
+            let result = work(&run);
+            (result, texts(&run.warnings()))
+        })
     }
 }
 

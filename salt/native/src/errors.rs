@@ -34,7 +34,7 @@ fn place_text(place: &Place) -> String {
 }
 
 /// A message with its place in front, and what else there is to say on lines of their own.
-pub(crate) fn text(diagnostic: &Diagnostic) -> String {
+fn text(diagnostic: &Diagnostic) -> String {
     let mut text = match &diagnostic.place {
         Some(place) => format!("{}: {}", place_text(place), diagnostic.message),
         None => diagnostic.message.clone(),
@@ -51,38 +51,60 @@ pub(crate) fn text(diagnostic: &Diagnostic) -> String {
     text
 }
 
+/// The [`text`]s of diagnostics.
+pub(crate) fn texts(diagnostics: &[Diagnostic]) -> Vec<String> {
+    diagnostics.iter().map(text).collect()
+}
+
 /// The exception of an error.
 pub(crate) fn exception(py: Python<'_>, error: &mapstack::Error) -> PyErr {
     build(py, error.diagnostic()).unwrap_or_else(|e| e)
 }
 
 fn build(py: Python<'_>, diagnostic: &Diagnostic) -> PyResult<PyErr> {
-    let class = class(py, class_name(diagnostic.kind))?;
-    let error = class.call1((text(diagnostic),))?;
-    error.setattr("message", &diagnostic.message)?;
-    error.setattr("help", &diagnostic.help)?;
-    if let Some(place) = &diagnostic.place {
-        error.setattr("file", &place.file)?;
-        error.setattr("line", place.line())?;
-        error.setattr("column", place.column())?;
-    }
-    Ok(PyErr::from_value(error))
+    let place = diagnostic.place.as_ref();
+    let said = Said {
+        text: text(diagnostic),
+        message: &diagnostic.message,
+        help: diagnostic.help.as_deref(),
+        place: place.map(|place| (Some(&*place.file), place.line(), place.column())),
+    };
+    said.raised(py, class_name(diagnostic.kind))
 }
 
 /// The exception of a template that was given as text, in the words of Salt's renderer.
 pub(crate) fn of_template(py: Python<'_>, error: &mapstack_render::Error) -> PyErr {
-    let build = || {
-        let exception = class(py, "TemplateError")?.call1((error.to_string(),))?;
-        exception.setattr("message", &error.message)?;
-        exception.setattr("help", &error.help)?;
-        if let Some(place) = &error.place {
-            exception.setattr("file", place.template.as_deref())?;
-            exception.setattr("line", place.line())?;
-            exception.setattr("column", place.column())?;
-        }
-        Ok(PyErr::from_value(exception))
+    let place = error.place.as_ref();
+    let said = Said {
+        text: error.to_string(),
+        message: &error.message,
+        help: error.help.as_deref(),
+        place: place.map(|place| (place.template.as_deref(), place.line(), place.column())),
     };
-    build().unwrap_or_else(|e| e)
+    said.raised(py, "TemplateError").unwrap_or_else(|e| e)
+}
+
+/// What an exception says.
+struct Said<'e> {
+    text: String,
+    message: &'e str,
+    help: Option<&'e str>,
+    /// The file, unless the text has none; the line and the column.
+    place: Option<(Option<&'e str>, usize, usize)>,
+}
+
+impl Said<'_> {
+    fn raised(self, py: Python<'_>, name: &str) -> PyResult<PyErr> {
+        let error = class(py, name)?.call1((self.text,))?;
+        error.setattr("message", self.message)?;
+        error.setattr("help", self.help)?;
+        if let Some((file, line, column)) = self.place {
+            error.setattr("file", file)?;
+            error.setattr("line", line)?;
+            error.setattr("column", column)?;
+        }
+        Ok(PyErr::from_value(error))
+    }
 }
 
 /// Work without the interpreter's lock. A panic in it, which is a mistake in the library, becomes an exception.

@@ -4,6 +4,8 @@ use std::cell::RefCell;
 
 use pyo3::prelude::*;
 
+use crate::errors::without_lock;
+
 /// One call. Calls nest: a function that Rust calls can use the module again.
 struct Frame {
     caller: Py<PyAny>,
@@ -38,6 +40,24 @@ pub(crate) fn for_caller<T>(caller: Py<PyAny>, work: impl FnOnce() -> T) -> (T, 
     let raised = FRAMES.with_borrow_mut(|frames| frames.last_mut()?.raised.take());
     drop(popped);
     (result, raised)
+}
+
+/// Work for a caller without the interpreter's lock, and hand it the warnings of the work. Returns the exception that
+/// one of its functions raised last, too.
+pub(crate) fn heard<T: Send>(
+    py: Python<'_>,
+    caller: Option<Py<PyAny>>,
+    work: impl FnOnce() -> (T, Vec<String>) + Send,
+) -> PyResult<(T, Option<PyErr>)> {
+    let caller = caller.unwrap_or_else(|| py.None());
+    let hearer = caller.clone_ref(py);
+    let ((result, warnings), raised) = without_lock(py, || for_caller(caller, work))?;
+    if !hearer.is_none(py) {
+        for warning in warnings {
+            hearer.call_method1(py, "warn", (warning,))?;
+        }
+    }
+    Ok((result, raised))
 }
 
 /// Ask the caller at hand. `None` if the present thread works for no caller, or if the caller is Python's `None`.

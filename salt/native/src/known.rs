@@ -12,7 +12,7 @@ use crate::convert::{Foreign, Reader, entries, key, kind};
 
 /// A converted dict.
 pub(crate) struct Converted {
-    entries: Vec<Entry>,
+    entries: Vec<Arc<Entry>>,
     pub(crate) map: Map,
 }
 
@@ -40,32 +40,22 @@ impl Converted {
         before: Option<&Arc<Converted>>,
     ) -> PyResult<Arc<Self>> {
         let mut old = before.into_iter().flat_map(|before| &before.entries);
-        let (mut entries_now, mut is_changed) = (Vec::with_capacity(dict.len()), before.is_none());
-        for (index, pair) in entries(dict)?.enumerate() {
+        let mut entries_now = Vec::with_capacity(dict.len());
+        let mut is_changed = false;
+        for pair in entries(dict)? {
             let (key, object) = pair?;
             match old.next() {
                 Some(entry) if entry.is_still(&key, &object, parts)? => {
-                    // Only what follows a change is listed.
-                    if is_changed {
-                        entries_now.push(entry.again(dict.py()));
-                    }
+                    entries_now.push(entry.clone());
                 }
                 _ => {
-                    if let Some(before) = before.filter(|_| !is_changed) {
-                        let same = before.entries.iter().take(index);
-                        entries_now.extend(same.map(|entry| entry.again(dict.py())));
-                    }
                     is_changed = true;
-                    entries_now.push(Entry::of(name, &key, &object, parts)?);
+                    entries_now.push(Arc::new(Entry::of(name, &key, &object, parts)?));
                 }
             }
         }
         if let Some(before) = before.filter(|_| !is_changed && old.next().is_none()) {
             return Ok(before.clone());
-        }
-        if let Some(before) = before.filter(|_| !is_changed) {
-            let same = before.entries.iter().take(dict.as_any().len()?);
-            entries_now.extend(same.map(|entry| entry.again(dict.py())));
         }
         let data = entries_now.iter().filter_map(|entry| entry.data.clone());
         let map = data.collect::<Map>().with_kind(kind(dict)?);
@@ -135,24 +125,15 @@ impl Entry {
             _ => false,
         })
     }
-
-    fn again(&self, py: Python<'_>) -> Self {
-        Entry {
-            name: self.name.clone_ref(py),
-            known: self.known.again(py),
-            data: self.data.clone(),
-            left_out: self.left_out.clone(),
-        }
-    }
 }
 
 /// What shows whether an object is as it was.
 enum Known {
     /// An object that never changes.
     Leaf(Py<PyAny>),
-    Dict(Py<PyAny>, Arc<Vec<(Py<PyAny>, Known)>>),
+    Dict(Py<PyAny>, Vec<(Py<PyAny>, Known)>),
     /// A list or a tuple.
-    List(Py<PyAny>, Arc<Vec<Known>>),
+    List(Py<PyAny>, Vec<Known>),
     /// A dict that is converted by itself.
     Part(Py<PyAny>),
     /// An object that can change without a trace.
@@ -171,12 +152,12 @@ impl Known {
                 Ok((name.unbind(), Known::of(&item)?))
             });
             let known = known.collect::<PyResult<Vec<_>>>()?;
-            return Ok(Known::Dict(itself(), Arc::new(known)));
+            return Ok(Known::Dict(itself(), known));
         }
         if object.cast::<PyList>().is_ok() || object.cast::<PyTuple>().is_ok() {
             let known = object.try_iter()?.map(|item| Known::of(&item?));
             let known = known.collect::<PyResult<Vec<_>>>()?;
-            return Ok(Known::List(itself(), Arc::new(known)));
+            return Ok(Known::List(itself(), known));
         }
         Ok(Known::Other)
     }
@@ -210,16 +191,6 @@ impl Known {
                 Ok(true)
             }
             Known::Part(_) | Known::Other => Ok(false),
-        }
-    }
-
-    fn again(&self, py: Python<'_>) -> Self {
-        match self {
-            Known::Leaf(known) => Known::Leaf(known.clone_ref(py)),
-            Known::Dict(known, inside) => Known::Dict(known.clone_ref(py), inside.clone()),
-            Known::List(known, inside) => Known::List(known.clone_ref(py), inside.clone()),
-            Known::Part(known) => Known::Part(known.clone_ref(py)),
-            Known::Other => Known::Other,
         }
     }
 }

@@ -6,10 +6,10 @@ use pyo3::prelude::*;
 
 use crate::convert::{from_python, to_python};
 use crate::engine::{Changed, changes, with_cause};
-use crate::errors::{exception, text, without_lock};
+use crate::errors::{exception, texts};
 use crate::facts::Facts;
 use crate::files::ClientFiles;
-use crate::frame::for_caller;
+use crate::frame::heard;
 use crate::live::Live;
 
 /// An external pillar with its arguments, and what was parsed of its files. Minions and threads share it.
@@ -51,21 +51,11 @@ impl ExtPillar {
         facts: &Facts,
         caller: Option<Py<PyAny>>,
     ) -> PyResult<Given<'py>> {
-        let caller = caller.unwrap_or_else(|| py.None());
-        let hearer = caller.clone_ref(py);
-        let ((given, warnings), raised) = without_lock(py, || {
-            for_caller(caller, || {
-                let run = self.compiler.run(&self.engine, &facts.minion);
-                let given = run.give();
-                let warnings: Vec<String> = run.warnings().iter().map(text).collect();
-                (given, warnings)
-            })
+        let (given, raised) = heard(py, caller, || {
+            let run = self.compiler.run(&self.engine, &facts.minion);
+            let given = run.give();
+            (given, texts(&run.warnings()))
         })?;
-        if !hearer.is_none(py) {
-            for warning in warnings {
-                hearer.call_method1(py, "warn", (warning,))?;
-            }
-        }
         let (data, pillar) = given;
         let changed = changes(py, Changes::between(&facts.minion.pillar, &pillar))?;
         Ok(match data {

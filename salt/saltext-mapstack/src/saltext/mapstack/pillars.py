@@ -45,18 +45,16 @@ class PillarLive(Live):
 def _external(name, arguments):
     """The external pillar with these arguments; the process keeps it."""
     key = (name, repr(arguments))
-    if key not in _kept:
-        while len(_kept) >= _MAX_KEPT:
-            _kept.pop(next(iter(_kept)))
-        _kept[key] = mapstack.ExtPillar(name, arguments)
-    return _kept[key]
+    return sessions.kept(_kept, _MAX_KEPT, key, lambda: mapstack.ExtPillar(name, arguments))
 
 
-def listed_or_selected(name, args, kwargs):
-    """What stands behind the name of an external pillar, of which Salt makes either kind of arguments."""
+def give_stack(name, minion_id, pillar, args, kwargs, dunders):
+    """What PillarStack or MakoStack returns for a minion. Salt passes what stands behind its name as either kind of
+    arguments.
+    """
     if args and kwargs:
         raise TypeError(f"{name}: its arguments are a list or a mapping, not both")
-    return dict(kwargs) if kwargs else list(args)
+    return give(name, minion_id, pillar, dict(kwargs) if kwargs else list(args), dunders)
 
 
 def give(name, minion_id, pillar, arguments, dunders):

@@ -46,6 +46,15 @@ def reads_directories(opts):
     return opts.get("file_client") == "local" and list(backends) == ["roots"]
 
 
+def kept(known, most, key, make):
+    """What is known under a key, made on first use. The oldest gives way where there are too many."""
+    if key not in known:
+        while len(known) >= most:
+            known.pop(next(iter(known)))
+        known[key] = make()
+    return known[key]
+
+
 def engine(opts, of_pillar=False):
     """The engine for these options, or for the pillar's own files; the process keeps it with what it has parsed."""
     key = None
@@ -53,14 +62,14 @@ def engine(opts, of_pillar=False):
         opts = {"file_roots": opts["pillar_roots"]}
     if of_pillar or reads_directories(opts):
         key = repr([opts.get(name) for name in _FILE_OPTIONS])
-    if key not in _engines:
-        while len(_engines) >= _MAX_ENGINES:
-            _engines.pop(next(iter(_engines)))
+
+    def make():
         made = mapstack.Engine.remote() if key is None else mapstack.Engine.local(opts)
         for warning in made.warnings:
             log.warning("%s", warning)
-        _engines[key] = made
-    return _engines[key]
+        return made
+
+    return kept(_engines, _MAX_ENGINES, key, make)
 
 
 def checker(opts):

@@ -30,5 +30,4 @@ def ext_pillar(minion_id, pillar, *args, **kwargs):
     Return the data of the files that the config files list for a minion.
     """
     dunders = {"__salt__": __salt__, "__opts__": __opts__, "__grains__": __grains__}
-    arguments = pillars.listed_or_selected("makostack", args, kwargs)
-    return pillars.give("makostack", minion_id, pillar, arguments, dunders)
+    return pillars.give_stack("makostack", minion_id, pillar, args, kwargs, dunders)
