@@ -370,6 +370,26 @@ fn the_mine_of_a_master_answers_minions_and_pillars() {
     assert!(refused.stderr.contains(says), "{}", refused.stderr);
 }
 
+#[test]
+fn a_master_that_limits_who_asks_the_mine_is_warned_of() {
+    let limited = "pillar_roots: {base: [pillar]}\nmine_get: {'web*': [plain]}\n";
+    let tree = tree(
+        "values: {}\n",
+        &[
+            ("master", limited),
+            ("pillar/top.sls", "base: {'*': [a]}"),
+            ("pillar/a.sls", "a: 1"),
+            ("grains", "id: web1\n"),
+        ],
+    );
+    let flags = ["pillar", "--config", "master", "--grains", "grains"];
+    let ran = run(tree.path(), &flags);
+    assert_eq!((ran.status, &*ran.stdout), (Some(0), "a: 1\n"));
+    for says in ["the option mine_get is not followed", "master:2:1"] {
+        assert!(ran.stderr.contains(says), "{}", ran.stderr);
+    }
+}
+
 /// Stands for `salt-call`: it writes down how it was called.
 const SALT: &str = r#"#!/bin/sh
 echo "$@" >> "$0.log"

@@ -68,7 +68,18 @@ pub fn read_file(
         with_id(&path, kind, id)?
     };
     warn.warn_of(config.warnings())?;
+    warn.warn_of(ignored(&config).as_slice())?;
     Ok(config)
+}
+
+/// A warning of an option in force that changes what templates get, and that is not followed.
+fn ignored(config: &Config) -> Option<Diagnostic> {
+    let set = config.get("mine_get").filter(|value| value.truthy());
+    set.filter(|_| config.kind() == Kind::Master)?;
+    let message = "the option mine_get is not followed: mine.get answers every minion";
+    let mut warning = Diagnostic::warning(ErrorKind::Options, message);
+    warning.place = config.place("mine_get");
+    Some(warning)
 }
 
 fn unknown_kind(what: &str) -> InputError {
