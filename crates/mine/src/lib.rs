@@ -7,7 +7,7 @@
 //! # Known differences
 //!
 //! - Targets mean the minions with grains in the cache. The reference takes those whose keys it accepted.
-//! - The option `mine_get` of a master, which permits minions to ask, does not count.
+//! - The option `mine_get` of a master, which permits minions to ask, does not count. Callers that read options have to warn of it.
 //! - Results of several functions are in the order in which these are named.
 
 mod targets;
@@ -75,8 +75,11 @@ impl Mine {
                     found.insert(minion, data);
                     continue;
                 }
-                let of_function = found.get(function.as_str()).and_then(Value::as_map);
-                let mut of_function = of_function.cloned().unwrap_or_default();
+                if let Some(Value::Map(of_function)) = found.get_mut(function.as_str()) {
+                    of_function.insert(minion, data);
+                    continue;
+                }
+                let mut of_function = Map::new();
                 of_function.insert(minion, data);
                 found.insert(function.as_str(), of_function);
             }

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use indexmap::IndexMap;
 use mapstack::loader::Backends;
 use mapstack::minion::Minion;
 use mapstack::minion::cache::Cache;
@@ -13,7 +14,7 @@ use crate::unreadable;
 /// The minions of a cache, read once.
 pub(crate) struct Targets {
     engine: Engine,
-    minions: OnceLock<Vec<(String, Minion)>>,
+    minions: OnceLock<IndexMap<String, Minion>>,
 }
 
 impl Default for Targets {
@@ -67,13 +68,13 @@ impl Targets {
     ) -> Result<bool, CallError> {
         let target = Target::of(target, kind)?;
         let minions = self.minions(cache)?;
-        let found = minions.iter().find(|(known, _)| Some(known.as_str()) == id);
-        found.map_or(Ok(false), |(id, minion)| {
-            target.means(&self.engine, id, minion)
-        })
+        match id.and_then(|id| minions.get_key_value(id)) {
+            None => Ok(false),
+            Some((id, minion)) => target.means(&self.engine, id, minion),
+        }
     }
 
-    fn minions(&self, cache: &Cache) -> Result<&[(String, Minion)], CallError> {
+    fn minions(&self, cache: &Cache) -> Result<&IndexMap<String, Minion>, CallError> {
         if let Some(known) = self.minions.get() {
             return Ok(known);
         }
@@ -81,7 +82,7 @@ impl Targets {
             Ok(minion) => Ok((id, minion)),
             Err(error) => Err(unreadable(&error)),
         };
-        let minions: Result<Vec<_>, _> = cache
+        let minions: Result<IndexMap<_, _>, _> = cache
             .minions()
             .map_err(|e| unreadable(&e))?
             .map(read)
