@@ -293,9 +293,8 @@ fn mul(vm: &dyn Interpreter, a: &Obj, b: &Obj) -> Result<Obj> {
         (Some(n), None) => (b, n),
         _ => {
             let beside = |of: fn(&Obj) -> bool| {
-                let sides = [(a, b), (b, a)].into_iter();
-                let other = sides.filter(|(x, _)| of(x)).map(|(_, other)| other).next();
-                other.map(Obj::type_name)
+                let side = [(a, b), (b, a)].into_iter().find(|(x, _)| of(x));
+                side.map(|(_, other)| other.type_name())
             };
             // Markup has a multiplication of its own.
             if let Some(other) = beside(|x| matches!(x, Obj::Markup(_))) {
