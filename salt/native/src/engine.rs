@@ -13,7 +13,7 @@ use crate::convert::{Foreign, Reader, from_python, key, map_to_python, to_python
 use crate::errors::{exception, of_template, texts, without_lock};
 use crate::facts::Facts;
 use crate::files::ClientFiles;
-use crate::frame::heard;
+use crate::frame::work_for;
 use crate::live::Live;
 use crate::questions;
 
@@ -245,7 +245,7 @@ impl Engine {
         work: impl FnOnce(&Run<'_>) -> T + Send,
     ) -> PyResult<(T, Option<PyErr>)> {
         let (engine, minion) = (&self.engine, &facts.minion);
-        heard(py, caller, move || {
+        work_for(py, caller, move || {
             let run = match saltenv {
                 Some(saltenv) => engine.run(minion).with_saltenv(saltenv),
                 None => engine.run(minion),

@@ -63,29 +63,31 @@ pub(crate) fn exception(py: Python<'_>, error: &mapstack::Error) -> PyErr {
 
 fn build(py: Python<'_>, diagnostic: &Diagnostic) -> PyResult<PyErr> {
     let place = diagnostic.place.as_ref();
-    let said = Said {
+    let exception = Exception {
         text: text(diagnostic),
         message: &diagnostic.message,
         help: diagnostic.help.as_deref(),
         place: place.map(|place| (Some(&*place.file), place.line(), place.column())),
     };
-    said.raised(py, class_name(diagnostic.kind))
+    exception.instance(py, class_name(diagnostic.kind))
 }
 
 /// The exception of a template that was given as text, in the words of Salt's renderer.
 pub(crate) fn of_template(py: Python<'_>, error: &mapstack_render::Error) -> PyErr {
     let place = error.place.as_ref();
-    let said = Said {
+    let exception = Exception {
         text: error.to_string(),
         message: &error.message,
         help: error.help.as_deref(),
         place: place.map(|place| (place.template.as_deref(), place.line(), place.column())),
     };
-    said.raised(py, "TemplateError").unwrap_or_else(|e| e)
+    exception
+        .instance(py, "TemplateError")
+        .unwrap_or_else(|e| e)
 }
 
-/// What an exception says.
-struct Said<'e> {
+/// The parts of an exception.
+struct Exception<'e> {
     text: String,
     message: &'e str,
     help: Option<&'e str>,
@@ -93,9 +95,9 @@ struct Said<'e> {
     place: Option<(Option<&'e str>, usize, usize)>,
 }
 
-impl Said<'_> {
-    fn raised(self, py: Python<'_>, name: &str) -> PyResult<PyErr> {
-        let error = class(py, name)?.call1((self.text,))?;
+impl Exception<'_> {
+    fn instance(self, py: Python<'_>, class_name: &str) -> PyResult<PyErr> {
+        let error = class(py, class_name)?.call1((self.text,))?;
         error.setattr("message", self.message)?;
         error.setattr("help", self.help)?;
         if let Some((file, line, column)) = self.place {

@@ -44,17 +44,17 @@ pub(crate) fn for_caller<T>(caller: Py<PyAny>, work: impl FnOnce() -> T) -> (T, 
 
 /// Work for a caller without the interpreter's lock, and hand it the warnings of the work. Returns the exception that
 /// one of its functions raised last, too.
-pub(crate) fn heard<T: Send>(
+pub(crate) fn work_for<T: Send>(
     py: Python<'_>,
     caller: Option<Py<PyAny>>,
     work: impl FnOnce() -> (T, Vec<String>) + Send,
 ) -> PyResult<(T, Option<PyErr>)> {
     let caller = caller.unwrap_or_else(|| py.None());
-    let hearer = caller.clone_ref(py);
+    let warned = caller.clone_ref(py);
     let ((result, warnings), raised) = without_lock(py, || for_caller(caller, work))?;
-    if !hearer.is_none(py) {
+    if !warned.is_none(py) {
         for warning in warnings {
-            hearer.call_method1(py, "warn", (warning,))?;
+            warned.call_method1(py, "warn", (warning,))?;
         }
     }
     Ok((result, raised))

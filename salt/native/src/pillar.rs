@@ -9,7 +9,7 @@ use crate::engine::{Changed, changes, with_cause};
 use crate::errors::{exception, texts};
 use crate::facts::Facts;
 use crate::files::ClientFiles;
-use crate::frame::heard;
+use crate::frame::work_for;
 use crate::live::Live;
 
 /// An external pillar with its arguments, and what was parsed of its files. Minions and threads share it.
@@ -51,7 +51,7 @@ impl ExtPillar {
         facts: &Facts,
         caller: Option<Py<PyAny>>,
     ) -> PyResult<Given<'py>> {
-        let (given, raised) = heard(py, caller, || {
+        let (given, raised) = work_for(py, caller, || {
             let run = self.compiler.run(&self.engine, &facts.minion);
             let given = run.give();
             (given, texts(&run.warnings()))
