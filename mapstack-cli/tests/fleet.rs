@@ -176,6 +176,45 @@ fn shards_are_the_fleet_each_minion_once() {
 }
 
 #[test]
+fn the_environment_assigns_a_part_to_a_job() {
+    let tree = tree();
+    let with = |shard: &str, environment: &[(&str, &str)]| {
+        let line = ["ntp", "loop", "--shard", shard];
+        let mut fleet = command(tree.path());
+        // The tests may themselves be one of many jobs.
+        for name in [
+            "CIRCLE_NODE_INDEX",
+            "BUILDKITE_PARALLEL_JOB",
+            "CI_NODE_INDEX",
+        ] {
+            fleet.env_remove(name);
+        }
+        fleet.args(["fleet", "--root", "root", "--minions", "minions"]);
+        let ran = fleet.args(line).envs(environment.iter().copied());
+        let ran = ran.output().expect("the command runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (text(&ran.stdout), text(&ran.stderr))
+    };
+    for part in ["1", "2", "3"] {
+        let task = [
+            ("SLURM_ARRAY_TASK_ID", part),
+            ("SLURM_ARRAY_TASK_MIN", "1"),
+            ("SLURM_ARRAY_TASK_MAX", "3"),
+            ("SLURM_ARRAY_TASK_STEP", "1"),
+            ("SLURM_ARRAY_TASK_COUNT", "3"),
+        ];
+        assert_eq!(with("auto", &task), with(&format!("{part}/3"), &[]));
+    }
+    let (_, error) = with("auto", &[("JOB_COMPLETION_INDEX", "0")]);
+    assert!(
+        error.contains(
+            "'--shard <K/N>': JOB_COMPLETION_INDEX of Kubernetes is set but MAPSTACK_SHARDS is not"
+        ),
+        "{error}"
+    );
+}
+
+#[test]
 fn warnings_are_reported_once_and_strict_makes_them_failures() {
     let tree = tree();
     tree.write(

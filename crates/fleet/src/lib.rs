@@ -18,6 +18,7 @@
 //! | the pillars that a state of the files gives | [`Pillars`] |
 //! | what a change of files does to a fleet | [`Comparison`], [`Differences`] |
 
+mod assigned;
 mod both;
 mod census;
 mod change;
@@ -40,6 +41,7 @@ mod standing;
 mod summary;
 mod tally;
 
+pub use assigned::NotAssigned;
 pub use census::{Census, Common, Traits};
 pub use change::{Change, changes};
 pub use compare::{Advanced, Compared, Comparison, Pair, Subject};

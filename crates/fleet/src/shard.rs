@@ -51,10 +51,9 @@ impl FromStr for Shard {
         let numbers = text
             .split_once('/')
             .and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
-        match numbers {
-            Some((number, parts)) if (1..=parts).contains(&number) => Ok(Shard { number, parts }),
-            _ => Err(NoShard(text.chars().take(40).collect())),
-        }
+        numbers
+            .and_then(|(number, parts)| Shard::new(number, parts))
+            .ok_or_else(|| NoShard(text.chars().take(40).collect()))
     }
 }
 
@@ -65,6 +64,20 @@ impl fmt::Display for Shard {
 }
 
 impl Shard {
+    /// One of so many parts, by its number from 1; `None` if there are fewer.
+    ///
+    /// ```
+    /// use mapstack_fleet::Shard;
+    /// assert_eq!(Shard::new(1, 4), "1/4".parse().ok());
+    /// assert_eq!(Shard::new(5, 4), None);
+    /// ```
+    #[must_use]
+    pub fn new(number: u64, parts: u64) -> Option<Self> {
+        (1..=parts)
+            .contains(&number)
+            .then_some(Shard { number, parts })
+    }
+
     /// Whether a minion belongs to the part.
     #[must_use]
     pub fn has(&self, id: &str) -> bool {

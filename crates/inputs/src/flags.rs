@@ -228,8 +228,10 @@ impl From<UnknownKey> for InputError {
 pub struct WorkFlags {
     #[command(flatten)]
     pub target: Target,
-    /// Only the minions of one part of the fleet, as 1/4 for the first of four
-    #[arg(long, value_name = "K/N", help_heading = "Minions")]
+    /// Only the minions of one part of the fleet, as 1/4 for the first of four, or auto
+    ///
+    /// With auto, the part is this job's place among those that Kubernetes, Slurm or a CI started.
+    #[arg(long, value_name = "K/N", value_parser = shard, help_heading = "Minions")]
     pub shard: Option<Shard>,
     /// How many minions are worked on at the same time [default: as many as the machine has cores]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -252,6 +254,16 @@ impl WorkFlags {
     pub fn pace(&self) -> Pace {
         self.jobs
             .map_or_else(Pace::default, |jobs| Pace::threads(jobs.into()))
+    }
+}
+
+/// The part that a text names, or that the environment assigns to this job.
+fn shard(text: &str) -> Result<Shard, Box<dyn std::error::Error + Send + Sync>> {
+    let variable =
+        |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+    match text {
+        "auto" => Ok(Shard::assigned(variable)?),
+        _ => Ok(text.parse::<Shard>()?),
     }
 }
 
