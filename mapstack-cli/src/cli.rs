@@ -134,7 +134,7 @@ impl Command {
             Command::Render(args) => args.input.parts(),
             Command::Sources(args) => args.input.parts(),
             Command::Explain(args) => args.input.parts(),
-            Command::Fleet(args) => args.input.parts(),
+            Command::Fleet(args) if args.verb.is_none() => args.input.parts(),
             Command::Diff(args) => args.input.parts(),
             Command::Impact(args) => args.input.parts(),
             Command::Watch(args) => args.input.parts(),

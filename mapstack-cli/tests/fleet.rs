@@ -215,6 +215,43 @@ fn the_environment_assigns_a_part_to_a_job() {
 }
 
 #[test]
+fn parts_are_merged_to_what_one_run_prints() {
+    let tree = tree();
+    let cases: [&[&str]; 7] = [
+        &["ntp", "loop"],
+        &["ntp", "loop", "-o", "json"],
+        &["ntp", "loop", "-o", "yaml"],
+        &["ntp", "loop", "--get", "server", "--get", "nested"],
+        &["ntp", "--count", "server", "-o", "jsonl"],
+        &["ntp", "--get", "nowhere"],
+        &["ntp", "--select", "grains.oss == 'Arch'"],
+    ];
+    for (number, line) in cases.iter().enumerate() {
+        let directory = format!("parts{number}");
+        for shard in ["1/3", "2/3", "3/3"] {
+            let part = fleet(
+                &tree,
+                &[*line, &["--shard", shard, "--parts", &directory]].concat(),
+            );
+            assert_eq!(
+                (part.status, &*part.stdout),
+                (Some(0), ""),
+                "{}",
+                part.stderr
+            );
+        }
+        let merged = run(tree.path(), &["fleet", "merge", &directory]);
+        assert_eq!(text(&merged), text(&fleet(&tree, line)), "{line:?}");
+    }
+    std::fs::remove_file(tree.path().join("parts0/2-of-3.part")).unwrap();
+    let merged = run(tree.path(), &["fleet", "merge", "parts0"]);
+    assert_eq!(
+        text(&merged),
+        "status 1\n--- stdout\n--- stderr\nerror: parts are missing: 2/3\n"
+    );
+}
+
+#[test]
 fn warnings_are_reported_once_and_strict_makes_them_failures() {
     let tree = tree();
     tree.write(

@@ -6,8 +6,10 @@
 
 mod failure;
 mod long;
+mod minions;
 mod reporter;
 
 pub use failure::Failure;
 pub use long::{INTERRUPTED, interrupted, progress};
+pub use minions::{Whole, report_minions};
 pub use reporter::Reporter;

@@ -10,6 +10,7 @@
 //! | the same for one, in a scheduler of your own | [`Fleet::report`] |
 //! | any other work side by side, results in order | [`ordered`] |
 //! | only a part of the minions on this machine | [`Shard`] |
+//! | whether parts were computed from the same files | [`Noted`] |
 //! | what went wrong, each thing once | [`Summary`] |
 //! | who has which value | [`Tally`] |
 //! | what a file, a key or a fact reaches | [`impact`] |
@@ -35,6 +36,7 @@ mod pace;
 mod pillars;
 mod reach;
 mod scope;
+mod seen;
 mod shard;
 mod stand;
 mod standing;
@@ -57,6 +59,7 @@ pub use pace::Pace;
 pub use pillars::{Pillar, Pillars};
 pub use reach::ChangedFiles;
 pub use scope::{KeyPattern, Scope, UnknownKey};
+pub use seen::{CHANGED, Noted, Seen};
 pub use shard::{NoShard, Shard};
 pub use stand::Stand;
 pub use standing::Standing;

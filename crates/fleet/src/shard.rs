@@ -78,6 +78,18 @@ impl Shard {
             .then_some(Shard { number, parts })
     }
 
+    /// Which of the parts it is, from 1.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// How many parts there are.
+    #[must_use]
+    pub fn parts(&self) -> u64 {
+        self.parts
+    }
+
     /// Whether a minion belongs to the part.
     #[must_use]
     pub fn has(&self, id: &str) -> bool {

@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// The flags of [`flags`](crate::flags) that `-h` leaves out, by their ids.
-const RARE: [&str; 36] = [
+const RARE: [&str; 37] = [
     "allow",
     "cache",
     "color",
@@ -25,6 +25,7 @@ const RARE: [&str; 36] = [
     "mirrors",
     "opts",
     "parameter_dirs",
+    "parts",
     "pillar",
     "post_map",
     "post_map_template",

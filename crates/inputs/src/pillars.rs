@@ -7,6 +7,7 @@ use mapstack::loader::{Backends, Roots, Snapshot};
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
 use mapstack::{Diagnostic, Engine, Error, ErrorKind, yaml};
+use mapstack_fleet::{Noted, Seen};
 use mapstack_pillar::{Ask, Master, WholePillar, pillar_roots};
 use mapstack_salt_config::{Config, Kind};
 
@@ -85,6 +86,7 @@ pub struct Pillars {
     master: Master,
     engine: Engine,
     heard: Mutex<Vec<Diagnostic>>,
+    seen: Arc<Seen>,
 }
 
 /// How many bytes of results minions share unless a flag says otherwise.
@@ -132,12 +134,22 @@ impl Pillars {
             false => Served::new(files, Some(&config), None, &Silent)?.files,
         };
         let mirrors = mirrors(&config, files)?;
-        let master = Master::new(config, Arc::new(Snapshot::new(roots)));
+        let seen = Arc::new(Seen::default());
+        let noted = |roots| Noted::new(roots, "pillar", seen.clone());
+        let served = Noted::new(served, "files for pillars", seen.clone());
+        let master = Master::new(config, Arc::new(Snapshot::new(noted(roots))));
         Ok(Some(Pillars {
             master: with_mirrors(master, mirrors.as_deref()).with_memory(SHARED),
             engine: engine(served, functions, memory)?,
             heard: Mutex::default(),
+            seen,
         }))
+    }
+
+    /// What was seen of the pillar's files.
+    #[must_use]
+    pub fn seen(&self) -> &Seen {
+        &self.seen
     }
 
     /// Note what happens in [`compile`](Self::compile), for a trace.

@@ -9,16 +9,21 @@ use crate::InputError;
 
 /// The failure of an expression that is true for no minion, with the grains in it that none of them has.
 pub fn selects_none(select: &str, minions: &dyn Minions, ids: &[String]) -> InputError {
+    none_of(select, ids.len(), &names_of_grains(minions, ids))
+}
+
+/// The names of all grains that some minions have.
+pub fn names_of_grains(minions: &dyn Minions, ids: &[String]) -> BTreeSet<String> {
     let minions = ids.iter().filter_map(|id| minions.read(id).ok());
     let names = minions.flat_map(|minion| {
         let names = minion.grains.keys().map(ToString::to_string);
         names.collect::<Vec<String>>()
     });
-    none_of(select, ids.len(), &names.collect())
+    names.collect()
 }
 
 /// The same, where the names of all grains are known.
-pub(crate) fn none_of(select: &str, count: usize, known: &BTreeSet<String>) -> InputError {
+pub fn none_of(select: &str, count: usize, known: &BTreeSet<String>) -> InputError {
     let mut message = format!("--select is true for none of {count} minions");
     let unknown = grains(select).into_iter();
     for name in unknown.filter(|name| !known.contains(*name)) {

@@ -17,13 +17,48 @@ pub struct Written {
     pub output: Option<io::Error>,
 }
 
+/// What takes the minions of a fleet, in order.
+pub trait Output {
+    /// Take one, with its report if there is more to say than what is shown.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    fn put(&mut self, id: &str, shown: Shown, report: Option<&Report>) -> io::Result<()>;
+
+    /// Pass over one that is not meant.
+    ///
+    /// # Errors
+    /// That cannot be written.
+    fn leave_out(&mut self, id: &str) -> io::Result<()>;
+
+    /// Nothing more comes: these were all, or the work was ended before the last one.
+    ///
+    /// # Errors
+    /// What stands at the end cannot be written.
+    fn finish(self: Box<Self>, are_all: bool) -> io::Result<()>;
+}
+
+impl Output for Sink<'_> {
+    fn put(&mut self, id: &str, shown: Shown, _: Option<&Report>) -> io::Result<()> {
+        Sink::put(self, id, shown)
+    }
+
+    fn leave_out(&mut self, _: &str) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, _: bool) -> io::Result<()> {
+        Sink::finish(*self)
+    }
+}
+
 /// Work out these minions and write them, in this order. One that fails does not keep the others from being written.
 /// `goes_on` is asked after each of them, and ends the work where it says no.
 pub fn write_fleet(
     fleet: &MaskedFleet<'_>,
     minions: &dyn Minions,
     (ids, pace): (&[String], Pace),
-    (form, mut sink): (&Form, Sink<'_>),
+    (form, mut output): (&Form, Box<dyn Output + '_>),
     mut goes_on: impl FnMut() -> bool,
 ) -> Written {
     let mut written = Written {
@@ -38,21 +73,26 @@ pub fn write_fleet(
         for (id, result) in ids.iter().zip(done) {
             let done = result
                 .unwrap_or_else(|panicked| Some(Done::of(Report::panicked(id, panicked), form)));
-            if let Some(Done { id, shown, report }) = done {
-                if let Err(e) = sink.put(&id, shown) {
-                    written.output = Some(e);
-                    return;
+            let taken = match done {
+                Some(Done { id, shown, report }) => {
+                    let taken = output.put(&id, shown, report.as_ref());
+                    taken.map(|()| written.summary.add(report.as_ref()))
                 }
-                written.summary.add(report.as_ref());
-            } else {
-                written.summary.left_out += 1;
+                None => {
+                    let taken = output.leave_out(id);
+                    taken.map(|()| written.summary.left_out += 1)
+                }
+            };
+            if let Err(e) = taken {
+                written.output = Some(e);
+                return;
             }
             if !goes_on() {
                 written.interrupted = true;
                 break;
             }
         }
-        written.output = sink.finish().err();
+        written.output = output.finish(!written.interrupted).err();
     });
     written
 }

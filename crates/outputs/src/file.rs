@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Write a file as a whole: beside the one that is there, and then moved over it. Half a file would be worse than
 /// the old one.
@@ -22,39 +22,117 @@ use std::path::Path;
 /// # Errors
 /// The file cannot be written, or a link leads nowhere. The old file stays as it was.
 pub fn replace(file: &Path, text: &str) -> io::Result<()> {
-    let there = match fs::metadata(file) {
-        // What such a thing is called by its links need not be a path: `/dev/stdout` is a pipe without one.
-        Ok(there) if !there.is_file() => return fs::write(file, text),
-        Ok(there) => Some(there),
-        Err(e) if e.kind() == io::ErrorKind::NotFound && !file.is_symlink() => None,
-        Err(e) => return Err(e),
-    };
-    let real = if there.is_some() {
-        fs::canonicalize(file)?
-    } else {
-        file.to_owned()
-    };
-    let directory = real
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    // As any new file it has the usual permissions, other than a file for secrets.
-    let create = |path: &Path| {
-        fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(path)
-    };
-    let mut written = tempfile::Builder::new()
-        .prefix(".mapstack-")
-        .suffix(".new")
-        .make_in(directory, create)?;
-    written.write_all(text.as_bytes())?;
-    if let Some(there) = there {
-        written.as_file().set_permissions(there.permissions())?;
+    let mut replacement = Replacement::new(file)?;
+    replacement.write_all(text.as_bytes())?;
+    replacement.finish()
+}
+
+/// What is to [`replace`] a file, written piece by piece. Until [`finish`](Self::finish) the old file stays as it is.
+///
+/// ```
+/// use std::io::Write;
+/// use mapstack_outputs::Replacement;
+/// let home = tempfile::tempdir()?;
+/// let file = home.path().join("1-of-2.part");
+/// let mut replacement = Replacement::new(&file)?;
+/// replacement.write_all(b"half of it, ")?;
+/// assert!(!file.exists());
+/// replacement.write_all(b"and all of it")?;
+/// replacement.finish()?;
+/// assert_eq!(std::fs::read_to_string(file)?, "half of it, and all of it");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct Replacement(To);
+
+enum To {
+    /// Beside the file that is there, with its permissions if there is one.
+    Beside {
+        written: tempfile::NamedTempFile<fs::File>,
+        real: PathBuf,
+        permissions: Option<fs::Permissions>,
+    },
+    /// Into what is not a regular file.
+    Into(fs::File),
+}
+
+impl Replacement {
+    /// Begin a replacement, of which nothing is written yet.
+    ///
+    /// # Errors
+    /// No file can be made beside the one that is there, or a link leads nowhere.
+    pub fn new(file: &Path) -> io::Result<Self> {
+        let there = match fs::metadata(file) {
+            // What such a thing is called by its links need not be a path: `/dev/stdout` is a pipe without one.
+            Ok(there) if !there.is_file() => {
+                let into = fs::OpenOptions::new().write(true).open(file)?;
+                return Ok(Replacement(To::Into(into)));
+            }
+            Ok(there) => Some(there),
+            Err(e) if e.kind() == io::ErrorKind::NotFound && !file.is_symlink() => None,
+            Err(e) => return Err(e),
+        };
+        let real = if there.is_some() {
+            fs::canonicalize(file)?
+        } else {
+            file.to_owned()
+        };
+        let directory = real
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
+        // As any new file it has the usual permissions, other than a file for secrets.
+        let create = |path: &Path| {
+            fs::OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .open(path)
+        };
+        let written = tempfile::Builder::new()
+            .prefix(".mapstack-")
+            .suffix(".new")
+            .make_in(directory, create)?;
+        Ok(Replacement(To::Beside {
+            written,
+            real,
+            permissions: there.map(|there| there.permissions()),
+        }))
     }
-    written.persist(&real).map_err(|e| e.error)?;
-    Ok(())
+
+    /// Put all that was written in the place of the file.
+    ///
+    /// # Errors
+    /// The file cannot be replaced, and stays as it was.
+    pub fn finish(self) -> io::Result<()> {
+        let To::Beside {
+            written,
+            real,
+            permissions,
+        } = self.0
+        else {
+            return Ok(());
+        };
+        if let Some(permissions) = permissions {
+            written.as_file().set_permissions(permissions)?;
+        }
+        written.persist(&real).map_err(|e| e.error)?;
+        Ok(())
+    }
+}
+
+impl io::Write for Replacement {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            To::Beside { written, .. } => written.write(bytes),
+            To::Into(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.0 {
+            To::Beside { written, .. } => written.flush(),
+            To::Into(file) => file.flush(),
+        }
+    }
 }
 
 /// [`replace`] a file that still has the text that it had before.

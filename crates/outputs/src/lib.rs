@@ -8,6 +8,6 @@ mod all;
 mod file;
 mod sink;
 
-pub use all::{Written, write_fleet};
-pub use file::{replace, replace_unchanged};
+pub use all::{Output, Written, write_fleet};
+pub use file::{Replacement, replace, replace_unchanged};
 pub use sink::Sink;

@@ -145,8 +145,8 @@ impl<'f> Sink<'f> {
             return self.write_through(text);
         };
         held.push_str(text);
-        // The head alone says nothing of the keys.
-        let is_undecided = self.is_empty || self.form.is_blank();
+        // The head and minions that fail say nothing of the keys.
+        let is_undecided = self.is_empty || !self.form.has_any_key();
         match self.form.is_table() && is_undecided && held.len() < MAX_HELD {
             true => Ok(()),
             false => self.release(),

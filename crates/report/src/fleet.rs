@@ -7,7 +7,7 @@ use mapstack::value::{Key, Map, Path as KeyPath, Value, json};
 use mapstack::{Error, yaml};
 use mapstack_fleet::{Report, Tally};
 use mapstack_share::Outcome;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::document::{Document, Plain};
 use crate::values::{as_json, as_yaml, pick};
@@ -15,7 +15,8 @@ use crate::values::{as_json, as_yaml, pick};
 use crate::yaml_form::flow;
 
 /// How minions are printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Format {
     /// A line of JSON for each minion and formula.
     Jsonl,
@@ -60,6 +61,20 @@ struct Sought {
     found: AtomicBool,
     /// Why the first result has nothing under it.
     missing: OnceLock<Missing>,
+}
+
+/// A form as data, for another process that is to print alike.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Described {
+    /// How minions are printed.
+    pub format: Format,
+    /// What is shown of them: the values under the keys, or how many have which.
+    pub counts: bool,
+    /// The keys; none for whole configurations.
+    pub keys: Vec<String>,
+    /// The formulas of each minion.
+    pub formulas: Vec<String>,
 }
 
 /// A key that a result does not have.
@@ -169,6 +184,45 @@ impl Form {
         }
     }
 
+    /// The form as data.
+    pub fn described(&self) -> Described {
+        Described {
+            format: self.format,
+            counts: matches!(self.what, What::Counts(_)),
+            keys: self
+                .what
+                .keys()
+                .iter()
+                .map(|(key, _)| key.clone())
+                .collect(),
+            formulas: self.formulas.clone(),
+        }
+    }
+
+    /// The form that data describes, of which it is known which of its keys results have, and why others do not.
+    pub fn of(described: &Described, known: Vec<(bool, Option<Missing>)>) -> Self {
+        let path = |key: &String| (key.clone(), key.split(':').map(Key::from).collect());
+        let keys: Vec<(String, KeyPath)> = described.keys.iter().map(path).collect();
+        let what = match described.counts {
+            _ if keys.is_empty() => What::Data,
+            true => What::Counts(keys),
+            false => What::Table(keys),
+        };
+        let formulas = described.formulas.clone();
+        let mut form = Form::new(described.format, what, false, formulas);
+        for (sought, (found, missing)) in form.sought.iter_mut().zip(known) {
+            sought.found = found.into();
+            sought.missing = missing.map_or_else(OnceLock::new, OnceLock::from);
+        }
+        form
+    }
+
+    /// Of each key, whether a result so far has it, and why the first that lacks it does.
+    pub fn known_keys(&self) -> Vec<(bool, Option<Missing>)> {
+        let known = |sought: &Sought| (sought.is_found(), sought.missing.get().cloned());
+        self.sought.iter().map(known).collect()
+    }
+
     /// The keys that were asked for and that no result so far has.
     pub fn missing_keys(&self) -> Vec<Missing> {
         let missing = |sought: &Sought| match sought.is_found() {
@@ -186,6 +240,11 @@ impl Form {
     /// Whether this is a table, and no result so far has any of its keys.
     pub fn is_blank(&self) -> bool {
         self.is_table() && self.missing_keys().len() == self.sought.len()
+    }
+
+    /// Whether a result so far has any of the keys.
+    pub fn has_any_key(&self) -> bool {
+        self.sought.iter().any(Sought::is_found)
     }
 
     /// Note which keys a minion's results have.

@@ -344,11 +344,16 @@ impl Outcome {
     /// The outcome of a failed run.
     #[must_use]
     pub fn failed(error: Error) -> Self {
-        let (warnings, files) = (Arc::default(), Arc::default());
+        Outcome::new(Err(error), Arc::default())
+    }
+
+    /// The outcome of a run elsewhere, of which no files are known.
+    #[must_use]
+    pub fn new(result: Result<Value>, warnings: Arc<[Diagnostic]>) -> Self {
         Outcome {
-            result: Err(error),
+            result,
             warnings,
-            files,
+            files: Arc::default(),
             text: OnceLock::new(),
             kind: new_kind(),
         }

@@ -1,24 +1,31 @@
 //! `mapstack fleet`.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use clap::{Args, ValueEnum, ValueHint};
-use mapstack::loader::Snapshot;
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use mapstack::loader::{Backends, Snapshot};
 use mapstack::{Error, ErrorKind};
-use mapstack_fleet::MaskedFleet;
+use mapstack_fleet::{MaskedFleet, Noted, Seen};
 use mapstack_inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
-use mapstack_inputs::{Many, Plan, Served, formulas, selects_none};
-use mapstack_outputs::{Sink, Written, write_fleet};
-use mapstack_report::fleet::{Form, Format, What};
+use mapstack_inputs::{
+    Many, Plan, Served, digest_of_options, formulas, names_of_grains, none_of, selects_none,
+};
+use mapstack_outputs::{Output, Sink, write_fleet};
+use mapstack_parts::{End, PartError, PartWriter, Parts, Run};
+use mapstack_report::fleet::{Form, Format, Missing, What};
 
 use crate::commands::{count_warnings, engine, pillars};
 use crate::output::key_path;
-use mapstack_console::{Failure, INTERRUPTED, Reporter, interrupted, progress};
+use mapstack_console::{Failure, Reporter, Whole, interrupted, progress, report_minions};
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    after_help = "\
 Examples:
   mapstack fleet users timesync --root examples/formulas --minions examples/pillars/minions
       a line of JSON for every minion and formula
@@ -30,8 +37,11 @@ Examples:
       a file for each of the minions in the master's cache that belong to the first of four parts
 
 Minions come sorted by their ids. One that fails keeps no other from being done: failures are listed at
-the end, and the exit status is 1. The id alone decides the --shard part, so a minion stays in its part.")]
+the end, and the exit status is 1. The id alone decides the --shard part, so a minion stays in its part."
+)]
 pub struct FleetArgs {
+    #[command(subcommand)]
+    pub verb: Option<FleetVerb>,
     /// Formulas: their folders below a root [default: the only one there is]
     #[arg(value_name = "FORMULA")]
     pub formulas: Vec<String>,
@@ -59,6 +69,9 @@ pub struct FleetArgs {
     /// Write a file ID.yaml or ID.json for each minion into this directory
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = ["get", "count"], help_heading = "Output")]
     pub directory: Option<PathBuf>,
+    /// Write the part that --shard names into this directory, as K-of-N.part, for `mapstack fleet merge`
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "shard", conflicts_with = "directory", help_heading = "Output")]
+    pub parts: Option<PathBuf>,
     /// Print a table of the values under a key, with : between steps (repeatable)
     #[arg(
         long,
@@ -70,6 +83,16 @@ pub struct FleetArgs {
     /// Print how many minions have which value under a key, and some of them (repeatable)
     #[arg(long, value_name = "KEY", help_heading = "Output")]
     pub count: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum FleetVerb {
+    /// Print what one run would have printed, from all parts of a fleet
+    Merge {
+        /// The directory with the parts
+        #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+        directory: PathBuf,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -101,6 +124,9 @@ impl From<FleetFormat> for mapstack_report::fleet::Format {
 }
 
 pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
+    if let Some(FleetVerb::Merge { directory }) = &args.verb {
+        return merge(directory, reporter);
+    }
     let input = &args.input;
     let config = input.config(reporter)?;
     let memory = usize::try_from(args.memory)
@@ -120,43 +146,144 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
         (config.as_ref(), pillars.as_ref()),
         reporter,
     )?;
-    let files = Served::new(&input.files, config.as_ref(), None, reporter)?.files;
+    let mut files = Served::new(&input.files, config.as_ref(), None, reporter)?.files;
+    let seen = Arc::new(Seen::default());
+    if args.parts.is_some() {
+        files = Backends::new(vec![Box::new(Noted::new(files, "files", seen.clone()))]);
+    }
     let engine = engine(Snapshot::new(files), &input.functions)?;
     plan.formulas = formulas::served(&engine, &args.formulas, input.files.saltenv.as_deref())?;
     let (form, format) = form(args, &plan.formulas)?;
 
     let fleet = plan.fleet(&engine)?;
-    let ids = args.work.of(minions.ids());
-    let sink = match &args.directory {
-        Some(directory) => Sink::directory(&form, format, directory).map_err(|e| {
-            let message = format!("cannot make the directory {}: {e}", directory.display());
-            Error::new(ErrorKind::File, message)
-        })?,
-        None => Sink::stream(&form, io::stdout().lock())?,
+    let all = minions.ids();
+    let ids = args.work.of(all.clone());
+    let fleet = MaskedFleet::new(&fleet, reporter.masking(), reporter.is_strict());
+    let select = args.work.target.select.as_deref();
+    let end = |selects_any: bool| {
+        let grains = match selects_any {
+            true => Vec::new(),
+            false => names_of_grains(&minions, &ids).into_iter().collect(),
+        };
+        let keys = form.known_keys().into_iter().map(|(found, missing)| {
+            let masked = |missing| masked(missing, (&fleet, &minions));
+            (found, missing.map(masked))
+        });
+        let of_pillars = pillars.iter().flat_map(|pillars| pillars.seen().digests());
+        End::new(
+            keys.collect(),
+            grains,
+            seen.digests().into_iter().chain(of_pillars).collect(),
+        )
     };
-    let masking = reporter.masking();
-    let fleet = MaskedFleet::new(&fleet, masking, reporter.is_strict());
-    let bar = progress(ids.len(), reporter.shows_progress(args.directory.is_some()));
+    let output: Box<dyn Output> = match (&args.parts, args.work.shard) {
+        (Some(directory), Some(shard)) => {
+            let others = (
+                &args.work.target,
+                &args.layering,
+                &args.result,
+                reporter.shows_secrets(),
+            );
+            let run = Run {
+                version: version(),
+                minions: all.len(),
+                ids: Run::digest_of(&all),
+                options: digest_of_options(input, config.as_ref(), &format!("{others:?}"))?,
+                select: select.map(str::to_owned),
+                strict: reporter.is_strict(),
+                form: form.described(),
+            };
+            let writer = PartWriter::new(directory, shard, (run, &all), end);
+            Box::new(writer.map_err(|e| cannot_make(directory, &e))?)
+        }
+        _ => Box::new(sink((&form, format), args.directory.as_deref())?),
+    };
     let stop = interrupted();
+    let bar = progress(ids.len(), reporter.shows_progress(args.directory.is_some()));
     let goes_on = || {
         bar.inc(1);
         !stop.load(Ordering::Relaxed)
     };
-    let all = (&*ids, args.work.pace());
-    let written = write_fleet(&fleet, &minions, all, (&form, sink), goes_on);
+    let work = (&*ids, args.work.pace());
+    let written = write_fleet(&fleet, &minions, work, (&form, output), goes_on);
     bar.finish_and_clear();
     count_warnings(pillars.as_ref(), reporter)?;
-    let select = args.work.target.select.as_deref().unwrap_or_default();
-    let none = || selects_none(select, &minions, &ids).into();
-    report(written, none, reporter)?;
-    match form.missing_keys().into_iter().next() {
-        Some(missing) => {
-            let of = (missing.minion.as_str(), missing.formula);
-            let error = fleet.redacted_error(&missing.error, of, &minions);
-            Err(error.note("on any of the minions").into())
-        }
+    let none = || selects_none(select.unwrap_or_default(), &minions, &ids).into();
+    let whole = args
+        .parts
+        .as_ref()
+        .map_or(Whole::Fleet(&none), |_| Whole::Part);
+    report_minions(written, (&whole, reporter.is_strict()), reporter)?;
+    let missing = form.missing_keys().into_iter().next();
+    match missing.filter(|_| args.parts.is_none()) {
+        Some(missing) => Err(on_none(masked(missing, (&fleet, &minions)))),
         None => Ok(()),
     }
+}
+
+/// Print what one run would have printed.
+fn merge(directory: &Path, reporter: &Reporter) -> Result<(), Failure> {
+    let failed = |e: PartError| Error::new(ErrorKind::File, e.to_string());
+    let parts = Parts::open(directory).map_err(failed)?;
+    if parts.run.version != version() {
+        let made_by = &parts.run.version;
+        let message = format!(
+            "the parts were computed by mapstack {made_by}, and this is {}",
+            version()
+        );
+        return Err(Error::new(ErrorKind::File, message).into());
+    }
+    let form = parts.form();
+    let (run, grains) = (parts.run.clone(), parts.grains.clone());
+    let sink = Sink::stream(&form, io::stdout().lock())?;
+    let stop = interrupted();
+    let written = parts.write(&form, Box::new(sink), || !stop.load(Ordering::Relaxed));
+    let select = run.select.unwrap_or_default();
+    let none = || none_of(&select, run.minions, &grains).into();
+    let whole = Whole::Fleet(&none);
+    report_minions(written.map_err(failed)?, (&whole, run.strict), reporter)?;
+    match form.missing_keys().into_iter().next() {
+        Some(missing) => Err(on_none(missing)),
+        None => Ok(()),
+    }
+}
+
+/// The version with the commit, as parts of different builds are not to be mixed.
+fn version() -> String {
+    let commit = option_env!("MAPSTACK_COMMIT").unwrap_or_default();
+    format!("{} {commit}", env!("CARGO_PKG_VERSION"))
+        .trim_end()
+        .to_owned()
+}
+
+/// A key that a result lacks, without secrets.
+fn masked(missing: Missing, (fleet, minions): (&MaskedFleet<'_>, &Many<'_>)) -> Missing {
+    let of = (missing.minion.as_str(), missing.formula);
+    let error = fleet.redacted_error(&missing.error, of, minions);
+    Missing { error, ..missing }
+}
+
+/// The failure of a key that no result has.
+fn on_none(missing: Missing) -> Failure {
+    missing.error.note("on any of the minions").into()
+}
+
+/// Where minions are written that are not kept for a merge.
+fn sink<'f>(
+    (form, format): (&'f Form, Format),
+    directory: Option<&Path>,
+) -> Result<Sink<'f>, Failure> {
+    match directory {
+        Some(directory) => {
+            Sink::directory(form, format, directory).map_err(|e| cannot_make(directory, &e))
+        }
+        None => Ok(Sink::stream(form, io::stdout().lock())?),
+    }
+}
+
+fn cannot_make(directory: &Path, e: &io::Error) -> Failure {
+    let message = format!("cannot make the directory {}: {e}", directory.display());
+    Error::new(ErrorKind::File, message).into()
 }
 
 /// What is printed of each minion, and how.
@@ -182,65 +309,4 @@ fn form(args: &FleetArgs, formulas: &[String]) -> Result<(Form, Format), Failure
         }
     };
     Err(Failure::Usage(wrong.into()))
-}
-
-/// Report what went wrong; `none` is the failure where no minion was meant.
-fn report(
-    written: Written,
-    none: impl Fn() -> Failure,
-    reporter: &Reporter,
-) -> Result<(), Failure> {
-    let summary = &written.summary;
-    if let Some(e) = written
-        .output
-        .as_ref()
-        .filter(|e| e.kind() == io::ErrorKind::BrokenPipe)
-    {
-        return Err(Failure::Output(e.kind().into()));
-    }
-    if !reporter.is_strict() {
-        reporter.warn(&reporter.redact_all(&summary.warnings()))?;
-    }
-    reporter.report(reporter.redact_all(&summary.failures()));
-    if summary.more_failures() > 0 {
-        reporter.note(&format!(
-            "{} more failures are not shown; -o jsonl has them all",
-            summary.more_failures()
-        ));
-    }
-    let looked_at = summary.done + summary.left_out;
-    if let Some(e) = written.output {
-        let message = format!(
-            "cannot write the output: {e}; {} of {} minions were written",
-            summary.done, summary.minions
-        );
-        return Err(Failure::Incomplete { message, status: 1 });
-    }
-    if written.interrupted && looked_at < summary.minions {
-        let message = format!(
-            "interrupted: {} of {} minions are done{}",
-            looked_at,
-            summary.minions,
-            if summary.failed > 0 {
-                format!(", {} of them failed", summary.failed)
-            } else {
-                String::new()
-            }
-        );
-        return Err(Failure::Incomplete {
-            message,
-            status: INTERRUPTED,
-        });
-    }
-    match summary.failed {
-        0 if summary.done == 0 && summary.left_out > 0 => Err(none()),
-        0 => Ok(()),
-        failed => {
-            let message = format!(
-                "{failed} of {} minions failed; the others are done",
-                summary.done
-            );
-            Err(Failure::Incomplete { message, status: 1 })
-        }
-    }
 }

@@ -267,12 +267,24 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("mapstack-outputs", &["mapstack-fleet", "mapstack-report"]),
     (
+        "mapstack-parts",
+        &[
+            "mapstack",
+            "mapstack-fleet",
+            "mapstack-outputs",
+            "mapstack-python-protocol",
+            "mapstack-report",
+            "mapstack-share",
+        ],
+    ),
+    (
         "mapstack-console",
         &[
             "mapstack",
             "mapstack-fleet",
             "mapstack-inputs",
             "mapstack-lint",
+            "mapstack-outputs",
             "mapstack-report",
         ],
     ),
@@ -288,6 +300,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mapstack-lint",
             "mapstack-lint-pillar",
             "mapstack-outputs",
+            "mapstack-parts",
             "mapstack-pillar",
             "mapstack-report",
             "mapstack-salt-config",

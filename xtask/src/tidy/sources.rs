@@ -58,6 +58,7 @@ const LIBRARIES: &[&str] = &[
     "crates/expect",
     "crates/inputs",
     "crates/outputs",
+    "crates/parts",
     "crates/console",
     "crates/report",
 ];

@@ -1,0 +1,82 @@
+//! What there is to say about many minions.
+
+use std::io;
+
+use mapstack_outputs::Written;
+
+use crate::{Failure, INTERRUPTED, Reporter};
+
+/// What minions that were written are.
+pub enum Whole<'n> {
+    /// A fleet; with the failure where none of them is meant.
+    Fleet(&'n dyn Fn() -> Failure),
+    /// A part of one: what fails is for the whole to say.
+    Part,
+}
+
+/// Report what went wrong with minions. Where it `is_strict`, warnings have become failures before.
+///
+/// # Errors
+/// The output ended early, the work was interrupted, a minion failed or none is meant.
+pub fn report_minions(
+    written: Written,
+    (whole, is_strict): (&Whole<'_>, bool),
+    reporter: &Reporter,
+) -> Result<(), Failure> {
+    let summary = &written.summary;
+    if let Some(e) = written
+        .output
+        .as_ref()
+        .filter(|e| e.kind() == io::ErrorKind::BrokenPipe)
+    {
+        return Err(Failure::Output(e.kind().into()));
+    }
+    if !is_strict {
+        reporter.warn(&reporter.redact_all(&summary.warnings()))?;
+    }
+    reporter.report(reporter.redact_all(&summary.failures()));
+    if summary.more_failures() > 0 {
+        reporter.note(&format!(
+            "{} more failures are not shown; -o jsonl has them all",
+            summary.more_failures()
+        ));
+    }
+    let looked_at = summary.done + summary.left_out;
+    if let Some(e) = written.output {
+        let message = format!(
+            "cannot write the output: {e}; {} of {} minions were written",
+            summary.done, summary.minions
+        );
+        return Err(Failure::Incomplete { message, status: 1 });
+    }
+    if written.interrupted && looked_at < summary.minions {
+        let message = format!(
+            "interrupted: {} of {} minions are done{}",
+            looked_at,
+            summary.minions,
+            if summary.failed > 0 {
+                format!(", {} of them failed", summary.failed)
+            } else {
+                String::new()
+            }
+        );
+        return Err(Failure::Incomplete {
+            message,
+            status: INTERRUPTED,
+        });
+    }
+    match summary.failed {
+        0 => match whole {
+            Whole::Fleet(none) if summary.done == 0 && summary.left_out > 0 => Err(none()),
+            _ => Ok(()),
+        },
+        _ if matches!(whole, Whole::Part) => Ok(()),
+        failed => {
+            let message = format!(
+                "{failed} of {} minions failed; the others are done",
+                summary.done
+            );
+            Err(Failure::Incomplete { message, status: 1 })
+        }
+    }
+}

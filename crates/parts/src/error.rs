@@ -1,0 +1,80 @@
+//! Why parts do not make a whole.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Why parts do not make a whole.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum PartError {
+    /// A directory or a file cannot be read.
+    #[error("cannot read {}: {error}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: io::Error,
+    },
+    /// A directory has no parts.
+    #[error("there are no parts in {}: no file there ends with .part", .0.display())]
+    None(PathBuf),
+    /// A file of another program, or of another version of the format.
+    #[error("{} is not a part of a fleet that this version can read", .0.display())]
+    NotAPart(PathBuf),
+    /// A file is not what was written.
+    #[error("{} is damaged: {why}; compute this part again", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// Two files do not belong to one run.
+    #[error("{} and {} do not belong together: they were computed with different {what}", first.display(), second.display())]
+    Differ {
+        /// One of them.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+        /// What differs.
+        what: &'static str,
+    },
+    /// Two parts saw different files.
+    #[error(
+        "{} and {} were computed from different revisions of the files: {question} is not the same",
+        first.display(),
+        second.display()
+    )]
+    Revisions {
+        /// One of them.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+        /// What both have seen.
+        question: String,
+    },
+    /// A file of the file server changed while a part was computed.
+    #[error("{question} changed while {} was computed; compute this part again", path.display())]
+    Changed {
+        /// The part.
+        path: PathBuf,
+        /// What changed.
+        question: String,
+    },
+    /// Two files with the same part.
+    #[error("{} and {} are both part {part}", first.display(), second.display())]
+    Twice {
+        /// One of them.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+        /// The part.
+        part: String,
+    },
+    /// Parts that are not there.
+    #[error("parts are missing: {0}")]
+    Missing(String),
+}
