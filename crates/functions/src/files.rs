@@ -5,7 +5,7 @@
 
 use mapstack_loader::{Fetched, Fnmatch, SaltPath};
 use mapstack_render::jinja::Vm;
-use mapstack_render::python::{Anchor, Pattern, hash, hex};
+use mapstack_render::python::{Anchor, Pattern, hash};
 use mapstack_render::{CallArgs, Error, Obj, Result, required};
 use mapstack_value::{Str, posixpath};
 
@@ -91,7 +91,7 @@ pub(super) const TABLE: Table = &[
         };
         Ok(Obj::dict([
             ("hash_type".into(), Obj::from(kind)),
-            ("hsum".into(), Obj::from(hex(&digest))),
+            ("hsum".into(), Obj::from(hex::encode(&digest))),
         ]))
     }),
     ("cp.is_cached", |run, _, args| {

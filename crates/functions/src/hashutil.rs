@@ -1,7 +1,7 @@
 //! `hashutil.*`: hashes, signatures and Base64 of text. Files of the machine are not read.
 
 use mapstack_render::jinja::Vm;
-use mapstack_render::python::{filter, hex, hmac, to_str};
+use mapstack_render::python::{filter, hmac, to_str};
 use mapstack_render::{CallArgs, Error, Obj, Result, required};
 
 use super::{Table, refused, text};
@@ -55,7 +55,7 @@ pub(super) const TABLE: Table = &[
             ));
         };
         match hmac(kind, &secret, &message) {
-            Some(signature) => Ok(Obj::Bool(hex(&signature) == digest)),
+            Some(signature) => Ok(Obj::Bool(hex::encode(&signature) == digest)),
             None => Err(Error::python(
                 "AttributeError",
                 format!("module 'hashlib' has no attribute '{kind}'"),

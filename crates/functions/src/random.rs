@@ -2,7 +2,7 @@
 //! the minion's id and the arguments, as a template has one result.
 
 use mapstack_render::jinja::Vm;
-use mapstack_render::python::{Twister, as_index, filter, hash, hex, int, repr, to_str};
+use mapstack_render::python::{Twister, as_index, filter, hash, int, repr, to_str};
 use mapstack_render::{CallArgs, Error, Obj, Result, required};
 use mapstack_value::Int;
 
@@ -27,7 +27,7 @@ pub(super) const TABLE: Table = &[
         };
         vm.burn(bytes.len() / 64)?;
         match hash(&algorithm, &bytes) {
-            Some(digest) => Ok(Obj::from(hex(&digest))),
+            Some(digest) => Ok(Obj::from(hex::encode(&digest))),
             None => Err(
                 Error::python("SaltException", "You must specify a valid algorithm.")
                     .with_help("md5, sha1, sha224, sha256, sha384 and sha512 are built in"),

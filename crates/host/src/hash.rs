@@ -1,6 +1,5 @@
 //! Checksums of files.
 
-use std::fmt::Write;
 use std::io::Read;
 use std::path::Path;
 
@@ -68,10 +67,5 @@ fn digest<D: Digest>(path: &Path) -> Result<String> {
         }
         digest.update(&chunk[..n]);
     }
-    let mut digits = String::new();
-    for byte in digest.finalize() {
-        // Writing to a text cannot fail.
-        let _ = write!(digits, "{byte:02x}");
-    }
-    Ok(digits)
+    Ok(hex::encode(digest.finalize()))
 }

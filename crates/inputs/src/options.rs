@@ -1,6 +1,5 @@
 //! What flags say, apart from where things lie.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use mapstack::value::{Map, Value};
@@ -63,14 +62,7 @@ pub fn digest_of_options(
             .collect();
         digest.update(Value::from(set).repr());
     }
-    Ok(digest
-        .finalize()
-        .iter()
-        .fold(String::new(), |mut text, byte| {
-            // Writing to a text does not fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        }))
+    Ok(hex::encode(digest.finalize()))
 }
 
 /// A value without the absolute paths in it, which can differ between machines.

@@ -9,7 +9,7 @@
 //! assert!(network.contains(&Address::of(&Obj::from("10.9.9.9")).unwrap()));
 //! ```
 
-pub use crate::filters::digest::{hash, hex, hmac};
+pub use crate::filters::digest::{hash, hmac};
 pub use crate::filters::network::{Address, Network};
 pub use crate::filters::regex::{Anchor, Pattern};
 pub use mapstack_jinja::Twister;

@@ -35,12 +35,6 @@ pub(super) const TABLE: Filters = &[
     ("uuid", uuid),
 ];
 
-/// Bytes as lower-case hexadecimal digits.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// A hash by the name `hashlib` has for it.
 #[must_use]
 pub fn hash(name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
@@ -59,7 +53,9 @@ fn digest(vm: &Vm<'_>, x: &Obj, args: CallArgs, function: &'static str, name: &s
     plain(function, "instr").alone(args)?;
     let bytes = bytes_of(x)?;
     vm.burn(bytes.len() / 64)?;
-    Ok(Obj::from(hex(&hash(name, &bytes).unwrap_or_default())))
+    Ok(Obj::from(hex::encode(
+        hash(name, &bytes).unwrap_or_default(),
+    )))
 }
 
 fn signature(key: &[u8], message: &[u8]) -> Vec<u8> {
@@ -69,8 +65,8 @@ fn signature(key: &[u8], message: &[u8]) -> Vec<u8> {
 /// `hmac.new(key, message, hashlib.NAME).digest()`; `None` for a hash that is not here.
 ///
 /// ```
-/// use mapstack_salt_jinja::python::{hex, hmac};
-/// assert!(hex(&hmac("sha1", b"key", b"message").unwrap()).starts_with("2088df74"));
+/// use mapstack_salt_jinja::python::hmac;
+/// assert!(hex::encode(&hmac("sha1", b"key", b"message").unwrap()).starts_with("2088df74"));
 /// ```
 #[must_use]
 pub fn hmac(name: &str, key: &[u8], message: &[u8]) -> Option<Vec<u8>> {
@@ -108,7 +104,7 @@ fn hmac_compute(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let [secret] = plain("hmac_compute", "string").bind(args, 1, ["shared_secret"])?;
     let message = bytes_of(&x)?;
     let key = bytes_of(&secret.unwrap_or_default())?;
-    Ok(Obj::from(hex(&signature(&key, &message))))
+    Ok(Obj::from(hex::encode(signature(&key, &message))))
 }
 
 /// Salt's namespace for UUIDs.
@@ -133,7 +129,7 @@ fn uuid(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     bytes.truncate(16);
     bytes[6] = (bytes[6] & 0x0f) | 0x50;
     bytes[8] = (bytes[8] & 0x3f) | 0x80;
-    let digits = hex(&bytes);
+    let digits = hex::encode(&bytes);
     let parts = [
         &digits[..8],
         &digits[8..12],

@@ -6,7 +6,7 @@
 use mapstack_pyobject::{CallArgs, Error, Obj, Result, as_index, len, to_str};
 use mapstack_pytext::base64;
 
-use super::digest::{hash, hex};
+use super::digest::hash;
 use super::strings::count;
 use mapstack_jinja::Filters;
 use mapstack_jinja::call::{index_of, plain, room};
@@ -25,10 +25,12 @@ pub(super) const TABLE: Filters = &[
 fn sample(vm: &Vm<'_>, x: &Obj, size: i64, seed: Option<Obj>) -> Result<Obj> {
     let mut twister = match seed {
         None | Some(Obj::None) => Twister::of_input(x),
-        Some(Obj::Str(s) | Obj::Markup(s)) => {
-            Twister::seeded(&hex(&hash("sha512", s.as_bytes()).unwrap_or_default()))
+        Some(Obj::Str(s) | Obj::Markup(s)) => Twister::seeded(&hex::encode(
+            hash("sha512", s.as_bytes()).unwrap_or_default(),
+        )),
+        Some(Obj::Bytes(b)) => {
+            Twister::seeded(&hex::encode(hash("sha512", &b).unwrap_or_default()))
         }
-        Some(Obj::Bytes(b)) => Twister::seeded(&hex(&hash("sha512", &b).unwrap_or_default())),
         Some(Obj::Undefined(u)) => return Err(u.error()),
         Some(_) => {
             return Err(Error::type_error(
@@ -122,7 +124,7 @@ fn random_hash(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     }
     let drawn = Twister::of_input(&x).word().to_string();
     match hash(&kind, drawn.as_bytes()) {
-        Some(digest) => Ok(Obj::from(hex(&digest))),
+        Some(digest) => Ok(Obj::from(hex::encode(&digest))),
         None => Err(Error::python(
             "AttributeError",
             format!("module 'hashlib' has no attribute '{kind}'"),
