@@ -49,14 +49,14 @@ impl Seen {
 /// What stands for a file that is not there.
 const MISSING: &str = "missing";
 
-/// A file server, of which all that is seen is noted.
+/// A file server, of which all that is seen is noted, if it is asked for.
 ///
 /// ```
 /// use std::sync::Arc;
 /// use mapstack::loader::{FileServer, MemoryFiles, SaltPath};
 /// use mapstack_fleet::{Seen, Noted};
 /// let seen = Arc::new(Seen::default());
-/// let files = Noted::new(MemoryFiles::new().file("base", "a.yaml", "a: 1"), "files", seen.clone());
+/// let files = Noted::new(MemoryFiles::new().file("base", "a.yaml", "a: 1"), "files", Some(seen.clone()));
 /// files.fetch(&SaltPath::from_relative("b.yaml"), "base").unwrap();
 /// assert_eq!(seen.digests()["files base b.yaml"], "missing");
 /// ```
@@ -64,25 +64,28 @@ const MISSING: &str = "missing";
 pub struct Noted<F> {
     files: F,
     name: &'static str,
-    seen: Arc<Seen>,
+    seen: Option<Arc<Seen>>,
 }
 
 impl<F> Noted<F> {
-    /// A file server of a name that no other one has.
-    pub fn new(files: F, name: &'static str, seen: Arc<Seen>) -> Self {
+    /// A file server of a name that no other one has. Without `seen`, nothing is noted.
+    pub fn new(files: F, name: &'static str, seen: Option<Arc<Seen>>) -> Self {
         Noted { files, name, seen }
     }
 
-    fn note(&self, (what, saltenv, path): (&str, &str, &str), answer: String) {
+    fn note(&self, (what, saltenv, path): (&str, &str, &str), answer: impl FnOnce() -> String) {
         let name = self.name;
-        self.seen
-            .note(format!("{name}{what} {saltenv} {path}"), answer);
+        if let Some(seen) = &self.seen {
+            seen.note(format!("{name}{what} {saltenv} {path}"), answer());
+        }
     }
 }
 
 fn digest(bytes: &[u8]) -> String {
-    let half = Sha256::digest(bytes).into_iter().take(16);
-    half.map(|byte| format!("{byte:02x}")).collect()
+    // Half of it is enough to distinguish files.
+    let mut digits = hex::encode(Sha256::digest(bytes));
+    digits.truncate(32);
+    digits
 }
 
 /// The order in which names are listed is the file system's.
@@ -95,7 +98,7 @@ fn digest_of_names(names: &[String]) -> String {
 impl<F: FileServer> FileServer for Noted<F> {
     fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<Fetched, LoadError> {
         let fetched = self.files.fetch(path, saltenv);
-        let answer = match &fetched {
+        let answer = || match &fetched {
             Ok(Fetched::Found { bytes, .. }) => digest(bytes),
             Ok(Fetched::Missing) => MISSING.into(),
             Ok(Fetched::Refused { .. } | Fetched::Unusable { .. }) | Err(_) => "not read".into(),
@@ -107,31 +110,29 @@ impl<F: FileServer> FileServer for Noted<F> {
     fn find_all(&self, path: &SaltPath, saltenv: &str) -> Result<Vec<PathBuf>, LoadError> {
         let found = self.files.find_all(path, saltenv)?;
         // Where the files lie can differ between machines.
-        self.note(
-            (" with all of", saltenv, path.as_str()),
-            found.len().to_string(),
-        );
+        self.note((" with all of", saltenv, path.as_str()), || {
+            found.len().to_string()
+        });
         Ok(found)
     }
 
     fn list(&self, saltenv: &str, prefix: &str) -> Result<Vec<String>, LoadError> {
         let names = self.files.list(saltenv, prefix)?;
-        self.note((" listed in", saltenv, prefix), digest_of_names(&names));
+        self.note((" listed in", saltenv, prefix), || digest_of_names(&names));
         Ok(names)
     }
 
     fn envs(&self) -> Vec<String> {
         let envs = self.files.envs();
-        self.note((" of all environments", "", ""), digest_of_names(&envs));
+        self.note((" of all environments", "", ""), || digest_of_names(&envs));
         envs
     }
 
     fn names_in(&self, directory: &SaltPath, saltenv: &str) -> Option<Vec<String>> {
         let names = self.files.names_in(directory, saltenv)?;
-        self.note(
-            (" named in", saltenv, directory.as_str()),
-            digest_of_names(&names),
-        );
+        self.note((" named in", saltenv, directory.as_str()), || {
+            digest_of_names(&names)
+        });
         Some(names)
     }
 }

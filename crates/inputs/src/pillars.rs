@@ -86,7 +86,6 @@ pub struct Pillars {
     master: Master,
     engine: Engine,
     heard: Mutex<Vec<Diagnostic>>,
-    seen: Arc<Seen>,
 }
 
 /// How many bytes of results minions share unless a flag says otherwise.
@@ -106,6 +105,20 @@ impl Pillars {
         (files, functions): (&Files, &Functions),
         memory: MemoryOf,
         warn: &dyn Warn,
+    ) -> Result<Option<Self>, InputError> {
+        Pillars::noted(config, (files, functions), memory, warn, None)
+    }
+
+    /// The same, where all that is seen of their files is noted, if it is asked for.
+    ///
+    /// # Errors
+    /// As for [`of`](Self::of).
+    pub fn noted(
+        config: Option<&Config>,
+        (files, functions): (&Files, &Functions),
+        memory: MemoryOf,
+        warn: &dyn Warn,
+        seen: Option<Arc<Seen>>,
     ) -> Result<Option<Self>, InputError> {
         let Some(config) = compiling(config, files)? else {
             return Ok(None);
@@ -134,22 +147,14 @@ impl Pillars {
             false => Served::new(files, Some(&config), None, &Silent)?.files,
         };
         let mirrors = mirrors(&config, files)?;
-        let seen = Arc::new(Seen::default());
-        let noted = |roots| Noted::new(roots, "pillar", seen.clone());
-        let served = Noted::new(served, "files for pillars", seen.clone());
-        let master = Master::new(config, Arc::new(Snapshot::new(noted(roots))));
+        let roots = Noted::new(roots, "pillar", seen.clone());
+        let served = Noted::new(served, "files for pillars", seen);
+        let master = Master::new(config, Arc::new(Snapshot::new(roots)));
         Ok(Some(Pillars {
             master: with_mirrors(master, mirrors.as_deref()).with_memory(SHARED),
             engine: engine(served, functions, memory)?,
             heard: Mutex::default(),
-            seen,
         }))
-    }
-
-    /// What was seen of the pillar's files.
-    #[must_use]
-    pub fn seen(&self) -> &Seen {
-        &self.seen
     }
 
     /// Note what happens in [`compile`](Self::compile), for a trace.

@@ -1,5 +1,6 @@
 //! All minions of a fleet, worked out and written.
 
+use std::convert::Infallible;
 use std::io;
 
 use mapstack_fleet::{MaskedFleet, Minions, Pace, Report, Summary, ordered};
@@ -52,57 +53,75 @@ impl Output for Sink<'_> {
     }
 }
 
+/// A minion as an [`Output`] takes it.
+pub struct Done {
+    /// What is shown of it.
+    pub shown: Shown,
+    /// The report, if there is more to say than what is shown.
+    pub report: Option<Report>,
+}
+
 /// Work out these minions and write them, in this order. One that fails does not keep the others from being written.
 /// `goes_on` is asked after each of them, and ends the work where it says no.
 pub fn write_fleet(
     fleet: &MaskedFleet<'_>,
     minions: &dyn Minions,
     (ids, pace): (&[String], Pace),
-    (form, mut output): (&Form, Box<dyn Output + '_>),
-    mut goes_on: impl FnMut() -> bool,
+    (form, output): (&Form, Box<dyn Output + '_>),
+    goes_on: impl FnMut() -> bool,
 ) -> Written {
-    let mut written = Written {
-        summary: Summary::new(ids.len(), form.formulas()),
-        interrupted: false,
-        output: None,
-    };
     std::thread::scope(|scope| {
         let done = ordered(scope, ids.iter(), pace, |id| {
             Some(Done::of(fleet.report(id, minions)?, form))
         });
-        for (id, result) in ids.iter().zip(done) {
-            let done = result
-                .unwrap_or_else(|panicked| Some(Done::of(Report::panicked(id, panicked), form)));
-            let taken = match done {
-                Some(Done { id, shown, report }) => {
-                    let taken = output.put(&id, shown, report.as_ref());
-                    taken.map(|()| written.summary.add(report.as_ref()))
-                }
-                None => {
-                    let taken = output.leave_out(id);
-                    taken.map(|()| written.summary.left_out += 1)
-                }
-            };
-            if let Err(e) = taken {
-                written.output = Some(e);
-                return;
-            }
-            if !goes_on() {
-                written.interrupted = true;
-                break;
-            }
-        }
-        written.output = output.finish(!written.interrupted).err();
-    });
-    written
+        let minions = ids.iter().zip(done).map(|(id, result)| {
+            let panicked = |panicked| Some(Done::of(Report::panicked(id, panicked), form));
+            Ok::<_, Infallible>((id, result.unwrap_or_else(panicked)))
+        });
+        let summary = Summary::new(ids.len(), form.formulas());
+        let Ok(written) = write_minions(minions, (summary, output), goes_on);
+        written
+    })
 }
 
-/// A minion as the thread that writes wants it.
-struct Done {
-    id: String,
-    shown: Shown,
-    /// The report, if there is more to say than what is shown.
-    report: Option<Report>,
+/// Write minions that are done, by their ids, in the order in which they come; those without anything done are left out.
+/// `goes_on` is asked after each of them, and ends the work where it says no.
+///
+/// # Errors
+/// A minion does not come. Why the output ends early is in what is returned.
+pub fn write_minions<E>(
+    minions: impl Iterator<Item = Result<(impl AsRef<str>, Option<Done>), E>>,
+    (summary, mut output): (Summary, Box<dyn Output + '_>),
+    mut goes_on: impl FnMut() -> bool,
+) -> Result<Written, E> {
+    let mut written = Written {
+        summary,
+        interrupted: false,
+        output: None,
+    };
+    for minion in minions {
+        let (id, done) = minion?;
+        let taken = match done {
+            Some(Done { shown, report }) => {
+                let taken = output.put(id.as_ref(), shown, report.as_ref());
+                taken.map(|()| written.summary.add(report.as_ref()))
+            }
+            None => {
+                let taken = output.leave_out(id.as_ref());
+                taken.map(|()| written.summary.left_out += 1)
+            }
+        };
+        if let Err(e) = taken {
+            written.output = Some(e);
+            return Ok(written);
+        }
+        if !goes_on() {
+            written.interrupted = true;
+            break;
+        }
+    }
+    written.output = output.finish(!written.interrupted).err();
+    Ok(written)
 }
 
 impl Done {
@@ -112,9 +131,8 @@ impl Done {
             let mut outcomes = report.outcomes.iter().flatten();
             outcomes.any(|outcome| !outcome.warnings.is_empty())
         };
-        let id = report.id.clone();
         // Threads share outcomes, and each that lets go of one slows the others down.
         let report = (!report.is_whole() || has_warnings()).then_some(report);
-        Done { id, shown, report }
+        Done { shown, report }
     }
 }

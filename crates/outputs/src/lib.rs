@@ -8,6 +8,6 @@ mod all;
 mod file;
 mod sink;
 
-pub use all::{Output, Written, write_fleet};
+pub use all::{Done, Output, Written, write_fleet, write_minions};
 pub use file::{Replacement, replace, replace_unchanged};
 pub use sink::Sink;

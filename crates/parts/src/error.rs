@@ -18,8 +18,8 @@ pub enum PartError {
         #[source]
         error: io::Error,
     },
-    /// A directory has no parts.
-    #[error("there are no parts in {}: no file there ends with .part", .0.display())]
+    /// A directory without parts.
+    #[error("{} does not contain any parts; their files are named like 1-of-4.part", .0.display())]
     None(PathBuf),
     /// A file of another program, or of another version of the format.
     #[error("{} is not a part of a fleet that this version can read", .0.display())]
@@ -31,6 +31,14 @@ pub enum PartError {
         path: PathBuf,
         /// What is wrong.
         why: String,
+    },
+    /// All files are of another version of the program, whose lines can mean something else.
+    #[error("the parts were computed by mapstack {made_by}, and this is {own}")]
+    Version {
+        /// The version that wrote them.
+        made_by: String,
+        /// The version that reads them.
+        own: String,
     },
     /// Two files do not belong to one run.
     #[error("{} and {} do not belong together: they were computed with different {what}", first.display(), second.display())]

@@ -70,12 +70,8 @@ impl Run {
             digest.update(id.as_bytes());
             digest.update([0]);
         }
-        hex(&digest.finalize())
+        hex::encode(digest.finalize())
     }
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A minion.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use mapstack::Error;
 use mapstack_fleet::Summary;
-use mapstack_outputs::{Output, Written};
+use mapstack_outputs::{Output, Written, write_minions};
 use mapstack_report::fleet::{Form, Missing};
 
 use crate::PartError;
@@ -27,11 +27,12 @@ pub struct Parts {
 const MAX_NAMED: usize = 20;
 
 impl Parts {
-    /// The parts whose files are in a directory: those that end with `.part`. All of each is read.
+    /// The parts whose files are in a directory: those that end with `.part`, which a program of this `version` wrote. All
+    /// of each is read.
     ///
     /// # Errors
-    /// Parts are missing, damaged, there twice, or do not belong together.
-    pub fn open(directory: &Path) -> Result<Self, PartError> {
+    /// Parts are missing, damaged, there twice, of another version, or do not belong together.
+    pub fn open(directory: &Path, version: &str) -> Result<Self, PartError> {
         let mut files: Vec<PartFile> = paths(directory)?
             .into_iter()
             .map(PartFile::open)
@@ -43,8 +44,14 @@ impl Parts {
         for other in &files {
             belong_together(first, other)?;
         }
-        all_are_there(&files)?;
         let run = first.header.run.clone();
+        if run.version != version {
+            return Err(PartError::Version {
+                made_by: run.version,
+                own: version.into(),
+            });
+        }
+        all_are_there(&files)?;
         let mut known = Known::new(&run);
         let mut checked = Vec::with_capacity(files.len());
         for mut file in files {
@@ -75,41 +82,17 @@ impl Parts {
     /// ends the work where it says no.
     ///
     /// # Errors
-    /// A file is no longer as it was when it was opened.
+    /// A file changed after it was opened.
     pub fn write(
         self,
         form: &Form,
-        mut output: Box<dyn Output + '_>,
-        mut goes_on: impl FnMut() -> bool,
+        output: Box<dyn Output + '_>,
+        goes_on: impl FnMut() -> bool,
     ) -> Result<Written, PartError> {
-        let mut written = Written {
-            summary: Summary::new(self.run.minions, form.formulas()),
-            interrupted: false,
-            output: None,
-        };
-        for minion in InOrder::new(self.files)? {
-            let Minion { id, done, .. } = minion?;
-            let taken = match done {
-                Some((shown, report)) => {
-                    let taken = output.put(&id, shown, report.as_ref());
-                    taken.map(|()| written.summary.add(report.as_ref()))
-                }
-                None => {
-                    let taken = output.leave_out(&id);
-                    taken.map(|()| written.summary.left_out += 1)
-                }
-            };
-            if let Err(e) = taken {
-                written.output = Some(e);
-                return Ok(written);
-            }
-            if !goes_on() {
-                written.interrupted = true;
-                break;
-            }
-        }
-        written.output = output.finish(!written.interrupted).err();
-        Ok(written)
+        let summary = Summary::new(self.run.minions, form.formulas());
+        let minions = InOrder::new(self.files)?
+            .map(|minion| minion.map(|Minion { id, done, .. }| (id, done)));
+        write_minions(minions, (summary, output), goes_on)
     }
 }
 
@@ -136,17 +119,18 @@ fn paths(directory: &Path) -> Result<Vec<PathBuf>, PartError> {
 fn belong_together(first: &PartFile, other: &PartFile) -> Result<(), PartError> {
     let (one, two) = (&first.header, &other.header);
     let (run, other_run) = (&one.run, &two.run);
-    let ids = |run: &Run| (run.minions, run.ids.clone());
-    let options = |run: &Run| (run.options.clone(), run.select.clone(), run.strict);
+    let ids_differ = (run.minions, &run.ids) != (other_run.minions, &other_run.ids);
+    let options_differ = (&run.options, &run.select, run.strict)
+        != (&other_run.options, &other_run.select, other_run.strict);
     let checks = [
         (run.version != other_run.version, "versions of mapstack"),
         (one.parts != two.parts, "numbers of parts"),
-        (ids(run) != ids(other_run), "minions"),
+        (ids_differ, "minions"),
         (
             run.form != other_run.form,
             "formulas, keys or forms of output",
         ),
-        (options(run) != options(other_run), "options"),
+        (options_differ, "options"),
     ];
     match checks.into_iter().find(|(differs, _)| *differs) {
         None => Ok(()),
@@ -327,7 +311,7 @@ impl InOrder {
         };
         if at != self.at {
             return Err(PartError::Missing(format!(
-                "no part has position {}",
+                "position {} is not in any of them",
                 self.at
             )));
         }

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use mapstack::{Diagnostic, Error};
 use mapstack_fleet::{Report, Shard};
-use mapstack_report::fleet::Shown;
+use mapstack_outputs::Done;
 use mapstack_share::Outcome;
 use sha2::{Digest, Sha256};
 
 use crate::PartError;
-use crate::line::{End, FORMAT, Header, Line, Record, Said, hex};
+use crate::line::{End, FORMAT, Header, Line, Record, Said};
 
 /// The longest line: what one minion shows.
 const MAX_LINE: u64 = 256 << 20;
@@ -33,8 +33,8 @@ pub(crate) struct PartFile {
 pub(crate) struct Minion {
     pub at: usize,
     pub id: String,
-    /// What is shown, and the report if there is more to say; nothing if the minion is not selected.
-    pub done: Option<(Shown, Option<Report>)>,
+    /// Nothing if the minion is not selected.
+    pub done: Option<Done>,
 }
 
 /// What comes next.
@@ -115,7 +115,7 @@ impl PartFile {
     }
 
     fn check_end(&mut self, end: &End) -> Result<(), PartError> {
-        let expected = hex(&std::mem::take(&mut self.digest).finalize()) + "\n";
+        let expected = hex::encode(std::mem::take(&mut self.digest).finalize()) + "\n";
         let last = line(&mut self.lines, &self.path)?;
         let rest = line(&mut self.lines, &self.path)?;
         let form = &self.header.run.form;
@@ -154,7 +154,7 @@ impl PartFile {
             None => None,
             Some(kept) => {
                 let shown = kept.shown(tasks).map_err(|why| self.damaged(why))?;
-                Some((shown, report))
+                Some(Done { shown, report })
             }
         };
         Ok(Minion { at, id, done })
@@ -164,7 +164,7 @@ impl PartFile {
     fn report(&self, id: &str, said: Said) -> Result<Report, PartError> {
         let message = |number: usize| {
             let found = self.messages.get(number).cloned();
-            found.ok_or_else(|| self.damaged(format!("it has no message {number}")))
+            found.ok_or_else(|| self.damaged(format!("message {number} is missing")))
         };
         let outcome = |(error, warnings): (Option<usize>, Vec<usize>)| {
             let error = error.map(&message).transpose()?;

@@ -10,7 +10,7 @@ use mapstack_report::fleet::Shown;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::line::{End, FORMAT, Header, Kept, Line, Record, Run, Said, hex};
+use crate::line::{End, FORMAT, Header, Kept, Line, Record, Run, Said};
 
 /// Writes the minions of a part to the file `K-of-N.part`, which is there as soon as it is whole.
 pub struct PartWriter<'e> {
@@ -133,7 +133,7 @@ impl Output for PartWriter<'_> {
             ..end(self.selects_any)
         };
         self.line(&Line::End(end))?;
-        let digest = hex(&std::mem::take(&mut self.digest).finalize());
+        let digest = hex::encode(std::mem::take(&mut self.digest).finalize());
         self.out.write_all(format!("{digest}\n").as_bytes())?;
         let out = self
             .out

@@ -16,6 +16,9 @@ use mapstack_parts::{End, PartWriter, Parts, Run};
 use mapstack_report::fleet::{Form, Format, What};
 use proptest::prelude::*;
 
+/// The version that parts are written and read with.
+const VERSION: &str = "1";
+
 /// The facts of minions by their ids, some of which cannot be read.
 #[derive(Debug, Clone)]
 struct Facts(BTreeMap<String, &'static str>);
@@ -95,7 +98,7 @@ impl Job {
     /// Compute the minions of a part, or all, and hand them to an output that is made for the form.
     fn compute(&self, part: Option<(Shard, &Path)>) -> (Vec<u8>, String) {
         let seen = Arc::new(Seen::default());
-        let files = Noted::new(files(self.shell), "files", seen.clone());
+        let files = Noted::new(files(self.shell), "files", Some(seen.clone()));
         let engine = Engine::new(Snapshot::new(files));
         let mut fleet = Fleet::new(&engine).formula("users").formula("ntp");
         if let Some(select) = self.select {
@@ -124,7 +127,7 @@ impl Job {
 
     fn run(&self, all: &[String], form: &Form) -> Run {
         Run {
-            version: "1".into(),
+            version: VERSION.into(),
             minions: all.len(),
             ids: Run::digest_of(all),
             options: String::new(),
@@ -167,7 +170,7 @@ fn said(summary: &Summary, form: &Form) -> String {
 }
 
 fn merged(directory: &Path) -> Result<(Vec<u8>, String), String> {
-    let parts = Parts::open(directory).map_err(|e| e.to_string())?;
+    let parts = Parts::open(directory, VERSION).map_err(|e| e.to_string())?;
     let form = parts.form();
     let mut out = Vec::new();
     let sink = Sink::stream(&form, &mut out).unwrap();
@@ -329,9 +332,18 @@ fn what_does_not_belong_together_is_refused() {
     let empty = tempfile::tempdir().unwrap();
     let message = merged(empty.path()).unwrap_err();
     assert!(
-        message.ends_with("no file there ends with .part"),
+        message.ends_with("does not contain any parts; their files are named like 1-of-4.part"),
         "{message}"
     );
+}
+
+#[test]
+fn parts_of_another_version_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    Job::of(&KINDS).write_parts(2, directory.path());
+    let error = Parts::open(directory.path(), "2").err().unwrap();
+    let says = "the parts were computed by mapstack 1, and this is 2";
+    assert_eq!(error.to_string(), says);
 }
 
 #[test]

@@ -6,18 +6,20 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
-use mapstack::loader::{Backends, Snapshot};
+use mapstack::loader::Snapshot;
 use mapstack::{Error, ErrorKind};
 use mapstack_fleet::{MaskedFleet, Noted, Seen};
 use mapstack_inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
 use mapstack_inputs::{
-    Many, Plan, Served, digest_of_options, formulas, names_of_grains, none_of, selects_none,
+    Many, Pillars, Plan, Served, digest_of_options, formulas, names_of_grains, none_of,
+    selects_none,
 };
 use mapstack_outputs::{Output, Sink, write_fleet};
 use mapstack_parts::{End, PartError, PartWriter, Parts, Run};
 use mapstack_report::fleet::{Form, Format, Missing, What};
 
-use crate::commands::{count_warnings, engine, pillars};
+use crate::commands::{count_warnings, engine, version};
+use crate::memory;
 use crate::output::key_path;
 use mapstack_console::{Failure, Reporter, Whole, interrupted, progress, report_minions};
 
@@ -139,18 +141,23 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
         args.work.target.select.as_deref(),
     )?
     .with_memory(memory);
-    let pillars = pillars((&input.files, &input.functions), config.as_ref(), reporter)?
-        .map(|pillars| pillars.with_memory(memory));
+    let seen = args.parts.as_ref().map(|_| Arc::<Seen>::default());
+    let flags = (&input.files, &input.functions);
+    let pillars = Pillars::noted(
+        config.as_ref(),
+        flags,
+        memory::limit,
+        reporter,
+        seen.clone(),
+    )?
+    .map(|pillars| pillars.with_memory(memory));
     let minions = Many::of_work(
         (input, &args.work),
         (config.as_ref(), pillars.as_ref()),
         reporter,
     )?;
-    let mut files = Served::new(&input.files, config.as_ref(), None, reporter)?.files;
-    let seen = Arc::new(Seen::default());
-    if args.parts.is_some() {
-        files = Backends::new(vec![Box::new(Noted::new(files, "files", seen.clone()))]);
-    }
+    let files = Served::new(&input.files, config.as_ref(), None, reporter)?.files;
+    let files = Noted::new(files, "files", seen.clone());
     let engine = engine(Snapshot::new(files), &input.functions)?;
     plan.formulas = formulas::served(&engine, &args.formulas, input.files.saltenv.as_deref())?;
     let (form, format) = form(args, &plan.formulas)?;
@@ -169,11 +176,10 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
             let masked = |missing| masked(missing, (&fleet, &minions));
             (found, missing.map(masked))
         });
-        let of_pillars = pillars.iter().flat_map(|pillars| pillars.seen().digests());
         End::new(
             keys.collect(),
             grains,
-            seen.digests().into_iter().chain(of_pillars).collect(),
+            seen.iter().flat_map(|seen| seen.digests()).collect(),
         )
     };
     let output: Box<dyn Output> = match (&args.parts, args.work.shard) {
@@ -185,7 +191,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
                 reporter.shows_secrets(),
             );
             let run = Run {
-                version: version(),
+                version: version::of_build(),
                 minions: all.len(),
                 ids: Run::digest_of(&all),
                 options: digest_of_options(input, config.as_ref(), &format!("{others:?}"))?,
@@ -224,15 +230,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
 /// Print what one run would have printed.
 fn merge(directory: &Path, reporter: &Reporter) -> Result<(), Failure> {
     let failed = |e: PartError| Error::new(ErrorKind::File, e.to_string());
-    let parts = Parts::open(directory).map_err(failed)?;
-    if parts.run.version != version() {
-        let made_by = &parts.run.version;
-        let message = format!(
-            "the parts were computed by mapstack {made_by}, and this is {}",
-            version()
-        );
-        return Err(Error::new(ErrorKind::File, message).into());
-    }
+    let parts = Parts::open(directory, &version::of_build()).map_err(failed)?;
     let form = parts.form();
     let (run, grains) = (parts.run.clone(), parts.grains.clone());
     let sink = Sink::stream(&form, io::stdout().lock())?;
@@ -246,14 +244,6 @@ fn merge(directory: &Path, reporter: &Reporter) -> Result<(), Failure> {
         Some(missing) => Err(on_none(missing)),
         None => Ok(()),
     }
-}
-
-/// The version with the commit, as parts of different builds are not to be mixed.
-fn version() -> String {
-    let commit = option_env!("MAPSTACK_COMMIT").unwrap_or_default();
-    format!("{} {commit}", env!("CARGO_PKG_VERSION"))
-        .trim_end()
-        .to_owned()
 }
 
 /// A key that a result lacks, without secrets.

@@ -23,9 +23,18 @@ pub fn run(verbose: bool) -> Result<(), Failure> {
     output::write_listing(&text)
 }
 
+/// The commit of a program that was built in a checkout.
+const COMMIT: Option<&str> = option_env!("MAPSTACK_COMMIT");
+
+/// The version with the commit, as parts of different builds are not to be mixed.
+pub fn of_build() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    COMMIT.map_or(version.to_owned(), |commit| format!("{version} {commit}"))
+}
+
 /// What the program was made of.
 fn built() -> String {
-    let commit = option_env!("MAPSTACK_COMMIT").unwrap_or("not built in a checkout");
+    let commit = COMMIT.unwrap_or("not built in a checkout");
     let features = [
         ("fetch", cfg!(feature = "fetch")),
         ("git", cfg!(feature = "git")),
