@@ -8,7 +8,7 @@ use std::sync::{PoisonError, RwLock};
 
 use foldhash::fast::RandomState;
 
-use self::directories::{Directories, Place};
+use self::directories::{Directories, ListedFile};
 use crate::{Fetched, FileServer, LoadError, SaltPath};
 
 /// What a file server answered, kept: for work on many minions, which is to see the same files, and to
@@ -66,7 +66,7 @@ impl<F: FileServer> Snapshot<F> {
     }
 
     /// Count a file that is missing; of a directory that lacks several, learn what it has.
-    fn note_missing(&self, place: &Place<'_>) {
+    fn note_missing(&self, place: &ListedFile<'_>) {
         let kept = || self.kept.write().unwrap_or_else(PoisonError::into_inner);
         if kept().directories.is_worth_asking(place) {
             let listing = place.listing(&self.files);
@@ -84,7 +84,7 @@ impl<F: FileServer> FileServer for Snapshot<F> {
             if let Some(found) = kept.fetched.get(saltenv).and_then(|paths| paths.get(path)) {
                 return Ok(found.clone());
             }
-            place = Place::of(path, saltenv);
+            place = ListedFile::of(path, saltenv);
             if place
                 .as_ref()
                 .is_some_and(|place| kept.directories.lacks(place))

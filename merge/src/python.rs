@@ -7,10 +7,10 @@ use mapstack_value::{Key, Value};
 
 use crate::error::Exception;
 
-type Outcome<T> = Result<T, Exception>;
+type Raises<T> = Result<T, Exception>;
 
 /// `item in container`.
-pub(crate) fn contains(container: &Value, item: &Value) -> Outcome<bool> {
+pub(crate) fn contains(container: &Value, item: &Value) -> Raises<bool> {
     match (container, item) {
         (Value::Map(map), item) => Ok(map.contains_key(&hashable(item)?)),
         (Value::Set(set), item) => Ok(set.contains(&hashable(item)?)),
@@ -29,7 +29,7 @@ pub(crate) fn contains(container: &Value, item: &Value) -> Outcome<bool> {
 }
 
 /// `container[item]`.
-pub(crate) fn subscript(container: &Value, item: &Value) -> Outcome<Value> {
+pub(crate) fn subscript(container: &Value, item: &Value) -> Raises<Value> {
     match container {
         // Callers ask for what is contained.
         Value::Map(map) => map.get(&hashable(item)?).cloned().ok_or(Exception::Index),
@@ -54,7 +54,7 @@ pub(crate) fn overwrite_failure(base: &Value, overlay: &Value) -> Exception {
         .unwrap_or(Exception::Type)
 }
 
-fn copy_shared(mut base: Value, overlay: &Value) -> Outcome<()> {
+fn copy_shared(mut base: Value, overlay: &Value) -> Raises<()> {
     for item in iterate(overlay)? {
         if contains(&base, &item)? {
             let value = subscript(overlay, &item)?;
@@ -65,7 +65,7 @@ fn copy_shared(mut base: Value, overlay: &Value) -> Outcome<()> {
 }
 
 /// `container[item] = value`.
-fn assign(container: &mut Value, item: &Value, value: Value) -> Outcome<()> {
+fn assign(container: &mut Value, item: &Value, value: Value) -> Raises<()> {
     match container {
         Value::Map(map) => {
             map.insert(hashable(item)?, value);
@@ -81,7 +81,7 @@ fn assign(container: &mut Value, item: &Value, value: Value) -> Outcome<()> {
 }
 
 /// `list(value)`.
-fn iterate(value: &Value) -> Outcome<Vec<Value>> {
+fn iterate(value: &Value) -> Raises<Vec<Value>> {
     Ok(match value {
         Value::Map(map) => map.keys().map(Key::to_value).collect(),
         Value::Set(set) => set.iter().map(Key::to_value).collect(),
@@ -93,7 +93,7 @@ fn iterate(value: &Value) -> Outcome<Vec<Value>> {
     })
 }
 
-fn hashable(item: &Value) -> Outcome<Key> {
+fn hashable(item: &Value) -> Raises<Key> {
     Key::try_from(item).map_err(|_| Exception::Type)
 }
 
@@ -107,7 +107,7 @@ fn integer(item: &Value) -> Option<Option<i64>> {
 }
 
 /// The index of an item in a sequence of a length, from the end if it is negative.
-fn position(len: usize, item: &Value) -> Outcome<usize> {
+fn position(len: usize, item: &Value) -> Raises<usize> {
     let index = integer(item)
         .ok_or(Exception::Type)?
         .ok_or(Exception::Index)?;

@@ -8,7 +8,7 @@ use std::io::{BufRead, Write};
 
 use mapstack_render::mako::{Lookup, Options, Request, render};
 use mapstack_render::sandbox::{Host, Source};
-use mapstack_render::{Error as RenderError, ErrorKind, Place, Result as RenderResult};
+use mapstack_render::{Error as RenderError, ErrorKind, Result as RenderResult, TemplatePlace};
 use mapstack_value::{Map, Str, Value, json};
 
 /// The templates of a lookup, by URI.
@@ -102,7 +102,7 @@ fn refusal(error: &RenderError) -> Vec<(&'static str, Value)> {
         ErrorKind::Limit => "limit",
         _ => "other",
     };
-    let line = error.place.as_ref().map_or(0, Place::line);
+    let line = error.place.as_ref().map_or(0, TemplatePlace::line);
     let line = i64::try_from(line).unwrap_or_default();
     vec![
         ("error", class.into()),

@@ -11,8 +11,8 @@ pub mod tera;
 
 pub use mapstack_pyobject::{
     CallArgs, DictRef, Error, ErrorKind, Frame, Interpreter, Iter, ListRef, Obj, ObjIter, Object,
-    Place, Reader, Result, SetRef, Sweep, TupleRef, Undefined, changes, check_extent, required,
-    spend,
+    Reader, Result, SetRef, Sweep, TemplatePlace, TupleRef, Undefined, changes, check_extent,
+    required, spend,
 };
 pub use mapstack_salt_jinja::{
     clock_reads, is_host_filter, python, regex_matches, salt_object, traverse_object, yaml_limits,

@@ -15,12 +15,12 @@
 
 use std::sync::Arc;
 
-use mapstack_pyobject::{Error, ErrorKind, Place, Result};
+use mapstack_pyobject::{Error, ErrorKind, Result, TemplatePlace};
 use mapstack_python_protocol::{Job, TemplateJob};
 use mapstack_value::{Str, Value};
 
 use crate::jinja::ast::Span;
-use crate::sandbox::{Host, Limits, Outcome, alone};
+use crate::sandbox::{Host, Limits, SessionOutcome, alone};
 
 pub use crate::sandbox::bridge::{attempt_as, render_as};
 pub use mapstack_python_protocol::Lookup;
@@ -123,7 +123,7 @@ pub struct Chunk {
 impl Rendered {
     /// The place in a template behind a byte of the output.
     #[must_use]
-    pub fn locate(&self, offset: usize) -> Option<Place> {
+    pub fn locate(&self, offset: usize) -> Option<TemplatePlace> {
         let after = self.map.partition_point(|chunk| chunk.start <= offset);
         let chunk = self.map.get(after.checked_sub(1)?)?;
         let mut span = chunk.span;
@@ -131,7 +131,7 @@ impl Rendered {
             let into = u32::try_from(offset - chunk.start).unwrap_or(u32::MAX);
             span.start = span.start.saturating_add(into).min(span.end);
         }
-        Some(Place {
+        Some(TemplatePlace {
             template: chunk.name.clone(),
             source: chunk.source.clone(),
             span,
@@ -157,7 +157,7 @@ pub fn render(request: Request<'_>) -> Result<Rendered> {
         compiled: None,
     };
     match alone(request.host, &request.limits, Job::Template(job))? {
-        Outcome::Text {
+        SessionOutcome::Text {
             text,
             chunks,
             changed,
@@ -166,8 +166,8 @@ pub fn render(request: Request<'_>) -> Result<Rendered> {
             changed,
             map: chunks,
         }),
-        Outcome::Failed { error, .. } => Err(error),
-        Outcome::Value { .. } | Outcome::Function { .. } => Err(Error::new(
+        SessionOutcome::Failed { error, .. } => Err(error),
+        SessionOutcome::Value { .. } | SessionOutcome::Function { .. } => Err(Error::new(
             ErrorKind::Nested,
             "the interpreter answered another question",
         )),

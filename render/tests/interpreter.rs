@@ -92,7 +92,10 @@ fn ran(source: &str, interpreter: &Interpreter) -> String {
             .map(|(rendered, changed)| format!("{:?} {changed:?}", rendered.text))
     };
     made.unwrap_or_else(|error| {
-        let line = error.place.as_ref().map(mapstack_render::Place::line);
+        let line = error
+            .place
+            .as_ref()
+            .map(mapstack_render::TemplatePlace::line);
         format!("{} in line {line:?}", error.message)
     })
 }

@@ -97,7 +97,7 @@ fn both(record: &Map, context: &Map) -> (String, String) {
             match record.get("line") {
                 Some(_) => format!(
                     "{class} in line {}",
-                    place.map_or(0, mapstack_render::Place::line)
+                    place.map_or(0, mapstack_render::TemplatePlace::line)
                 ),
                 None => class.to_owned(),
             }

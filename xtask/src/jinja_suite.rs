@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::suite::{Outcome, Suite};
+use crate::suite::{Agreement, Suite};
 
 /// Jinja's own tests; the other side is Salt's environment.
 pub const SUITE: Suite = Suite {
@@ -50,13 +50,13 @@ fn is_error(answer: &Value, part: &str) -> bool {
     error.is_some_and(|error| error.contains(part))
 }
 
-fn compare(ours: &Value, theirs: &Value) -> Outcome {
+fn compare(ours: &Value, theirs: &Value) -> Agreement {
     let text =
         |answer: &Value, name: &str| answer.get(name).and_then(Value::as_str).map(str::to_owned);
     if let (Some(ours), Some(theirs)) = (text(ours, "text"), text(theirs, "text"))
         && ours == theirs
     {
-        return Outcome::SameText;
+        return Agreement::SameText;
     }
     // Salt appends the excerpt, or Python's trace of calls, to the same message.
     if let (Some(ours), Some(theirs)) = (text(ours, "error"), text(theirs, "error"))
@@ -64,9 +64,9 @@ fn compare(ours: &Value, theirs: &Value) -> Outcome {
             .strip_prefix(&ours)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('\n'))
     {
-        return Outcome::SameError;
+        return Agreement::SameError;
     }
-    Outcome::Different
+    Agreement::Different
 }
 
 #[cfg(test)]
@@ -81,27 +81,27 @@ mod tests {
             (
                 json!({"text": "1"}),
                 json!({"text": "1"}),
-                Outcome::SameText,
+                Agreement::SameText,
             ),
             (
                 json!({"text": "1"}),
                 json!({"text": "2"}),
-                Outcome::Different,
+                Agreement::Different,
             ),
             (
                 json!({"error": "a"}),
                 json!({"error": "a\nTrace"}),
-                Outcome::SameError,
+                Agreement::SameError,
             ),
             (
                 json!({"error": "a"}),
                 json!({"error": "ab"}),
-                Outcome::Different,
+                Agreement::Different,
             ),
             (
                 json!({"error": "a"}),
                 json!({"text": "1"}),
-                Outcome::Different,
+                Agreement::Different,
             ),
         ];
         for (ours, theirs, outcome) in cases {

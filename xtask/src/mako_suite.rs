@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::suite::{Outcome, Suite};
+use crate::suite::{Agreement, Suite};
 
 /// Mako's own tests.
 pub const SUITE: Suite = Suite {
@@ -46,18 +46,18 @@ fn ends_open(source: &str, ours: &Value, theirs: &Value) -> bool {
 }
 
 /// Texts, and errors by their class; where a template cannot be read, by their line, too.
-fn compare(ours: &Value, theirs: &Value) -> Outcome {
+fn compare(ours: &Value, theirs: &Value) -> Agreement {
     if let (Some(ours), Some(theirs)) = (ours.get("output"), theirs.get("output"))
         && ours == theirs
     {
-        return Outcome::SameText;
+        return Agreement::SameText;
     }
     let same_line = theirs
         .get("line")
         .is_none_or(|line| ours.get("line") == Some(line));
     match (ours.get("error"), theirs.get("error")) {
-        (Some(ours), Some(theirs)) if ours == theirs && same_line => Outcome::SameError,
-        _ => Outcome::Different,
+        (Some(ours), Some(theirs)) if ours == theirs && same_line => Agreement::SameError,
+        _ => Agreement::Different,
     }
 }
 
@@ -74,27 +74,27 @@ mod tests {
             (
                 json!({"output": "1"}),
                 json!({"output": "1"}),
-                Outcome::SameText,
+                Agreement::SameText,
             ),
             (
                 json!({"output": "1"}),
                 json!({"output": "2"}),
-                Outcome::Different,
+                Agreement::Different,
             ),
             (
                 json!({"error": "KeyError", "line": 3}),
                 json!({"error": "KeyError", "message": "k"}),
-                Outcome::SameError,
+                Agreement::SameError,
             ),
             (
                 unclosed.clone(),
                 json!({"error": "SyntaxException", "line": 2}),
-                Outcome::Different,
+                Agreement::Different,
             ),
             (
                 json!({"error": "KeyError"}),
                 json!({"output": "1"}),
-                Outcome::Different,
+                Agreement::Different,
             ),
         ];
         for (ours, theirs, outcome) in cases {

@@ -38,14 +38,14 @@ pub struct Suite {
     /// The example of `mapstack-render` that answers, with the features it needs.
     pub example: &'static [&'static str],
     /// How an answer of ours is beside one of theirs.
-    pub compare: fn(&Value, &Value) -> Outcome,
+    pub compare: fn(&Value, &Value) -> Agreement,
     /// Differences that are meant: what shows one, and the reason.
     pub reasons: &'static [(Shows, &'static str)],
 }
 
 /// How two answers are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Agreement {
     SameText,
     SameError,
     Different,
@@ -182,9 +182,9 @@ impl Suite {
             |question, ours, theirs| {
                 let source = question["source"].as_str().unwrap_or_default();
                 match (self.compare)(ours, theirs) {
-                    Outcome::SameText => tally.texts += 1,
-                    Outcome::SameError => tally.errors += 1,
-                    Outcome::Different => match self
+                    Agreement::SameText => tally.texts += 1,
+                    Agreement::SameError => tally.errors += 1,
+                    Agreement::Different => match self
                         .reasons
                         .iter()
                         .find(|(shows, _)| shows(source, ours, theirs))
@@ -257,9 +257,9 @@ mod tests {
         example: &[],
         compare: |ours, theirs| {
             if ours == theirs {
-                Outcome::SameText
+                Agreement::SameText
             } else {
-                Outcome::Different
+                Agreement::Different
             }
         },
         reasons: &[(|source, _, _| source.contains("random"), "chance")],

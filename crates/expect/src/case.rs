@@ -12,7 +12,7 @@ pub struct Case {
     /// The expectation.
     pub expectation: Expectation,
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: CaseOutcome,
     /// The minion it is of, if there is one.
     pub minion: Option<Minion>,
     /// What was worth a warning.
@@ -23,7 +23,7 @@ pub struct Case {
 
 /// What came of a run.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum CaseOutcome {
     /// What is expected.
     Same,
     /// Something else.
@@ -44,8 +44,8 @@ pub enum Outcome {
 impl Case {
     /// Let nothing be skipped.
     pub fn be_strict(&mut self) {
-        if let Outcome::Skipped(reason) = &self.outcome {
-            self.outcome = Outcome::Fails(Error::new(
+        if let CaseOutcome::Skipped(reason) = &self.outcome {
+            self.outcome = CaseOutcome::Fails(Error::new(
                 ErrorKind::Facts,
                 format!("{}: {reason}", self.file()),
             ));
@@ -87,11 +87,11 @@ impl Counts {
         let mut counts = Counts::default();
         for case in cases {
             *match &case.outcome {
-                Outcome::Same => &mut counts.same,
-                Outcome::Differs(_) => &mut counts.differ,
-                Outcome::Fails(_) => &mut counts.fail,
-                Outcome::Skipped(_) => &mut counts.skipped,
-                Outcome::Written { .. } => &mut counts.written,
+                CaseOutcome::Same => &mut counts.same,
+                CaseOutcome::Differs(_) => &mut counts.differ,
+                CaseOutcome::Fails(_) => &mut counts.fail,
+                CaseOutcome::Skipped(_) => &mut counts.skipped,
+                CaseOutcome::Written { .. } => &mut counts.written,
             } += 1;
         }
         counts

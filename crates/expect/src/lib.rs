@@ -28,7 +28,7 @@ mod writing;
 
 pub use mapstack_fleet::{Scope, UnknownKey};
 
-pub use case::{Case, Counts, Outcome};
+pub use case::{Case, CaseOutcome, Counts};
 pub use find::{Expectation, Places};
 pub use kitchen::{Kitchen, Suite};
 pub use recorded::{Form, Header, Recorded};

@@ -10,7 +10,9 @@ use mapstack::{DataOptions, Engine, Error, ErrorKind, Way};
 use mapstack_fleet::{Minions, Pace, Scope, UnknownKey, ordered};
 
 use crate::writing::{self, directory};
-use crate::{Case, Expectation, Form, Header, Kitchen, Outcome, Recorded, Subject, Suite, files};
+use crate::{
+    Case, CaseOutcome, Expectation, Form, Header, Kitchen, Recorded, Subject, Suite, files,
+};
 
 /// What is done with expectations, and whose they are.
 pub struct Plan<'r> {
@@ -175,7 +177,7 @@ impl<'r> Runs<'r> {
                     result.unwrap_or_else(|panicked| {
                         Some(Case {
                             expectation: expectation.clone(),
-                            outcome: Outcome::Fails(panicked.into()),
+                            outcome: CaseOutcome::Fails(panicked.into()),
                             minion: None,
                             warnings: Vec::new(),
                             secret_texts: Vec::new(),
@@ -190,7 +192,7 @@ impl<'r> Runs<'r> {
     fn case(&self, expectation: &Expectation, is_new: bool) -> Option<Case> {
         let mut case = Case {
             expectation: expectation.clone(),
-            outcome: Outcome::Same,
+            outcome: CaseOutcome::Same,
             minion: None,
             warnings: Vec::new(),
             secret_texts: Vec::new(),
@@ -198,12 +200,12 @@ impl<'r> Runs<'r> {
         match self.outcome(&mut case, is_new) {
             Ok(Some(outcome)) => case.outcome = outcome,
             Ok(None) => return None,
-            Err(error) => case.outcome = Outcome::Fails(error),
+            Err(error) => case.outcome = CaseOutcome::Fails(error),
         }
         Some(case)
     }
 
-    fn outcome(&self, case: &mut Case, is_new: bool) -> Result<Option<Outcome>, Error> {
+    fn outcome(&self, case: &mut Case, is_new: bool) -> Result<Option<CaseOutcome>, Error> {
         let expectation = &case.expectation;
         let recorded = match is_new {
             true => None,
@@ -233,7 +235,7 @@ impl<'r> Runs<'r> {
         let minion = match self.whose(expectation, &given)? {
             Whose::Minion(minion) => *minion,
             Whose::LeftOut => return Ok(None),
-            Whose::None(reason) => return Ok(Some(Outcome::Skipped(reason))),
+            Whose::None(reason) => return Ok(Some(CaseOutcome::Skipped(reason))),
         };
         case.minion = Some(minion.clone());
         let own;
@@ -252,7 +254,7 @@ impl<'r> Runs<'r> {
         let actual = actual.result?;
         let Some(recorded) = recorded else {
             writing::new(expectation, &header, &actual, self.plan.write)?;
-            return Ok(Some(Outcome::Written {
+            return Ok(Some(CaseOutcome::Written {
                 was_there: false,
                 clear: writing::is_clear(&minion, &case.secret_texts, &actual),
             }));
@@ -260,17 +262,17 @@ impl<'r> Runs<'r> {
         let both = (&recorded, &actual);
         let differences = subject.compare(both, &self.plan.scope, &case.secret_texts, &minion);
         if differences.is_empty() {
-            return Ok(Some(Outcome::Same));
+            return Ok(Some(CaseOutcome::Same));
         }
         if self.plan.update {
             let text = recorded.with_data(&recorded.settled(&actual));
             writing::write(expectation, &text, self.plan.write)?;
-            return Ok(Some(Outcome::Written {
+            return Ok(Some(CaseOutcome::Written {
                 was_there: true,
                 clear: writing::is_clear(&minion, &case.secret_texts, &actual),
             }));
         }
-        Ok(Some(Outcome::Differs(differences)))
+        Ok(Some(CaseOutcome::Differs(differences)))
     }
 
     /// The minion of an expectation.

@@ -1,13 +1,13 @@
 //! Errors that functions raise.
 
 use mapstack_render::jinja::ast::Span;
-use mapstack_render::{Error, ErrorKind, Frame, Place};
+use mapstack_render::{Error, ErrorKind, Frame, TemplatePlace};
 
 /// An error for people as one that a function raises inside a template.
 #[must_use]
 pub fn failed(e: &mapstack_diagnostic::Error) -> Box<Error> {
     let diagnostic = e.diagnostic();
-    let place = |place: &mapstack_diagnostic::Place| Place {
+    let place = |place: &mapstack_diagnostic::Place| TemplatePlace {
         template: Some(place.file.as_str().into()),
         source: place.source.clone(),
         span: Span {

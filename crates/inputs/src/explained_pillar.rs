@@ -10,7 +10,7 @@ use mapstack_salt_config::{Config, Kind};
 use crate::flags::Input;
 use crate::functions::MemoryOf;
 use crate::minions::minion;
-use crate::pillars::{Configured, Pillars, Silent};
+use crate::pillars::{Configured, ConfiguredPillars, Silent};
 use crate::served::Served;
 use crate::{InputError, Warn, configuration};
 
@@ -44,7 +44,7 @@ impl ExplainedPillar {
         let id = input.facts.id.as_deref();
         let config = configuration::read(&input.files, id, Some(Kind::Master), warn)?;
         let flags = (&input.files, &input.functions);
-        let Some(pillars) = Pillars::of(config.as_ref(), flags, memory, warn)? else {
+        let Some(pillars) = ConfiguredPillars::of(config.as_ref(), flags, memory, warn)? else {
             return match has_formula(input, config.as_ref()) {
                 true => Ok(None),
                 false => Err(InputError::Usage(Self::NOTHING_COMPILES.into())),

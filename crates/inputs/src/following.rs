@@ -26,7 +26,7 @@ pub struct Following<'f> {
 }
 
 /// What a change does.
-pub struct Step {
+pub struct FollowedChange {
     /// The files of the project that are different.
     pub files: Vec<String>,
     /// The formulas that were compared, by their indices.
@@ -85,7 +85,7 @@ impl<'f> Following<'f> {
     ///
     /// # Errors
     /// Files cannot be read. The next step begins where this one did.
-    pub fn step(&mut self) -> Result<Option<Step>, InputError> {
+    pub fn step(&mut self) -> Result<Option<FollowedChange>, InputError> {
         let after = self.watched.now()?;
         let states = self.watched.states([&self.now, &after])?;
         if states.is_same() && !self.watched.has_stacks() {
@@ -117,7 +117,7 @@ impl<'f> Following<'f> {
     }
 
     /// What is different between the state at hand and the next one, which is the state of all minions from then on.
-    fn compare(&mut self, states: &States) -> Result<Step, InputError> {
+    fn compare(&mut self, states: &States) -> Result<FollowedChange, InputError> {
         let fleets = states.fleets(&self.plan)?;
         let [before, after] = &fleets;
         let only_formulas = !self.given.is_empty();
@@ -138,7 +138,7 @@ impl<'f> Following<'f> {
             .standing
             .advance(&comparison, &past, self.minions, work);
         let files = states.changed_paths().into_iter();
-        Ok(Step {
+        Ok(FollowedChange {
             files: files.map(str::to_owned).collect(),
             formulas: self.plan.names(),
             ways: self.plan.ways([before, after]),

@@ -69,7 +69,7 @@ use mapstack::minion::Minion;
 use mapstack::{Diagnostic, Error};
 pub use stacks::{Stacks, ext_pillars};
 
-pub use following::{Following, Step};
+pub use following::{FollowedChange, Following};
 pub use functions::{MemoryOf, engine};
 pub use kwargs::Kwargs;
 pub use linted::{LintMinions, Linted};
@@ -78,7 +78,7 @@ pub use minions::{Chosen, Many, minions};
 pub use options::digest_of_options;
 pub use outside::Outside;
 pub use pillar_job::{MadePillar, PillarFlags, PillarJob};
-pub use pillars::{Configured, Pillars};
+pub use pillars::{Configured, ConfiguredPillars};
 pub use plan::Plan;
 pub use project::Project;
 pub use read::{data_file, read, text_file, variables};

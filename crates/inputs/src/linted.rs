@@ -12,7 +12,7 @@ use crate::explained_pillar::ExplainedPillar;
 use crate::flags::{Facts, SiteFlags};
 use crate::functions::{MemoryOf, engine};
 use crate::minions::{Many, pillar_changes};
-use crate::pillars::{Configured, Pillars};
+use crate::pillars::{Configured, ConfiguredPillars};
 use crate::served::Served;
 use crate::{InputError, Warn, formulas};
 
@@ -23,7 +23,7 @@ pub struct Linted {
     /// The formulas.
     pub formulas: Vec<String>,
     /// The pillar, if it is to be checked.
-    pub pillars: Option<Pillars>,
+    pub pillars: Option<ConfiguredPillars>,
     config: Option<Config>,
 }
 
@@ -59,7 +59,7 @@ impl Linted {
         let config = configuration::read(files, None, kind, warn)?;
         crate::pillars::warn_of_order(config.as_ref(), (files, functions), warn)?;
         let pillars = match facts.pillar {
-            None => Pillars::of(config.as_ref(), (files, functions), memory, warn)?,
+            None => ConfiguredPillars::of(config.as_ref(), (files, functions), memory, warn)?,
             Some(_) => None,
         };
         let has_files = !files.root.is_empty()
@@ -146,7 +146,7 @@ impl Linted {
         let config = self.config.as_ref();
         let own = match self.pillars {
             Some(_) => None,
-            None => Pillars::of(config, (files, functions), memory, warn)?,
+            None => ConfiguredPillars::of(config, (files, functions), memory, warn)?,
         };
         let by = match self.pillars {
             Some(_) => Configured::later(config),

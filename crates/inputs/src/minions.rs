@@ -10,7 +10,7 @@ use mapstack_salt_config::{Config, Kind};
 
 use crate::configuration;
 use crate::flags::{Facts, Input, Target, WorkFlags};
-use crate::pillars::{Configured, Pillars};
+use crate::pillars::{Configured, ConfiguredPillars};
 use crate::read::{read, shown, yaml_value};
 use crate::selected::none_of;
 use crate::source::{self, Choice, Source};
@@ -426,7 +426,7 @@ impl mapstack_fleet::Minions for Many<'_> {
 struct Given<'f> {
     facts: &'f Facts,
     config: Option<&'f Config>,
-    pillars: Option<&'f Pillars>,
+    pillars: Option<&'f ConfiguredPillars>,
     /// Whether pillars are compiled later.
     later: bool,
     files: Vec<(Part, Vec<u8>, String)>,

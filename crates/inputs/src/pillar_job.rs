@@ -12,7 +12,7 @@ use mapstack_salt_config::Kind;
 use crate::flags::SiteFlags;
 use crate::functions::{MemoryOf, engine};
 use crate::minions::{Chosen, minions};
-use crate::pillars::Pillars;
+use crate::pillars::ConfiguredPillars;
 use crate::served::Served;
 use crate::stacks::{Stacks, ext_pillars};
 use crate::{InputError, Warn, configuration};
@@ -41,7 +41,7 @@ pub struct PillarJob {
 
 enum MadeBy {
     Stacks(Box<Stacked>),
-    Whole(Box<Pillars>),
+    Whole(Box<ConfiguredPillars>),
 }
 
 /// External pillars alone.
@@ -88,7 +88,7 @@ impl PillarJob {
         let stubs = &functions.stub;
         if flags.stacks.0.is_empty()
             && facts.pillar.is_none()
-            && let Some(pillars) = Pillars::of(config, (files, functions), memory, warn)?
+            && let Some(pillars) = ConfiguredPillars::of(config, (files, functions), memory, warn)?
         {
             let chosen = minions((facts, target), config, None, stubs, warn)?;
             let pillars = pillars

@@ -22,7 +22,7 @@ use crate::{InputError, Warn};
 #[derive(Clone, Copy, Default)]
 pub struct Configured<'c> {
     pub(crate) config: Option<&'c Config>,
-    pub(crate) pillars: Option<&'c Pillars>,
+    pub(crate) pillars: Option<&'c ConfiguredPillars>,
     /// Whether pillars are compiled later, in several states of the files.
     pub(crate) later: bool,
 }
@@ -49,8 +49,8 @@ impl<'c> From<Option<&'c Config>> for Configured<'c> {
     }
 }
 
-impl<'c> From<(Option<&'c Config>, Option<&'c Pillars>)> for Configured<'c> {
-    fn from((config, pillars): (Option<&'c Config>, Option<&'c Pillars>)) -> Self {
+impl<'c> From<(Option<&'c Config>, Option<&'c ConfiguredPillars>)> for Configured<'c> {
+    fn from((config, pillars): (Option<&'c Config>, Option<&'c ConfiguredPillars>)) -> Self {
         Configured {
             config,
             pillars,
@@ -82,7 +82,7 @@ pub(crate) fn with_mirrors(master: Master, mirrors: Option<&Path>) -> Master {
 }
 
 /// Compiles pillars as a configuration says.
-pub struct Pillars {
+pub struct ConfiguredPillars {
     master: Master,
     engine: Engine,
     heard: Mutex<Vec<Diagnostic>>,
@@ -94,7 +94,7 @@ pub(crate) const SHARED: usize = 64 << 20;
 /// Warnings about the pillars of many minions that are kept.
 const MAX_WARNINGS: usize = 1000;
 
-impl Pillars {
+impl ConfiguredPillars {
     /// Those of a configuration that sets `pillar_roots`: a master's, or that of a minion without a master; else those
     /// of the project's `pillar_roots`.
     ///
@@ -106,7 +106,7 @@ impl Pillars {
         memory: MemoryOf,
         warn: &dyn Warn,
     ) -> Result<Option<Self>, InputError> {
-        Pillars::noted(config, (files, functions), memory, warn, None)
+        ConfiguredPillars::noted(config, (files, functions), memory, warn, None)
     }
 
     /// The same, where all that is seen of their files is noted, if it is asked for.
@@ -150,7 +150,7 @@ impl Pillars {
         let roots = Noted::new(roots, "pillar", seen.clone());
         let served = Noted::new(served, "files for pillars", seen);
         let master = Master::new(config, Arc::new(Snapshot::new(roots)));
-        Ok(Some(Pillars {
+        Ok(Some(ConfiguredPillars {
             master: with_mirrors(master, mirrors.as_deref()).with_memory(SHARED),
             engine: engine(served, functions, memory)?,
             heard: Mutex::default(),

@@ -14,7 +14,7 @@ use crate::flags::{Input, ResultFlags};
 use crate::formulas;
 use crate::functions::{self, MemoryOf};
 use crate::minions::minion;
-use crate::pillars::Pillars;
+use crate::pillars::ConfiguredPillars;
 use crate::served::{Served, below};
 use crate::{InputError, Warn};
 
@@ -26,7 +26,7 @@ pub struct Session {
     pub minion: Minion,
     roots: Roots,
     saltenv: Option<String>,
-    pillars: Option<Pillars>,
+    pillars: Option<ConfiguredPillars>,
 }
 
 impl Session {
@@ -37,7 +37,7 @@ impl Session {
     pub fn new(input: &Input, warn: &dyn Warn, memory: MemoryOf) -> Result<Self, InputError> {
         let config = configuration::read(&input.files, input.facts.id.as_deref(), None, warn)?;
         let flags = (&input.files, &input.functions);
-        let pillars = Pillars::of(config.as_ref(), flags, memory, warn)?;
+        let pillars = ConfiguredPillars::of(config.as_ref(), flags, memory, warn)?;
         let minion = minion(input, (config.as_ref(), pillars.as_ref()).into(), warn)?;
         warn.knows(&minion);
         match &pillars {

@@ -173,7 +173,7 @@ impl States {
     pub fn minions_by<'c>(
         &self,
         config: Option<&'c Config>,
-        now: Option<&'c crate::Pillars>,
+        now: Option<&'c crate::ConfiguredPillars>,
     ) -> Configured<'c> {
         match self.has_pillars() {
             true => Configured::later(config),

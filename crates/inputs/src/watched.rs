@@ -15,7 +15,7 @@ use crate::functions::{MemoryOf, engine};
 use crate::minions::pillar_changes;
 use crate::sides::{below_roots, roots, roots_of_pillar};
 use crate::states::{Compiling, State, States};
-use crate::{Configured, InputError, Pillars, Served, Warn, pillars, served};
+use crate::{Configured, ConfiguredPillars, InputError, Served, Warn, pillars, served};
 
 /// What is watched: the roots that flags name, those of the pillar if pillars are compiled, and the directories of
 /// stacked external pillars.
@@ -79,7 +79,7 @@ impl<'i> Watched<'i> {
     pub fn minions_by<'c>(
         &self,
         config: Option<&'c Config>,
-        now: Option<&'c Pillars>,
+        now: Option<&'c ConfiguredPillars>,
     ) -> Configured<'c> {
         match self.has_pillars() {
             true => Configured::later(config),

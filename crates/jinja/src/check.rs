@@ -6,7 +6,7 @@
 //! Inside the branches of an `if` Jinja waits until the branch runs, so that a template can probe
 //! for a filter. What would be printed after an `extends` is not compiled at all.
 
-use mapstack_pyobject::{Error, ErrorKind, Place, Result};
+use mapstack_pyobject::{Error, ErrorKind, Result, TemplatePlace};
 
 use mapstack_jinja_syntax::ast::{Expr, ExprKind, Span, Stmt, StmtKind, Template};
 use mapstack_jinja_syntax::{Node, visit};
@@ -69,7 +69,7 @@ fn unhashable(template: &Template, expr: &Expr) -> Result<()> {
                 ErrorKind::Syntax,
                 format!("unhashable type: '{kind}'"),
             )
-            .at(|| Place {
+            .at(|| TemplatePlace {
                 template: template.name.clone(),
                 source: template.source.clone(),
                 span: operand.span,
@@ -122,7 +122,7 @@ fn missing(
     if let Some(near) = mapstack_diagnostic::nearest(name, known) {
         error = error.with_help(format!("did you mean '{near}'?"));
     }
-    error.at(|| Place {
+    error.at(|| TemplatePlace {
         template: template.name.clone(),
         source: template.source.clone(),
         span,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mapstack_jinja_syntax::ast::Template;
 use mapstack_jinja_syntax::{Syntax, parse};
-use mapstack_pyobject::{Error, ErrorKind, Place, Result};
+use mapstack_pyobject::{Error, ErrorKind, Result, TemplatePlace};
 use mapstack_value::Str;
 
 use super::check::check;
@@ -41,7 +41,7 @@ fn parse_checked(
     syntax: &Syntax,
 ) -> Result<Arc<Template>> {
     let template = parse(source, name.map(|n| &**n), syntax, dialect.tags()).map_err(|e| {
-        let place = Place {
+        let place = TemplatePlace {
             template: e.name.clone(),
             source: e.source.clone(),
             span: e.span,

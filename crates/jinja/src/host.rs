@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Place, Result};
+use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result, TemplatePlace};
 
 use super::vm::Vm;
 
@@ -62,7 +62,7 @@ pub trait Host {
     /// Hear that a template asked whether there is a function, or all functions of a module, and got no for an answer.
     ///
     /// `place` is the expression that asked; templates in other languages do not say where they ask.
-    fn asked_in_vain(&self, _name: &str, _place: Option<Place>) {}
+    fn asked_in_vain(&self, _name: &str, _place: Option<TemplatePlace>) {}
 
     /// Report a message to the user, such as a warning.
     fn log(&self, _level: &str, _message: &str) {}

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use mapstack_pyobject::{Error, Place, Result};
+use mapstack_pyobject::{Error, Result, TemplatePlace};
 
 use mapstack_jinja_syntax::ast::{Span, Template};
 
@@ -52,7 +52,7 @@ impl SourceMap {
     ///
     /// Literal text maps to the exact byte, computed text to the expression or tag that printed it.
     #[must_use]
-    pub fn locate(&self, offset: usize) -> Option<(Place, Origin)> {
+    pub fn locate(&self, offset: usize) -> Option<(TemplatePlace, Origin)> {
         let after = self.chunks.partition_point(|c| c.start <= offset);
         let chunk = self.chunks.get(after.checked_sub(1)?)?;
         let template = self.templates.get(chunk.template)?;
@@ -67,7 +67,7 @@ impl SourceMap {
             }
             Origin::Computed | Origin::Text => chunk.span,
         };
-        let place = Place {
+        let place = TemplatePlace {
             template: template.name.clone(),
             source: template.source.clone(),
             span,

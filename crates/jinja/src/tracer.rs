@@ -1,7 +1,7 @@
 //! An observer of how values move through a render.
 
 use mapstack_jinja_syntax::ast::Expr;
-use mapstack_pyobject::{Obj, Place};
+use mapstack_pyobject::{Obj, TemplatePlace};
 use mapstack_value::Str;
 
 use super::output::SourceMap;
@@ -71,11 +71,11 @@ pub trait Tracer {
     fn imported(&self, _from: (Table, &Str), _to: (Table, &Str), _value: &Obj) {}
 
     /// The last operand was printed by a tag.
-    fn printed(&self, _by: &Place, _value: &Obj) {}
+    fn printed(&self, _by: &TemplatePlace, _value: &Obj) {}
 
     /// A tag read a value from a text; `map` says where each part of the text comes from. `template` is the template
     /// that printed it. The value becomes an operand.
-    fn loaded(&self, _template: &Place, _text: &str, _map: &SourceMap, _value: &Obj) {}
+    fn loaded(&self, _template: &TemplatePlace, _text: &str, _map: &SourceMap, _value: &Obj) {}
 }
 
 /// An expression that has been evaluated.
@@ -83,7 +83,7 @@ pub struct Evaluated<'e> {
     /// The expression.
     pub expr: &'e Expr,
     /// Its place.
-    pub place: Place,
+    pub place: TemplatePlace,
     /// The table that holds the variable, if the expression is a name.
     pub table: Option<Table>,
 }

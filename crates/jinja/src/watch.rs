@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use mapstack_pyobject::{Obj, Place, Refreezer, changes};
+use mapstack_pyobject::{Obj, Refreezer, TemplatePlace, changes};
 use mapstack_value::Value;
 
 /// An object that a render may change in place, and the statements that did.
@@ -46,7 +46,7 @@ pub struct Watch {
 #[derive(Debug, Clone)]
 pub struct Edit {
     /// The statement.
-    pub place: Place,
+    pub place: TemplatePlace,
     /// The object after it. Unchanged parts are shared with the value before.
     pub after: Value,
 }
@@ -79,7 +79,7 @@ impl Watch {
     }
 
     /// A statement has run.
-    pub(super) fn ran(&self, place: impl FnOnce() -> Place) {
+    pub(super) fn ran(&self, place: impl FnOnce() -> TemplatePlace) {
         let now = changes();
         if self.seen.replace(now) == now || self.looks.get() == MAX_LOOKS {
             return;

@@ -41,7 +41,7 @@ pub struct Error {
     /// What to do about it, when that is known.
     pub help: Option<String>,
     /// Where it happened.
-    pub place: Option<Place>,
+    pub place: Option<TemplatePlace>,
     /// How the template got there, innermost first.
     pub trace: Vec<Frame>,
 }
@@ -75,7 +75,7 @@ pub enum ErrorKind {
 
 /// A place in a template's source.
 #[derive(Clone)]
-pub struct Place {
+pub struct TemplatePlace {
     /// The template's name; `None` for a template given as text.
     pub template: Option<Str>,
     /// The source the span points into.
@@ -90,10 +90,10 @@ pub struct Frame {
     /// What was being done there ("in macro 'x'", "included from here").
     pub what: String,
     /// Where.
-    pub place: Place,
+    pub place: TemplatePlace,
 }
 
-impl Place {
+impl TemplatePlace {
     /// The line, counted from 1.
     #[must_use]
     pub fn line(&self) -> usize {
@@ -107,13 +107,13 @@ impl Place {
     }
 }
 
-impl PartialEq for Place {
+impl PartialEq for TemplatePlace {
     fn eq(&self, other: &Self) -> bool {
         self.template == other.template && self.span == other.span
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for TemplatePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -171,7 +171,7 @@ impl Error {
 
     /// Record where it happened, unless an inner place is known already.
     #[must_use]
-    pub fn at(mut self: Box<Self>, place: impl FnOnce() -> Place) -> Box<Self> {
+    pub fn at(mut self: Box<Self>, place: impl FnOnce() -> TemplatePlace) -> Box<Self> {
         if self.place.is_none() {
             self.place = Some(place());
         }
@@ -180,7 +180,11 @@ impl Error {
 
     /// Record a step of the way.
     #[must_use]
-    pub fn through(mut self: Box<Self>, what: impl Into<String>, place: Place) -> Box<Self> {
+    pub fn through(
+        mut self: Box<Self>,
+        what: impl Into<String>,
+        place: TemplatePlace,
+    ) -> Box<Self> {
         let frame = Frame {
             what: what.into(),
             place,

@@ -9,5 +9,5 @@ mod error;
 pub mod ledger;
 mod limits;
 
-pub use error::{Error, ErrorKind, Frame, Place, Result, Span};
+pub use error::{Error, ErrorKind, Frame, Result, Span, TemplatePlace};
 pub use limits::{Deadline, Limits, MemoryLimit};

@@ -1,7 +1,7 @@
 //! The layers of the data, described for users.
 
 use mapstack::hooks::{Chosen, Moment};
-use mapstack::trace::Stage;
+use mapstack::trace::DataStage;
 use mapstack_diagnostic::Place;
 use mapstack_merge::Options;
 use mapstack_value::{Str, Value};
@@ -10,7 +10,7 @@ use mapstack_value::{Str, Value};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layer {
     /// The part of `map.data` that merged the layer.
-    pub stage: Stage,
+    pub stage: DataStage,
     /// The source definition as written, if the layer comes from one.
     pub definition: Option<Str>,
     /// The kind of layer.

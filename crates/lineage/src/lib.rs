@@ -499,7 +499,10 @@ fn file_of(spot: Option<Spot>) -> Option<FactPlace> {
         .zip(small(place.column()))
         .map(|(line, column)| Mark { line, column });
     let file = place.file;
-    Some(FactPlace::File(mapstack_minion::Place { file, mark }))
+    Some(FactPlace::File(mapstack_minion::DocumentPlace {
+        file,
+        mark,
+    }))
 }
 
 fn in_text(text: &LayerText, mark: Mark) -> Spot {

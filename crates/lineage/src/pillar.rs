@@ -5,11 +5,11 @@ use std::sync::Arc;
 use mapstack::Text;
 use mapstack::hooks::{Chosen, Moment};
 use mapstack::secrets::Policy;
-use mapstack::trace::Stage;
+use mapstack::trace::DataStage;
 use mapstack_merge::Options;
 use mapstack_minion::{FactPlaces, Minion};
 use mapstack_pillar::{
-    ExternalFile, PartId, PillarEvent, PillarLayer, PillarRecipe, Reached, Step, WholeEvent,
+    ExternalFile, PartId, PillarEvent, PillarLayer, PillarRecipe, Reached, RecipeStep, WholeEvent,
     WholePillar,
 };
 use mapstack_value::{Key, Map, Path, Value};
@@ -119,7 +119,7 @@ impl<'r> Replay<'r> {
                 continue;
             };
             if is_done {
-                if let Step::Layer(made) = step {
+                if let RecipeStep::Layer(made) = step {
                     self.add(id, made, options[id]);
                 }
                 continue;
@@ -130,12 +130,12 @@ impl<'r> Replay<'r> {
             }
             left.push((id, true));
             match step {
-                Step::Layer(_) => {}
-                Step::Below { inside, .. } => {
+                RecipeStep::Layer(_) => {}
+                RecipeStep::Below { inside, .. } => {
                     options[*inside] = options[id];
                     left.push((*inside, false));
                 }
-                Step::Merge {
+                RecipeStep::Merge {
                     base,
                     layer,
                     options: how,
@@ -144,7 +144,9 @@ impl<'r> Replay<'r> {
                     options[*base] = options[*base].or(Some(how));
                     left.extend([(*layer, false), (*base, false)]);
                 }
-                Step::Put { base, layer, .. } => left.extend([(*layer, false), (*base, false)]),
+                RecipeStep::Put { base, layer, .. } => {
+                    left.extend([(*layer, false), (*base, false)])
+                }
             }
         }
         uses
@@ -213,12 +215,12 @@ impl<'r> Replay<'r> {
     /// Make the part of a step from earlier ones.
     fn part(&mut self, id: PartId, parts: &mut [Option<(Part, usize)>]) -> Option<Part> {
         match self.recipe.steps.get(id)? {
-            Step::Layer(made) => Some(self.layer(id, made)),
-            Step::Below { inside, path } => {
+            RecipeStep::Layer(made) => Some(self.layer(id, made)),
+            RecipeStep::Below { inside, path } => {
                 let part = take(parts, *inside)?;
                 Some(path.iter().rev().fold(part, below))
             }
-            Step::Merge {
+            RecipeStep::Merge {
                 base,
                 layer,
                 options,
@@ -228,7 +230,7 @@ impl<'r> Replay<'r> {
                 let value = mapstack_merge::merge(base.0, &layer.0, options, &mut ()).ok()?;
                 Some((value, node))
             }
-            Step::Put { base, layer, keys } => {
+            RecipeStep::Put { base, layer, keys } => {
                 let is_made_of_it = self.descends(*layer, *base);
                 let (layer, (value, mut node)) = (take(parts, *layer)?, take(parts, *base)?);
                 let mut map = value.as_map().cloned().unwrap_or_default();
@@ -254,7 +256,7 @@ impl<'r> Replay<'r> {
     fn descends(&self, mut part: PartId, from: PartId) -> bool {
         while part != from {
             part = match self.recipe.steps.get(part) {
-                Some(Step::Merge { base, .. } | Step::Put { base, .. }) => *base,
+                Some(RecipeStep::Merge { base, .. } | RecipeStep::Put { base, .. }) => *base,
                 _ => return false,
             };
         }
@@ -398,7 +400,7 @@ fn below((value, node): Part, key: &Key) -> Part {
 
 fn layer(kind: LayerKind) -> Layer {
     let moment = Moment {
-        stage: Stage::Layers,
+        stage: DataStage::Layers,
         definition: None,
     };
     Layer::unmerged(moment, kind)

@@ -26,7 +26,7 @@ pub(crate) type Texts = BTreeMap<usize, Arc<LayerText>>;
 pub(crate) struct Tracker {
     layers: Vec<Layer>,
     texts: Texts,
-    steps: Vec<Step>,
+    steps: Vec<DataChange>,
     tree: Tree,
     /// The values that the matchers of the current source have found.
     because: Vec<Because>,
@@ -38,7 +38,7 @@ pub(crate) struct Follower(RefCell<Tracker>);
 
 /// A step that changed the data.
 #[derive(Debug)]
-enum Step {
+enum DataChange {
     /// A fold began with this value.
     Begin(Claim),
     /// A layer was merged over the data.
@@ -88,13 +88,13 @@ fn no_origin() -> Node {
 }
 
 impl Tree {
-    fn apply(&mut self, step: Step) {
+    fn apply(&mut self, step: DataChange) {
         match step {
-            Step::Begin(claim) => {
+            DataChange::Begin(claim) => {
                 self.data = claim.value.clone();
                 self.root = Node::whole(claim);
             }
-            Step::Merge(overlay, options) => {
+            DataChange::Merge(overlay, options) => {
                 let (base, root) = (std::mem::take(&mut self.data), &mut self.root);
                 // The run did the same merge without an error, so this one succeeds.
                 self.data = merge(
@@ -108,8 +108,8 @@ impl Tree {
                 )
                 .unwrap_or_default();
             }
-            Step::Now(data) => self.data = data,
-            Step::Edits {
+            DataChange::Now(data) => self.data = data,
+            DataChange::Edits {
                 layer,
                 before,
                 now,
@@ -139,14 +139,14 @@ impl Tree {
                 );
                 self.data = now;
             }
-            Step::PutAside(adjusted) => {
+            DataChange::PutAside(adjusted) => {
                 let mut node = std::mem::replace(&mut self.root, no_origin());
                 if let Some((before, by)) = adjusted {
                     node.edit(&before, &by);
                 }
                 self.aside = Some(node);
             }
-            Step::PutUnder(key) => {
+            DataChange::PutUnder(key) => {
                 if let Some(node) = self.aside.take() {
                     self.root.set_entry(&key, node);
                 }
@@ -184,7 +184,7 @@ impl Hooks for Follower {
         } else {
             tracker.add(Layer::unmerged(moment, LayerKind::Arguments))
         };
-        tracker.steps.push(Step::Begin(Claim {
+        tracker.steps.push(DataChange::Begin(Claim {
             layer,
             value: first.clone(),
             at: At::Nowhere,
@@ -203,7 +203,10 @@ impl Hooks for Follower {
     }
 
     fn data_reduced(&self, data: &Value) {
-        self.0.borrow_mut().steps.push(Step::Now(data.clone()));
+        self.0
+            .borrow_mut()
+            .steps
+            .push(DataChange::Now(data.clone()));
     }
 
     fn merging(&self, moment: Moment, layer: &MergedLayer<'_>) {
@@ -222,11 +225,11 @@ impl Hooks for Follower {
                 },
             )
         });
-        tracker.steps.push(Step::PutAside(adjusted));
+        tracker.steps.push(DataChange::PutAside(adjusted));
     }
 
     fn fold_is_under(&self, key: &str) {
-        let step = Step::PutUnder(Key::from(key));
+        let step = DataChange::PutUnder(Key::from(key));
         self.0.borrow_mut().steps.push(step);
     }
 
@@ -237,7 +240,7 @@ impl Hooks for Follower {
         let mut tracker = self.0.borrow_mut();
         let shown = edits.file.shown.clone();
         let layer = tracker.add(Layer::unmerged(moment, LayerKind::Edits { shown }));
-        tracker.steps.push(Step::Edits {
+        tracker.steps.push(DataChange::Edits {
             layer,
             before: edits.before.clone(),
             now: edits.now.clone(),
@@ -298,7 +301,8 @@ impl Tracker {
             value: merged.values.clone(),
             at,
         };
-        self.steps.push(Step::Merge(claim, merged.options.clone()));
+        self.steps
+            .push(DataChange::Merge(claim, merged.options.clone()));
     }
 
     /// The position of a value that a definition of raw data leads to.

@@ -1,6 +1,6 @@
 //! Explains why a parameter file is not part of the data.
 
-use mapstack::trace::{Asked, Event, FileRead, FileReadKind, Outcome};
+use mapstack::trace::{Asked, Event, FileRead, FileReadKind, RequestOutcome};
 use mapstack::{Configuration, DataOptions, Run, directories, parse_definition};
 use mapstack_diagnostic::{Place, Result};
 use mapstack_matcher::{Definition, Matcher, MatcherKind, Mode, join, variants};
@@ -73,9 +73,9 @@ pub(crate) fn why_not(lineage: &Lineage, events: &[Event], path: &str) -> Option
         _ => None,
     });
     asked.next_back().map(|outcome| match outcome {
-        Outcome::Hit(_) => WhyNot::Empty,
-        Outcome::Miss => WhyNot::Missing,
-        Outcome::Refused(reason) => WhyNot::Refused {
+        RequestOutcome::Hit(_) => WhyNot::Empty,
+        RequestOutcome::Miss => WhyNot::Missing,
+        RequestOutcome::Refused(reason) => WhyNot::Refused {
             reason: reason.clone(),
         },
     })

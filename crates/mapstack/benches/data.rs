@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 use mapstack::loader::Roots;
 use mapstack::minion::Minion;
-use mapstack::trace::{Asked, Outcome};
+use mapstack::trace::{Asked, RequestOutcome};
 use mapstack::{DataOptions, Engine, yaml};
 use timing::median;
 
@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .into_iter()
         .filter_map(|event| match event.asked {
             Asked::File {
-                outcome: Outcome::Hit(path),
+                outcome: RequestOutcome::Hit(path),
                 ..
             } => Some(path),
             _ => None,

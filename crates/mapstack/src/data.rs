@@ -7,9 +7,9 @@ use mapstack_value::{Map, Value};
 use crate::engine::Run;
 use crate::options::{DataOptions, StackOptions, iterate, or};
 use crate::pipe::template_engine;
-use crate::render::{Language, Stage as RenderStage};
+use crate::render::{Language, TemplateStage};
 use crate::stack::{in_stage, tplroot};
-use crate::trace::Stage;
+use crate::trace::DataStage;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Means, Result};
 
 /// The definitions that make `map.data` regard `defaults.yaml` as present among the sources.
@@ -39,7 +39,7 @@ impl Run<'_> {
     fn layered(&self, tpldir: &str, options: &DataOptions) -> Result<Value> {
         let tplroot = tplroot(tpldir);
         let before = self.event_count();
-        let mut meta = in_stage(self, Stage::Meta, || {
+        let mut meta = in_stage(self, DataStage::Meta, || {
             self.meta_configuration(tplroot, options)
         })?;
         let meta_events = before..self.event_count();
@@ -50,7 +50,7 @@ impl Run<'_> {
         let given = Value::from(meta.clone());
         prepend_defaults(&mut meta).map_err(from_meta)?;
         if let Some(hooks) = self.follower() {
-            let moment = in_stage(self, Stage::Meta, || self.moment());
+            let moment = in_stage(self, DataStage::Meta, || self.moment());
             hooks.fold_ends(moment, &given, &meta.clone().into());
         }
         let layered = StackOptions {
@@ -66,7 +66,7 @@ impl Run<'_> {
             let message = "custom_data reaches the layers: map.data of Salt keeps it from them, and only map.stack passes it on";
             self.warn(Diagnostic::warning(ErrorKind::Options, message));
         }
-        let layered = in_stage(self, Stage::Layers, || {
+        let layered = in_stage(self, DataStage::Layers, || {
             self.stacked(tplroot, &sources, &layered)
         });
         let mut mapdata = layered.map_err(|e| match e.kind() {
@@ -88,7 +88,7 @@ impl Run<'_> {
         if let Some(hooks) = self.follower() {
             hooks.fold_is_under("map_jinja");
         }
-        in_stage(self, Stage::PostMap, || {
+        in_stage(self, DataStage::PostMap, || {
             self.post_map(tpldir, tplroot, &meta, &mut mapdata)
         })?;
         Ok(mapdata)
@@ -228,7 +228,7 @@ impl Run<'_> {
             return Ok(());
         };
         let engine = or(meta.get("post_map_template"), Value::None);
-        let stage = RenderStage::PostMap { tpldir, tplroot };
+        let stage = TemplateStage::PostMap { tpldir, tplroot };
         let known = template_engine(engine.as_str().unwrap_or_default(), &file.shown);
         match known.map_err(|e| e.help("write the post-map template in jinja"))? {
             Some(Language::Jinja) => {

@@ -27,7 +27,7 @@ use crate::layer_file::LayerFile;
 use crate::master_side::MasterSide;
 use crate::skeleton_cache::SkeletonCache;
 use crate::sls_data::Data;
-use crate::trace::{Asked, Event, FileRead, FileReadKind, Outcome, Stage};
+use crate::trace::{Asked, DataStage, Event, FileRead, FileReadKind, RequestOutcome};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_functions::{Functions, Stubs, TreeMemo};
 use mapstack_redact::Policy;
@@ -268,7 +268,7 @@ pub struct Run<'e> {
     pub(crate) strict: bool,
     /// The paths on disk of the `salt://` paths that were read.
     pub(crate) on_disk: RefCell<HashMap<String, PathBuf, foldhash::fast::RandomState>>,
-    pub(crate) stage: Cell<Stage>,
+    pub(crate) stage: Cell<DataStage>,
     pub(crate) depth: Cell<usize>,
     /// Whether hooks trace the template of a map.
     pub(crate) traced: Cell<bool>,
@@ -347,7 +347,7 @@ impl<'e> Run<'e> {
             syntax: Syntax::default(),
             strict: !option("allow_undefined").truthy(),
             on_disk: RefCell::default(),
-            stage: Cell::new(Stage::Layers),
+            stage: Cell::new(DataStage::Layers),
             depth: Cell::new(0),
             traced: Cell::new(false),
             followed: Cell::new(changes()),
@@ -509,7 +509,7 @@ impl<'e> Run<'e> {
             .flatten()
             .filter_map(|event| match &event.asked {
                 Asked::File {
-                    outcome: Outcome::Hit(on_disk),
+                    outcome: RequestOutcome::Hit(on_disk),
                     ..
                 } => Some(on_disk.display().to_string()),
                 _ => None,
@@ -523,7 +523,7 @@ impl<'e> Run<'e> {
             matches!(
                 event.asked,
                 Asked::File {
-                    outcome: Outcome::Hit(_),
+                    outcome: RequestOutcome::Hit(_),
                     ..
                 }
             )

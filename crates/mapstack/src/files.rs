@@ -6,7 +6,7 @@ use mapstack_loader::{Fetched, LoadError, SaltPath};
 
 use crate::engine::Run;
 use crate::file::File;
-use crate::trace::{Asked, Outcome};
+use crate::trace::{Asked, RequestOutcome};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 
 impl Run<'_> {
@@ -26,7 +26,7 @@ impl Run<'_> {
         let found = unreadable(&asked, fetched).inspect_err(|e| {
             self.record(Asked::File {
                 path: path.into(),
-                outcome: Outcome::Refused(e.to_string()),
+                outcome: RequestOutcome::Refused(e.to_string()),
             });
         })?;
         let (outcome, file) = match found {
@@ -39,13 +39,13 @@ impl Run<'_> {
                     shown: shown(&on_disk),
                     bytes,
                 };
-                (Outcome::Hit(on_disk), Some(file))
+                (RequestOutcome::Hit(on_disk), Some(file))
             }
-            Fetched::Missing => (Outcome::Miss, None),
+            Fetched::Missing => (RequestOutcome::Miss, None),
             Fetched::Refused { reason } | Fetched::Unusable { reason } => {
                 let message = format!("salt://{path} is not served: {reason}");
                 self.warn(Diagnostic::warning(ErrorKind::File, message));
-                (Outcome::Refused(reason), None)
+                (RequestOutcome::Refused(reason), None)
             }
         };
         self.record(Asked::File {

@@ -44,7 +44,7 @@ use mapstack_yaml::Marks;
 
 use crate::file::File;
 use crate::text::Text;
-use crate::trace::{FileRead, Stage};
+use crate::trace::{DataStage, FileRead};
 
 /// Observes a run. The name of each method says when the run calls it. By default a method does nothing.
 ///
@@ -168,7 +168,7 @@ pub enum FactLookup<'l> {
 #[derive(Debug, Clone)]
 pub struct Moment {
     /// The part of `map.data`.
-    pub stage: Stage,
+    pub stage: DataStage,
     /// The source definition as written, if one is being applied.
     pub definition: Option<Str>,
 }
@@ -183,7 +183,7 @@ pub struct SourcePaths<'s> {
     /// The merge strategy of `config.get`.
     pub config_get_strategy: &'s Value,
     /// The part of `map.data`.
-    pub stage: Stage,
+    pub stage: DataStage,
     /// The formula, unless the layers are those of a nested call.
     pub formula: Option<&'s str>,
 }

@@ -10,7 +10,7 @@ use mapstack_value::{Str, Value, weight};
 
 use crate::engine::Run;
 use crate::file::File;
-use crate::render::{Language, Stage};
+use crate::render::{Language, TemplateStage};
 use crate::text::in_file;
 use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind, Means};
 use mapstack_functions::{Call, Functions, entry_for, why_not_in_tree};
@@ -123,10 +123,11 @@ impl<'r, 'e> RunHost<'r, 'e> {
         &self,
         language: Language,
         file: &File,
-        stage: &Stage<'_>,
+        stage: &TemplateStage<'_>,
         mapdata: &Value,
     ) -> Option<Result<Value>> {
-        let (Stage::PostMap { tpldir, tplroot }, Some(renderer)) = (stage, language.python())
+        let (TemplateStage::PostMap { tpldir, tplroot }, Some(renderer)) =
+            (stage, language.python())
         else {
             return None;
         };
@@ -173,7 +174,11 @@ impl<'r, 'e> RunHost<'r, 'e> {
     }
 
     /// A warning about the answer to a question whether Salt has a function, which Salt may answer with yes.
-    fn warning_of_no(&self, name: &str, place: Option<mapstack_render::Place>) -> Diagnostic {
+    fn warning_of_no(
+        &self,
+        name: &str,
+        place: Option<mapstack_render::TemplatePlace>,
+    ) -> Diagnostic {
         let message = format!(
             "a template asks whether Salt has {name}; nothing answers it here, so the answer is no"
         );
@@ -268,7 +273,7 @@ impl Host for RunHost<'_, '_> {
             .unwrap_or_else(|| Err(self.unanswered_call(&call)))
     }
 
-    fn asked_in_vain(&self, name: &str, place: Option<mapstack_render::Place>) {
+    fn asked_in_vain(&self, name: &str, place: Option<mapstack_render::TemplatePlace>) {
         if mapstack_functions::is_in_salt(name) {
             self.run.warn(self.warning_of_no(name, place));
         }

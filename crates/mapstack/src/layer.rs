@@ -9,7 +9,7 @@ use mapstack_yaml::{Limits, Lines, load_marked};
 use crate::engine::Run;
 use crate::hooks::LayerTemplate;
 use crate::layer_file::LayerFile;
-use crate::render::Stage;
+use crate::render::TemplateStage;
 use crate::secrets::SecretLeaves;
 use crate::text::Text;
 
@@ -32,7 +32,7 @@ impl Run<'_> {
             return Ok((layer.into(), Text::made(file, String::new())));
         }
         let text = self.watched_template(&file.path, || {
-            self.render(file, &source.into(), &Stage::Layer(template), stack)
+            self.render(file, &source.into(), &TemplateStage::Layer(template), stack)
         })?;
         let layer = self
             .engine

@@ -18,7 +18,7 @@ use crate::text::{Text, in_file};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, Step};
 
 /// The kind of template, with its variables.
-pub(crate) enum Stage<'s> {
+pub(crate) enum TemplateStage<'s> {
     /// A data-source file.
     Layer(&'s LayerTemplate<'s>),
     /// The template after the last layer.
@@ -106,7 +106,7 @@ impl Run<'_> {
         &self,
         file: &'f File,
         source: &Arc<str>,
-        stage: &Stage<'_>,
+        stage: &TemplateStage<'_>,
         mapdata: &mut Value,
     ) -> Result<Text<'f>> {
         let (live, is_watched) = self.live_data(mapdata);
@@ -162,7 +162,7 @@ impl Run<'_> {
         &self,
         language: Language,
         file: &File,
-        stage: &Stage<'_>,
+        stage: &TemplateStage<'_>,
         mapdata: &mut Value,
     ) -> Result<()> {
         self.runs_in(language);
@@ -203,7 +203,7 @@ impl Run<'_> {
     pub(crate) fn merge_printed(
         &self,
         file: &File,
-        stage: &Stage<'_>,
+        stage: &TemplateStage<'_>,
         options: &mapstack_merge::Options,
         mapdata: &mut Value,
     ) -> Result<()> {
@@ -345,7 +345,7 @@ impl Run<'_> {
         language: Language,
         source: &Text<'_>,
     ) -> Error {
-        let back = |place: &mut mapstack_render::Place| {
+        let back = |place: &mut mapstack_render::TemplatePlace| {
             let is_own = place.template.as_deref() == Some(&*source.file.path);
             if is_own && let Some((mut found, origin)) = source.locate(place.span.start as usize) {
                 if origin == Origin::Literal {
@@ -375,17 +375,17 @@ impl Run<'_> {
     }
 
     /// The variables of a template of `map.data` (Salt: `cp.get_template`; saltext-formula: `map.stack`).
-    fn variables(&self, stage: &Stage<'_>, mapdata: &Obj) -> Names {
+    fn variables(&self, stage: &TemplateStage<'_>, mapdata: &Obj) -> Names {
         let mut names = self.common_variables(&self.saltenv);
         let mut set = |name: &str, value: Obj| names.insert(name.into(), value);
         set("mapdata", mapdata.clone());
         match stage {
-            Stage::Layer(layer) => {
+            TemplateStage::Layer(layer) => {
                 set("tpldir", Obj::from(layer.tpldir));
                 set("tplroot", Obj::from(layer.tplroot));
                 set("custom_data", Obj::from(layer.custom_data.clone()));
             }
-            Stage::PostMap { tpldir, tplroot } => {
+            TemplateStage::PostMap { tpldir, tplroot } => {
                 set("tpldir", Obj::from(*tpldir));
                 set("tplroot", Obj::from(*tplroot));
             }
@@ -442,7 +442,11 @@ impl Run<'_> {
     }
 
     /// A place in a template, or in one that it loads, with a path that a user can open.
-    pub(crate) fn place_in_template(&self, place: mapstack_render::Place, file: &File) -> Place {
+    pub(crate) fn place_in_template(
+        &self,
+        place: mapstack_render::TemplatePlace,
+        file: &File,
+    ) -> Place {
         let shown = match &place.template {
             Some(name) if **name == *file.path => file.shown.clone(),
             Some(name) => self.shown(name),

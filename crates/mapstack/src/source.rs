@@ -2,7 +2,7 @@
 
 use mapstack_matcher::{Definition, Matcher, MatcherKind, join};
 use mapstack_minion::ConfigGet;
-use mapstack_value::{Key, Map, Path, Step, Value};
+use mapstack_value::{Key, Map, Path, PathStep, Value};
 
 use crate::engine::Run;
 use mapstack_diagnostic::{Error, ErrorKind, Result};
@@ -111,7 +111,7 @@ pub(crate) fn pop_options(definition: &Definition, stack: &mut Value) {
 }
 
 /// The value at a path, for changes. The path must exist.
-fn locate<'v>(data: &'v mut Value, steps: &[Step]) -> Option<&'v mut Value> {
+fn locate<'v>(data: &'v mut Value, steps: &[PathStep]) -> Option<&'v mut Value> {
     let Some((step, rest)) = steps.split_first() else {
         return Some(data);
     };

@@ -16,7 +16,7 @@ use crate::options::{StackOptions, iterate, or};
 use crate::source::{
     Found, PathRules, Paths, Surroundings, fetch, fetch_layer, paths, pop_options, texts,
 };
-use crate::trace::{Asked, Stage};
+use crate::trace::{Asked, DataStage};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 
 /// The arguments of a fold, without the minion.
@@ -94,7 +94,7 @@ impl Run<'_> {
 
     /// Whether the current layer belongs to the formula itself, and not to a nested call.
     pub(crate) fn is_layer_of_formula(&self) -> bool {
-        self.depth.get() == 1 && self.stage.get() == Stage::Layers
+        self.depth.get() == 1 && self.stage.get() == DataStage::Layers
     }
 
     /// `map.stack` as part of the current call.
@@ -509,7 +509,7 @@ pub fn parse(text: &str, mode: Mode) -> Result<Definition> {
 }
 
 /// Run `work`, with its events attributed to a stage.
-pub(crate) fn in_stage<T>(run: &Run<'_>, stage: Stage, work: impl FnOnce() -> T) -> T {
+pub(crate) fn in_stage<T>(run: &Run<'_>, stage: DataStage, work: impl FnOnce() -> T) -> T {
     let before = run.stage.replace(stage);
     let result = work();
     run.stage.set(before);

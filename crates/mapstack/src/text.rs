@@ -13,7 +13,7 @@ use mapstack_yaml::{Mark, Skeleton};
 use crate::file::File;
 
 /// A place of the renderer in a file that is shown by this name.
-pub(crate) fn in_file(place: mapstack_render::Place, file: String) -> Place {
+pub(crate) fn in_file(place: mapstack_render::TemplatePlace, file: String) -> Place {
     Place {
         file,
         start: place.span.start as usize,
@@ -215,8 +215,8 @@ impl<'f> Text<'f> {
     }
 
     /// The place in the source for a byte of the text, traced through all stages.
-    pub(crate) fn locate(&self, offset: usize) -> Option<(mapstack_render::Place, Origin)> {
-        let mut found: Option<(mapstack_render::Place, Origin)> = None;
+    pub(crate) fn locate(&self, offset: usize) -> Option<(mapstack_render::TemplatePlace, Origin)> {
+        let mut found: Option<(mapstack_render::TemplatePlace, Origin)> = None;
         let mut at = offset;
         for map in self.maps.iter().rev() {
             let (place, origin) = map.locate(at)?;

@@ -8,7 +8,7 @@ use mapstack_value::Str;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
     /// The part of the work.
-    pub stage: Stage,
+    pub stage: DataStage,
     /// The source definition as written, for layers.
     pub definition: Option<Str>,
     /// The request and its outcome.
@@ -17,7 +17,7 @@ pub struct Event {
 
 /// The parts of `map.data`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub enum DataStage {
     /// Loading `map_jinja.yaml`.
     Meta,
     /// The formula's layers.
@@ -34,7 +34,7 @@ pub enum Asked {
         /// The path relative to the file server's root.
         path: String,
         /// The outcome.
-        outcome: Outcome,
+        outcome: RequestOutcome,
     },
     /// A value of the minion, the merged data or the caller, to be merged as a layer.
     Value {
@@ -72,7 +72,7 @@ pub enum FileReadKind {
 
 /// The outcome of requesting a file.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub enum RequestOutcome {
     /// Found at this path on disk.
     Hit(PathBuf),
     /// In no root of the file server.

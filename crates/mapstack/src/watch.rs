@@ -16,7 +16,7 @@ use crate::file::File;
 use crate::hooks::{
     Chosen, Edits, Hooks, LayerTemplate, MergedKind, MergedLayer, Moment, SourcePaths,
 };
-use crate::render::Stage as RenderStage;
+use crate::render::TemplateStage;
 use crate::source::{PathRules, Paths, Surroundings, fetch, paths, texts};
 use crate::text::Text;
 use crate::trace::FileReadKind;
@@ -312,7 +312,7 @@ impl Run<'_> {
         data: &mut Value,
     ) -> Result<Text<'f>> {
         let source = template.file.text()?.into();
-        let stage = RenderStage::Layer(template);
+        let stage = TemplateStage::Layer(template);
         self.called(|| self.render(template.file, &source, &stage, data))
     }
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{assert_repeated, map, minion, records};
 use mapstack::loader::MemoryFiles;
-use mapstack::trace::{Asked, Event, Outcome};
+use mapstack::trace::{Asked, Event, RequestOutcome};
 use mapstack::value::{Map, Value};
 use mapstack::{DataOptions, Engine, Error, ErrorKind, Result, Run, StackOptions, TofsOptions};
 
@@ -109,7 +109,7 @@ fn requested(events: &[Event], hits_only: bool) -> Vec<String> {
         .iter()
         .filter_map(|event| match &event.asked {
             Asked::File {
-                outcome: Outcome::Miss | Outcome::Refused(_),
+                outcome: RequestOutcome::Miss | RequestOutcome::Refused(_),
                 ..
             } if hits_only => None,
             Asked::File { path, .. } => Some(path.clone()),

@@ -13,14 +13,14 @@ use crate::cache::UnpackError;
 
 /// A place in a file of facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct DocumentPlace {
     /// The file, as the caller named it.
     pub file: String,
     /// Line and column, where known.
     pub mark: Option<Mark>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for DocumentPlace {
     /// `file:line:column`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
@@ -34,7 +34,7 @@ impl fmt::Display for Place {
 #[error("{place}: {kind}")]
 pub struct ReadError {
     /// Where.
-    pub place: Place,
+    pub place: DocumentPlace,
     /// What is wrong and what to do.
     pub kind: ReadErrorKind,
 }
@@ -126,7 +126,7 @@ pub enum ReadErrorKind {
     #[error("the minion was there already at {first}; keep one of the two")]
     Twice {
         /// The first of them.
-        first: Place,
+        first: DocumentPlace,
     },
     /// A key is twice in one JSON object.
     #[error("the object has an id twice, of which JSON keeps one; keep one yourself")]

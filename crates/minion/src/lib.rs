@@ -25,7 +25,7 @@ mod salt_version;
 mod set;
 mod sources;
 
-pub use error::{LookupError, Place, ReadError, ReadErrorKind, SetError, Warning};
+pub use error::{DocumentPlace, LookupError, ReadError, ReadErrorKind, SetError, Warning};
 pub use lookup::{Answer, ConfigGet, PillarGet};
 pub use minion::{Minion, Part};
 pub use read::MAX_BYTES;

@@ -8,7 +8,7 @@ use std::path::Path;
 use mapstack_value::{Kind, Map, Value, json};
 use mapstack_yaml::{Limits, Mark, Marks, decode, load_marked};
 
-use crate::error::{Place, ReadError, ReadErrorKind, nearest};
+use crate::error::{DocumentPlace, ReadError, ReadErrorKind, nearest};
 use crate::sources::Sources;
 use crate::{Minion, Part};
 
@@ -114,7 +114,7 @@ impl<'n> Document<'n> {
     fn mapping(&self, what: &'static str) -> Result<&Map, ReadError> {
         let found = self.value.kind();
         self.value.as_map().ok_or_else(|| ReadError {
-            place: Place {
+            place: DocumentPlace {
                 file: self.name.to_owned(),
                 mark: Some(self.marks.mark()),
             },
@@ -144,7 +144,7 @@ impl Positions<'_> {
 
     fn error_at(&self, mark: Option<Mark>, kind: ReadErrorKind) -> ReadError {
         ReadError {
-            place: Place {
+            place: DocumentPlace {
                 file: self.name.to_owned(),
                 mark: mark.or(self.otherwise),
             },
@@ -250,7 +250,7 @@ pub(crate) fn with_file<T>(
 
 pub(crate) fn at_file(name: &str, kind: ReadErrorKind) -> ReadError {
     ReadError {
-        place: Place {
+        place: DocumentPlace {
             file: name.to_owned(),
             mark: None,
         },
@@ -260,7 +260,7 @@ pub(crate) fn at_file(name: &str, kind: ReadErrorKind) -> ReadError {
 
 pub(crate) fn syntax(name: &str, error: mapstack_yaml::Error) -> ReadError {
     ReadError {
-        place: Place {
+        place: DocumentPlace {
             file: name.to_owned(),
             mark: error.mark(),
         },

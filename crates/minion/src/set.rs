@@ -49,7 +49,7 @@ impl Minion {
                 return Err(wrong_kind(path, "a mapping", &value));
             }
             (Some(part), value) => {
-                let place = Place {
+                let place = WholePath {
                     path,
                     separator: separator.unwrap_or('.'),
                 };
@@ -88,12 +88,12 @@ fn wrong_kind(path: &str, expected: &'static str, value: &Value) -> SetError {
 }
 
 /// The whole path, to name the part of it that is behind.
-struct Place<'p> {
+struct WholePath<'p> {
     path: &'p str,
     separator: char,
 }
 
-impl Place<'_> {
+impl WholePath<'_> {
     /// The path without the steps that are still to go.
     fn before(&self, steps: &[&str]) -> String {
         let to_go: usize = steps
@@ -104,7 +104,12 @@ impl Place<'_> {
     }
 }
 
-fn set_in(map: &mut Map, steps: &[&str], value: Value, place: &Place<'_>) -> Result<(), SetError> {
+fn set_in(
+    map: &mut Map,
+    steps: &[&str],
+    value: Value,
+    place: &WholePath<'_>,
+) -> Result<(), SetError> {
     let Some((step, rest)) = steps.split_first() else {
         return Ok(());
     };
@@ -126,7 +131,7 @@ fn set_below(
     entry: &mut Value,
     steps: &[&str],
     value: Value,
-    place: &Place<'_>,
+    place: &WholePath<'_>,
 ) -> Result<(), SetError> {
     let Some((step, rest)) = steps.split_first() else {
         *entry = value;

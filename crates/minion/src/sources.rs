@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mapstack_value::{Key, Path, Value, integer_step, json};
 use mapstack_yaml::{Limits, Mark, Marks, decode, load_all, load_marked, traverse};
 
-use crate::error::Place;
+use crate::error::DocumentPlace;
 use crate::read::read_file;
 use crate::{Minion, Part, builtin};
 
@@ -94,7 +94,7 @@ struct Text {
 #[non_exhaustive]
 pub enum FactPlace {
     /// In a file; the position is known where that is a text which still holds the fact.
-    File(Place),
+    File(DocumentPlace),
     /// A built-in [platform](crate::platforms) has it.
     Platform(&'static str),
     /// It was [set](Minion::set) by its path.
@@ -370,7 +370,7 @@ impl FactPlaces {
                     if let Some((_, at)) = found.filter(|(value, _)| value.is_same(&self.minion.id))
                     {
                         let mark = Some(at.value).filter(|mark| mark.line > 0);
-                        return FactPlace::File(Place {
+                        return FactPlace::File(DocumentPlace {
                             file: text.file.to_string(),
                             mark,
                         });
@@ -405,7 +405,7 @@ impl FactPlaces {
                 same.then(|| fit(FactPlace::Set))
             }
             From::Platform(name) => Some(Fit::Exact(FactPlace::Platform(name))),
-            From::File(file) => Some(Fit::Exact(FactPlace::File(Place {
+            From::File(file) => Some(Fit::Exact(FactPlace::File(DocumentPlace {
                 file: file.to_string(),
                 mark: None,
             }))),
@@ -419,7 +419,7 @@ impl FactPlaces {
                     .chain(path.iter().cloned())
                     .collect();
                 let place = |mark| {
-                    FactPlace::File(Place {
+                    FactPlace::File(DocumentPlace {
                         file: text.file.to_string(),
                         mark,
                     })

@@ -72,7 +72,7 @@ pub struct Origin {
     /// In words.
     pub text: String,
     /// The file whose lines are among those of the page, and the place in it.
-    pub place: Option<Place>,
+    pub place: Option<FilePlace>,
     /// Whether it was computed there.
     pub computed: bool,
     /// Why no lines are shown, if there is a reason.
@@ -81,7 +81,7 @@ pub struct Origin {
 
 /// A place in a file.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Place {
+pub struct FilePlace {
     /// The file.
     pub file: String,
     /// The line, from 1.

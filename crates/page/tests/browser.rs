@@ -8,7 +8,7 @@ mod webdriver;
 use std::collections::BTreeMap;
 
 use mapstack_page::{
-    Bar, Changed, ChangedLine, Changes, Chart, Item, Layer, Listing, Origin, Page, Past, Place,
+    Bar, Changed, ChangedLine, Changes, Chart, FilePlace, Item, Layer, Listing, Origin, Page, Past,
     Quoted, Row,
 };
 use serde_json::json;
@@ -30,7 +30,7 @@ const FLAGS: [&str; 10] = [
 ];
 
 fn origin(line: usize, column: usize) -> Origin {
-    let place = Place {
+    let place = FilePlace {
         file: "users/defaults.yaml".into(),
         line,
         column,

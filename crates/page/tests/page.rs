@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mapstack_page::{
-    Bar, Changed, ChangedLine, Changes, Chart, Item, Layer, Listing, Origin, Page, Past, Place,
+    Bar, Changed, ChangedLine, Changes, Chart, FilePlace, Item, Layer, Listing, Origin, Page, Past,
     Quoted, Row,
 };
 
@@ -24,7 +24,7 @@ const HOSTILE: [&str; 12] = [
 
 fn page(text: &str) -> Page {
     let text = || text.to_string();
-    let place = Place {
+    let place = FilePlace {
         file: text(),
         line: 1,
         column: 1,
@@ -241,7 +241,7 @@ fn files_are_named_from_the_directory_that_all_are_below() {
         layer,
         origin: Origin {
             text: format!("{file}:1:2"),
-            place: Some(Place {
+            place: Some(FilePlace {
                 file: file.into(),
                 line: 1,
                 column: 2,

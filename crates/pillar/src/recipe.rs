@@ -16,7 +16,7 @@ pub type PartId = usize;
 
 /// A step in the making of a pillar, which makes a part of it.
 #[derive(Debug, Clone)]
-pub enum Step {
+pub enum RecipeStep {
     /// A layer as it is.
     Layer(Box<PillarLayer>),
     /// A part below keys.
@@ -181,13 +181,13 @@ pub(crate) struct Recipe {
     /// The mappings that sls have at several places by YAML anchors.
     aliases: RefCell<Aliases>,
     warnings: RefCell<Vec<Diagnostic>>,
-    steps: RefCell<Vec<Step>>,
+    steps: RefCell<Vec<RecipeStep>>,
     result: Cell<PartId>,
 }
 
 impl Recipe {
     pub fn new(wanted: bool) -> Self {
-        let nothing = Step::Layer(Box::new(PillarLayer::Unknown(Value::map())));
+        let nothing = RecipeStep::Layer(Box::new(PillarLayer::Unknown(Value::map())));
         Recipe {
             wanted,
             aliases: RefCell::default(),
@@ -198,7 +198,7 @@ impl Recipe {
     }
 
     /// Note a step; the part that it makes.
-    pub fn add(&self, step: impl FnOnce() -> Step) -> PartId {
+    pub fn add(&self, step: impl FnOnce() -> RecipeStep) -> PartId {
         if !self.wanted {
             return EMPTY;
         }
@@ -213,7 +213,7 @@ impl Recipe {
         let is_empty = value.as_map().is_some_and(Map::is_empty);
         let id = match is_empty {
             true => EMPTY,
-            false => self.add(|| Step::Layer(Box::new(layer(value.clone())))),
+            false => self.add(|| RecipeStep::Layer(Box::new(layer(value.clone())))),
         };
         Made { value, id }
     }
@@ -263,7 +263,7 @@ impl Recipe {
         layer: &Made,
         options: &Options,
     ) -> Result<Made, MergeError> {
-        let id = self.add(|| Step::Merge {
+        let id = self.add(|| RecipeStep::Merge {
             base: base.id,
             layer: layer.id,
             options: options.clone(),
@@ -289,7 +289,7 @@ impl Recipe {
         for FilePart { file, data } in parts {
             let part = self.layer(data.into(), layer(Some(file)));
             let options = by_keys();
-            made.id = self.add(|| Step::Merge {
+            made.id = self.add(|| RecipeStep::Merge {
                 base: made.id,
                 layer: part.id,
                 options,
@@ -341,7 +341,7 @@ impl Recipe {
                 .iter()
                 .map(|(key, value)| ((*key).clone(), (*value).clone())),
         );
-        let id = self.add(|| Step::Put {
+        let id = self.add(|| RecipeStep::Put {
             base: base.id,
             layer: layer.id,
             keys: entries.iter().map(|(key, _)| (*key).clone()).collect(),
@@ -370,7 +370,7 @@ impl Recipe {
 #[derive(Debug, Clone)]
 pub struct PillarRecipe {
     /// The steps; each one uses parts of earlier ones.
-    pub steps: Vec<Step>,
+    pub steps: Vec<RecipeStep>,
     /// The part that is the pillar.
     pub result: PartId,
     /// Where files of the pillar lie, by their paths, as a user would open them.

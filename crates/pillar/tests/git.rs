@@ -14,7 +14,7 @@ use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
 use mapstack::value::{Value, json};
-use mapstack_pillar::{Ask, Master, PillarEvent, PillarLayer, Step, WholeEvent, WholePillar};
+use mapstack_pillar::{Ask, Master, PillarEvent, PillarLayer, RecipeStep, WholeEvent, WholePillar};
 use mapstack_salt_config::{Config, Kind};
 
 /// Records whose result here differs on purpose, with the reason.
@@ -151,6 +151,6 @@ fn a_trace_and_an_explanation_go_on_into_the_remote() {
         ]
     );
     let steps = pillar.recipe.unwrap().steps;
-    let of_sls = |step: &Step| matches!(step, Step::Layer(layer) if matches!(&**layer, PillarLayer::Sls { sls, .. } if sls == "s"));
+    let of_sls = |step: &RecipeStep| matches!(step, RecipeStep::Layer(layer) if matches!(&**layer, PillarLayer::Sls { sls, .. } if sls == "s"));
     assert!(steps.iter().any(of_sls));
 }

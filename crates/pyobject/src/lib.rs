@@ -16,7 +16,8 @@ pub use budget::Budget;
 pub use interpreter::Interpreter;
 pub use mapstack_limits::ledger::spend;
 pub use mapstack_limits::{
-    Deadline, Error, ErrorKind, Frame, Limits, MemoryLimit, Place, Result, Span, depth, ledger,
+    Deadline, Error, ErrorKind, Frame, Limits, MemoryLimit, Result, Span, TemplatePlace, depth,
+    ledger,
 };
 pub use object::{
     BinaryOp, CallArgs, CompareOp, DictPart, DictRef, Entries, Iter, ListRef, Obj, ObjIter, Object,

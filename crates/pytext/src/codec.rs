@@ -162,7 +162,7 @@ struct Bad {
 }
 
 /// Reads the character at a position; returns it and its length in bytes.
-type Step = fn(&[u8], usize) -> Result<(char, usize), Bad>;
+type ReadCharacter = fn(&[u8], usize) -> Result<(char, usize), Bad>;
 
 /// `bytes.decode(encoding, errors)`.
 ///
@@ -173,7 +173,7 @@ type Step = fn(&[u8], usize) -> Result<(char, usize), Bad>;
 /// # Errors
 /// Python's `UnicodeDecodeError`, and a `LookupError` for an unknown encoding or error handler.
 pub fn decode(bytes: &[u8], encoding: &str, errors: &str) -> Result<String> {
-    let (name, step): (&str, Step) = match lookup(encoding)? {
+    let (name, step): (&str, ReadCharacter) = match lookup(encoding)? {
         Codec::Utf8 => ("utf-8", utf8_at),
         Codec::Utf8Sig => {
             return decode(

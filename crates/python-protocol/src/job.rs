@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mapstack_value::{Str, Value};
 
 use crate::codec::{DecodeError, Message, Reader, Writer};
-use crate::outcome::Outcome;
+use crate::outcome::JobOutcome;
 
 /// Names with their values, in order.
 pub type Names = Vec<(Str, Value)>;
@@ -160,7 +160,7 @@ pub enum Said {
     /// Asks for facts by the name that modules have for them, such as `__grains__`.
     Fact(String),
     /// The end of the job.
-    Done(Box<Outcome>),
+    Done(Box<JobOutcome>),
 }
 
 /// What the command answers.
@@ -390,7 +390,7 @@ impl Message for Said {
                 input.list(Value::read)?,
                 read_names(input)?,
             )),
-            5 => Outcome::read(input).map(|outcome| Said::Done(Box::new(outcome))),
+            5 => JobOutcome::read(input).map(|outcome| Said::Done(Box::new(outcome))),
             6 => Ok(Said::Find(Loader::read(input)?, input.string()?)),
             7 => input.string().map(Said::Fact),
             _ => Err(input.error("this is not a question")),

@@ -37,10 +37,10 @@ pub use job::{
     Refusal, RefusalKind, Said, Source, TemplateJob,
 };
 pub use outcome::{
-    Chunk, Compiled, CompiledTemplate, Failure, FailureKind, FunctionAnswer, Outcome, Place,
-    Printed, Purity, Span, Unit, UnitSource,
+    Chunk, Compiled, CompiledTemplate, Failure, FailureKind, FunctionAnswer, JobOutcome, Printed,
+    Purity, Span, Unit, UnitSource, UnitSpan,
 };
-pub use plan::{Comparison, Look, MAX_PLAN_DEPTH, MAX_PLAN_VARIABLES, METHODS, Plan, Step};
+pub use plan::{Comparison, Look, MAX_PLAN_DEPTH, MAX_PLAN_VARIABLES, METHODS, Plan, PlanStep};
 
 /// The version of the protocol. Sides of different versions do not talk.
 pub const VERSION: u16 = 5;

@@ -10,7 +10,7 @@ use crate::plan::Plan;
 
 /// What came of a job.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub enum JobOutcome {
     /// What a module's `run()` returned.
     Value {
         /// The value.
@@ -117,7 +117,7 @@ pub struct Chunk {
     /// Where it starts in the text.
     pub start: usize,
     /// What printed it.
-    pub place: Place,
+    pub place: UnitSpan,
     /// Whether it is the source's text, byte by byte.
     pub exact: bool,
 }
@@ -133,7 +133,7 @@ pub struct Span {
 
 /// Something in a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct UnitSpan {
     /// The source, as an index into a list of units.
     pub unit: usize,
     /// Where in it.
@@ -220,9 +220,9 @@ pub struct Failure {
     /// The sources that places speak of.
     pub units: Vec<Unit>,
     /// Where it happened.
-    pub place: Option<Place>,
+    pub place: Option<UnitSpan>,
     /// The way there, innermost first: what was done, and where.
-    pub trace: Vec<(String, Place)>,
+    pub trace: Vec<(String, UnitSpan)>,
 }
 
 /// Classes of failure.
@@ -244,29 +244,29 @@ pub enum FailureKind {
     Broken,
 }
 
-impl Message for Outcome {
+impl Message for JobOutcome {
     fn write(&self, out: &mut Writer) {
         match self {
-            Outcome::Value { value, changed } => {
+            JobOutcome::Value { value, changed } => {
                 out.uint(1);
                 value.write(out);
                 write_names(changed, out);
             }
-            Outcome::Text { printed, changed } => {
+            JobOutcome::Text { printed, changed } => {
                 out.uint(2);
                 printed.write(out);
                 write_names(changed, out);
             }
-            Outcome::Compiled(compiled) => {
+            JobOutcome::Compiled(compiled) => {
                 out.uint(3);
                 compiled.write(out);
             }
-            Outcome::Failed { failure, changed } => {
+            JobOutcome::Failed { failure, changed } => {
                 out.uint(4);
                 failure.write(out);
                 write_names(changed, out);
             }
-            Outcome::Function { answer, changed } => {
+            JobOutcome::Function { answer, changed } => {
                 out.uint(5);
                 answer.write(out);
                 out.count(changed.len());
@@ -280,20 +280,20 @@ impl Message for Outcome {
 
     fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
         match input.uint::<u8>()? {
-            1 => Ok(Outcome::Value {
+            1 => Ok(JobOutcome::Value {
                 value: Value::read(input)?,
                 changed: read_names(input)?,
             }),
-            2 => Ok(Outcome::Text {
+            2 => Ok(JobOutcome::Text {
                 printed: Printed::read(input)?,
                 changed: read_names(input)?,
             }),
-            3 => Compiled::read(input).map(Outcome::Compiled),
-            4 => Ok(Outcome::Failed {
+            3 => Compiled::read(input).map(JobOutcome::Compiled),
+            4 => Ok(JobOutcome::Failed {
                 failure: Failure::read(input)?,
                 changed: read_names(input)?,
             }),
-            5 => Ok(Outcome::Function {
+            5 => Ok(JobOutcome::Function {
                 answer: FunctionAnswer::read(input)?,
                 changed: input.list(|input| Ok((input.uint()?, Value::read(input)?)))?,
             }),
@@ -366,14 +366,14 @@ impl Message for Printed {
     }
 }
 
-impl Message for Place {
+impl Message for UnitSpan {
     fn write(&self, out: &mut Writer) {
         out.uint(self.unit as u64);
         self.span.write(out);
     }
 
     fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Place {
+        Ok(UnitSpan {
             unit: input.uint()?,
             span: Span::read(input)?,
         })
@@ -381,8 +381,8 @@ impl Message for Place {
 }
 
 /// A place in one of some units.
-fn place_in(units: &[Unit], input: &mut Reader<'_>) -> Result<Place, DecodeError> {
-    let place = Place::read(input)?;
+fn place_in(units: &[Unit], input: &mut Reader<'_>) -> Result<UnitSpan, DecodeError> {
+    let place = UnitSpan::read(input)?;
     if place.unit < units.len() {
         Ok(place)
     } else {

@@ -13,15 +13,15 @@ use crate::outcome::Span;
 pub struct Plan {
     /// The names that have to be given; they are the first variables.
     pub given: Vec<Str>,
-    /// The number of variables. Those that are not given get their values from [`Step::For`].
+    /// The number of variables. Those that are not given get their values from [`PlanStep::For`].
     pub variables: usize,
     /// What to do, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PlanStep>,
 }
 
 /// A step of a [`Plan`].
 #[derive(Debug, Clone, PartialEq)]
-pub enum Step {
+pub enum PlanStep {
     /// Print a value as `str()` has it.
     Print {
         /// What to print.
@@ -36,9 +36,9 @@ pub enum Step {
         /// The condition.
         test: Look,
         /// The steps if it is true.
-        then: Vec<Step>,
+        then: Vec<PlanStep>,
         /// The steps if it is not.
-        otherwise: Vec<Step>,
+        otherwise: Vec<PlanStep>,
     },
     /// Do something for each item.
     For {
@@ -47,7 +47,7 @@ pub enum Step {
         /// What has the items.
         items: Look,
         /// The steps for each.
-        body: Vec<Step>,
+        body: Vec<PlanStep>,
     },
 }
 
@@ -185,17 +185,17 @@ mod tag {
     pub(super) const SUM: u64 = 11;
 }
 
-fn write_steps(steps: &[Step], out: &mut Writer) {
+fn write_steps(steps: &[PlanStep], out: &mut Writer) {
     out.count(steps.len());
     for step in steps {
         match step {
-            Step::Print { what, span, exact } => {
+            PlanStep::Print { what, span, exact } => {
                 out.uint(tag::PRINT);
                 write_look(what, out);
                 span.write(out);
                 out.flag(*exact);
             }
-            Step::If {
+            PlanStep::If {
                 test,
                 then,
                 otherwise,
@@ -205,7 +205,7 @@ fn write_steps(steps: &[Step], out: &mut Writer) {
                 write_steps(then, out);
                 write_steps(otherwise, out);
             }
-            Step::For {
+            PlanStep::For {
                 variable,
                 items,
                 body,
@@ -223,20 +223,20 @@ fn read_steps(
     input: &mut Reader<'_>,
     variables: usize,
     depth: usize,
-) -> Result<Vec<Step>, DecodeError> {
+) -> Result<Vec<PlanStep>, DecodeError> {
     let depth = deeper(input, depth)?;
     input.list(|input| match input.uint()? {
-        tag::PRINT => Ok(Step::Print {
+        tag::PRINT => Ok(PlanStep::Print {
             what: read_look(input, variables, depth)?,
             span: Span::read(input)?,
             exact: input.flag()?,
         }),
-        tag::IF => Ok(Step::If {
+        tag::IF => Ok(PlanStep::If {
             test: read_look(input, variables, depth)?,
             then: read_steps(input, variables, depth)?,
             otherwise: read_steps(input, variables, depth)?,
         }),
-        tag::FOR => Ok(Step::For {
+        tag::FOR => Ok(PlanStep::For {
             variable: below(input, variables)?,
             items: read_look(input, variables, depth)?,
             body: read_steps(input, variables, depth)?,

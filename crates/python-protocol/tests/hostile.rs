@@ -5,9 +5,9 @@ use std::sync::Arc;
 use mapstack_python_protocol::{
     Answer, Bounds, Chunk, Comparison, CompileJob, Compiled, CompiledTemplate, Control,
     DecodeError, Ending, Failure, FailureKind, Found, FrameError, FunctionAnswer, FunctionJob,
-    Hello, HelloError, Job, Language, Loader, Look, Lookup, MAX_FRAME, Message, ModuleJob, Noted,
-    Outcome, Place, Plan, Printed, Purity, Refusal, RefusalKind, Report, Said, Source, Span, Step,
-    TemplateJob, Unit, UnitSource, VERSION, Wall, read_frame, write_frame,
+    Hello, HelloError, Job, JobOutcome, Language, Loader, Look, Lookup, MAX_FRAME, Message,
+    ModuleJob, Noted, Plan, PlanStep, Printed, Purity, Refusal, RefusalKind, Report, Said, Source,
+    Span, TemplateJob, Unit, UnitSource, UnitSpan, VERSION, Wall, read_frame, write_frame,
 };
 use mapstack_value::{Int, Key, Map, MapKind, Value};
 use proptest::prelude::*;
@@ -99,7 +99,7 @@ fn said() -> Vec<Vec<u8>> {
             source: UnitSource::Text("x".into()),
         },
     ];
-    let place = Place {
+    let place = UnitSpan {
         unit: 1,
         span: Span { start: 2, end: 9 },
     };
@@ -128,31 +128,31 @@ fn said() -> Vec<Vec<u8>> {
         Said::Call("f".to_owned(), vec![value.clone()], names.clone()).to_bytes(),
         Said::Find(Loader::Modules, "m.f".to_owned()).to_bytes(),
         Said::Fact("__grains__".to_owned()).to_bytes(),
-        done(Outcome::Function {
+        done(JobOutcome::Function {
             answer: FunctionAnswer::Value(value.clone()),
             changed: vec![(1, value.clone())],
         }),
-        done(Outcome::Function {
+        done(JobOutcome::Function {
             answer: FunctionAnswer::Names(vec!["f".into()]),
             changed: Vec::new(),
         }),
-        done(Outcome::Function {
+        done(JobOutcome::Function {
             answer: FunctionAnswer::Missing(Some("why".to_owned())),
             changed: Vec::new(),
         }),
-        done(Outcome::Value {
+        done(JobOutcome::Value {
             value,
             changed: names.clone(),
         }),
-        done(Outcome::Text {
+        done(JobOutcome::Text {
             printed,
             changed: names.clone(),
         }),
-        done(Outcome::Failed {
+        done(JobOutcome::Failed {
             failure,
             changed: names,
         }),
-        done(Outcome::Compiled(Compiled {
+        done(JobOutcome::Compiled(Compiled {
             code: Arc::from(&b"code"[..]),
             purity: Some(Purity {
                 required: vec!["a".into()],
@@ -193,22 +193,22 @@ fn plan() -> Plan {
         Look::Choice(Box::new([one(), one(), one()])),
         Look::Sum(two()),
     ];
-    let print = |what| Step::Print {
+    let print = |what| PlanStep::Print {
         what,
         span: Span { start: 0, end: 1 },
         exact: true,
     };
-    let body: Vec<Step> = looks.into_iter().map(print).collect();
+    let body: Vec<PlanStep> = looks.into_iter().map(print).collect();
     Plan {
         given: vec!["a".into()],
         variables: 2,
         steps: vec![
-            Step::For {
+            PlanStep::For {
                 variable: 1,
                 items: one(),
                 body: body.clone(),
             },
-            Step::If {
+            PlanStep::If {
                 test: one(),
                 then: body,
                 otherwise: Vec::new(),
@@ -382,7 +382,7 @@ fn what_cannot_be_is_refused() {
     ] {
         assert!(Value::from_bytes(bytes).is_err(), "{bytes:?}");
     }
-    let place = |unit| Place {
+    let place = |unit| UnitSpan {
         unit,
         span: Span { start: 0, end: 0 },
     };

@@ -15,9 +15,9 @@ pub(crate) struct Error {
     /// What happened, in one sentence without place.
     pub(crate) message: String,
     pub(crate) help: Option<String>,
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<SourceSpan>,
     /// What was done on the way there and where, innermost first.
-    pub(crate) trace: Vec<(String, Place)>,
+    pub(crate) trace: Vec<(String, SourceSpan)>,
 }
 
 /// Classes of failure.
@@ -41,13 +41,13 @@ pub(crate) enum ErrorKind {
 
 /// A place in a source.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct SourceSpan {
     pub(crate) template: Option<Str>,
     pub(crate) source: Arc<str>,
     pub(crate) span: Span,
 }
 
-impl Place {
+impl SourceSpan {
     fn is(&self, other: &Self) -> bool {
         self.template == other.template
             && self.span == other.span
@@ -84,7 +84,7 @@ impl Error {
     }
 
     /// Record where it happened, unless an inner place is known already.
-    pub(crate) fn at(mut self: Box<Self>, place: impl FnOnce() -> Place) -> Box<Self> {
+    pub(crate) fn at(mut self: Box<Self>, place: impl FnOnce() -> SourceSpan) -> Box<Self> {
         if self.place.is_none() {
             self.place = Some(place());
         }
@@ -92,7 +92,11 @@ impl Error {
     }
 
     /// Record a step of the way. Recursion passes the same places again and again.
-    pub(crate) fn through(mut self: Box<Self>, what: impl Into<String>, place: Place) -> Box<Self> {
+    pub(crate) fn through(
+        mut self: Box<Self>,
+        what: impl Into<String>,
+        place: SourceSpan,
+    ) -> Box<Self> {
         let what = what.into();
         if self.trace.len() < MAX_TRACE
             && !self

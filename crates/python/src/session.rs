@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io::{self, Read, Write};
 use std::panic::{self, AssertUnwindSafe};
 
-use mapstack_python_protocol::{Failure, FailureKind, Hello, Names, Outcome, write_frame};
+use mapstack_python_protocol::{Failure, FailureKind, Hello, JobOutcome, Names, write_frame};
 
 use crate::sandbox::Machine;
 use crate::walls;
@@ -43,14 +43,14 @@ pub(crate) fn serve(machine: &Machine, input: impl Read + 'static, output: impl 
         let Some(job) = line.job() else { return };
         let outcome = panic::catch_unwind(AssertUnwindSafe(|| machine.perform(job, &bounds)));
         let outcome = outcome.unwrap_or_else(|_| broken(&format!("it panicked: {}", PANIC.take())));
-        let has_failed = matches!(outcome, Outcome::Failed { .. });
+        let has_failed = matches!(outcome, JobOutcome::Failed { .. });
         if !line.done(outcome) || has_failed {
             return;
         }
     }
 }
 
-fn broken(why: &str) -> Outcome {
+fn broken(why: &str) -> JobOutcome {
     let failure = Failure {
         kind: FailureKind::Broken,
         message: format!("the Python interpreter failed: {why}"),
@@ -59,7 +59,7 @@ fn broken(why: &str) -> Outcome {
         place: None,
         trace: Vec::new(),
     };
-    Outcome::Failed {
+    JobOutcome::Failed {
         failure,
         changed: Names::new(),
     }

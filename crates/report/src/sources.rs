@@ -1,6 +1,6 @@
 //! Every file that was looked for, and what asked for it.
 
-use mapstack::trace::{Asked, Event, Outcome, Stage};
+use mapstack::trace::{Asked, DataStage, Event, RequestOutcome};
 use serde::Serialize;
 
 use crate::document::names;
@@ -38,7 +38,7 @@ struct Query<'e>(Option<&'e str>);
 
 names! {
     /// A part of the work.
-    StageName of Stage, "kebab-case": Meta, Layers, PostMap
+    StageName of DataStage, "kebab-case": Meta, Layers, PostMap
 }
 
 #[derive(Serialize, Clone, Copy)]
@@ -104,12 +104,12 @@ impl<'e> LookUp<'e> {
             Asked::File { path, outcome } => {
                 look_up.path = Some(format!("salt://{path}"));
                 match outcome {
-                    Outcome::Hit(on_disk) => {
+                    RequestOutcome::Hit(on_disk) => {
                         look_up.outcome = Found::Hit;
                         look_up.file = Some(on_disk.display().to_string());
                     }
-                    Outcome::Miss => {}
-                    Outcome::Refused(why) => {
+                    RequestOutcome::Miss => {}
+                    RequestOutcome::Refused(why) => {
                         look_up.outcome = Found::Refused;
                         look_up.reason = Some(why);
                     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use foldhash::fast::RandomState;
 
 use crate::question::{HashedAnswer, InternedQuestion};
-use crate::recorder::Step;
+use crate::recorder::RecordedRead;
 
 /// The questions of all recorded runs with their answers, and the result at the end of each path. Threads share the
 /// tree.
@@ -206,12 +206,12 @@ impl<T> DecisionTree<T> {
     /// Add a result at the end of its recorded questions and answers.
     ///
     /// Returns a layer if this call finds that each minion answers the questions of its template differently.
-    pub fn keep(&self, steps: Vec<Step>, result: &Arc<T>, size: usize) -> Option<Arc<str>> {
+    pub fn keep(&self, steps: Vec<RecordedRead>, result: &Arc<T>, size: usize) -> Option<Arc<str>> {
         let mut tree = self.tree.write().unwrap_or_else(PoisonError::into_inner);
         let Tree { nodes, bytes, .. } = &mut *tree;
         let mut steps = steps.into_iter().peekable();
         let (mut at, mut size, mut different) = (0, size, None);
-        while let Some(Step {
+        while let Some(RecordedRead {
             question,
             answer,
             paths,

@@ -150,11 +150,11 @@ fn is_placeholder_key(key: &Key) -> bool {
 pub(super) struct ResultSkeleton {
     value: Value,
     layers: Vec<Arc<Skeleton>>,
-    places: Vec<Place>,
+    places: Vec<PlaceholderPath>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct PlaceholderPath {
     /// The indices of mapping entries and list items that lead to the placeholder.
     path: Vec<usize>,
     layer: usize,
@@ -185,7 +185,7 @@ impl ResultSkeleton {
             let scalars = (0..skeleton.scalar_count()).map(|scalar| skeleton.scalar(scalar, words));
             filled.push(scalars.collect::<Option<Vec<_>>>()?);
         }
-        for Place {
+        for PlaceholderPath {
             path,
             layer,
             scalar,
@@ -218,7 +218,7 @@ fn find(
     value: &Value,
     placeholders: &Placeholders,
     path: &mut Vec<usize>,
-    places: &mut Vec<Place>,
+    places: &mut Vec<PlaceholderPath>,
 ) -> Option<()> {
     let mut below = |(index, inner): (usize, &Value)| {
         path.push(index);
@@ -229,7 +229,7 @@ fn find(
     match value {
         Value::Str(text) if text.contains(&**MARKER) => {
             let (layer, scalar) = placeholders.find(text)?;
-            places.push(Place {
+            places.push(PlaceholderPath {
                 path: path.clone(),
                 layer,
                 scalar,

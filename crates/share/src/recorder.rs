@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use mapstack::hooks::{FactLookup, Hooks, LayerContent, LayerTemplate, SourcePaths};
-use mapstack::trace::Stage;
+use mapstack::trace::DataStage;
 use mapstack::{LAYER_KEYS, Run};
 use mapstack_minion::Part;
 use mapstack_render::{Reader, clock_reads};
@@ -48,7 +48,7 @@ pub(crate) struct Recorder<'e> {
 }
 
 /// A question with its answer.
-pub(crate) struct Step {
+pub(crate) struct RecordedRead {
     pub question: Arc<InternedQuestion>,
     pub answer: HashedAnswer,
     /// For a question about files: the answer of the question about paths.
@@ -57,7 +57,7 @@ pub(crate) struct Step {
     pub layer: Option<Arc<str>>,
 }
 
-impl Step {
+impl RecordedRead {
     /// Approximate size in bytes.
     pub fn size(&self) -> usize {
         self.answer.size() + self.paths.as_ref().map_or(0, HashedAnswer::size)
@@ -67,7 +67,7 @@ impl Step {
 /// The outcome of recording a run.
 pub(crate) enum Record {
     /// Minions with equal answers share the result, which contains placeholders if the second part is not empty.
-    Shared(Vec<Step>, Placeholders),
+    Shared(Vec<RecordedRead>, Placeholders),
     /// The result is valid for this minion only.
     NotShareable,
     /// The result is valid for this minion only, but contains placeholders: the minion has to be run without
@@ -80,7 +80,7 @@ pub(crate) enum Record {
 
 #[derive(Default)]
 struct Trace {
-    steps: Vec<Step>,
+    steps: Vec<RecordedRead>,
     known: HashSet<Arc<InternedQuestion>, foldhash::fast::RandomState>,
     /// Whether a question already covers all facts, so that further questions add nothing.
     all: bool,
@@ -170,7 +170,7 @@ impl<'e> Recorder<'e> {
     fn add(&self, question: Arc<InternedQuestion>, answer: HashedAnswer) {
         let mut trace = self.trace.borrow_mut();
         let paths = question.question.paths().map(|paths| self.probe.ask(paths));
-        trace.steps.push(Step {
+        trace.steps.push(RecordedRead {
             question,
             answer,
             paths,
@@ -245,7 +245,7 @@ impl Hooks for Recorder<'_> {
 
     fn after_paths<'s>(&self, source: &SourcePaths<'s>, succeeded: bool) -> Vec<&'s String> {
         self.suspended.set(false);
-        if !succeeded || source.stage == Stage::Meta {
+        if !succeeded || source.stage == DataStage::Meta {
             return Vec::new();
         }
         // A shared outcome does not list the missing files of other formulas' directories, so record that these were

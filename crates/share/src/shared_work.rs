@@ -16,7 +16,7 @@ use mapstack_diagnostic::{Diagnostic, Result};
 use crate::decisions::{DecisionTree, Walk};
 use crate::probe::Probe;
 use crate::question::Question;
-use crate::recorder::{Record, Recorder, Step};
+use crate::recorder::{Record, RecordedRead, Recorder};
 use crate::rendered_layer::has_facts_of;
 
 /// What a piece of work is known by, with the memory that it takes.
@@ -222,9 +222,9 @@ impl<K: WorkKey, T> SharedWork<K, T> {
         works
     }
 
-    fn keep(&self, work: &Work<T>, steps: Vec<Step>, done: &Arc<Done<T>>, size: usize) {
+    fn keep(&self, work: &Work<T>, steps: Vec<RecordedRead>, done: &Arc<Done<T>>, size: usize) {
         let size = size + done.size();
-        let all = size + steps.iter().map(Step::size).sum::<usize>();
+        let all = size + steps.iter().map(RecordedRead::size).sum::<usize>();
         work.known.keep(steps, done, size);
         if self.bytes.fetch_add(all, Ordering::Relaxed) + all > self.max_bytes {
             drop(self.with_room(0));

@@ -41,5 +41,5 @@ pub use key::{Key, KeyRef, Unhashable};
 pub use map::{Map, MapKind, Set};
 pub use mapstack_pytext::{float_repr, is_printable, posixpath, quote_str};
 pub use order::{Incomparable, sort_by_key};
-pub use traverse::{EmptyDelimiter, Path, Step, Traverse, integer_step, traverse};
+pub use traverse::{EmptyDelimiter, Path, PathStep, Traverse, integer_step, traverse};
 pub use value::{Kind, List, Str, Value};

@@ -18,11 +18,11 @@ pub trait Traverse: Sized + Clone {
 
 /// A path into data: the steps to take, in order.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Path(Vec<Step>);
+pub struct Path(Vec<PathStep>);
 
 /// One step of a [`Path`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step(pub Key);
+pub struct PathStep(pub Key);
 
 /// A path cannot be split on an empty delimiter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -43,7 +43,7 @@ impl Path {
 
     /// The steps in order.
     #[must_use]
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[PathStep] {
         &self.0
     }
 }
@@ -51,7 +51,7 @@ impl Path {
 impl<K: Into<Key>> FromIterator<K> for Path {
     /// A path of ready-made steps, which may contain the delimiter.
     fn from_iter<T: IntoIterator<Item = K>>(iter: T) -> Self {
-        Path(iter.into_iter().map(|k| Step(k.into())).collect())
+        Path(iter.into_iter().map(|k| PathStep(k.into())).collect())
     }
 }
 

@@ -44,7 +44,7 @@ pub enum ErrorKind {
     #[error("{problem}; {advice}")]
     Syntax {
         /// Which half of the grammar refused it.
-        stage: Stage,
+        stage: SyntaxStage,
         /// What is wrong.
         problem: String,
         /// What to do.
@@ -191,7 +191,7 @@ pub enum ErrorKind {
 
 /// The half of YAML's grammar that refused a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub enum SyntaxStage {
     /// Characters to tokens.
     Scanner,
     /// Tokens to structure.
@@ -227,11 +227,11 @@ impl Error {
             ErrorKind::NotUtf8 { .. } => "UnicodeDecodeError",
             ErrorKind::ForbiddenCharacter { .. } => "ReaderError",
             ErrorKind::Syntax {
-                stage: Stage::Scanner,
+                stage: SyntaxStage::Scanner,
                 ..
             } => "ScannerError",
             ErrorKind::Syntax {
-                stage: Stage::Parser,
+                stage: SyntaxStage::Parser,
                 ..
             } => "ParserError",
             ErrorKind::MultipleDocuments
@@ -279,10 +279,14 @@ pub(crate) fn excerpt(text: &str) -> String {
 }
 
 /// Say what libyaml's grammar found, knowing the character and the line it stopped at.
-pub(crate) fn syntax(error: &libyaml_safer::Error, at: &Place<'_>, opened: Option<Mark>) -> Error {
+pub(crate) fn syntax(
+    error: &libyaml_safer::Error,
+    at: &SyntaxSpot<'_>,
+    opened: Option<Mark>,
+) -> Error {
     let stage = match error.kind() {
-        libyaml_safer::ErrorKind::Scanner => Stage::Scanner,
-        _ => Stage::Parser,
+        libyaml_safer::ErrorKind::Scanner => SyntaxStage::Scanner,
+        _ => SyntaxStage::Parser,
     };
     let found = error.problem();
     let (problem, advice) = explain(found, at.character);
@@ -311,7 +315,7 @@ pub(crate) fn syntax(error: &libyaml_safer::Error, at: &Place<'_>, opened: Optio
 }
 
 /// The spot a grammar error points at.
-pub(crate) struct Place<'t> {
+pub(crate) struct SyntaxSpot<'t> {
     pub mark: Mark,
     pub character: Option<char>,
     pub line: &'t str,

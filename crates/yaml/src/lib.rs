@@ -22,7 +22,7 @@ use mapstack_value::{MapKind, Value};
 
 pub use decode::decode;
 pub use dump::{DumpOptions, double_quoted, dump};
-pub use error::{Error, ErrorKind, Stage};
+pub use error::{Error, ErrorKind, SyntaxStage};
 pub use loose::{loose_scalar, traverse};
 pub use mark::{Lines, Mark, Marks};
 pub use skeleton::Skeleton;

@@ -17,8 +17,8 @@ use std::io::{Chain, Read};
 use libyaml_safer::{Encoding, EventData, Parser, ScalarStyle, Scanner, TokenData};
 
 use crate::decode::{is_break, mark_after, without_bom};
-use crate::error::{Place, syntax};
-use crate::{Error, ErrorKind, Mark, Stage};
+use crate::error::{SyntaxSpot, syntax};
+use crate::{Error, ErrorKind, Mark, SyntaxStage};
 
 /// A text ready to be parsed.
 pub(crate) struct Source<'t> {
@@ -105,7 +105,7 @@ impl<'t> Source<'t> {
             let advice = "quote a value that starts with `!`, or put a space behind the tag";
             return Error::new(
                 ErrorKind::Syntax {
-                    stage: Stage::Scanner,
+                    stage: SyntaxStage::Scanner,
                     problem,
                     advice,
                 },
@@ -118,7 +118,7 @@ impl<'t> Source<'t> {
             i + before[i..].chars().next().map_or(1, char::len_utf8)
         });
         let end = here + after.find(is_break).unwrap_or(after.len());
-        let place = Place {
+        let place = SyntaxSpot {
             mark: self.mark(&at),
             character: after.chars().next(),
             line: self.text.get(start..end).unwrap_or_default(),
@@ -254,7 +254,7 @@ fn check_directives(text: &str) -> Result<(), Error> {
         }
         if found > MAX_DIRECTIVES {
             let kind = ErrorKind::Syntax {
-                stage: Stage::Parser,
+                stage: SyntaxStage::Parser,
                 problem: format!(
                     "more than {MAX_DIRECTIVES} %TAG directives stand before one document"
                 ),
@@ -303,7 +303,7 @@ fn settle_colons(text: &str, colons: &[usize], commas: &mut Vec<usize>) -> Resul
         probed = probed.saturating_add(comma);
         if probed > MAX_PROBED {
             let kind = ErrorKind::Syntax {
-                stage: Stage::Scanner,
+                stage: SyntaxStage::Scanner,
                 problem: "too many commas follow what may be a tag ending in a colon".to_owned(),
                 advice: "put a space before each of them",
             };

@@ -30,7 +30,7 @@ use crate::path::MAX_COMPONENTS;
 use crate::walk::MAX_ENTRIES;
 use crate::{Fetched, FileServer, LoadError, SaltPath};
 #[cfg(feature = "fetch")]
-pub use fetch::{FetchError, Progress, Stage, Updated, fetch};
+pub use fetch::{FetchError, FetchStage, Progress, Updated, fetch};
 pub use mirror::Origin;
 pub use refspec::{BadRefspec, Refspec};
 pub use remote::{RefType, Remote, Saltenv};
@@ -304,9 +304,9 @@ impl Served {
     fn find(&self, tree: ObjectId, mut path: String) -> repository::Result<Found> {
         for _ in 0..MAX_LINKS {
             let entry = match self.entry(tree, &path)? {
-                Step::Entry(entry) => entry,
-                Step::Nothing => return Ok(Found::Nothing),
-                Step::Submodule(at) => {
+                AtPath::Entry(entry) => entry,
+                AtPath::Nothing => return Ok(Found::Nothing),
+                AtPath::Submodule(at) => {
                     return Ok(Found::Refused(format!(
                         "{at} is a submodule, whose files gitfs does not serve"
                     )));
@@ -341,16 +341,16 @@ impl Served {
     }
 
     /// What stands at a path, without following links.
-    fn entry(&self, tree: ObjectId, path: &str) -> repository::Result<Step> {
+    fn entry(&self, tree: ObjectId, path: &str) -> repository::Result<AtPath> {
         let mut directory = self.repository.tree(tree)?;
         let mut components = path.split('/').peekable();
         let mut at = String::new();
         while let Some(name) = components.next() {
             let Some(entry) = directory.get(name) else {
-                return Ok(Step::Nothing);
+                return Ok(AtPath::Nothing);
             };
             if components.peek().is_none() {
-                return Ok(Step::Entry(entry));
+                return Ok(AtPath::Entry(entry));
             }
             at = if at.is_empty() {
                 name.into()
@@ -359,12 +359,12 @@ impl Served {
             };
             match entry.kind {
                 Node::Directory => directory = self.repository.tree(entry.id)?,
-                Node::Submodule => return Ok(Step::Submodule(at)),
+                Node::Submodule => return Ok(AtPath::Submodule(at)),
                 // Salt follows links at the end of a path, and no others.
-                Node::File | Node::Link => return Ok(Step::Nothing),
+                Node::File | Node::Link => return Ok(AtPath::Nothing),
             }
         }
-        Ok(Step::Nothing)
+        Ok(AtPath::Nothing)
     }
 
     /// Add the files of a saltenv (Salt: `Pygit2.file_list`).
@@ -388,7 +388,7 @@ impl Served {
             snapshot.tree
         } else {
             match self.entry(snapshot.tree, root).map_err(failed)? {
-                Step::Entry(Entry {
+                AtPath::Entry(Entry {
                     kind: Node::Directory,
                     id,
                 }) => id,
@@ -450,7 +450,7 @@ impl Served {
 }
 
 /// What stands at a path.
-enum Step {
+enum AtPath {
     Entry(Entry),
     Nothing,
     /// The path leads through one.

@@ -31,13 +31,13 @@ const ENOUGH: usize = 8;
 const MAX_NAMES: usize = 500_000;
 
 /// A file by its directory and its name, which is one that listings are about.
-pub(super) struct Place<'p> {
+pub(super) struct ListedFile<'p> {
     pub saltenv: &'p str,
     directory: &'p str,
     name: &'p str,
 }
 
-impl<'p> Place<'p> {
+impl<'p> ListedFile<'p> {
     /// The place of a path, if a listing can say that there is nothing.
     pub fn of(path: &'p SaltPath, saltenv: &'p str) -> Option<Self> {
         let (directory, name) = path
@@ -45,7 +45,7 @@ impl<'p> Place<'p> {
             .rsplit_once('/')
             .unwrap_or(("", path.as_str()));
         let is_simple = is_simple(name) && path.saltenv().is_none() && !path.is_absolute();
-        is_simple.then_some(Place {
+        is_simple.then_some(ListedFile {
             saltenv,
             directory,
             name,
@@ -60,7 +60,7 @@ impl<'p> Place<'p> {
 
 impl Directories {
     /// Whether there is surely no such file.
-    pub fn lacks(&self, place: &Place<'_>) -> bool {
+    pub fn lacks(&self, place: &ListedFile<'_>) -> bool {
         let known = self
             .known
             .get(place.saltenv)
@@ -69,7 +69,7 @@ impl Directories {
     }
 
     /// Note that a file is missing, and say whether to ask for all names of its directory.
-    pub fn is_worth_asking(&mut self, place: &Place<'_>) -> bool {
+    pub fn is_worth_asking(&mut self, place: &ListedFile<'_>) -> bool {
         let directories = self.known.get_mut(place.saltenv);
         match directories.and_then(|directories| directories.get_mut(place.directory)) {
             Some(Directory::Lacking(files)) => {
@@ -85,11 +85,11 @@ impl Directories {
     }
 
     /// Take over the names in a directory, if they are known.
-    pub fn learn(&mut self, place: &Place<'_>, listing: Option<Listing>) {
+    pub fn learn(&mut self, place: &ListedFile<'_>, listing: Option<Listing>) {
         self.put(place, listing.map_or(Directory::Unknown, Directory::Has));
     }
 
-    fn put(&mut self, place: &Place<'_>, directory: Directory) {
+    fn put(&mut self, place: &ListedFile<'_>, directory: Directory) {
         self.size += match &directory {
             Directory::Has(names) => 1 + names.len(),
             Directory::Lacking(_) | Directory::Unknown => 1,
@@ -111,17 +111,17 @@ mod tests {
 
     #[test]
     fn listings_are_about_simple_names() {
-        let place = |path: &str| Place::of(&SaltPath::from_relative(path), "base").is_some();
+        let place = |path: &str| ListedFile::of(&SaltPath::from_relative(path), "base").is_some();
         assert!(place("a/web1.example.org.yaml") && place("x") && place("ä/x"));
         assert!(
             !place("") && !place("a/ä.yaml") && !place("a/x.") && !place("a/a:b") && !place("a/..")
         );
         assert!(!place("a/LONGNA~1.YAM") && !place(&"x".repeat(300)));
-        let of = |url: &str| Place::of(&SaltPath::parse(url).unwrap(), "base").is_some();
+        let of = |url: &str| ListedFile::of(&SaltPath::parse(url).unwrap(), "base").is_some();
         assert!(of("salt://a/b") && !of("salt://a/b?saltenv=dev") && !of("salt://|/a/b"));
         let in_refused = SaltPath::from_relative("c../d");
         assert!(
-            Place::of(&in_refused, "base")
+            ListedFile::of(&in_refused, "base")
                 .unwrap()
                 .listing(&MemoryFiles::new())
                 .is_none()
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn a_directory_is_asked_once() {
         let path = SaltPath::from_relative("d/x");
-        let place = Place::of(&path, "base").unwrap();
+        let place = ListedFile::of(&path, "base").unwrap();
         let mut known = Directories::default();
         assert_eq!((0..20).filter(|_| known.is_worth_asking(&place)).count(), 1);
         assert!(!known.lacks(&place));

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::{Args, ValueHint};
-use mapstack::loader::git::{Origin, Progress, Stage, Updated, fetch};
+use mapstack::loader::git::{FetchStage, Origin, Progress, Updated, fetch};
 use mapstack::{Error, ErrorKind};
 use mapstack_inputs::flags::ConfigKind;
 use mapstack_salt_config::fileserver;
@@ -121,7 +121,7 @@ const FRAME: Duration = Duration::from_millis(100);
 /// Say how far it is, on one line that goes away.
 fn show(progress: &Progress, done: &AtomicBool) {
     while !done.load(Ordering::Relaxed) {
-        if let Some(Stage { name, done, total }) = progress.now() {
+        if let Some(FetchStage { name, done, total }) = progress.now() {
             // What a server says is not for the terminal to obey.
             let name: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
             let total = total

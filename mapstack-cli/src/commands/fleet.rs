@@ -11,7 +11,7 @@ use mapstack::{Error, ErrorKind};
 use mapstack_fleet::{MaskedFleet, Noted, Seen};
 use mapstack_inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
 use mapstack_inputs::{
-    Many, Pillars, Plan, Served, digest_of_options, formulas, names_of_grains, none_of,
+    ConfiguredPillars, Many, Plan, Served, digest_of_options, formulas, names_of_grains, none_of,
     selects_none,
 };
 use mapstack_outputs::{Output, Sink, write_fleet};
@@ -143,7 +143,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     .with_memory(memory);
     let seen = args.parts.as_ref().map(|_| Arc::<Seen>::default());
     let flags = (&input.files, &input.functions);
-    let pillars = Pillars::noted(
+    let pillars = ConfiguredPillars::noted(
         config.as_ref(),
         flags,
         memory::limit,

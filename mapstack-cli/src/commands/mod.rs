@@ -29,7 +29,7 @@ use std::process::ExitCode;
 use mapstack::loader::FileServer;
 use mapstack::{Engine, Run};
 use mapstack_inputs::flags::{Files, Functions, Input, SecretFlags};
-use mapstack_inputs::{Pillars, Session};
+use mapstack_inputs::{ConfiguredPillars, Session};
 use mapstack_salt_config::Config;
 
 use crate::cli::{Asked, Command};
@@ -83,12 +83,17 @@ fn pillars(
     flags: (&Files, &Functions),
     config: Option<&Config>,
     reporter: &Reporter,
-) -> Result<Option<Pillars>, Failure> {
-    Ok(Pillars::of(config, flags, memory::limit, reporter)?)
+) -> Result<Option<ConfiguredPillars>, Failure> {
+    Ok(ConfiguredPillars::of(
+        config,
+        flags,
+        memory::limit,
+        reporter,
+    )?)
 }
 
 /// Report how many warnings there were about the pillars of many minions.
-fn count_warnings(pillars: Option<&Pillars>, reporter: &Reporter) -> Result<(), Failure> {
+fn count_warnings(pillars: Option<&ConfiguredPillars>, reporter: &Reporter) -> Result<(), Failure> {
     Ok(pillars.map_or(Ok(()), |pillars| pillars.count_warnings(reporter))?)
 }
 

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use mapstack::{Error, ErrorKind};
 use mapstack_fleet::Masking;
 use mapstack_inputs::flags::{Input, Layering, ResultFlags, ScopeFlags, WorkFlags};
-use mapstack_inputs::{Following, InputError, Many, Plan, Step, Watched};
+use mapstack_inputs::{FollowedChange, Following, InputError, Many, Plan, Watched};
 use mapstack_report::diff::{self, Accounting};
 use mapstack_report::words::count;
 use notify_debouncer_mini::{DebounceEventResult, new_debouncer, notify};
@@ -120,7 +120,7 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
 
 fn print(
     args: &Watch,
-    step: &Step,
+    step: &FollowedChange,
     (masking, started): (&Masking, Instant),
     reporter: &Reporter,
 ) -> Result<(), Failure> {

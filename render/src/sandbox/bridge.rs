@@ -9,7 +9,7 @@ use mapstack_python_protocol::{
     CompileJob, Compiled, Job, Language, Lookup, ModuleJob, Names, TemplateJob,
 };
 
-use super::{Host, Interpreter, Limits, Outcome, Source, client, compiled, plan};
+use super::{Host, Interpreter, Limits, SessionOutcome, Source, client, compiled, plan};
 use crate::jinja::ast::{Span, Template};
 use crate::jinja::{self, Origin, Rendered, Vm};
 use crate::mako::{Chunk, Options};
@@ -146,13 +146,13 @@ impl<'a> Asked<'a> {
         };
         let job = Job::Template(job);
         match client::perform(self.interpreter, given.is_pure, &bridge, &self.limits, &job) {
-            Ok(Outcome::Text {
+            Ok(SessionOutcome::Text {
                 text,
                 chunks,
                 changed,
             }) => (rendered(&text, &chunks, request.limits.output), changed),
-            Ok(Outcome::Failed { error, changed }) => (Err(error), changed),
-            Ok(Outcome::Value { .. } | Outcome::Function { .. }) => {
+            Ok(SessionOutcome::Failed { error, changed }) => (Err(error), changed),
+            Ok(SessionOutcome::Value { .. } | SessionOutcome::Function { .. }) => {
                 let error = Error::new(
                     ErrorKind::Nested,
                     "the interpreter answered another question",
@@ -198,9 +198,9 @@ pub fn run_as(
     };
     let job = Job::Module(job);
     match client::perform(interpreter, given.is_pure, &bridge, &limits, &job)? {
-        Outcome::Value { value, changed } => Ok((value, changed)),
-        Outcome::Failed { error, .. } => Err(error),
-        Outcome::Text { .. } | Outcome::Function { .. } => Err(Error::new(
+        SessionOutcome::Value { value, changed } => Ok((value, changed)),
+        SessionOutcome::Failed { error, .. } => Err(error),
+        SessionOutcome::Text { .. } | SessionOutcome::Function { .. } => Err(Error::new(
             ErrorKind::Nested,
             "the interpreter answered another question",
         )),
@@ -208,7 +208,7 @@ pub fn run_as(
 }
 
 /// Do a job that shares nothing with others.
-pub(crate) fn alone(host: &dyn Host, limits: &Limits, mut job: Job) -> Result<Outcome> {
+pub(crate) fn alone(host: &dyn Host, limits: &Limits, mut job: Job) -> Result<SessionOutcome> {
     let interpreter = Interpreter::new();
     let compile = |language, source: &Arc<str>, name: &Option<Str>, strict| {
         let (source, name) = (source.clone(), name.clone());

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use mapstack_pyobject::{Error, ErrorKind, Result};
 use mapstack_python_protocol::{
-    Answer, Bounds, Ending, Failure, FailureKind, FrameError, FunctionAnswer, Job, Message, Names,
-    Outcome as Done, Refusal, RefusalKind, Said,
+    Answer, Bounds, Ending, Failure, FailureKind, FrameError, FunctionAnswer, Job, JobOutcome,
+    Message, Names, Refusal, RefusalKind, Said,
 };
 use mapstack_value::Value;
 
@@ -19,7 +19,7 @@ use super::{Host, Limits, Session};
 use crate::mako::Chunk;
 
 /// What came of a job.
-pub(crate) enum Outcome {
+pub(crate) enum SessionOutcome {
     Value {
         value: Value,
         changed: Names,
@@ -59,17 +59,17 @@ pub(super) enum Lost {
 /// An attempt that came to nothing.
 struct Loss {
     lost: Lost,
-    stage: Stage,
+    stage: Attempt,
     ending: Option<Ending>,
     /// Whether it was killed from outside.
     is_by_kill: bool,
     /// The failure of the job, if it may be one of sharing a session.
-    failed: Option<Done>,
+    failed: Option<JobOutcome>,
 }
 
 /// When an attempt was lost.
 #[derive(Debug, Clone, Copy)]
-enum Stage {
+enum Attempt {
     /// Before there was a session.
     Start,
     /// In a session that others share.
@@ -92,7 +92,7 @@ pub(super) fn perform(
     host: &dyn Host,
     limits: &Limits,
     job: &Job,
-) -> Result<Outcome> {
+) -> Result<SessionOutcome> {
     let mut talk = Talk::new(host, limits, job);
     let done = talk.result(interpreter, shares)?;
     talk.outcome(done)
@@ -103,10 +103,10 @@ pub(super) fn alone(
     interpreter: &Interpreter,
     limits: &Limits,
     job: &Job,
-) -> Result<std::result::Result<Done, Box<Error>>> {
+) -> Result<std::result::Result<JobOutcome, Box<Error>>> {
     let mut talk = Talk::new(&super::NoHost, limits, job);
     match talk.result(interpreter, false)? {
-        Done::Failed { failure, .. } => Ok(Err(talk.error(failure)?)),
+        JobOutcome::Failed { failure, .. } => Ok(Err(talk.error(failure)?)),
         done => Ok(Ok(done)),
     }
 }
@@ -137,7 +137,7 @@ impl<'t> Talk<'t> {
 
     /// What the program makes of the job. What was lost in a session that others shared is done again in one of its
     /// own, and what was killed from outside as well.
-    fn result(&mut self, interpreter: &Interpreter, mut shares: bool) -> Result<Done> {
+    fn result(&mut self, interpreter: &Interpreter, mut shares: bool) -> Result<JobOutcome> {
         let (mut attempts, mut starts) = (ATTEMPTS, STARTS);
         loop {
             let loss = match self.attempt(interpreter, shares)? {
@@ -145,12 +145,12 @@ impl<'t> Talk<'t> {
                 Err(loss) => loss,
             };
             let left = match loss.stage {
-                Stage::Shared => true,
-                Stage::Own => {
+                Attempt::Shared => true,
+                Attempt::Own => {
                     attempts -= 1;
                     loss.is_by_kill && attempts > 0
                 }
-                Stage::Start => {
+                Attempt::Start => {
                     starts -= 1;
                     loss.is_by_kill && starts > 0
                 }
@@ -162,7 +162,7 @@ impl<'t> Talk<'t> {
                 let noted = loss.ending.and_then(|ending| ending.noted);
                 return Err(self.sources.blame(loss.lost.into_error(self.limits), noted));
             }
-            shares &= matches!(loss.stage, Stage::Start);
+            shares &= matches!(loss.stage, Attempt::Start);
             self.sources = Sources::new(self.job);
         }
     }
@@ -172,15 +172,19 @@ impl<'t> Talk<'t> {
         &mut self,
         interpreter: &Interpreter,
         shares: bool,
-    ) -> Result<std::result::Result<Done, Loss>> {
+    ) -> Result<std::result::Result<JobOutcome, Loss>> {
         let opened = interpreter::open(interpreter, shares, self.limits)
             .map_err(|error| self.sources.blame(error, None))?;
         let mut failed = None;
-        let mut stage = if shares { Stage::Shared } else { Stage::Own };
+        let mut stage = if shares {
+            Attempt::Shared
+        } else {
+            Attempt::Own
+        };
         let (mut program, lost) = match opened {
             Ok(mut opened) => match self.converse(&mut opened) {
                 Ok(done) if !(shares && may_be_of_sharing(&done)) => {
-                    if matches!(done, Done::Failed { .. }) {
+                    if matches!(done, JobOutcome::Failed { .. }) {
                         opened.shared = None;
                     }
                     opened.done();
@@ -193,7 +197,7 @@ impl<'t> Talk<'t> {
                 Err(lost) => (opened.program, lost),
             },
             Err(unopened) => {
-                stage = Stage::Start;
+                stage = Attempt::Start;
                 unopened
             }
         };
@@ -204,7 +208,7 @@ impl<'t> Talk<'t> {
         };
         let is_by_kill = match (&ending, stage) {
             (Some(ending), _) => ending.signal == Some(KILLED),
-            (None, Stage::Start) => program.process.was_killed(),
+            (None, Attempt::Start) => program.process.was_killed(),
             // A program that was killed says no more than one that hung up.
             (None, _) => true,
         };
@@ -220,14 +224,14 @@ impl<'t> Talk<'t> {
         }))
     }
 
-    fn converse(&mut self, opened: &mut Opened) -> std::result::Result<Done, Lost> {
+    fn converse(&mut self, opened: &mut Opened) -> std::result::Result<JobOutcome, Lost> {
         let memory = opened.shared.map(|sharing| sharing.memory);
         self.speak_within(&mut opened.session, memory.unwrap_or(self.limits.memory))
     }
 
     /// Give a session the job, and answer what it asks.
     #[cfg(all(unix, test))]
-    pub(super) fn speak(&mut self, session: &mut Session) -> std::result::Result<Done, Lost> {
+    pub(super) fn speak(&mut self, session: &mut Session) -> std::result::Result<JobOutcome, Lost> {
         self.speak_within(session, self.limits.memory)
     }
 
@@ -235,7 +239,7 @@ impl<'t> Talk<'t> {
         &mut self,
         session: &mut Session,
         memory: usize,
-    ) -> std::result::Result<Done, Lost> {
+    ) -> std::result::Result<JobOutcome, Lost> {
         let mut left = self.limits.time.saturating_add(GRACE);
         let bounds = bounds(&Limits {
             memory,
@@ -332,22 +336,24 @@ impl<'t> Talk<'t> {
         }
     }
 
-    pub(super) fn outcome(&self, done: Done) -> Result<Outcome> {
+    pub(super) fn outcome(&self, done: JobOutcome) -> Result<SessionOutcome> {
         let outcome = match (done, self.job) {
-            (Done::Value { value, changed }, Job::Module(_)) => Outcome::Value { value, changed },
-            (Done::Text { printed, changed }, Job::Template(_)) => {
+            (JobOutcome::Value { value, changed }, Job::Module(_)) => {
+                SessionOutcome::Value { value, changed }
+            }
+            (JobOutcome::Text { printed, changed }, Job::Template(_)) => {
                 let chunks = self.sources.chunks(&printed)?;
-                Outcome::Text {
+                SessionOutcome::Text {
                     text: printed.text,
                     chunks,
                     changed,
                 }
             }
-            (Done::Failed { failure, changed }, _) => Outcome::Failed {
+            (JobOutcome::Failed { failure, changed }, _) => SessionOutcome::Failed {
                 error: self.error(failure)?,
                 changed,
             },
-            (Done::Function { answer, changed }, Job::Function(job)) => {
+            (JobOutcome::Function { answer, changed }, Job::Function(job)) => {
                 let is_asked = match &answer {
                     FunctionAnswer::Value(_) => job.function.is_some(),
                     FunctionAnswer::Names(_) => job.function.is_none(),
@@ -357,13 +363,13 @@ impl<'t> Talk<'t> {
                 if !is_asked || !changed.iter().all(is_given) {
                     return Err(strange("it answered another question"));
                 }
-                return Ok(Outcome::Function { answer, changed });
+                return Ok(SessionOutcome::Function { answer, changed });
             }
             _ => return Err(strange("it answered another question")),
         };
-        let (Outcome::Value { changed, .. }
-        | Outcome::Text { changed, .. }
-        | Outcome::Failed { changed, .. }) = &outcome
+        let (SessionOutcome::Value { changed, .. }
+        | SessionOutcome::Text { changed, .. }
+        | SessionOutcome::Failed { changed, .. }) = &outcome
         else {
             return Ok(outcome);
         };
@@ -426,8 +432,8 @@ impl<'t> Talk<'t> {
 
 /// Whether what came of a job in a session that others share might differ in one of its own: limits of steps, output
 /// and time are each job's own, but memory is not.
-fn may_be_of_sharing(done: &Done) -> bool {
-    matches!(done, Done::Failed { failure, .. } if failure.kind != FailureKind::Limit)
+fn may_be_of_sharing(done: &JobOutcome) -> bool {
+    matches!(done, JobOutcome::Failed { failure, .. } if failure.kind != FailureKind::Limit)
 }
 
 /// The signal that ends a process whatever it does.

@@ -6,7 +6,7 @@
 use std::sync::{Arc, LazyLock};
 
 use mapstack_pyobject::{Error, ErrorKind, Result};
-use mapstack_python_protocol::{CompileJob, Compiled, Job, Language, Names, Outcome, Purity};
+use mapstack_python_protocol::{CompileJob, Compiled, Job, JobOutcome, Language, Names, Purity};
 use mapstack_value::Str;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -53,7 +53,7 @@ pub(super) fn of(
     if let Some(found) = KEPT.get(&key) {
         return Ok(found);
     }
-    let Outcome::Compiled(compiled) = client::alone(interpreter, limits, &Job::Compile(job))??
+    let JobOutcome::Compiled(compiled) = client::alone(interpreter, limits, &Job::Compile(job))??
     else {
         return Err(Error::new(
             ErrorKind::Nested,

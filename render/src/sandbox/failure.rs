@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use mapstack_pyobject::{Error, ErrorKind, Place, Result};
-use mapstack_python_protocol::{Ending, Job, Noted, Place as WirePlace, Printed, Unit, UnitSource};
+use mapstack_pyobject::{Error, ErrorKind, Result, TemplatePlace};
+use mapstack_python_protocol::{Ending, Job, Noted, Printed, Unit, UnitSource, UnitSpan};
 use mapstack_value::Str;
 
 use super::{Limits, Source};
@@ -95,20 +95,20 @@ impl Sources {
         }
     }
 
-    fn of_job(&self, span: Span) -> Option<Place> {
-        Some(Place {
+    fn of_job(&self, span: Span) -> Option<TemplatePlace> {
+        Some(TemplatePlace {
             template: self.name.clone(),
             source: self.job.clone()?,
             span,
         })
     }
 
-    fn noted(&self, noted: Noted) -> Option<Place> {
+    fn noted(&self, noted: Noted) -> Option<TemplatePlace> {
         let Some(number) = noted.sent else {
             return self.of_job(within(self.job.as_ref()?, noted.span));
         };
         let sent = self.sent.get(usize::try_from(number).ok()?)?;
-        Some(Place {
+        Some(TemplatePlace {
             template: Some(sent.name.clone()),
             source: sent.text.clone(),
             span: within(&sent.text, noted.span),
@@ -128,10 +128,10 @@ impl Sources {
     }
 
     /// A place as errors have it. What does not lie in the source is at its end.
-    pub(super) fn place(&self, units: &[Unit], place: &WirePlace) -> Result<Place> {
+    pub(super) fn place(&self, units: &[Unit], place: &UnitSpan) -> Result<TemplatePlace> {
         let unit = units.get(place.unit).ok_or_else(stray)?;
         let source = self.source(unit)?;
-        Ok(Place {
+        Ok(TemplatePlace {
             template: unit.name.clone(),
             span: within(&source, place.span),
             source,

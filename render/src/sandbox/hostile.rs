@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use mapstack_python_protocol::{
-    Answer, Bounds, Chunk, CompileJob, Compiled, Failure, FailureKind, Job, Language, Lookup,
-    Message, ModuleJob, Outcome, Place, Printed, Said, Span, TemplateJob, Unit, UnitSource,
+    Answer, Bounds, Chunk, CompileJob, Compiled, Failure, FailureKind, Job, JobOutcome, Language,
+    Lookup, Message, ModuleJob, Printed, Said, Span, TemplateJob, Unit, UnitSource, UnitSpan,
     write_frame,
 };
 use mapstack_value::Value;
@@ -64,7 +64,7 @@ fn said() -> Vec<Vec<u8>> {
         name: Some("t.mako".into()),
         source: UnitSource::Job,
     }];
-    let place = Place {
+    let place = UnitSpan {
         unit: 0,
         span: Span { start: 0, end: 4 },
     };
@@ -91,12 +91,12 @@ fn said() -> Vec<Vec<u8>> {
         Said::HasFunction("f".to_owned()).to_bytes(),
         Said::Template("u".to_owned()).to_bytes(),
         Said::Call("f".to_owned(), vec![Value::from(1)], Vec::new()).to_bytes(),
-        done(Outcome::Text {
+        done(JobOutcome::Text {
             printed,
             changed: changed.clone(),
         }),
-        done(Outcome::Failed { failure, changed }),
-        done(Outcome::Compiled(Compiled {
+        done(JobOutcome::Failed { failure, changed }),
+        done(JobOutcome::Compiled(Compiled {
             code: [1, 2, 3].into(),
             purity: None,
             plan: None,

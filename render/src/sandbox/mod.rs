@@ -35,7 +35,7 @@ use mapstack_value::{Str, Value};
 
 pub(crate) use bridge::alone;
 pub use bridge::run_as;
-pub(crate) use client::Outcome;
+pub(crate) use client::SessionOutcome;
 pub use interpreter::Interpreter;
 pub use mapstack_python_protocol::{Found, FunctionAnswer, FunctionJob, Loader, Source};
 #[cfg(not(unix))]
@@ -179,9 +179,9 @@ pub fn run(request: &Request<'_>) -> Result<Value> {
         compiled: None,
     };
     match alone(request.host, &request.limits, Job::Module(job))? {
-        Outcome::Value { value, .. } => Ok(value),
-        Outcome::Failed { error, .. } => Err(error),
-        Outcome::Text { .. } | Outcome::Function { .. } => Err(Error::new(
+        SessionOutcome::Value { value, .. } => Ok(value),
+        SessionOutcome::Failed { error, .. } => Err(error),
+        SessionOutcome::Text { .. } | SessionOutcome::Function { .. } => Err(Error::new(
             ErrorKind::Nested,
             "the interpreter answered another question",
         )),

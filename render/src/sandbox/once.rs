@@ -199,7 +199,7 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
-    use mapstack_python_protocol::{Bounds, Job, Message, ModuleJob, Outcome, Said};
+    use mapstack_python_protocol::{Bounds, Job, JobOutcome, Message, ModuleJob, Said};
 
     use super::*;
 
@@ -228,7 +228,7 @@ mod tests {
                 .write(&[bounds.to_bytes(), job.to_bytes()], TIMEOUT)
                 .unwrap();
             let said = Said::from_bytes(&session.read(TIMEOUT).unwrap()).unwrap();
-            let expected = Outcome::Value {
+            let expected = JobOutcome::Value {
                 value: number.into(),
                 changed: vec![],
             };

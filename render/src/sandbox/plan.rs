@@ -10,7 +10,7 @@ use mapstack_pyobject::{
     BinaryOp, Budget, CallArgs, CompareOp, Error, ErrorKind, Interpreter, Limits, Obj, Result,
     binary, compare, get_item, methods, slice,
 };
-use mapstack_python_protocol::{Comparison, Look, METHODS, Plan, Span, Step};
+use mapstack_python_protocol::{Comparison, Look, METHODS, Plan, PlanStep, Span};
 use mapstack_value::Str;
 
 use crate::jinja::{self, Request};
@@ -60,12 +60,12 @@ struct Printer<'r> {
 }
 
 impl Printer<'_> {
-    fn steps(&mut self, steps: &[Step]) -> Option<()> {
+    fn steps(&mut self, steps: &[PlanStep]) -> Option<()> {
         for step in steps {
             self.python.budget.burn(1).ok()?;
             match step {
-                Step::Print { what, span, exact } => self.print(what, *span, *exact)?,
-                Step::If {
+                PlanStep::Print { what, span, exact } => self.print(what, *span, *exact)?,
+                PlanStep::If {
                     test,
                     then,
                     otherwise,
@@ -73,7 +73,7 @@ impl Printer<'_> {
                     let is_true = self.look(test)?.truthy().ok()?;
                     self.steps(if is_true { then } else { otherwise })?;
                 }
-                Step::For {
+                PlanStep::For {
                     variable,
                     items,
                     body,

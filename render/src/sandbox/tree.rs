@@ -5,7 +5,7 @@ use mapstack_python_protocol::{Found, FunctionAnswer, FunctionJob, Job, Loader};
 use mapstack_value::{Str, Value};
 
 use super::bridge::{Bridge, limits};
-use super::{Host, Interpreter, Outcome, Source, client};
+use super::{Host, Interpreter, SessionOutcome, Source, client};
 use crate::jinja::{Request, Vm};
 
 /// What modules of a tree ask for besides functions.
@@ -52,9 +52,9 @@ pub fn call_tree(vm: &Vm<'_>, call: TreeCall<'_>) -> Result<(FunctionAnswer, Vec
     let bounds = limits(call.bounds);
     let job = Job::Function(call.job);
     match client::perform(call.interpreter, false, &host, &bounds, &job)? {
-        Outcome::Function { answer, changed } => Ok((answer, changed)),
-        Outcome::Failed { error, .. } => Err(error),
-        Outcome::Value { .. } | Outcome::Text { .. } => Err(Error::new(
+        SessionOutcome::Function { answer, changed } => Ok((answer, changed)),
+        SessionOutcome::Failed { error, .. } => Err(error),
+        SessionOutcome::Value { .. } | SessionOutcome::Text { .. } => Err(Error::new(
             ErrorKind::Nested,
             "the interpreter answered another question",
         )),

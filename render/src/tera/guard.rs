@@ -15,7 +15,7 @@ use crate::jinja::ast::Span;
 
 /// A place in one of the files of a render.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct NodePlace {
     pub file: usize,
     pub span: Span,
     /// Whether it is literal text.
@@ -26,7 +26,7 @@ pub(super) struct Place {
 #[derive(Debug, Clone)]
 pub(super) struct Needed {
     pub name: String,
-    pub place: Place,
+    pub place: NodePlace,
     /// Whether it must be there before anything runs.
     pub required: bool,
 }
@@ -35,7 +35,7 @@ pub(super) struct Needed {
 #[derive(Debug, Default)]
 pub(super) struct Guard {
     /// Every place by its number.
-    pub places: Vec<Place>,
+    pub places: Vec<NodePlace>,
     /// The variables that may be looked at.
     pub names: HashSet<String>,
     pub needed: Vec<Needed>,
@@ -104,7 +104,7 @@ struct Walk<'g, 's> {
 
 impl Walk<'_, '_> {
     fn place(&mut self, range: std::ops::Range<usize>, literal: bool) -> usize {
-        self.guard.places.push(Place {
+        self.guard.places.push(NodePlace {
             file: self.file,
             span: span(range.start, range.end),
             literal,

@@ -20,7 +20,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use mapstack_diagnostic::nearest;
-use mapstack_pyobject::{CallArgs, Error, ErrorKind, Frame, Obj, Place, Result};
+use mapstack_pyobject::{CallArgs, Error, ErrorKind, Frame, Obj, Result, TemplatePlace};
 use mapstack_value::Value;
 
 use crate::jinja::ast::{Span, Template};
@@ -142,11 +142,13 @@ fn located(
     templates: &[Arc<Template>],
     variables: &Names,
 ) -> Box<Error> {
-    let place = templates.get(wrong.place.file).map(|template| Place {
-        template: template.name.clone(),
-        source: template.source.clone(),
-        span: wrong.place.span,
-    });
+    let place = templates
+        .get(wrong.place.file)
+        .map(|template| TemplatePlace {
+            template: template.name.clone(),
+            source: template.source.clone(),
+            span: wrong.place.span,
+        });
     if let Some(failure) = failure.filter(|_| wrong.called) {
         let words = failure.message.clone();
         let kind = if failure.kind == ErrorKind::Limit {

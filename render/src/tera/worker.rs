@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use tera::{Context, Template, Tera};
 
 use super::bounded::{self, Meter};
-use super::guard::{Guard, Needed, Place};
+use super::guard::{Guard, Needed, NodePlace};
 use super::{scan, span};
 use crate::jinja::Limits;
 
@@ -65,14 +65,14 @@ pub(super) struct Printed {
 
 pub(super) struct Chunk {
     pub start: usize,
-    pub place: Place,
+    pub place: NodePlace,
 }
 
 /// Why rendering failed.
 pub(super) struct Wrong {
     pub message: String,
     pub help: Option<String>,
-    pub place: Place,
+    pub place: NodePlace,
     pub is_limit: bool,
     /// Whether a function of `salt` failed.
     pub called: bool,
@@ -81,7 +81,7 @@ pub(super) struct Wrong {
 }
 
 impl Wrong {
-    fn new(message: impl Into<String>, place: Place) -> Box<Self> {
+    fn new(message: impl Into<String>, place: NodePlace) -> Box<Self> {
         Box::new(Wrong {
             message: message.into(),
             help: None,
@@ -141,7 +141,7 @@ impl Work {
         self.register_salt();
         self.load_all(name, source)?;
         self.check_cycles()?;
-        let whole = Place {
+        let whole = NodePlace {
             file: 0,
             span: span(0, 0),
             literal: false,
@@ -233,7 +233,7 @@ impl Work {
             name: name.into(),
             source: source.clone(),
         });
-        let at = |range: std::ops::Range<usize>| Place {
+        let at = |range: std::ops::Range<usize>| NodePlace {
             file,
             span: span(range.start, range.end),
             literal: false,
@@ -255,8 +255,8 @@ impl Work {
         Ok(())
     }
 
-    fn place(&self, number: usize) -> Place {
-        let whole = Place {
+    fn place(&self, number: usize) -> NodePlace {
+        let whole = NodePlace {
             file: 0,
             span: span(0, 0),
             literal: false,
@@ -425,7 +425,7 @@ fn syntax_error(drawing: &str, source: &str) -> (String, usize) {
 /// Takes the output, and notes where it comes from.
 struct Sink<'w> {
     meter: Arc<Meter>,
-    places: &'w [Place],
+    places: &'w [NodePlace],
     bytes: Vec<u8>,
     chunks: Vec<Chunk>,
 }

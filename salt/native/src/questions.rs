@@ -1,7 +1,7 @@
 //! What a formula reads, where its values come from, and what is wrong with it, as data.
 
 use mapstack::secrets::Policy;
-use mapstack::trace::{Asked, Outcome, Stage};
+use mapstack::trace::{Asked, RequestOutcome, DataStage};
 use mapstack::value::{Key, Map, Value};
 use mapstack::{Configuration, DataOptions, Result, Run};
 use mapstack_lineage::{Ancestry, Explain, How, Layer, LayerKind, Lineage, Spot};
@@ -121,9 +121,9 @@ pub(crate) fn sources(run: &Run<'_>, formula: &str, saltenv: &str) -> Result<Val
     let asked = run.events().into_iter().map(|event| {
         let mut map = Map::new();
         let stage = match event.stage {
-            Stage::Meta => "meta",
-            Stage::Layers => "layers",
-            Stage::PostMap => "post-map",
+            DataStage::Meta => "meta",
+            DataStage::Layers => "layers",
+            DataStage::PostMap => "post-map",
         };
         map.insert("stage", stage);
         if let Some(definition) = &event.definition {
@@ -133,9 +133,9 @@ pub(crate) fn sources(run: &Run<'_>, formula: &str, saltenv: &str) -> Result<Val
             Asked::File { path, outcome } => {
                 map.insert("path", format!("salt://{path}"));
                 let (name, more) = match outcome {
-                    Outcome::Hit(file) => ("hit", Some(("file", file.display().to_string()))),
-                    Outcome::Miss => ("miss", None),
-                    Outcome::Refused(reason) => ("refused", Some(("reason", reason))),
+                    RequestOutcome::Hit(file) => ("hit", Some(("file", file.display().to_string()))),
+                    RequestOutcome::Miss => ("miss", None),
+                    RequestOutcome::Refused(reason) => ("refused", Some(("reason", reason))),
                 };
                 map.insert("outcome", name);
                 map.extend(more.map(|(key, text)| (Key::from(key), Value::from(text))));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use xshell::cmd;
 
-use super::tally::{Outcome, Tally, brief};
+use super::tally::{Judgement, Tally, brief};
 use super::{Formula, Sides, lists, stem};
 use crate::Result;
 
@@ -30,7 +30,7 @@ pub fn compare(sides: &Sides, formulas: &[Formula]) -> Result<Tally> {
         if subjects.is_empty() {
             tally.add(
                 &formula.name,
-                Outcome::NotComparable("the formula has no map.jinja".into()),
+                Judgement::NotComparable("the formula has no map.jinja".into()),
             );
         }
         for subject in subjects {
@@ -45,7 +45,7 @@ fn compare_subject(sides: &Sides, formula: &Formula, subject: &Value, tally: &mu
     let directory = subject["directory"].as_str().unwrap_or_default();
     let Some(variable) = subject["variable"].as_str() else {
         let reason = "no file imports a variable from map.jinja";
-        tally.add(&formula.name, Outcome::NotComparable(reason.into()));
+        tally.add(&formula.name, Judgement::NotComparable(reason.into()));
         return Ok(());
     };
     let pair = |minion: &PathBuf| Pair {
@@ -65,10 +65,10 @@ fn compare_subject(sides: &Sides, formula: &Formula, subject: &Value, tally: &mu
             stem(&pair.minion)
         );
         let outcome = match theirs["blocked"].as_str() {
-            Some(function) => Outcome::Blocked(function.to_owned()),
+            Some(function) => Judgement::Blocked(function.to_owned()),
             None => match &sides.mapstack {
                 Some(_) => outcome(&ours(sides, pair)?, theirs),
-                None => Outcome::NotComparable(format!("the reference {}", describe(theirs))),
+                None => Judgement::NotComparable(format!("the reference {}", describe(theirs))),
             },
         };
         tally.add(&name, outcome);
@@ -176,27 +176,27 @@ pub fn ours(sides: &Sides, pair: &Pair) -> Result<Value> {
 }
 
 /// Compares by keys, their order, values and types.
-fn outcome(ours: &Value, theirs: &Value) -> Outcome {
+fn outcome(ours: &Value, theirs: &Value) -> Judgement {
     match (data(ours), data(theirs)) {
-        (None, None) => Outcome::BothRefuse,
+        (None, None) => Judgement::BothRefuse,
         (Some(Ok(ours)), Some(Ok(theirs))) => match difference(&ours, &theirs, "") {
-            None => Outcome::Equal,
-            Some(line) => Outcome::Differs(line),
+            None => Judgement::Equal,
+            Some(line) => Judgement::Differs(line),
         },
         (Some(_), None) if text(ours, "warnings").contains("that is not data") => {
             // Data may contain undefined values until they are printed, as this comparison does.
-            Outcome::NotComparable(
+            Judgement::NotComparable(
                 "the data holds an undefined value: null with a warning, or not to be printed"
                     .into(),
             )
         }
-        (None, _) => Outcome::Differs(format!("ours refuses: {}", brief(text(ours, "error")))),
-        (_, None) => Outcome::Differs(format!(
+        (None, _) => Judgement::Differs(format!("ours refuses: {}", brief(text(ours, "error")))),
+        (_, None) => Judgement::Differs(format!(
             "ours answers, theirs refuses: {}",
             brief(text(theirs, "error"))
         )),
-        (Some(Err(problem)), _) => Outcome::Differs(format!("ours is not JSON: {problem}")),
-        (_, Some(Err(problem))) => Outcome::Differs(format!("theirs is not JSON: {problem}")),
+        (Some(Err(problem)), _) => Judgement::Differs(format!("ours is not JSON: {problem}")),
+        (_, Some(Err(problem))) => Judgement::Differs(format!("theirs is not JSON: {problem}")),
     }
 }
 
@@ -275,7 +275,7 @@ fn at(place: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn compared(ours: &str, theirs: &str) -> Outcome {
+    fn compared(ours: &str, theirs: &str) -> Judgement {
         outcome(&json!({"ok": ours}), &json!({"ok": theirs}))
     }
 
@@ -283,7 +283,7 @@ mod tests {
     fn order_and_types_count() {
         assert_eq!(
             compared(r#"{"a": [1, 2.0, null]}"#, r#"{"a":[1,2.0,null]}"#),
-            Outcome::Equal
+            Judgement::Equal
         );
         for (ours, theirs, line) in [
             (
@@ -315,7 +315,7 @@ mod tests {
         ] {
             assert_eq!(
                 compared(ours, theirs),
-                Outcome::Differs(line.to_owned()),
+                Judgement::Differs(line.to_owned()),
                 "{ours} {theirs}"
             );
         }
@@ -324,21 +324,21 @@ mod tests {
     #[test]
     fn one_refusal_is_a_difference() {
         let (data, refusal) = (json!({"ok": "1"}), json!({"error": "no\nmore"}));
-        assert_eq!(outcome(&refusal, &refusal), Outcome::BothRefuse);
+        assert_eq!(outcome(&refusal, &refusal), Judgement::BothRefuse);
         assert_eq!(
             outcome(&refusal, &data),
-            Outcome::Differs("ours refuses: no".into())
+            Judgement::Differs("ours refuses: no".into())
         );
         assert_eq!(
             outcome(&data, &refusal),
-            Outcome::Differs("ours answers, theirs refuses: no".into())
+            Judgement::Differs("ours answers, theirs refuses: no".into())
         );
         let warned = json!({"ok": "1", "warnings": "warning: puts something into mapdata that is not data: …"});
         assert!(matches!(
             outcome(&warned, &refusal),
-            Outcome::NotComparable(_)
+            Judgement::NotComparable(_)
         ));
-        assert_eq!(outcome(&warned, &data), Outcome::Equal);
+        assert_eq!(outcome(&warned, &data), Judgement::Equal);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::map::{self, Pair, data, difference, text};
-use super::tally::{Outcome, Tally, brief};
+use super::tally::{Judgement, Tally, brief};
 use super::{Formula, Sides, lists};
 use crate::Result;
 
@@ -30,7 +30,7 @@ fn compare_cases(sides: &Sides, formula: &Formula, cases: Vec<Value>, tally: &mu
     for other in others {
         tally.add(
             &name(&other),
-            Outcome::NotComparable(brief(text(&other, "reason"))),
+            Judgement::NotComparable(brief(text(&other, "reason"))),
         );
     }
     let home = TempDir::new()?;
@@ -63,25 +63,25 @@ fn compare_cases(sides: &Sides, formula: &Formula, cases: Vec<Value>, tally: &mu
 }
 
 /// Why the reference's own answer is not what the file says.
-fn unfit(expected: &Value, theirs: &Value) -> Option<Outcome> {
+fn unfit(expected: &Value, theirs: &Value) -> Option<Judgement> {
     if let Some(function) = theirs["blocked"].as_str() {
-        return Some(Outcome::Blocked(function.to_owned()));
+        return Some(Judgement::Blocked(function.to_owned()));
     }
     let reason = match data(theirs) {
         Some(Ok(theirs)) if sorted(theirs.clone()) == *expected => return None,
         Some(_) => "the reference makes something else of it",
         None => "the reference refuses",
     };
-    Some(Outcome::NotComparable(reason.to_owned()))
+    Some(Judgement::NotComparable(reason.to_owned()))
 }
 
-fn outcome(expected: &Value, ours: &Value) -> Outcome {
+fn outcome(expected: &Value, ours: &Value) -> Judgement {
     let difference = match data(ours) {
         Some(Ok(ours)) => difference(&sorted(ours), expected, ""),
         Some(Err(problem)) => Some(format!("ours is not JSON: {problem}")),
         None => Some(format!("ours refuses: {}", brief(text(ours, "error")))),
     };
-    difference.map_or(Outcome::Equal, Outcome::Differs)
+    difference.map_or(Judgement::Equal, Judgement::Differs)
 }
 
 /// The files are written with sorted keys, so order does not count in them.
@@ -114,15 +114,15 @@ mod tests {
         );
         assert!(matches!(
             unfit(&expected, &answer("{}")),
-            Some(Outcome::NotComparable(_))
+            Some(Judgement::NotComparable(_))
         ));
         assert!(matches!(
             unfit(&expected, &json!({"error": "no"})),
-            Some(Outcome::NotComparable(_))
+            Some(Judgement::NotComparable(_))
         ));
         assert_eq!(
             unfit(&expected, &json!({"blocked": "cmd.run"})),
-            Some(Outcome::Blocked("cmd.run".into()))
+            Some(Judgement::Blocked("cmd.run".into()))
         );
     }
 
@@ -131,15 +131,15 @@ mod tests {
         let expected = sorted(json!({"b": 1, "a": 2}));
         assert_eq!(
             outcome(&expected, &json!({"ok": r#"{"b": 1, "a": 2}"#})),
-            Outcome::Equal
+            Judgement::Equal
         );
         assert_eq!(
             outcome(&expected, &json!({"ok": r#"{"b": 1, "a": 3}"#})),
-            Outcome::Differs("at a: ours 3, theirs 2".into())
+            Judgement::Differs("at a: ours 3, theirs 2".into())
         );
         assert_eq!(
             outcome(&expected, &json!({"error": "no"})),
-            Outcome::Differs("ours refuses: no".into())
+            Judgement::Differs("ours refuses: no".into())
         );
     }
 }

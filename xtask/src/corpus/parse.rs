@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use xshell::cmd;
 
-use super::tally::{Outcome, Tally};
+use super::tally::{Judgement, Tally};
 use super::{Formula, Sides, answers, json_lines};
 use crate::Result;
 
@@ -25,7 +25,7 @@ pub fn compare(sides: &Sides, formulas: &[Formula]) -> Result<Tally> {
                 Ok(_) => {}
                 Err(_) => tally.add(
                     &name,
-                    Outcome::NotComparable("the file is not UTF-8".into()),
+                    Judgement::NotComparable("the file is not UTF-8".into()),
                 ),
             }
         }
@@ -69,18 +69,18 @@ fn extension(path: &Path) -> Option<&str> {
     path.extension()?.to_str()
 }
 
-fn outcome(ours: &Value, theirs: &Value) -> Outcome {
+fn outcome(ours: &Value, theirs: &Value) -> Judgement {
     match (ours.get("ok"), theirs.get("ok")) {
-        (Some(_), Some(_)) => Outcome::Equal,
+        (Some(_), Some(_)) => Judgement::Equal,
         // Ours also says at which byte.
         (None, None)
             if ["error", "line"]
                 .iter()
                 .all(|k| ours.get(k) == theirs.get(k)) =>
         {
-            Outcome::BothRefuse
+            Judgement::BothRefuse
         }
-        _ => Outcome::Differs(format!("ours {ours}, theirs {theirs}")),
+        _ => Judgement::Differs(format!("ours {ours}, theirs {theirs}")),
     }
 }
 
@@ -91,17 +91,17 @@ mod tests {
     #[test]
     fn refusals_agree_in_message_and_line() {
         let refusal = |line: u32| json!({"error": "no", "line": line});
-        assert_eq!(outcome(&refusal(1), &refusal(1)), Outcome::BothRefuse);
+        assert_eq!(outcome(&refusal(1), &refusal(1)), Judgement::BothRefuse);
         let mut placed = refusal(1);
         placed["start"] = 7.into();
-        assert_eq!(outcome(&placed, &refusal(1)), Outcome::BothRefuse);
+        assert_eq!(outcome(&placed, &refusal(1)), Judgement::BothRefuse);
         for (ours, theirs) in [
             (refusal(1), refusal(2)),
             (refusal(1), json!({"ok": true})),
             (json!({"ok": true}), refusal(1)),
         ] {
             assert!(
-                matches!(outcome(&ours, &theirs), Outcome::Differs(_)),
+                matches!(outcome(&ours, &theirs), Judgement::Differs(_)),
                 "{ours} {theirs}"
             );
         }

@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Write};
 
 /// How one pair of answers compares.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
+pub enum Judgement {
     /// Both give the same.
     Equal,
     /// Both refuse.
@@ -28,13 +28,13 @@ pub struct Tally {
 
 impl Tally {
     /// Add the outcome of the comparison of this name.
-    pub fn add(&mut self, name: &dyn Display, outcome: Outcome) {
+    pub fn add(&mut self, name: &dyn Display, outcome: Judgement) {
         let (kind, reason) = match outcome {
-            Outcome::Equal => ("equal", None),
-            Outcome::BothRefuse => ("both refuse", None),
-            Outcome::Blocked(function) => ("blocked", Some(format!("blocked: {function}"))),
-            Outcome::NotComparable(reason) => ("not comparable", Some(reason)),
-            Outcome::Differs(line) => {
+            Judgement::Equal => ("equal", None),
+            Judgement::BothRefuse => ("both refuse", None),
+            Judgement::Blocked(function) => ("blocked", Some(format!("blocked: {function}"))),
+            Judgement::NotComparable(reason) => ("not comparable", Some(reason)),
+            Judgement::Differs(line) => {
                 self.lines.push(format!("{name}: {line}"));
                 ("differ", None)
             }
@@ -107,11 +107,11 @@ mod tests {
     #[test]
     fn differences_have_a_line_each_and_reasons_are_counted() {
         let mut tally = Tally::default();
-        tally.add(&"a", Outcome::Equal);
-        tally.add(&"b", Outcome::BothRefuse);
-        tally.add(&"c", Outcome::Blocked("cmd.run".into()));
-        tally.add(&"d", Outcome::Blocked("cmd.run".into()));
-        tally.add(&"e", Outcome::Differs("ours 1, theirs 2".into()));
+        tally.add(&"a", Judgement::Equal);
+        tally.add(&"b", Judgement::BothRefuse);
+        tally.add(&"c", Judgement::Blocked("cmd.run".into()));
+        tally.add(&"d", Judgement::Blocked("cmd.run".into()));
+        tally.add(&"e", Judgement::Differs("ours 1, theirs 2".into()));
         assert_eq!(
             tally.titled("map"),
             "map: e: ours 1, theirs 2\n\

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use mapstack_jinja_syntax::ast::{CompareOp, Expr, ExprKind};
 use mapstack_pyobject::{
-    DictRef, Entries, Obj, Place, Result, Undefined, binary, compare, hash_key, methods, negate,
-    positive, slice, spend, to_str,
+    DictRef, Entries, Obj, Result, TemplatePlace, Undefined, binary, compare, hash_key, methods,
+    negate, positive, slice, spend, to_str,
 };
 use mapstack_value::{Str, Value};
 
@@ -56,7 +56,7 @@ impl Vm<'_> {
 
     /// Report the function that an expression asked for in vain.
     #[cold]
-    fn report_missed(&self, place: impl FnOnce() -> Place) {
+    fn report_missed(&self, place: impl FnOnce() -> TemplatePlace) {
         if let Some(function) = self.missed.take() {
             self.host().asked_in_vain(&function, Some(place()));
         }

@@ -11,7 +11,7 @@ mod statement;
 mod template;
 
 use mapstack_jinja_syntax::ast::{Expr, Span, Stmt};
-use mapstack_pyobject::{Error, ErrorKind, Obj, Place, Result};
+use mapstack_pyobject::{Error, ErrorKind, Obj, Result, TemplatePlace};
 use mapstack_value::quote_str;
 
 use crate::output::Output;
@@ -116,8 +116,8 @@ fn roomy<T>(run: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(64 << 10, 2 << 20, run)
 }
 
-fn place(frame: &Frame, span: Span) -> Place {
-    Place {
+fn place(frame: &Frame, span: Span) -> TemplatePlace {
+    TemplatePlace {
         template: frame.template.name.clone(),
         source: frame.template.source.clone(),
         span,

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use mapstack_jinja_syntax::ast::{Expr, Span, Stmt, Target, Template};
-use mapstack_pyobject::{Error, ErrorKind, Obj, Place, Result, Undefined, to_str};
+use mapstack_pyobject::{Error, ErrorKind, Obj, Result, TemplatePlace, Undefined, to_str};
 use mapstack_value::{Str, quote_str};
 
 use super::{place, position, through};
@@ -159,7 +159,7 @@ impl Vm<'_> {
             through("imported from here", e, frame, span)
         })?;
         self.note_loaded(&text, &module.map, &value);
-        let whole = Place {
+        let whole = TemplatePlace {
             template: module.name.clone(),
             ..place(frame, span)
         };
@@ -245,7 +245,7 @@ impl Vm<'_> {
     }
 
     /// Report to the tracer what a tag read from a text.
-    fn trace_loaded(&self, template: &Place, text: &Obj, map: &SourceMap, value: &Obj) {
+    fn trace_loaded(&self, template: &TemplatePlace, text: &Obj, map: &SourceMap, value: &Obj) {
         if let (Some(tracer), Some(text)) = (self.tracer, text.as_str()) {
             tracer.loaded(template, text, map, value);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use mapstack::{File, Text};
-use mapstack_render::Place;
+use mapstack_render::TemplatePlace;
 use mapstack_render::jinja::SourceMap;
 use mapstack_value::{Extent, Key, Str, Value};
 use mapstack_yaml::{Limits, Lines, Marks, load_marked};
@@ -53,7 +53,7 @@ pub(super) struct Document<'d> {
 
 impl<'d> Document<'d> {
     /// What a template printed.
-    pub fn printed(tag: &Place, text: &'d str, map: &'d SourceMap) -> Self {
+    pub fn printed(tag: &TemplatePlace, text: &'d str, map: &'d SourceMap) -> Self {
         let mut share: HashMap<Option<Str>, usize> = HashMap::new();
         for (start, end) in runs(map, text.len()) {
             if let Some((place, origin)) = map.locate(start)

@@ -154,7 +154,7 @@ impl State {
     }
 
     /// The layer of a template.
-    fn template(&mut self, place: &mapstack_render::Place) -> usize {
+    fn template(&mut self, place: &mapstack_render::TemplatePlace) -> usize {
         self.sources
             .file(place.template.as_deref().unwrap_or("template"))
     }
@@ -168,7 +168,7 @@ fn data(object: &Obj) -> Value {
 }
 
 /// A place in a template as a place in a file.
-fn in_file(place: &mapstack_render::Place) -> Place {
+fn in_file(place: &mapstack_render::TemplatePlace) -> Place {
     Place {
         file: shown(place.template.as_deref().unwrap_or("template")),
         source: place.source.clone(),

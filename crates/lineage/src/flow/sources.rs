@@ -1,6 +1,6 @@
 //! The sources of values as layers: files, templates and facts.
 
-use mapstack::trace::Stage;
+use mapstack::trace::DataStage;
 use mapstack_value::{Str, Value};
 
 use crate::layers::{Because, Layer, LayerKind};
@@ -71,7 +71,7 @@ impl Sources {
 
 fn layer(kind: LayerKind) -> Layer {
     Layer {
-        stage: Stage::Layers,
+        stage: DataStage::Layers,
         definition: None::<Str>,
         kind,
         because: Vec::new(),

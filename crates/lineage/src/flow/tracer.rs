@@ -2,7 +2,7 @@
 
 use mapstack_minion::Part;
 use mapstack_render::jinja::{Evaluated, Names, SourceMap, Table, Tracer};
-use mapstack_render::{DictRef, Obj, Place};
+use mapstack_render::{DictRef, Obj, TemplatePlace};
 use mapstack_value::{Key, Str, Value};
 
 use super::documents::Document;
@@ -89,7 +89,7 @@ impl Tracer for ValueTracer {
         state.bind(to, here, value, known);
     }
 
-    fn printed(&self, by: &Place, value: &Obj) {
+    fn printed(&self, by: &TemplatePlace, value: &Obj) {
         let state = &mut *self.state.borrow_mut();
         let Some(last) = state.operands.last() else {
             return;
@@ -110,7 +110,7 @@ impl Tracer for ValueTracer {
         }
     }
 
-    fn loaded(&self, template: &Place, text: &str, map: &SourceMap, value: &Obj) {
+    fn loaded(&self, template: &TemplatePlace, text: &str, map: &SourceMap, value: &Obj) {
         let state = &mut *self.state.borrow_mut();
         let document = Document::printed(template, text, map);
         let layer = state.sources.file(&document.path);

@@ -79,7 +79,7 @@ struct Observed {
 }
 
 /// A value that came after another.
-struct Step<'a> {
+struct Succession<'a> {
     old: &'a Value,
     old_spot: &'a Spot,
     new: &'a Value,
@@ -129,7 +129,7 @@ impl Observed {
             }
             let inherited = |by: usize| around.iter().any(|(_, layers, _)| layers.contains(&by));
             let in_list = around.last().is_some_and(|(.., is_list)| *is_list);
-            let steps: Vec<Step<'_>> = steps(ancestry).collect();
+            let steps: Vec<Succession<'_>> = steps(ancestry).collect();
             let is_own = path.first().and_then(Key::as_str) != Some("map_jinja");
             if !path.is_empty() && is_own && !in_list {
                 for step in steps.iter().filter(|step| !inherited(step.by)) {
@@ -147,7 +147,7 @@ impl Observed {
         });
     }
 
-    fn step(&mut self, lineage: &Lineage, path: &[Key], step: &Step<'_>) {
+    fn step(&mut self, lineage: &Lineage, path: &[Key], step: &Succession<'_>) {
         if step.how == How::Joined {
             if let Some(place) = in_file(step.new_spot).or_else(|| in_file(step.old_spot)) {
                 self.joined.entry(shown(path)).or_insert(place);
@@ -216,7 +216,13 @@ impl Observed {
     }
 
     /// A value that nothing was there before matters.
-    fn first(&mut self, lineage: &Lineage, path: &[Key], ancestry: &Ancestry, steps: &[Step<'_>]) {
+    fn first(
+        &mut self,
+        lineage: &Lineage,
+        path: &[Key],
+        ancestry: &Ancestry,
+        steps: &[Succession<'_>],
+    ) {
         if !is_leaf(&ancestry.value) || steps.iter().any(|step| step.how == How::Replaced) {
             return;
         }
@@ -405,7 +411,7 @@ impl<'s> Unmerged<'s> {
 }
 
 /// The values a value had one after another.
-fn steps(ancestry: &Ancestry) -> impl Iterator<Item = Step<'_>> {
+fn steps(ancestry: &Ancestry) -> impl Iterator<Item = Succession<'_>> {
     let past: Vec<_> = ancestry
         .past
         .iter()
@@ -415,7 +421,7 @@ fn steps(ancestry: &Ancestry) -> impl Iterator<Item = Step<'_>> {
     let next: Vec<_> = next.chain([(&ancestry.value, &ancestry.spot)]).collect();
     past.into_iter()
         .zip(next)
-        .map(|(past, (new, new_spot))| Step {
+        .map(|(past, (new, new_spot))| Succession {
             old: &past.value,
             old_spot: &past.spot,
             new,

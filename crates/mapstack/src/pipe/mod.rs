@@ -20,7 +20,7 @@ use mapstack_value::{Map, Str, Value};
 
 pub use self::decrypt::{has_message, how_to_decrypt};
 pub(crate) use self::shebang::Allowed;
-use self::shebang::{Pipe, Renderer, Stage};
+use self::shebang::{Pipe, PipeStage, Renderer};
 pub use self::template::TemplateOptions;
 pub(crate) use self::template::engine as template_engine;
 use self::variables::{sls_name, sls_variables};
@@ -226,7 +226,7 @@ impl Run<'_> {
         });
         let pipe = self.pipe(&pipe, source, place.as_ref());
         let mut made = Made::Text(Text::plain(source.file, text));
-        let mut previous: Option<&Stage> = None;
+        let mut previous: Option<&PipeStage> = None;
         let last_text = pipe
             .stages
             .iter()
@@ -309,10 +309,10 @@ impl Run<'_> {
 
     fn run_stage<'f>(
         &self,
-        stage: &Stage,
+        stage: &PipeStage,
         source: &Source<'f>,
         made: Made<'f>,
-        previous: Option<&Stage>,
+        previous: Option<&PipeStage>,
         place: Option<&Place>,
     ) -> Result<Made<'f>> {
         let language = match stage.renderer {
@@ -390,7 +390,7 @@ impl Run<'_> {
     }
 
     /// The arguments of a text stage.
-    fn argline(&self, stage: &Stage, source: &Source<'_>) -> Result<Str> {
+    fn argline(&self, stage: &PipeStage, source: &Source<'_>) -> Result<Str> {
         match &source.argline {
             Some(Obj::Str(given)) if stage.argline.is_empty() => Ok(given.clone()),
             Some(other) if stage.argline.is_empty() && other.truthy().unwrap_or(true) => {
@@ -485,7 +485,7 @@ impl Run<'_> {
     }
 
     /// Whether a stage would decrypt what is a pillar's, which then stays as it is.
-    fn keeps_ciphertext(&self, stage: &Stage, made: &Made<'_>) -> bool {
+    fn keeps_ciphertext(&self, stage: &PipeStage, made: &Made<'_>) -> bool {
         let is_kept = match &*stage.name {
             "gpg" => true,
             "nacl" => matches!(made, Made::Data(_)),
@@ -553,10 +553,10 @@ impl Run<'_> {
 
     fn read_data<'f>(
         &self,
-        stage: &Stage,
+        stage: &PipeStage,
         source: &Source<'f>,
         made: Made<'f>,
-        previous: Option<&Stage>,
+        previous: Option<&PipeStage>,
         place: Option<&Place>,
     ) -> Result<Made<'f>> {
         let (text, is_stream) = match made {
@@ -622,7 +622,7 @@ fn restore_newlines<'f>(made: Made<'f>, source: &Source<'f>) -> Made<'f> {
     }
 }
 
-fn absent(stage: &Stage, source: &Source<'_>, place: Option<&Place>, help: &str) -> Error {
+fn absent(stage: &PipeStage, source: &Source<'_>, place: Option<&Place>, help: &str) -> Error {
     let message = format!(
         "{}: the renderer '{}' is not built in",
         source.file.shown, stage.name
@@ -633,10 +633,10 @@ fn absent(stage: &Stage, source: &Source<'_>, place: Option<&Place>, help: &str)
 }
 
 fn no_text(
-    stage: &Stage,
+    stage: &PipeStage,
     data: &Data,
     source: &Source<'_>,
-    previous: Option<&Stage>,
+    previous: Option<&PipeStage>,
     place: Option<&Place>,
 ) -> Error {
     let what = data.value.kind().described();

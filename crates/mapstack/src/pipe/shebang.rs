@@ -90,7 +90,7 @@ impl Renderer {
 
 /// A stage of a pipe.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Stage {
+pub(crate) struct PipeStage {
     pub renderer: Renderer,
     pub name: String,
     /// The text after the name.
@@ -100,7 +100,7 @@ pub(crate) struct Stage {
 /// A parsed pipe.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pipe {
-    pub stages: Vec<Stage>,
+    pub stages: Vec<PipeStage>,
     /// Names that the options forbid. Their stages are left out.
     pub disallowed: Vec<String>,
     /// An unknown name, which made the pipe empty.
@@ -195,7 +195,7 @@ impl Pipe {
                 pipe.unknown = Some(name.into());
                 break;
             };
-            pipe.stages.push(Stage {
+            pipe.stages.push(PipeStage {
                 renderer,
                 name: name.into(),
                 argline: strip(argline).into(),

@@ -27,7 +27,7 @@ use mapstack_value::{Map, Value};
 
 pub use unpack::{UnpackError, UnpackErrorKind, unpack};
 
-use crate::error::{Place, ReadError, ReadErrorKind};
+use crate::error::{DocumentPlace, ReadError, ReadErrorKind};
 use crate::{MAX_BYTES, Minion, Part};
 
 /// A master's cache of minions.
@@ -339,7 +339,7 @@ impl Entry {
 
 fn at(file: &Path, kind: ReadErrorKind) -> ReadError {
     ReadError {
-        place: Place {
+        place: DocumentPlace {
             file: file.display().to_string(),
             mark: None,
         },

@@ -18,7 +18,7 @@ use std::time::SystemTime;
 
 use crate::Minion;
 use crate::cache::Cache;
-use crate::error::{Place, ReadError, ReadErrorKind};
+use crate::error::{DocumentPlace, ReadError, ReadErrorKind};
 use crate::read::{at_file, read_file};
 
 use directory::Directory;
@@ -60,7 +60,7 @@ pub struct Silent {
     /// The minion.
     pub id: String,
     /// Where that is said.
-    pub place: Place,
+    pub place: DocumentPlace,
     /// What was said instead of its grains.
     pub said: String,
 }

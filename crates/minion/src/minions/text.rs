@@ -20,7 +20,7 @@ use mapstack_yaml::{Limits, Mark, Marks, decode, load_all};
 use super::Silent;
 use super::shape::{Found, Shape, found, of_grains};
 use crate::Minion;
-use crate::error::{Place, ReadError, ReadErrorKind, cut};
+use crate::error::{DocumentPlace, ReadError, ReadErrorKind, cut};
 use crate::read::{MAX_BYTES, Positions, at_file, minion_of, syntax};
 use crate::sources::kept;
 
@@ -45,7 +45,7 @@ impl Text {
             Vec::<(String, Result<Minion, ReadError>)>::new(),
             Vec::new(),
         );
-        let mut places = std::collections::HashMap::<String, Place>::new();
+        let mut places = std::collections::HashMap::<String, DocumentPlace>::new();
         for Entry { id, place, found } in entries(bytes, name)? {
             let Some(id) = id else {
                 return Err(found.err().unwrap_or(ReadError {
@@ -113,7 +113,7 @@ impl Text {
 pub(super) struct Entry {
     /// The minion, if it has a name.
     pub id: Option<String>,
-    pub place: Place,
+    pub place: DocumentPlace,
     pub found: Result<Found, ReadError>,
 }
 
@@ -132,7 +132,7 @@ pub(super) fn entries(bytes: &[u8], name: &str) -> Result<Vec<Entry>, ReadError>
     {
         let first = tops.first();
         let seen = first.map_or_else(|| "nothing".to_owned(), |top| described(&top.map));
-        let place = Place {
+        let place = DocumentPlace {
             file: name.to_owned(),
             mark: first.and_then(|top| top.mark),
         };
@@ -164,7 +164,7 @@ impl Top<'_> {
             let found = minion.map(Found::Minion);
             Entry {
                 id,
-                place: Place {
+                place: DocumentPlace {
                     file: name.to_owned(),
                     mark: self.mark,
                 },
@@ -186,7 +186,7 @@ impl Top<'_> {
                     named(
                         Entry {
                             id,
-                            place: Place {
+                            place: DocumentPlace {
                                 file: name.to_owned(),
                                 mark: self.mark,
                             },
@@ -203,7 +203,7 @@ impl Top<'_> {
             Shape::ByIds => {
                 entries.extend(self.map.iter().enumerate().map(|(index, (key, value))| {
                     let at = self.entry(name, index);
-                    let place = Place {
+                    let place = DocumentPlace {
                         file: name.to_owned(),
                         mark: self.key(index).or(self.mark),
                     };
@@ -351,7 +351,7 @@ fn tops<'t>(bytes: &'t [u8], name: &str) -> Result<Vec<Top<'t>>, ReadError> {
                 match error.place.mark > mark {
                     true => error,
                     false => ReadError {
-                        place: Place {
+                        place: DocumentPlace {
                             file: name.to_owned(),
                             mark,
                         },
@@ -387,7 +387,7 @@ fn documents(text: &str, name: &str) -> Result<Vec<Top<'static>>, ReadError> {
             }),
             Value::None => {}
             other => {
-                let place = Place {
+                let place = DocumentPlace {
                     file: name.to_owned(),
                     mark,
                 };

@@ -14,7 +14,7 @@ use super::files::{Found, PillarFiles};
 use super::renders::{Render, Renders};
 use super::settings::Settings;
 use crate::cache::MergeCache;
-use crate::recipe::{Made, PillarLayer, Reached, Recipe, Step};
+use crate::recipe::{Made, PillarLayer, Reached, Recipe, RecipeStep};
 use crate::trace::{Events, SlsOutcome, WholeEvent};
 
 /// What renders the sls of one minion.
@@ -42,16 +42,16 @@ const MAX_VISITS: usize = 100_000;
 type Known = HashMap<String, Option<Made>>;
 
 /// What came of an sls: its data with what it includes, and what went wrong.
-struct Outcome {
+struct SlsData {
     data: Option<Made>,
     /// Whether nothing was merged into the data, so that it is what a second include gives.
     is_own: bool,
     errors: Vec<PillarError>,
 }
 
-impl Outcome {
+impl SlsData {
     fn own(data: Option<Made>, errors: Vec<PillarError>) -> Self {
-        Outcome {
+        SlsData {
             data,
             is_own: true,
             errors,
@@ -162,7 +162,7 @@ impl SlsReader<'_, '_> {
             .help("includes by pattern that include each other multiply"))
     }
 
-    fn sls(&self, asked: &Asked<'_>, known: &mut Known) -> Result<Outcome> {
+    fn sls(&self, asked: &Asked<'_>, known: &mut Known) -> Result<SlsData> {
         if asked.depth > MAX_DEPTH {
             let message = format!(
                 "includes of the pillar nest deeper than {MAX_DEPTH}, at '{}'",
@@ -206,12 +206,12 @@ impl SlsReader<'_, '_> {
         };
         let Some(includes) = includes else {
             known.insert(asked.sls.into(), state.clone());
-            return Ok(Outcome::own(state, errors));
+            return Ok(SlsData::own(state, errors));
         };
         let Value::List(includes) = includes else {
             known.insert(asked.sls.into(), state.clone());
             errors.push(no_list(asked, &includes, render.place()));
-            return Ok(Outcome::own(state, errors));
+            return Ok(SlsData::own(state, errors));
         };
         let mut own = state.unwrap_or_default();
         if let Value::Map(map) = &own.value {
@@ -220,7 +220,7 @@ impl SlsReader<'_, '_> {
         known.insert(asked.sls.into(), Some(own.clone()));
         let (data, is_own) =
             self.included(asked, (&found, &includes, &render), own, known, &mut errors)?;
-        Ok(Outcome {
+        Ok(SlsData {
             data: Some(data),
             is_own,
             errors,
@@ -360,7 +360,7 @@ impl SlsReader<'_, '_> {
                 map.insert(key.clone(), value.clone());
             }
         }
-        base.id = self.recipe.add(|| Step::Put {
+        base.id = self.recipe.add(|| RecipeStep::Put {
             base: base.id,
             layer: layer.id,
             keys: overlay.keys().cloned().collect(),
@@ -395,9 +395,9 @@ impl SlsReader<'_, '_> {
     }
 
     /// An sls that there is not.
-    fn missing(&self, asked: &Asked<'_>, known: &mut Known) -> Outcome {
+    fn missing(&self, asked: &Asked<'_>, known: &mut Known) -> SlsData {
         let Asked { sls, saltenv, .. } = asked;
-        let mut outcome = Outcome::own(None, Vec::new());
+        let mut outcome = SlsData::own(None, Vec::new());
         let may_miss = self
             .ignored
             .get(*saltenv)
@@ -531,7 +531,7 @@ impl SlsReader<'_, '_> {
                 sls: asked.pattern.into(),
             };
             let includes = asked.through.iter().cloned().map(Reached::Include);
-            Step::Layer(Box::new(PillarLayer::Sls {
+            RecipeStep::Layer(Box::new(PillarLayer::Sls {
                 sls: asked.sls.into(),
                 saltenv: asked.saltenv.to_string(),
                 file: found.file.clone(),
@@ -549,7 +549,7 @@ impl SlsReader<'_, '_> {
             return data;
         };
         let path: Vec<Key> = key.split(':').map(Key::from).collect();
-        let id = self.recipe.add(|| Step::Below {
+        let id = self.recipe.add(|| RecipeStep::Below {
             inside: data.id,
             path: path.clone(),
         });

@@ -138,11 +138,11 @@ impl Formatter<'_> {
         };
         while let Some(step) = next_step(&mut path)? {
             object = match step {
-                Step::Attribute(name) => self.vm.get_attr(&object, &name.into())?,
-                Step::Item(key) if is_number(key) => {
+                FieldAccess::Attribute(name) => self.vm.get_attr(&object, &name.into())?,
+                FieldAccess::Item(key) if is_number(key) => {
                     self.vm.get_key(&object, &Obj::from(small(key)?))?
                 }
-                Step::Item(key) => self.vm.get_key(&object, &Obj::from(key))?,
+                FieldAccess::Item(key) => self.vm.get_key(&object, &Obj::from(key))?,
             };
         }
         Ok(object)
@@ -332,13 +332,13 @@ fn parse_field(text: &str) -> Result<(Field<'_>, &str)> {
     Err(Error::value_error("unmatched '{' in format spec"))
 }
 
-enum Step<'a> {
+enum FieldAccess<'a> {
     Attribute(&'a str),
     Item(&'a str),
 }
 
 /// Take `.name` or `[key]` off the path.
-fn next_step<'a>(path: &mut &'a str) -> Result<Option<Step<'a>>> {
+fn next_step<'a>(path: &mut &'a str) -> Result<Option<FieldAccess<'a>>> {
     let Some(first) = path.chars().next() else {
         return Ok(None);
     };
@@ -347,14 +347,14 @@ fn next_step<'a>(path: &mut &'a str) -> Result<Option<Step<'a>>> {
         '.' => {
             let (name, after) = rest.split_at(rest.find(['.', '[']).unwrap_or(rest.len()));
             *path = after;
-            Step::Attribute(name)
+            FieldAccess::Attribute(name)
         }
         '[' => {
             let Some((key, after)) = rest.split_once(']') else {
                 return Err(Error::value_error("Missing ']' in format string"));
             };
             *path = after;
-            Step::Item(key)
+            FieldAccess::Item(key)
         }
         _ => {
             return Err(Error::value_error(
@@ -363,7 +363,7 @@ fn next_step<'a>(path: &mut &'a str) -> Result<Option<Step<'a>>> {
         }
     };
     match step {
-        Step::Attribute("") | Step::Item("") => {
+        FieldAccess::Attribute("") | FieldAccess::Item("") => {
             Err(Error::value_error("Empty attribute in format string"))
         }
         step => Ok(Some(step)),

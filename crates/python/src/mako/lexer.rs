@@ -2,7 +2,7 @@
 
 use super::names::{self, Idents, Invalid, Signature};
 use super::tags::{self, Tag};
-use crate::error::{Error, Place};
+use crate::error::{Error, SourceSpan};
 use crate::sandbox::span;
 use mapstack_python_protocol::Span;
 
@@ -98,7 +98,7 @@ impl Failure {
             .get(self.offset..)
             .and_then(|rest| rest.find('\n'))
             .map_or(source.len(), |at| self.offset + at);
-        let place = Place {
+        let place = SourceSpan {
             template: name.cloned(),
             source: source.clone(),
             span: span(self.offset, end),

@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use mapstack_python_protocol::{FunctionAnswer, FunctionJob, Loader, Outcome};
+use mapstack_python_protocol::{FunctionAnswer, FunctionJob, JobOutcome, Loader};
 use mapstack_value::{Str, Value};
 use rustpython_vm::builtins::{PyDictRef, PyList, PyStr, PyTuple};
 use rustpython_vm::function::{FuncArgs, KwArgs};
@@ -13,7 +13,7 @@ use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
 use super::convert;
 use super::machine::{Raised, Shared, Unit, scope, unit_of};
-use crate::error::{Error, ErrorKind, Place, Result};
+use crate::error::{Error, ErrorKind, Result, SourceSpan};
 
 /// The part of the prelude that is about modules.
 pub(super) const EXTMODS: &str = include_str!("extmods.py");
@@ -107,7 +107,7 @@ fn loader_of(name: &str) -> Option<Loader> {
 }
 
 /// The place in the tree's code that led here.
-pub(super) fn innermost(shared: &Shared, vm: &VirtualMachine) -> Option<Place> {
+pub(super) fn innermost(shared: &Shared, vm: &VirtualMachine) -> Option<SourceSpan> {
     let mut frame = vm.current_frame();
     while let Some(here) = frame {
         if let Some(unit) = unit_of(here.code.source_path.as_str()) {
@@ -124,7 +124,7 @@ pub(super) fn perform(
     prelude: &PyDictRef,
     job: &FunctionJob,
     vm: &VirtualMachine,
-) -> Result<Outcome, Raised> {
+) -> Result<JobOutcome, Raised> {
     let ordered = prelude.get_item("ordered", vm)?;
     let arguments: PyResult<Vec<_>> = job
         .arguments
@@ -167,7 +167,7 @@ pub(super) fn perform(
             changed.push((number, now));
         }
     }
-    Ok(Outcome::Function { answer, changed })
+    Ok(JobOutcome::Function { answer, changed })
 }
 
 /// What the part in Python says of a job.

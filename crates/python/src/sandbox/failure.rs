@@ -4,7 +4,7 @@ use rustpython_vm::builtins::{PyBaseExceptionRef, PyInt};
 use rustpython_vm::{AsObject, VirtualMachine};
 
 use super::machine::{Shared, unit_of};
-use crate::error::{Error, ErrorKind, Place};
+use crate::error::{Error, ErrorKind, SourceSpan};
 
 /// An uncaught exception as an error, with the way there.
 pub(crate) fn error(
@@ -66,7 +66,7 @@ fn remembered(
 }
 
 /// The places in templates that the exception passed, outermost first, and what was done there.
-fn places(shared: &Shared, exception: &PyBaseExceptionRef) -> Vec<(String, Place)> {
+fn places(shared: &Shared, exception: &PyBaseExceptionRef) -> Vec<(String, SourceSpan)> {
     let Some(traceback) = exception.__traceback__() else {
         return Vec::new();
     };

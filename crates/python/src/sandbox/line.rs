@@ -6,13 +6,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mapstack_python_protocol::{
-    Answer, Bounds, Failure, FailureKind, Found, FrameError, Job, Loader, Message, Names, Noted,
-    Outcome, Place as WirePlace, Refusal, Said, Source, Span, Unit, UnitSource, read_frame,
-    write_frame,
+    Answer, Bounds, Failure, FailureKind, Found, FrameError, Job, JobOutcome, Loader, Message,
+    Names, Noted, Refusal, Said, Source, Span, Unit, UnitSource, UnitSpan, read_frame, write_frame,
 };
 use mapstack_value::Value;
 
-use crate::error::{Error, ErrorKind, Place, Result};
+use crate::error::{Error, ErrorKind, Result, SourceSpan};
 
 /// Both directions of a session.
 struct Stream {
@@ -121,12 +120,12 @@ impl Line {
     }
 
     /// Report the outcome of a job. Returns whether the command received it.
-    pub(crate) fn done(&self, outcome: Outcome) -> bool {
+    pub(crate) fn done(&self, outcome: JobOutcome) -> bool {
         match self.say(&Said::Done(Box::new(outcome))) {
             Err(FrameError::TooLong(length)) => {
                 let error = Error::limit(format!("the result is too large: {length} bytes"));
                 let failure = self.failure(&error);
-                self.say(&Said::Done(Box::new(Outcome::Failed {
+                self.say(&Said::Done(Box::new(JobOutcome::Failed {
                     failure,
                     changed: Names::new(),
                 })))
@@ -264,7 +263,7 @@ impl<'l> Units<'l> {
         }
     }
 
-    pub(crate) fn place(&mut self, place: &Place) -> WirePlace {
+    pub(crate) fn place(&mut self, place: &SourceSpan) -> UnitSpan {
         let is = |(name, source): &(Option<mapstack_value::Str>, Arc<str>)| {
             *name == place.template && Arc::ptr_eq(source, &place.source)
         };
@@ -281,7 +280,7 @@ impl<'l> Units<'l> {
                 self.list.len() - 1
             }
         };
-        WirePlace {
+        UnitSpan {
             unit,
             span: place.span,
         }

@@ -5,7 +5,9 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use mapstack_python_protocol::{Bounds, Job, Lookup, ModuleJob, Names, Outcome, RefusalKind, Span};
+use mapstack_python_protocol::{
+    Bounds, Job, JobOutcome, Lookup, ModuleJob, Names, RefusalKind, Span,
+};
 use mapstack_value::{Str, Value};
 use ruff_source_file::SourceFileBuilder;
 use rustpython_vm::builtins::{PyBaseExceptionRef, PyDictRef, PyFunction, PyStr};
@@ -22,7 +24,7 @@ use rustpython_vm::{AsObject, Interpreter, PyObjectRef, PyResult, Settings, Virt
 use super::instrument;
 use super::meter::Meter;
 use super::{Line, convert, extmods, failure, span, template, unfold};
-use crate::error::{Error, ErrorKind, Place, Result};
+use crate::error::{Error, ErrorKind, Result, SourceSpan};
 
 /// The modules that templates may import, compiled.
 static FROZEN: &FrozenLib = include!(concat!(env!("OUT_DIR"), "/frozen.rs"));
@@ -39,8 +41,8 @@ pub(crate) struct Unit {
 
 impl Unit {
     /// The place of a line of the code, counted from 1.
-    pub(crate) fn place(&self, line: usize) -> Place {
-        Place {
+    pub(crate) fn place(&self, line: usize) -> SourceSpan {
+        SourceSpan {
             template: self.name.clone(),
             source: self.source.clone(),
             span: self.span(line),
@@ -174,17 +176,17 @@ impl Machine {
     }
 
     /// Do a job.
-    pub(crate) fn perform(&self, job: Job, bounds: &Bounds) -> Outcome {
+    pub(crate) fn perform(&self, job: Job, bounds: &Bounds) -> JobOutcome {
         let outcome = self
             .interpreter
             .enter(|vm| self.perform_in(job, bounds, vm));
-        outcome.unwrap_or_else(|error| Outcome::Failed {
+        outcome.unwrap_or_else(|error| JobOutcome::Failed {
             failure: self.shared.line.failure(&error),
             changed: Names::new(),
         })
     }
 
-    fn perform_in(&self, job: Job, bounds: &Bounds, vm: &VirtualMachine) -> Result<Outcome> {
+    fn perform_in(&self, job: Job, bounds: &Bounds, vm: &VirtualMachine) -> Result<JobOutcome> {
         let prelude = match &self.prelude {
             Ok(prelude) => prelude,
             Err(why) => {
@@ -209,7 +211,7 @@ impl Machine {
             Job::Module(job) => self.module(prelude, job, vm),
             Job::Template(job) => template::render(&self.shared, prelude, &job, vm),
             Job::Compile(job) => {
-                template::compile(&self.shared, prelude, &job, vm).map(Outcome::Compiled)
+                template::compile(&self.shared, prelude, &job, vm).map(JobOutcome::Compiled)
             }
             Job::Function(job) => extmods::perform(&self.shared, prelude, &job, vm),
         };
@@ -239,7 +241,7 @@ impl Machine {
         prelude: &PyDictRef,
         job: ModuleJob,
         vm: &VirtualMachine,
-    ) -> Result<Outcome, Raised> {
+    ) -> Result<JobOutcome, Raised> {
         let shared = &self.shared;
         let unit = template::MAIN;
         let code = match &job.compiled {
@@ -293,7 +295,7 @@ impl Machine {
             Raised::Error(error)
         })?;
         let changed = left(&given, &job.changed, &job.variables, &ordered, vm)?;
-        Ok(Outcome::Value { value, changed })
+        Ok(JobOutcome::Value { value, changed })
     }
 }
 
@@ -385,11 +387,11 @@ impl Shared {
         }
     }
 
-    pub(crate) fn place(&self, unit: usize, line: usize) -> Place {
+    pub(crate) fn place(&self, unit: usize, line: usize) -> SourceSpan {
         let units = self.units.borrow();
         match units.get(unit) {
             Some(unit) => unit.place(line),
-            None => Place {
+            None => SourceSpan {
                 template: None,
                 source: "".into(),
                 span: Span { start: 0, end: 0 },

@@ -4,7 +4,7 @@
 //! proven [pure](super::purity) has one: such code cannot mean anything else by the names of the frame around it.
 
 use mapstack_python_protocol::{
-    Comparison, Look, MAX_PLAN_DEPTH, MAX_PLAN_VARIABLES, METHODS, Plan, Span, Step,
+    Comparison, Look, MAX_PLAN_DEPTH, MAX_PLAN_VARIABLES, METHODS, Plan, PlanStep, Span,
 };
 use mapstack_value::{Str, Value};
 use rustpython_vm::compiler::ast::{
@@ -139,7 +139,7 @@ struct Planner<'t> {
 
 impl<'t> Planner<'t> {
     /// The body of the template: first it binds names, then it prints.
-    fn frame(&mut self, body: &'t [Stmt]) -> Option<Vec<Step>> {
+    fn frame(&mut self, body: &'t [Stmt]) -> Option<Vec<PlanStep>> {
         // The frame returns at the end; what returns elsewhere is the template's own.
         let Some((Stmt::Return(_), body)) = body.split_last() else {
             return None;
@@ -169,7 +169,7 @@ impl<'t> Planner<'t> {
         self.steps(printing, MAX_PLAN_DEPTH)
     }
 
-    fn steps(&mut self, stmts: &'t [Stmt], depth: usize) -> Option<Vec<Step>> {
+    fn steps(&mut self, stmts: &'t [Stmt], depth: usize) -> Option<Vec<PlanStep>> {
         let depth = depth.checked_sub(1)?;
         let mut steps = Vec::new();
         for stmt in stmts.iter().filter(|stmt| !is_frame(stmt)) {
@@ -181,7 +181,7 @@ impl<'t> Planner<'t> {
                         return None;
                     };
                     let items = self.look(&each.iter, depth)?;
-                    Step::For {
+                    PlanStep::For {
                         variable: self.bind(item.id.as_str()),
                         items,
                         body: self.steps(&each.body, depth)?,
@@ -205,7 +205,7 @@ impl<'t> Planner<'t> {
     }
 
     /// `__M_writer('text', _mk_at+1)`, or `__M_writer(_mk.text(value), _mk_at+1)`.
-    fn print(&self, expr: &Expr, depth: usize) -> Option<Step> {
+    fn print(&self, expr: &Expr, depth: usize) -> Option<PlanStep> {
         let ("__M_writer", [what, Expr::BinOp(mark)]) = called(expr)? else {
             return None;
         };
@@ -220,11 +220,11 @@ impl<'t> Planner<'t> {
             _ if what.is_string_literal_expr() => self.look(what, depth)?,
             _ => return None,
         };
-        Some(Step::Print { what, span, exact })
+        Some(PlanStep::Print { what, span, exact })
     }
 
-    fn branch(&mut self, branch: &'t StmtIf, depth: usize) -> Option<Step> {
-        Some(Step::If {
+    fn branch(&mut self, branch: &'t StmtIf, depth: usize) -> Option<PlanStep> {
+        Some(PlanStep::If {
             test: self.look(&branch.test, depth)?,
             then: self.steps(&branch.body, depth)?,
             otherwise: self.otherwise(&branch.elif_else_clauses, depth)?,
@@ -232,7 +232,7 @@ impl<'t> Planner<'t> {
     }
 
     /// What happens where the condition before is not true. Each `elif` is a level further down.
-    fn otherwise(&mut self, clauses: &'t [ElifElseClause], depth: usize) -> Option<Vec<Step>> {
+    fn otherwise(&mut self, clauses: &'t [ElifElseClause], depth: usize) -> Option<Vec<PlanStep>> {
         let Some((clause, rest)) = clauses.split_first() else {
             return Some(Vec::new());
         };
@@ -240,7 +240,7 @@ impl<'t> Planner<'t> {
             return self.steps(&clause.body, depth);
         };
         let depth = depth.checked_sub(1)?;
-        Some(vec![Step::If {
+        Some(vec![PlanStep::If {
             test: self.look(test, depth)?,
             then: self.steps(&clause.body, depth)?,
             otherwise: self.otherwise(rest, depth)?,

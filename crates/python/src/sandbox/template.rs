@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use mapstack_python_protocol::{
-    Chunk, CompileJob, Compiled, CompiledTemplate, Language, Lookup, Message, Outcome, Printed,
+    Chunk, CompileJob, Compiled, CompiledTemplate, JobOutcome, Language, Lookup, Message, Printed,
     RefusalKind, Source, Span, TemplateJob,
 };
 use mapstack_value::Str;
@@ -18,7 +18,7 @@ use rustpython_vm::{PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
 use super::line::Units;
 use super::machine::{Raised, Shared, Unit, left, scope};
 use super::{convert, failure, plan, purity};
-use crate::error::{Error, ErrorKind, Place, Result};
+use crate::error::{Error, ErrorKind, Result, SourceSpan};
 use crate::mako::{Module, generate};
 
 /// The part of the prelude that is about templates.
@@ -318,7 +318,7 @@ pub(crate) fn render(
     prelude: &PyDictRef,
     job: &TemplateJob,
     vm: &VirtualMachine,
-) -> Result<Outcome, Raised> {
+) -> Result<JobOutcome, Raised> {
     shared.lookup.set((job.lookup, job.strict));
     let uri = job.uri.as_deref().unwrap_or("memory:template");
     check_uri(uri)?;
@@ -358,14 +358,14 @@ pub(crate) fn render(
             let error = failure::error(shared, &exception, vm);
             let changed =
                 left(&data, &job.changed, &job.variables, &ordered, vm).unwrap_or_default();
-            return Ok(Outcome::Failed {
+            return Ok(JobOutcome::Failed {
                 failure: shared.line.failure(&error),
                 changed,
             });
         }
     };
     let changed = left(&data, &job.changed, &job.variables, &ordered, vm)?;
-    Ok(Outcome::Text {
+    Ok(JobOutcome::Text {
         printed: text(shared, &printed, vm)?,
         changed,
     })
@@ -413,7 +413,7 @@ fn text(
                 .and_then(|marks| marks.get(mark % MARKS))
             && let Some(unit) = shared.units.borrow().get(mark / MARKS)
         {
-            let place = Place {
+            let place = SourceSpan {
                 template: unit.name.clone(),
                 source: unit.source.clone(),
                 span,

@@ -5,7 +5,7 @@ use mapstack::secrets::Redacted;
 use mapstack::value::{Key, Value};
 use mapstack::{Error, ErrorKind, Means};
 use mapstack_lineage::{Ancestry, LayerKind, Spot};
-use mapstack_page::{Layer, Origin, Page, Past, Place, Row};
+use mapstack_page::{FilePlace, Layer, Origin, Page, Past, Row};
 use mapstack_redact::Excerpts;
 
 use super::history::{ended, named, reached};
@@ -114,7 +114,7 @@ fn origin(excerpts: &mut Excerpts, spot: &Spot) -> Origin {
         text: shown(spot),
         ..Origin::default()
     };
-    let numbered = |file: &str, line: usize, column: usize| Place {
+    let numbered = |file: &str, line: usize, column: usize| FilePlace {
         file: file.into(),
         line,
         column,

@@ -98,7 +98,7 @@ struct Finding<'r> {
     /// None for the pillar.
     formula: Option<&'r str>,
     #[serde(flatten)]
-    place: Place<'r>,
+    place: FindingPlace<'r>,
     /// Other places that it is about.
     related: Vec<Related<'r>>,
     notes: &'r [String],
@@ -114,7 +114,7 @@ names! {
 
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-struct Place<'r> {
+struct FindingPlace<'r> {
     /// As the command was given its root, with /.
     file: &'r str,
     #[serde(flatten)]
@@ -247,7 +247,7 @@ impl<'r> Finding<'r> {
             message: &finding.message,
             of: Of::new(of.1.is_pillar),
             formula: formula(of),
-            place: Place {
+            place: FindingPlace {
                 file: &finding.place.file,
                 range: (!finding.whole_file).then(|| Range::of(&finding.place)),
             },

@@ -22,7 +22,7 @@ impl Traced {
         let mut lines = Vec::new();
         for (minion, events) in &self.0 {
             lines.extend(minion.clone());
-            lines.extend(events.iter().map(|event| Step::of(event).to_string()));
+            lines.extend(events.iter().map(|event| EventRow::of(event).to_string()));
         }
         lines.iter().map(|line| format!("{line}\n")).collect()
     }
@@ -33,7 +33,7 @@ impl Traced {
             let minion = minion.as_deref();
             events.iter().map(move |event| Row {
                 minion,
-                step: Step::of(event),
+                step: EventRow::of(event),
             })
         });
         Trace(rows.collect())
@@ -53,32 +53,32 @@ struct Row<'e> {
     #[serde(skip_serializing_if = "Option::is_none")]
     minion: Option<&'e str>,
     #[serde(flatten)]
-    step: Step<'e>,
+    step: EventRow<'e>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schemas", schemars(inline))]
 #[serde(untagged)]
-enum Step<'e> {
+enum EventRow<'e> {
     Whole(WholeStep<'e>),
     Stack(StackStep<'e>),
 }
 
-impl<'e> Step<'e> {
+impl<'e> EventRow<'e> {
     fn of(event: &'e PillarEvent) -> Self {
         match event {
-            PillarEvent::Whole(event) => Step::Whole(WholeStep::of(event)),
-            PillarEvent::Stack(event) => Step::Stack(StackStep::of(event)),
+            PillarEvent::Whole(event) => EventRow::Whole(WholeStep::of(event)),
+            PillarEvent::Stack(event) => EventRow::Stack(StackStep::of(event)),
         }
     }
 }
 
-impl fmt::Display for Step<'_> {
+impl fmt::Display for EventRow<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Step::Whole(step) => step.fmt(f),
-            Step::Stack(step) => step.fmt(f),
+            EventRow::Whole(step) => step.fmt(f),
+            EventRow::Stack(step) => step.fmt(f),
         }
     }
 }

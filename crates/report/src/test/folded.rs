@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use mapstack::Error;
 use mapstack::secrets::Redacted;
-use mapstack_expect::{Case, Difference, Outcome};
+use mapstack_expect::{Case, CaseOutcome, Difference};
 
 use super::{Report, Shown};
 use crate::words::{count, joined};
@@ -32,7 +32,7 @@ pub(super) fn failures(report: &Report) -> Vec<Failure<'_>> {
     let mut found: Vec<Failure<'_>> = Vec::new();
     let mut by_message: HashMap<String, Vec<usize>> = HashMap::new();
     for case in &report.cases {
-        let Outcome::Fails(error) = &case.outcome else {
+        let CaseOutcome::Fails(error) = &case.outcome else {
             continue;
         };
         let redacted = report.failure(case, error);
@@ -62,7 +62,7 @@ pub(super) fn differences(report: &Report) -> Vec<Differences<'_>> {
         [&shown.expected, &shown.actual].map(|value| value.as_ref().map(|value| value.repr()))
     };
     for case in &report.cases {
-        let Outcome::Differs(all) = &case.outcome else {
+        let CaseOutcome::Differs(all) = &case.outcome else {
             continue;
         };
         let secrets = report.secrets(case);

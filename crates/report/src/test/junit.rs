@@ -1,6 +1,6 @@
 //! Results for servers that run tests.
 
-use mapstack_expect::{Case, Outcome};
+use mapstack_expect::{Case, CaseOutcome};
 use quick_junit::{NonSuccessKind, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 use super::Report;
@@ -32,13 +32,13 @@ pub fn junit(report: &Report) -> Result<String, SerializeError> {
 
 fn one(report: &Report, case: &Case) -> TestCase {
     let status = match &case.outcome {
-        Outcome::Same | Outcome::Written { .. } => TestCaseStatus::success(),
-        Outcome::Skipped(reason) => {
+        CaseOutcome::Same | CaseOutcome::Written { .. } => TestCaseStatus::success(),
+        CaseOutcome::Skipped(reason) => {
             let mut status = TestCaseStatus::skipped();
             status.set_message(reason.as_str());
             status
         }
-        Outcome::Differs(all) => {
+        CaseOutcome::Differs(all) => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             let plural = if all.len() == 1 { "" } else { "s" };
             status.set_message(format!("{} difference{plural}", all.len()));
@@ -46,7 +46,7 @@ fn one(report: &Report, case: &Case) -> TestCase {
             status.set_description(differences(report, case, &Paint { colored: false }));
             status
         }
-        Outcome::Fails(error) => {
+        CaseOutcome::Fails(error) => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
             status.set_message(report.message(case, error));
             status.set_type("error");

@@ -1,6 +1,6 @@
 //! Results for programs.
 
-use mapstack_expect::{self as expect, Outcome};
+use mapstack_expect::{self as expect, CaseOutcome};
 use serde::Serialize;
 
 use super::{Report, Shown};
@@ -96,14 +96,14 @@ impl<'r> From<&'r Report> for Results<'r> {
 
 fn one<'r>(report: &'r Report, case: &'r expect::Case) -> Case<'r> {
     let (status, reason) = match &case.outcome {
-        Outcome::Same => (Status::AsExpected, None),
-        Outcome::Differs(_) => (Status::Differs, None),
-        Outcome::Fails(error) => (Status::Fails, Some(report.message(case, error))),
-        Outcome::Skipped(reason) => (Status::Skipped, Some(reason.clone())),
-        Outcome::Written { .. } => (Status::Recorded, None),
+        CaseOutcome::Same => (Status::AsExpected, None),
+        CaseOutcome::Differs(_) => (Status::Differs, None),
+        CaseOutcome::Fails(error) => (Status::Fails, Some(report.message(case, error))),
+        CaseOutcome::Skipped(reason) => (Status::Skipped, Some(reason.clone())),
+        CaseOutcome::Written { .. } => (Status::Recorded, None),
     };
     let differences = match &case.outcome {
-        Outcome::Differs(differences) => differences.as_slice(),
+        CaseOutcome::Differs(differences) => differences.as_slice(),
         _ => &[],
     };
     let (expectation, secrets) = (&case.expectation, report.secrets(case));

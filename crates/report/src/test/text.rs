@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use mapstack_expect::{Case, Difference, Outcome};
+use mapstack_expect::{Case, CaseOutcome, Difference};
 
 use super::{Report, Shown, folded, summary};
 use crate::diff::changed;
@@ -19,19 +19,19 @@ pub fn text(report: &Report, colored: bool) -> String {
     for case in &report.cases {
         let is_first = |cases: &[&Case]| cases.first().is_some_and(|one| std::ptr::eq(*one, case));
         match &case.outcome {
-            Outcome::Same | Outcome::Skipped(_) => {}
-            Outcome::Differs(_) => {
+            CaseOutcome::Same | CaseOutcome::Skipped(_) => {}
+            CaseOutcome::Differs(_) => {
                 let own = differences.iter().filter(|one| is_first(&one.cases));
                 own.for_each(|one| text.push_str(&differing(one, &paint)));
             }
-            Outcome::Fails(error) => {
+            CaseOutcome::Fails(error) => {
                 if let Some(one) = failures.iter().find(|one| is_first(&one.cases)) {
                     let title = titled(&one.cases, "fails", "fail", &paint);
                     // Writing to text does not fail.
                     let _ = writeln!(text, "{title}\n  {}\n", report.message(case, error));
                 }
             }
-            Outcome::Written { was_there, clear } => {
+            CaseOutcome::Written { was_there, clear } => {
                 let title = paint.key(&format!("{} {}", case.expectation.formula, case.name()));
                 text.push_str(&written(case, &title, *was_there, *clear));
             }
@@ -40,7 +40,7 @@ pub fn text(report: &Report, colored: bool) -> String {
     if report
         .cases
         .iter()
-        .any(|case| matches!(case.outcome, Outcome::Written { .. }))
+        .any(|case| matches!(case.outcome, CaseOutcome::Written { .. }))
     {
         text.push('\n');
     }
@@ -84,7 +84,7 @@ fn written(case: &Case, title: &str, was_there: bool, clear: bool) -> String {
 
 /// The differences of one case.
 pub fn differences(report: &Report, case: &Case, paint: &Paint) -> String {
-    let Outcome::Differs(differences) = &case.outcome else {
+    let CaseOutcome::Differs(differences) = &case.outcome else {
         return String::new();
     };
     let secrets = report.secrets(case);
@@ -110,7 +110,7 @@ pub(super) fn difference(of: &Difference, shown: &Shown, paint: &Paint) -> Strin
 fn skipped(report: &Report) -> Vec<(&str, Vec<String>)> {
     let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for case in &report.cases {
-        if let Outcome::Skipped(reason) = &case.outcome {
+        if let CaseOutcome::Skipped(reason) = &case.outcome {
             let names = reasons.entry(reason).or_default();
             let name = format!("{} {}", case.expectation.formula, case.name());
             if !names.contains(&name) {

@@ -25,13 +25,13 @@ pub(super) const TABLE: Filters = &[
 ];
 
 /// The dict and key at the end of the path, and what kind of dict to make where one is missing.
-struct Place {
+struct DictEntry {
     dict: DictRef,
     key: Key,
     kind: MapKind,
 }
 
-type Change = fn(&Vm<'_>, &Place, Obj) -> Result<()>;
+type Change = fn(&Vm<'_>, &DictEntry, Obj) -> Result<()>;
 
 fn change(vm: &Vm<'_>, x: Obj, args: CallArgs, name: &'static str, apply: Change) -> Result<Obj> {
     let names = ["keys", "value", "delimiter", "ordered_dict"];
@@ -48,7 +48,7 @@ fn change(vm: &Vm<'_>, x: Obj, args: CallArgs, name: &'static str, apply: Change
 }
 
 /// Follow the path up to the last key but one, and add missing dicts.
-fn find(x: &Obj, keys: &Obj, delimiter: &Obj, kind: MapKind) -> Result<Place> {
+fn find(x: &Obj, keys: &Obj, delimiter: &Obj, kind: MapKind) -> Result<DictEntry> {
     let mut dict = match x {
         Obj::Dict(dict) => dict.clone(),
         Obj::Undefined(u) => return Err(u.error()),
@@ -89,14 +89,14 @@ fn find(x: &Obj, keys: &Obj, delimiter: &Obj, kind: MapKind) -> Result<Place> {
             }
         };
     }
-    Ok(Place {
+    Ok(DictEntry {
         dict,
         key: hash_key(&Obj::from(last))?,
         kind,
     })
 }
 
-impl Place {
+impl DictEntry {
     /// The current value; `make` provides a missing one.
     fn current(&self, make: impl FnOnce() -> Obj) -> Obj {
         match self.dict.get(&self.key) {
@@ -114,12 +114,12 @@ fn invocation_error(message: String) -> Box<Error> {
     Error::new(ErrorKind::Salt, message)
 }
 
-fn set(_: &Vm<'_>, place: &Place, value: Obj) -> Result<()> {
+fn set(_: &Vm<'_>, place: &DictEntry, value: Obj) -> Result<()> {
     place.dict.insert(place.key.clone(), value);
     Ok(())
 }
 
-fn update(vm: &Vm<'_>, place: &Place, value: Obj) -> Result<()> {
+fn update(vm: &Vm<'_>, place: &DictEntry, value: Obj) -> Result<()> {
     let current = place.current(|| Obj::Dict(DictRef::with_kind(Entries::default(), place.kind)));
     let cannot = || {
         invocation_error(format!(
@@ -156,7 +156,7 @@ fn update(vm: &Vm<'_>, place: &Place, value: Obj) -> Result<()> {
     }
 }
 
-fn append(_: &Vm<'_>, place: &Place, value: Obj) -> Result<()> {
+fn append(_: &Vm<'_>, place: &DictEntry, value: Obj) -> Result<()> {
     match place.current(|| Obj::list([])) {
         Obj::List(list) => {
             list.change(|items| items.push(value));
@@ -169,7 +169,7 @@ fn append(_: &Vm<'_>, place: &Place, value: Obj) -> Result<()> {
     }
 }
 
-fn extend(vm: &Vm<'_>, place: &Place, value: Obj) -> Result<()> {
+fn extend(vm: &Vm<'_>, place: &DictEntry, value: Obj) -> Result<()> {
     let current = place.current(|| Obj::List(ListRef::new(Vec::new())));
     let Obj::List(list) = &current else {
         let message = format!(

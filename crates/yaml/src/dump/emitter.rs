@@ -57,7 +57,7 @@ enum Layout {
 
 /// Where a node stands, once what goes before it is written.
 #[derive(Clone, Copy)]
-struct Place {
+struct NodePosition {
     in_mapping: bool,
     simple_key: bool,
 }
@@ -243,10 +243,10 @@ impl<'o> Emitter<'o> {
 
     /// Write what goes before a node: commas, dashes, colons, line breaks. `length` is the node's
     /// own if it fits one line.
-    fn place(&mut self, length: Option<usize>) -> Place {
+    fn place(&mut self, length: Option<usize>) -> NodePosition {
         let can_be_simple = length.is_some_and(|length| length <= MAX_SIMPLE_KEY);
         let Some(level) = self.levels.last_mut() else {
-            return Place {
+            return NodePosition {
                 in_mapping: false,
                 simple_key: false,
             };
@@ -261,7 +261,7 @@ impl<'o> Emitter<'o> {
         match layout {
             Layout::FlowSequence => {
                 self.flow_separator(written);
-                return Place {
+                return NodePosition {
                     in_mapping: false,
                     simple_key: false,
                 };
@@ -269,7 +269,7 @@ impl<'o> Emitter<'o> {
             Layout::BlockSequence => {
                 self.write_indent();
                 self.indicator("-", LAYOUT);
-                return Place {
+                return NodePosition {
                     in_mapping: false,
                     simple_key: false,
                 };
@@ -296,7 +296,7 @@ impl<'o> Emitter<'o> {
                 self.indicator(":", LAYOUT);
             }
         }
-        Place {
+        NodePosition {
             in_mapping: true,
             simple_key: is_key && simple,
         }

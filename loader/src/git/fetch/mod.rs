@@ -24,7 +24,7 @@ use gix_transport::client::blocking_io::{Transport, ssh};
 use super::Origin;
 use super::refspec::TAGS;
 use http::Client;
-pub use progress::{Progress, Stage};
+pub use progress::{FetchStage, Progress};
 
 /// What a fetch changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

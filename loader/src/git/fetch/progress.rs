@@ -16,7 +16,7 @@ pub struct Progress(Arc<Mutex<Option<Task>>>);
 
 /// What is being done, how much of it is, and of how much if that is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stage {
+pub struct FetchStage {
     /// What is being done.
     pub name: String,
     /// How much of it.
@@ -35,13 +35,13 @@ struct Task {
 impl Progress {
     /// What is being done now.
     #[must_use]
-    pub fn now(&self) -> Option<Stage> {
+    pub fn now(&self) -> Option<FetchStage> {
         let task = self
             .0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()?;
-        Some(Stage {
+        Some(FetchStage {
             name: task.name,
             done: task.done.load(Ordering::Relaxed),
             total: task.total,
