@@ -145,7 +145,7 @@ impl<'r> Replay<'r> {
                     left.extend([(*layer, false), (*base, false)]);
                 }
                 RecipeStep::Put { base, layer, .. } => {
-                    left.extend([(*layer, false), (*base, false)])
+                    left.extend([(*layer, false), (*base, false)]);
                 }
             }
         }
