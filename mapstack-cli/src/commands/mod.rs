@@ -84,12 +84,8 @@ fn pillars(
     config: Option<&Config>,
     reporter: &Reporter,
 ) -> Result<Option<ConfiguredPillars>, Failure> {
-    Ok(ConfiguredPillars::of(
-        config,
-        flags,
-        memory::limit,
-        reporter,
-    )?)
+    let pillars = ConfiguredPillars::of(config, flags, memory::limit, reporter)?;
+    Ok(pillars)
 }
 
 /// Report how many warnings there were about the pillars of many minions.
