@@ -40,7 +40,24 @@ mod counted {
         });
         usize::try_from(count.wrapping_add(ZERO)).unwrap_or(usize::MAX)
     }
+}
 
+#[cfg(target_env = "msvc")]
+mod counted {
+    pub fn is_available() -> bool {
+        false
+    }
+
+    pub fn held() -> usize {
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counted::held;
+
+    #[cfg(not(target_env = "msvc"))]
     #[test]
     fn what_this_thread_holds_is_counted() {
         let before = held();
@@ -56,16 +73,5 @@ mod counted {
         );
         drop(bytes);
         assert!(held() - before < 1 << 16);
-    }
-}
-
-#[cfg(target_env = "msvc")]
-mod counted {
-    pub fn is_available() -> bool {
-        false
-    }
-
-    pub fn held() -> usize {
-        0
     }
 }

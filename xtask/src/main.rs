@@ -1,5 +1,5 @@
-//! The project's own chores: `cargo xtask ci`, `tidy`, `reference`, `corpus`, `jinja-suite`, `mako-suite`, `origins`
-//! and `bench`.
+//! The project's own chores: `cargo xtask ci`, `tidy`, `reference`, `corpus`, `jinja-suite`, `mako-suite`, `origins`,
+//! `bench` and `dist`.
 //!
 //! It depends on no crate of the product, and does not know about values, layers or templates: it
 //! runs `cargo`, Python and the built programs, and reads what they print.
@@ -7,6 +7,7 @@
 mod bench;
 mod ci;
 mod corpus;
+mod dist;
 mod jinja_suite;
 mod mako_suite;
 mod origins;
@@ -51,6 +52,8 @@ enum Chore {
     Origins(origins::Args),
     /// Measure against the reference and against the floor
     Bench(bench::Args),
+    /// Make every package, and install and run each
+    Dist(dist::Args),
 }
 
 fn main() -> ExitCode {
@@ -75,6 +78,7 @@ fn run(chore: &Chore) -> Result {
         Chore::MakoSuite(args) => mako_suite::SUITE.run(&sh, args),
         Chore::Origins(args) => origins::run(&sh, args),
         Chore::Bench(args) => bench::run(&sh, args),
+        Chore::Dist(args) => dist::run(&sh, args),
     }
 }
 

@@ -11,6 +11,7 @@ mod licences;
 mod published;
 mod sources;
 mod thin;
+mod versions;
 
 use std::path::{Path, PathBuf};
 
@@ -52,6 +53,12 @@ pub fn run(sh: &Shell, _: &Args) -> Result {
     let (lines, thick) = thin::check(&command);
     problems.extend(thick);
     let manifest = sh.read_file("Cargo.toml")?;
+    let version = workspace_version(&manifest).unwrap_or_default();
+    for (path, text) in &files {
+        if path.ends_with("pyproject.toml") {
+            problems.extend(versions::check(&path.display().to_string(), text, version));
+        }
+    }
     let changelog = sh.read_file("CHANGELOG.md").unwrap_or_default();
     problems.extend(check_changelog(&manifest, &changelog));
     if problems.is_empty() {
@@ -89,14 +96,7 @@ fn our_files(sh: &Shell, directory: &Path) -> Result<Vec<PathBuf>> {
 
 /// The changelog has an entry for the version of the workspace.
 fn check_changelog(manifest: &str, changelog: &str) -> Option<String> {
-    let package = manifest
-        .split("[workspace.package]")
-        .nth(1)
-        .unwrap_or_default();
-    let version = package
-        .lines()
-        .find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'));
-    let Some(version) = version else {
+    let Some(version) = workspace_version(manifest) else {
         return Some("Cargo.toml: [workspace.package] has no version".into());
     };
     let entry = |line: &str| {
@@ -104,6 +104,14 @@ fn check_changelog(manifest: &str, changelog: &str) -> Option<String> {
     };
     (!changelog.lines().any(entry))
         .then(|| format!("CHANGELOG.md: no heading `## {version}` for the workspace's version; say what it brings"))
+}
+
+/// The version that the workspace's manifest gives its crates.
+fn workspace_version(manifest: &str) -> Option<&str> {
+    let package = manifest.split("[workspace.package]").nth(1)?;
+    package
+        .lines()
+        .find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'))
 }
 
 #[cfg(test)]

@@ -1,0 +1,34 @@
+//! The `mapstack` command: arguments in, a verb of the `mapstack` library run, text out.
+//!
+//! It is a library only so that its manual can be made without being part of it: see `examples/manual.rs`.
+
+mod cli;
+mod commands;
+mod memory;
+mod output;
+
+use std::process::ExitCode;
+
+/// Run the command with the arguments of the process.
+#[must_use]
+pub fn main() -> ExitCode {
+    let invocation = match cli::Cli::read() {
+        Ok(invocation) => invocation,
+        Err(refused) => return commands::refused(&refused, std::env::args_os()),
+    };
+    if invocation.strict_sandbox {
+        mapstack::sandbox::require_walls();
+    }
+    let reporter = mapstack_console::Reporter::new(&invocation.messages);
+    reporter.finish(commands::run(
+        invocation.asked,
+        &invocation.messages.secrets,
+        &reporter,
+    ))
+}
+
+/// What can be typed.
+#[must_use]
+pub fn definition() -> clap::Command {
+    <cli::Cli as clap::CommandFactory>::command()
+}

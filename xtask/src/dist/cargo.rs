@@ -1,0 +1,19 @@
+//! The crates as Cargo would publish them.
+
+use xshell::cmd;
+
+use super::Outcome;
+use super::workshop::Workshop;
+use crate::Result;
+
+/// Package every crate, and build each from its package alone.
+///
+/// # Errors
+/// A crate cannot be packaged, or does not build from its package.
+pub fn run(workshop: &Workshop) -> Result<Outcome> {
+    let sh = workshop.sh;
+    cmd!(sh, "cargo package --workspace --locked --quiet").run()?;
+    Ok(Outcome::Done(vec![
+        "every crate builds from its package".into(),
+    ]))
+}

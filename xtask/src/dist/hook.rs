@@ -1,0 +1,50 @@
+//! The hooks for pre-commit, from a checkout and the wheels alone.
+
+use xshell::cmd;
+
+use super::Outcome;
+use super::workshop::Workshop;
+use crate::{Result, project_root};
+
+/// Run the hooks over a formula with a mistake, and over one without.
+///
+/// # Errors
+/// A hook cannot be installed without Rust, or does not find what it should.
+pub fn run(workshop: &Workshop) -> Result<Outcome> {
+    workshop.programs()?;
+    let (sh, dist, project) = (workshop.sh, &workshop.dist, project_root());
+    let pre_commit = workshop.tool("pre-commit");
+    let home = workshop.fresh("pre-commit")?;
+    let site = workshop.fresh("hooked")?;
+    cmd!(sh, "cp -r examples/formulas/users {site}").run()?;
+    let _in = sh.push_dir(&site);
+    cmd!(sh, "git init --quiet").run()?;
+    let run = |hook: &str| -> Result<(bool, String)> {
+        cmd!(sh, "git add .").run()?;
+        let output = cmd!(
+            sh,
+            "{pre_commit} try-repo {project} {hook} --all-files --verbose"
+        )
+        .quiet()
+        .env("PRE_COMMIT_HOME", &home)
+        .env("PIP_FIND_LINKS", dist)
+        .ignore_status()
+        .output()?;
+        Ok((
+            output.status.success(),
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+        ))
+    };
+    let (passes, said) = run("mapstack-lint")?;
+    if !passes {
+        return Err(format!("the hook refuses a formula without errors:\n{said}").into());
+    }
+    sh.write_file("users/parameters/os/Debian.yaml", "a: b: c\n")?;
+    let (passes, said) = run("mapstack-lint")?;
+    if passes || !said.contains("error[yaml-syntax]") {
+        return Err(format!("the hook does not find a mistake:\n{said}").into());
+    }
+    Ok(Outcome::Done(vec![
+        "mapstack-lint passes a good formula, and finds a mistake".into(),
+    ]))
+}

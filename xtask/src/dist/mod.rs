@@ -1,0 +1,113 @@
+//! `cargo xtask dist`: makes every package in `target/dist`, and installs and runs each in a bare environment.
+
+mod archive;
+mod cargo;
+mod container;
+mod debian;
+mod hook;
+mod manual;
+mod notices;
+mod rpm;
+mod trial;
+mod wheel;
+mod workshop;
+
+use clap::{Parser, ValueEnum};
+use xshell::Shell;
+
+use crate::Result;
+use workshop::Workshop;
+
+#[derive(Parser)]
+pub struct Args {
+    /// What to make and try; everything unless given
+    parts: Vec<Part>,
+    /// What not to make, for example because this machine lacks something that it needs
+    #[arg(long, value_name = "PART")]
+    without: Vec<Part>,
+}
+
+/// One way of installing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Part {
+    /// Wheels of both programs, for pip, uvx and pipx
+    Wheel,
+    /// The sources of both, built by pip
+    Sdist,
+    /// An archive of both programs, for `cargo binstall` and by hand
+    Archive,
+    /// A Debian package
+    Deb,
+    /// A package for distributions that use RPM
+    Rpm,
+    /// The crates, as `cargo package` verifies them
+    Crates,
+    /// The hooks for pre-commit
+    Hook,
+    /// A container image
+    Container,
+}
+
+/// What came of a part.
+pub enum Outcome {
+    /// It was made and tried; what was seen.
+    Done(Vec<String>),
+    /// It was not made or not tried in full, for want of something on this machine.
+    NotRun(String),
+}
+
+impl Part {
+    fn run(self, workshop: &Workshop) -> Result<Outcome> {
+        match self {
+            Part::Wheel => wheel::wheels(workshop),
+            Part::Sdist => wheel::sources(workshop),
+            Part::Archive => archive::run(workshop),
+            Part::Deb => debian::run(workshop),
+            Part::Rpm => rpm::run(workshop),
+            Part::Crates => cargo::run(workshop),
+            Part::Hook => hook::run(workshop),
+            Part::Container => container::run(workshop),
+        }
+    }
+
+    fn name(self) -> String {
+        self.to_possible_value()
+            .map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+}
+
+pub fn run(sh: &Shell, args: &Args) -> Result {
+    let asked = if args.parts.is_empty() {
+        Part::value_variants()
+    } else {
+        &args.parts
+    };
+    let wanted = |part: &&Part| !args.without.contains(part);
+    let workshop = Workshop::open(sh)?;
+    let mut missing = 0;
+    for part in asked.iter().filter(wanted) {
+        eprintln!("dist: {}", part.name());
+        match part.run(&workshop)? {
+            Outcome::Done(seen) => {
+                for line in seen {
+                    println!("{}: {line}", part.name());
+                }
+            }
+            Outcome::NotRun(why) => {
+                missing += 1;
+                println!("{}: NOT RUN: {why}", part.name());
+            }
+        }
+    }
+    for part in &args.without {
+        println!("{}: left out by --without", part.name());
+    }
+    workshop.write_checksums()?;
+    if missing > 0 {
+        return Err(format!(
+            "{missing} parts were not run, see above; leave out by --without what this machine cannot do"
+        )
+        .into());
+    }
+    Ok(())
+}
