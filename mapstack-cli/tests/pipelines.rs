@@ -107,7 +107,10 @@ fn each_step_runs_and_the_worst_status_is_that_of_the_script() {
         assert!(ran.stderr.contains(step), "{step}: {}", ran.stderr);
     }
     assert!(result(&tree, "lint.sarif").contains("yaml-syntax"));
-    assert!(result(&tree, "test.xml").contains("<failure") || result(&tree, "test.xml").contains("<error"));
+    assert!(
+        result(&tree, "test.xml").contains("<failure")
+            || result(&tree, "test.xml").contains("<error")
+    );
 }
 
 #[test]
@@ -115,7 +118,11 @@ fn what_is_not_done_is_said() {
     let tree = project("values:\n  port: 2222\n");
     let ran = check(tree.path(), &["diff"], &[]);
     assert_eq!((ran.status, &*ran.stdout), (Some(0), ""));
-    assert!(ran.stderr.contains("not run, since MAPSTACK_BASE"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("not run, since MAPSTACK_BASE"),
+        "{}",
+        ran.stderr
+    );
     let ran = check(tree.path(), &["diff"], &[("MAPSTACK_BASE", "nowhere")]);
     assert_eq!(ran.status, Some(2), "{}", ran.stderr);
     for wrong in [&[][..], &["lints"]] {

@@ -133,9 +133,30 @@ fn the_library_examples_are_those_of_the_documentation() {
     }
 }
 
+/// What is copied from the documents is there as files as well.
+#[test]
+fn the_document_about_fleets_shows_the_files_of_its_examples() {
+    let document = std::fs::read_to_string(repository().join("docs/fleet.md")).unwrap();
+    for (language, file) in [("sh", "slurm.sh"), ("yaml", "kubernetes.yaml")] {
+        let path = repository().join("examples/fleet").join(file);
+        let text = std::fs::read_to_string(path).unwrap();
+        let link = format!("(../examples/fleet/{file})");
+        let (_, rest) = document.split_once(&link).unwrap();
+        assert!(
+            rest.contains(&format!("```{language}\n{text}```\n")),
+            "docs/fleet.md does not show {file}"
+        );
+    }
+}
+
 #[test]
 fn every_link_leads_somewhere() {
-    let moved = ["docs/crates.md", "docs/setup.md", "docs/saltext-formula.md"];
+    let moved = [
+        "docs/crates.md",
+        "docs/pipelines.md",
+        "docs/setup.md",
+        "docs/saltext-formula.md",
+    ];
     for document in DOCUMENTS.into_iter().chain(moved) {
         links_lead_somewhere(document);
     }

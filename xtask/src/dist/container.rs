@@ -2,8 +2,8 @@
 
 use xshell::cmd;
 
-use super::{Outcome, notices};
 use super::workshop::{Workshop, answers};
+use super::{Outcome, notices};
 use crate::Result;
 
 /// The recipe of the image.

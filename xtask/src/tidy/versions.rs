@@ -11,7 +11,11 @@ pub fn check(file: &str, text: &str, version: &str) -> Vec<String> {
             .split('"')
             .filter(|part| part.starts_with("mapstack"))
             .filter_map(|part| Some(part.split_once("==")?.1));
-        for other in own.into_iter().chain(asked).filter(|other| *other != version) {
+        for other in own
+            .into_iter()
+            .chain(asked)
+            .filter(|other| *other != version)
+        {
             problems.push(format!(
                 "{file}:{}: the version {other} is not that of the workspace, {version}",
                 number + 1
