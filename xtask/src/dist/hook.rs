@@ -3,7 +3,7 @@
 use xshell::cmd;
 
 use super::Outcome;
-use super::workshop::Workshop;
+use super::workshop::{PROGRAMS, Workshop};
 use crate::{Result, project_root};
 
 /// Run the hooks over a formula with a mistake, and over one without.
@@ -11,7 +11,7 @@ use crate::{Result, project_root};
 /// # Errors
 /// A hook cannot be installed without Rust, or does not find what it should.
 pub fn run(workshop: &Workshop) -> Result<Outcome> {
-    workshop.programs()?;
+    let command = workshop.programs()?.join(PROGRAMS[0].name);
     let (sh, dist, project) = (workshop.sh, &workshop.dist, project_root());
     let pre_commit = workshop.tool("pre-commit");
     let home = workshop.fresh("pre-commit")?;
@@ -35,16 +35,28 @@ pub fn run(workshop: &Workshop) -> Result<Outcome> {
             String::from_utf8_lossy(&output.stdout).into_owned(),
         ))
     };
-    let (passes, said) = run("mapstack-lint")?;
-    if !passes {
-        return Err(format!("the hook refuses a formula without errors:\n{said}").into());
+    cmd!(sh, "{command} test users --update --platform debian-12")
+        .quiet()
+        .ignore_stdout()
+        .ignore_stderr()
+        .run()?;
+    for hook in ["mapstack-lint", "mapstack-test"] {
+        let (passes, said) = run(hook)?;
+        if !passes {
+            return Err(format!("{hook} refuses a good formula:\n{said}").into());
+        }
     }
     sh.write_file("users/parameters/os/Debian.yaml", "a: b: c\n")?;
-    let (passes, said) = run("mapstack-lint")?;
-    if passes || !said.contains("error[yaml-syntax]") {
-        return Err(format!("the hook does not find a mistake:\n{said}").into());
+    for (hook, mistake) in [
+        ("mapstack-lint", "error[yaml-syntax]"),
+        ("mapstack-test", "Debian.yaml"),
+    ] {
+        let (passes, said) = run(hook)?;
+        if passes || !said.contains(mistake) {
+            return Err(format!("{hook} does not find a mistake:\n{said}").into());
+        }
     }
     Ok(Outcome::Done(vec![
-        "mapstack-lint passes a good formula, and finds a mistake".into(),
+        "both hooks pass a good formula, and find a mistake, without Rust".into(),
     ]))
 }
