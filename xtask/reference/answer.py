@@ -122,6 +122,17 @@ def pillar_of_values(question):
         salt.pillar.Pillar._external_pillar_data = data
 
 
+def pillar_of_own_classes(question):
+    """What a pillar would be if reclass did not give the objects of one class to several nodes, which change them."""
+    import reclass
+
+    storage, reclass.MemcacheProxy = reclass.MemcacheProxy, lambda storage: storage
+    try:
+        return pillar(question)
+    finally:
+        reclass.MemcacheProxy = storage
+
+
 def unwrapped_pillar(question):
     """What a pillar would be if Salt 3006 had no object of its own around the pillar and the grains of templates."""
     import salt.utils.context
@@ -155,6 +166,8 @@ def main():
                 answer = pillar(question)
                 if question["master"].count("saltclass\":") > 1:
                     answer["values"] = pillar_of_values(question).get("ok")
+                if question["op"] == "reclass":
+                    answer["values"] = pillar_of_own_classes(question).get("ok")
                 if salt.version.__version__.startswith("3006."):
                     answer["unwrapped"] = unwrapped_pillar(question).get("ok")
             else:

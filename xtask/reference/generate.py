@@ -16,7 +16,6 @@ import formats
 import git_trees
 import pillar_trees
 import reclass_trees
-import reclass_trees
 import saltclass_trees
 import stacks
 import yaml

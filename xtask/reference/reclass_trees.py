@@ -19,6 +19,45 @@ def text(r, wild, order):
     return r.choice(REFERENCES)
 
 
+EXPORTS = ["exports:k", "exports:role", "exports:deep:k", "exports:list", "exports:deep", "exports:n"]
+
+
+def query(r, wild):
+    """An inventory query, or something like one."""
+    blank = lambda: r.choice([" ", " ", " ", "  ", "\t", ""])
+    if wild and r.random() < 0.2:
+        return r.choice(["$[]", "$[ ]", "$[ exports ]", "$[ exports:k", "$[ exports:k if ]", "$[ if exports:k ]", "$[ k ]", "$[exports:k b]", "$[ exports:k if k == l ]", "$[ if self:k == self:l ]", "$[ if exports:k == exports:role ]", "$[ exports:list:x ]",
+                         "$[ exports:list:0 ]", "$[ exports:k:x ]", "$[ if exports:role == self:nosuch ]", "x $[ exports:k ]", "${k} $[ exports:k ]", "$[ if exports:role == self:k ] x", "\\$[ exports:k ]", "$[ \\] ]", "$[\\] exports:k ]", "$[ exports:k ]]",
+                         "$[ exports:deep:k:x ]", "$[ exports:deep:list:k:l ]", "$[ if exports == x ]", "$[ exports:k if exports:n == 1.5x ]", "$[ é ]", "$[ exports:role if exports:list:x == x ]"])
+    options = r.choice(["", "", "", "+AllEnvs ", "+IgnoreErrors ", "+AllEnvs +IgnoreErrors ", "+ignoreerrors+allenvs "])
+    operand = lambda: r.choice(["web", "db", "x", "1", "5", "1.5", "-1", ".5", "true", "False", "self:k", "self:l", "self:deep:k", "self:m", "self:list", "007", "1e3"])
+
+    def test():
+        sides = [r.choice(EXPORTS), r.choice([" == ", " != ", " ==", "  !=  "]), operand()]
+        return "".join(sides if r.random() < 0.9 else [sides[2], " == ", sides[0]])
+
+    tests = test()
+    for _ in range(r.choice([0, 0, 0, 1, 1, 2])):
+        tests += r.choice([" and ", " or ", " AND ", " or"]) + test()
+    made = r.choice([r.choice(EXPORTS), r.choice(EXPORTS), f"{r.choice(EXPORTS)} if {tests}", f"{r.choice(EXPORTS)} IF {tests}", f"if {tests}", f"if {tests}"])
+    return f"$[{blank()}{options}{made}{blank()}]"
+
+
+def exported(r, wild):
+    """What a class or a node exports."""
+    made = {}
+    for name in r.sample(["k", "role", "n", "list", "deep", "x"], r.randrange(1, 4)):
+        if name == "deep":
+            made[name] = {inner: r.choice(["x", "${k}", "${deep:k}", "${nosuch}" if r.random() < 0.1 else "y", 1]) for inner in r.sample(["k", "l", "list"], r.randrange(1, 3))}
+        elif name == "list":
+            made[name] = r.choice([["x", "${k}"], ["x"], "${list}", [{"k": "${l}"}], ["a", "b"]])
+        elif name == "n":
+            made[name] = r.choice([1, 5, 1.5, True, False, -1, "1", None, "${n}"])
+        else:
+            made[name] = r.choice(["web", "db", "x", "${k}", "${l}", "${m}", "${_reclass_:name:short}", "${users:k}", "${deep}", "${nosuch}" if r.random() < 0.3 else "y", "${${m}}", "$[ exports:k ]" if wild and r.random() < 0.2 else "z"])
+    return {key(r, name): value for name, value in made.items()} if r.random() < 0.2 else made
+
+
 def value(r, depth, wild):
     roll = r.random()
     if depth and roll < 0.35:
@@ -56,7 +95,15 @@ def parameters(r, wild):
         made[r.choice([1, True, None, 1.5])] = r.choice(["x", {"y": 1}, [1]])
     if r.random() < 0.15:
         made["new" + r.choice("abc")] = r.choice(REFERENCES)
+    if r.random() < QUERIES:
+        made["q" + r.choice("abc")] = r.choice([lambda: query(r, wild), lambda: query(r, wild), lambda: [query(r, wild), "x"], lambda: {"in": query(r, wild)}])()
+        if r.random() < 0.2:
+            made["of" + r.choice("abc")] = "${q" + r.choice(["a", "b", "c", "a:web1", "a:db-1"]) + "}"
     return made
+
+
+# How many of the parameters have an inventory query.
+QUERIES = 0.12
 
 
 def names(r, by, wild):
@@ -84,8 +131,8 @@ def document(r, name, wild, is_node):
         made["applications"] = [r.choice(["ssh", "nginx", "~ssh", "~nginx", "app.web", "x"]) for _ in range(r.randrange(1, 4))]
     if r.random() < 0.2:
         made["environment"] = r.choice(["base", "dev", "prod", None])
-    if r.random() < 0.1:
-        made["exports"] = {r.choice(KEYS): text(r, wild, 0)}
+    if r.random() < 0.3:
+        made["exports"] = exported(r, wild)
     if wild and r.random() < 0.06:
         made[r.choice(["classes", "parameters", "applications", "exports"])] = r.choice([None, [], {}, "", "ab", 5, [None], ["a"], {"a": 1}, "a", False, True, {"": 1}, {"~": 1}])
     return made
@@ -112,7 +159,12 @@ def files(r, minion_id, wild):
         made[f"rc/nodes/{where}{minion_id}.yml"] = text
     if wild and r.random() < 0.03:
         made[f"rc/nodes/q/{minion_id}.yaml"] = "{}\n"
-    made["rc/nodes/other.yml"] = "classes: [a]\n"
+    for name in r.sample(["other", "web3", "db-2", *IDS], r.choice([0, 1, 1, 2, 3])):
+        if not any(path.endswith((f"/{name}.yml", f"/{name}.yaml")) for path in made):
+            text = source(r, name, wild and r.random() < 0.2, True)
+            made[f"rc/nodes/{r.choice(['', '', 'x/', 'n/'])}{name}.yml"] = text.replace("classes: [", "classes: [z, ", 1) if text.startswith("classes: [") else text
+    if wild and r.random() < 0.05:
+        made["rc/nodes/wrong.yml"] = r.choice(["a: b: c\n", "a: [\n", "\tx: 1\n", "- %\n", "a: *x\n", "parameters: {k: '${k'}\n", "classes: [nosuch]\n"])
     made["rc/nodes/.hidden/other2.yml"] = "classes: [a]\n"
     return made
 
@@ -133,6 +185,9 @@ def arguments(r, wild):
     maybe(0.05, "ignore_overwritten_missing_references", [False])
     maybe(0.05, "group_errors", [False])
     maybe(0.05, "storage_type", ["yaml_fs"])
+    maybe(0.15, "inventory_ignore_failed_node", [True])
+    maybe(0.1, "inventory_ignore_failed_render", [True])
+    maybe(0.03, "export_sentinels", [["<<", ">>"], ["$[", "]"]])
     maybe(0.03, "unknown_option", [1])
     maybe(0.03, "class_mappings_match_path", [True])
     if wild and r.random() < 0.06:

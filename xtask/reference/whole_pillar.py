@@ -130,6 +130,17 @@ def extend(opts):
         place = os.path.join(opts["extension_modules"], "pillar")
         os.makedirs(place, exist_ok=True)
         shutil.copy(os.environ["MAPSTACK_SALTCLASS"], place)
+    if "reclass" in str(opts.get("ext_pillar")):
+        forget_settings()
+
+
+def forget_settings():
+    """The parsers of reclass outlive an inventory, and of two of them only one follows other sentinels. A master has one inventory."""
+    from reclass.core import Core
+    from reclass.values.parser import Parser
+    from reclass.values.value import Value
+
+    Core._parser, Value._parser = Parser(), Parser()
 
 
 def accept(opts, minion_id, grains):

@@ -1,6 +1,6 @@
 //! What the program around an inventory does for it.
 
-use mapstack_diagnostic::{Diagnostic, Result};
+use mapstack_diagnostic::{Diagnostic, Error, Result};
 use mapstack_loader::Tree;
 
 /// What an inventory needs from the program around it. `D` is the data of a file.
@@ -13,6 +13,11 @@ pub trait Host<D> {
     /// # Errors
     /// The file cannot be read, or its template or its YAML is wrong.
     fn read(&self, path: &str) -> Result<D>;
+
+    /// Whether an error of reading says that a text has no YAML in it: its characters are not tokens of YAML.
+    fn has_no_tokens(&self, _error: &Error) -> bool {
+        false
+    }
 
     /// Pay for work.
     ///

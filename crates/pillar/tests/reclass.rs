@@ -18,13 +18,15 @@ use mapstack::loader::MemoryFiles;
 use mapstack_pillar::{Ask, Master};
 
 /// Records whose result here differs on purpose, with the reason.
-const DIFFERENCES: &[(&str, &str)] =
-    &[("a reference a query", "inventory queries are not built in")];
+const DIFFERENCES: &[(&str, &str)] = &[(
+    "a query of a class that sets a key twice",
+    "what other nodes add to such a key does not come into the pillar of this one",
+)];
 
 #[test]
 fn every_recorded_inventory_is_as_the_reference_has_it() {
     let records = records(include_str!("data/reclass_pillars.json"));
-    assert_eq!(records.len(), 263);
+    assert_eq!(records.len(), 387);
     assert_repeated(&records, DIFFERENCES, whole_pillar::check);
 }
 
@@ -76,11 +78,98 @@ fn an_error_names_the_parameter_and_its_files() {
     );
     let text = error(&[("nodes/web1.yml", "parameters: {a: '${b}', b: '${a}'}\n")]);
     assert_says(&text, &["leads back to the value it is in"]);
-    let text = error(&[("nodes/web1.yml", "parameters: {k: '$[ exports:k ]'}\n")]);
+}
+
+#[test]
+fn an_error_of_a_query_names_the_node_and_the_export() {
+    let query = ("nodes/web1.yml", "parameters: {k: '$[ exports:k:l ]'}\n");
+    let text = error(&[query, ("nodes/db.yml", "exports: {k: {l: 'x ${no}'}}\n")]);
     assert_says(
         &text,
-        &["the inventory query $[ exports:k ] is not built in"],
+        &[
+            "the export `k:l`: the reference ${no} leads to nothing",
+            "nodes/db.yml sets it",
+            "an inventory query asks all nodes, among them 'db'",
+        ],
     );
+    let text = error(&[query, ("nodes/db.yml", "classes: [nosuch]\n")]);
+    assert_says(
+        &text,
+        &[
+            "nodes/db.yml: the class 'nosuch' does not exist",
+            "among them 'db'",
+        ],
+    );
+    let text = error(&[
+        query,
+        ("nodes/db.yml", "{}\n"),
+        ("nodes/broken.yml", "a: b: c\n"),
+    ]);
+    assert_says(&text, &["nodes/broken.yml:1:5", "among them 'broken'"]);
+    let text = error(&[("nodes/web1.yml", "parameters: {k: '$[ exports:a b ]'}\n")]);
+    assert_says(
+        &text,
+        &["nodes/web1.yml: `parameters`: `exports:a b` is not an inventory query; write"],
+    );
+    let text = error(&[("nodes/web1.yml", "parameters: {k: 'x $[ exports:a ]'}\n")]);
+    assert_says(
+        &text,
+        &["the inventory query $[ exports:a ] has no answer here"],
+    );
+}
+
+#[test]
+fn a_node_that_queries_leave_out_is_a_warning() {
+    let directory = inventory(&[
+        (
+            "nodes/web1.yml",
+            "parameters: {k: '$[ exports:n ]'}\nexports: {n: 1}\n",
+        ),
+        ("nodes/broken.yml", "a: b: c\n"),
+    ]);
+    let root = directory.path().display();
+    let pillar = compile(&master(&format!(
+        "{{inventory_base_uri: {root}, inventory_ignore_failed_node: true}}"
+    )));
+    assert_eq!(pillar.data.get("k").unwrap().repr(), "{'web1': 1}");
+    let [warning] = &pillar.warnings[..] else {
+        panic!("{:?}", pillar.warnings)
+    };
+    assert_says(&warning.message, &["leave out the node 'broken'"]);
+    let place = warning.place.as_ref().unwrap().to_string();
+    assert!(place.ends_with("nodes/broken.yml:1:5"), "{place}");
+}
+
+#[test]
+fn queries_over_many_nodes_end() {
+    // Each of many nodes has a class with many values, and many queries look at all of them.
+    let mut class = String::from("parameters:\n");
+    for key in 0..2_000 {
+        let _ = writeln!(class, "  k{key}: {{a: [1, 2, 3]}}");
+    }
+    let mut queries = String::from("classes: [c]\nparameters:\n");
+    for key in 0..2_000 {
+        let _ = writeln!(queries, "  q{key}: '$[ if exports:k == {key} ]'");
+    }
+    let mut files = vec![
+        ("classes/c.yml".to_owned(), class),
+        ("nodes/web1.yml".to_owned(), queries),
+    ];
+    files.extend((0..400).map(|at| (format!("nodes/n{at}.yml"), "classes: [c]\n".to_owned())));
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(name, text)| (&**name, &**text))
+        .collect();
+    let directory = inventory(&files);
+    let limits = mapstack::Limits {
+        fuel: 300_000,
+        ..Default::default()
+    };
+    let engine = Engine::new(MemoryFiles::new()).with_limits(limits);
+    let minion = minion();
+    let master = master_of(directory.path());
+    let pillar = master.compile(&engine, &minion, &Ask::of(&minion)).unwrap();
+    assert_says(&error_of(&pillar), &["steps"]);
 }
 
 #[test]

@@ -1,12 +1,16 @@
 //! References resolved (reclass: `Parameters.interpolate`).
 
+use std::collections::{BTreeMap, HashMap};
+
 use foldhash::fast::RandomState;
-use indexmap::IndexMap;
+use mapstack_diagnostic::Error;
 use mapstack_value::{Int, Key, Map, Value};
 
+use super::query::{Exports, Query};
 use super::reference::Token;
 use super::settings::Settings;
 use super::value::{Content, Dict, Item, Node, Source, is_complex};
+use crate::Host;
 
 /// Why a value cannot be computed.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,10 +19,10 @@ pub enum Problem {
     Missing(String),
     /// Anything else.
     Other(String),
+    /// A value is not data yet, as it refers to others that are not computed before it.
+    Unresolved,
     /// A bound is reached.
     Limit(String),
-    /// Something that is not built in.
-    Unsupported(String),
 }
 
 impl Problem {
@@ -26,17 +30,37 @@ impl Problem {
     pub fn message(&self) -> String {
         match self {
             Problem::Missing(name) => format!("the reference ${{{name}}} leads to nothing"),
-            Problem::Other(message) | Problem::Limit(message) | Problem::Unsupported(message) => {
-                message.clone()
+            Problem::Unresolved => {
+                "a reference leads to an item of a list that has references itself".into()
             }
+            Problem::Other(message) | Problem::Limit(message) => message.clone(),
         }
     }
+}
+
+impl From<Error> for Problem {
+    /// What the program around an inventory refuses is a limit.
+    fn from(error: Error) -> Self {
+        Problem::Limit(error.diagnostic().message.clone())
+    }
+}
+
+/// What values are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The parameters of a node, without the files that set them.
+    Parameters,
+    /// The parameters of the minion, with the files that set them.
+    Result,
+    /// The exports of a node.
+    Exports,
 }
 
 /// A problem with the keys of the value it is about, and the numbers of the files that say the value.
 #[derive(Debug, Clone)]
 pub struct Failure {
     pub problem: Problem,
+    pub role: Role,
     pub path: Vec<Key>,
     pub files: Vec<usize>,
 }
@@ -55,37 +79,126 @@ const MAX_VALUES: usize = 250_000;
 /// A text has so many bytes at most.
 const MAX_TEXT: usize = 1 << 20;
 
+/// What is not computed yet, in the order in which it is found, and whether its turn has not come.
+#[derive(Debug, Default)]
+struct Waiting {
+    numbers: HashMap<Vec<Key>, (u64, bool), RandomState>,
+    in_order: BTreeMap<u64, Vec<Key>>,
+    next: u64,
+}
+
+impl Waiting {
+    fn first(&self) -> Option<&Vec<Key>> {
+        self.in_order.values().next()
+    }
+
+    fn paths(&self) -> impl Iterator<Item = &Vec<Key>> {
+        self.in_order.values()
+    }
+
+    /// Whether the turn of a path has not come; `None` if it does not wait.
+    fn is_untouched(&self, path: &[Key]) -> Option<bool> {
+        self.numbers
+            .get(path)
+            .map(|(_, is_untouched)| *is_untouched)
+    }
+
+    fn insert(&mut self, path: &[Key], is_untouched: bool) {
+        if let Some((_, known)) = self.numbers.get_mut(path) {
+            *known = is_untouched;
+            return;
+        }
+        self.numbers
+            .insert(path.to_vec(), (self.next, is_untouched));
+        self.in_order.insert(self.next, path.to_vec());
+        self.next += 1;
+    }
+
+    fn remove(&mut self, path: &[Key]) {
+        if let Some((number, _)) = self.numbers.remove(path) {
+            self.in_order.remove(&number);
+        }
+    }
+}
+
+/// What the inventory queries of parameters look at in all nodes.
+#[derive(Debug, Default)]
+pub struct Queries {
+    /// Nodes of all environments are asked.
+    pub all_environments: bool,
+    /// Paths of exports, and whether a path with references to nothing is left out.
+    pub exports: Vec<(Vec<Key>, bool)>,
+}
+
 /// The values of a node with their references.
 pub struct Parameters<'s> {
     settings: &'s Settings,
+    host: &'s dyn Host<Value>,
+    role: Role,
     pub base: Node,
-    /// What is not computed yet, and whether its turn has not come.
-    waiting: IndexMap<Vec<Key>, bool, RandomState>,
+    waiting: Waiting,
+    /// The exports of all nodes, if a query asks for them.
+    exports: Option<Exports>,
     /// The files that set values last.
     pub set_by: Vec<(Vec<Key>, usize)>,
-    notes_files: bool,
     values: usize,
 }
 
 impl<'s> Parameters<'s> {
     /// Values whose simple ones are merged at once (reclass: `_initialise_interpolate`).
-    pub fn new(base: Dict, settings: &'s Settings, notes_files: bool) -> Result<Self> {
+    pub fn new(
+        base: Dict,
+        settings: &'s Settings,
+        host: &'s dyn Host<Value>,
+        role: Role,
+    ) -> Result<Self, Failure> {
         let mut made = Parameters {
             settings,
+            host,
+            role,
             base: Node::Plain(Value::None),
-            waiting: IndexMap::default(),
+            waiting: Waiting::default(),
+            exports: None,
             set_by: Vec::new(),
-            notes_files,
             values: 0,
         };
-        made.base = made.simple(Node::Dict(base), &mut Vec::new())?;
+        let mut path = Vec::new();
+        made.base = made
+            .simple(Node::Dict(base), &mut path)
+            .map_err(|problem| made.failure(problem, &path, &Node::Plain(Value::None)))?;
         Ok(made)
     }
 
-    /// Compute all that waits.
-    pub fn interpolate(&mut self) -> Result<(), Failure> {
+    /// What the queries look at that are there before anything is computed; `None` without queries. Others are
+    /// answered from the same exports, if there are any.
+    pub fn queries(&self) -> Option<Queries> {
+        let mut found: Option<Queries> = None;
+        for path in self.waiting.paths() {
+            let Ok(value) = get(&self.base, path) else {
+                continue;
+            };
+            let items = value.items();
+            for query in items.iter().filter_map(|item| item.content.query()) {
+                let queries = found.get_or_insert_default();
+                queries.all_environments |= query.all_environments;
+                // Of a value that several files set, none is left out, whatever its queries say.
+                let leaves_out = query.ignores_errors && matches!(value, Node::One(_));
+                for export in query.exports() {
+                    let asked = (export.to_vec(), leaves_out);
+                    if !queries.exports.contains(&asked) {
+                        queries.exports.push(asked);
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// Compute all that waits, with the exports that the queries look at.
+    pub fn interpolate(&mut self, exports: Option<Exports>) -> Result<(), Failure> {
+        self.exports = exports;
         let mut missing: Option<Failure> = None;
-        while let Some((path, _)) = self.waiting.first() {
+        while let Some(path) = self.waiting.first() {
             let path = path.clone();
             self.one(&path, 0, &mut missing)?;
         }
@@ -93,25 +206,96 @@ impl<'s> Parameters<'s> {
     }
 
     /// The same with the values of other parameters, which are computed (reclass: `interpolate_from_external`).
-    pub fn interpolate_from(&mut self, other: &Parameters<'_>) -> Result<(), Failure> {
-        while let Some((path, _)) = self.waiting.first() {
+    pub fn interpolate_from(&mut self, other: &mut Parameters<'_>) -> Result<(), Failure> {
+        while let Some(path) = self.waiting.first() {
             let path = path.clone();
             let value = get(&self.base, &path).ok().cloned();
             if let Some(value @ (Node::One(_) | Node::Many(_))) = value {
-                let failed = |problem| failure(problem, &path, &value);
-                let mut references = References::of(&value);
-                while !references.are_all {
-                    references = references
-                        .again(&value, &other.base, self.settings)
-                        .map_err(failed)?;
-                }
-                let new = self.rendered(&value, Some(&other.base)).map_err(failed)?;
-                let new = self.simple(new, &mut path.clone()).map_err(failed)?;
-                set(&mut self.base, &path, new);
+                self.one_from(&path, &value, other)?;
             }
-            self.waiting.swap_remove(&path);
+            self.waiting.remove(&path);
         }
         Ok(())
+    }
+
+    /// The same for what is at a path, around it or below it, with other parameters, which are computed as far as
+    /// that needs. References to nothing are an error, unless they are to be left out (reclass:
+    /// `_interpolate_single_path_from_external`).
+    pub fn interpolate_at(
+        &mut self,
+        asked: &[Key],
+        leaves_out: bool,
+        other: &mut Parameters<'_>,
+    ) -> Result<(), Failure> {
+        loop {
+            let required = self.required(asked)?;
+            if required.is_empty() {
+                return Ok(());
+            }
+            for path in required {
+                let nothing = Node::Plain(Value::None);
+                let value = get(&self.base, &path)
+                    .map_err(|lost| self.failure(lost.inside(&path), &path, &nothing))?;
+                if let value @ (Node::One(_) | Node::Many(_)) = value.clone() {
+                    match self.one_from(&path, &value, other) {
+                        Err(failure) if leaves_out && failure.is_missing() => {
+                            remove(&mut self.base, &path);
+                        }
+                        done => done?,
+                    }
+                }
+                self.waiting.remove(&path);
+            }
+        }
+    }
+
+    /// What has to be computed for a path.
+    fn required(&self, asked: &[Key]) -> Result<Vec<Vec<Key>>, Failure> {
+        let mut required = Vec::new();
+        for end in 1..asked.len() {
+            let path = &asked[..end];
+            if self.waiting.is_untouched(path).is_none() {
+                continue;
+            }
+            if end + 1 < asked.len() {
+                let message = format!(
+                    "an inventory query asks for `{}`, which reclass cannot look up as this has references",
+                    shown_path(asked)
+                );
+                let value = get(&self.base, path)
+                    .cloned()
+                    .unwrap_or(Node::Plain(Value::None));
+                return Err(self.failure(Problem::Other(message), path, &value));
+            }
+            required.push(path.to_vec());
+        }
+        let below = self.waiting.paths().filter(|path| path.starts_with(asked));
+        required.extend(below.cloned());
+        self.spend(self.waiting.in_order.len())
+            .map_err(|problem| self.failure(problem, asked, &Node::Plain(Value::None)))?;
+        Ok(required)
+    }
+
+    /// Compute a value that other parameters are for.
+    fn one_from(
+        &mut self,
+        path: &[Key],
+        value: &Node,
+        other: &mut Parameters<'_>,
+    ) -> Result<(), Failure> {
+        // What is missing in the other parameters is null for this value.
+        other.references(path, value, 0, &mut None)?;
+        let failed = |this: &Self, problem| this.failure(problem, path, value);
+        let new = self.rendered(value, Some(&other.base));
+        let new = new.map_err(|problem| failed(self, problem))?;
+        let new = self.simple(new, &mut path.to_vec());
+        let new = new.map_err(|problem| failed(self, problem))?;
+        set(&mut self.base, path, new);
+        Ok(())
+    }
+
+    fn spend(&self, steps: usize) -> Result<()> {
+        Ok(self.host.spend(steps)?)
     }
 
     /// Merge and take what does not wait for other values (reclass: `_render_simple_container`).
@@ -129,12 +313,12 @@ impl<'s> Parameters<'s> {
         }
         let item = match node {
             Node::Many(items) if is_complex(&items) => {
-                self.waiting.insert(path.clone(), true);
+                self.waiting.insert(path, true);
                 return Ok(Node::Many(items));
             }
             Node::Many(items) => merged(items)?,
             Node::One(item) if item.content.is_complex() => {
-                self.waiting.insert(path.clone(), true);
+                self.waiting.insert(path, true);
                 return Ok(Node::One(item));
             }
             Node::One(item) => item,
@@ -147,12 +331,15 @@ impl<'s> Parameters<'s> {
             Content::Dict(dict) => self.simple_dict(dict, path),
             Content::List(items) => self.simple_list(items, path),
             Content::Scalar(value) => Ok(Node::Plain(value)),
-            Content::Text(tokens) => Ok(Node::Plain(plain_text(&tokens).into())),
+            Content::Text(tokens) => match tokens.iter().find_map(Token::query) {
+                Some(query) => Err(unanswered(query)),
+                None => Ok(Node::Plain(plain_text(&tokens).into())),
+            },
         }
     }
 
     fn note(&mut self, path: &[Key], file: usize) {
-        if self.notes_files {
+        if self.role == Role::Result {
             self.set_by.push((path.to_vec(), file));
         }
     }
@@ -188,7 +375,7 @@ impl<'s> Parameters<'s> {
         let value = match get(&self.base, path) {
             Ok(value @ (Node::One(_) | Node::Many(_))) => value.clone(),
             _ => {
-                self.waiting.swap_remove(path);
+                self.waiting.remove(path);
                 return Ok(());
             }
         };
@@ -196,24 +383,28 @@ impl<'s> Parameters<'s> {
             let message = format!(
                 "references lead further than {MAX_DEPTH} steps; do they lead back to this value?"
             );
-            return Err(failure(Problem::Limit(message), path, &value));
+            return Err(self.failure(Problem::Limit(message), path, &value));
         }
-        self.waiting.insert(path.to_vec(), false);
+        self.waiting.insert(path, false);
         self.references(path, &value, depth, missing)?;
-        let failed = |problem| failure(problem, path, &value);
         let new = match self.rendered(&value, None) {
             Err(problem @ Problem::Missing(_)) => {
-                missing.get_or_insert_with(|| failed(problem));
-                Node::Plain(Value::None)
+                let failure = self.failure(problem, path, &value);
+                if !self.settings.gathers_errors {
+                    return Err(failure);
+                }
+                missing.get_or_insert(failure);
+                Ok(Node::Plain(Value::None))
             }
-            rendered => rendered.map_err(failed)?,
+            rendered => rendered,
         };
-        let new = self.simple(new, &mut path.to_vec()).map_err(failed)?;
+        let new = new.and_then(|new| self.simple(new, &mut path.to_vec()));
+        let new = new.map_err(|problem| self.failure(problem, path, &value))?;
         set(&mut self.base, path, new);
-        if let Some(file) = files_of(&value).last() {
-            self.note(path, *file);
+        if let Some(item) = value.items().last() {
+            self.note(path, item.file);
         }
-        self.waiting.swap_remove(path);
+        self.waiting.remove(path);
         Ok(())
     }
 
@@ -229,16 +420,16 @@ impl<'s> Parameters<'s> {
         loop {
             for name in &references.names {
                 let to = split(name, &self.settings.delimiter);
-                match self.waiting.get(&to) {
+                match self.waiting.is_untouched(&to) {
                     Some(false) => {
                         let message =
                             format!("the reference ${{{name}}} leads back to the value it is in");
-                        return Err(failure(Problem::Other(message), path, value));
+                        return Err(self.failure(Problem::Other(message), path, value));
                     }
                     Some(true) => self.one(&to, depth + 1, missing)?,
                     None => {
                         for end in 1..to.len() {
-                            if self.waiting.contains_key(&to[..end]) {
+                            if self.waiting.is_untouched(&to[..end]).is_some() {
                                 self.one(&to[..end], depth + 1, missing)?;
                             }
                         }
@@ -249,23 +440,26 @@ impl<'s> Parameters<'s> {
                 return Ok(());
             }
             let again = references.again(value, &self.base, self.settings);
-            references = again.map_err(|problem| failure(problem, path, value))?;
+            references = again.map_err(|problem| self.failure(problem, path, value))?;
         }
     }
 
     /// A value with what its references stand for.
     fn rendered(&mut self, value: &Node, other: Option<&Node>) -> Result<Node> {
-        let base = other.unwrap_or(&self.base);
         let rendering = Rendering {
-            base,
+            base: other.unwrap_or(&self.base),
             settings: self.settings,
+            exports: self.exports.as_deref(),
         };
+        let tests = value.items().iter().filter_map(|item| item.content.query());
+        let tests: usize = tests.map(Query::tests).sum();
+        self.spend(1 + tests * rendering.exports.map_or(0, <[_]>::len))?;
         let made = match value {
             Node::One(item) => rendering.item(item)?,
             Node::Many(items) => rendering.many(items)?,
             other => other.clone(),
         };
-        self.values += size(&made);
+        self.values += made.size();
         if self.values > MAX_VALUES {
             return Err(Problem::Limit(format!(
                 "the parameters come to more than {MAX_VALUES} values"
@@ -276,45 +470,49 @@ impl<'s> Parameters<'s> {
 
     /// The text that tokens come to with what is computed already, for the name of a class.
     pub fn text(&self, tokens: &[Token]) -> Result<String> {
+        // Names of classes are made before any node is asked.
         let rendering = Rendering {
             base: &self.base,
             settings: self.settings,
+            exports: Some(&[]),
         };
         let content = Content::Text(tokens.into());
         shown(&rendering.content(&content)?)
     }
 
+    /// Something is wrong with a value.
+    fn failure(&self, problem: Problem, path: &[Key], value: &Node) -> Failure {
+        Failure {
+            problem,
+            role: self.role,
+            path: path.to_vec(),
+            files: value.items().iter().map(|item| item.file).collect(),
+        }
+    }
+
     /// The data.
-    pub fn data(&self) -> Result<Map> {
-        match plain(&self.base)? {
+    pub fn data(&self) -> Result<Map, Failure> {
+        let data = plain(&self.base);
+        match data.map_err(|problem| self.failure(problem, &[], &self.base))? {
             Value::Map(map) => Ok(map),
             _ => Ok(Map::new()),
         }
     }
 }
 
-fn failure(problem: Problem, path: &[Key], value: &Node) -> Failure {
-    Failure {
-        problem,
-        path: path.to_vec(),
-        files: files_of(value),
+impl Failure {
+    /// Whether a reference to nothing is all that is wrong.
+    fn is_missing(&self) -> bool {
+        matches!(self.problem, Problem::Missing(_))
     }
 }
 
-fn files_of(value: &Node) -> Vec<usize> {
-    match value {
-        Node::One(item) => vec![item.file],
-        Node::Many(items) => items.iter().map(|item| item.file).collect(),
-        _ => Vec::new(),
-    }
-}
-
-fn size(node: &Node) -> usize {
-    1 + match node {
-        Node::Dict(dict) => dict.values().map(size).sum(),
-        Node::List(items) => items.iter().map(size).sum(),
-        Node::Plain(_) | Node::One(_) | Node::Many(_) => 0,
-    }
+/// A query where reclass has no exports for it.
+fn unanswered(query: &Query) -> Problem {
+    Problem::Other(format!(
+        "the inventory query $[{}] has no answer here: a query has to be all of a value of the parameters, and exports cannot depend on one",
+        query.text
+    ))
 }
 
 /// Items of one type without anything to compute (reclass: `ValueList.merge`).
@@ -369,7 +567,12 @@ impl References {
 
     /// Once more, with what references inside references come to now.
     fn again(self, value: &Node, base: &Node, settings: &Settings) -> Result<Self> {
-        let now = References::with(value, Some(Rendering { base, settings }));
+        let rendering = Rendering {
+            base,
+            settings,
+            exports: None,
+        };
+        let now = References::with(value, Some(rendering));
         match now.names.len() == self.names.len() {
             false => Ok(now),
             true => {
@@ -391,12 +594,7 @@ impl References {
             names: Vec::new(),
             are_all: true,
         };
-        let items = match value {
-            Node::One(item) => std::slice::from_ref(item),
-            Node::Many(items) => items,
-            _ => &[],
-        };
-        for item in items {
+        for item in value.items() {
             if let Content::Text(tokens) = &item.content {
                 made.add(tokens, rendering.as_ref());
             }
@@ -406,8 +604,13 @@ impl References {
 
     fn add(&mut self, tokens: &[Token], rendering: Option<&Rendering<'_>>) {
         for token in tokens {
-            let Token::Reference(inside) = token else {
-                continue;
+            let inside = match token {
+                Token::Text(_) => continue,
+                Token::Query(query) => {
+                    self.names.extend(query.references().map(Into::into));
+                    continue;
+                }
+                Token::Reference(inside) => inside,
             };
             self.add(inside, rendering);
             let is_plain = inside.iter().all(|token| matches!(token, Token::Text(_)));
@@ -429,6 +632,8 @@ impl References {
 struct Rendering<'r> {
     base: &'r Node,
     settings: &'r Settings,
+    /// What queries are answered from.
+    exports: Option<&'r [(String, Node)]>,
 }
 
 impl Rendering<'_> {
@@ -451,15 +656,16 @@ impl Rendering<'_> {
     fn token(self, token: &Token) -> Result<Node> {
         match token {
             Token::Text(text) => Ok(Node::Plain(Value::from(&**text))),
-            Token::Query(query) => Err(Problem::Unsupported(format!(
-                "the inventory query $[{query}] is not built in"
-            ))),
+            Token::Query(query) => match self.exports {
+                Some(exports) => query.answer(self.base, exports, self.settings),
+                None => Err(unanswered(query)),
+            },
             Token::Reference(inside) => {
                 let name = self.joined(inside)?;
                 let found = get(self.base, &split(&name, &self.settings.delimiter));
-                found.cloned().map_err(|problem| match problem {
-                    Problem::Missing(_) => Problem::Missing(name),
-                    other => other,
+                found.cloned().map_err(|lost| match lost {
+                    Lost::Key | Lost::Inside => Problem::Missing(name),
+                    Lost::Item(step) => Problem::Other(format!("a list has no item '{step}'")),
                 })
             }
         }
@@ -588,32 +794,59 @@ pub fn split(name: &str, delimiter: &str) -> Vec<Key> {
     steps
 }
 
+/// Why nothing is at a path.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Lost {
+    /// A mapping has no such key.
+    Key,
+    /// The path leads into something that is not a container, or into a list by a name.
+    Inside,
+    /// A list has no such item.
+    Item(String),
+}
+
+impl Lost {
+    /// The problem of a path that is not a reference, where only a missing key counts as missing.
+    pub fn inside(self, path: &[Key]) -> Problem {
+        let path = shown_path(path);
+        match self {
+            Lost::Key => Problem::Missing(path),
+            Lost::Inside => Problem::Other(format!("`{path}` leads into a value that has no keys")),
+            Lost::Item(step) => Problem::Other(format!("`{path}`: a list has no item '{step}'")),
+        }
+    }
+}
+
+pub fn shown_path(path: &[Key]) -> String {
+    let steps: Vec<String> = path.iter().map(ToString::to_string).collect();
+    steps.join(":")
+}
+
 /// The value at a path. The last step is not looked up in a list by text, which is a habit of reclass.
-fn get<'n>(base: &'n Node, path: &[Key]) -> Result<&'n Node> {
-    let missing = || Problem::Missing(String::new());
-    let (last, way) = path.split_last().ok_or_else(missing)?;
+pub fn get<'n>(base: &'n Node, path: &[Key]) -> Result<&'n Node, Lost> {
+    let (last, way) = path.split_last().ok_or(Lost::Key)?;
     let mut node = base;
     for step in way {
         node = match node {
-            Node::Dict(dict) => dict.get(step).ok_or_else(missing)?,
+            Node::Dict(dict) => dict.get(step).ok_or(Lost::Key)?,
             Node::List(items) => {
                 let index = match step {
                     Key::Int(index) => index.to_i64(),
                     step => step.to_string().trim().parse().ok(),
                 };
-                let wrong = || Problem::Other(format!("a list has no item '{step}'"));
-                at_index(items, index.ok_or_else(wrong)?).ok_or_else(wrong)?
+                let found = index.and_then(|index| at_index(items, index));
+                found.ok_or_else(|| Lost::Item(step.to_string()))?
             }
-            _ => return Err(missing()),
+            _ => return Err(Lost::Inside),
         };
     }
     match (node, last) {
-        (Node::Dict(dict), last) => dict.get(last).ok_or_else(missing),
-        (Node::List(items), Key::Int(index)) => index
-            .to_i64()
-            .and_then(|index| at_index(items, index))
-            .ok_or_else(missing),
-        _ => Err(missing()),
+        (Node::Dict(dict), last) => dict.get(last).ok_or(Lost::Key),
+        (Node::List(items), Key::Int(index)) => {
+            let found = index.to_i64().and_then(|index| at_index(items, index));
+            found.ok_or_else(|| Lost::Item(index.to_string()))
+        }
+        _ => Err(Lost::Inside),
     }
 }
 
@@ -627,33 +860,72 @@ fn at_index(items: &[Node], index: i64) -> Option<&Node> {
     items.get(index)
 }
 
-/// Put a value at a path of the nodes' own, where something is.
-fn set(base: &mut Node, path: &[Key], value: Node) {
+/// Whether something is at a path, as reclass asks before it looks there: of a list, whether the step is one of its
+/// items, and then it goes on with the list (reclass: `DictPath.exists_in`).
+pub fn exists_in(base: &Node, path: &[Key]) -> bool {
+    let is =
+        |node: &Node, step: &Key| matches!(node, Node::Plain(value) if *value == step.to_value());
     let mut node = base;
     for step in path {
-        let inside = match (node, step) {
-            (Node::Dict(dict), step) => dict.get_mut(step),
+        match node {
+            Node::Dict(dict) => match dict.get(step) {
+                Some(inside) => node = inside,
+                None => return false,
+            },
+            Node::List(items) if items.iter().any(|item| is(item, step)) => {}
+            Node::List(_) => return false,
+            other => return path.last().is_some_and(|last| is(other, last)),
+        }
+    }
+    true
+}
+
+/// Put a value at a path of the nodes' own, where something is.
+fn set(base: &mut Node, path: &[Key], value: Node) {
+    if let Some(node) = at_mut(base, path) {
+        *node = value;
+    }
+}
+
+/// Take a value away from a path of the nodes' own.
+fn remove(base: &mut Node, path: &[Key]) {
+    let Some((last, way)) = path.split_last() else {
+        return;
+    };
+    match (at_mut(base, way), last) {
+        (Some(Node::Dict(dict)), last) => {
+            dict.shift_remove(last);
+        }
+        (Some(Node::List(items)), Key::Int(index)) => {
+            let index = index.to_i64().and_then(|index| usize::try_from(index).ok());
+            if let Some(index) = index.filter(|index| *index < items.len()) {
+                items.remove(index);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn at_mut<'n>(base: &'n mut Node, path: &[Key]) -> Option<&'n mut Node> {
+    let mut node = base;
+    for step in path {
+        node = match (node, step) {
+            (Node::Dict(dict), step) => dict.get_mut(step)?,
             (Node::List(items), step) => {
                 let index = match step {
                     Key::Int(index) => index.to_i64(),
                     step => step.to_string().trim().parse().ok(),
                 };
-                index
-                    .and_then(|index| usize::try_from(index).ok())
-                    .and_then(|index| items.get_mut(index))
+                items.get_mut(usize::try_from(index?).ok()?)?
             }
-            _ => None,
+            _ => return None,
         };
-        let Some(inside) = inside else {
-            return;
-        };
-        node = inside;
     }
-    *node = value;
+    Some(node)
 }
 
 /// A node as data; what waits has none.
-fn plain(node: &Node) -> Result<Value> {
+pub fn plain(node: &Node) -> Result<Value> {
     Ok(match node {
         Node::Plain(value) => value.clone(),
         Node::Dict(dict) => {
@@ -663,10 +935,7 @@ fn plain(node: &Node) -> Result<Value> {
             Value::Map(entries.collect::<Result<Map>>()?)
         }
         Node::List(items) => items.iter().map(plain).collect::<Result<Value>>()?,
-        Node::One(_) | Node::Many(_) => {
-            let message = "a reference leads to an item of a list that has references itself";
-            return Err(Problem::Other(message.into()));
-        }
+        Node::One(_) | Node::Many(_) => return Err(Problem::Unresolved),
     })
 }
 

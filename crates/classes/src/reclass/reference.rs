@@ -3,6 +3,9 @@
 //! The grammar is that of reclass with its habits: blanks at the start of a reference that is not the only one of its
 //! text do not count, and tabs become blanks.
 
+use std::rc::Rc;
+
+use super::query::Query;
 use super::settings::Settings;
 
 /// A part of a text.
@@ -13,7 +16,17 @@ pub enum Token {
     /// A reference, which can have others inside.
     Reference(Vec<Token>),
     /// An inventory query.
-    Query(String),
+    Query(Rc<Query>),
+}
+
+impl Token {
+    /// The query that it is.
+    pub fn query(&self) -> Option<&Query> {
+        match self {
+            Token::Query(query) => Some(query),
+            Token::Text(_) | Token::Reference(_) => None,
+        }
+    }
 }
 
 /// The most references inside each other.
@@ -266,13 +279,23 @@ impl<'t> Parser<'t> {
     fn export(&mut self) -> Result<Token, String> {
         let (open, close) = &self.settings.export;
         self.take(open);
-        let Some((query, rest)) = self.rest.split_once(&**close) else {
+        let has_escape = self.double_escape().is_some()
+            || self.escaped(open).is_some()
+            || self.escaped(close).is_some();
+        if has_escape {
+            return Err(format!(
+                "an inventory query must not begin with an escaped {open} or {close}"
+            ));
+        }
+        let end = self.rest.find(|c| close.starts_with(c));
+        let (query, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+        self.rest = rest;
+        if !self.take(close) {
             return Err(format!(
                 "an inventory query that {open} begins has no {close}"
             ));
-        };
-        self.rest = rest;
-        Ok(Token::Query(query.into()))
+        }
+        Query::read(query, self.settings).map(|query| Token::Query(Rc::new(query)))
     }
 }
 
@@ -284,7 +307,7 @@ mod tests {
         let one = |token: &Token| match token {
             Token::Text(text) => mapstack_value::quote_str(text),
             Token::Reference(inside) => format!("<{}>", shown(inside)),
-            Token::Query(query) => format!("[{query}]"),
+            Token::Query(query) => format!("[{}]", query.text),
         };
         tokens.iter().map(one).collect::<Vec<_>>().join(" ")
     }

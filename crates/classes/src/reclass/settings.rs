@@ -26,6 +26,10 @@ pub struct Settings {
     pub may_miss: Option<Vec<String>>,
     pub warns_of_missing: bool,
     pub ignores_overwritten: bool,
+    /// References to nothing are gathered, so that a node whose exports are asked for may have some.
+    pub gathers_errors: bool,
+    /// Inventory queries leave out nodes whose files are not YAML.
+    pub ignores_failed_nodes: bool,
 }
 
 impl Settings {
@@ -69,6 +73,8 @@ impl Settings {
             may_miss: on("ignore_class_notfound", false).then_some(may_miss),
             warns_of_missing: on("ignore_class_notfound_warning", true),
             ignores_overwritten: on("ignore_overwritten_missing_references", true),
+            gathers_errors: on("group_errors", true),
+            ignores_failed_nodes: on("inventory_ignore_failed_node", false),
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Where nodes and classes lie (reclass: `storage.yaml_fs`).
 
-use std::collections::HashMap;
-
+use foldhash::fast::RandomState;
+use indexmap::IndexMap;
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 use mapstack_value::Value;
 use mapstack_value::posixpath::join;
@@ -9,10 +9,10 @@ use mapstack_value::posixpath::join;
 use crate::Host;
 use crate::files::unreadable;
 
-/// Files by the names of their nodes or classes.
+/// Files by the names of their nodes or classes, in the order of directories.
 #[derive(Debug, Default)]
 pub struct Files {
-    by_name: HashMap<String, File>,
+    by_name: IndexMap<String, File, RandomState>,
 }
 
 /// A file of a node or a class.
@@ -48,6 +48,10 @@ impl Files {
 
     pub fn get(&self, name: &str) -> Option<&File> {
         self.by_name.get(name)
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.by_name.keys().map(String::as_str)
     }
 
     fn walk(

@@ -6,6 +6,7 @@ use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 use mapstack_value::{Key, Value};
 
+use super::query::Query;
 use super::reference::{Token, parse};
 use super::settings::Settings;
 
@@ -23,6 +24,33 @@ pub enum Node {
     One(Item),
     /// What several files say of one place.
     Many(Vec<Item>),
+}
+
+impl Node {
+    /// How many values it has, with itself.
+    pub fn size(&self) -> usize {
+        let content = |item: &Item| match &item.content {
+            Content::Dict(dict) => dict.values().map(Node::size).sum(),
+            Content::List(items) => items.iter().map(Node::size).sum(),
+            Content::Scalar(_) | Content::Text(_) => 0,
+        };
+        1 + match self {
+            Node::Dict(dict) => dict.values().map(Node::size).sum::<usize>(),
+            Node::List(items) => items.iter().map(Node::size).sum(),
+            Node::One(item) => content(item),
+            Node::Many(items) => items.iter().map(content).sum(),
+            Node::Plain(_) => 0,
+        }
+    }
+
+    /// What files say, if it is not merged yet.
+    pub fn items(&self) -> &[Item] {
+        match self {
+            Node::One(item) => std::slice::from_ref(item),
+            Node::Many(items) => items,
+            Node::Dict(_) | Node::List(_) | Node::Plain(_) => &[],
+        }
+    }
 }
 
 /// What a file says of one place.
@@ -50,8 +78,19 @@ impl Content {
     /// Whether it has to wait for other values.
     pub fn is_complex(&self) -> bool {
         match self {
-            Content::Text(tokens) => tokens.iter().any(|token| !matches!(token, Token::Text(_))),
+            Content::Text(tokens) => self.query().is_some() || tokens.iter().any(refers),
             _ => false,
+        }
+    }
+
+    /// The query that is all of it.
+    pub fn query(&self) -> Option<&Query> {
+        match self {
+            Content::Text(tokens) => match &**tokens {
+                [Token::Query(query)] => Some(query),
+                _ => None,
+            },
+            _ => None,
         }
     }
 
@@ -68,6 +107,15 @@ impl Content {
                 _ => 5,
             },
         }
+    }
+}
+
+/// Whether a part of a text waits for other values.
+fn refers(token: &Token) -> bool {
+    match token {
+        Token::Text(_) => false,
+        Token::Reference(_) => true,
+        Token::Query(query) => query.references().next().is_some(),
     }
 }
 

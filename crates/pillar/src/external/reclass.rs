@@ -1,6 +1,6 @@
 //! `reclass`: nodes and the classes they inherit from (Salt: `salt.pillar.reclass_adapter`).
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use mapstack::{File, Text};
@@ -27,7 +27,6 @@ pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Own> {
         asked,
         tree: (asked.tree)(&base),
         texts: RefCell::default(),
-        steps: Cell::new(0),
     };
     let minion_id = asked.id();
     let inventory = Inventory {
@@ -38,7 +37,6 @@ pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Own> {
     };
     let made = inventory.classify();
     let made = made.map_err(|e| e.note(format!("in the inventory {base}")))?;
-    asked.run.spend(reading.steps.get())?;
     let mut texts = reading.texts.take();
     let parts = match asked.is_explained {
         true => made.origins.parts(&made.parameters),
@@ -106,8 +104,6 @@ struct Reading<'r, 'e> {
     tree: Tree,
     /// The texts that were read, by the paths of their files, if somebody asks for them.
     texts: RefCell<HashMap<String, Text<'static>>>,
-    /// Work that is not paid yet.
-    steps: Cell<usize>,
 }
 
 impl Host<Value> for Reading<'_, '_> {
@@ -140,14 +136,25 @@ impl Host<Value> for Reading<'_, '_> {
         Ok(loaded)
     }
 
+    fn has_no_tokens(&self, error: &Error) -> bool {
+        let cause = std::error::Error::source(error);
+        let kind = cause.and_then(|cause| cause.downcast_ref());
+        matches!(
+            kind,
+            Some(mapstack_yaml::ErrorKind::Syntax {
+                stage: mapstack_yaml::Stage::Scanner,
+                ..
+            })
+        )
+    }
+
     fn spend(&self, steps: usize) -> Result<()> {
-        self.steps.set(self.steps.get() + steps);
-        Ok(())
+        self.asked.run.spend(steps)
     }
 
     fn warn(&self, warning: Diagnostic) {
         self.asked.run.warn(Diagnostic {
-            place: self.asked.one.place.clone(),
+            place: warning.place.or_else(|| self.asked.one.place.clone()),
             ..warning
         });
     }

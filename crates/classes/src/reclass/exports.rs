@@ -1,0 +1,72 @@
+//! The exports of all nodes, as far as inventory queries look at them (reclass: `Core._get_inventory`).
+
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
+use mapstack_value::Value;
+
+use super::failed;
+use super::interpolate::{Failure, Parameters, Queries, Role};
+use super::merging::Reader;
+use super::query::Exports;
+use super::value::{Dict, Node};
+
+/// The exports of the nodes of an environment, or of all.
+///
+/// # Errors
+/// The file of any node is wrong; or a class of a node that is asked, or an export that is looked at.
+pub fn exports(reader: &Reader<'_>, queries: &Queries, environment: &Value) -> Result<Exports> {
+    let mut all = Vec::new();
+    for name in reader.nodes() {
+        let node = match reader.node(name) {
+            Err(error) if is_left_out(reader, &error) => {
+                reader.inventory.host.warn(left_out(name, &error));
+                continue;
+            }
+            node => node.map_err(|error| asks(name, error))?,
+        };
+        if queries.all_environments || node.environment == *environment {
+            let merged = reader.merged(name, &node);
+            let merged = merged.map_err(|error| asks(name, error))?;
+            let exports = computed(reader, queries, merged.parameters, merged.exports);
+            let exports = exports.map_err(|failure| asks(name, failed(reader, &failure)))?;
+            all.push((name.to_owned(), exports));
+        }
+    }
+    Ok(all.into())
+}
+
+/// The exports of one node.
+fn computed(
+    reader: &Reader<'_>,
+    queries: &Queries,
+    parameters: Dict,
+    exports: Dict,
+) -> std::result::Result<Node, Failure> {
+    let (settings, host) = (reader.settings, reader.inventory.host);
+    let mut parameters = Parameters::new(parameters, settings, host, Role::Parameters)?;
+    let mut exports = Parameters::new(exports, settings, host, Role::Exports)?;
+    for (path, leaves_out) in &queries.exports {
+        exports.interpolate_at(path, *leaves_out, &mut parameters)?;
+    }
+    Ok(exports.base)
+}
+
+fn asks(name: &str, error: Error) -> Error {
+    error.note(format!(
+        "an inventory query asks all nodes, among them '{name}'"
+    ))
+}
+
+fn is_left_out(reader: &Reader<'_>, error: &Error) -> bool {
+    reader.settings.ignores_failed_nodes && reader.inventory.host.has_no_tokens(error)
+}
+
+fn left_out(name: &str, error: &Error) -> Diagnostic {
+    let message = format!(
+        "inventory queries leave out the node '{name}', as its file is not YAML: {}",
+        error.diagnostic().message
+    );
+    Diagnostic {
+        place: error.diagnostic().place.clone(),
+        ..Diagnostic::warning(ErrorKind::Yaml, message).with_help("correct its file")
+    }
+}
