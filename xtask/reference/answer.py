@@ -122,6 +122,18 @@ def pillar_of_values(question):
         salt.pillar.Pillar._external_pillar_data = data
 
 
+def pillar_without_anchors(question):
+    """What a pillar would be if no two places of a rendered file were one object."""
+    import salt.pillar
+
+    render = salt.pillar.compile_template
+    salt.pillar.compile_template = lambda *args, **more: unshared(render(*args, **more))
+    try:
+        return pillar(question)
+    finally:
+        salt.pillar.compile_template = render
+
+
 def pillar_of_own_classes(question):
     """What a pillar would be if reclass did not give the objects of one class to several nodes, which change them."""
     import reclass
@@ -147,6 +159,8 @@ def unwrapped_pillar(question):
 
 def unshared(value):
     """The same data, in which every place has an object of its own."""
+    if isinstance(value, tuple):
+        return tuple(map(unshared, value))
     if isinstance(value, dict):
         return type(value)((key, unshared(inner)) for key, inner in value.items())
     if isinstance(value, list):
@@ -166,6 +180,8 @@ def main():
                 answer = pillar(question)
                 if question["master"].count("saltclass\":") > 1:
                     answer["values"] = pillar_of_values(question).get("ok")
+                if question["op"] == "pillar" and any(": &" in text for text in question["files"].values()):
+                    answer["values"] = pillar_without_anchors(question).get("ok")
                 if question["op"] == "reclass":
                     answer["values"] = pillar_of_own_classes(question).get("ok")
                 if salt.version.__version__.startswith("3006."):

@@ -6,7 +6,7 @@ import json
 
 IDS = ["web1", "web2.example.com", "db-1", "Web1", "a", "w[e]b", "1"]
 GRAINS = {"os": ["Debian", "debian", "RedHat", None, 5], "roles": [["web", "db"], ["Web"], "web", [], {"web": {"deep": "x"}}, [{"web": 1}]],
-          "deep": [{"a": {"b": "c"}}, {"a": ["b", "c"]}, {"a:b": "c"}, "a"], "ipv4": [["127.0.0.1", "10.1.2.3"], "10.1.2.3", []], "num": [5, 1.5, True, "5"]}
+          "deep": [{"a": {"b": "c"}}, {"a": ["b", "c"]}, {"a:b": "c"}, "a"], "ipv4": [["127.0.0.1", "10.1.2.3"], "10.1.2.3", []], "ipv6": [["::1", "fe80::1"], "::1"], "num": [5, 1.5, True, "5"]}
 SLS = ["a", "b", "c", "sub.a", "sub.b", "sub.deep.a", "sub", "only", "x-y"]
 PATTERNS = ["*", "sub.*", "s*", "?", "[ab]*", "sub", "sub/a", "a.*", "nosuch", "no.*"]
 ENVS = ["base", "dev", "prod", "qa"]
@@ -40,7 +40,7 @@ def flow(value):
 def target(r, minion_id, wild):
     """A target, and the matcher that is for it."""
     word = lambda: r.choice(["*", "web*", "db*", minion_id, "web1", "G@os:Debian", "G@os:debian", "G@roles:web", "E@web.*", "E@.*1$", "L@web1,db-1", "L@" + minion_id,
-                             "P@os:(Debian|Red.*)", "S@10.1.2.0/24", "S@127.0.0.1", "N@webs", "N@nested", "N@listed", "I@e:x", "I@e:*", "J@e:.*", "G@deep:a:b", "G|@deep|a|b",
+                             "P@os:(Debian|Red.*)", "S@10.1.2.0/24", "S@127.0.0.1", "S@::1", "S@fe80::/10", "N@words", "L@web*", "I@deep:a:*", "J@users:.*", "N@webs", "N@nested", "N@listed", "I@e:x", "I@e:*", "J@e:.*", "G@deep:a:b", "G|@deep|a|b",
                              "G@num:5", "nosuch", "N@nosuch", "G@nope", "S@x", "T@x", "M@web1", "I@o:1", "G@deep:*:c", "G@*:web", "G@roles:*", "G@roles:web:deep"])
     compound = lambda: r.choice([word(), f"{word()} and {word()}", f"{word()} or {word()}", f"not {word()}", f"( {word()} or {word()} ) and not {word()}",
                                  f"{word()} and", f"or {word()}", f"{word()} {word()}", f"{word()} not {word()}", "()", "( )"])
@@ -51,8 +51,8 @@ def target(r, minion_id, wild):
         lambda: (r.choice(["os:Debian", "os:deb*", "roles:web", "deep:a:b:c", "deep:a:b", "os", "num:5", "roles:*"]), "grain"),
         lambda: (r.choice(["os:Deb.*", "roles:(web|db)", "deep:a:b:c", "os:("]), "grain_pcre"),
         lambda: (r.choice(["e:x", "e:*", "o:1", "x:y:z"]), "pillar"), lambda: (r.choice(["e:x.*", "e:.", "o:\\d"]), "pillar_pcre"),
-        lambda: (r.choice(["e:x", "e:*", "o:1"]), "pillar_exact"), lambda: (r.choice(["webs", "nested", "nosuch", "listed", "expr"]), "nodegroup"),
-        lambda: (r.choice(["10.1.2.3", "10.0.0.0/8", "::1", "127.0.0.1", "x"]), "ipcidr"), lambda: (minion_id, "managing_minion"),
+        lambda: (r.choice(["e:x", "e:*", "o:1"]), "pillar_exact"), lambda: (r.choice(["webs", "nested", "nosuch", "listed", "expr", "words"]), "nodegroup"),
+        lambda: (r.choice(["10.1.2.3", "10.0.0.0/8", "::1", "::/0", "127.0.0.1", "x"]), "ipcidr"), lambda: (minion_id, "managing_minion"),
     ])()
     if wild and r.random() < 0.05:
         made = r.choice([("*", "data"), ("(", "pcre"), ("*", "nosuch"), (5, None), (5, "glob"), (5, "list"), (5, "pcre"), (True, "grain"), ("*", "range"), ("*", "compound_pillar_exact")])
@@ -90,7 +90,11 @@ def top(r, minion_id, envs, wild):
     if wild and r.random() < 0.04:
         return r.choice(["[]", "x", "include", "5", "{{ nosuch.x }}", "base: {", "", "- include", "true", "#!nosuch\nbase: {}", "null"])
     text = "".join(f"{flow(env)}: {flow(targets)}\n" for env, targets in made.items())
-    return r.choice(["", "", "", "{% if grains.os is defined %}{% endif %}", "# {{ saltenv }} {{ grains.id }}\n", "#!jinja|yaml\n"]) + text
+    if r.random() < 0.04 and all(isinstance(env, str) for env in made):
+        return r.choice(["#!json\n", "#!jinja|json\n"]) + json.dumps(made)
+    if r.random() < 0.04:
+        text = "{% for one in ['*', grains.id] %}" + f"{{% if loop.first %}}{text}{{% endif %}}" + "{% endfor %}\n"
+    return r.choice(["", "", "", "{% if grains.os is defined %}{% endif %}", "# {{ saltenv }} {{ grains.id }}\n", "#!jinja|yaml\n", "#!yaml\n", "{% if pillar.get('o') %}dev: {'*': [b]}\n{% endif %}"]) + text
 
 
 def include(r, wild):
@@ -116,11 +120,22 @@ VALUES = ["{{ sls }}", "{{ slspath }}", "{{ tplfile }}", "{{ tpldir }}", "{{ tpl
           "{{ port | default(80) | json }}", "{{ salt['grains.get']('os') | json }}", "{{ salt['match.compound']('web*') }}", "{{ salt['match.glob']('*') }}", "{{ opts.minion_id }}",
           "{{ salt['config.get']('id') }}", "{{ grains.roles | json }}", "{{ opts.pillar_roots.keys() | list | json }}", "{{ opts['site'] | default('none') | json }}", "{{ opts.state_top }}",
           "{{ salt['config.get']('pillarenv') }}", "{{ salt['pillar.get']('e', 'none') | json }}", "{{ slsdotpath }}", "{{ slscolonpath }}", "{{ sls_path }}", "{{ salt['match.grain']('os:Debian') }}",
+          "{{ salt['pillar.get']('nosuch') | json }}", "{{ salt['pillar.get']('users:k', {'own': 1}, merge=True) | json }}", "{{ salt['match.pillar']('e:x') }}", "{{ salt['match.grain_pcre']('os:D.*') }}",
+          "{{ salt['match.list']('web1,a') }}", "{{ salt['match.pcre']('web.*') }}", "{{ salt['match.ipcidr']('10.0.0.0/8') }}", "{{ salt['match.filter_by']({'web*': 'w', 'db*': 'd'}, default='x') | json }}",
+          "{{ salt['grains.filter_by']({'Debian': {'a': 1}, 'default': {}}, grain='os', default='default') | json }}", "{{ salt['slsutil.merge']({'a': [1]}, {'a': [2]}) | json }}",
+          "{{ salt['config.get']('a', 'no a') | json }}", "{{ salt['pillar.keys']('users') | json }}", "{{ salt['grains.get']('deep:a:b', 'none') | json }}", "{{ salt['pillar.get']('a:b', default=none) | json }}", "{{ grains.get('ipv6') | json }}",
+          "{{ salt['defaults.merge']({'a': {'b': 1}}, {'a': {'c': 2}}) | json }}", "{{ salt['match.search_by']({'w': ['web*'], 'd': ['db*']}) | json }}", "{{ opts.get('pillar') | json }}",
           "{{ opts.grains.id }}", "{{ opts.file_client }}", "{{ _pillar_rend }}", "{{ salt['cp.get_file_str']('salt://served') | json }}"]
 STATEMENTS = ["{% do pillar.update({'seen': 1}) %}", "{% do pillar.setdefault('order', []).append(sls) %}", "{% set x = 1 %}", "{% import_yaml 'data.yaml' as d %}\nd: {{ d | json }}",
               "{% from 'macros.jinja' import m %}\nm: {{ m(sls) | json }}", "{% import 'macros.jinja' as mm with context %}\nmm: {{ mm.where() | json }}", "{% include 'inc.txt' %}",
               "{% do grains.update({'fresh': sls}) %}", "fresh: {{ grains.fresh | default('no') | json }}", "{% from 'sub/macros.jinja' import where %}\nwhere: {{ where() | json }}",
               "{% from './macros.jinja' import m %}\nm2: {{ m(1) | json }}", "{% do opts.update({'site': sls}) %}", "site: {{ opts.site | default('none') | json }}"]
+# Other languages, and what text can have around it.
+OTHERS = ["#!yamlex\na: !aggregate [1, 2]\nb: x\n", "#!jinja|yamlex\nlist: !aggregate ['{{ sls }}']\n", "#!toml\na = 1\n[users]\nk = 'v'\n", "#!jinja|toml\nb = '{{ grains.id }}'\n", "#!json\n{\"a\": {\"b\": [1]}, \"list\": []}",
+          "x: &x {k: v, l: [1]}\nusers: *x\ndeep: *x\n", "x: &x [1, 2]\nlist: *x\nc: *x\n", "base: &base {k: v}\nusers: {<<: *base, z: 1}\n", "exclude: [b]\na: 1\n", "exclude: [{sls: b}]\na: 2\n", "a: é\nb: '\u2603'\n", "\ufeffa: 1\n",
+          "a: 1\r\nb: {c: 2}\r\n", "a: |\n  text\n  {{ sls }}\nb: >-\n  folded\n  text\n", "--- \na: 1\n...\n", "a: 0x1F\nb: 1_000\nc: 12:30\nport: 0o17\n", "a: 2024-01-02\nb: 2024-01-02 10:20:30\n", "a: !!binary aGk=\n", "a: {1: x, '1': y}\n",
+          "a: !!set {x, y}\n", "a: !!omap [{x: 1}]\n", "- a: 1\n", "users: {k: {l: null}}\ndeep: null\nlist: null\n", "__: a\n_errors: [mine]\n", "_errors: text\n", "a: .nan\nb: -.inf\n", "users: ~\n",
+          "#!jinja|yaml|yaml\na: 1\n", "#!yaml\na: '{{ sls }}'\n", "# {#\na: 1\n# #}\nb: 2\n", "{# comment #}a: 1\n", "{%- set x = {'k': [1]} %}\na: {{ x }}\nb: {{ x | yaml }}\n", "{% raw %}a: '{{ b }}'{% endraw %}\n", "{% for i in range(3) %}k{{ i }}: {{ i }}\n{% endfor %}"]
 BROKEN = ["a: {{ nosuch.x }}", "a: [", "x", "[1, 2]", "5", "a: {{ 1 / 0 }}", "#!nosuch\na: 1", "#!yaml\na: {{ x }}", "", "  \n", "#!json\n{\"a\": 1}", "#!jinja|json\n{\"a\": \"{{ sls }}\"}", "include: a",
           "include:\n", "include: {a: b}", "a: 1\na: 2", "{% raise 'x' %}", "{{ raise('boom') }}", "#!jinja|yaml\na: {{ sls }}", "true", "'text'", "{}", "a: !!python/name:os.system 1", "#!yaml|jinja\na: 1",
           "#!jinja\na: 1", "#!/bin/sh\na: 1", "{% include 'nosuch' %}", "#!json\n[1]", "include: []\na: 1"]
@@ -129,6 +144,8 @@ BROKEN = ["a: {{ nosuch.x }}", "a: [", "x", "[1, 2]", "5", "a: {{ 1 / 0 }}", "#!
 def sls(r, wild):
     if wild and r.random() < 0.2:
         return r.choice(BROKEN)
+    if r.random() < 0.08:
+        return r.choice(OTHERS)
     lines = []
     if r.random() < 0.4:
         lines.append("include: " + flow([include(r, wild) for _ in range(r.randrange(1, 4))]))
@@ -162,7 +179,7 @@ def master(r, envs, wild):
     if r.random() < 0.05:
         roots[r.choice(ENVS)] = []
     made = {"pillar_roots": roots, "file_roots": {"base": ["<DIR>/served"]}, "id": "master",
-            "nodegroups": {"webs": "G@os:Debian or web*", "nested": "N@webs and not db*", "listed": ["web1", "db-1"], "expr": "(web|db).*"}}
+            "nodegroups": {"webs": "G@os:Debian or web*", "nested": "N@webs and not db*", "listed": ["web1", "db-1"], "expr": "(web|db).*", "words": ["G@os:Debian", "or", "web1"]}}
     maybe = lambda chance, name, values: made.update({name: r.choice(values)}) if r.random() < chance else None
     maybe(0.3, "pillar_source_merging_strategy", STRATEGIES)
     maybe(0.3, "pillar_merge_lists", [True, False, "no", 0])
@@ -183,6 +200,14 @@ def master(r, envs, wild):
     maybe(0.04, "jinja_sls_env", [{"trim_blocks": True}, {"lstrip_blocks": True, "trim_blocks": True}])
     maybe(0.04, "exclude_ext_pillar", [["stack"], ["cmd_yaml"], []])
     maybe(0.1, "site", [{"name": "here"}])
+    maybe(0.08, "pillar_raise_on_missing", [True, False])
+    maybe(0.03, "pillar_cache", [False])
+    maybe(0.04, "jinja_env", [{"trim_blocks": True}])
+    maybe(0.04, "allow_undefined", [True])
+    maybe(0.03, "decrypt_pillar", [[], ["users"], ["users:k", "a"]])
+    maybe(0.05, "state_aggregate", [True])
+    if r.random() < 0.06:
+        made.update(pillarenv_from_saltenv=True, saltenv=r.choice(ENVS))
     if r.random() < 0.3:
         made["ext_pillar"] = [external(r, wild) for _ in range(r.randrange(1, 4))]
         if wild and r.random() < 0.05:
@@ -203,7 +228,8 @@ def one(r):
         if r.random() < 0.9:
             files[f"{env}/top.sls"] = top(r, minion_id, envs + (["qa"] if r.random() < 0.1 else []), wild)
         for name in r.sample(SLS, r.randrange(2, 7)):
-            files[f"{env}/" + name.replace(".", "/") + r.choice([".sls", ".sls", "/init.sls"])] = sls(r, wild)
+            for ending in r.choice([[".sls"], [".sls"], ["/init.sls"], ["/init.sls"] if r.random() < 0.8 else [".sls", "/init.sls"]]):
+                files[f"{env}/" + name.replace(".", "/") + ending] = sls(r, wild)
         for name in ("one", "two"):
             if r.random() < 0.1:
                 files[f"{env}/tops/{name}.sls"] = top(r, minion_id, envs, wild)

@@ -17,7 +17,7 @@ import tempfile
 
 import salt_reference as reference
 
-# Includes that grow longer by each level take that many seconds, instead of minutes up to Python's limit.
+# Includes that grow longer by each level take that many seconds of the processor, instead of minutes up to Python's limit.
 LONGEST = 4
 
 # What a master's process has once, and what would start daemons or look at the machine.
@@ -46,14 +46,14 @@ def asked(record, root, home):
         build(os.path.join(root, name), repository)
     here = json.loads(put(json.dumps({key: record[key] for key in record if key not in ("files", "links")})))
     cut = lambda text: text.replace(root, "<DIR>")
-    signal.signal(signal.SIGALRM, endless)
-    signal.alarm(LONGEST * 10 if "repositories" in record else LONGEST)
+    signal.signal(signal.SIGVTALRM, endless)
+    signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST)
     try:
         return {"result": cut(repr(without_reasons(thawed(pillar(here, root, home)))))}
     except Exception as error:
         return {"error": type(error).__name__, "message": cut(str(error)).strip().partition("\n")[0]}
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
 def build(place, repository):
