@@ -176,7 +176,7 @@ def main():
             if question["op"] in ("stack", "makostack"):
                 answer, values = stack(question)
                 answer["values"] = values.get("ok")
-            elif question["op"] in ("pillar", "joined", "external", "git", "reclass", "saltclass"):
+            elif question["op"] in ("pillar", "joined", "external", "git", "reclass", "saltclass", "stateconf"):
                 answer = pillar(question)
                 if question["master"].count("saltclass\":") > 1:
                     answer["values"] = pillar_of_values(question).get("ok")

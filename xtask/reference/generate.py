@@ -18,6 +18,7 @@ import pillar_trees
 import reclass_trees
 import saltclass_trees
 import stacks
+import stateconf_trees
 import yaml
 
 TOKENS = ["0", "1", "7", "8", "9", "12", "60", "0644", "0x1F", "0b10", "0o17", "_", ".", "-", "+", "e", "E", "e+", "1e3", ":",
@@ -205,7 +206,7 @@ def main():
     makers = [("yaml", count, lambda r: {"text": yaml_text(r)}), ("yamlex", count, formats.yamlex_text),
               ("toml", count, formats.toml_text), ("version", count, formats.versions), ("joined", count // 10, formats.joined_pillar), ("merge", count, merge), ("syntax", count, damaged),
               ("parse", count // 5, definition),
-              ("data", count // 20, formula), ("pillar", count // 10, pillar_trees.one), ("external", count // 10, external_trees.one), ("saltclass", count // 10, saltclass_trees.one), ("reclass", count // 10, reclass_trees.one), ("git", count // 50, git_trees.one), ("stack", count * 7 // 20, lambda r: stacks.one(r, stacks.Jinja)),
+              ("data", count // 20, formula), ("pillar", count // 10, pillar_trees.one), ("external", count // 10, external_trees.one), ("saltclass", count // 10, saltclass_trees.one), ("reclass", count // 10, reclass_trees.one), ("git", count // 50, git_trees.one), ("stateconf", count // 10, stateconf_trees.one), ("stack", count * 7 // 20, lambda r: stacks.one(r, stacks.Jinja)),
               ("makostack", count * 3 // 20, lambda r: stacks.one(r, stacks.Mako))]
     for op, number, make in makers:
         # Each kind has its own numbers, so that leaving one out does not change the others.

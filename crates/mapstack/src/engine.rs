@@ -287,6 +287,8 @@ pub struct Run<'e> {
     pub(crate) fuel: Cell<u64>,
     /// What runs the templates in Mako and Python.
     pub(crate) interpreter: Interpreter,
+    /// What files have set for each other; all runs of one compile share it.
+    pub(crate) stateconf: Rc<mapstack_stateconf::Memory>,
     /// What is known of the modules that the tree ships.
     pub(crate) tree: TreeMemo,
     pub(crate) definition: RefCell<Option<Str>>,
@@ -357,6 +359,7 @@ impl<'e> Run<'e> {
             limits: engine.limits.restarted(),
             fuel: Cell::new(engine.limits.fuel),
             interpreter: Interpreter::new(),
+            stateconf: Rc::default(),
             tree: TreeMemo::default(),
             definition: RefCell::default(),
             taint: OnceCell::new(),

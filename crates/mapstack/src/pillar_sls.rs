@@ -93,6 +93,7 @@ impl<'e> Run<'e> {
         run.limits = self.limits;
         run.fuel = self.fuel.clone();
         run.saltenv = self.saltenv.clone();
+        run.stateconf = self.stateconf.clone();
         match &self.master {
             Some(side) => run.on_master(side.clone()),
             None => run,

@@ -114,6 +114,28 @@ fn every_recorded_pipe_of_python_is_repeated() {
     compare(&records(include_str!("data/pipes_python.json")), 48);
 }
 
+#[test]
+fn every_recorded_pipe_of_stateconf_is_repeated() {
+    compare(&records(include_str!("data/pipes_stateconf.json")), 6);
+}
+
+#[test]
+fn values_of_stateconf_are_items_in_mako() {
+    let rendered = |value: &str| {
+        let text = format!(
+            "#!stateconf -G yaml . mako\n.params: {{stateconf.set: [{{port: 80}}]}}\n\
+             # - end of state config -\nk: {{v: [\"{value}\"]}}\n"
+        );
+        let engine = Engine::new(MemoryFiles::new().file("base", "a.sls", text));
+        let minion = Minion::new("web1").complete();
+        engine.run(&minion).sls("a.sls").map(|made| made.repr())
+    };
+    let made = rendered("${params['port']}").unwrap();
+    assert!(made.contains("'k': {'v': ['80']}"), "{made}");
+    let error = rendered("${params.port}").unwrap_err().to_string();
+    assert!(error.contains("has no attribute 'port'"), "{error}");
+}
+
 fn compare(records: &[Map], count: usize) {
     assert_eq!(records.len(), count);
     assert_repeated(records, DIFFERENCES, check);

@@ -73,11 +73,11 @@ fn answer(line: &str) -> Answer {
         Some("parse") => parsed(&question),
         Some("syntax") => Ok(syntax(&text(&question, "template"))),
         Some("data") => data(&question),
-        Some("pillar" | "joined" | "external" | "git" | "reclass" | "saltclass") => whole_pillar(&question),
+        Some("pillar" | "joined" | "external" | "git" | "reclass" | "saltclass" | "stateconf") => whole_pillar(&question),
         Some("stack") => stack(&question, StackKind::PillarStack),
         Some("makostack") => stack(&question, StackKind::MakoStack),
         _ => Err(
-            "`op` is not one of yaml, yamlex, toml, version, merge, syntax, parse, data, pillar, joined, external, git, reclass, saltclass, stack, makostack"
+            "`op` is not one of yaml, yamlex, toml, version, merge, syntax, parse, data, pillar, joined, external, git, reclass, saltclass, stateconf, stack, makostack"
                 .into(),
         ),
     }

@@ -15,6 +15,7 @@ mod mark {
     pub(super) const SET: i8 = 3;
     pub(super) const ORDERED: i8 = 4;
     pub(super) const AGGREGATE: i8 = 5;
+    pub(super) const BUNCH: i8 = 6;
 }
 
 impl Message for Value {
@@ -40,6 +41,7 @@ impl Message for Value {
                     MapKind::Dict => {}
                     MapKind::Ordered => out.mark(mark::ORDERED),
                     MapKind::Aggregate => out.mark(mark::AGGREGATE),
+                    MapKind::Bunch => out.mark(mark::BUNCH),
                 }
                 out.entries(map.len());
                 for (key, value) in map {
@@ -132,6 +134,7 @@ fn marked(input: &mut Reader<'_>, depth: usize) -> Result<Value, DecodeError> {
         }
         mark::ORDERED => map(input, MapKind::Ordered, depth),
         mark::AGGREGATE => map(input, MapKind::Aggregate, depth),
+        mark::BUNCH => map(input, MapKind::Bunch, depth),
         _ => Err(input.error("this is not a value")),
     }
 }

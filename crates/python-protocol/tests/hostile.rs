@@ -41,7 +41,8 @@ fn value() -> impl Strategy<Value = Value> {
             let kind = prop_oneof![
                 Just(MapKind::Dict),
                 Just(MapKind::Ordered),
-                Just(MapKind::Aggregate)
+                Just(MapKind::Aggregate),
+                Just(MapKind::Bunch)
             ];
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..6)

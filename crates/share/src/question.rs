@@ -170,6 +170,7 @@ impl From<MapKind> for DictKind {
             MapKind::Dict => 0,
             MapKind::Ordered => 1,
             MapKind::Aggregate => 2,
+            MapKind::Bunch => 3,
         })
     }
 }

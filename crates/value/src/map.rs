@@ -22,6 +22,20 @@ pub enum MapKind {
     Ordered,
     /// Salt's aggregate mapping, the root left by merge strategy `aggregate`.
     Aggregate,
+    /// The dict that Salt's renderer `stateconf` gives to templates: its items are attributes as well, and what it does
+    /// not have is an error.
+    Bunch,
+}
+
+impl MapKind {
+    /// Whether it is `OrderedDict`, or a class derived from it.
+    #[must_use]
+    pub fn is_ordered(self) -> bool {
+        match self {
+            MapKind::Dict | MapKind::Bunch => false,
+            MapKind::Ordered | MapKind::Aggregate => true,
+        }
+    }
 }
 
 /// A mapping that keeps insertion order and shares its storage between clones.

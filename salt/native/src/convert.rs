@@ -230,7 +230,7 @@ pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
 
 pub(crate) fn map_to_python<'py>(py: Python<'py>, map: &Map) -> PyResult<Bound<'py, PyDict>> {
     let dict = match map.kind() {
-        MapKind::Dict => PyDict::new(py),
+        MapKind::Dict | MapKind::Bunch => PyDict::new(py),
         MapKind::Ordered | MapKind::Aggregate => ordered(py)?.call0()?.cast_into::<PyDict>()?,
     };
     for (name, value) in map {

@@ -19,8 +19,21 @@ pub fn run(sh: &Shell, args: &Args) -> Result {
     let python = python(sh)?;
     let (count, seed, only) = (args.count.to_string(), args.seed.to_string(), &args.kind);
     let mut kinds = vec![
-        "yaml", "yamlex", "toml", "version", "joined", "merge", "syntax", "parse", "data",
-        "pillar", "external", "git", "reclass", "stack",
+        "yaml",
+        "yamlex",
+        "toml",
+        "version",
+        "joined",
+        "merge",
+        "syntax",
+        "parse",
+        "data",
+        "pillar",
+        "external",
+        "git",
+        "reclass",
+        "stateconf",
+        "stack",
     ];
     for (kind, module) in [("makostack", MAKOSTACK), ("saltclass", SALTCLASS)] {
         match std::env::var_os(module) {

@@ -117,8 +117,18 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["mapstack-diagnostic", "mapstack-render", "mapstack-value"],
     ),
     (
+        "mapstack-stateconf",
+        &[
+            "mapstack-pyobject",
+            "mapstack-pytext",
+            "mapstack-value",
+            "mapstack-yaml",
+        ],
+    ),
+    (
         "mapstack",
         &[
+            "mapstack-stateconf",
             "mapstack-survey",
             "mapstack-formats",
             "mapstack-functions",

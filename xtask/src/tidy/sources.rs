@@ -43,6 +43,7 @@ const LIBRARIES: &[&str] = &[
     "render",
     "crates/salt-config",
     "crates/functions",
+    "crates/stateconf",
     "crates/host",
     "crates/mine",
     "crates/schema",

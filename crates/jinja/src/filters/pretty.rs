@@ -54,7 +54,7 @@ impl Printer<'_> {
         self.open.extend(identity);
         let level = level + 1;
         match x {
-            Obj::Dict(dict) if dict.kind() == MapKind::Dict => {
+            Obj::Dict(dict) if !dict.kind().is_ordered() => {
                 self.out.push('{');
                 self.entries(
                     &sorted_entries(dict.entries())?,
@@ -265,7 +265,7 @@ impl Printer<'_> {
         }
         self.open.extend(identity);
         match x {
-            Obj::Dict(dict) if dict.kind() == MapKind::Dict => {
+            Obj::Dict(dict) if !dict.kind().is_ordered() => {
                 out.push('{');
                 for (i, (key, value)) in sorted_entries(dict.entries())?.iter().enumerate() {
                     out.push_str(if i > 0 { ", " } else { "" });

@@ -1,7 +1,7 @@
 //! Attributes and items.
 
-use mapstack_pyobject::{Obj, Result, Undefined, get_item, methods};
-use mapstack_value::Str;
+use mapstack_pyobject::{DictRef, Error, Obj, Result, Undefined, get_item, methods};
+use mapstack_value::{MapKind, Str, quote_str};
 
 use crate::vm::Vm;
 
@@ -64,7 +64,16 @@ impl Vm<'_> {
         }
         Ok(match object {
             Obj::Native(native) => native.attr(self, name),
+            Obj::Dict(dict) if dict.kind() == MapKind::Bunch => {
+                Some(methods::bound(object, name).map_or_else(|| item_of(dict, name), Ok)?)
+            }
             _ => methods::bound(object, name),
         })
     }
+}
+
+/// An item of a dict whose class takes attributes for items, and does not say that one is missing as Python's do.
+fn item_of(dict: &DictRef, name: &str) -> Result<Obj> {
+    let item = dict.get_str(name);
+    item.ok_or_else(|| Error::python("KeyError", quote_str(name)))
 }

@@ -6,6 +6,7 @@
 mod decrypt;
 mod read;
 mod shebang;
+mod stateconf;
 mod template;
 mod variables;
 
@@ -330,6 +331,9 @@ impl Run<'_> {
             }
             Renderer::Mako => Language::Mako,
             Renderer::Py => return self.run_module(source, place),
+            Renderer::Stateconf => {
+                return self.run_stateconf(stage, source, made, previous, place);
+            }
             Renderer::Absent(_) if &*stage.name == "gpg" && self.decrypts() => {
                 return self.decrypt_stage(made);
             }

@@ -14,6 +14,8 @@ pub(crate) enum Renderer {
     Mako,
     /// Runs a Python module and takes its data.
     Py,
+    /// Renders text by two others, and rewrites the states that it makes.
+    Stateconf,
     /// Parses text as YAML.
     Yaml,
     /// Parses text as YAML whose repeated keys are joined.
@@ -40,13 +42,10 @@ const RENDERERS: &[(&str, Renderer)] = &[
     ("msgpack", Renderer::Msgpack),
     ("mako", Renderer::Mako),
     ("py", Renderer::Py),
+    ("stateconf", Renderer::Stateconf),
     (
         "pyobjects",
         Renderer::Absent("it is a Python program; write the file in jinja or tera"),
-    ),
-    (
-        "stateconf",
-        Renderer::Absent("write plain states, with the pipe jinja|yaml"),
     ),
     (
         "gpg",
@@ -72,7 +71,7 @@ const GONE: [&str; 9] = [
 ];
 
 impl Renderer {
-    fn named(name: &str) -> Option<Self> {
+    pub(super) fn named(name: &str) -> Option<Self> {
         RENDERERS
             .iter()
             .find(|(known, _)| *known == name)

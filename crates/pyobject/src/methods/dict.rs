@@ -25,16 +25,16 @@ pub const NAMES: &[&str] = &[
 
 /// What the other mapping types have beyond that.
 pub fn beyond_dict(dict: &DictRef) -> &'static [&'static str] {
-    if dict.kind() == MapKind::Dict {
-        &[]
-    } else {
+    if dict.kind().is_ordered() {
         &["move_to_end"]
+    } else {
+        &[]
     }
 }
 
 /// `dict.name(args)`.
 pub fn call(vm: &dyn Interpreter, dict: &DictRef, name: &str, args: CallArgs) -> Result<Obj> {
-    let ordered = dict.kind() != MapKind::Dict;
+    let ordered = dict.kind().is_ordered();
     let owner = if ordered && !matches!(name, "get") {
         "OrderedDict"
     } else {
@@ -64,10 +64,12 @@ pub fn call(vm: &dyn Interpreter, dict: &DictRef, name: &str, args: CallArgs) ->
             .map(|()| Obj::None),
         "copy" => {
             call.none()?;
-            Ok(Obj::Dict(DictRef::with_kind(
-                dict.read(Clone::clone),
-                dict.kind(),
-            )))
+            // Python's own method makes its own type.
+            let kind = match dict.kind() {
+                MapKind::Bunch => MapKind::Dict,
+                kind => kind,
+            };
+            Ok(Obj::Dict(DictRef::with_kind(dict.read(Clone::clone), kind)))
         }
         "fromkeys" => from_keys(vm, dict.kind(), call),
         "pop" => {
@@ -138,7 +140,7 @@ pub fn call(vm: &dyn Interpreter, dict: &DictRef, name: &str, args: CallArgs) ->
 }
 
 fn from_keys(vm: &dyn Interpreter, kind: MapKind, call: Call<'_>) -> Result<Obj> {
-    let [keys, value] = if kind == MapKind::Dict {
+    let [keys, value] = if !kind.is_ordered() {
         call.positional(1)?
     } else {
         call.keywords(["iterable", "value"], 1)?
@@ -175,7 +177,7 @@ fn pop(vm: &dyn Interpreter, dict: &DictRef, key: &Obj, default: Option<Obj>) ->
 }
 
 fn update(vm: &dyn Interpreter, dict: &DictRef, call: Call<'_>) -> Result<Obj> {
-    let ordered = dict.kind() != MapKind::Dict;
+    let ordered = dict.kind().is_ordered();
     let given = call.args.positional.len();
     if given > 1 {
         return Err(Error::type_error(if ordered {

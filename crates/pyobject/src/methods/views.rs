@@ -3,8 +3,6 @@
 use std::any::Any;
 use std::cell::RefCell;
 
-use mapstack_value::MapKind;
-
 use super::{BoundMethod, signature::Call};
 use crate::Interpreter;
 use crate::object::{
@@ -26,7 +24,7 @@ thread_local! {
 
 impl Object for View {
     fn type_name(&self) -> &'static str {
-        let ordered = self.dict.kind() != MapKind::Dict;
+        let ordered = self.dict.kind().is_ordered();
         match (self.part, ordered) {
             (DictPart::Keys, false) => "dict_keys",
             (DictPart::Values, false) => "dict_values",

@@ -376,6 +376,7 @@ impl DictRef {
             MapKind::Dict => "dict",
             MapKind::Ordered => "OrderedDict",
             MapKind::Aggregate => "AggregateMap",
+            MapKind::Bunch => "Bunch",
         }
     }
 

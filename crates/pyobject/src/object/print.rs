@@ -170,7 +170,7 @@ impl Printer<'_> {
     }
 
     fn dict(&mut self, dict: &DictRef) -> Result<()> {
-        if !self.style.dicts_are_plain() && dict.kind() != mapstack_value::MapKind::Dict {
+        if !self.style.dicts_are_plain() && dict.kind().is_ordered() {
             return self.ordered_dict(dict);
         }
         self.out.push('{');

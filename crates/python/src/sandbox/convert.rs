@@ -36,7 +36,7 @@ pub(crate) fn to_python(value: &Value, ordered: &PyObject, vm: &VirtualMachine) 
         }
         Value::Map(map) => {
             let dict: PyObjectRef = match map.kind() {
-                MapKind::Dict => vm.ctx.new_dict().into(),
+                MapKind::Dict | MapKind::Bunch => vm.ctx.new_dict().into(),
                 MapKind::Ordered | MapKind::Aggregate => ordered.call((), vm)?,
             };
             for (key, value) in map {

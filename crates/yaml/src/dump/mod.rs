@@ -34,9 +34,9 @@ pub struct DumpOptions {
     pub escape_astral: bool,
     /// Write everything beyond ASCII as escapes.
     pub escape_non_ascii: bool,
-    /// Print Salt's aggregate mapping as `NULL`, because the reference's dumper does not know
-    /// the type.
-    pub aggregate_as_null: bool,
+    /// Print the mapping types that are Salt's own as `NULL`, because the reference's dumper does not know
+    /// them.
+    pub unknown_as_null: bool,
     /// End with a line break.
     pub final_break: bool,
 }
@@ -55,7 +55,7 @@ impl DumpOptions {
             width: 80,
             literal: false,
             escape_astral: true,
-            aggregate_as_null: true,
+            unknown_as_null: true,
             final_break: false,
         }
     }
@@ -74,7 +74,7 @@ impl DumpOptions {
             flow_leaves: true,
             sort_ordered: true,
             escape_non_ascii: true,
-            aggregate_as_null: false,
+            unknown_as_null: false,
             final_break: true,
             ..Self::filter(false)
         }
@@ -95,7 +95,7 @@ impl DumpOptions {
             width: 80,
             literal: false,
             escape_astral: false,
-            aggregate_as_null: false,
+            unknown_as_null: false,
             final_break: true,
         }
     }
@@ -254,7 +254,8 @@ fn scalar<'v>(item: &Item<'v>, options: &DumpOptions) -> Option<Scalar<'v>> {
             Scalar::binary(base64::encode_lines(b))
         }
         Item::Value(Value::Map(m))
-            if options.aggregate_as_null && m.kind() == MapKind::Aggregate =>
+            if options.unknown_as_null
+                && matches!(m.kind(), MapKind::Aggregate | MapKind::Bunch) =>
         {
             Scalar::plain("NULL")
         }
@@ -281,7 +282,7 @@ fn items<'v>(item: &Item<'v>, options: &DumpOptions) -> Vec<Item<'v>> {
 
 fn entries<'v>(map: &'v Map, options: &DumpOptions) -> Vec<(&'v Key, &'v Value)> {
     let entries: Vec<_> = map.iter().collect();
-    if options.sort_keys && (options.sort_ordered || map.kind() == MapKind::Dict) {
+    if options.sort_keys && (options.sort_ordered || !map.kind().is_ordered()) {
         // Keys that cannot be compared stay as they are.
         return sort_by_key(entries.clone(), |entry| entry.0).unwrap_or(entries);
     }

@@ -11,6 +11,7 @@ pub fn marked(value: &Value) -> String {
                 MapKind::Dict => "",
                 MapKind::Ordered => "*",
                 MapKind::Aggregate => "+",
+                MapKind::Bunch => "=",
             };
             let entries = map
                 .iter()
