@@ -142,7 +142,7 @@ impl Host<Value> for Reading<'_, '_> {
         matches!(
             kind,
             Some(mapstack_yaml::ErrorKind::Syntax {
-                stage: mapstack_yaml::Stage::Scanner,
+                stage: mapstack_yaml::SyntaxStage::Scanner,
                 ..
             })
         )
