@@ -275,3 +275,44 @@ def version_order(question):
 
 def record_version(record):
     return {"result": version_order(record)}
+
+
+def record_events(record):
+    """The events of libyaml, each with its place, and the error behind them."""
+    import yaml
+
+    events, error = [], None
+    try:
+        for event in yaml.parse(record["text"], Loader=yaml.CSafeLoader):
+            if not isinstance(event, (yaml.StreamStartEvent, yaml.StreamEndEvent)):
+                events.append([*described(event), place(event.start_mark), place(event.end_mark)])
+    except yaml.MarkedYAMLError as refusal:
+        context = refusal.context and [refusal.context, place(refusal.context_mark)]
+        error = [type(refusal).__name__, context, refusal.problem, place(refusal.problem_mark)]
+    except yaml.reader.ReaderError:
+        # libyaml reads in pieces, and the events before the piece in question depend on their size.
+        events, error = [], ["ReaderError"]
+    return {"events": events} if error is None else {"events": events, "error": error}
+
+
+def place(mark):
+    return f"{mark.line}:{mark.column}"
+
+
+def described(event):
+    """What an event is, in a few words."""
+    import yaml
+
+    if isinstance(event, yaml.DocumentStartEvent):
+        return ["document", event.explicit]
+    if isinstance(event, yaml.DocumentEndEvent):
+        return ["end of document", event.explicit]
+    if isinstance(event, yaml.AliasEvent):
+        return ["alias", event.anchor]
+    if isinstance(event, yaml.ScalarEvent):
+        style = event.style or "plain"
+        return ["scalar", event.anchor, event.tag, event.value, style, event.implicit[0]]
+    if isinstance(event, yaml.CollectionStartEvent):
+        kind = "list" if isinstance(event, yaml.SequenceStartEvent) else "mapping"
+        return [kind, event.anchor, event.tag]
+    return ["end of list" if isinstance(event, yaml.SequenceEndEvent) else "end of mapping"]

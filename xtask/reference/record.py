@@ -27,7 +27,7 @@ import whole_pillar
 
 OUTPUTS = ("result", "error", "message", "type", "value", "found", "output", "tree", "line", "renderer", "matchers",
            "chain_finished", "outcomes", "yaml_flow", "yaml_block", "json", "py_str", "py_repr", "base_after", "overlay_after",
-           "templates_requested", "templates_found", "log", "errors", "changed", "loads", "raw_decode")
+           "templates_requested", "templates_found", "log", "errors", "changed", "loads", "raw_decode", "events")
 
 
 def refusal(error, *directories):
@@ -658,6 +658,7 @@ FILES = {
     "crates/yaml/tests/data/yaml_dump.json": yaml_dump,
     "crates/yaml/tests/data/yaml_scalars.json": yaml_scalar,
     "crates/yaml/tests/data/yamlex.json": formats.record_yamlex,
+    "crates/yaml-events/tests/data/events.json": formats.record_events,
 }
 INPUT_NAMES = {"yaml_dump.json": {"value", "type"}}
 

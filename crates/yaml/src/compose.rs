@@ -1,11 +1,12 @@
 //! Events to a graph of nodes, within limits.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-use libyaml_safer::EventData;
+use mapstack_yaml_events::{Event, EventKind, Scalar};
 
 use crate::resolve::{Tag, implicit};
-use crate::source::{Event, Source};
+use crate::source::{self, Source};
 use crate::{Error, ErrorKind, Limits, Mark};
 
 /// An index into [`Graph::nodes`].
@@ -13,8 +14,8 @@ pub(crate) type NodeId = usize;
 
 /// The nodes of one document. Aliases are edges to a node that has another parent already.
 #[derive(Default)]
-pub(crate) struct Graph {
-    pub nodes: Vec<Node>,
+pub(crate) struct Graph<'t> {
+    pub nodes: Vec<Node<'t>>,
     /// Whether an alias names a collection.
     pub shared: bool,
 }
@@ -22,8 +23,8 @@ pub(crate) struct Graph {
 /// The document's top node, if it has one.
 pub(crate) const ROOT: NodeId = 0;
 
-pub(crate) struct Node {
-    pub content: Content,
+pub(crate) struct Node<'t> {
+    pub content: Content<'t>,
     pub tag: Tag,
     pub mark: Mark,
     /// Levels of collections in and below the node.
@@ -49,13 +50,13 @@ pub(crate) enum TypedBy {
     Tag,
 }
 
-pub(crate) enum Content {
-    Scalar(String),
+pub(crate) enum Content<'t> {
+    Scalar(Cow<'t, str>),
     Sequence(Vec<NodeId>),
     Mapping(Vec<(NodeId, NodeId)>),
 }
 
-impl Content {
+impl Content<'_> {
     /// What a reader calls it.
     pub fn described(&self) -> &'static str {
         match self {
@@ -67,18 +68,17 @@ impl Content {
 }
 
 /// Read the only document of a text.
-pub(crate) fn compose(text: &str, limits: &Limits) -> Result<Graph, Error> {
+pub(crate) fn compose<'t>(text: &'t str, limits: &Limits) -> Result<Graph<'t>, Error> {
     Ok(documents(text, limits, false)?.pop().unwrap_or_default())
 }
 
 /// Read all documents of a text; the limit on values is for all of them together.
-pub(crate) fn compose_all(text: &str, limits: &Limits) -> Result<Vec<Graph>, Error> {
+pub(crate) fn compose_all<'t>(text: &'t str, limits: &Limits) -> Result<Vec<Graph<'t>>, Error> {
     documents(text, limits, true)
 }
 
-fn documents(text: &str, limits: &Limits, many: bool) -> Result<Vec<Graph>, Error> {
-    let source = Source::new(text)?;
-    let mut events = source.events();
+fn documents<'t>(text: &'t str, limits: &Limits, many: bool) -> Result<Vec<Graph<'t>>, Error> {
+    let source = Source::new(text);
     let mut composer = Composer {
         source: &source,
         limits,
@@ -88,31 +88,29 @@ fn documents(text: &str, limits: &Limits, many: bool) -> Result<Vec<Graph>, Erro
         size: 0,
     };
     let (mut graphs, mut begun) = (Vec::new(), false);
-    loop {
-        let event = events.next()?;
-        match event.data {
-            EventData::StreamEnd => return Ok(graphs),
-            EventData::DocumentStart { .. } if begun && !many => {
-                return Err(Error::new(
-                    ErrorKind::MultipleDocuments,
-                    source.mark(&event.at),
-                ));
+    for event in source.events()? {
+        let event = event.map_err(|error| source.error(&error))?;
+        match event.kind {
+            EventKind::DocumentStart { .. } if begun && !many => {
+                let mark = source::mark(event.start);
+                return Err(Error::new(ErrorKind::MultipleDocuments, mark));
             }
-            EventData::DocumentStart { .. } => begun = true,
-            EventData::DocumentEnd { .. } => {
+            EventKind::DocumentStart { .. } => begun = true,
+            EventKind::DocumentEnd { .. } => {
                 composer.anchors.clear();
                 graphs.push(std::mem::take(&mut composer.graph));
             }
             _ => composer.take(event)?,
         }
     }
+    Ok(graphs)
 }
 
-struct Composer<'s> {
-    source: &'s Source<'s>,
+struct Composer<'s, 't> {
+    source: &'s Source<'t>,
     limits: &'s Limits,
-    graph: Graph,
-    anchors: HashMap<String, NodeId>,
+    graph: Graph<'t>,
+    anchors: HashMap<&'t str, NodeId>,
     /// Collections that have not ended.
     open: Vec<Open>,
     /// Values so far, aliases expanded.
@@ -126,67 +124,61 @@ struct Open {
     size_before: usize,
 }
 
-impl Composer<'_> {
-    fn take(&mut self, event: Event) -> Result<(), Error> {
-        let mark = self.source.mark(&event.at);
-        match event.data {
-            EventData::Alias { anchor } => self.alias(anchor, mark),
-            EventData::Scalar {
-                anchor,
-                tag,
-                value,
-                plain_implicit,
-                ..
-            } => {
-                let (tag, typed_by) = match tag {
-                    Some(tag) if tag != "!" => (Tag::explicit(&tag), TypedBy::Tag),
-                    _ if plain_implicit => (implicit(&value), TypedBy::Text),
-                    _ => (Tag::Str, TypedBy::Style),
-                };
-                let id = self.node(Content::Scalar(value), tag, anchor, mark)?;
-                let node = &mut self.graph.nodes[id];
-                (node.size, node.typed_by) = (1, typed_by);
-                self.attach(id);
-                Ok(())
-            }
-            EventData::SequenceStart { anchor, tag, .. } => {
-                let tag = collection_tag(tag, Tag::Seq);
-                self.begin(Content::Sequence(Vec::new()), tag, anchor, mark)
+impl<'t> Composer<'_, 't> {
+    fn take(&mut self, event: Event<'t>) -> Result<(), Error> {
+        let mark = source::mark(event.start);
+        match event.kind {
+            EventKind::Alias(name) => self.alias(name, mark),
+            EventKind::Scalar(scalar) => self.scalar(scalar, mark),
+            EventKind::SequenceStart(node) => {
+                let tag = collection_tag(node.tag.as_deref(), Tag::Seq);
+                self.begin(Content::Sequence(Vec::new()), tag, node.anchor, mark)
                     .map(|_| ())
             }
-            EventData::MappingStart { anchor, tag, .. } => {
-                let is_tagged = tag.as_deref().is_some_and(|tag| tag != "!");
-                let tag = collection_tag(tag, Tag::Map);
-                let id = self.begin(Content::Mapping(Vec::new()), tag, anchor, mark)?;
+            EventKind::MappingStart(node) => {
+                let is_tagged = node.tag.as_deref().is_some_and(|tag| tag != "!");
+                let tag = collection_tag(node.tag.as_deref(), Tag::Map);
+                let id = self.begin(Content::Mapping(Vec::new()), tag, node.anchor, mark)?;
                 let node = &mut self.graph.nodes[id];
-                node.double_brace = self.source.is_second_brace(&event.at);
+                node.double_brace = self.source.is_second_brace(event.start);
                 if !is_tagged {
                     node.typed_by = TypedBy::Text;
                 }
                 Ok(())
             }
-            EventData::SequenceEnd | EventData::MappingEnd => {
+            EventKind::SequenceEnd | EventKind::MappingEnd => {
                 self.end();
                 Ok(())
             }
-            EventData::StreamStart { .. }
-            | EventData::StreamEnd
-            | EventData::DocumentStart { .. }
-            | EventData::DocumentEnd { .. } => Ok(()),
+            EventKind::DocumentStart { .. } | EventKind::DocumentEnd { .. } => Ok(()),
         }
+    }
+
+    fn scalar(&mut self, scalar: Scalar<'t>, mark: Mark) -> Result<(), Error> {
+        let (tag, typed_by) = match scalar.node.tag.as_deref() {
+            Some(tag) if tag != "!" => (Tag::explicit(tag), TypedBy::Tag),
+            _ if scalar.implicit => (implicit(&scalar.value), TypedBy::Text),
+            _ => (Tag::Str, TypedBy::Style),
+        };
+        let content = Content::Scalar(scalar.value);
+        let id = self.node(content, tag, scalar.node.anchor, mark)?;
+        let node = &mut self.graph.nodes[id];
+        (node.size, node.typed_by) = (1, typed_by);
+        self.attach(id);
+        Ok(())
     }
 
     fn node(
         &mut self,
-        content: Content,
+        content: Content<'t>,
         tag: Tag,
-        anchor: Option<String>,
+        anchor: Option<&'t str>,
         mark: Mark,
     ) -> Result<NodeId, Error> {
         let id = self.graph.nodes.len();
         if let Some(name) = anchor {
-            if let Some(&first) = self.anchors.get(&name) {
-                let first = self.graph.nodes[first].mark;
+            if let Some(&first) = self.anchors.get(name) {
+                let (first, name) = (self.graph.nodes[first].mark, name.to_owned());
                 return Err(Error::new(ErrorKind::DuplicateAnchor { name, first }, mark));
             }
             self.anchors.insert(name, id);
@@ -207,14 +199,16 @@ impl Composer<'_> {
         Ok(id)
     }
 
-    fn alias(&mut self, name: String, mark: Mark) -> Result<(), Error> {
-        let Some(&id) = self.anchors.get(&name) else {
+    fn alias(&mut self, name: &str, mark: Mark) -> Result<(), Error> {
+        let Some(&id) = self.anchors.get(name) else {
+            let name = name.to_owned();
             return Err(Error::new(ErrorKind::UndefinedAlias { name }, mark));
         };
         if self.graph.nodes[id].size == 0 {
             if self.merges_into_itself(id) {
                 return Ok(());
             }
+            let name = name.to_owned();
             return Err(Error::new(ErrorKind::RecursiveAlias { name }, mark));
         }
         let node = &mut self.graph.nodes[id];
@@ -252,9 +246,9 @@ impl Composer<'_> {
 
     fn begin(
         &mut self,
-        content: Content,
+        content: Content<'t>,
         tag: Tag,
-        anchor: Option<String>,
+        anchor: Option<&'t str>,
         mark: Mark,
     ) -> Result<NodeId, Error> {
         let size_before = self.size;
@@ -321,9 +315,9 @@ impl Composer<'_> {
     }
 }
 
-fn collection_tag(tag: Option<String>, default: Tag) -> Tag {
+fn collection_tag(tag: Option<&str>, default: Tag) -> Tag {
     match tag {
-        Some(tag) if tag != "!" => Tag::explicit(&tag),
+        Some(tag) if tag != "!" => Tag::explicit(tag),
         _ => default,
     }
 }

@@ -16,12 +16,12 @@ use crate::scalar::{self, without_leading_zeros};
 use crate::{Error, ErrorKind};
 
 /// The value of a document; `None` if it is empty.
-pub(crate) fn construct<T: Trail>(graph: Graph) -> Result<(Value, T), Error> {
+pub(crate) fn construct<T: Trail>(graph: Graph<'_>) -> Result<(Value, T), Error> {
     construct_as(graph, MapKind::Dict)
 }
 
 /// The same with another of Python's types for mappings.
-pub(crate) fn construct_as<T: Trail>(graph: Graph, maps: MapKind) -> Result<(Value, T), Error> {
+pub(crate) fn construct_as<T: Trail>(graph: Graph<'_>, maps: MapKind) -> Result<(Value, T), Error> {
     if graph.nodes.is_empty() {
         return Ok((Value::None, T::leaf(crate::Mark::default())));
     }
@@ -38,8 +38,8 @@ pub(crate) fn construct_as<T: Trail>(graph: Graph, maps: MapKind) -> Result<(Val
     Ok(constructor.build(ROOT, &mut HashMap::new()))
 }
 
-struct Constructor {
-    nodes: Vec<Node>,
+struct Constructor<'t> {
+    nodes: Vec<Node<'t>>,
     ready: Vec<Ready>,
     queue: VecDeque<NodeId>,
     maps: MapKind,
@@ -55,7 +55,7 @@ enum Ready {
     Keys(Map),
 }
 
-impl Constructor {
+impl Constructor<'_> {
     fn check(&mut self) -> Result<(), Error> {
         self.visit(ROOT)?;
         while let Some(id) = self.queue.pop_front() {
@@ -98,7 +98,7 @@ impl Constructor {
         };
         if *tag == Tag::Int && without_leading_zeros(text).len() != text.len() {
             let shorter = without_leading_zeros(text).to_owned();
-            self.nodes[source].content = Content::Scalar(shorter);
+            self.nodes[source].content = Content::Scalar(shorter.into());
         }
         Ok(value)
     }

@@ -3,8 +3,10 @@
 use std::fmt;
 
 use mapstack_value::Kind;
+use mapstack_yaml_events::Phase;
 
 use crate::Mark;
+use crate::source::mark;
 
 /// Why a text could not be loaded, and where.
 ///
@@ -279,19 +281,16 @@ pub(crate) fn excerpt(text: &str) -> String {
 }
 
 /// Say what libyaml's grammar found, knowing the character and the line it stopped at.
-pub(crate) fn syntax(
-    error: &libyaml_safer::Error,
-    at: &SyntaxSpot<'_>,
-    opened: Option<Mark>,
-) -> Error {
-    let stage = match error.kind() {
-        libyaml_safer::ErrorKind::Scanner => SyntaxStage::Scanner,
-        _ => SyntaxStage::Parser,
+pub(crate) fn syntax(error: &mapstack_yaml_events::Error, at: &SyntaxSpot<'_>) -> Error {
+    let stage = match error.phase {
+        Phase::Parser => SyntaxStage::Parser,
+        Phase::Reader | Phase::Scanner => SyntaxStage::Scanner,
     };
-    let found = error.problem();
+    let opened = error.context.map(|context| mark(context.start));
+    let found = error.problem;
     let (problem, advice) = explain(found, at.character);
     let never_closed = found == "found unexpected end of stream";
-    let (problem, mark) = match opened {
+    let (problem, place) = match opened {
         Some(opened) if never_closed => (problem.to_owned(), opened),
         Some(opened) if opened != at.mark => {
             (format!("{problem} (in what starts at {opened})"), at.mark)
@@ -310,7 +309,7 @@ pub(crate) fn syntax(
             problem,
             advice,
         },
-        mark,
+        place,
     )
 }
 
@@ -413,6 +412,14 @@ fn explain(found: &'static str, character: Option<char>) -> (&'static str, &'sta
         ("did not find expected alphabetic or numeric character", _) => (
             "an anchor or alias needs a name of letters, digits, `-` and `_`",
             "quote a value that starts with `&` or `*`",
+        ),
+        ("found more than 100 %TAG directives", _) => (
+            "more than 100 %TAG directives stand before one document",
+            "remove those that no tag uses",
+        ),
+        ("did not find expected whitespace or line break", Some(',')) => (
+            "a comma touches a tag",
+            "quote a value that starts with `!`, or put a space behind the tag",
         ),
         (other, _) => (other, "check the text here"),
     }

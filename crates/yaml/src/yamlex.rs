@@ -58,8 +58,8 @@ pub fn load_aggregating(text: &str, limits: &Limits) -> Result<Loaded, Error> {
     })
 }
 
-struct Loader {
-    graph: Graph,
+struct Loader<'t> {
+    graph: Graph<'t>,
     heap: Heap,
     /// The objects that nodes became.
     known: Vec<Option<ObjectId>>,
@@ -69,7 +69,7 @@ struct Loader {
     is_deep: bool,
 }
 
-impl Loader {
+impl Loader<'_> {
     /// The object of a node (`BaseConstructor.construct_object`).
     fn object(&mut self, id: NodeId, deep: bool) -> Result<ObjectId, Error> {
         if let Some(object) = self.known[id] {

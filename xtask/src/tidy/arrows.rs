@@ -11,7 +11,11 @@ use crate::Result;
 const ARROWS: &[(&str, &[&str])] = &[
     ("mapstack-pytext", &[]),
     ("mapstack-value", &["mapstack-pytext"]),
-    ("mapstack-yaml", &["mapstack-pytext", "mapstack-value"]),
+    ("mapstack-yaml-events", &[]),
+    (
+        "mapstack-yaml",
+        &["mapstack-pytext", "mapstack-value", "mapstack-yaml-events"],
+    ),
     ("mapstack-formats", &["mapstack-value"]),
     (
         "mapstack-limits",

@@ -26,6 +26,7 @@ const LIBRARIES: &[&str] = &[
     "crates/classes",
     "crates/diagnostic",
     "crates/yaml",
+    "crates/yaml-events",
     "matcher",
     "merge",
     "crates/minion",

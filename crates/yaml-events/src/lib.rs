@@ -1,0 +1,17 @@
+//! The events of a YAML 1.1 text by libyaml's grammar, with positions.
+//!
+#![doc = include_str!("../README.md")]
+//!
+//! The crate does not know about types of scalars, values, files or templates.
+
+mod bytes;
+mod cursor;
+mod error;
+mod event;
+mod parser;
+mod scanner;
+mod token;
+
+pub use error::{Context, Error, Phase};
+pub use event::{Event, EventKind, Mark, Node, Scalar, Style};
+pub use parser::Events;
