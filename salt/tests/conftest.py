@@ -6,6 +6,7 @@ import mapstack
 import pytest
 import salt.config
 import salt.loader
+import salt.pillar
 
 
 @pytest.fixture
@@ -55,3 +56,27 @@ def minion(tmp_path, tree):
         return salt.loader.minion_mods(opts, utils=salt.loader.utils(opts))
 
     return load
+
+
+@pytest.fixture
+def master(tmp_path):
+    """A function that compiles a minion's pillar as a master with these options does."""
+
+    def compile_(options, minion_id="web1", grains=None, **more):
+        opts = salt.config.DEFAULT_MASTER_OPTS.copy()
+        opts.update(
+            {
+                "root_dir": str(tmp_path),
+                "cachedir": str(tmp_path / "cache"),
+                "extension_modules": str(tmp_path / "extmods"),
+                "id": "master",
+                "__role": "master",
+                "pillar_roots": {"base": [str(tmp_path / "pillar")]},
+            }
+        )
+        opts.update(options)
+        grains = {"id": minion_id, **(grains or {})}
+        pillar = salt.pillar.Pillar(opts, grains, minion_id, "base", **more)
+        return pillar.compile_pillar()
+
+    return compile_

@@ -146,16 +146,23 @@ def free_ports(count):
 
 
 @contextlib.contextmanager
-def running(root):
-    """A client of a running master with its minions."""
+def started(root, commands):
+    """Run programs of Salt, each with the configuration of a name."""
     programs = pathlib.Path(sys.executable).parent
-    commands = [("salt-master", "master"), *(("salt-minion", name) for name in MINIONS)]
     # Salt puts failed requisites into a set, and names them in its order.
     environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONWARNINGS": "ignore"}
     with contextlib.ExitStack() as stack:
         for program, name in commands:
             process = subprocess.Popen([programs / program, "-c", root / name / "etc"], env=environment)
             stack.callback(stopped, process)
+        yield
+
+
+@contextlib.contextmanager
+def running(root):
+    """A client of a running master with its minions."""
+    commands = [("salt-master", "master"), *(("salt-minion", name) for name in MINIONS)]
+    with started(root, commands):
         deadline = time.monotonic() + 90
         while set(asked(client := connected(root), "test.ping", timeout=5)) != set(MINIONS):
             if time.monotonic() > deadline:

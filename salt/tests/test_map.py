@@ -1,7 +1,10 @@
 """The execution module `map` in a real Salt, beside that of saltext-formula in the same process."""
 
+import gc
+
 import pytest
 import salt.exceptions
+import salt.fileclient
 
 PARAMETERS = {
     "web/parameters/defaults.yaml": "values: {pkg: nginx, ports: [80], user: {name: www}, n: {{ 1 + 1 }}}\n",
@@ -113,21 +116,57 @@ def test_files_come_through_the_file_client(web, minion):
     assert modules["map.data"]("web") == direct["map.data"]("web")
 
 
-def test_one_list_of_files_answers_for_those_that_there_are_not(web, minion):
+class Counted:
+    """A file client that notes what it is asked."""
+
+    def __init__(self, opts):
+        self.client = salt.fileclient.get_file_client(opts)
+        self.opts = self.client.opts
+        self.asked = []
+
+    def file_list(self, saltenv):
+        self.asked.append("list")
+        return self.client.file_list(saltenv)
+
+    def get_file(self, path, *args):
+        self.asked.append(path)
+        return self.client.get_file(path, *args)
+
+
+def test_a_file_client_is_asked_once_for_each_file_and_for_one_list(web, minion):
+    from saltext.mapstack.files import Files
     from saltext.mapstack.live import Live
 
-    modules = minion(pillar=PILLAR)
-    called = []
+    opts = minion().opts
+    client = Counted(opts)
+    for wrapped in (client, salt.fileclient.ContextlessFileClient(client)):
+        live = Live({}, Files(opts, wrapped))
+        assert live.cache_file("web/post-map.jinja", "base")
+        assert live.cache_file("web/nope", "base") is None
+        assert live.cache_file("web/nope2", "base") is None
+    assert client.asked == ["list", "salt://web/post-map.jinja"]
 
-    class Counting(dict):
-        def __missing__(self, name):
-            return lambda *args, **kwargs: (called.append((name, args)), modules[name](*args, **kwargs))[1]
 
-    live = Live(Counting(), {})
-    assert live.cache_file("web/post-map.jinja", "base")
-    assert live.cache_file("web/nope", "base") is None
-    assert live.cache_file("web/nope2", "base") is None
-    assert [name for name, _ in called] == ["cp.list_master", "cp.cache_file"]
+def test_what_a_file_client_said_ends_with_it(web, tree, minion):
+    from saltext.mapstack.files import Files
+
+    opts = minion().opts
+    assert not Files(opts).cached("web/later", "base")
+    tree("web/later", "x")
+    assert Files(opts).cached("web/later", "base")
+    known = len(files_answers())
+    client = salt.fileclient.get_file_client(opts)
+    Files(opts, client).listed("base")
+    assert len(files_answers()) == known + 1
+    del client
+    assert len(files_answers()) == known
+
+
+def files_answers():
+    from saltext.mapstack import files
+
+    gc.collect()
+    return files._answers
 
 
 def test_functions_see_the_pillar_as_templates_do(tree, minion):

@@ -170,6 +170,21 @@ def test_what_needs_objects_is_rendered_by_salt(both, monkeypatch, text):
     assert rendered == [text]
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["# proxy\n{{ 'proxy' }} {{ 1 }} zabbix_proxy", "{# {{ proxy }} #}{% raw %}{{ proxy }}{% endraw %}", "{% set my_proxy = 1 %}{{ my_proxy }}"],
+)
+def test_words_that_are_not_names_are_no_reason_to_leave_a_template_to_salt(both, ours, monkeypatch, text):
+    theirs, _ = both(text)
+    monkeypatch.delattr(salt.utils.templates, "render_jinja_tmpl")
+    assert ours(text) == theirs
+
+
+def test_settings_of_jinja2_can_make_names_of_text(both):
+    theirs, ours = both('#jinja2: {"line_statement_prefix": "%%"}\n%% set x = proxy is defined\n{{ x }}')
+    assert ours == theirs == "True"
+
+
 def test_an_argument_of_the_renderer(both, renderers):
     assert both("{{ 1 + 1 }}", argline="-s") == ["2", "2"]
     with pytest.raises(salt.exceptions.SaltRenderError, match="Unknown renderer option: -x"):

@@ -34,9 +34,6 @@ IN_RUST = frozenset(
 #: Where Salt's own functions are: loaded by its loader, or imported.
 _OWN = ("salt.loaded.int.module.", "salt.modules.")
 
-#: Where the lists of the master's files are kept for a state run.
-_LISTS = "_mapstack_file_lists"
-
 
 def plain(dunder):
     """The dict behind one of Salt's dunders."""
@@ -74,9 +71,9 @@ class Live:
     #: The functions that Rust answers.
     in_rust = IN_RUST
 
-    def __init__(self, salt, context):
+    def __init__(self, salt, files):
         self._salt = salt
-        self._context = context
+        self._files = files
         self._replaced = {}
 
     def has(self, name):
@@ -122,24 +119,17 @@ class Live:
 
         One list of all files answers for those that there are not: otherwise each costs a question to the master.
         """
-        if path not in self._listed(saltenv):
+        if path not in self._files.listed(saltenv):
             return None
-        cached = self._salt["cp.cache_file"](f"salt://{path}", saltenv=saltenv)
-        return cached or None
+        return self._files.cached(path, saltenv)
 
     def list_files(self, saltenv):
         """All files of a saltenv."""
-        return sorted(self._listed(saltenv))
-
-    def _listed(self, saltenv):
-        lists = self._context.setdefault(_LISTS, {})
-        if saltenv not in lists:
-            lists[saltenv] = frozenset(self._salt["cp.list_master"](saltenv=saltenv))
-        return lists[saltenv]
+        return sorted(self._files.listed(saltenv))
 
     def envs(self):
         """All saltenvs."""
-        return list(self._salt["cp.envs"]())
+        return self._files.envs()
 
     def warn(self, message):
         """Pass a warning on to Salt's log."""

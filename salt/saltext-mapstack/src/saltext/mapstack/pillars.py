@@ -1,10 +1,12 @@
 """External pillars by the engine, for the modules that Salt loads."""
 
+import contextlib
 import os
 
 import mapstack
 
 from saltext.mapstack import sessions
+from saltext.mapstack.files import Files
 from saltext.mapstack.live import IN_RUST, Live, plain
 
 #: One for each item of a master's ``ext_pillar``, with what it has parsed.
@@ -19,8 +21,8 @@ class PillarLive(Live):
     #: Functions see another pillar than the one that is compiled, and options of their own.
     in_rust = frozenset(name for name in IN_RUST if not name.startswith(("pillar.", "config.")))
 
-    def __init__(self, dunders, minion_id, pillar):
-        super().__init__(dunders["__salt__"], {})
+    def __init__(self, dunders, minion_id, pillar, files):
+        super().__init__(dunders["__salt__"], files)
         self._variables = {**dunders, "minion_id": minion_id, "pillar": pillar}
 
     def change(self, name, args, kwargs):
@@ -65,8 +67,9 @@ def give(name, minion_id, pillar, arguments, dunders):
     """
     opts = plain(dunders["__opts__"])
     facts = sessions.facts(plain(dunders["__grains__"]), plain(pillar), opts, id=minion_id)
-    caller = PillarLive(dunders, minion_id, pillar)
-    data, failure, changes = _external(name, arguments).give(facts, caller=caller)
+    with contextlib.closing(Files(opts)) as files:
+        caller = PillarLive(dunders, minion_id, pillar, files)
+        data, failure, changes = _external(name, arguments).give(facts, caller=caller)
     sessions.apply(pillar, changes)
     if failure is not None:
         raise failure

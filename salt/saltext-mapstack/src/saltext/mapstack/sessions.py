@@ -11,6 +11,7 @@ import threading
 import mapstack
 from salt.exceptions import SaltRenderError
 
+from saltext.mapstack.files import Files, packed_client
 from saltext.mapstack.live import Live, plain
 
 try:
@@ -114,13 +115,14 @@ def _as_salt_does():
 class Session:
     """One call into the engine on behalf of one of Salt's modules, with that module's dunders."""
 
-    def __init__(self, *, salt, opts, grains, pillar, context):
+    def __init__(self, *, salt, opts, grains, pillar):
         self._opts = plain(opts)
-        self._live = Live(salt, context)
+        self._files = Files(self._opts, packed_client())
+        self._live = Live(salt, self._files)
         self._facts = facts(plain(grains), plain(pillar), self._opts)
 
     def __call__(self, function, *args, **kwargs):
         """Call a method of the engine for the minion."""
-        with _as_salt_does():
-            method = getattr(engine(self._opts), function)
+        method = getattr(engine(self._opts), function)
+        with contextlib.closing(self._files), _as_salt_does():
             return method(self._facts, *args, caller=self._live, **kwargs)

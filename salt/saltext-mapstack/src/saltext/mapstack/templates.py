@@ -10,14 +10,15 @@ import os
 import re
 import traceback
 
+import jinja2
 import mapstack
 import salt.utils.files
 import salt.utils.stringutils
 import salt.utils.templates
 from salt.exceptions import CommandExecutionError, SaltInvocationError, SaltRenderError
-from salt.utils.jinja import SaltCacheLoader
 
 from saltext.mapstack import sessions
+from saltext.mapstack.files import Files, packed_client
 from saltext.mapstack.live import Live, plain
 
 log = logging.getLogger(__name__)
@@ -40,30 +41,19 @@ _MISSING = re.compile(r"salt\[(['\"])(.+?)\1\] is undefined: ")
 
 
 class Rendering(Live):
-    """Salt's functions and files for one template. Files come as they come to Salt's own templates."""
+    """Salt's functions and files for one template."""
 
-    def __init__(self, context):
-        super().__init__(context.get("salt", {}), {})
-        self._variables = context
-        self._loader = None
+    def __init__(self, context, opts):
+        client = context.get("fileclient", packed_client())
+        super().__init__(context.get("salt", {}), Files(opts, client))
 
     def cache_file(self, path, saltenv):
-        """The path on disk of a file of the master."""
-        if self._loader is None:
-            from salt.loader.dunder import __file_client__
-
-            self._loader = SaltCacheLoader(
-                _value(self._variables["opts"]),
-                saltenv,
-                _file_client=self._variables.get("fileclient", __file_client__.value()),
-            )
-        cached = self._loader.file_client().get_file(f"salt://{path}", "", True, saltenv)
-        return cached or None
+        """The path on disk of a file of the master, which is asked for each, as by Salt: its list can be older."""
+        return self._files.cached(path, saltenv)
 
     def close(self):
         """Give up the file client."""
-        if self._loader is not None:
-            self._loader.destroy()
+        self._files.close()
 
 
 def _value(dunder):
@@ -80,8 +70,25 @@ def _needs_salt(tmplstr, context):
     """Why Salt itself has to render a template, if it does."""
     if not context.get("saltenv"):
         return "it has no saltenv"
-    named = [name for name in _OBJECTS if name in tmplstr]
-    return f"it names {named[0]}, which is not data" if named else None
+    named = {name for name in _OBJECTS if name in tmplstr}
+    if named and not _has_own_syntax(tmplstr, context):
+        named &= _names(tmplstr)
+    return f"it names {named.pop()}, which is not data" if named else None
+
+
+def _has_own_syntax(tmplstr, context):
+    """Whether there are settings of Jinja2, which can make names of what is otherwise text."""
+    opts = _value(context["opts"])
+    return "#jinja2:" in tmplstr or any(opts.get(name) for name in ("jinja_env", "jinja_sls_env"))
+
+
+def _names(tmplstr):
+    """The names in the expressions and tags of a template, those of attributes included."""
+    try:
+        return {text for _, kind, text in jinja2.Environment().lex(tmplstr) if kind == "name"}
+    except jinja2.TemplateSyntaxError:
+        # The engine has Salt's message about it.
+        return set()
 
 
 def _render_or_leave(minion, given, tmplstr, context, tmplpath=None):
@@ -108,7 +115,7 @@ def _render(minion, given, tmplstr, context):
         for name, value in context.items()
         if name not in _OBJECTS and (name in given or name not in _OWN)
     }
-    caller = Rendering(context)
+    caller = Rendering(context, opts)
     engine = sessions.engine(opts, of_pillar=context.get("_pillar_rend", False))
     try:
         text, *changes = engine.jinja(
@@ -147,7 +154,7 @@ def _wanted(name, tmplstr, context):
     """What a template looked for in ``salt``: the function, or its module for ``salt.module.function``."""
     module = name.split(".")[0]
     is_quoted = f"'{name}'" in tmplstr or f'"{name}"' in tmplstr
-    return name if is_quoted or Rendering(context).has_module(module) else module
+    return name if is_quoted or Live(context.get("salt", {}), None).has_module(module) else module
 
 
 def _as_salt_says(err, tmplstr, context):

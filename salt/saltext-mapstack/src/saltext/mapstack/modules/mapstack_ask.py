@@ -26,7 +26,6 @@ def _ask(question, *args, saltenv):
         opts=__opts__,
         grains=__grains__,
         pillar=__pillar__,
-        context=__context__,
     )
     try:
         return session(question, *args, saltenv=_saltenv(saltenv))

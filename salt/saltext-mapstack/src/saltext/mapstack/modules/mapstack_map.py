@@ -49,7 +49,6 @@ def _session():
         opts=__opts__,
         grains=__grains__,
         pillar=__pillar__,
-        context=__context__,
     )
 
 
