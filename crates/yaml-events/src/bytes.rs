@@ -24,13 +24,13 @@ pub(crate) fn is_tag_byte(byte: u8) -> bool {
 ///
 /// All others are looked at: blanks and breaks, the end, `:`, the indicators of flow collections, and those beyond ASCII,
 /// since three line breaks are among these.
-pub(crate) const IS_ORDINARY: [bool; 256] = table(&[b':', b',', b'[', b']', b'{', b'}', b' ']);
+pub(crate) const IS_ORDINARY: [bool; 256] = table(b":,[]{} ");
 
 /// Bytes of a line that are certainly no part of a line break.
-pub(crate) const IS_IN_LINE: [bool; 256] = table(&[]);
+pub(crate) const IS_IN_LINE: [bool; 256] = table(b"");
 
 /// Bytes of quoted words that mean nothing by themselves.
-pub(crate) const IS_ORDINARY_QUOTED: [bool; 256] = table(&[b'\'', b'"', b'\\', b' ']);
+pub(crate) const IS_ORDINARY_QUOTED: [bool; 256] = table(b"'\"\\ ");
 
 /// The printable bytes of ASCII but for some.
 const fn table(without: &[u8]) -> [bool; 256] {

@@ -64,9 +64,8 @@ impl<'t> Cursor<'t> {
     /// How many bytes the line break so many bytes ahead has; 0 if there is none.
     fn break_length(&self, ahead: usize) -> usize {
         match self.byte(ahead) {
-            b'\n' => 1,
             b'\r' if self.byte(ahead + 1) == b'\n' => 2,
-            b'\r' => 1,
+            b'\n' | b'\r' => 1,
             0xc2 if self.byte(ahead + 1) == 0x85 => 2,
             0xe2 if self.byte(ahead + 1) == 0x80 && matches!(self.byte(ahead + 2), 0xa8 | 0xa9) => {
                 3

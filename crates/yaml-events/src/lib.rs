@@ -1,8 +1,8 @@
 //! The events of a YAML 1.1 text by libyaml's grammar, with positions.
 //!
-#![doc = include_str!("../README.md")]
-//!
 //! The crate does not know about types of scalars, values, files or templates.
+//!
+#![doc = include_str!("../README.md")]
 
 mod bytes;
 mod cursor;

@@ -64,11 +64,7 @@ impl Scanner<'_> {
                         return Ok(());
                     }
                 }
-                byte if is_flow_indicator(byte) => {
-                    if is_in_flow {
-                        return Ok(());
-                    }
-                }
+                byte if is_flow_indicator(byte) && is_in_flow => return Ok(()),
                 _ if self.cursor.is_space_or_end(0) => return Ok(()),
                 _ => {}
             }
