@@ -2,10 +2,13 @@
 //!
 //! It is a library only so that its manual can be made without being part of it: see `examples/manual.rs`.
 
+mod build;
 mod cli;
 mod commands;
+mod forms;
 mod memory;
 mod output;
+mod wiring;
 
 use std::process::ExitCode;
 

@@ -128,7 +128,7 @@ fn unused_files_are_reported_with_the_reason() {
             "id: m\ngrains: {os: Debian}\npillar: {roles: [web, mail]}",
         ),
     ]);
-    let mut told = String::new();
+    let mut reported = String::new();
     for path in [
         &format!("{formula}/os_family/RedHat.yaml"),
         &format!("{formula}/os_family/Debian.yaml"),
@@ -137,7 +137,7 @@ fn unused_files_are_reported_with_the_reason() {
         "salt://users/parameters/kernel/Linux.yaml",
         "elsewhere.yaml",
     ] {
-        told += &explained(&format!("--why-not {path}"));
+        reported += &explained(&format!("--why-not {path}"));
     }
     for path in [
         "r/f/parameters/os/Debian.yaml",
@@ -149,10 +149,10 @@ fn unused_files_are_reported_with_the_reason() {
             tree.path(),
             &format!("explain f --why-not {path} --root r --minion minion.yaml --digest-salt x"),
         );
-        told += &ran.stdout;
-        told += &ran.stderr;
+        reported += &ran.stdout;
+        reported += &ran.stderr;
     }
-    assert_snapshot("explain/why-not.txt", &told);
+    assert_snapshot("explain/why-not.txt", &reported);
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn secrets_do_not_come_out() {
 
 #[test]
 fn mistakes_are_reported() {
-    for (line, status, told) in [
+    for (line, status, reported) in [
         (
             "users acounts",
             1,
@@ -229,7 +229,7 @@ fn mistakes_are_reported() {
     ] {
         let ran = run_line(&repository(), &format!("explain {line} {EXAMPLE}"));
         assert_eq!(ran.status, Some(status), "{line}");
-        assert!(ran.stderr.contains(told), "{line}: {}", ran.stderr);
+        assert!(ran.stderr.contains(reported), "{line}: {}", ran.stderr);
     }
 }
 
@@ -290,8 +290,8 @@ fn secrets_do_not_come_out_by_the_side() {
             .concat(),
         );
         for secret in ["hunter2", "hunter3", "hunter4", "98765", "4711", "abcdef"] {
-            let told = format!("{}{}", ran.stdout, ran.stderr);
-            assert!(!told.contains(secret), "{args:?}: {secret}\n{told}");
+            let reported = format!("{}{}", ran.stdout, ran.stderr);
+            assert!(!reported.contains(secret), "{args:?}: {secret}\n{reported}");
         }
     }
 }

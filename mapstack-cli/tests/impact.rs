@@ -43,7 +43,7 @@ fn tree() -> Tree {
 #[test]
 fn files_keys_and_facts_reach_minions() {
     let tree = tree();
-    let mut told = String::new();
+    let mut reported = String::new();
     for what in [
         "r/ssh/parameters/os_family/Debian.yaml.jinja",
         "salt://ssh/lib.jinja",
@@ -61,11 +61,11 @@ fn files_keys_and_facts_reach_minions() {
             &format!("impact {what} --root r --minions minions"),
         );
         assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{what}");
-        told.push_str(&format!("$ impact {what}\n{}\n", ran.stdout));
+        reported.push_str(&format!("$ impact {what}\n{}\n", ran.stdout));
     }
-    assert!(!told.contains("hidden-one"), "{told}");
+    assert!(!reported.contains("hidden-one"), "{reported}");
     // Digests depend on a random salt.
-    let masked: Vec<&str> = told
+    let masked: Vec<&str> = reported
         .lines()
         .map(|line| {
             if line.contains("<secret ") {

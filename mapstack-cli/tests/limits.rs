@@ -79,12 +79,14 @@ fn what_templates_collect_stays_within_the_limit() {
         let directory = formula(&template);
         // Threads, code and the allocator's own space come on top of the 64 MiB.
         let done = within(directory.path(), 600, "--max-memory 64");
-        let told = [
+        let reported = [
             "the template takes more than 64 MiB of memory",
             "stands for more than",
         ];
         assert!(
-            told.iter().any(|told| done.stderr.contains(told)),
+            reported
+                .iter()
+                .any(|reported| done.stderr.contains(reported)),
             "{step}: {:?} {}",
             done.status,
             done.stderr
@@ -101,12 +103,14 @@ fn the_deadline_ends_a_template() {
     );
     let done = data(directory.path(), &["--max-time", "1", "--max-memory", "0"]);
     assert_eq!(done.status, Some(1));
-    let told = [
+    let reported = [
         "the template ran for more than 1s",
         "the template ran for more than 50000000 steps",
     ];
     assert!(
-        told.iter().any(|told| done.stderr.contains(told)),
+        reported
+            .iter()
+            .any(|reported| done.stderr.contains(reported)),
         "{}",
         done.stderr
     );
@@ -176,13 +180,13 @@ fn a_few_aliases_are_not_explained_at_length() {
     let started = std::time::Instant::now();
     let done = run(directory.path(), &["lint", "f", "--root", "salt"]);
     assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
-    let told = [
+    let reported = [
         "yaml-octal",
         "f: not looked at: f/parameters/defaults.yaml (it stands for ",
         "f: not looked at: what its layers come to (it stands for ",
     ];
-    for told in told {
+    for reported in reported {
         let printed = format!("{}{}", done.stdout, done.stderr);
-        assert!(printed.contains(told), "{told}\n{printed}");
+        assert!(printed.contains(reported), "{reported}\n{printed}");
     }
 }

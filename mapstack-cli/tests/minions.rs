@@ -557,14 +557,14 @@ fn hostile_ids_are_only_ids() {
                 (Some(status), ""),
                 "{directory} {id:.20}"
             );
-            let told = [
+            let reported = [
                 "error: no facts of '",
                 "error: no minion matches '",
                 "error: --id ",
             ]
             .iter()
             .any(|start| ran.stderr.starts_with(start));
-            assert!(told && ran.stderr.len() < 400, "{}", ran.stderr);
+            assert!(reported && ran.stderr.len() < 400, "{}", ran.stderr);
             assert!(!ran.stderr.contains('\u{1b}'), "{}", ran.stderr);
         }
     }

@@ -738,16 +738,16 @@ fn no_file_outside_of_the_repository_is_read() {
 }
 
 fn assert_stays_inside(ran: &common::Ran, status: i32, what: &str) {
-    let told = format!("{}{}", ran.stdout, ran.stderr);
-    assert_eq!(ran.status, Some(status), "{what}: {told}");
+    let reported = format!("{}{}", ran.stdout, ran.stderr);
+    assert_eq!(ran.status, Some(status), "{what}: {reported}");
     assert!(
-        !told.contains("the secret") && !told.contains("root:x"),
-        "{what}: {told}"
+        !reported.contains("the secret") && !reported.contains("root:x"),
+        "{what}: {reported}"
     );
     assert_eq!(
-        told.contains("leads out of the repository"),
+        reported.contains("leads out of the repository"),
         status != 0,
-        "{what}: {told}"
+        "{what}: {reported}"
     );
 }
 
@@ -815,10 +815,10 @@ fn update_writes_nothing_outside_of_the_repository() {
         "test f --root repo --update --minion web1.yaml",
     );
     assert_eq!(ran.status, Some(1));
-    let told = format!("{}{}", ran.stdout, ran.stderr);
+    let reported = format!("{}{}", ran.stdout, ran.stderr);
     assert!(
-        told.contains("web1.yaml leads out of the repository")
-            && told.contains("copy the file into"),
-        "{told}"
+        reported.contains("web1.yaml leads out of the repository")
+            && reported.contains("copy the file into"),
+        "{reported}"
     );
 }

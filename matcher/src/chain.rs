@@ -1,6 +1,6 @@
 //! Which matchers a chain can have, for definitions that are read and for definitions that are built.
 
-use crate::error::Problem;
+use crate::problem::Problem;
 use crate::{Matcher, MatcherKind, Mode, Spelling};
 
 /// Whether a chain can begin with a matcher.

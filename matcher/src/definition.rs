@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use crate::error::ParseError;
 use crate::invalid::InvalidDefinition;
+use crate::mode::{Mode, Spelling};
 use crate::{Matcher, MatcherKind, chain, parse};
 
 /// A data-source definition. Every definition has a text that reads back as the definition, in its [`Mode`].
@@ -13,26 +14,6 @@ pub struct Definition {
     pub(crate) matchers: Vec<Matcher>,
     pub(crate) spelling: Spelling,
     pub(crate) mode: Mode,
-}
-
-/// How a definition says that it leads to files, or that it does not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Spelling {
-    /// `Y!…`
-    Prefix,
-    /// `Y:G@…`, deprecated in favour of the prefix.
-    Legacy,
-    /// No prefix and no `Y`.
-    Plain,
-}
-
-/// Where a definition stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Mode {
-    /// Among the sources of `map.data` or `map.stack`.
-    Layer,
-    /// Among the matchers of `map.tofs`, which only build paths: nothing there may name YAML files.
-    Path,
 }
 
 impl Definition {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::parse::Fault;
+use crate::problem::Problem;
 use crate::{MatcherKind, Mode};
 
 /// A definition that cannot be read.
@@ -13,23 +14,6 @@ pub struct ParseError {
     span: Range<usize>,
     problem: Problem,
     suggestion: Option<String>,
-}
-
-/// The ways in which a definition can be wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Problem {
-    /// The part before `@` names no type.
-    UnknownType {
-        /// What it names.
-        found: String,
-    },
-    /// A second or later matcher has no type, or the old type `Y`.
-    YamlInsideChain,
-    /// Something follows a path that ends in a file's name.
-    AfterFile,
-    /// YAML files are named where only paths are built.
-    YamlInPathMode,
 }
 
 impl ParseError {
@@ -123,26 +107,6 @@ impl ParseError {
             self.text,
             self.column()
         )
-    }
-}
-
-impl Problem {
-    /// What is wrong with a part of a definition.
-    pub(crate) fn in_words(&self, part: &str) -> String {
-        match self {
-            Problem::UnknownType { found } if found.is_empty() => {
-                "a type was expected before '@'".to_string()
-            }
-            Problem::UnknownType { found } => format!("'{found}' is not a matcher type"),
-            Problem::YamlInsideChain if part.is_empty() => "a matcher was expected".to_string(),
-            Problem::YamlInsideChain => {
-                format!("'{part}' names YAML files, which only the first matcher of a chain can")
-            }
-            Problem::AfterFile => format!("'{part}' follows a file's name, which ends a chain"),
-            Problem::YamlInPathMode => {
-                format!("'{part}' names YAML files where only paths are built")
-            }
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Why a definition cannot be built.
 
-use crate::error::Problem;
+use crate::problem::Problem;
 
 /// Parts of a definition that no text stands for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

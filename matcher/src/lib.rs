@@ -29,11 +29,15 @@ mod display;
 mod error;
 mod invalid;
 mod matcher;
+mod mode;
 mod parse;
 mod path;
+mod problem;
 
-pub use definition::{Definition, Mode, Spelling};
-pub use error::{ParseError, Problem};
+pub use definition::Definition;
+pub use error::ParseError;
 pub use invalid::InvalidDefinition;
 pub use matcher::{Matcher, MatcherKind};
+pub use mode::{Mode, Spelling};
 pub use path::{has_file_suffix, join, variants};
+pub use problem::Problem;

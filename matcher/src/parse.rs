@@ -8,7 +8,7 @@ use nom::multi::separated_list1;
 use nom::sequence::terminated;
 use nom::{Finish, IResult, Parser};
 
-use crate::error::Problem;
+use crate::problem::Problem;
 use crate::{Definition, Matcher, MatcherKind, Mode, Spelling, chain};
 
 /// What is wrong, and with which piece of the text.

@@ -44,6 +44,18 @@ const NAMES: [(&str, Strategy); 6] = [
 ];
 
 impl Strategy {
+    /// The names of the strategies that there are.
+    ///
+    /// ```
+    /// use mapstack_merge::Strategy;
+    /// assert_eq!(Strategy::names()[0], "smart");
+    /// assert!(Strategy::names().iter().all(|name| Strategy::from(&(*name).into()).warning().is_none()));
+    /// ```
+    #[must_use]
+    pub fn names() -> [&'static str; 6] {
+        NAMES.map(|(name, _)| name)
+    }
+
     /// The message about a strategy that does not exist.
     #[must_use]
     pub fn warning(&self) -> Option<UnknownStrategy> {
@@ -92,8 +104,9 @@ impl fmt::Display for Strategy {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error(
     "unknown merge strategy {}: mappings are merged recursively and lists replaced, whatever merge_lists says; \
-     write one of smart, recurse, overwrite, aggregate, list, none",
-    value.repr()
+     write one of {}",
+    value.repr(),
+    Strategy::names().join(", ")
 )]
 pub struct UnknownStrategy {
     /// What was given.

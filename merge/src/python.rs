@@ -36,12 +36,7 @@ pub(crate) fn subscript(container: &Value, item: &Value) -> Raises<Value> {
         Value::List(items) => Ok(items[position(items.len(), item)?].clone()),
         Value::Tuple(items) => Ok(items[position(items.len(), item)?].clone()),
         Value::Bytes(bytes) => Ok(i64::from(bytes[position(bytes.len(), item)?]).into()),
-        Value::Str(text) => {
-            let characters: Vec<char> = text.chars().collect();
-            Ok(characters[position(characters.len(), item)?]
-                .to_string()
-                .into())
-        }
+        // What a text contains is a text, which is no index.
         _ => Err(Exception::Type),
     }
 }
@@ -80,14 +75,13 @@ fn assign(container: &mut Value, item: &Value, value: Value) -> Raises<()> {
     }
 }
 
-/// `list(value)`.
+/// `list(value)`. Characters are left out: what contains one cannot be indexed with it, which is the same failure.
 fn iterate(value: &Value) -> Raises<Vec<Value>> {
     Ok(match value {
         Value::Map(map) => map.keys().map(Key::to_value).collect(),
         Value::Set(set) => set.iter().map(Key::to_value).collect(),
         Value::List(items) => items.to_vec(),
         Value::Tuple(items) => items.to_vec(),
-        Value::Str(text) => text.chars().map(|c| c.to_string().into()).collect(),
         Value::Bytes(bytes) => bytes.iter().map(|b| i64::from(*b).into()).collect(),
         _ => return Err(Exception::Type),
     })
@@ -120,4 +114,69 @@ fn position(len: usize, item: &Value) -> Raises<usize> {
         .ok()
         .filter(|i| *i < len)
         .ok_or(Exception::Index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(items: impl IntoIterator<Item = impl Into<Value>>) -> Value {
+        Value::List(items.into_iter().map(Into::into).collect())
+    }
+
+    fn tuple(item: i64) -> Value {
+        Value::Tuple([Value::from(item)].into())
+    }
+
+    fn set(item: i64) -> Value {
+        Value::Set([Key::from(item)].into_iter().collect())
+    }
+
+    fn bytes(bytes: &[u8]) -> Value {
+        Value::Bytes(bytes.into())
+    }
+
+    fn map(keys: impl IntoIterator<Item = impl Into<Key>>) -> Value {
+        let entry = |key: Key| (key, Value::from(1));
+        let entries = keys.into_iter().map(Into::into).map(entry);
+        Value::Map(entries.collect())
+    }
+
+    /// Each row is what `salt.utils.dictupdate.merge_overwrite` raises.
+    #[test]
+    fn a_refusal_is_the_first_failure_of_copying() {
+        use Exception::{Index, Type, Value as OfValue};
+        let large = Value::Int("1000000000000000000000000000000".parse().unwrap());
+        let rows = [
+            (map([5]), list([5]), Index),
+            (map([0, 5]), list([0, 5]), Index),
+            (map([-2]), list([-2]), Index),
+            (map([true]), list([true]), Index),
+            (map([5]), tuple(5), Index),
+            (map([5]), bytes(b"\x05"), Index),
+            (map([1]), set(1), Type),
+            (map(["a"]), "a".into(), Type),
+            (map([5]), 5.into(), Type),
+            (set(5), list([5]), Index),
+            (list([5]), map([5]), Index),
+            (list([0, -7]), map([-7]), Index),
+            (list([1]), set(1), Type),
+            (list(["a"]), "a".into(), Type),
+            (tuple(5), list([5]), Index),
+            (tuple(5), map([5]), Type),
+            ("abc".into(), list(["a"]), Type),
+            ("abc".into(), "a".into(), Type),
+            (bytes(b"ab"), list([bytes(b"a"), 300.into()]), Type),
+            (bytes(b"ab"), list([bytes(b"z"), 300.into()]), OfValue),
+            (bytes(b"ab"), set(300), OfValue),
+            (bytes(b"ab"), "a".into(), Type),
+            (bytes(b"a"), list([large]), OfValue),
+            (5.into(), map([5]), Type),
+            (list([1]), list([list([1])]), Type),
+        ];
+        for (base, overlay, expected) in rows {
+            let found = overwrite_failure(&base, &overlay);
+            assert_eq!(found, expected, "{} over {}", overlay.repr(), base.repr());
+        }
+    }
 }

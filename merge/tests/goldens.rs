@@ -33,7 +33,7 @@ fn check(
             let (base_before, overlay_before) = (base.repr(), overlay.repr());
             let outcome = run(record, base.clone(), &overlay);
             // The reference changes its arguments in some of the records (`base_after` and
-            // `overlay_after` tell); here neither side ever notices a merge.
+            // `overlay_after` show it); here neither side ever notices a merge.
             assert_eq!((base.repr(), overlay.repr()), (base_before, overlay_before));
             let expected = expected(record);
             (outcome != expected)

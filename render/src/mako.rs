@@ -19,9 +19,9 @@ use mapstack_pyobject::{Error, ErrorKind, Result, TemplatePlace};
 use mapstack_python_protocol::{Job, TemplateJob};
 use mapstack_value::{Str, Value};
 
-use crate::jinja::ast::Span;
 use crate::sandbox::{Host, Limits, SessionOutcome, alone};
 
+pub use crate::sandbox::Chunk;
 pub use crate::sandbox::bridge::{attempt_as, render_as};
 pub use mapstack_python_protocol::Lookup;
 
@@ -103,21 +103,6 @@ pub struct Rendered {
     pub changed: Vec<(Str, Value)>,
     /// What printed what, in order.
     pub map: Vec<Chunk>,
-}
-
-/// A run of output with one origin; it reaches to the start of the next.
-#[derive(Debug, Clone)]
-pub struct Chunk {
-    /// Where it starts in the output.
-    pub start: usize,
-    /// The template's name.
-    pub name: Option<Str>,
-    /// The template's text.
-    pub source: Arc<str>,
-    /// What printed it.
-    pub span: Span,
-    /// Whether it is the source's text, byte by byte.
-    pub exact: bool,
 }
 
 impl Rendered {

@@ -11,20 +11,17 @@ mod dist;
 mod jinja_suite;
 mod mako_suite;
 mod origins;
+mod project;
 mod reference;
 mod suite;
 mod tidy;
 
-use std::error::Error;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use serde_json::Value;
-use xshell::{Shell, cmd};
+use xshell::Shell;
 
-/// The result of a chore: nothing, or a message for the user.
-type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
+use project::{Result, project_root, target_directory};
 
 /// The project's own chores.
 #[derive(Parser)]
@@ -80,23 +77,4 @@ fn run(chore: &Chore) -> Result {
         Chore::Bench(args) => bench::run(&sh, args),
         Chore::Dist(args) => dist::run(&sh, args),
     }
-}
-
-/// The directory of the workspace: the parent of this crate's.
-fn project_root() -> &'static Path {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here)
-}
-
-/// Where cargo puts what it builds.
-fn target_directory(sh: &Shell) -> Result<PathBuf> {
-    let metadata: Value = serde_json::from_str(
-        &cmd!(sh, "cargo metadata --format-version 1 --no-deps")
-            .quiet()
-            .read()?,
-    )?;
-    Ok(metadata["target_directory"]
-        .as_str()
-        .ok_or("cargo metadata names no target directory")?
-        .into())
 }

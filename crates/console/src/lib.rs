@@ -1,15 +1,17 @@
-//! What a command says on standard error, and how it ends.
+//! How a command prints: messages on standard error, answers on standard output, and its exit status.
 //!
-//! The crate does not know about verbs, or about what they print on standard output.
+//! The crate does not know about verbs, or about what their answers are.
 //!
 #![doc = include_str!("../README.md")]
 
 mod failure;
+pub mod keeping;
 mod long;
 mod minions;
+pub mod output;
 mod reporter;
 
 pub use failure::Failure;
-pub use long::{INTERRUPTED, interrupted, progress};
+pub use long::{INTERRUPTED, interrupted, progress, shown_while};
 pub use minions::{Whole, report_minions};
 pub use reporter::Reporter;

@@ -1,6 +1,7 @@
 //! Where expectations lie.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use mapstack::{Error, ErrorKind};
@@ -55,6 +56,25 @@ pub struct Places<'p> {
 const PLAIN: &str = "tests/mapstack";
 /// The folder of the form that formulas' own tests have.
 const MAPDATA: &str = "_mapdata";
+
+impl fmt::Display for Places<'_> {
+    /// The formulas, and the directories: `users in /srv/salt`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.every {
+            true => f.write_str("any formula")?,
+            false => f.write_str(&self.formulas.join(", "))?,
+        }
+        let among = match self.named.is_empty() {
+            true => self.roots,
+            false => self.named,
+        };
+        let among: Vec<String> = among
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        write!(f, " in {}", among.join(", "))
+    }
+}
 
 impl Places<'_> {
     /// The files, sorted by formula, suite and name.

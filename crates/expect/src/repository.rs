@@ -182,14 +182,14 @@ mod tests {
             ("repo/tests/round", "cannot look at"),
             ("repo/new/../../other/x", "cannot look at"),
         ] {
-            let told = repository
+            let reported = repository
                 .check(&at(path))
                 .err()
                 .map(|e| e.to_string())
                 .unwrap_or_default();
             assert!(
-                told.contains(expected) && told.is_empty() == expected.is_empty(),
-                "{path}: {told}"
+                reported.contains(expected) && reported.is_empty() == expected.is_empty(),
+                "{path}: {reported}"
             );
         }
     }

@@ -81,21 +81,17 @@ impl Both {
         let [old, new] = self.pillars.each_ref().map(|pillar| &pillar.errors);
         let texts = |errors: &[Error]| errors.iter().map(text).collect::<HashSet<String>>();
         let (before, after) = (texts(old), texts(new));
+        let fresh = new.iter().filter(|error| !before.contains(&text(error)));
+        let fresh: Vec<Error> = fresh.cloned().collect();
         let each =
-            |errors: &[Error], what: fn(Error) -> What| errors.iter().cloned().map(what).collect();
-        match (old.first(), new.first()) {
-            (None, None) => Vec::new(),
-            (None, Some(_)) => each(new, What::Broken),
-            (Some(_), None) => each(old, What::Fixed),
-            (Some(_), Some(_)) if before == after => vec![What::FailsStill],
-            (Some(_), Some(first)) => {
-                let fresh = new.iter().filter(|error| !before.contains(&text(error)));
-                let fresh: Vec<Error> = fresh.cloned().collect();
-                match fresh.is_empty() {
-                    true => vec![What::FailsOtherwise(first.clone())],
-                    false => each(&fresh, What::FailsOtherwise),
-                }
-            }
+            |errors: Vec<Error>, what: fn(Error) -> What| errors.into_iter().map(what).collect();
+        match new.first() {
+            None => each(old.clone(), What::Fixed),
+            Some(_) if old.is_empty() => each(fresh, What::Broken),
+            Some(_) if before == after => vec![What::FailsStill],
+            // Some errors of before are gone, and the others are what it fails with.
+            Some(first) if fresh.is_empty() => vec![What::FailsOtherwise(first.clone())],
+            Some(_) => each(fresh, What::FailsOtherwise),
         }
     }
 }

@@ -80,7 +80,7 @@ fn minions() -> Vec<Minion> {
 }
 
 /// Everything there is to say about a change, as text.
-fn told(old: &[Option<usize>], new: &[Option<usize>], only_reached: bool) -> String {
+fn reported(old: &[Option<usize>], new: &[Option<usize>], only_reached: bool) -> String {
     let (before, after) = (Engine::new(files(old)), Engine::new(files(new)));
     let fleet = |engine| Fleet::new(engine).formula("f").formula("g");
     compared(
@@ -173,7 +173,7 @@ proptest! {
     fn only_what_a_change_reaches_differs(old in choice(), at in 0..PATHS.len(), content in proptest::option::of(0..CONTENTS.len()), more in choice(), many in any::<bool>()) {
         let mut new = if many { more } else { old.clone() };
         new[at] = content;
-        prop_assert_eq!(told(&old, &new, true), told(&old, &new, false));
+        prop_assert_eq!(reported(&old, &new, true), reported(&old, &new, false));
     }
 
     #[test]

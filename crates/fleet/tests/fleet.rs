@@ -71,7 +71,7 @@ fn limits() -> Limits {
     }
 }
 
-fn told(report: &Report) -> Vec<String> {
+fn reported(report: &Report) -> Vec<String> {
     match &report.outcomes {
         Err(e) => vec![format!("{e:?}")],
         Ok(outcomes) => outcomes
@@ -105,7 +105,7 @@ fn threads_share_results_and_each_minion_gets_its_own() {
     let alone = Engine::new(files()).with_limits(limits());
     for (n, report) in reports.iter().enumerate() {
         match n % 1000 {
-            700 => assert!(told(report)[0].contains(&format!("m{n:05} is broken"))),
+            700 => assert!(reported(report)[0].contains(&format!("m{n:05} is broken"))),
             rest => {
                 assert_eq!(report.id, format!("m{n:05}"));
                 assert_eq!(report.is_whole(), rest != 500);
@@ -114,7 +114,7 @@ fn threads_share_results_and_each_minion_gets_its_own() {
                     let result = run.data(formula, &DataOptions::default());
                     format!("{result:?} {:?}", run.warnings())
                 });
-                assert_eq!(told(report), outcomes, "{n}");
+                assert_eq!(reported(report), outcomes, "{n}");
             }
         }
     }
@@ -183,9 +183,11 @@ fn vanishing_files_are_errors_for_some_minions_or_unnoticed() {
         "{failed}"
     );
     // The threads decide which minions come first. What has a name at all has its own.
-    let mut named = reports.iter().filter(|r| told(r)[0].contains("'name': "));
+    let mut named = reports
+        .iter()
+        .filter(|r| reported(r)[0].contains("'name': "));
     assert!(named.clone().count() > 0);
-    assert!(named.all(|report| told(report)[0].contains(&format!("'name': '{}'", report.id))));
+    assert!(named.all(|report| reported(report)[0].contains(&format!("'name': '{}'", report.id))));
 
     // A snapshot has what it has seen: every file there is, by then.
     let few = |count| {

@@ -10,9 +10,9 @@ use mapstack::{Call, CallError};
 use mapstack_pytext::shlex;
 use nix::unistd::{AccessFlags, User, access, geteuid};
 
-use crate::Table;
 use crate::args::{Result, expand_home, home, listed, map, pairs, required, truth_or, unsupported};
 use crate::process::{self, Ended, Setting};
+use crate::table::Table;
 
 pub(crate) const TABLE: Table = &[
     ("cmd.retcode", |call| {

@@ -9,11 +9,11 @@ use mapstack::value::Value;
 use mapstack::{Call, CallError, regex_matches};
 use nix::unistd::{AccessFlags, access};
 
-use crate::Table;
 use crate::args::{
     Result, only_path, os_error, path, path_value, real_path, required, text, text_or, truth_or,
 };
 use crate::find;
+use crate::table::Table;
 
 pub(crate) const TABLE: Table = &[
     ("file.access", may_access),

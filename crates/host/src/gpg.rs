@@ -6,9 +6,9 @@ use std::time::Duration;
 use mapstack::value::Value;
 use mapstack::{Call, CallError};
 
-use crate::Table;
 use crate::args::{Result, text, truth_or};
 use crate::process::{self, Ended, Setting};
+use crate::table::Table;
 
 pub(crate) const TABLE: Table = &[("gpg.decrypt", decrypt)];
 

@@ -39,6 +39,7 @@ mod process;
 mod salt_call;
 #[cfg(unix)]
 mod stat;
+mod table;
 #[cfg(unix)]
 mod users;
 #[cfg(unix)]
@@ -50,11 +51,7 @@ use mapstack::{Call, CallError, Functions, Means};
 pub use permissions::{Permissions, UnknownName};
 pub use salt_call::{SaltCall, UnreadableCommand};
 
-/// A function or filter.
-type Function = fn(&Call) -> Result<Value, CallError>;
-
-/// Functions by their full names.
-type Table = &'static [(&'static str, Function)];
+use table::{Function, Table};
 
 #[cfg(unix)]
 const TABLES: &[Table] = &[
@@ -94,7 +91,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// The functions that are permitted. Without any, nothing is answered, and a person is told
+    /// The functions that are permitted. Without any, nothing is answered, and the message says
     /// which permission a call needs.
     #[must_use]
     pub fn new(permissions: Permissions) -> Self {

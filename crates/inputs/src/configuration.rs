@@ -14,8 +14,8 @@ use mapstack_salt_config::{Config, Kind, Surroundings};
 
 use crate::flags::{ConfigKind, Facts, Files};
 use crate::read::{self as reading, shown};
-use crate::source::{self, Source};
-use crate::{InputError, Warn};
+use crate::source::Source;
+use crate::{InputError, Warn, id};
 
 /// The configuration that `--config` names, its warnings reported. A file whose name does not say
 /// whose it is belongs to `default`.
@@ -313,7 +313,7 @@ fn grains_beside(config: &Config) -> Result<(String, Map), InputError> {
     let id = config.text("id").unwrap_or_default();
     let name = match config.kind() {
         Kind::Proxy => {
-            source::check_option(id)?;
+            id::check_option(id)?;
             format!("proxy.d/{id}/grains")
         }
         _ => "grains".into(),

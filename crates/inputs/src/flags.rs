@@ -13,12 +13,10 @@ use mapstack::minion::cache::Cache;
 use mapstack::secrets::{Policy, Secrets};
 use mapstack::{Error, ErrorKind, Way};
 use mapstack_fleet::{Pace, Scope, Shard, UnknownKey};
-use mapstack_salt_config::{Config, Kind};
+use mapstack_salt_config::Kind;
 
-use crate::configuration;
-use crate::pillars;
-use crate::source::IdParser;
-use crate::{InputError, Project, Warn};
+use crate::id::IdParser;
+use crate::{InputError, Project};
 
 /// Where files and facts come from.
 #[derive(Debug, Args)]
@@ -39,16 +37,6 @@ pub struct Input {
 }
 
 impl Input {
-    /// The configuration that flags name, for the minion that they name.
-    ///
-    /// # Errors
-    /// It cannot be read.
-    pub fn config(&self, warn: &dyn Warn) -> Result<Option<Config>, InputError> {
-        let config = configuration::read(&self.files, self.facts.id.as_deref(), None, warn)?;
-        pillars::warn_of_order(config.as_ref(), (&self.files, &self.functions), warn)?;
-        Ok(config)
-    }
-
     /// What a project can add to.
     pub fn parts(&mut self) -> (&mut Files, Option<&mut Facts>, &mut Functions) {
         (&mut self.files, Some(&mut self.facts), &mut self.functions)

@@ -40,6 +40,8 @@ pub mod flags;
 mod following;
 pub mod formulas;
 mod functions;
+mod id;
+mod input;
 mod kwargs;
 mod linted;
 mod means;
@@ -71,6 +73,7 @@ pub use stacks::{Stacks, ext_pillars};
 
 pub use following::{FollowedChange, Following};
 pub use functions::{MemoryOf, engine};
+pub use id::IdParser;
 pub use kwargs::Kwargs;
 pub use linted::{LintMinions, Linted};
 pub use means::name_of;
@@ -87,7 +90,7 @@ pub use served::{Served, below, flag_options, root_flags};
 pub use session::Session;
 pub use settings::Setting;
 pub use sides::{PillarSides, Sides};
-pub use source::{Choice, IdParser, of_platforms};
+pub use source::{Choice, of_platforms};
 pub use states::{Counted, State, States};
 pub use watched::Watched;
 

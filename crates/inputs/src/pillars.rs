@@ -8,7 +8,7 @@ use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
 use mapstack::{Diagnostic, Engine, Error, ErrorKind, yaml};
 use mapstack_fleet::{Noted, Seen};
-use mapstack_pillar::{Ask, Master, WholePillar, pillar_roots};
+use mapstack_pillar::{Ask, Master, WholePillar, pillar_roots, unknown_order};
 use mapstack_salt_config::{Config, Kind};
 
 use crate::configuration;
@@ -293,13 +293,8 @@ pub(crate) fn warn_of_order(
     if version.behaviour().environments_keep_their_order || is_chosen || envs < 2 {
         return Ok(());
     }
-    let message = format!(
-        "a master of Salt {version} goes through the {envs} environments of pillar_roots in an order that changes each \
-         time it starts; pillars are those for the order of pillar_roots"
-    );
-    let warning = Diagnostic::warning(ErrorKind::Options, message);
-    let help = "set pillarenv, or keep one top file, for all environments";
-    Ok(warn.warn_of(&[warning.with_help(help)])?)
+    let does = format!("goes through the {envs} environments of pillar_roots");
+    Ok(warn.warn_of(&[unknown_order(version, &does, "pillars are those")])?)
 }
 
 /// The configuration of a project that has roots of the pillar.

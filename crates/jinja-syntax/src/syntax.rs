@@ -90,6 +90,22 @@ const OPTIONS: [&str; 12] = [
 ];
 
 impl Syntax {
+    /// Whether a text has the beginning of a statement, an output or a comment in Jinja's own delimiters. A text without
+    /// any renders to itself, but for the newline at its end.
+    ///
+    /// ```
+    /// use mapstack_jinja_syntax::Syntax;
+    /// assert!(Syntax::has_marks("a: {{ b }}"));
+    /// assert!(!Syntax::has_marks("a: {b: 1}"));
+    /// ```
+    #[must_use]
+    pub fn has_marks(text: &str) -> bool {
+        let opens = |(brace, _): (usize, &str)| {
+            matches!(text.as_bytes().get(brace + 1), Some(b'{' | b'%' | b'#'))
+        };
+        text.match_indices('{').any(opens)
+    }
+
     /// Set one of the options of Jinja2's `Environment`, by its name there; the case of the name
     /// does not matter.
     ///

@@ -163,14 +163,14 @@ impl Tally {
 
     /// Check the place of a fact, if it is in a file.
     fn go_to(&mut self, place: Option<&FactPlace>, value: &Value, path: &[Key]) {
-        let Some(FactPlace::File(told)) = place else {
+        let Some(FactPlace::File(spot)) = place else {
             return;
         };
-        let Some(mark) = told.mark else { return };
+        let Some(mark) = spot.mark else { return };
         let text = self
             .minion
             .clone()
-            .unwrap_or_else(|| std::fs::read_to_string(&told.file).unwrap());
+            .unwrap_or_else(|| std::fs::read_to_string(&spot.file).unwrap());
         let line: usize = text
             .split_inclusive('\n')
             .take(mark.line as usize - 1)
@@ -182,14 +182,14 @@ impl Tally {
             .map_or(0, |(at, _)| at);
         let start = line + column;
         let place = Place {
-            file: told.file.clone(),
+            file: spot.file.clone(),
             source: text.into(),
             start,
             end: start,
         };
         assert!(
             stands_there(&place, value),
-            "{path:?}: the fact {} is not at {told}",
+            "{path:?}: the fact {} is not at {spot}",
             value.repr()
         );
         self.fact_places += 1;

@@ -6,6 +6,7 @@ use mapstack::Place;
 use mapstack::value::{Key, Value};
 use mapstack::yaml::{Limits, Lines, Mark, Marks};
 use mapstack_lineage::LayerText;
+use mapstack_render::jinja::Syntax;
 
 /// A file of the formula.
 #[derive(Debug, Clone)]
@@ -66,10 +67,7 @@ impl SourceFile {
     /// Whether a template has to run before it is YAML.
     #[must_use]
     pub fn is_template(&self) -> bool {
-        ["{{", "{%", "{#"]
-            .iter()
-            .any(|mark| self.text.contains(mark))
-            || self.text.starts_with("#!")
+        Syntax::has_marks(&self.text) || self.text.starts_with("#!")
     }
 
     /// The part below the last slash.

@@ -77,7 +77,7 @@ pub(crate) struct Examined<'s> {
     pub minion: &'s Minion,
     /// Whether the formula says that it is for such systems.
     pub supported: bool,
-    /// Its layers, if it has parameter files and they do not stand for more than anybody goes through.
+    /// Its layers, if it has parameter files and they do not stand for more values than a rule goes through.
     pub layered: Option<Layered>,
     /// What its `map.jinja` failed with.
     pub map_error: Option<Error>,
@@ -243,7 +243,7 @@ impl<'s> Subject<'s> {
             secrets: self.secrets,
             paths: &self.files,
         };
-        // Whether a map's only variable is all that anybody imports.
+        // Whether a map's only variable is all that templates import.
         let sites = || {
             self.survey
                 .imports

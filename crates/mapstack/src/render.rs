@@ -95,10 +95,7 @@ impl Run<'_> {
         if self.syntax != plain {
             return true;
         }
-        let opens = |(brace, _): (usize, &str)| {
-            matches!(text.as_bytes().get(brace + 1), Some(b'{' | b'%' | b'#'))
-        };
-        text.match_indices('{').any(opens) || text.contains("#jinja2:")
+        Syntax::has_marks(text) || text.contains("#jinja2:")
     }
 
     /// Run a template of `map.data`. It sees `mapdata` under this name, and can change it.

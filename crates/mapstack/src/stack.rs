@@ -436,17 +436,16 @@ impl Run<'_> {
         let options = merge::Options::new(strategy, merge_lists.unwrap_or(&fold.merge_lists));
         if let Some(message) = options.strategy.warning() {
             let warning = Diagnostic::warning(ErrorKind::Merge, format!("{origin}: {message}"));
-            self.warn(match nearest(&strategy.to_string(), STRATEGIES) {
-                Some(near) => warning.with_help(format!("did you mean '{near}'?")),
-                None => warning,
-            });
+            self.warn(
+                match nearest(&strategy.to_string(), merge::Strategy::names()) {
+                    Some(near) => warning.with_help(format!("did you mean '{near}'?")),
+                    None => warning,
+                },
+            );
         }
         options
     }
 }
-
-/// The valid merge strategies of a layer.
-pub const STRATEGIES: [&str; 6] = ["smart", "recurse", "overwrite", "aggregate", "list", "none"];
 
 /// The option that a `C` matcher finds on every minion, because Salt's built-in options take precedence over grains
 /// and pillar.

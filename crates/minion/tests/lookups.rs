@@ -166,7 +166,7 @@ fn defaults_of_another_kind_are_not_merged_and_it_is_said() {
 
 #[test]
 fn nested_lists_follow_the_option_unless_overridden() {
-    for (option, told, shown) in [
+    for (option, reported, shown) in [
         ("false", None, "{'l': ['p']}"),
         ("true", None, "{'l': ['d', 'p']}"),
         ("true", Some(false), "{'l': ['p']}"),
@@ -177,7 +177,7 @@ fn nested_lists_follow_the_option_unless_overridden() {
         let query = PillarGet {
             default: Some(yaml("{l: [d]}")),
             merge: true,
-            merge_nested_lists: told,
+            merge_nested_lists: reported,
             ..PillarGet::default()
         };
         assert_eq!(minion.pillar_get("k", &query).unwrap().value.repr(), shown);

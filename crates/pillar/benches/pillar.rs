@@ -10,7 +10,7 @@
 //!
 //! Prints one JSON object: `warm`, the median nanoseconds for a minion, one engine answering for one
 //! minion after another, none twice; and `peak`, the most bytes the process had in memory, where
-//! the system tells.
+//! the system reports it.
 
 #[path = "../../mapstack/benches/timing/mod.rs"]
 mod timing;

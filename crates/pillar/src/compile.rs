@@ -206,7 +206,7 @@ pub struct PillarRun<'c> {
     failures: RefCell<Vec<Error>>,
     /// What functions read from the file server.
     served: RefCell<Vec<FileRead>>,
-    /// Whether somebody asks where values come from.
+    /// Whether the compile is explained: where values come from is recorded.
     is_explained: Cell<bool>,
 }
 

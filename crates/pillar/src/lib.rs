@@ -23,4 +23,6 @@ pub use compile::{Compiled, Compiler, PillarRun};
 pub use config::{ExtPillars, StackKind};
 pub use recipe::{ExternalFile, PartId, PillarLayer, PillarRecipe, Reached, RecipeStep};
 pub use trace::{FileOutcome, PillarEvent, SlsOutcome, StackEvent, WholeEvent};
-pub use whole::{Ask, Fault, Master, PillarError, PillarReads, WholePillar, pillar_roots};
+pub use whole::{
+    Ask, Fault, Master, PillarError, PillarReads, WholePillar, pillar_roots, unknown_order,
+};

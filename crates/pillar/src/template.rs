@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use mapstack_render::jinja::{Names, PillarStack, SourceMap, render};
+use mapstack_render::jinja::{Names, PillarStack, SourceMap, Syntax, render};
 use mapstack_render::{DictRef, ErrorKind as RenderErrorKind, Obj, traverse_object};
 use mapstack_value::{Map, Str, Value};
 
@@ -77,7 +77,7 @@ impl<'t, 'e> Templates<'t, 'e> {
             StackKind::MakoStack => text_for_mako(file)?,
         };
         match self.kind {
-            StackKind::PillarStack if !has_marks(source) => {
+            StackKind::PillarStack if !Syntax::has_marks(source) => {
                 return Ok(Text::plain(file, without_final_newline(source)));
             }
             StackKind::MakoStack if !mako::has_marks(source) => {
@@ -246,13 +246,6 @@ fn text_for_mako(file: &File) -> Result<&str> {
     )
     .at(Some(place));
     Err(error.help("save the file as UTF-8 and drop the comment, or have it say utf-8"))
-}
-
-/// Whether a text has anything for Jinja to do; a `#jinja2:` line is a comment here.
-pub(crate) fn has_marks(text: &str) -> bool {
-    ["{{", "{%", "{#"]
-        .into_iter()
-        .any(|mark| text.contains(mark))
 }
 
 /// What Jinja leaves of a text without marks.

@@ -309,7 +309,7 @@ fn changes() -> impl Strategy<Value = Vec<(usize, u8, u8)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
 
     #[test]
     fn values_cross_with_their_types(value in value()) {

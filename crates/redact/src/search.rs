@@ -120,13 +120,13 @@ fn forms(text: &str) -> Vec<String> {
     }
     if whole.contains(['\n', '\r']) {
         let is_word = |line: &str| line.chars().all(char::is_alphabetic);
-        let tells = |line: &&str| {
+        let reveals = |line: &&str| {
             line.len() >= TELLING_LINE || (line.len() >= TELLING_REST && !is_word(line))
         };
         whole
             .split(['\n', '\r'])
             .map(str::trim)
-            .filter(tells)
+            .filter(reveals)
             .for_each(|line| quoted(line, &mut all));
     }
     all

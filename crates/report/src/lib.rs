@@ -34,6 +34,7 @@ mod origin;
 pub mod parse;
 pub mod pillar;
 pub mod platforms;
+pub mod sandbox;
 #[cfg(feature = "schemas")]
 pub mod schemas;
 pub mod sources;

@@ -72,7 +72,7 @@ fn changed(config: &Config, record: &Map, directory: &str) -> Map {
 /// The name of the machine, its memory, and who uses it.
 fn of_the_machine(option: &str, record: &Map) -> bool {
     let named = |text: &Value| text.to_string().lines().any(|line| line.starts_with("id:"));
-    let told = record.contains_key("id")
+    let reported = record.contains_key("id")
         || record
             .get("files")
             .unwrap()
@@ -80,7 +80,8 @@ fn of_the_machine(option: &str, record: &Map) -> bool {
             .unwrap()
             .values()
             .any(named);
-    matches!(option, "ipc_write_buffer" | "user" | "ssh_config_file") || (option == "id" && !told)
+    matches!(option, "ipc_write_buffer" | "user" | "ssh_config_file")
+        || (option == "id" && !reported)
 }
 
 fn records() -> Vec<Map> {

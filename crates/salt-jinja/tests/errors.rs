@@ -29,7 +29,7 @@ const FILES: [(&str, &str); 9] = [
 ];
 
 /// Where the error is, the way there, and the advice: one line each.
-fn told(template: &str) -> Vec<String> {
+fn reported(template: &str) -> Vec<String> {
     let host = Files(
         FILES
             .into_iter()
@@ -46,18 +46,18 @@ fn told(template: &str) -> Vec<String> {
     let error = render(request).unwrap_err();
     let place = error.place.as_ref().expect("a place");
     let quoted = &place.source[place.span.start as usize..place.span.end as usize];
-    let mut told = vec![format!(
+    let mut reported = vec![format!(
         "{place:?} {}",
         quoted.lines().next().unwrap_or_default()
     )];
-    told.extend(
+    reported.extend(
         error
             .trace
             .iter()
             .map(|frame| format!("{} {:?}", frame.what, frame.place)),
     );
-    told.extend(error.help.map(|help| format!("help: {help}")));
-    told
+    reported.extend(error.help.map(|help| format!("help: {help}")));
+    reported
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn undefined_names_are_reported_with_their_place_and_trace() {
             &["main.jinja:3:6 grans", "help: did you mean 'grains'?"],
         ),
     ] {
-        assert_eq!(told(template), expected, "{template}");
+        assert_eq!(reported(template), expected, "{template}");
     }
 }
 
@@ -155,9 +155,9 @@ fn yaml_errors_point_at_the_line_that_was_written() {
             ],
         ),
     ] {
-        let mut told = told(template);
-        told.retain(|line| !line.starts_with("help: salt://"));
-        assert_eq!(told, expected, "{template}");
+        let mut reported = reported(template);
+        reported.retain(|line| !line.starts_with("help: salt://"));
+        assert_eq!(reported, expected, "{template}");
     }
 }
 
@@ -216,7 +216,7 @@ fn wrong_names_come_with_the_nearest_right_one() {
             ],
         ),
     ] {
-        assert_eq!(told(template), expected, "{template}");
+        assert_eq!(reported(template), expected, "{template}");
     }
 }
 
@@ -233,7 +233,7 @@ fn syntax_errors_come_with_the_way_to_the_file() {
             ],
         ),
     ] {
-        assert_eq!(told(template), expected, "{template}");
+        assert_eq!(reported(template), expected, "{template}");
     }
 }
 
@@ -241,7 +241,7 @@ fn syntax_errors_come_with_the_way_to_the_file() {
 fn lines_end_in_any_way_and_are_counted_as_the_file_has_them() {
     let filler = "  k: 1\r\n".repeat(999);
     assert_eq!(
-        told(&format!("{filler}  last: {{{{ grans }}}}\r\n"))[0],
+        reported(&format!("{filler}  last: {{{{ grans }}}}\r\n"))[0],
         "main.jinja:1000:12 grans"
     );
 }

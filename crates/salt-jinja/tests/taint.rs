@@ -205,7 +205,7 @@ const LINKS: [&str; 36] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
 
     #[test]
     fn chains_print_nothing_open(

@@ -140,8 +140,8 @@ impl TemplateFile<'_> {
             .and_then(|name| name.rsplit_once('.'))
             .map(|(_, e)| e);
         let is_jinja = extension.is_some_and(|e| JINJA.contains(&e));
-        let has_marks = ["{{", "{%", "{#"].iter().any(|mark| text.contains(mark));
-        if !is_jinja && (!has_marks || extension.is_some_and(|e| OTHERS.contains(&e))) {
+        if !is_jinja && (!Syntax::has_marks(text) || extension.is_some_and(|e| OTHERS.contains(&e)))
+        {
             return Vec::new();
         }
         if let Some(pipe) = other_pipe(text) {

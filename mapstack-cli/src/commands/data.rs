@@ -4,9 +4,9 @@ use clap::Args;
 use mapstack_inputs::Kwargs;
 use mapstack_inputs::flags::{Input, Layering};
 
-use super::{reported, session};
-use crate::cli::Output;
+use crate::forms::Output;
 use crate::output;
+use crate::wiring::{reported, session};
 use mapstack_console::{Failure, Reporter};
 
 #[derive(Debug, Args)]

@@ -6,9 +6,9 @@ use mapstack_inputs::flags::{Input, Layering, ResultFlags, ScopeFlags, WorkFlags
 use mapstack_inputs::{InputError, Many, Plan, States, selects_none};
 use mapstack_report::diff::{self, Accounting};
 
-use crate::commands::{count_warnings, pillars};
 use crate::memory;
 use crate::output;
+use crate::wiring::{count_warnings, pillars};
 use mapstack_console::{Failure, Reporter};
 
 #[derive(Debug, Args)]

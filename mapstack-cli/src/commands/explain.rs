@@ -10,9 +10,9 @@ use mapstack_inputs::{ExplainedPillar, Kwargs, Warn as _};
 use mapstack_lineage::{Explain as _, explain_pillar};
 use mapstack_report::explain::{self, Report, check_size};
 
-use crate::commands::{reported, session};
 use crate::memory;
 use crate::output::{self, key_path};
+use crate::wiring::{reported, session};
 use mapstack_console::{Failure, Reporter};
 
 #[derive(Debug, Args)]

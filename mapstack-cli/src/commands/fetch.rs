@@ -1,20 +1,16 @@
 //! `mapstack fetch`.
 
-use std::io::{self, IsTerminal, Write as _};
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use clap::{Args, ValueHint};
-use mapstack::loader::git::{FetchStage, Origin, Progress, Updated, fetch};
+use mapstack::loader::git::{Origin, Progress, fetch};
 use mapstack::{Error, ErrorKind};
 use mapstack_inputs::flags::ConfigKind;
 use mapstack_salt_config::fileserver;
 
 use crate::output;
-use mapstack_console::{Failure, Reporter};
+use mapstack_console::{Failure, Reporter, shown_while};
 
 #[cfg(feature = "fetch")]
 #[derive(Debug, Args)]
@@ -75,61 +71,13 @@ fn one(origin: &Origin, mirrors: &Path) -> Result<String, String> {
         return Ok(format!("{}: read in place", path.display()));
     }
     let progress = Progress::default();
-    let done = AtomicBool::new(false);
-    let result = thread::scope(|scope| {
-        if io::stderr().is_terminal() {
-            scope.spawn(|| show(&progress, &done));
-        }
-        // Whatever happens, the line ends with the fetch.
-        let _done = Done(&done);
-        fetch(origin, mirrors, &progress, &AtomicBool::new(false))
-    });
+    let now = || {
+        progress
+            .now()
+            .map(|stage| (stage.name, stage.done, stage.total))
+    };
+    let work = || fetch(origin, mirrors, &progress, &AtomicBool::new(false));
+    let result = shown_while(now, work);
     let updated = result.map_err(|e| e.to_string())?;
-    Ok(format!("{}: {}", origin.shown(), summary(&updated)))
-}
-
-/// Says that the work is over when it goes.
-struct Done<'d>(&'d AtomicBool);
-
-impl Drop for Done<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-fn summary(updated: &Updated) -> String {
-    if updated.is_nothing() {
-        return "up to date".into();
-    }
-    let counts = [
-        (updated.new.len(), "new"),
-        (updated.changed.len(), "changed"),
-        (updated.gone.len(), "gone"),
-    ];
-    let counts = counts
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"));
-    format!(
-        "branches and tags: {}",
-        counts.collect::<Vec<_>>().join(", ")
-    )
-}
-
-const FRAME: Duration = Duration::from_millis(100);
-
-/// Say how far it is, on one line that goes away.
-fn show(progress: &Progress, done: &AtomicBool) {
-    while !done.load(Ordering::Relaxed) {
-        if let Some(FetchStage { name, done, total }) = progress.now() {
-            // What a server says is not for the terminal to obey.
-            let name: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
-            let total = total
-                .map(|total| format!(" of {total}"))
-                .unwrap_or_default();
-            let _ = write!(io::stderr(), "\r\x1b[K{name} {done}{total}");
-        }
-        thread::sleep(FRAME);
-    }
-    let _ = write!(io::stderr(), "\r\x1b[K");
+    Ok(format!("{}: {updated}", origin.shown()))
 }

@@ -18,9 +18,10 @@ use mapstack_outputs::{Output, Sink, write_fleet};
 use mapstack_parts::{End, PartError, PartWriter, Parts, Run};
 use mapstack_report::fleet::{Form, Format, Missing, What};
 
-use crate::commands::{count_warnings, engine, version};
+use crate::build;
 use crate::memory;
 use crate::output::key_path;
+use crate::wiring::{count_warnings, engine};
 use mapstack_console::{Failure, Reporter, Whole, interrupted, progress, report_minions};
 
 #[derive(Debug, Args)]
@@ -191,7 +192,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
                 reporter.shows_secrets(),
             );
             let run = Run {
-                version: version::of_build(),
+                version: build::version(),
                 minions: all.len(),
                 ids: Run::digest_of(&all),
                 options: digest_of_options(input, config.as_ref(), &format!("{others:?}"))?,
@@ -230,7 +231,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
 /// Print what one run would have printed.
 fn merge(directory: &Path, reporter: &Reporter) -> Result<(), Failure> {
     let failed = |e: PartError| Error::new(ErrorKind::File, e.to_string());
-    let parts = Parts::open(directory, &version::of_build()).map_err(failed)?;
+    let parts = Parts::open(directory, &build::version()).map_err(failed)?;
     let form = parts.form();
     let (run, grains) = (parts.run.clone(), parts.grains.clone());
     let sink = Sink::stream(&form, io::stdout().lock())?;

@@ -8,9 +8,9 @@ use mapstack_inputs::{Many, Plan, Served, asked, formulas, selects_none};
 use mapstack_report::impact::Reach;
 use mapstack_report::values::pick;
 
-use crate::cli::Listing;
-use crate::commands::{count_warnings, engine, pillars};
+use crate::forms::Listing;
 use crate::output;
+use crate::wiring::{count_warnings, engine, pillars};
 use mapstack_console::{Failure, Reporter};
 
 #[derive(Debug, Args)]

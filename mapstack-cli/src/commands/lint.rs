@@ -1,8 +1,6 @@
 //! `mapstack lint`.
 
-use std::collections::BTreeSet;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
 use mapstack::{Error, ErrorKind, Survey};
@@ -12,7 +10,7 @@ use mapstack_lint::fix::{distinct, fixed};
 use mapstack_lint::{Level, Levels, Linter, Report, Rule, SchemaFrom};
 use mapstack_lint_pillar::{Minions, PillarLinter};
 use mapstack_report::lint;
-use mapstack_report::words::{count, some};
+use mapstack_report::words::count;
 
 use crate::memory;
 use crate::output;
@@ -136,7 +134,10 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         reports = check()?;
     }
     if args.formulas.is_empty() && args.format == Findings::Text && !linted.formulas.is_empty() {
-        note_others(&formulas::others(&linted.engine, saltenv(args))?, reporter);
+        let others = formulas::others(&linted.engine, saltenv(args))?;
+        lint::not_formulas(&others)
+            .iter()
+            .for_each(|note| reporter.say(note));
     }
     print(args.format, &reports, reporter)?;
     let least = if reporter.is_strict() {
@@ -203,20 +204,6 @@ fn levels(args: &Lint) -> Result<Levels, Failure> {
     ignored.and(changed).map_err(Failure::Usage)?;
     Ok(levels)
 }
-
-/// Say which folders with states are not formulas and were left out.
-fn note_others(others: &BTreeSet<String>, reporter: &Reporter) {
-    if !others.is_empty() {
-        let names: Vec<&str> = others.iter().map(String::as_str).collect();
-        reporter.say(&format!(
-            "not looked at: {} (no parameters/, map.jinja or init.sls; name it to have it checked)",
-            some(&names, NAMED)
-        ));
-    }
-}
-
-/// How many folders are named.
-const NAMED: usize = 10;
 
 /// Print findings with excerpts, and count them on standard error.
 fn text(reports: &[(String, Report)], reporter: &Reporter) -> Result<(), Failure> {

@@ -26,14 +26,9 @@ pub mod watch;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use mapstack::loader::FileServer;
-use mapstack::{Engine, Run};
-use mapstack_inputs::flags::{Files, Functions, Input, SecretFlags};
-use mapstack_inputs::{ConfiguredPillars, Session};
-use mapstack_salt_config::Config;
+use mapstack_inputs::flags::SecretFlags;
 
 use crate::cli::{Asked, Command};
-use crate::memory;
 use mapstack_console::{Failure, Reporter};
 
 /// Do what was asked for.
@@ -73,47 +68,10 @@ fn run_verb(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
     }
 }
 
-/// One minion, and an engine for it.
-fn session(input: &Input, reporter: &Reporter) -> Result<Session, Failure> {
-    Ok(Session::new(input, reporter, memory::limit)?)
-}
-
-/// The pillars that a configuration compiles.
-fn pillars(
-    flags: (&Files, &Functions),
-    config: Option<&Config>,
-    reporter: &Reporter,
-) -> Result<Option<ConfiguredPillars>, Failure> {
-    let pillars = ConfiguredPillars::of(config, flags, memory::limit, reporter)?;
-    Ok(pillars)
-}
-
-/// Report how many warnings there were about the pillars of many minions.
-fn count_warnings(pillars: Option<&ConfiguredPillars>, reporter: &Reporter) -> Result<(), Failure> {
-    Ok(pillars.map_or(Ok(()), |pillars| pillars.count_warnings(reporter))?)
-}
-
-/// An engine for files.
-fn engine(files: impl FileServer + 'static, functions: &Functions) -> Result<Engine, Failure> {
-    Ok(mapstack_inputs::engine(files, functions, memory::limit)?)
-}
-
 /// End after a command line that says nothing that can be done, or asks for help.
 pub fn refused(error: &clap::Error, mut args: impl Iterator<Item = OsString>) -> ExitCode {
     if error.use_stderr() && pillar::must_go_on(&mut args) {
         return pillar::refused(error);
     }
     error.exit()
-}
-
-/// Do the work of a run, and report what it was warned of, whether it worked or not.
-fn reported<T>(
-    run: &Run<'_>,
-    reporter: &Reporter,
-    work: impl FnOnce(&Run<'_>) -> mapstack::Result<T>,
-) -> Result<T, Failure> {
-    let result = work(run);
-    reporter.knows_texts(run.secret_texts());
-    reporter.warn(&reporter.redact_all(&run.warnings()))?;
-    Ok(result?)
 }

@@ -4,7 +4,7 @@ use clap::Args;
 use mapstack::matcher::Mode;
 use mapstack_report::parse;
 
-use crate::cli::Listing;
+use crate::forms::Listing;
 use crate::output;
 use mapstack_console::Failure;
 

@@ -5,7 +5,7 @@ use mapstack::minion::platforms::all;
 use mapstack_inputs::{Choice, of_platforms};
 use mapstack_report::platforms::{document, rows, text};
 
-use crate::cli::{Format, Listing, Output};
+use crate::forms::{Format, Listing, Output};
 use crate::output;
 use mapstack_console::Failure;
 

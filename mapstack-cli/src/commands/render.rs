@@ -6,9 +6,9 @@ use mapstack::{Error, Run, TemplateOptions};
 use mapstack_inputs::flags::Input;
 use mapstack_inputs::{Session, variables};
 
-use super::{reported, session};
-use crate::cli::{Format, Output};
+use crate::forms::{Format, Output};
 use crate::output;
+use crate::wiring::{reported, session};
 use mapstack_console::{Failure, Reporter};
 
 #[derive(Debug, Args)]

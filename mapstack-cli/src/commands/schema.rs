@@ -9,7 +9,7 @@ use mapstack_lint_pillar::PillarLinter;
 use mapstack_report::values::{as_json, as_yaml};
 use mapstack_report::words::count;
 
-use crate::cli::Format;
+use crate::forms::Format;
 use crate::memory;
 use crate::output;
 use mapstack_console::{Failure, Reporter};

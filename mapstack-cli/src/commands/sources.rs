@@ -5,9 +5,9 @@ use mapstack_inputs::Kwargs;
 use mapstack_inputs::flags::{Input, Layering};
 use mapstack_report::sources::LookUps;
 
-use crate::cli::Listing;
-use crate::commands::session;
+use crate::forms::Listing;
 use crate::output;
+use crate::wiring::session;
 use mapstack_console::{Failure, Reporter};
 
 #[derive(Debug, Args)]

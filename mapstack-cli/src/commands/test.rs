@@ -13,9 +13,9 @@ use mapstack_inputs::flags::{Input, Layering, ResultFlags, ScopeFlags, WorkFlags
 use mapstack_inputs::{InputError, Kwargs, Many, Served, formulas};
 use mapstack_report::test::{self, Report};
 
-use crate::commands::{count_warnings, engine, pillars};
 use crate::memory;
 use crate::output;
+use crate::wiring::{count_warnings, engine, pillars};
 use mapstack_console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
@@ -193,20 +193,6 @@ fn no_file(why: &NoFile) -> Failure {
 }
 
 fn nothing(args: &Test, places: &Places<'_>) -> Failure {
-    let of = if args.formulas.is_empty() {
-        "any formula".into()
-    } else {
-        places.formulas.join(", ")
-    };
-    let among = if args.expectations.is_empty() {
-        places.roots
-    } else {
-        places.named
-    };
-    let among: Vec<String> = among
-        .iter()
-        .map(|directory| directory.display().to_string())
-        .collect();
     let advice = match args.update {
         true => {
             "say for which: name formulas, and --platform NAME (or all), --minion FILE or --minions DIR"
@@ -216,8 +202,7 @@ fn nothing(args: &Test, places: &Places<'_>) -> Failure {
         }
     };
     Failure::Usage(format!(
-        "nothing to test: no expectations of {of} in {}\n{advice}",
-        among.join(", ")
+        "nothing to test: no expectations of {places}\n{advice}"
     ))
 }
 

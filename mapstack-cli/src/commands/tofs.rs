@@ -6,9 +6,9 @@ use mapstack::value::Value;
 use mapstack_inputs::Kwargs;
 use mapstack_inputs::flags::Input;
 
-use super::{reported, session};
-use crate::cli::Output;
+use crate::forms::Output;
 use crate::output;
+use crate::wiring::{reported, session};
 use mapstack_console::{Failure, Reporter};
 
 #[derive(Debug, Args)]

@@ -13,9 +13,9 @@ use mapstack_report::diff::{self, Accounting};
 use mapstack_report::words::count;
 use notify_debouncer_mini::{DebounceEventResult, new_debouncer, notify};
 
-use crate::commands::{count_warnings, pillars};
 use crate::memory;
 use crate::output;
+use crate::wiring::{count_warnings, pillars};
 use mapstack_console::{Failure, Reporter};
 
 #[derive(Debug, Args)]

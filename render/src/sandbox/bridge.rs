@@ -9,10 +9,10 @@ use mapstack_python_protocol::{
     CompileJob, Compiled, Job, Language, Lookup, ModuleJob, Names, TemplateJob,
 };
 
-use super::{Host, Interpreter, Limits, SessionOutcome, Source, client, compiled, plan};
+use super::{Chunk, Host, Interpreter, Limits, SessionOutcome, Source, client, compiled, plan};
 use crate::jinja::ast::{Span, Template};
 use crate::jinja::{self, Origin, Rendered, Vm};
-use crate::mako::{Chunk, Options};
+use crate::mako::Options;
 use mapstack_salt_jinja::Output;
 use mapstack_salt_jinja::{call_by_name, is_salt};
 

@@ -14,9 +14,9 @@ use mapstack_value::Value;
 
 use super::failure::{Sources, class, of_ending};
 use super::interpreter::{self, Interpreter, Opened};
+use super::lost::{KILLED, Lost, STARTS};
 use super::replay::Replay;
-use super::{Host, Limits, Session};
-use crate::mako::Chunk;
+use super::{Chunk, Host, Limits, Session};
 
 /// What came of a job.
 pub(crate) enum SessionOutcome {
@@ -39,21 +39,6 @@ pub(crate) enum SessionOutcome {
         error: Box<Error>,
         changed: Names,
     },
-}
-
-/// How a job was lost, with or without the program.
-#[derive(Debug)]
-pub(super) enum Lost {
-    /// The program does not start.
-    Absent(String),
-    /// The program is another one.
-    Stranger(String),
-    /// The session ended in the middle; how, if that is known.
-    Ended(Option<Ending>),
-    /// It did not end in time.
-    Late,
-    /// It said what it cannot say.
-    Strange(String),
 }
 
 /// An attempt that came to nothing.
@@ -82,9 +67,6 @@ enum Attempt {
 const GRACE: Duration = Duration::from_millis(500);
 /// A job whose process was killed from outside is done again so often.
 const ATTEMPTS: usize = 20;
-/// A program that was killed before it had a job is started again so often.
-pub(super) const STARTS: usize = 20;
-
 /// Do a job of an interpreter. `shares`: it may share a session with others that may.
 pub(super) fn perform(
     interpreter: &Interpreter,
@@ -435,9 +417,6 @@ impl<'t> Talk<'t> {
 fn may_be_of_sharing(done: &JobOutcome) -> bool {
     matches!(done, JobOutcome::Failed { failure, .. } if failure.kind != FailureKind::Limit)
 }
-
-/// The signal that ends a process whatever it does.
-pub(super) const KILLED: i32 = 9;
 
 fn bounds(limits: &Limits) -> Bounds {
     let wide = |size: usize| u64::try_from(size).unwrap_or(u64::MAX);

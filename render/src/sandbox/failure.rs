@@ -6,9 +6,8 @@ use mapstack_pyobject::{Error, ErrorKind, Result, TemplatePlace};
 use mapstack_python_protocol::{Ending, Job, Noted, Printed, Unit, UnitSource, UnitSpan};
 use mapstack_value::Str;
 
-use super::{Limits, Source};
+use super::{Chunk, Limits, Source};
 use crate::jinja::ast::Span;
-use crate::mako::Chunk;
 
 /// The classes that errors name; others count as `Exception`.
 const CLASSES: &[&str] = &[

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use mapstack_pyobject::Result;
 
-use super::client::{Lost, STARTS};
+use super::lost::{Lost, STARTS};
 use super::{Limits, Process, Session, find, policy};
 
 /// The interpreter of one minion's templates, for as long as its run lasts.

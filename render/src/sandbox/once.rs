@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use mapstack_python_protocol::{Ending, FrameError, Hello, read_frame, write_frame};
 
-use super::client::Lost;
+use super::lost::Lost;
 
 /// Starting the interpreter takes a fraction of this.
 const TIMEOUT: Duration = Duration::from_secs(60);

@@ -13,8 +13,8 @@ use mapstack_pyobject::{
 use mapstack_python_protocol::{Comparison, Look, METHODS, Plan, PlanStep, Span};
 use mapstack_value::Str;
 
+use super::Chunk;
 use crate::jinja::{self, Request};
-use crate::mako::Chunk;
 
 /// Steps beyond which a template is not a quick one.
 const FUEL: u64 = 1_000_000;

@@ -15,7 +15,7 @@ use mapstack_python_protocol::{
 };
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
-use super::client::{KILLED, Lost};
+use super::lost::{KILLED, Lost};
 
 /// Starting the interpreter takes a fraction of this.
 const TIMEOUT: Duration = Duration::from_secs(60);

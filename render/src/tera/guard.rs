@@ -1,4 +1,4 @@
-//! Rewriting a template so that it tells where it is and what it makes.
+//! Rewriting a template so that it reports where it is and what it makes.
 //!
 //! Tera's tree has no positions. Its nodes stand in the order of the source's tags, so walking
 //! both side by side gives each node its place; before each node goes a call that names it.

@@ -30,7 +30,7 @@ const DEEPEST_BLOCKS: usize = 100;
 /// Split a source into text and tags.
 ///
 /// # Errors
-/// What is beyond the limits, and where. A tag without an end is the parser's to tell.
+/// What is beyond the limits, and where. A tag without an end is for the parser to report.
 pub(super) fn scan(source: &str) -> Result<Vec<Token>, (String, Range<usize>)> {
     let mut tokens = Vec::new();
     let mut at = 0;

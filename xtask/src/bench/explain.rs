@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use xshell::{Shell, cmd};
 
 use super::formula::{Subject, generated, shipped};
-use super::{Compared, compare, mapstack, measured, verdict};
+use super::measure::{Compared, compare, mapstack, measured, verdict};
 use crate::Result;
 
 /// How many times the plain run's time and memory it may take.

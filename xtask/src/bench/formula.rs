@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use xshell::{Shell, cmd};
 
-use super::{layer_text, mapstack, measured, median, report, verdict};
+use super::measure::{layer_text, mapstack, measured, median, report, verdict};
 use crate::{Result, project_root, reference};
 
 /// What one faster side should reach: at least, or at most.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use xshell::{Shell, cmd};
 
-use super::{layer_text, measured, report};
+use super::measure::{layer_text, measured, report};
 use crate::{Result, reference};
 
 const STACK_GOAL: f64 = 200.0;

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 use xshell::{Shell, cmd};
 
-use super::{measured, verdict};
+use super::measure::{measured, verdict};
 use crate::{Result, reference, target_directory};
 
 const TEMPLATES: &str = "benchmarks/templates";

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use xshell::cmd;
 
+use super::sides::{Formula, Sides, lists, stem};
 use super::tally::{Judgement, Tally, brief};
-use super::{Formula, Sides, lists, stem};
 use crate::Result;
 
 /// A map.jinja, the variable that is imported from it, and a minion.

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::map::{self, Pair, data, difference, text};
+use super::sides::{Formula, Sides, lists};
 use super::tally::{Judgement, Tally, brief};
-use super::{Formula, Sides, lists};
 use crate::Result;
 
 pub fn compare(sides: &Sides, formulas: &[Formula]) -> Result<Tally> {

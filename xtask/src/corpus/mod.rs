@@ -5,15 +5,16 @@
 mod map;
 mod mapdata;
 mod parse;
+mod sides;
 mod tally;
 
 use std::path::{Path, PathBuf};
 
 use clap::{Parser, ValueEnum};
-use serde_json::Value;
 use xshell::{Shell, cmd};
 
 use crate::{Result, reference, target_directory};
+use sides::{Formula, Sides};
 use tally::Tally;
 
 #[derive(Parser)]
@@ -49,22 +50,6 @@ enum Part {
     Map,
     /// The results that formulas ship for their own tests
     Mapdata,
-}
-
-/// A checkout.
-struct Formula {
-    name: String,
-    root: PathBuf,
-}
-
-/// What every comparison needs.
-struct Sides<'a> {
-    sh: &'a Shell,
-    python: PathBuf,
-    minions: Vec<PathBuf>,
-    /// The command; nothing where only the reference is asked.
-    mapstack: Option<PathBuf>,
-    answers: Option<PathBuf>,
 }
 
 pub fn run(sh: &Shell, args: &Args) -> Result {
@@ -109,49 +94,6 @@ pub fn run(sh: &Shell, args: &Args) -> Result {
     }
 }
 
-impl Sides<'_> {
-    /// The reference's answers, one to each question, by one process.
-    fn reference(&self, questions: &[Value]) -> Result<Vec<Value>> {
-        let (sh, python) = (self.sh, &self.python);
-        let script = cmd!(sh, "{python} xtask/reference/corpus.py")
-            .quiet()
-            .ignore_stderr();
-        answers(questions, &script.stdin(json_lines(questions)).read()?)
-    }
-}
-
-/// The one answer that a list of questions of length one gets, per question.
-fn lists(answers: Vec<Value>) -> Vec<Vec<Value>> {
-    answers
-        .into_iter()
-        .map(|mut answer| {
-            answer["ok"]
-                .as_array_mut()
-                .map(std::mem::take)
-                .unwrap_or_default()
-        })
-        .collect()
-}
-
-fn json_lines(questions: &[Value]) -> String {
-    questions
-        .iter()
-        .map(|question| format!("{question}\n"))
-        .collect()
-}
-
-/// One answer a line.
-fn answers(questions: &[Value], printed: &str) -> Result<Vec<Value>> {
-    let answers: Vec<Value> = printed
-        .lines()
-        .map(serde_json::from_str)
-        .collect::<std::result::Result<_, _>>()?;
-    if answers.len() == questions.len() {
-        return Ok(answers);
-    }
-    Err(format!("{} questions, {} answers", questions.len(), answers.len()).into())
-}
-
 fn formulas(sh: &Shell, directory: &Path, only: &[String]) -> Result<Vec<Formula>> {
     let directory = std::path::absolute(directory)?;
     let mut formulas = Vec::new();
@@ -193,14 +135,6 @@ fn file_name(path: &Path) -> String {
         .into_owned()
 }
 
-/// The name of a minion's file, which names it in reports.
-fn stem(path: &Path) -> String {
-    path.file_stem()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
-}
-
 fn built(sh: &Shell) -> Result<PathBuf> {
     cmd!(sh, "cargo build --quiet --package mapstack-cli").run()?;
     Ok(target_directory(sh)?.join("debug/mapstack"))
@@ -208,26 +142,7 @@ fn built(sh: &Shell) -> Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    #[test]
-    fn every_question_needs_its_answer() {
-        let questions = [json!({"op": "parse"}), json!({"op": "parse"})];
-        assert_eq!(
-            answers(&questions, "{\"ok\":1}\n{\"ok\":2}\n").unwrap()[1],
-            json!({"ok": 2})
-        );
-        assert_eq!(
-            answers(&questions, "{}\n").unwrap_err().to_string(),
-            "2 questions, 1 answers"
-        );
-        assert_eq!(
-            lists(vec![json!({"ok": [1, 2]}), json!({"error": "no"})]),
-            [vec![json!(1), json!(2)], vec![]]
-        );
-    }
 
     #[test]
     fn formulas_are_the_folders_that_were_asked_for() {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use xshell::cmd;
 
+use super::sides::{Formula, Sides, answers, json_lines};
 use super::tally::{Judgement, Tally};
-use super::{Formula, Sides, answers, json_lines};
 use crate::Result;
 
 pub fn compare(sides: &Sides, formulas: &[Formula]) -> Result<Tally> {

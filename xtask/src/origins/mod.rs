@@ -356,11 +356,12 @@ impl Tally {
         if role == Role::Value {
             self.arguments += usize::from(origin.get("argument").is_some());
             self.unknown += usize::from(origin.get("unknown").is_some());
-            let told = ["file", "platform", "flag", "id", "built_in"]
+            let reported = ["file", "platform", "flag", "id", "built_in"]
                 .iter()
                 .any(|key| origin.get(*key).is_some());
-            self.facts_without_line += usize::from(is_fact && told && origin.get("line").is_none());
-            self.facts_unknown += usize::from(is_fact && !told);
+            self.facts_without_line +=
+                usize::from(is_fact && reported && origin.get("line").is_none());
+            self.facts_unknown += usize::from(is_fact && !reported);
         }
         let (Some(file), Some(line), Some(column)) = (
             origin["file"].as_str(),

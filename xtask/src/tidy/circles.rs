@@ -14,20 +14,8 @@ const MAX_CIRCLE: usize = 3;
 /// Lines of product code. A crate that outgrows them has two jobs.
 const MAX_LINES: usize = 9_000;
 
-/// The crates whose files are held to [`MAX_CIRCLE`].
-const HELD: &[&str] = &[
-    "crates/diagnostic",
-    "crates/functions",
-    "crates/jinja",
-    "crates/jinja-syntax",
-    "crates/lineage",
-    "crates/mapstack",
-    "crates/pillar",
-    "crates/pytext",
-    "crates/salt-config",
-    "crates/salt-jinja",
-    "crates/share",
-];
+/// Crates that have a larger circle, and how many files are in it; ARCHITECTURE.md says why. It may not grow.
+const LARGER: &[(&str, usize)] = &[("crates/pyobject", 32)];
 
 /// A module's path, from the root of the crate.
 type Module = Vec<String>;
@@ -63,13 +51,12 @@ fn check_crate(root: &str, files: &[(&Path, &str)]) -> Vec<String> {
             "{root}: {lines} lines of product code, more than {MAX_LINES}; make two crates of it"
         ));
     }
-    if !HELD.contains(&root) {
-        return problems;
-    }
+    let larger = LARGER.iter().find(|(name, _)| *name == root);
+    let most = larger.map_or(MAX_CIRCLE, |(_, files)| *files);
     for circle in Sources::new(files).circles() {
-        if circle.len() > MAX_CIRCLE {
+        if circle.len() > most {
             problems.push(format!(
-                "{root}: {} files use each other in a circle, and {MAX_CIRCLE} may: {}",
+                "{root}: {} files use each other in a circle, and {most} may: {}",
                 circle.len(),
                 circle.join(", ")
             ));
@@ -78,13 +65,18 @@ fn check_crate(root: &str, files: &[(&Path, &str)]) -> Vec<String> {
     problems
 }
 
-/// A file without the tests at its end.
+/// A file without the tests at its end, wherever these are compiled.
 fn product(text: &str) -> &str {
-    let tests = text.match_indices("#[cfg(test)]\nmod ").find(|(at, _)| {
-        text[*at..]
-            .lines()
-            .nth(1)
-            .is_some_and(|line| line.ends_with('{'))
+    let tests = text.match_indices("#[cfg(").find(|(at, _)| {
+        let mut lines = text[*at..].lines();
+        let condition = lines.next().unwrap_or_default();
+        let names_tests = condition
+            .split(|c: char| !c.is_alphanumeric() && c != '_')
+            .any(|word| word == "test");
+        names_tests
+            && lines
+                .next()
+                .is_some_and(|line| line.starts_with("mod ") && line.ends_with('{'))
     });
     tests.map_or(text, |(at, _)| &text[..at])
 }
@@ -363,11 +355,15 @@ mod tests {
         let files = [
             ("lib.rs", "mod a;\nmod b;\nmod c;\n"),
             ("a.rs", "use crate::b::B;\n"),
-            ("b.rs", "fn f() { super::c::g() }\n"),
+            (
+                "b.rs",
+                "fn f() { super::c::g() }\n#[cfg(all(unix, test))]\nmod tests {\n    use crate::d::D;\n}\n",
+            ),
+            ("d.rs", "use crate::b::B;\n"),
             ("c.rs", "use std::fmt;\nuse super::{a::{A, Z}};\n"),
         ];
         assert_eq!(circles(&files), ["a.rs b.rs c.rs"]);
-        assert!(circles(&files[..3]).is_empty());
+        assert!(circles(&files[..4]).is_empty());
     }
 
     #[test]
@@ -414,6 +410,20 @@ mod tests {
             ]
         );
         assert!(check(&ring[..3]).is_empty());
+        let (root, most) = LARGER[0];
+        let larger = |files: usize| -> Vec<_> {
+            let file = |n: usize| {
+                let path = Path::new(root).join(format!("src/f{n}.rs"));
+                (path, format!("use crate::f{}::X;\n", (n + 1) % files))
+            };
+            (0..files).map(file).collect()
+        };
+        assert!(check(&larger(most)).is_empty());
+        let expected = format!(
+            "{root}: {} files use each other in a circle, and {most} may: ",
+            most + 1
+        );
+        assert!(check(&larger(most + 1))[0].starts_with(&expected));
         let long = [file("a.rs", "fn f() {}\n".repeat(MAX_LINES + 1))];
         assert!(check(&long)[0].starts_with("crates/functions: 9001 lines of product code"));
     }

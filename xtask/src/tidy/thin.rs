@@ -25,9 +25,10 @@ pub fn check(files: &[(PathBuf, String)]) -> (usize, Vec<String>) {
             let other = verbs.iter().find(|other| {
                 **other != own
                     && line.trim_start().starts_with("use ")
-                    && [format!("commands::{other}"), format!("super::{other}::")]
+                    && ([format!("commands::{other}"), format!("super::{other}::")]
                         .iter()
                         .any(|import| names(line, import))
+                        || names_in_group(line, other))
             });
             if let Some(other) = other {
                 problems.push(format!(
@@ -65,6 +66,15 @@ fn names(line: &str, import: &str) -> bool {
     })
 }
 
+/// Whether a line names a verb in a group, as `use crate::commands::{engine, version};` does.
+fn names_in_group(line: &str, verb: &str) -> bool {
+    ["commands::{", "super::{"]
+        .iter()
+        .filter_map(|group| line.split_once(group))
+        .flat_map(|(_, group)| group.split([',', '{', '}']))
+        .any(|part| part.trim().split("::").next() == Some(verb))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,7 +91,12 @@ mod tests {
     fn verbs_do_not_import_each_other() {
         let [test, diff] = [("commands/test.rs", "x\n"), ("commands/diff/mod.rs", "x\n")];
         assert_eq!(problems(&[test, diff]), Vec::<String>::new());
-        for import in ["use super::diff::text;", "use crate::commands::diff::text;"] {
+        for import in [
+            "use super::diff::text;",
+            "use crate::commands::diff::text;",
+            "use crate::commands::{engine, diff};",
+            "use super::{diff::text, engine};",
+        ] {
             let found = problems(&[("commands/test.rs", import), diff]);
             let expected = "mapstack-cli/src/commands/test.rs:1: the verb test imports the verb diff; \
                             move what both need into a library";

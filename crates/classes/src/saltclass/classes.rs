@@ -5,8 +5,9 @@ use indexmap::{IndexMap, IndexSet};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_pyobject::{DictRef, Entries, Obj};
 
+use super::Inventory;
 use super::merge::Merge;
-use super::{Inventory, described};
+use super::objects::described;
 
 /// A class or a node.
 pub struct Class {

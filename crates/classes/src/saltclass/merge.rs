@@ -5,7 +5,7 @@ use mapstack_pyobject::{DictRef, ListRef, Obj, as_index, equal, hash_key, wrap_i
 use mapstack_value::Key;
 
 use super::classes::Class;
-use super::described;
+use super::objects::described;
 use crate::Host;
 use crate::{ClassFile, Origins};
 

@@ -6,6 +6,7 @@
 mod classes;
 mod files;
 mod merge;
+mod objects;
 mod variables;
 
 use mapstack_diagnostic::{Error, ErrorKind, Result};
@@ -16,6 +17,7 @@ use crate::{Host, Origins};
 
 use classes::Expansion;
 use merge::Merge;
+use objects::{described, plain};
 use variables::Variables;
 
 /// A directory of nodes and classes, and the minion in question.
@@ -129,25 +131,4 @@ fn once(states: Vec<Obj>) -> Result<Vec<Value>> {
         }
     }
     Ok(kept)
-}
-
-/// An error of Python's objects.
-fn plain(error: &mapstack_pyobject::Error) -> Error {
-    let kind = match error.kind {
-        mapstack_pyobject::ErrorKind::Limit => ErrorKind::Limit,
-        _ => ErrorKind::DataSource,
-    };
-    Error::new(kind, error.to_string())
-}
-
-/// What an object is, in words.
-fn described(object: &Obj) -> &'static str {
-    match object {
-        Obj::List(_) => "a list",
-        Obj::Dict(_) => "a mapping",
-        Obj::Str(_) | Obj::Markup(_) => "a string",
-        other => other
-            .to_value()
-            .map_or("something else", |value| value.kind().described()),
-    }
 }

@@ -7,7 +7,7 @@ use mapstack_diagnostic::{Error, ErrorKind, Result};
 use mapstack_pyobject::{DictRef, Entries, ListRef, Obj, equal};
 use mapstack_value::{Key, Str};
 
-use super::described;
+use super::objects::{described, plain};
 use crate::Host;
 
 /// A text with its references is so long at most.
@@ -162,7 +162,7 @@ impl<'h> Variables<'h> {
 fn holds(items: &ListRef, step: &str) -> Result<bool> {
     let step = Obj::from(step);
     for item in items.items() {
-        if equal(&item, &step).map_err(|e| super::plain(&e))? {
+        if equal(&item, &step).map_err(|e| plain(&e))? {
             return Ok(true);
         }
     }

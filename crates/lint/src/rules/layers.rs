@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use mapstack::value::{Key, Value};
-use mapstack::{LAYER_KEYS, STRATEGIES, nearest};
+use mapstack::{LAYER_KEYS, Strategy, nearest};
 
 use crate::Rule;
 use crate::document::Document;
@@ -117,7 +117,7 @@ fn unknown_strategy(document: &Document, path: &[&str]) -> Option<Finding> {
         value => value.to_string(),
     };
     // A word in other letters is none either.
-    if STRATEGIES.contains(&&*name) {
+    if Strategy::names().contains(&&*name) {
         return None;
     }
     let (place, computed) = document.content.place(marks.mark(), name.len());
@@ -126,15 +126,10 @@ fn unknown_strategy(document: &Document, path: &[&str]) -> Option<Finding> {
         place,
         format!("unknown merge strategy '{name}'"),
     );
-    Some(
-        match nearest(
-            &name.to_lowercase()[..],
-            STRATEGIES.iter().map(|known| &**known),
-        ) {
-            Some(near) => finding.meant(&name, near, !computed),
-            None => finding.help(format!("it is one of {}", STRATEGIES.join(", "))),
-        },
-    )
+    Some(match nearest(&name.to_lowercase()[..], Strategy::names()) {
+        Some(near) => finding.meant(&name, near, !computed),
+        None => finding.help(format!("it is one of {}", Strategy::names().join(", "))),
+    })
 }
 
 /// Options of the layer that stand among its values.
@@ -149,7 +144,7 @@ fn misplaced(document: &Document) -> Vec<Finding> {
     let mut find = |key: &Key, value: &Value, mark: Option<mapstack::yaml::Mark>, deep: bool| {
         let is_option = match (key.as_str(), value) {
             (Some("merge_lists"), Value::Bool(_)) => true,
-            (Some("strategy"), Value::Str(name)) => STRATEGIES.contains(&&**name) && !deep,
+            (Some("strategy"), Value::Str(name)) => Strategy::names().contains(&&**name) && !deep,
             _ => false,
         };
         let (true, Some(mark)) = (is_option, mark) else {

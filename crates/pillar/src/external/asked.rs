@@ -20,7 +20,7 @@ pub(crate) struct Asked<'a, 'e> {
     pub extra: &'a Map,
     /// The files below a directory.
     pub tree: &'a dyn Fn(&str) -> Tree,
-    /// Whether somebody asks where values come from.
+    /// Whether the compile is explained: where values come from is recorded.
     pub is_explained: bool,
     /// What texts say, for all minions.
     pub cache: &'a StackCache,

@@ -102,7 +102,7 @@ fn options(asked: &Asked<'_, '_>) -> Result<Map> {
 struct Reading<'r, 'e> {
     asked: &'r Asked<'r, 'e>,
     tree: Tree,
-    /// The texts that were read, by the paths of their files, if somebody asks for them.
+    /// The texts that were read, by the paths of their files, if the compile is explained.
     texts: RefCell<HashMap<String, Text<'static>>>,
 }
 

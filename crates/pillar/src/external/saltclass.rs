@@ -11,7 +11,7 @@ use mapstack_classes::Host;
 use mapstack_classes::saltclass::Inventory;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_loader::{Fetched, Tree};
-use mapstack_render::jinja::{Jinja2, Names, render};
+use mapstack_render::jinja::{Jinja2, Names, Syntax, render};
 use mapstack_render::{DictRef, ErrorKind as RenderErrorKind, Obj};
 use mapstack_value::posixpath::{join, split};
 use mapstack_value::{Str, Value};
@@ -21,7 +21,7 @@ use super::arguments::wrong;
 use super::asked::Asked;
 use crate::files::unreadable;
 use crate::recipe::FilePart;
-use crate::template::{has_marks, without_final_newline};
+use crate::template::without_final_newline;
 
 /// What the inventory gives the minion. Its classes change the pillar so far in place, whether it fails or not.
 pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Own> {
@@ -115,7 +115,7 @@ struct Reading<'r, 'e> {
     asked: &'r Asked<'r, 'e>,
     tree: &'r Tree,
     variables: Names,
-    /// The texts that were read, by the paths of their files, if somebody asks for them.
+    /// The texts that were read, by the paths of their files, if the compile is explained.
     texts: RefCell<HashMap<String, Text<'static>>>,
     /// Work that is not paid yet.
     steps: Cell<usize>,
@@ -185,7 +185,7 @@ impl Reading<'_, '_> {
     /// The output of a file's template, which finds others by their paths from the file's directory.
     fn rendered<'f>(&self, file: &'f File) -> Result<Text<'f>> {
         let source = file.text()?;
-        if !has_marks(source) {
+        if !Syntax::has_marks(source) {
             return Ok(Text::plain(file, without_final_newline(source)));
         }
         let run = self.asked.run;

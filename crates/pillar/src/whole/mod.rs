@@ -19,6 +19,7 @@ mod top;
 mod views;
 
 use std::cell::{Cell, RefCell};
+use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ use mapstack_loader::FileServer;
 use mapstack_merge::Options;
 use mapstack_minion::Minion;
 use mapstack_salt_config::{Config, Setting};
-use mapstack_value::{Map, Value};
+use mapstack_value::{Key, Map, Value};
 
 pub use self::errors::{Fault, PillarError};
 use self::files::PillarFiles;
@@ -42,6 +43,7 @@ pub use self::settings::Ask;
 use self::settings::Settings;
 pub(crate) use self::settings::merging;
 use self::sls::SlsReader;
+pub use self::top::unknown_order;
 use self::top::{Matches, Top, TopReader};
 use self::views::Views;
 use crate::compile::{Compiler, PillarRun};
@@ -643,12 +645,7 @@ fn malformed(value: &Value, settings: &[Setting], rule: &str) -> PillarError {
 /// The keys of values that are messages of PGP or boxes of NaCl.
 fn encrypted(pillar: &Map) -> Vec<String> {
     let mut found = Vec::new();
-    // Hardly any pillar has some, and the paths of all its values take long.
-    if !pillar.values().any(has_ciphertext) {
-        return found;
-    }
-    let mut path = Vec::new();
-    find_encrypted(pillar, &mut path, &mut found);
+    find_in_map(pillar, &mut Vec::new(), &mut found);
     found
 }
 
@@ -656,31 +653,41 @@ fn encrypted(pillar: &Map) -> Vec<String> {
 const PART: &str = "a part of the pillar";
 const CIPHERTEXT: &str = "-----BEGIN PGP MESSAGE-----";
 
-fn has_ciphertext(value: &Value) -> bool {
-    match value {
-        Value::Str(text) => text.contains(CIPHERTEXT),
-        Value::Map(map) => map.values().any(has_ciphertext),
-        Value::List(items) => items.iter().any(has_ciphertext),
-        _ => false,
+/// A step on the way to a value. Hardly any pillar has ciphertext, so steps become texts only where some is found.
+#[derive(Clone, Copy)]
+enum PathPart<'v> {
+    Key(&'v Key),
+    Index(usize),
+}
+
+impl fmt::Display for PathPart<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PathPart::Key(key) => key.fmt(f),
+            PathPart::Index(index) => index.fmt(f),
+        }
     }
 }
 
-fn find_encrypted(map: &Map, path: &mut Vec<String>, found: &mut Vec<String>) {
+fn find_in_map<'v>(map: &'v Map, path: &mut Vec<PathPart<'v>>, found: &mut Vec<String>) {
     for (key, value) in map {
-        path.push(key.to_string());
-        look_into(value, path, found);
+        path.push(PathPart::Key(key));
+        find_ciphertext(value, path, found);
         path.pop();
     }
 }
 
-fn look_into(value: &Value, path: &mut Vec<String>, found: &mut Vec<String>) {
+fn find_ciphertext<'v>(value: &'v Value, path: &mut Vec<PathPart<'v>>, found: &mut Vec<String>) {
     match value {
-        Value::Str(text) if text.contains(CIPHERTEXT) => found.push(path.join(":")),
-        Value::Map(map) => find_encrypted(map, path, found),
+        Value::Str(text) if text.contains(CIPHERTEXT) => {
+            let path: Vec<String> = path.iter().map(ToString::to_string).collect();
+            found.push(path.join(":"));
+        }
+        Value::Map(map) => find_in_map(map, path, found),
         Value::List(items) => {
             for (index, item) in items.iter().enumerate() {
-                path.push(index.to_string());
-                look_into(item, path, found);
+                path.push(PathPart::Index(index));
+                find_ciphertext(item, path, found);
                 path.pop();
             }
         }

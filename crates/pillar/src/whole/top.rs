@@ -7,6 +7,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use mapstack::{File, PillarSls, Run};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
+use mapstack_minion::SaltVersion;
 use mapstack_value::{Int, Key, Map, Path, Value};
 use mapstack_yaml::Marks;
 
@@ -143,13 +144,8 @@ impl TopReader<'_, '_> {
             return;
         }
         let envs: Vec<&str> = tops.keys().map(String::as_str).collect();
-        let message = format!(
-            "a master of Salt {version} reads the top files of {} in an order that changes each time it starts; this is \
-             the pillar for the order of pillar_roots",
-            envs.join(", ")
-        );
-        let warning = Diagnostic::warning(ErrorKind::Options, message);
-        run.warn(warning.with_help("set pillarenv, or keep one top file, for all environments"));
+        let does = format!("reads the top files of {}", envs.join(", "));
+        run.warn(unknown_order(version, &does, "this is the pillar"));
     }
 
     /// The environments whose top files count.
@@ -555,4 +551,23 @@ impl Matches {
         ordered.extend(others);
         ordered
     }
+}
+
+/// The warning that a master of an older version goes through environments in an order that is not known: what it does
+/// then, and what the data is.
+///
+/// ```
+/// use mapstack_minion::SaltVersion;
+/// let version = SaltVersion::ALL[0];
+/// let warning = mapstack_pillar::unknown_order(version, "reads the top files of base, dev", "this is the pillar");
+/// assert!(warning.message.ends_with("this is the pillar for the order of pillar_roots"));
+/// ```
+#[must_use]
+pub fn unknown_order(version: SaltVersion, does: &str, data: &str) -> Diagnostic {
+    let message = format!(
+        "a master of Salt {version} {does} in an order that changes each time it starts; {data} for the order of \
+         pillar_roots"
+    );
+    Diagnostic::warning(ErrorKind::Options, message)
+        .with_help("set pillarenv, or keep one top file, for all environments")
 }

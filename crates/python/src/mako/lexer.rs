@@ -293,7 +293,7 @@ impl<'a> Lexer<'a> {
             return;
         };
         let line = &self.text[..end];
-        let told = line.starts_with('#')
+        let names_encoding = line.starts_with('#')
             && line.match_indices("coding").any(|(at, word)| {
                 line[at + word.len()..]
                     .strip_prefix([':', '='])
@@ -303,7 +303,7 @@ impl<'a> Lexer<'a> {
                         })
                     })
             });
-        if told {
+        if names_encoding {
             self.at = end + 1;
         }
     }

@@ -47,7 +47,7 @@ UNDEFINED = _Undefined()
 
 
 class _Buffer:
-    """Text being printed, with the marks that tell where it came from."""
+    """Text being printed, with the marks of where it came from."""
 
     __slots__ = ("parts", "marks")
 

@@ -12,8 +12,9 @@ use rustpython_vm::function::{FuncArgs, KwArgs};
 use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
 use super::convert;
-use super::machine::{Raised, Shared, Unit, scope, unit_of};
-use crate::error::{Error, ErrorKind, Result, SourceSpan};
+use super::shared::{Raised, Shared, scope};
+use super::unit::Unit;
+use crate::error::{Error, ErrorKind, Result};
 
 /// The part of the prelude that is about modules.
 pub(super) const EXTMODS: &str = include_str!("extmods.py");
@@ -104,18 +105,6 @@ pub(super) fn services(
 fn loader_of(name: &str) -> Option<Loader> {
     let mut all = Loader::ALL.into_iter();
     all.find(|loader| loader.directory().trim_start_matches('_') == name)
-}
-
-/// The place in the tree's code that led here.
-pub(super) fn innermost(shared: &Shared, vm: &VirtualMachine) -> Option<SourceSpan> {
-    let mut frame = vm.current_frame();
-    while let Some(here) = frame {
-        if let Some(unit) = unit_of(here.code.source_path.as_str()) {
-            return Some(shared.place(unit, here.current_location().line.get()));
-        }
-        frame = here.f_back(vm);
-    }
-    None
 }
 
 /// Do a job.

@@ -3,7 +3,8 @@
 use rustpython_vm::builtins::{PyBaseExceptionRef, PyInt};
 use rustpython_vm::{AsObject, VirtualMachine};
 
-use super::machine::{Shared, unit_of};
+use super::shared::Shared;
+use super::unit::unit_of;
 use crate::error::{Error, ErrorKind, SourceSpan};
 
 /// An uncaught exception as an error, with the way there.

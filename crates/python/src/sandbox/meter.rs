@@ -8,8 +8,8 @@ use mapstack_python_protocol::Bounds;
 use rustpython_vm::builtins::{PyStr, PyTypeRef};
 use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
-use super::machine::current_line;
 use super::unfold;
+use super::unit::current_line;
 
 /// What a run may still spend.
 #[derive(Debug)]

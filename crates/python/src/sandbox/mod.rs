@@ -12,8 +12,10 @@ mod machine;
 mod meter;
 mod plan;
 mod purity;
+mod shared;
 mod template;
 mod unfold;
+mod unit;
 
 use mapstack_python_protocol::Span;
 

@@ -1,13 +1,11 @@
 //! Mako templates in the interpreter: compiled once, rendered often.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use foldhash::fast::RandomState;
 use mapstack_python_protocol::{
     Chunk, CompileJob, Compiled, CompiledTemplate, JobOutcome, Language, Lookup, Message, Printed,
-    RefusalKind, Source, Span, TemplateJob,
+    RefusalKind, Source, TemplateJob,
 };
 use mapstack_value::Str;
 use rustpython_vm::builtins::{PyCode, PyDictRef, PyList, PyStr};
@@ -16,7 +14,8 @@ use rustpython_vm::compiler::core::marshal;
 use rustpython_vm::{PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
 
 use super::line::Units;
-use super::machine::{Raised, Shared, Unit, left, scope};
+use super::shared::{Raised, Shared, left, scope};
+use super::unit::Unit;
 use super::{convert, failure, plan, purity};
 use crate::error::{Error, ErrorKind, Result, SourceSpan};
 use crate::mako::{Module, generate};
@@ -27,10 +26,6 @@ pub(super) const RUNTIME: &str = include_str!("../mako/runtime.py");
 const MARKS: usize = 1 << 24;
 /// The unit of the text that is the job.
 pub(crate) const MAIN: usize = 0;
-
-/// The marks of each unit that is a template.
-#[derive(Default)]
-pub(crate) struct Marks(HashMap<usize, Rc<[(Span, bool)]>, RandomState>);
 
 /// The functions by which templates find templates.
 pub(crate) fn services(

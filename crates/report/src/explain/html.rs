@@ -87,7 +87,7 @@ impl Report<'_> {
         }
     }
 
-    /// Tell what no line may show.
+    /// Add what no line may show.
     fn hide(&self, path: &[Key], known: &Ancestry, excerpts: &mut Excerpts) {
         if !is_branch(&known.value) && !self.now(path, &known.value).is_same(&known.value) {
             hide_value(excerpts, &known.spot, &known.value);

@@ -177,6 +177,20 @@ fn missed(reports: &[(String, Report)]) -> Vec<String> {
         .collect()
 }
 
+/// How many folders are named that were left out.
+const NAMED_FOLDERS: usize = 10;
+
+/// Which folders with states are not formulas and were left out.
+pub fn not_formulas(others: &BTreeSet<String>) -> Option<String> {
+    let names: Vec<&str> = others.iter().map(String::as_str).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "not looked at: {} (no parameters/, map.jinja or init.sls; name it to have it checked)",
+            some(&names, NAMED_FOLDERS)
+        )
+    })
+}
+
 /// The rules, each on a line.
 pub fn rules() -> String {
     let width = Rule::ALL

@@ -39,7 +39,7 @@ pub(super) enum WholeStep<'e> {
         included_by: Option<&'e str>,
         /// `read`, `again`, `missing`, `missing, as it may be`, `not a mapping` or `failed`.
         outcome: &'static str,
-        /// The outcome with what only people are told: the number of keys, or what there is in place of a mapping.
+        /// The outcome with what is only for people: the number of keys, or what there is in place of a mapping.
         #[serde(skip)]
         words: String,
     },

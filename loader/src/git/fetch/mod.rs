@@ -8,6 +8,7 @@ mod http;
 mod progress;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -42,6 +43,25 @@ impl Updated {
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         self.new.is_empty() && self.changed.is_empty() && self.gone.is_empty()
+    }
+}
+
+impl fmt::Display for Updated {
+    /// How many references changed in which way: `branches and tags: 2 new, 1 gone`, or `up to date`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_nothing() {
+            return f.write_str("up to date");
+        }
+        let counts = [
+            (self.new.len(), "new"),
+            (self.changed.len(), "changed"),
+            (self.gone.len(), "gone"),
+        ];
+        let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+        let counts: Vec<String> = counts
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        write!(f, "branches and tags: {}", counts.join(", "))
     }
 }
 

@@ -5,21 +5,20 @@
 //! standard output and nothing to standard error: errors are in the list `_errors`, which keeps a
 //! minion from applying states, warnings in the list `_warnings`.
 
-use std::any::Any;
 use std::ffi::OsString;
-use std::panic::{self, AssertUnwindSafe};
+use std::panic;
 use std::process::ExitCode;
 
+use mapstack::Error;
 use mapstack::minion::Minion;
 use mapstack::value::Map;
-use mapstack::{Error, Severity};
 use mapstack_inputs::Warn as _;
-use mapstack_report::pillar::{add_messages, check, lost, of_one_or_many};
-use mapstack_report::values::as_json;
+use mapstack_report::pillar::{check, lost, of_one_or_many};
 
 use super::Pillar;
-use crate::cli::Format;
+use crate::forms::Format;
 use crate::output;
+use mapstack_console::keeping::{alone, caught, finished};
 use mapstack_console::{Failure, Reporter};
 use mapstack_inputs::PillarJob;
 
@@ -65,54 +64,6 @@ fn pillar(
     Ok(pillar)
 }
 
-/// A pillar, or none, with the messages about it and those about all.
-fn finished(
-    pillar: Result<Map, String>,
-    before: &[(Severity, String)],
-    reporter: &Reporter,
-) -> Map {
-    let (mut pillar, failure) = match pillar {
-        Ok(pillar) => (pillar, None),
-        Err(failure) => (Map::new(), Some(failure)),
-    };
-    let (mut errors, mut warnings) = (Vec::new(), Vec::new());
-    for (severity, message) in before.iter().cloned().chain(reporter.take_kept()) {
-        let list = if severity == Severity::Error {
-            &mut errors
-        } else {
-            &mut warnings
-        };
-        list.push(message);
-    }
-    errors.extend(failure.map(|failure| reporter.redact(&failure).into_inner()));
-    add_messages(&mut pillar, &errors, &warnings);
-    pillar
-}
-
-/// A pillar that is an error alone, as JSON, which is YAML as well.
-fn alone(message: &str) -> Result<String, Failure> {
-    let mut pillar = Map::new();
-    add_messages(&mut pillar, &[message.to_owned()], &[]);
-    Ok(as_json(&pillar.into())?)
-}
-
-/// What some work gives; a fault of the program is an error like others.
-fn caught<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, String> {
-    match panic::catch_unwind(AssertUnwindSafe(work)) {
-        Ok(result) => result.map_err(|failure| failure.to_string()),
-        Err(panicked) => Err(format!("this is a fault of mapstack: {}", said(&*panicked))),
-    }
-}
-
-/// What a panic says.
-fn said(panicked: &(dyn Any + Send)) -> String {
-    let text = panicked
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned());
-    text.or_else(|| panicked.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "it panicked".into())
-}
-
 /// Whether arguments ask for a pillar whatever happens, as far as that shows in such that
 /// are not understood.
 pub fn must_go_on(args: &mut impl Iterator<Item = OsString>) -> bool {
@@ -140,17 +91,6 @@ pub fn refused(error: &clap::Error) -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_panic_is_an_error() {
-        let error = caught::<()>(|| panic!("index {} of {}", 3, 2)).unwrap_err();
-        assert_eq!(error, "this is a fault of mapstack: index 3 of 2");
-        assert_eq!(
-            caught::<()>(|| panic!("plain")).unwrap_err(),
-            "this is a fault of mapstack: plain"
-        );
-        assert_eq!(caught(|| Ok(1)).unwrap(), 1);
-    }
 
     #[test]
     fn only_a_pillar_that_is_asked_for_whatever_happens_is_one() {

@@ -12,7 +12,7 @@ use mapstack_inputs::flags::SiteFlags;
 use mapstack_inputs::{Chosen, PillarFlags, PillarJob, Stacks};
 use mapstack_report::pillar::{Traced, lost, of_one_or_many};
 
-use crate::cli::{Format, Output};
+use crate::forms::{Format, Output};
 use crate::memory;
 use crate::output;
 pub use keep_going::{must_go_on, refused};

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use xshell::{Shell, cmd};
 
-use super::{layer_text, mapstack, measured, verdict};
+use super::measure::{layer_text, mapstack, measured, verdict};
 use crate::{Result, reference};
 
 /// Times faster than the reference, times the floor, times as fast with two threads.

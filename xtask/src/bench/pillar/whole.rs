@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use xshell::Shell;
 
-use super::layer_text;
 use crate::Result;
+use crate::bench::measure::layer_text;
 
 const ROLES: [&str; 10] = [
     "web", "db", "cache", "queue", "proxy", "mail", "ci", "log", "dns", "app",

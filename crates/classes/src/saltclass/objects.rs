@@ -1,0 +1,25 @@
+//! How messages show what is wrong with Python's objects.
+
+use mapstack_diagnostic::{Error, ErrorKind};
+use mapstack_pyobject::Obj;
+
+/// An error of Python's objects.
+pub(super) fn plain(error: &mapstack_pyobject::Error) -> Error {
+    let kind = match error.kind {
+        mapstack_pyobject::ErrorKind::Limit => ErrorKind::Limit,
+        _ => ErrorKind::DataSource,
+    };
+    Error::new(kind, error.to_string())
+}
+
+/// What an object is, in words.
+pub(super) fn described(object: &Obj) -> &'static str {
+    match object {
+        Obj::List(_) => "a list",
+        Obj::Dict(_) => "a mapping",
+        Obj::Str(_) | Obj::Markup(_) => "a string",
+        other => other
+            .to_value()
+            .map_or("something else", |value| value.kind().described()),
+    }
+}

@@ -1,0 +1,18 @@
+//! What the rules of pillars look at.
+
+use mapstack::secrets::Secrets;
+use mapstack_lint::Document;
+
+use crate::files::Files;
+use crate::seen::Seen;
+
+/// What rules look at.
+pub(crate) struct Subject<'s> {
+    pub seen: &'s Seen,
+    pub files: &'s Files,
+    /// What sls amount to: as they render for minions, or as they are if none gets them.
+    pub documents: &'s [Document],
+    pub secrets: &'s Secrets,
+    /// Whether the minions are the ones that the pillar is for.
+    pub is_fleet: bool,
+}

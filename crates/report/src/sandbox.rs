@@ -1,0 +1,24 @@
+//! The program that runs Python, and the walls around it.
+
+use mapstack::sandbox::Walls;
+
+/// Where the program is, and which of its walls stand; or why it cannot be asked, with advice.
+#[must_use]
+pub fn walls(found: Result<&Walls, (&str, Option<&str>)>) -> String {
+    let found = match found {
+        Ok(found) => found,
+        Err((why, help)) => {
+            let help = help.unwrap_or("run it by itself, which may say more");
+            return format!("mapstack-python: {why}\n  help: {help}\n");
+        }
+    };
+    let program = found.program.display();
+    let mut text = format!("mapstack-python {} in {program}\n", found.release);
+    for (wall, missing) in &found.walls {
+        text += &match missing {
+            None => format!("  stands: {wall}\n"),
+            Some(why) => format!("  missing: {wall}: {why}\n"),
+        };
+    }
+    text
+}

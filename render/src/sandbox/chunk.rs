@@ -1,0 +1,22 @@
+//! The origin of what a template printed.
+
+use std::sync::Arc;
+
+use mapstack_value::Str;
+
+use crate::jinja::ast::Span;
+
+/// A run of output with one origin; it reaches to the start of the next.
+#[derive(Debug, Clone)]
+pub struct Chunk {
+    /// Where it starts in the output.
+    pub start: usize,
+    /// The template's name.
+    pub name: Option<Str>,
+    /// The template's text.
+    pub source: Arc<str>,
+    /// What printed it.
+    pub span: Span,
+    /// Whether it is the source's text, byte by byte.
+    pub exact: bool,
+}
