@@ -2,16 +2,17 @@
 
 use xshell::cmd;
 
+use super::package::Package;
 use super::trial::Trial;
 use super::workshop::{PROGRAMS, Workshop};
-use super::{Outcome, manual, notices};
+use super::{manual, notices};
 use crate::{Result, project_root};
 
 /// Make the archive, and run what is in it.
 ///
 /// # Errors
 /// It cannot be made, or what is in it does not work.
-pub fn run(workshop: &Workshop) -> Result<Outcome> {
+pub fn run(workshop: &Workshop) -> Result<Package> {
     let (sh, dist, triple) = (workshop.sh, &workshop.dist, &workshop.triple);
     let programs = workshop.programs()?;
     manual::write(workshop)?;
@@ -50,5 +51,5 @@ pub fn run(workshop: &Workshop) -> Result<Outcome> {
         directory: project_root(),
     };
     trial.run()?;
-    Ok(Outcome::Done(vec!["unpacked, it works".into()]))
+    Ok(Package::Done(vec!["unpacked, it works".into()]))
 }

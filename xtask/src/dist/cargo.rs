@@ -2,7 +2,7 @@
 
 use xshell::cmd;
 
-use super::Outcome;
+use super::package::Package;
 use super::workshop::Workshop;
 use crate::Result;
 
@@ -10,10 +10,10 @@ use crate::Result;
 ///
 /// # Errors
 /// A crate cannot be packaged, or does not build from its package.
-pub fn run(workshop: &Workshop) -> Result<Outcome> {
+pub fn run(workshop: &Workshop) -> Result<Package> {
     let sh = workshop.sh;
     cmd!(sh, "cargo package --workspace --locked --quiet").run()?;
-    Ok(Outcome::Done(vec![
+    Ok(Package::Done(vec![
         "every crate builds from its package".into(),
     ]))
 }

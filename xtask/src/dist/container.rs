@@ -2,8 +2,9 @@
 
 use xshell::cmd;
 
+use super::notices;
+use super::package::Package;
 use super::workshop::{Workshop, answers};
-use super::{Outcome, notices};
 use crate::Result;
 
 /// The recipe of the image.
@@ -13,14 +14,14 @@ const RECIPE: &str = "Containerfile";
 ///
 /// # Errors
 /// The recipe has mistakes, or the image does not build or work.
-pub fn run(workshop: &Workshop) -> Result<Outcome> {
+pub fn run(workshop: &Workshop) -> Result<Package> {
     let (sh, hadolint) = (workshop.sh, workshop.tool("hadolint"));
     cmd!(sh, "{hadolint} {RECIPE}").quiet().run()?;
     let Some(engine) = ["docker", "podman"]
         .into_iter()
         .find(|engine| answers(sh, &[engine, "info"]))
     else {
-        return Ok(Outcome::NotRun(format!(
+        return Ok(Package::NotRun(format!(
             "{RECIPE} has no findings of hadolint, but was not built: neither docker nor podman has an engine here"
         )));
     };
@@ -28,5 +29,5 @@ pub fn run(workshop: &Workshop) -> Result<Outcome> {
     let image = format!("mapstack:{}", workshop.version);
     cmd!(sh, "{engine} build --file {RECIPE} --tag {image} .").run()?;
     let said = cmd!(sh, "{engine} run --rm {image} --version -v").read()?;
-    Ok(Outcome::Done(said.lines().map(str::to_owned).collect()))
+    Ok(Package::Done(said.lines().map(str::to_owned).collect()))
 }

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use xshell::cmd;
 
+use super::manual;
+use super::package::Package;
 use super::trial::Trial;
 use super::workshop::{Workshop, answers};
-use super::{Outcome, manual};
 use crate::Result;
 
 /// The release of Debian that the package is tried in.
@@ -16,10 +17,10 @@ const SUITE: &str = "bookworm";
 ///
 /// # Errors
 /// It cannot be made, installed or removed, or what it installs does not work.
-pub fn run(workshop: &Workshop) -> Result<Outcome> {
+pub fn run(workshop: &Workshop) -> Result<Package> {
     let sh = workshop.sh;
     if !answers(sh, &["cargo", "deb", "--version"]) {
-        return Ok(Outcome::NotRun(
+        return Ok(Package::NotRun(
             "cargo-deb is missing: cargo install --locked cargo-deb".into(),
         ));
     }
@@ -60,14 +61,14 @@ pub fn run(workshop: &Workshop) -> Result<Outcome> {
     }
     if !is_root(workshop)? || !answers(sh, &["debootstrap", "--version"]) {
         let why = "made, but not tried: only root can, with debootstrap";
-        return Ok(Outcome::NotRun(why.into()));
+        return Ok(Package::NotRun(why.into()));
     }
     let root = bootstrap(workshop)?;
     try_in(workshop, &root, &package)?;
     seen.push(format!(
         "installed in a minimal {SUITE}, it works; purged, nothing is left"
     ));
-    Ok(Outcome::Done(seen))
+    Ok(Package::Done(seen))
 }
 
 fn architecture(workshop: &Workshop) -> Result<String> {

@@ -2,7 +2,7 @@
 
 use xshell::cmd;
 
-use super::Outcome;
+use super::package::Package;
 use super::workshop::{PROGRAMS, Workshop};
 use crate::{Result, project_root};
 
@@ -10,7 +10,7 @@ use crate::{Result, project_root};
 ///
 /// # Errors
 /// A hook cannot be installed without Rust, or does not find what it should.
-pub fn run(workshop: &Workshop) -> Result<Outcome> {
+pub fn run(workshop: &Workshop) -> Result<Package> {
     let command = workshop.programs()?.join(PROGRAMS[0].name);
     let (sh, dist, project) = (workshop.sh, &workshop.dist, project_root());
     let pre_commit = workshop.tool("pre-commit");
@@ -56,7 +56,7 @@ pub fn run(workshop: &Workshop) -> Result<Outcome> {
             return Err(format!("{hook} does not find a mistake:\n{said}").into());
         }
     }
-    Ok(Outcome::Done(vec![
+    Ok(Package::Done(vec![
         "both hooks pass a good formula, and find a mistake, without Rust".into(),
     ]))
 }

@@ -7,6 +7,7 @@ mod debian;
 mod hook;
 mod manual;
 mod notices;
+mod package;
 mod rpm;
 mod trial;
 mod wheel;
@@ -16,6 +17,7 @@ use clap::{Parser, ValueEnum};
 use xshell::Shell;
 
 use crate::Result;
+use package::Package;
 use workshop::Workshop;
 
 #[derive(Parser)]
@@ -48,16 +50,8 @@ pub enum Part {
     Container,
 }
 
-/// What came of a part.
-pub enum Outcome {
-    /// It was made and tried; what was seen.
-    Done(Vec<String>),
-    /// It was not made or not tried in full, for want of something on this machine.
-    NotRun(String),
-}
-
 impl Part {
-    fn run(self, workshop: &Workshop) -> Result<Outcome> {
+    fn run(self, workshop: &Workshop) -> Result<Package> {
         match self {
             Part::Wheel => wheel::wheels(workshop),
             Part::Sdist => wheel::sources(workshop),
@@ -88,12 +82,12 @@ pub fn run(sh: &Shell, args: &Args) -> Result {
     for part in asked.iter().filter(wanted) {
         eprintln!("dist: {}", part.name());
         match part.run(&workshop)? {
-            Outcome::Done(seen) => {
+            Package::Done(seen) => {
                 for line in seen {
                     println!("{}: {line}", part.name());
                 }
             }
-            Outcome::NotRun(why) => {
+            Package::NotRun(why) => {
                 missing += 1;
                 println!("{}: NOT RUN: {why}", part.name());
             }

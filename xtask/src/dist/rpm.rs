@@ -2,20 +2,21 @@
 
 use xshell::cmd;
 
+use super::manual;
+use super::package::Package;
 use super::trial::Trial;
 use super::workshop::{Workshop, answers};
-use super::{Outcome, manual};
 use crate::{Result, project_root};
 
 /// Make the package, install it into an empty root, and run the command from there with this machine's libraries.
 ///
 /// # Errors
 /// It cannot be made or installed, or what it installs does not work.
-pub fn run(workshop: &Workshop) -> Result<Outcome> {
+pub fn run(workshop: &Workshop) -> Result<Package> {
     let sh = workshop.sh;
     if !answers(sh, &["cargo", "generate-rpm", "--version"]) {
         let why = "cargo-generate-rpm is missing: cargo install --locked cargo-generate-rpm";
-        return Ok(Outcome::NotRun(why.into()));
+        return Ok(Package::NotRun(why.into()));
     }
     workshop.programs()?;
     manual::write(workshop)?;
@@ -33,7 +34,7 @@ pub fn run(workshop: &Workshop) -> Result<Outcome> {
         .pop()
         .ok_or("cargo-generate-rpm made no package")?;
     if !answers(sh, &["rpm", "--version"]) {
-        return Ok(Outcome::NotRun(
+        return Ok(Package::NotRun(
             "made, but not tried: rpm is not installed".into(),
         ));
     }
@@ -56,7 +57,7 @@ pub fn run(workshop: &Workshop) -> Result<Outcome> {
         directory: project_root(),
     };
     trial.run()?;
-    Ok(Outcome::Done(vec![
+    Ok(Package::Done(vec![
         format!("{} files", files.lines().count()),
         format!(
             "needs {}",

@@ -5,16 +5,17 @@ use std::time::{Duration, Instant};
 
 use xshell::cmd;
 
+use super::notices;
+use super::package::Package;
 use super::trial::Trial;
 use super::workshop::{PROGRAMS, Workshop};
-use super::{Outcome, notices};
 use crate::{Result, project_root};
 
 /// Make the wheels, and install both in a new virtual environment without an index.
 ///
 /// # Errors
 /// A wheel is not what it says, or what it installs does not work.
-pub fn wheels(workshop: &Workshop) -> Result<Outcome> {
+pub fn wheels(workshop: &Workshop) -> Result<Package> {
     workshop.programs()?;
     let sh = workshop.sh;
     let mut seen = Vec::new();
@@ -48,14 +49,14 @@ pub fn wheels(workshop: &Workshop) -> Result<Outcome> {
         (installed - made).as_secs_f64(),
         first.as_secs_f64()
     ));
-    Ok(Outcome::Done(seen))
+    Ok(Package::Done(seen))
 }
 
 /// Make the sources, and let pip build both programs from them in a new virtual environment, unoptimized.
 ///
 /// # Errors
 /// They lack something, or what they build does not work.
-pub fn sources(workshop: &Workshop) -> Result<Outcome> {
+pub fn sources(workshop: &Workshop) -> Result<Package> {
     let (sh, dist, maturin) = (workshop.sh, &workshop.dist, workshop.tool("maturin"));
     notices::write(workshop)?;
     for program in &PROGRAMS {
@@ -82,7 +83,7 @@ pub fn sources(workshop: &Workshop) -> Result<Outcome> {
         cmd!(sh, "{pip} install --quiet --no-deps {archives...}").run()?;
     }
     try_environment(workshop, &environment)?;
-    Ok(Outcome::Done(vec![
+    Ok(Package::Done(vec![
         "pip built both programs from the archives (profile dev), and they work".into(),
     ]))
 }

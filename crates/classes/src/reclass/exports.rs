@@ -3,10 +3,10 @@
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_value::Value;
 
+use super::answers::Exports;
 use super::failed;
 use super::interpolate::{Failure, Parameters, Queries, Role};
 use super::merging::Reader;
-use super::query::Exports;
 use super::value::{Dict, Node};
 
 /// The exports of the nodes of an environment, or of all.

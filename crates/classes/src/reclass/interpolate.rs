@@ -3,47 +3,16 @@
 use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::RandomState;
-use mapstack_diagnostic::Error;
 use mapstack_value::{Int, Key, Map, Value};
 
-use super::query::{Exports, Query};
+use super::answers::Exports;
+use super::keys::{shown_path, split};
+use super::paths::{Lost, Problem, Result, get, plain, remove, set};
+use super::query::Query;
 use super::reference::Token;
 use super::settings::Settings;
 use super::value::{Content, Dict, Item, Node, Source, is_complex};
 use crate::Host;
-
-/// Why a value cannot be computed.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Problem {
-    /// A reference to nothing; a later value can come in its place.
-    Missing(String),
-    /// Anything else.
-    Other(String),
-    /// A value is not data yet, as it refers to others that are not computed before it.
-    Unresolved,
-    /// A bound is reached.
-    Limit(String),
-}
-
-impl Problem {
-    /// What is wrong, in words.
-    pub fn message(&self) -> String {
-        match self {
-            Problem::Missing(name) => format!("the reference ${{{name}}} leads to nothing"),
-            Problem::Unresolved => {
-                "a reference leads to an item of a list that has references itself".into()
-            }
-            Problem::Other(message) | Problem::Limit(message) => message.clone(),
-        }
-    }
-}
-
-impl From<Error> for Problem {
-    /// What the program around an inventory refuses is a limit.
-    fn from(error: Error) -> Self {
-        Problem::Limit(error.diagnostic().message.clone())
-    }
-}
 
 /// What values are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,8 +33,6 @@ pub struct Failure {
     pub path: Vec<Key>,
     pub files: Vec<usize>,
 }
-
-type Result<T, E = Problem> = std::result::Result<T, E>;
 
 /// References are followed so deep at most.
 const MAX_DEPTH: usize = 200;
@@ -777,166 +744,6 @@ fn described(node: &Node) -> &'static str {
         Node::Plain(value) => value.kind().described(),
         Node::One(_) | Node::Many(_) => "a value with references",
     }
-}
-
-/// The steps of a path: text between delimiters that are not escaped.
-pub fn split(name: &str, delimiter: &str) -> Vec<Key> {
-    let mut steps = Vec::new();
-    let (mut start, mut from) = (0, 0);
-    while let Some(found) = name[from..].find(delimiter).map(|at| from + at) {
-        from = found + delimiter.len();
-        if !name[..found].ends_with('\\') {
-            steps.push(Key::from(&name[start..found]));
-            start = from;
-        }
-    }
-    steps.push(Key::from(&name[start..]));
-    steps
-}
-
-/// Why nothing is at a path.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Lost {
-    /// A mapping has no such key.
-    Key,
-    /// The path leads into something that is not a container, or into a list by a name.
-    Inside,
-    /// A list has no such item.
-    Item(String),
-}
-
-impl Lost {
-    /// The problem of a path that is not a reference, where only a missing key counts as missing.
-    pub fn inside(self, path: &[Key]) -> Problem {
-        let path = shown_path(path);
-        match self {
-            Lost::Key => Problem::Missing(path),
-            Lost::Inside => Problem::Other(format!("`{path}` leads into a value that has no keys")),
-            Lost::Item(step) => Problem::Other(format!("`{path}`: a list has no item '{step}'")),
-        }
-    }
-}
-
-pub fn shown_path(path: &[Key]) -> String {
-    let steps: Vec<String> = path.iter().map(ToString::to_string).collect();
-    steps.join(":")
-}
-
-/// The value at a path. The last step is not looked up in a list by text, which is a habit of reclass.
-pub fn get<'n>(base: &'n Node, path: &[Key]) -> Result<&'n Node, Lost> {
-    let (last, way) = path.split_last().ok_or(Lost::Key)?;
-    let mut node = base;
-    for step in way {
-        node = match node {
-            Node::Dict(dict) => dict.get(step).ok_or(Lost::Key)?,
-            Node::List(items) => {
-                let index = match step {
-                    Key::Int(index) => index.to_i64(),
-                    step => step.to_string().trim().parse().ok(),
-                };
-                let found = index.and_then(|index| at_index(items, index));
-                found.ok_or_else(|| Lost::Item(step.to_string()))?
-            }
-            _ => return Err(Lost::Inside),
-        };
-    }
-    match (node, last) {
-        (Node::Dict(dict), last) => dict.get(last).ok_or(Lost::Key),
-        (Node::List(items), Key::Int(index)) => {
-            let found = index.to_i64().and_then(|index| at_index(items, index));
-            found.ok_or_else(|| Lost::Item(index.to_string()))
-        }
-        _ => Err(Lost::Inside),
-    }
-}
-
-fn at_index(items: &[Node], index: i64) -> Option<&Node> {
-    let index = match index < 0 {
-        true => items
-            .len()
-            .checked_sub(usize::try_from(index.unsigned_abs()).ok()?)?,
-        false => usize::try_from(index).ok()?,
-    };
-    items.get(index)
-}
-
-/// Whether something is at a path, as reclass asks before it looks there: of a list, whether the step is one of its
-/// items, and then it goes on with the list (reclass: `DictPath.exists_in`).
-pub fn exists_in(base: &Node, path: &[Key]) -> bool {
-    let is =
-        |node: &Node, step: &Key| matches!(node, Node::Plain(value) if *value == step.to_value());
-    let mut node = base;
-    for step in path {
-        match node {
-            Node::Dict(dict) => match dict.get(step) {
-                Some(inside) => node = inside,
-                None => return false,
-            },
-            Node::List(items) if items.iter().any(|item| is(item, step)) => {}
-            Node::List(_) => return false,
-            other => return path.last().is_some_and(|last| is(other, last)),
-        }
-    }
-    true
-}
-
-/// Put a value at a path of the nodes' own, where something is.
-fn set(base: &mut Node, path: &[Key], value: Node) {
-    if let Some(node) = at_mut(base, path) {
-        *node = value;
-    }
-}
-
-/// Take a value away from a path of the nodes' own.
-fn remove(base: &mut Node, path: &[Key]) {
-    let Some((last, way)) = path.split_last() else {
-        return;
-    };
-    match (at_mut(base, way), last) {
-        (Some(Node::Dict(dict)), last) => {
-            dict.shift_remove(last);
-        }
-        (Some(Node::List(items)), Key::Int(index)) => {
-            let index = index.to_i64().and_then(|index| usize::try_from(index).ok());
-            if let Some(index) = index.filter(|index| *index < items.len()) {
-                items.remove(index);
-            }
-        }
-        _ => {}
-    }
-}
-
-fn at_mut<'n>(base: &'n mut Node, path: &[Key]) -> Option<&'n mut Node> {
-    let mut node = base;
-    for step in path {
-        node = match (node, step) {
-            (Node::Dict(dict), step) => dict.get_mut(step)?,
-            (Node::List(items), step) => {
-                let index = match step {
-                    Key::Int(index) => index.to_i64(),
-                    step => step.to_string().trim().parse().ok(),
-                };
-                items.get_mut(usize::try_from(index?).ok()?)?
-            }
-            _ => return None,
-        };
-    }
-    Some(node)
-}
-
-/// A node as data; what waits has none.
-pub fn plain(node: &Node) -> Result<Value> {
-    Ok(match node {
-        Node::Plain(value) => value.clone(),
-        Node::Dict(dict) => {
-            let entries = dict
-                .iter()
-                .map(|(key, value)| Ok((key.clone(), plain(value)?)));
-            Value::Map(entries.collect::<Result<Map>>()?)
-        }
-        Node::List(items) => items.iter().map(plain).collect::<Result<Value>>()?,
-        Node::One(_) | Node::Many(_) => return Err(Problem::Unresolved),
-    })
 }
 
 fn shown(node: &Node) -> Result<String> {

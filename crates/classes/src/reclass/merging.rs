@@ -9,7 +9,8 @@ use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_value::{Map, Value};
 
 use super::entity::{Entity, add_class, automatic, read_dict};
-use super::interpolate::{Parameters, Problem, Role};
+use super::interpolate::{Parameters, Role};
+use super::paths::Problem;
 use super::settings::Settings;
 use super::storage::{File, Files, Naming};
 use super::value::Source;

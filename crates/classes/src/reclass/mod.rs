@@ -5,11 +5,14 @@
 //! `storage` finds the files, `entity` reads them, `reference` and `query` read texts, `value` and `merging` merge,
 //! `interpolate` resolves references, and `exports` asks all nodes for what queries look at.
 
+mod answers;
 mod entity;
 mod exports;
 mod interpolate;
+mod keys;
 mod mappings;
 mod merging;
+mod paths;
 mod query;
 mod reference;
 mod settings;
@@ -22,8 +25,10 @@ use mapstack_value::{Key, Map, Value};
 
 use crate::{Host, Origins};
 use entity::Entity;
-use interpolate::{Failure, Parameters, Problem, Role, shown_path};
+use interpolate::{Failure, Parameters, Role};
+use keys::shown_path;
 use merging::{NO_FILE, Reader};
+use paths::Problem;
 use settings::Settings;
 
 /// An inventory, and the minion in question.

@@ -1,16 +1,10 @@
 //! Inventory queries such as `$[ exports:port if exports:role == web ]`: what they ask of the exports of all nodes
 //! (reclass: `values.invitem`).
 
-use std::rc::Rc;
-
 use mapstack_value::{Int, Key, Value};
 
-use super::interpolate::{Problem, exists_in, get, plain, shown_path, split};
+use super::keys::split;
 use super::settings::Settings;
-use super::value::{Dict, Node};
-
-/// The exports of all nodes, by their names.
-pub type Exports = Rc<[(String, Node)]>;
 
 /// A query, read.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,24 +16,24 @@ pub struct Query {
     /// An export whose references lead to nothing is left out, instead of failing.
     pub ignores_errors: bool,
     /// Where the answer is in a node's exports; without it, the answer is the names of nodes.
-    value: Option<Vec<Key>>,
+    pub(super) value: Option<Vec<Key>>,
     /// What a node has to fulfil: all of it, if nothing stands in between.
-    tests: Vec<Test>,
+    pub(super) tests: Vec<Test>,
     /// What joins each test with those before it.
-    joined_by: Vec<Join>,
+    pub(super) joined_by: Vec<Join>,
 }
 
 /// A comparison of an export.
 #[derive(Debug, Clone, PartialEq)]
-struct Test {
-    export: Vec<Key>,
-    other: Operand,
-    is_equal: bool,
+pub(super) struct Test {
+    pub(super) export: Vec<Key>,
+    pub(super) other: Operand,
+    pub(super) is_equal: bool,
 }
 
 /// What an export is compared with.
 #[derive(Debug, Clone, PartialEq)]
-enum Operand {
+pub(super) enum Operand {
     /// A parameter of the node that asks.
     Parameter(String),
     Literal(Value),
@@ -49,7 +43,7 @@ enum Operand {
 
 /// Tests count from left to right.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Join {
+pub(super) enum Join {
     And,
     Or,
 }
@@ -117,77 +111,6 @@ impl Query {
     /// How many comparisons a node costs.
     pub fn tests(&self) -> usize {
         1 + self.tests.len()
-    }
-
-    /// The answer: a mapping of the nodes' names to the values, or the list of the names.
-    pub fn answer(
-        &self,
-        base: &Node,
-        exports: &[(String, Node)],
-        settings: &Settings,
-    ) -> Result<Node, Problem> {
-        let mut values = Dict::default();
-        let mut names = Vec::new();
-        for (name, exports) in exports {
-            if !self.is_meant(base, exports, settings)? {
-                continue;
-            }
-            match &self.value {
-                None => names.push(Node::Plain(Value::from(&**name))),
-                Some(path) if exists_in(exports, path) => {
-                    let found = get(exports, path).map_err(|lost| lost.inside(path))?;
-                    values.insert(Key::from(&**name), found.clone());
-                }
-                Some(_) => {}
-            }
-        }
-        Ok(if self.value.is_some() {
-            Node::Dict(values)
-        } else {
-            Node::List(names)
-        })
-    }
-
-    fn is_meant(&self, base: &Node, exports: &Node, settings: &Settings) -> Result<bool, Problem> {
-        let mut tests = self.tests.iter();
-        let Some(first) = tests.next() else {
-            return Ok(true);
-        };
-        let mut is_meant = first.holds(base, exports, settings)?;
-        for (join, test) in self.joined_by.iter().zip(tests) {
-            let holds = test.holds(base, exports, settings)?;
-            is_meant = match join {
-                Join::And => is_meant && holds,
-                Join::Or => is_meant || holds,
-            };
-        }
-        Ok(is_meant)
-    }
-}
-
-impl Test {
-    fn holds(&self, base: &Node, exports: &Node, settings: &Settings) -> Result<bool, Problem> {
-        let other = match &self.other {
-            Operand::Parameter(name) => {
-                let path = split(name, &settings.delimiter);
-                // What is not resolved yet equals nothing.
-                plain(get(base, &path).map_err(|lost| lost.inside(&path))?).ok()
-            }
-            Operand::Literal(value) => Some(value.clone()),
-            Operand::None => Some(Value::None),
-        };
-        if other == Some(Value::None) {
-            let path = shown_path(&self.export);
-            return Err(Problem::Other(format!(
-                "the test of the export `{path}` has nothing to compare it with"
-            )));
-        }
-        if !exists_in(exports, &self.export) {
-            return Ok(false);
-        }
-        let export = get(exports, &self.export).map_err(|lost| lost.inside(&self.export))?;
-        let is_equal = other.is_some() && plain(export).ok() == other;
-        Ok(is_equal == self.is_equal)
     }
 }
 
@@ -377,6 +300,7 @@ fn number(text: &str) -> Option<(Value, usize)> {
 mod tests {
     use mapstack_value::Map;
 
+    use super::super::keys::shown_path;
     use super::*;
 
     fn read(text: &str) -> Result<String, String> {
