@@ -3,6 +3,7 @@
 //!     mapstack-benchmarks DIRECTORY                            every template, as one JSON object
 //!     mapstack-benchmarks DIRECTORY names                      the names of the templates
 //!     mapstack-benchmarks DIRECTORY ENGINE TEMPLATE TURNS      one template so many times, for a profiler
+//!     mapstack-benchmarks DIRECTORY ENGINE TEMPLATE TURNS parse     the same for parsing
 //!
 //! Templates are parsed before the clock runs. What `context.json` says are their variables, which each render of
 //! mapstack gets as data and turns into objects itself.
@@ -126,14 +127,18 @@ fn main() -> Result {
         cache: TemplateCache::default(),
     };
     let minijinja = Minijinja::new(&sources, &context)?;
-    if let [_, engine, template, turns] = &arguments[..] {
+    if let [_, engine, template, turns, work @ ..] = &arguments[..] {
         let engine: &dyn Engine = match &**engine {
             "mapstack" => &mapstack,
             "minijinja" => &minijinja,
             other => return Err(format!("no engine {other}").into()),
         };
         for _ in 0..turns.parse::<u32>()? {
-            std::hint::black_box(engine.render(template)?);
+            match work {
+                [] => drop(std::hint::black_box(engine.render(template)?)),
+                [work] if work == "parse" => engine.parse(template)?,
+                other => return Err(format!("no work {other:?}").into()),
+            }
         }
         return Ok(());
     }

@@ -337,7 +337,7 @@ pub enum ExprKind {
         /// What is called.
         callee: Box<Expr>,
         /// With what.
-        args: Args,
+        args: Box<Args>,
     },
     /// `input|name(args)`
     Filter {
@@ -346,7 +346,7 @@ pub enum ExprKind {
         /// The filter's name, dotted parts joined by `.`.
         name: Str,
         /// Its arguments.
-        args: Args,
+        args: Box<Args>,
     },
     /// `input is name(args)`; `is not` is wrapped in [`ExprKind::Not`].
     Test {
@@ -355,7 +355,7 @@ pub enum ExprKind {
         /// The test's name, dotted parts joined by `.`.
         name: Str,
         /// Its arguments.
-        args: Args,
+        args: Box<Args>,
     },
     /// Arithmetic.
     Binary(BinaryOp, Box<Expr>, Box<Expr>),

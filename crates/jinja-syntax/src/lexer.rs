@@ -5,9 +5,9 @@
 
 mod literal;
 
-use mapstack_pytext::classes::is_space;
-use mapstack_pytext::classes::{is_identifier, is_word};
+use mapstack_pytext::classes::{is_identifier, is_space, is_word};
 use mapstack_value::{Int, Str, quote_str};
+use memchr::{memchr, memchr2, memchr3};
 
 use super::Syntax;
 use super::ast::Span;
@@ -68,7 +68,7 @@ pub(crate) enum Op {
     Semicolon,
 }
 
-/// Every operator with its text; those of two characters come first.
+/// Every operator with its text; the [`PAIRS`] of two characters come first.
 const OPERATORS: [(&str, Op); 26] = [
     ("//", Op::FloorDiv),
     ("**", Op::Pow),
@@ -98,7 +98,37 @@ const OPERATORS: [(&str, Op); 26] = [
     (";", Op::Semicolon),
 ];
 
+/// How many operators have two characters.
+const PAIRS: usize = 6;
+
+/// The operators of one character, by that character.
+const SINGLE: [Option<Op>; 128] = {
+    let mut table = [None; 128];
+    let mut at = PAIRS;
+    while at < OPERATORS.len() {
+        let (text, op) = OPERATORS[at];
+        table[text.as_bytes()[0] as usize] = Some(op);
+        at += 1;
+    }
+    table
+};
+
 impl Op {
+    /// The operator that a text starts with, and its length.
+    fn at(text: &[u8]) -> Option<(Op, usize)> {
+        let pairs = match text.get(1) {
+            Some(b'/' | b'*' | b'=') => &OPERATORS[..PAIRS],
+            _ => &[],
+        };
+        let pair = pairs
+            .iter()
+            .find(|(pair, _)| text.starts_with(pair.as_bytes()));
+        match pair {
+            Some((pair, op)) => Some((*op, pair.len())),
+            None => Some(((*SINGLE.get(usize::from(*text.first()?))?)?, 1)),
+        }
+    }
+
     /// How it is written.
     pub fn text(self) -> &'static str {
         OPERATORS
@@ -161,17 +191,16 @@ pub(crate) fn tokenize(source: &str, syntax: &Syntax) -> Tokens {
     let mut lexer = Lexer {
         source,
         syntax,
-        first_bytes: openers
-            .iter()
-            .filter_map(|(_, text)| text.bytes().next())
-            .collect(),
+        first_bytes: first_bytes(&openers),
+        has_line_tags: openers.iter().any(|(opener, _)| is_line_tag(*opener)),
         openers,
         pos: start,
         start,
         line: if start == 0 { 1 } else { 2 },
         line_starting: true,
         brackets: Vec::new(),
-        tokens: Vec::new(),
+        // Most templates have fewer tokens than this, and most that have more have not many more.
+        tokens: Vec::with_capacity(source.len() / 12),
     };
     let failure = lexer.run().err();
     if failure.is_none() {
@@ -217,6 +246,14 @@ fn openers(syntax: &Syntax) -> Vec<(Opener, &str)> {
     openers
 }
 
+/// The different bytes that openers start with.
+fn first_bytes(openers: &[(Opener, &str)]) -> Vec<u8> {
+    let mut bytes: Vec<u8> = openers.iter().flat_map(|(_, text)| text.bytes().next()).collect();
+    bytes.sort_unstable();
+    bytes.dedup();
+    bytes
+}
+
 /// The `-` or `+` inside a delimiter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sign {
@@ -255,6 +292,7 @@ struct Lexer<'s> {
     openers: Vec<(Opener, &'s str)>,
     /// The bytes an opener can start with.
     first_bytes: Vec<u8>,
+    has_line_tags: bool,
     /// Where the template starts in the source.
     start: usize,
     pos: usize,
@@ -338,6 +376,13 @@ impl Lexer<'_> {
         Failure::new(message, span(start, end), self.line)
     }
 
+    /// Emit a token of code without newlines, and go on to its end.
+    fn push_code(&mut self, kind: Tok, start: usize, end: usize) {
+        self.push(kind, start, end);
+        self.line_starting = false;
+        self.pos = end;
+    }
+
     /// Go on to `end`.
     fn consume(&mut self, end: usize) {
         let eaten = &self.source.as_bytes()[self.pos..end];
@@ -349,14 +394,31 @@ impl Lexer<'_> {
     // ---- text ----
 
     fn next_opening(&self) -> Option<Opening> {
-        let line_tags = self.openers.iter().any(|(opener, _)| is_line_tag(*opener));
+        let mut at = self.pos;
+        while let Some(candidate) = self.next_candidate(at) {
+            if let Some(opening) = self.opening_at(candidate) {
+                return Some(opening);
+            }
+            at = candidate + 1;
+        }
+        None
+    }
+
+    /// The next place where an opener may start.
+    fn next_candidate(&self, from: usize) -> Option<usize> {
         let bytes = self.source.as_bytes();
-        (self.pos..bytes.len())
-            .filter(|&at| {
-                (line_tags && self.source.is_char_boundary(at))
-                    || self.first_bytes.contains(&bytes[at])
-            })
-            .find_map(|at| self.opening_at(at))
+        if self.has_line_tags {
+            // Those can start with a blank.
+            return (from..bytes.len()).find(|at| self.source.is_char_boundary(*at));
+        }
+        let rest = &bytes[from..];
+        let found = match *self.first_bytes {
+            [a] => memchr(a, rest),
+            [a, b] => memchr2(a, b, rest),
+            [a, b, c] => memchr3(a, b, c, rest),
+            _ => rest.iter().position(|byte| self.first_bytes.contains(byte)),
+        };
+        found.map(|at| from + at)
     }
 
     fn opening_at(&self, at: usize) -> Option<Opening> {
@@ -392,6 +454,9 @@ impl Lexer<'_> {
 
     /// How many blanks an opener may skip at this place; nothing if it cannot start here.
     fn indentation(&self, opener: Opener, at: usize) -> Option<usize> {
+        if !is_line_tag(opener) {
+            return Some(0);
+        }
         let before = self.source[..at].chars().next_back();
         let at_line_start = before.is_none_or(|c| c == '\n');
         let rest = &self.source[at..];
@@ -402,8 +467,7 @@ impl Lexer<'_> {
             Opener::LineComment if at_line_start || before.is_some_and(|c| !is_space(c)) => {
                 Some(rest.len() - rest.trim_start_matches(|c| is_space(c) && c != '\n').len())
             }
-            Opener::LineStatement | Opener::LineComment => None,
-            _ => Some(0),
+            _ => None,
         }
     }
 
@@ -441,8 +505,31 @@ impl Lexer<'_> {
     }
 
     fn skip_space(&self, at: usize) -> usize {
-        let rest = &self.source[at..];
-        at + rest.len() - rest.trim_start_matches(is_space).len()
+        let rest = &self.source.as_bytes()[at..];
+        let blank = |byte: &&u8| byte.is_ascii() && is_space(char::from(**byte));
+        let ascii = at + rest.iter().take_while(blank).count();
+        match self.source.as_bytes().get(ascii) {
+            Some(byte) if !byte.is_ascii() => {
+                let rest = &self.source[ascii..];
+                ascii + rest.len() - rest.trim_start_matches(is_space).len()
+            }
+            _ => ascii,
+        }
+    }
+
+    /// Where the word ends that starts at this place, and whether it is ASCII.
+    fn word_end(&self, at: usize) -> (usize, bool) {
+        let rest = &self.source.as_bytes()[at..];
+        let is_word_byte = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+        let ascii = at + rest.iter().take_while(is_word_byte).count();
+        match self.source.as_bytes().get(ascii) {
+            Some(byte) if !byte.is_ascii() => {
+                let rest = &self.source[ascii..];
+                let end = ascii + rest.len() - rest.trim_start_matches(is_word).len();
+                (end, end == ascii)
+            }
+            _ => (ascii, true),
+        }
     }
 
     /// Emit the text up to `end`, without the whitespace that the tag after it takes away.
@@ -589,29 +676,26 @@ impl Lexer<'_> {
         let rest = &self.source[start..];
         if is_space(first) {
             self.consume(self.skip_space(start));
+        } else if let Some((op, len)) = Op::at(rest.as_bytes()) {
+            self.balance(op)?;
+            self.push_code(Tok::Op(op), start, start + len);
         } else if first.is_ascii_digit() {
             let after_dot = self.source[..start].ends_with('.');
             let (kind, len) = literal::number(rest, !after_dot)
                 .map_err(|(message, len)| self.fail(message, start, start + len))?;
-            self.push(kind, start, start + len);
-            self.consume(start + len);
+            self.push_code(kind, start, start + len);
         } else if is_word(first) {
-            let len = rest.len() - rest.trim_start_matches(is_word).len();
-            if !is_identifier(&rest[..len]) {
-                return Err(self.fail("Invalid character in identifier", start, start + len));
+            let (end, is_ascii) = self.word_end(start);
+            if !is_ascii && !is_identifier(&self.source[start..end]) {
+                return Err(self.fail("Invalid character in identifier", start, end));
             }
-            self.push(Tok::Name, start, start + len);
-            self.consume(start + len);
+            self.push_code(Tok::Name, start, end);
         } else if let Some(len) = literal::string_len(rest) {
-            let quoted = rest[1..len - 1].replace('\n', self.syntax.newline_sequence);
-            let text = literal::unescape(&quoted)
+            let text = self
+                .string(&rest[1..len - 1])
                 .map_err(|message| self.fail(message, start, start + len))?;
-            self.push(Tok::Str(text.into()), start, start + len);
+            self.push(Tok::Str(text), start, start + len);
             self.consume(start + len);
-        } else if let Some((text, op)) = OPERATORS.iter().find(|(text, _)| rest.starts_with(text)) {
-            self.balance(*op)?;
-            self.push(Tok::Op(*op), start, start + text.len());
-            self.consume(start + text.len());
         } else {
             let shown = quote_str(first.encode_utf8(&mut [0; 4]));
             let column = self.source[self.start..start].chars().count();
@@ -619,6 +703,15 @@ impl Lexer<'_> {
             return Err(self.fail(message, start, start + first.len_utf8()));
         }
         Ok(())
+    }
+
+    /// The text that stands between quotes.
+    fn string(&self, quoted: &str) -> Result<Str, String> {
+        let newline = self.syntax.newline_sequence;
+        if !quoted.contains('\\') && (newline == "\n" || !quoted.contains('\n')) {
+            return Ok(quoted.into());
+        }
+        literal::unescape(&quoted.replace('\n', newline)).map(Str::from)
     }
 
     fn balance(&mut self, op: Op) -> Result<(), Box<Failure>> {

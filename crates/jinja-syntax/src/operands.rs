@@ -84,6 +84,20 @@ impl Expr {
 }
 
 impl Args {
+    /// Whether nothing is given.
+    ///
+    /// ```
+    /// assert!(mapstack_jinja_syntax::ast::Args::default().are_none());
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn are_none(&self) -> bool {
+        self.positional.is_empty()
+            && self.named.is_empty()
+            && self.star.is_none()
+            && self.star_star.is_none()
+    }
+
     fn try_each<'t, E>(
         &'t self,
         visit: &mut impl FnMut(&'t Expr) -> Result<(), E>,

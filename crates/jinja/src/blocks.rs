@@ -4,7 +4,6 @@ use mapstack_pyobject::{CallArgs, Error, Interpreter, Obj, Object, Result, Undef
 use mapstack_value::Str;
 
 use super::job::call_in_render;
-use super::output::Output;
 use super::scope::Frame;
 
 /// `self`: the template's blocks as functions.
@@ -76,7 +75,7 @@ impl Object for BlockObject {
         let [] = args.only_positional("block", 0)?;
         let (name, depth, frame) = (self.name.clone(), self.depth, self.frame.clone());
         call_in_render(interpreter, move |vm| {
-            let mut out = Output::capture(vm.limits().output);
+            let mut out = vm.capturing();
             vm.run_block(&name, depth, &frame, &mut out)?;
             vm.captured(out)
         })

@@ -169,7 +169,8 @@ pub trait Dialect: Sync {
         load_below(vm, name, "the templates' directory")
     }
 
-    /// What `{{ x }}` prints where it is not escaped, if it is neither text nor an integer that fits 64 bits.
+    /// What `{{ x }}` prints where it is not escaped, if it is neither text nor a boolean nor an integer that fits 64
+    /// bits.
     ///
     /// # Errors
     /// What `str()` of the object raises.

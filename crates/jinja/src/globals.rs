@@ -141,6 +141,12 @@ impl Range {
 
     /// Every item lies between `start` and `stop`, but the way to it need not fit 64 bits.
     fn nth(&self, index: usize) -> Obj {
+        let near = i64::try_from(index)
+            .ok()
+            .and_then(|index| self.step.checked_mul(index)?.checked_add(self.start));
+        if let Some(item) = near {
+            return Obj::from(item);
+        }
         let item = i128::from(self.start)
             + i128::from(self.step) * i128::try_from(index).unwrap_or_default();
         Obj::Int(item.into())
@@ -189,7 +195,7 @@ impl Object for Range {
     }
 
     fn iter(&self) -> Option<Iter> {
-        Some(Iter::new(
+        Some(Iter::plain(
             "range_iterator",
             RangeIter {
                 range: self.clone(),

@@ -9,7 +9,6 @@ use mapstack_pyobject::{
 };
 
 use super::job::{Job, call_in_render};
-use super::output::Output;
 use super::scope::Frame;
 use mapstack_jinja_syntax::ast::For;
 
@@ -179,7 +178,7 @@ impl Object for LoopObject {
         let [iterable] = args.only_positional("loop", 1)?;
         let (iterable, depth) = (iterable.unwrap_or_default(), self.0.depth0 + 1);
         call_in_render(interpreter, move |vm| {
-            let mut out = Output::capture(vm.limits().output);
+            let mut out = vm.capturing();
             vm.deeper(|| vm.run_loop(&definition, &iterable, depth, &frame, &mut out))?;
             vm.captured(out)
         })

@@ -7,7 +7,6 @@ use mapstack_pyobject::{CallArgs, Error, Interpreter, Obj, Object, Result, Undef
 use mapstack_value::Str;
 
 use super::job::call_in_render;
-use super::output::Output;
 use super::scope::Frame;
 use super::tracer::Tracer;
 use super::vm::Vm;
@@ -76,7 +75,7 @@ impl MacroObject {
     pub(super) fn call_in(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
         let frame = self.closure.inside(&self.definition.body);
         self.bind(vm, args, &frame)?;
-        let mut out = Output::capture(vm.limits().output);
+        let mut out = vm.capturing();
         vm.deeper(|| vm.exec(&self.definition.body, &frame, &mut out))?;
         vm.captured(out)
     }

@@ -35,7 +35,7 @@ impl Module {
         if name.starts_with('_') {
             return None;
         }
-        self.context.vars.borrow().get(name).cloned()
+        self.context.var(name)
     }
 
     /// The file it came from, as error messages name it.

@@ -33,7 +33,7 @@ struct Chunk {
     /// Where it starts in the output.
     start: usize,
     /// Index into the list of templates.
-    template: usize,
+    template: u32,
     span: Span,
     origin: Origin,
 }
@@ -55,7 +55,7 @@ impl SourceMap {
     pub fn locate(&self, offset: usize) -> Option<(TemplatePlace, Origin)> {
         let after = self.chunks.partition_point(|c| c.start <= offset);
         let chunk = self.chunks.get(after.checked_sub(1)?)?;
-        let template = self.templates.get(chunk.template)?;
+        let template = self.templates.get(chunk.template as usize)?;
         let span = match chunk.origin {
             Origin::Literal => {
                 let into = u32::try_from(offset - chunk.start).unwrap_or(u32::MAX);
@@ -142,14 +142,19 @@ impl Output {
         }
     }
 
-    /// Output of a capture, whose bytes are attributed to whatever prints them later.
-    pub fn capture(limit: usize) -> Self {
+    /// Output of a capture into an empty buffer; its bytes are attributed to whatever prints them later.
+    pub fn capture(buffer: String, limit: usize) -> Self {
         Output {
-            text: String::new(),
+            text: buffer,
             map: None,
             limit,
             secret: Vec::new(),
         }
+    }
+
+    /// Whether it keeps a source map.
+    pub fn is_mapped(&self) -> bool {
+        self.map.is_some()
     }
 
     /// Append text that came from a span.
@@ -174,16 +179,16 @@ impl Output {
             .with_help("a loop that does not end, or raise the output limit"));
         }
         if let Some(map) = &mut self.map {
-            let template = match map.templates.last() {
-                Some(last) if Arc::ptr_eq(last, template) => map.templates.len() - 1,
-                _ => {
-                    map.templates.push(template.clone());
-                    map.templates.len() - 1
-                }
-            };
+            let is_last = map
+                .templates
+                .last()
+                .is_some_and(|last| Arc::ptr_eq(last, template));
+            if !is_last {
+                map.templates.push(template.clone());
+            }
             map.chunks.push(Chunk {
                 start: self.text.len(),
-                template,
+                template: u32::try_from(map.templates.len() - 1).unwrap_or(u32::MAX),
                 span,
                 origin,
             });

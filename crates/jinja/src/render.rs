@@ -53,6 +53,6 @@ pub fn render(mut request: Request<'_>) -> Result<Rendered> {
     if ends_in_newline {
         text.push('\n');
     }
-    let exports = context.vars.borrow().clone();
+    let exports = Names::clone(&context.vars());
     Ok(Rendered { text, map, exports })
 }

@@ -18,7 +18,7 @@ use mapstack_value::Str;
 
 use mapstack_jinja_syntax::ast::{Block, Stmt, Template};
 
-use super::tracer::Table;
+use super::tracer;
 
 /// Named objects in order.
 pub type Names = IndexMap<Str, Obj, RandomState>;
@@ -26,13 +26,77 @@ pub type Names = IndexMap<Str, Obj, RandomState>;
 /// A chain of name tables, read from the front to the back.
 #[derive(Debug, Default)]
 pub struct Layer {
-    names: Names,
+    names: Table,
     below: Option<Rc<Layer>>,
+}
+
+/// The names of a layer, each once.
+#[derive(Debug)]
+enum Table {
+    Many(Rc<Names>),
+    /// So few that comparing them takes less than hashing.
+    Few(Vec<(Str, Obj)>),
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        Table::Few(Vec::new())
+    }
+}
+
+impl Table {
+    /// More names than this are hashed.
+    const FEW: usize = 6;
+
+    fn get(&self, name: &str) -> Option<&Obj> {
+        match self {
+            Table::Many(names) => names.get(name),
+            Table::Few(names) => {
+                let found = names.iter().find(|(known, _)| **known == *name);
+                found.map(|(_, object)| object)
+            }
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&Str, &Obj)> {
+        let (many, few) = match self {
+            Table::Many(names) => (Some(names.iter()), None),
+            Table::Few(names) => (None, Some(names.iter().map(|(name, object)| (name, object)))),
+        };
+        many.into_iter().flatten().chain(few.into_iter().flatten())
+    }
+}
+
+/// Later ones win.
+impl FromIterator<(Str, Obj)> for Table {
+    fn from_iter<T: IntoIterator<Item = (Str, Obj)>>(names: T) -> Self {
+        let mut few: Vec<(Str, Obj)> = Vec::new();
+        let mut names = names.into_iter();
+        for (name, object) in &mut names {
+            match few.iter_mut().find(|(known, _)| same(known, &name)) {
+                Some((_, known)) => *known = object,
+                None => few.push((name, object)),
+            }
+            if few.len() > Self::FEW {
+                break;
+            }
+        }
+        if few.len() > Self::FEW {
+            Table::Many(Rc::new(few.into_iter().chain(names).collect()))
+        } else {
+            Table::Few(few)
+        }
+    }
 }
 
 impl Layer {
     /// A table over another.
     pub fn over(names: Names, below: Option<Rc<Layer>>) -> Rc<Self> {
+        Self::sharing(Rc::new(names), below)
+    }
+
+    fn sharing(names: Rc<Names>, below: Option<Rc<Layer>>) -> Rc<Self> {
+        let names = Table::Many(names);
         Rc::new(Layer { names, below })
     }
 
@@ -61,8 +125,10 @@ pub type BlockSource = (Arc<Template>, Arc<Block>);
 
 /// One run of one template.
 pub struct Context {
-    /// What the top level has bound.
-    pub vars: RefCell<Names>,
+    /// What the top level has bound; shared with what sees it as it was.
+    vars: RefCell<Rc<Names>>,
+    /// Names that were found here, as long as nothing else is bound to them.
+    found: RefCell<Found>,
     /// Names that the top level hides until it binds them. Blocks do not see that.
     unset: RefCell<Vec<Str>>,
     /// What was given from outside.
@@ -82,6 +148,7 @@ impl Context {
     pub fn new(template: &Arc<Template>, given: Rc<Layer>) -> Rc<Self> {
         let context = Context {
             vars: RefCell::default(),
+            found: RefCell::default(),
             unset: RefCell::default(),
             given,
             blocks: Rc::default(),
@@ -109,8 +176,30 @@ impl Context {
     }
 
     /// The table of what the top level has bound.
-    pub fn table(&self) -> Table {
+    pub fn table(&self) -> tracer::Table {
         std::ptr::from_ref(self) as usize
+    }
+
+    /// What the top level has bound, as it is now.
+    pub fn vars(&self) -> Rc<Names> {
+        self.vars.borrow().clone()
+    }
+
+    /// What the top level has bound to a name.
+    pub fn var(&self, name: &str) -> Option<Obj> {
+        self.vars.borrow().get(name).cloned()
+    }
+
+    /// Forget what the top level has bound.
+    pub fn clear(&self) {
+        *self.vars.borrow_mut() = Rc::default();
+        *self.found.borrow_mut() = Found::default();
+    }
+
+    fn bind(&self, name: &Str, value: Obj) {
+        self.found.borrow_mut().forget(name);
+        self.unset.borrow_mut().retain(|unset| unset != name);
+        Rc::make_mut(&mut *self.vars.borrow_mut()).insert(name.clone(), value);
     }
 
     fn get(&self, name: &str) -> Option<Obj> {
@@ -118,6 +207,57 @@ impl Context {
             return Some(found.clone());
         }
         self.given.get(name).cloned()
+    }
+
+    /// The same for a name of a template, whose occurrences share their text.
+    fn get_shared(&self, name: &Str) -> Option<Obj> {
+        if let Some(found) = self.found.borrow().get(name) {
+            return Some(found);
+        }
+        let found = self.get(name)?;
+        self.found.borrow_mut().put(name, &found);
+        Some(found)
+    }
+}
+
+/// Names that were found in a context. A look-up compares addresses, and no text.
+#[derive(Default)]
+struct Found {
+    names: Vec<(Str, Obj)>,
+    /// How many look-ups found nothing here.
+    missed: usize,
+}
+
+impl Found {
+    /// In many contexts only a few names are looked up, once each. Nothing is kept of those.
+    const FIRST: usize = 6;
+    /// So many names are kept.
+    const MOST: usize = 12;
+    /// So many look-ups of other names later they give way.
+    const PATIENCE: usize = 32;
+
+    fn get(&self, name: &Str) -> Option<Obj> {
+        let found = self.names.iter().find(|(known, _)| Arc::ptr_eq(known, name));
+        found.map(|(_, object)| object.clone())
+    }
+
+    fn put(&mut self, name: &Str, object: &Obj) {
+        self.missed += 1;
+        if self.missed <= Self::FIRST {
+            return;
+        }
+        if self.names.len() == Self::MOST {
+            if !self.missed.is_multiple_of(Self::PATIENCE) {
+                return;
+            }
+            self.names.clear();
+        }
+        self.names.push((name.clone(), object.clone()));
+    }
+
+    /// Something else is bound to a name, which another template may have written.
+    fn forget(&mut self, name: &str) {
+        self.names.retain(|(known, _)| !same(known, name));
     }
 }
 
@@ -131,13 +271,11 @@ pub struct Scope {
 }
 
 /// What a scope knows of a name.
-#[derive(Clone, Default)]
 enum Slot {
     Bound(Obj),
     /// The name is hidden until it is bound.
     Unset,
     /// The last round of a loop has bound it.
-    #[default]
     Empty,
 }
 
@@ -159,20 +297,23 @@ impl Scope {
     fn get(&self, name: &str) -> Local {
         let mut scope = Some(self);
         while let Some(here) = scope {
-            match here.own(name) {
-                Slot::Bound(found) => return Local::Bound(found),
-                Slot::Unset => return Local::Unset,
-                Slot::Empty => scope = here.outer.as_deref(),
+            let names = here.names.borrow();
+            match names.iter().find(|(known, _)| same(known, name)) {
+                Some((_, Slot::Bound(found))) => return Local::Bound(found.clone()),
+                Some((_, Slot::Unset)) => return Local::Unset,
+                Some((_, Slot::Empty)) | None => scope = here.outer.as_deref(),
             }
         }
         Local::Elsewhere
     }
 
-    /// What is known here itself.
-    fn own(&self, name: &str) -> Slot {
+    /// Whether a name is bound here itself.
+    fn binds(&self, name: &str) -> bool {
         let names = self.names.borrow();
-        let found = names.iter().find(|(known, _)| same(known, name));
-        found.map(|(_, slot)| slot.clone()).unwrap_or_default()
+        let mut bound = names
+            .iter()
+            .filter(|(_, slot)| matches!(slot, Slot::Bound(_)));
+        bound.any(|(known, _)| same(known, name))
     }
 
     fn set(&self, name: &Str, slot: Slot) {
@@ -191,7 +332,8 @@ impl Scope {
 /// Whether two names are one. Those of one template share their text.
 #[inline]
 fn same(a: &str, b: &str) -> bool {
-    std::ptr::eq(a, b) || a == b
+    std::ptr::eq(a, b)
+        || (a.len() == b.len() && a.as_bytes().first() == b.as_bytes().first() && a == b)
 }
 
 /// The code of a template outside of its blocks and macros. It prints until it extends another
@@ -279,6 +421,7 @@ impl Frame {
         let around = &self.context;
         let context = Context {
             vars: RefCell::default(),
+            found: RefCell::default(),
             unset: RefCell::default(),
             given: self.visible(),
             blocks: around.blocks.clone(),
@@ -344,12 +487,12 @@ impl Frame {
     }
 
     /// Look a name up in the context only.
-    pub fn in_context(&self, name: &str) -> Option<Obj> {
+    pub fn in_context(&self, name: &Str) -> Option<Obj> {
         if self.is_unset(name) {
             return None;
         }
         match self.normalised(name) {
-            Cow::Borrowed(name) => self.context.get(name),
+            Cow::Borrowed(_) => self.context.get_shared(name),
             Cow::Owned(normalised) => self
                 .context
                 .get(&normalised)
@@ -360,7 +503,8 @@ impl Frame {
     /// Whether the top level hides a name.
     fn is_unset(&self, name: &str) -> bool {
         let unset = self.context.unset.borrow();
-        unset.iter().any(|hidden| &**hidden == name)
+        !unset.is_empty()
+            && unset.iter().any(|hidden| &**hidden == name)
             && !self.scope.as_ref().is_some_and(|scope| scope.is_in_block())
     }
 
@@ -389,7 +533,7 @@ impl Frame {
     }
 
     /// The table in which a name is bound here.
-    pub fn table(&self) -> Table {
+    pub fn table(&self) -> tracer::Table {
         match &self.scope {
             Some(scope) => Rc::as_ptr(scope) as usize,
             None => self.context.table(),
@@ -397,11 +541,11 @@ impl Frame {
     }
 
     /// The table in which a look-up finds a name; `None` if the name was given from outside or is not bound.
-    pub fn table_of(&self, name: &str) -> Option<Table> {
+    pub fn table_of(&self, name: &str) -> Option<tracer::Table> {
         let name = normalised(name);
         let mut scope = self.scope.as_ref();
         while let Some(here) = scope {
-            if matches!(here.own(&name), Slot::Bound(_)) {
+            if here.binds(&name) {
                 return Some(Rc::as_ptr(here) as usize);
             }
             scope = here.outer.as_ref();
@@ -423,39 +567,36 @@ impl Frame {
     fn bind(&self, name: &Str, value: Obj) {
         match &self.scope {
             Some(scope) => scope.set(name, Slot::Bound(value)),
-            None => {
-                self.context
-                    .unset
-                    .borrow_mut()
-                    .retain(|unset| unset != name);
-                self.context.vars.borrow_mut().insert(name.clone(), value);
-            }
+            None => self.context.bind(name, value),
         }
     }
 
     /// Everything visible here, as one layer for a template run "with context".
     pub fn visible(&self) -> Rc<Layer> {
-        let (vars, given) = (self.context.vars.borrow(), self.context.given.clone());
-        let mut layer = if vars.is_empty() {
+        let (vars, given) = (self.context.vars(), self.context.given.clone());
+        let layer = if vars.is_empty() {
             given
         } else {
-            Layer::over(vars.clone(), Some(given))
+            Layer::sharing(vars, Some(given))
         };
-        let mut scopes = Vec::new();
-        let mut scope = self.scope.as_ref();
-        while let Some(here) = scope {
-            scopes.push(here.clone());
-            scope = here.outer.as_ref();
+        let Some(innermost) = self.scope.as_deref() else {
+            return layer;
+        };
+        let outwards = std::iter::successors(Some(innermost), |scope| scope.outer.as_deref());
+        let mut scopes: Vec<&Scope> = outwards.collect();
+        scopes.reverse();
+        let mut bound = Vec::new();
+        for scope in scopes {
+            for (name, slot) in &*scope.names.borrow() {
+                if let Slot::Bound(value) = slot {
+                    bound.push((name.clone(), value.clone()));
+                }
+            }
         }
-        if !scopes.is_empty() {
-            let names = scopes.iter().rev().flat_map(|s| s.names.borrow().clone());
-            let bound = |(name, slot)| match slot {
-                Slot::Bound(value) => Some((name, value)),
-                Slot::Unset | Slot::Empty => None,
-            };
-            let names = names.filter_map(bound).collect();
-            layer = Layer::over(names, Some(layer));
-        }
-        layer
+        let names = Table::from_iter(bound);
+        Rc::new(Layer {
+            names,
+            below: Some(layer),
+        })
     }
 }

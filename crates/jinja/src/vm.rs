@@ -94,6 +94,10 @@ pub struct Vm<'r> {
     strict: bool,
     budget: Budget<'r>,
     pub(super) autoescape: Cell<bool>,
+    /// How many expressions stand around the present one.
+    pub(super) levels: Cell<u32>,
+    /// A buffer for what is captured next.
+    pub(super) spare: Cell<String>,
     /// Builtins under the render's variables: what templates loaded without context see.
     globals: Rc<Layer>,
     /// Globals that loading templates has set.
@@ -105,6 +109,8 @@ pub struct Vm<'r> {
     pub(super) watch: Option<&'r Watch>,
     pub(super) taint: Option<&'r Taint>,
     pub(super) tracer: Option<&'r dyn Tracer>,
+    /// Whether something follows how values move.
+    is_observed: bool,
     pub(super) no_else: RefCell<WithoutElse>,
     /// A function that the present expression asked for in vain.
     pub(super) missed: RefCell<Option<Str>>,
@@ -128,6 +134,8 @@ impl<'r> Vm<'r> {
             strict: request.strict,
             budget: Budget::new(request.limits, request.fuel),
             autoescape: Cell::new(false),
+            levels: Cell::new(0),
+            spare: Cell::default(),
             globals,
             set: RefCell::default(),
             loaded: RefCell::default(),
@@ -136,6 +144,7 @@ impl<'r> Vm<'r> {
             watch: request.watch,
             taint: request.taint,
             tracer: request.tracer,
+            is_observed: request.taint.is_some() || request.tracer.is_some(),
             no_else: RefCell::default(),
             missed: RefCell::default(),
         }
@@ -171,7 +180,7 @@ impl<'r> Vm<'r> {
     /// Whether something follows how values move.
     #[inline]
     pub(super) fn is_observed(&self) -> bool {
-        self.taint.is_some() || self.tracer.is_some()
+        self.is_observed
     }
 
     /// What ends a line of literal text.
@@ -244,7 +253,7 @@ impl Drop for Vm<'_> {
         for frame in self.cyclic.get_mut().drain(..) {
             match &frame.scope {
                 Some(scope) => scope.clear(),
-                None => frame.context.vars.borrow_mut().clear(),
+                None => frame.context.clear(),
             }
         }
     }

@@ -208,18 +208,34 @@ impl<'r> Budget<'r> {
         }
     }
 
+    /// Whether something may run one level deeper.
+    ///
+    /// # Errors
+    /// A limit error when nesting too deep.
+    #[inline]
+    pub fn may_go_deeper(&self) -> Result<()> {
+        if self.depth.get() < self.limits.depth {
+            Ok(())
+        } else {
+            Err(self.too_deep())
+        }
+    }
+
+    #[cold]
+    fn too_deep(&self) -> Box<Error> {
+        Error::limit(format!(
+            "macro calls, includes and imports are nested more than {} levels deep",
+            self.limits.depth
+        ))
+        .with_help("look for a template or macro that calls itself without end")
+    }
+
     /// Run something one level deeper.
     ///
     /// # Errors
     /// A limit error when nesting too deep, else what `run` returns.
     pub fn deeper<T>(&self, run: impl FnOnce() -> Result<T>) -> Result<T> {
-        if self.depth.get() >= self.limits.depth {
-            return Err(Error::limit(format!(
-                "macro calls, includes and imports are nested more than {} levels deep",
-                self.limits.depth
-            ))
-            .with_help("look for a template or macro that calls itself without end"));
-        }
+        self.may_go_deeper()?;
         self.depth.set(self.depth.get() + 1);
         let result = stacker::maybe_grow(RED_ZONE, STACK_CHUNK, run);
         self.depth.set(self.depth.get() - 1);

@@ -32,7 +32,7 @@ pub use ops::{
     BinaryOp, CompareOp, as_float, as_index, binary, compare, contains, equal, get_item, hash_key,
     len, negate, order, positive, slice, wrap_index,
 };
-pub use print::{PrintStyle, repr, repr_with, to_str};
+pub use print::{PrintStyle, repr, repr_with, text_of, to_str};
 pub(crate) use set_like::SetLike;
 pub use undefined::Undefined;
 pub use watched::Reader;

@@ -1,5 +1,7 @@
 //! Numbers and strings.
 
+use std::borrow::Cow;
+
 use mapstack_value::Int;
 
 use super::Tok;
@@ -11,13 +13,13 @@ const MAX_INTEGER_DIGITS: usize = 4300;
 pub(super) fn number(text: &str, float_allowed: bool) -> Result<(Tok, usize), (String, usize)> {
     let bytes = text.as_bytes();
     if float_allowed && let Some(len) = float_len(bytes) {
-        let value = text[..len].replace('_', "").parse();
+        let value = plain(&text[..len]).parse();
         // The scanner accepts nothing that Rust does not read.
         return Ok((Tok::Float(value.unwrap_or(f64::NAN)), len));
     }
     let (len, radix) = integer_len(bytes);
     let skipped = if radix == 10 { 0 } else { 2 };
-    let digits = text[skipped..len].replace('_', "");
+    let digits = plain(&text[skipped..len]);
     if radix == 10 && digits.len() > MAX_INTEGER_DIGITS {
         let message = format!(
             "the integer has {} digits; {MAX_INTEGER_DIGITS} is the limit",
@@ -29,6 +31,15 @@ pub(super) fn number(text: &str, float_allowed: bool) -> Result<(Tok, usize), (S
         Tok::Int(Int::from_str_radix(&digits, radix).unwrap_or_else(|| Int::from(0))),
         len,
     ))
+}
+
+/// Digits without the underscores between them.
+fn plain(digits: &str) -> Cow<'_, str> {
+    if digits.contains('_') {
+        digits.replace('_', "").into()
+    } else {
+        digits.into()
+    }
 }
 
 /// `12.5`, `1e5`, `1_0.0_1E-3`: how long it is.

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use foldhash::fast::RandomState;
 use mapstack_pytext::classes::normalised;
 use mapstack_value::{Str, Value};
 
@@ -314,7 +315,10 @@ impl<'s> Parser<'s> {
         let token = &self.tokens[at];
         let (start, object) = (node.expr.span.start, node.expr);
         let kind = match &token.kind {
-            Tok::Name => ExprKind::Attr(object, self.text(token.span).into()),
+            Tok::Name => {
+                let name = self.text(token.span);
+                ExprKind::Attr(object, self.shared(name))
+            }
             Tok::Int(index) => {
                 let index = Expr {
                     span: token.span,
@@ -426,11 +430,11 @@ impl<'s> Parser<'s> {
     }
 
     /// `(a, b=c, *d, **e)`
-    fn arguments(&mut self) -> Result<(Args, u32)> {
+    fn arguments(&mut self) -> Result<(Box<Args>, u32)> {
         let line = self.line();
         self.expect_op(Op::LParen)?;
-        let mut args = Args::default();
-        let mut names = HashSet::new();
+        let mut args = Box::<Args>::default();
+        let mut names = HashSet::<_, RandomState>::default();
         let mut height = 0;
         let mut first = true;
         while !self.is_op(Op::RParen) {
@@ -514,7 +518,7 @@ impl<'s> Parser<'s> {
         let (args, args_height) = if self.is_op(Op::LParen) {
             self.arguments()?
         } else {
-            (Args::default(), 0)
+            (Box::default(), 0)
         };
         let kind = ExprKind::Filter { input, name, args };
         self.node(kind, start, line, height.max(args_height))
@@ -533,7 +537,7 @@ impl<'s> Parser<'s> {
     fn dotted_name(&mut self) -> Result<Str> {
         let first = self.identifier()?;
         if !self.is_op(Op::Dot) {
-            return Ok(first.into());
+            return Ok(self.shared(first));
         }
         let mut name = first.to_owned();
         while self.skip_op(Op::Dot)? {
@@ -554,7 +558,7 @@ impl<'s> Parser<'s> {
         } else if self.starts_bare_argument() {
             self.bare_argument()?
         } else {
-            (Args::default(), 0)
+            (Box::default(), 0)
         };
         let kind = ExprKind::Test {
             input: input.expr,
@@ -577,19 +581,17 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn bare_argument(&mut self) -> Result<(Args, u32)> {
+    fn bare_argument(&mut self) -> Result<(Box<Args>, u32)> {
         if self.is_name("is") {
             return Err(self.fail("You cannot chain multiple tests with is"));
         }
         let value = self.primary()?;
         let value = self.postfix(value)?;
-        Ok((
-            Args {
-                positional: vec![*value.expr],
-                ..Args::default()
-            },
-            value.height,
-        ))
+        let args = Args {
+            positional: vec![*value.expr],
+            ..Args::default()
+        };
+        Ok((Box::new(args), value.height))
     }
 
     // ---- values ----

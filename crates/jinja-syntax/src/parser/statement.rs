@@ -364,7 +364,7 @@ impl<'s> Parser<'s> {
         let mut node = self.for_header()?;
         node.body = self.body(Body::Loop, &["endfor", "else"])?;
         node.otherwise = self.otherwise(Body::Inner, &["endfor"])?;
-        let [uses_loop] = mentions(&node.body, ["loop"]);
+        let [uses_loop] = self.mentions(&node.body, ["loop"]);
         node.uses_loop = uses_loop || node.recursive || self.scoped_blocks > scoped_blocks;
         self.scope = outer;
         Ok(StmtKind::For(Arc::from(node)))
@@ -397,6 +397,16 @@ impl<'s> Parser<'s> {
             otherwise,
             uses_loop,
         }))
+    }
+
+    /// For each of the names, whether a body that has just been parsed reads it.
+    fn mentions<const N: usize>(&self, body: &[Stmt], names: [&str; N]) -> [bool; N] {
+        // Every name that is read was met before.
+        if names.iter().any(|name| self.names.contains(*name)) {
+            mentions(body, names)
+        } else {
+            [false; N]
+        }
     }
 
     /// At a tag that ends a body: the body of `else`, if it is that.
@@ -457,7 +467,7 @@ impl<'s> Parser<'s> {
             return Err(self.fail("Required blocks can only contain comments or whitespace"));
         }
         self.skip_name(name)?;
-        let [uses_super] = mentions(&body, ["super"]);
+        let [uses_super] = self.mentions(&body, ["super"]);
         let block = Arc::new(Block {
             name: name.into(),
             uses_super,
@@ -570,7 +580,8 @@ impl<'s> Parser<'s> {
         line: u32,
     ) -> Arc<Macro> {
         let param = |name: &str| params.iter().find(|param| *param.name == *name);
-        let [uses_caller, kwargs, varargs] = mentions(&body, ["caller", "kwargs", "varargs"]);
+        let [uses_caller, kwargs, varargs] =
+            self.mentions(&body, ["caller", "kwargs", "varargs"]);
         if uses_caller && param("caller").is_some_and(|param| param.default.is_none()) {
             self.late(
                 self.scope.pass,

@@ -1,10 +1,11 @@
 //! Jinja2's filters for sequences and mappings, except those that take other filters or tests.
 
 use std::any::Any;
+use std::borrow::Cow;
 
 use mapstack_pyobject::{
     CallArgs, Error, Iter, ListRef, Obj, Object, Result, Undefined, as_index, equal, len, methods,
-    to_str, wrap_index,
+    text_of, wrap_index,
 };
 use mapstack_value::{Int, Str};
 
@@ -74,10 +75,17 @@ impl Getter {
 /// Text in lower case, for comparisons that ignore case.
 pub(super) fn fold(object: Obj) -> Obj {
     match object {
+        Obj::Str(s) if is_lower(&s) => Obj::Str(s),
         Obj::Str(s) => Obj::from(s.to_lowercase()),
         Obj::Markup(s) => Obj::Markup(s.to_lowercase().into()),
         other => other,
     }
+}
+
+/// Whether it is certain that nothing of a text changes in lower case.
+fn is_lower(text: &str) -> bool {
+    text.bytes()
+        .all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase())
 }
 
 /// `environment.undefined(…)`.
@@ -324,18 +332,10 @@ fn join(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let marked = |x: &Obj| matches!(x, Obj::Markup(_));
     // Text that is safe makes the whole safe, and everything else is escaped then.
     let escape = vm.autoescape() && (marked(&separator) || items.iter().any(marked));
-    let text = |x: &Obj| -> Result<String> {
-        let text = to_str(x)?;
-        Ok(if escape && !marked(x) {
-            mapstack_pytext::markup::escape(&text)
-        } else {
-            text
-        })
-    };
-    let separator = text(&separator)?;
+    let separator = joined(&separator, escape)?;
     let mut out = String::new();
     for (i, item) in items.iter().enumerate() {
-        let item = text(item)?;
+        let item = joined(item, escape)?;
         room(
             vm,
             out.len()
@@ -355,6 +355,16 @@ fn join(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         Obj::Markup(out.into())
     } else {
         Obj::from(out)
+    })
+}
+
+/// The text of an item that is joined, escaped unless it is safe.
+fn joined(item: &Obj, escape: bool) -> Result<Cow<'_, str>> {
+    let text = text_of(item)?;
+    Ok(if escape && !matches!(item, Obj::Markup(_)) {
+        mapstack_pytext::markup::escape(&text).into()
+    } else {
+        text
     })
 }
 

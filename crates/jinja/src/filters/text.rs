@@ -1,8 +1,10 @@
 //! Jinja2's filters for text.
 
 use mapstack_pyobject::{
-    CallArgs, Error, Obj, Result, as_index, binary, len, methods, order, slice, to_str,
+    CallArgs, Error, Obj, Result, as_index, binary, len, methods, order, slice, spend, text_of,
+    to_str,
 };
+use mapstack_pytext::split;
 use mapstack_value::Str;
 
 use super::call::{Function, inner, method, misuse, plain, room, soft_str};
@@ -81,7 +83,10 @@ fn replace(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         .filter(|c| !c.is_none())
         .unwrap_or_else(|| Obj::from(-1));
     if !vm.autoescape() {
-        let text = |x: &Obj| to_str(x).map(Obj::from);
+        let text = |x: &Obj| match x {
+            Obj::Str(s) => spend(s.len() / 16).map(|()| x.clone()),
+            other => to_str(other).map(Obj::from),
+        };
         return method(vm, &text(&x)?, "replace", [text(&old)?, text(&new)?, count]);
     }
     let is_markup = |x: &Obj| matches!(x, Obj::Markup(_));
@@ -106,8 +111,20 @@ fn begins_word(c: char) -> bool {
 
 fn title(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     plain("do_title", "s").alone(args)?;
-    let text = to_str(&x)?;
+    let text = text_of(&x)?;
     let mut out = String::with_capacity(text.len());
+    if text.is_ascii() {
+        let mut after_separator = true;
+        for c in text.chars() {
+            out.push(if after_separator {
+                c.to_ascii_uppercase()
+            } else {
+                c.to_ascii_lowercase()
+            });
+            after_separator = begins_word(c);
+        }
+        return Ok(Obj::from(out));
+    }
     let mut rest = &*text;
     while let Some(first) = rest.chars().next() {
         let separator = begins_word(first);
@@ -136,8 +153,15 @@ fn indent(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         super::call::flag(blank, false),
     );
     let text = text_of_lines(vm, &x)?;
-    let marked = Obj::from(format!("{text}\n"));
-    let lines = method(vm, &marked, "splitlines", [])?.collect(vm)?;
+    // What reading the text takes, and making its lines.
+    vm.read_all(&[&x])?;
+    let mut lines = split::lines(text, false, split::is_line_break);
+    // Python adds a newline first, which ends the last line; after `\r` it is a part of the same break.
+    let ends_in_break = |c| split::is_line_break(c) && c != '\r';
+    if text.chars().next_back().is_none_or(ends_in_break) {
+        lines.push("");
+    }
+    vm.pay(lines.len(), 0)?;
     room(
         vm,
         text.len()
@@ -146,7 +170,6 @@ fn indent(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let (first, blank) = (first?, blank?);
     let mut out = String::with_capacity(text.len() + lines.len() * indention.len());
     for (i, line) in lines.iter().enumerate() {
-        let line = line.as_str().map_or("", |l| &**l);
         let indented = if i == 0 {
             first
         } else {

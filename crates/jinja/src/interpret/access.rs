@@ -11,6 +11,16 @@ impl Vm<'_> {
     /// # Errors
     /// An undefined error when the object is undefined.
     pub fn get_attr(&self, object: &Obj, name: &Str) -> Result<Obj> {
+        if let Obj::Dict(dict) = object
+            && !name.starts_with("__")
+            && !methods::has(object, name)
+        {
+            self.burn(name.len() / 64)?;
+            let item = dict.get_str(name);
+            return Ok(
+                item.unwrap_or_else(|| Undefined::attr(object, name, self.strict()).into())
+            );
+        }
         // Jinja's undefined objects have Python's internal attributes, too.
         if let Obj::Undefined(u) = object
             && !methods::is_hidden_of_undefined(name)
@@ -20,18 +30,8 @@ impl Vm<'_> {
         if let Some(found) = self.own_attr(object, name)? {
             return Ok(found);
         }
-        let item = match object {
-            Obj::Dict(dict) => {
-                self.burn(name.len() / 64)?;
-                dict.get_str(name)
-            }
-            object => get_item(self, object, &Obj::Str(name.clone()))?,
-        };
-        let item = match item {
-            Some(item) => item,
-            None => Undefined::attr(object, name, self.strict()).into(),
-        };
-        Ok(item)
+        let item = get_item(self, object, &Obj::Str(name.clone()))?;
+        Ok(item.unwrap_or_else(|| Undefined::attr(object, name, self.strict()).into()))
     }
 
     /// `object[key]`: an item, else an attribute (Jinja2: `SandboxedEnvironment.getitem`).

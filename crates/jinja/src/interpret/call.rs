@@ -14,7 +14,15 @@ use crate::taint::Taint;
 use crate::vm::Vm;
 
 impl Vm<'_> {
+    #[inline]
     pub(super) fn eval_args(&self, args: &Args, frame: &Frame) -> Result<CallArgs> {
+        if args.are_none() {
+            return Ok(CallArgs::default());
+        }
+        self.eval_given_args(args, frame)
+    }
+
+    fn eval_given_args(&self, args: &Args, frame: &Frame) -> Result<CallArgs> {
         let mut positional = self.eval_all(&args.positional, frame)?;
         let mut named = Vec::with_capacity(args.named.len());
         for (name, value) in &args.named {

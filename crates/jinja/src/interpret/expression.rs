@@ -5,11 +5,11 @@ use std::sync::Arc;
 use mapstack_jinja_syntax::ast::{CompareOp, Expr, ExprKind};
 use mapstack_pyobject::{
     DictRef, Entries, Obj, Result, TemplatePlace, Undefined, binary, compare, hash_key, methods,
-    negate, positive, slice, spend, to_str,
+    negate, positive, slice, spend, text_of,
 };
 use mapstack_value::{Str, Value};
 
-use super::{place, position, roomy};
+use super::{LEVELS, place, position, roomy};
 use crate::blocks::SelfObject;
 use crate::scope::{Frame, Local};
 use crate::taint::Taint;
@@ -23,18 +23,33 @@ impl Vm<'_> {
         if self.is_observed() {
             return self.eval_observed(expr, frame);
         }
-        let value = match &expr.kind {
-            ExprKind::Const(value) => constant(value),
-            ExprKind::Name(name) => self.lookup(name, frame),
-            _ => match roomy(|| self.eval_kind(expr, frame)) {
-                Ok(value) => value,
-                Err(e) => return Err(self.located(e, frame, expr.span)),
-            },
-        };
-        if self.missed.borrow().is_some() {
-            self.report_missed(|| place(frame, expr.span));
+        match &expr.kind {
+            ExprKind::Const(value) => return Ok(constant(value)),
+            ExprKind::Name(name) => return Ok(self.lookup(name, frame)),
+            _ => {}
         }
-        Ok(value)
+        match self.eval_deeper(expr, frame) {
+            Ok(value) => {
+                if self.missed.borrow().is_some() {
+                    self.report_missed(|| place(frame, expr.span));
+                }
+                Ok(value)
+            }
+            Err(e) => Err(self.located(e, frame, expr.span)),
+        }
+    }
+
+    /// Evaluate the operands of an expression and the expression, with enough stack for them.
+    fn eval_deeper(&self, expr: &Expr, frame: &Frame) -> Result<Obj> {
+        let levels = self.levels.get();
+        self.levels.set(levels.wrapping_add(1));
+        let value = if levels.is_multiple_of(LEVELS) {
+            roomy(|| self.eval_kind(expr, frame))
+        } else {
+            self.eval_kind(expr, frame)
+        };
+        self.levels.set(levels);
+        value
     }
 
     /// Evaluate an expression whose operands and result are followed.
@@ -226,7 +241,7 @@ impl Vm<'_> {
                     text.push_str(part);
                 }
                 value => {
-                    let printed = to_str(value);
+                    let printed = text_of(value);
                     text.push_str(&printed.map_err(|e| self.blame(e, frame, &[(value, part)]))?);
                 }
             }

@@ -74,7 +74,7 @@ impl Vm<'_> {
 
     /// Run statements for what they print.
     pub(super) fn capture(&self, body: &[Stmt], frame: &Frame) -> Result<Obj> {
-        let mut out = Output::capture(self.limits().output);
+        let mut out = self.capturing();
         self.exec(body, frame, &mut out)?;
         self.captured(out)
     }
@@ -111,9 +111,13 @@ impl Vm<'_> {
     }
 }
 
-/// Run with enough stack for one more level; the parser bounds how many there are.
+/// Levels of expressions for which there is [room](roomy) if there is any; looking takes longer than going deeper.
+const LEVELS: u32 = 8;
+
+/// Run with enough stack for one more level of statements, or for [some](LEVELS) of expressions. The parser bounds how
+/// many there are.
 fn roomy<T>(run: impl FnOnce() -> T) -> T {
-    stacker::maybe_grow(64 << 10, 2 << 20, run)
+    stacker::maybe_grow(128 << 10, 2 << 20, run)
 }
 
 fn place(frame: &Frame, span: Span) -> TemplatePlace {

@@ -11,6 +11,9 @@ use crate::output::{Origin, Output};
 use crate::scope::Frame;
 use crate::vm::Vm;
 
+/// Larger buffers than this are not kept.
+const SPARE: usize = 64 << 10;
+
 impl Vm<'_> {
     /// `{{ expr }}`
     pub(super) fn print_expr(
@@ -43,7 +46,7 @@ impl Vm<'_> {
         if let Some(tracer) = self.tracer {
             tracer.printed(&place(frame, span), &value);
         }
-        let is_text = matches!(value, Obj::Str(_)) && !self.writes_data(expr);
+        let is_text = out.is_mapped() && matches!(value, Obj::Str(_)) && !self.writes_data(expr);
         let origin = if is_text {
             Origin::Text
         } else {
@@ -107,13 +110,22 @@ impl Vm<'_> {
         Ok(())
     }
 
+    /// Output that becomes an object.
+    pub(crate) fn capturing(&self) -> Output {
+        Output::capture(self.spare.take(), self.limits().output)
+    }
+
     /// Captured output as an object: safe text where autoescaping made it so.
     ///
     /// # Errors
     /// As [`pay`](Self::pay).
     pub(crate) fn captured(&self, out: Output) -> Result<Obj> {
-        let (text, secret) = out.into_text();
-        let text = Str::from(text);
+        let (mut buffer, secret) = out.into_text();
+        let text = Str::from(&*buffer);
+        if buffer.capacity() <= SPARE {
+            buffer.clear();
+            self.spare.set(buffer);
+        }
         if let Some(taint) = self.taint {
             taint.captured(&text, secret);
         }
@@ -129,6 +141,11 @@ impl Vm<'_> {
         match value {
             Obj::Markup(s) => Ok(Cow::Borrowed(s)),
             Obj::Str(s) if !self.autoescape.get() => Ok(Cow::Borrowed(s)),
+            Obj::Bool(value) => {
+                // What printing any other object takes.
+                self.burn(1)?;
+                Ok(Cow::Borrowed(if *value { "True" } else { "False" }))
+            }
             value => {
                 let text = self.dialect().print(value)?;
                 self.settle(text.len() / 16)?;

@@ -356,28 +356,13 @@ impl Vm<'_> {
                 frame.set(name, value);
                 Ok(())
             }
-            Target::Tuple(targets) => {
-                let items = self.unpacked(&value)?;
-                if items.len() < targets.len() {
-                    let (want, got) = (targets.len(), items.len());
-                    return Err(Error::value_error(format!(
-                        "not enough values to unpack (expected {want}, got {got})"
-                    )));
+            Target::Tuple(targets) => match &value {
+                Obj::Tuple(items) => {
+                    self.burn(items.len())?;
+                    self.assign_items(targets, &value, items, frame)
                 }
-                if items.len() > targets.len() {
-                    return Err(Error::value_error(format!(
-                        "too many values to unpack (expected {})",
-                        targets.len()
-                    )));
-                }
-                for (index, (target, item)) in targets.iter().zip(items).enumerate() {
-                    if let Some(tracer) = self.tracer {
-                        tracer.takes(&value, index, &item);
-                    }
-                    self.assign(target, item, frame)?;
-                }
-                Ok(())
-            }
+                other => self.assign_items(targets, &value, &self.unpacked(other)?, frame),
+            },
             Target::Attribute(name, attribute) => {
                 let object = self.lookup(name, frame);
                 if let (Some(tracer), Some(table)) = (self.tracer, attributes(&object)) {
@@ -396,6 +381,35 @@ impl Vm<'_> {
                 ))
             }
         }
+    }
+
+    /// Bind the items of a value to the parts of a target.
+    fn assign_items(
+        &self,
+        targets: &[Target],
+        value: &Obj,
+        items: &[Obj],
+        frame: &Frame,
+    ) -> Result<()> {
+        if items.len() < targets.len() {
+            let (want, got) = (targets.len(), items.len());
+            return Err(Error::value_error(format!(
+                "not enough values to unpack (expected {want}, got {got})"
+            )));
+        }
+        if items.len() > targets.len() {
+            return Err(Error::value_error(format!(
+                "too many values to unpack (expected {})",
+                targets.len()
+            )));
+        }
+        for (index, (target, item)) in targets.iter().zip(items).enumerate() {
+            if let Some(tracer) = self.tracer {
+                tracer.takes(value, index, item);
+            }
+            self.assign(target, item.clone(), frame)?;
+        }
+        Ok(())
     }
 
     /// The items of what a tuple of names is set to.

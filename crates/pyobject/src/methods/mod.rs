@@ -34,23 +34,67 @@ pub fn has(object: &Obj, name: &str) -> bool {
 
 /// The name as the method tables spell it, if the object's type has such a method.
 fn static_name(object: &Obj, name: &str) -> Option<&'static str> {
-    let tables: [&'static [&'static str]; 2] = match object {
-        Obj::Str(_) => [text::NAMES, &[]],
-        Obj::Markup(_) => [text::NAMES, markup::OWN],
-        Obj::Bytes(_) => [bytes::NAMES, &[]],
-        Obj::List(_) => [list::LIST, &[]],
-        Obj::Tuple(_) => [list::TUPLE, &[]],
-        Obj::Dict(dict) => [dict::NAMES, dict::beyond_dict(dict)],
-        Obj::Set(_) => [set::NAMES, &[]],
-        Obj::Int(_) | Obj::Bool(_) => [number::INT, &[]],
-        Obj::Float(_) => [number::FLOAT, &[]],
-        Obj::None | Obj::Undefined(_) | Obj::Iter(_) | Obj::Native(_) => return None,
-    };
-    tables
-        .into_iter()
-        .flatten()
-        .find(|known| known.as_bytes().first() == name.as_bytes().first() && **known == name)
-        .copied()
+    match object {
+        Obj::Str(_) => NameTable::find(&TEXT, name),
+        Obj::Markup(_) => NameTable::find(&TEXT, name).or_else(|| find(markup::OWN, name)),
+        Obj::Bytes(_) => find(bytes::NAMES, name),
+        Obj::List(_) => NameTable::find(&LIST, name),
+        Obj::Tuple(_) => find(list::TUPLE, name),
+        Obj::Dict(dict) => {
+            NameTable::find(&DICT, name).or_else(|| find(dict::beyond_dict(dict), name))
+        }
+        Obj::Set(_) => find(set::NAMES, name),
+        Obj::Int(_) | Obj::Bool(_) => find(number::INT, name),
+        Obj::Float(_) => find(number::FLOAT, name),
+        Obj::None | Obj::Undefined(_) | Obj::Iter(_) | Obj::Native(_) => None,
+    }
+}
+
+fn find(names: &'static [&'static str], name: &str) -> Option<&'static str> {
+    let is_it =
+        |known: &&&str| known.as_bytes().first() == name.as_bytes().first() && **known == name;
+    names.iter().find(is_it).copied()
+}
+
+static TEXT: NameTable = NameTable::new(text::NAMES);
+static LIST: NameTable = NameTable::new(list::LIST);
+static DICT: NameTable = NameTable::new(dict::NAMES);
+
+/// Names of methods. Most names of attributes are keys of dicts; a look at one bit rules out nearly all of them.
+struct NameTable {
+    names: &'static [&'static str],
+    /// Which [bits](Self::bit) the names have.
+    bits: u128,
+}
+
+impl NameTable {
+    const fn new(names: &'static [&'static str]) -> Self {
+        let (mut bits, mut at) = (0, 0);
+        while at < names.len() {
+            bits |= Self::bit(names[at].as_bytes());
+            at += 1;
+        }
+        NameTable { names, bits }
+    }
+
+    /// One of 128 bits for a name, by its length and its first and last byte.
+    #[inline]
+    const fn bit(name: &[u8]) -> u128 {
+        match name {
+            [first, .., last] => {
+                1 << ((*first as usize * 5 + *last as usize * 23 + name.len() * 11) % 128)
+            }
+            _ => 0,
+        }
+    }
+
+    #[inline]
+    fn find(&self, name: &str) -> Option<&'static str> {
+        if self.bits & Self::bit(name.as_bytes()) == 0 {
+            return None;
+        }
+        find(self.names, name)
+    }
 }
 
 /// Whether the sandbox hides the attribute: names that start with an underscore and that Python's
@@ -255,6 +299,16 @@ impl Object for BoundMethod {
 mod tests {
     use super::*;
     use crate::object::SetRef;
+
+    #[test]
+    fn every_name_is_found_in_its_table() {
+        for table in [&TEXT, &LIST, &DICT] {
+            for name in table.names {
+                assert_eq!(table.find(name), Some(*name));
+            }
+            assert_eq!(table.find("").or(table.find("x")).or(table.find("names")), None);
+        }
+    }
 
     #[test]
     fn the_exceptions_are_sorted_and_name_what_there_is() {

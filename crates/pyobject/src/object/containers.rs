@@ -479,6 +479,23 @@ impl DictRef {
         }
     }
 
+    /// The entry at a position.
+    pub fn entry_at(&self, index: usize) -> Option<(Key, Obj)> {
+        match &*self.state() {
+            State::Frozen(map) => {
+                let (key, value) = map.entry_at(index)?;
+                if is_scalar(value) {
+                    return Some((key.clone(), Obj::from(value.clone())));
+                }
+            }
+            State::Live { items, .. } => {
+                let (key, value) = items.get_index(index)?;
+                return Some((key.clone(), value.clone()));
+            }
+        }
+        self.read(|entries| entries.get_index(index).map(|(k, v)| (k.clone(), v.clone())))
+    }
+
     /// The keys in order.
     pub fn keys(&self) -> Vec<Key> {
         match &*self.state() {

@@ -3,8 +3,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use mapstack_value::Key;
-
 use super::{DictRef, ListRef, Obj};
 use crate::Interpreter;
 use mapstack_limits::depth;
@@ -26,6 +24,8 @@ pub struct Iter {
     function: Option<&'static str>,
     /// How many iterators stand one behind the other.
     depth: usize,
+    /// Whether the next object comes without running anything.
+    is_plain: bool,
 }
 
 impl Iter {
@@ -36,6 +36,15 @@ impl Iter {
             type_name,
             function: None,
             depth: 0,
+            is_plain: false,
+        }
+    }
+
+    /// The same for a source that gives its objects without running anything else, which needs no room on the stack.
+    pub fn plain(type_name: &'static str, source: impl ObjIter + 'static) -> Self {
+        Iter {
+            is_plain: true,
+            ..Self::new(type_name, source)
         }
     }
 
@@ -75,7 +84,7 @@ impl Iter {
 
     /// An iterator over objects at hand.
     pub fn over(type_name: &'static str, items: Vec<Obj>) -> Self {
-        Self::new(type_name, items.into_iter())
+        Self::plain(type_name, items.into_iter())
     }
 
     /// The iterator's identity.
@@ -100,6 +109,10 @@ impl Iter {
     pub fn next(&self, vm: &dyn Interpreter) -> Result<Option<Obj>> {
         vm.burn(1)?;
         match self.source.try_borrow_mut() {
+            Ok(mut source) if self.is_plain => {
+                vm.budget().may_go_deeper()?;
+                source.next(vm)
+            }
             Ok(mut source) => vm.deeper(|| source.next(vm)),
             Err(_) => Err(Error::value_error("generator already executing")),
         }
@@ -144,7 +157,7 @@ struct DictIter {
     dict: DictRef,
     len: usize,
     next: usize,
-    item: fn(&DictRef, Key) -> Obj,
+    item: fn(&DictRef, usize) -> Option<Obj>,
 }
 
 impl ObjIter for DictIter {
@@ -155,11 +168,9 @@ impl ObjIter for DictIter {
                 "dictionary changed size during iteration",
             ));
         }
-        let Some(key) = self.dict.key_at(self.next) else {
-            return Ok(None);
-        };
-        self.next += 1;
-        Ok(Some((self.item)(&self.dict, key)))
+        let item = (self.item)(&self.dict, self.next);
+        self.next += usize::from(item.is_some());
+        Ok(item)
     }
 }
 
@@ -176,16 +187,19 @@ pub enum DictPart {
 
 /// An iterator over a part of a dict that notices when the dict changes its size.
 pub fn dict_iter(dict: &DictRef, part: DictPart) -> Iter {
-    let (type_name, item): (_, fn(&DictRef, Key) -> Obj) = match part {
-        DictPart::Keys => ("dict_keyiterator", |_, key| Obj::from(&key)),
-        DictPart::Values => ("dict_valueiterator", |dict, key| {
-            dict.get(&key).unwrap_or_default()
+    let (type_name, item): (_, fn(&DictRef, usize) -> Option<Obj>) = match part {
+        DictPart::Keys => ("dict_keyiterator", |dict, at| {
+            dict.key_at(at).map(|key| Obj::from(&key))
         }),
-        DictPart::Items => ("dict_itemiterator", |dict, key| {
-            Obj::tuple([Obj::from(&key), dict.get(&key).unwrap_or_default()])
+        DictPart::Values => ("dict_valueiterator", |dict, at| {
+            dict.entry_at(at).map(|(_, value)| value)
+        }),
+        DictPart::Items => ("dict_itemiterator", |dict, at| {
+            let (key, value) = dict.entry_at(at)?;
+            Some(Obj::tuple([Obj::from(&key), value]))
         }),
     };
-    Iter::new(
+    Iter::plain(
         type_name,
         DictIter {
             dict: dict.clone(),
@@ -219,7 +233,7 @@ impl Obj {
     /// A `TypeError` for what cannot be iterated, an undefined error for something undefined.
     pub fn iter(&self) -> Result<Iter> {
         Ok(match self {
-            Obj::List(list) => Iter::new(
+            Obj::List(list) => Iter::plain(
                 "list_iterator",
                 ListIter {
                     list: list.clone(),
@@ -238,7 +252,7 @@ impl Obj {
                     set.read(|s| s.iter().map(Obj::from).collect()),
                 )
             }
-            Obj::Str(s) | Obj::Markup(s) => Iter::new(
+            Obj::Str(s) | Obj::Markup(s) => Iter::plain(
                 "str_iterator",
                 Chars {
                     text: s.clone(),

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use mapstack_value::{Int, Key};
+use mapstack_value::{Int, Key, Str};
 
 use super::set_like::{self, SetLike};
 use super::{DictRef, Obj};
@@ -206,8 +206,27 @@ fn numbers(a: &Obj, b: &Obj) -> Result<Option<Numbers>> {
 /// # Errors
 /// Python's exceptions, worded as Python words them.
 pub fn binary(vm: &dyn Interpreter, op: BinaryOp, a: &Obj, b: &Obj) -> Result<Obj> {
+    if let (Obj::Int(x), Obj::Int(y)) = (a, b)
+        && let Some(result) = small_arithmetic(op, x, y)
+    {
+        return Ok(Obj::Int(result));
+    }
     vm.read_all(&[a, b])?;
     vm.made(apply(vm, op, a, b)?)
+}
+
+/// Integers of 64 bits whose result has 64 bits, too. They cost no steps.
+#[inline]
+fn small_arithmetic(op: BinaryOp, a: &Int, b: &Int) -> Option<Int> {
+    let (x, y) = (a.to_i64()?, b.to_i64()?);
+    match op {
+        BinaryOp::Add => x.checked_add(y).map(Int::from),
+        BinaryOp::Sub => x.checked_sub(y).map(Int::from),
+        BinaryOp::Mul => x.checked_mul(y).map(Int::from),
+        BinaryOp::FloorDiv => a.floor_div(b).ok(),
+        BinaryOp::Mod => a.modulo(b).ok(),
+        BinaryOp::Div | BinaryOp::Pow => None,
+    }
 }
 
 fn apply(vm: &dyn Interpreter, op: BinaryOp, a: &Obj, b: &Obj) -> Result<Obj> {
@@ -469,6 +488,9 @@ pub fn positive(x: &Obj) -> Result<Obj> {
 /// # Errors
 /// An undefined error when either is strictly undefined.
 pub fn equal(a: &Obj, b: &Obj) -> Result<bool> {
+    if let Some(order) = quick_order(a, b) {
+        return Ok(order.is_eq());
+    }
     Comparison::default().equal(a, b)
 }
 
@@ -477,8 +499,14 @@ pub fn equal(a: &Obj, b: &Obj) -> Result<bool> {
 /// # Errors
 /// A `TypeError` naming the operator for types without an order.
 pub fn order(a: &Obj, b: &Obj, symbol: &str) -> Result<Option<Ordering>> {
+    if let Some(order) = quick_order(a, b) {
+        return Ok(Some(order));
+    }
     Comparison::default().order(a, b, symbol)
 }
+
+/// Bytes of text that one step of a comparison pays for.
+const LONG: usize = 64;
 
 /// A comparison on its way through nested objects.
 #[derive(Default)]
@@ -490,7 +518,7 @@ pub struct Comparison {
 impl Comparison {
     /// Long texts count as what reading them takes.
     fn long(&mut self, bytes: usize) -> Result<()> {
-        self.budget.spend(bytes / 64)
+        self.budget.spend(bytes / LONG)
     }
 
     /// Compare one level down.
@@ -633,9 +661,40 @@ impl Comparison {
 /// # Errors
 /// As Python: ordering unlike types, membership in what has none, anything undefined.
 pub fn compare(vm: &dyn Interpreter, op: CompareOp, a: &Obj, b: &Obj) -> Result<bool> {
+    if let Some(order) = quick_order(a, b)
+        && let Some(verdict) = accepts(op, order)
+    {
+        return Ok(verdict);
+    }
     let verdict = Comparison::default().verdict(vm, op, a, b);
     vm.settle(0)?;
     verdict
+}
+
+/// The order of small integers and of texts that are too short to cost steps.
+#[inline]
+fn quick_order(a: &Obj, b: &Obj) -> Option<Ordering> {
+    match (a, b) {
+        (Obj::Int(x), Obj::Int(y)) => Some(x.to_i64()?.cmp(&y.to_i64()?)),
+        (Obj::Str(x), Obj::Str(y)) if x.len().min(y.len()) < LONG => {
+            Some(x.as_bytes().cmp(y.as_bytes()))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a comparison of things with an order accepts it; nothing for membership.
+#[inline]
+fn accepts(op: CompareOp, order: Ordering) -> Option<bool> {
+    Some(match op {
+        CompareOp::Eq => order.is_eq(),
+        CompareOp::Ne => order.is_ne(),
+        CompareOp::Lt => order.is_lt(),
+        CompareOp::Le => order.is_le(),
+        CompareOp::Gt => order.is_gt(),
+        CompareOp::Ge => order.is_ge(),
+        CompareOp::In | CompareOp::NotIn => return None,
+    })
 }
 
 impl Comparison {
@@ -714,11 +773,15 @@ fn is_among(vm: &dyn Interpreter, items: &[Obj], needle: &Obj) -> Result<bool> {
 }
 
 fn is_it(vm: &dyn Interpreter, item: &Obj, needle: &Obj) -> Result<bool> {
+    if let Some(order) = quick_order(item, needle) {
+        vm.burn(1)?;
+        return Ok(order.is_eq());
+    }
     let shorter = item
         .as_str()
         .zip(needle.as_str())
         .map_or(0, |(a, b)| a.len().min(b.len()));
-    vm.burn(1 + shorter / 64)?;
+    vm.burn(1 + shorter / LONG)?;
     Ok(item.is_same(needle) || equal(item, needle)?)
 }
 
@@ -774,40 +837,41 @@ pub fn slice(
     stop: &Obj,
     step: &Obj,
 ) -> Result<Obj> {
-    let picked = |len: usize| -> Result<Vec<usize>> {
-        let indices = slice_indices(len, start, stop, step)?;
-        vm.burn(indices.len())?;
-        Ok(indices)
+    let picked = |len: usize| {
+        let picked = Picked::of(slice_bounds(len, start, stop, step)?);
+        vm.burn(picked.count).map(|()| picked)
     };
     vm.made(match object {
         Obj::Undefined(u) => return Err(u.error()),
         Obj::Str(s) | Obj::Markup(s) => {
             // Positions are characters, which are found by counting.
             vm.read_all(&[object])?;
-            let chars: Vec<char> = s.chars().collect();
-            let text: String = picked(chars.len())?.into_iter().map(|i| chars[i]).collect();
-            if matches!(object, Obj::Markup(_)) {
-                Obj::Markup(text.into())
+            let text: Str = if s.is_ascii() {
+                let picked = picked(s.len())?;
+                match picked.run() {
+                    Some(run) => s[run].into(),
+                    None => {
+                        let chars = picked.indices().map(|i| char::from(s.as_bytes()[i]));
+                        chars.collect::<String>().into()
+                    }
+                }
             } else {
-                Obj::from(text)
+                let chars: Vec<char> = s.chars().collect();
+                let picked = picked(chars.len())?;
+                picked.indices().map(|i| chars[i]).collect::<String>().into()
+            };
+            if matches!(object, Obj::Markup(_)) {
+                Obj::Markup(text)
+            } else {
+                Obj::Str(text)
             }
         }
         Obj::List(l) => {
             let picked = picked(l.len())?;
-            Obj::list(l.read(|items| {
-                picked
-                    .into_iter()
-                    .map(|i| items[i].clone())
-                    .collect::<Vec<_>>()
-            }))
+            Obj::list(l.read(|items| picked.of_items(items)))
         }
-        Obj::Tuple(t) => Obj::tuple(
-            picked(t.len())?
-                .into_iter()
-                .map(|i| t[i].clone())
-                .collect::<Vec<_>>(),
-        ),
-        Obj::Bytes(b) => Obj::Bytes(picked(b.len())?.into_iter().map(|i| b[i]).collect()),
+        Obj::Tuple(t) => Obj::tuple(picked(t.len())?.of_items(t)),
+        Obj::Bytes(b) => Obj::Bytes(picked(b.len())?.indices().map(|i| b[i]).collect()),
         Obj::Dict(_) => return Err(Error::type_error("unhashable type: 'slice'")),
         Obj::Native(native)
             if let Some(sliced) = native.slice(&|len| slice_bounds(len, start, stop, step)) =>
@@ -823,15 +887,41 @@ pub fn slice(
     })
 }
 
-fn slice_indices(len: usize, start: &Obj, stop: &Obj, step: &Obj) -> Result<Vec<usize>> {
-    let [from, to, step] = slice_bounds(len, start, stop, step)?;
-    let mut picked = Vec::new();
-    let mut at = from;
-    while (step > 0 && at < to) || (step < 0 && at > to) {
-        picked.push(usize::try_from(at).unwrap_or_default());
-        at = at.saturating_add(step);
+/// The positions that a slice picks.
+struct Picked {
+    from: i64,
+    step: i64,
+    count: usize,
+}
+
+impl Picked {
+    fn of([from, to, step]: [i64; 3]) -> Self {
+        // The bounds are not larger than a length, so their difference is a number.
+        let span = if step > 0 { to - from } else { from - to };
+        let steps = u64::try_from(span).map_or(0, |span| span.div_ceil(step.unsigned_abs()));
+        let count = usize::try_from(steps).unwrap_or(usize::MAX);
+        Picked { from, step, count }
     }
-    Ok(picked)
+
+    fn indices(&self) -> impl Iterator<Item = usize> + use<> {
+        let (from, step) = (self.from, self.step);
+        let steps = std::iter::successors(Some(from), move |at| at.checked_add(step));
+        let indices = steps.map(|at| usize::try_from(at).unwrap_or_default());
+        indices.take(self.count)
+    }
+
+    /// The positions as a range, if they stand side by side.
+    fn run(&self) -> Option<std::ops::Range<usize>> {
+        let from = usize::try_from(self.from).ok()?;
+        (self.step == 1).then(|| from..from + self.count)
+    }
+
+    fn of_items(&self, items: &[Obj]) -> Vec<Obj> {
+        match self.run() {
+            Some(run) => items[run].to_vec(),
+            None => self.indices().map(|i| items[i].clone()).collect(),
+        }
+    }
 }
 
 /// The first position, the one before which to stop, and the step (Python's `slice.indices`).

@@ -1,5 +1,7 @@
 //! `str()` and `repr()`.
 
+use std::borrow::Cow;
+
 use mapstack_value::{Key, Value, quote_str};
 
 use super::{DictRef, Obj, Object};
@@ -16,19 +18,37 @@ const MAX_LENGTH: usize = 64 << 20;
 /// # Errors
 /// An undefined error for something strictly undefined.
 pub fn to_str(object: &Obj) -> Result<String> {
-    match object {
+    text_of(object).map(Cow::into_owned)
+}
+
+/// `str(x)`, without a copy of what is text already.
+///
+/// # Errors
+/// As [`to_str`].
+///
+/// ```
+/// use std::borrow::Cow;
+/// use mapstack_pyobject::{Obj, text_of};
+/// assert!(matches!(text_of(&Obj::from("a")), Ok(Cow::Borrowed("a"))));
+/// assert_eq!(text_of(&Obj::from(1)).unwrap(), "1");
+/// ```
+pub fn text_of(object: &Obj) -> Result<Cow<'_, str>> {
+    Ok(match object {
         Obj::Str(s) | Obj::Markup(s) => {
             ledger::spend(s.len() / 16)?;
-            Ok(s.to_string())
+            Cow::Borrowed(s)
         }
-        Obj::Undefined(u) => u.check().map(|()| String::new()),
+        Obj::Undefined(u) => {
+            u.check()?;
+            Cow::Borrowed("")
+        }
         Obj::Int(i) => {
             ledger::spend(1 + to_read(object))?;
-            Ok(i.to_string())
+            i.to_string().into()
         }
-        Obj::Native(n) => n.to_str(),
-        other => repr(other),
-    }
+        Obj::Native(n) => n.to_str()?.into(),
+        other => repr(other)?.into(),
+    })
 }
 
 /// `repr(x)`.

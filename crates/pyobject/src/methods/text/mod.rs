@@ -164,7 +164,7 @@ fn strings(parts: &[&str]) -> Obj {
 }
 
 fn strip(s: &str, side: Side, call: Call<'_>) -> Result<Obj> {
-    let name = call.name.to_string();
+    let name = call.name;
     let [chars] = call.positional(0)?;
     let stripped = match chars {
         None | Some(Obj::None) => split::strip(s, side, classes::is_space),
@@ -238,20 +238,20 @@ fn replace(vm: &dyn Interpreter, s: &str, call: Call<'_>) -> Result<Obj> {
 }
 
 fn find(s: &str, call: Call<'_>) -> Result<Obj> {
-    let name = call.name.to_string();
+    let name = call.name;
     let [needle, start, end] = call.parsed(1)?;
     let needle = text(&needle.unwrap_or_default(), must_be_str)?;
     let window = search::Window::new(s, start.as_ref(), end.as_ref())?;
-    search::find(&name, window, &needle)
+    search::find(name, window, &needle)
 }
 
 fn starts_or_ends(s: &str, call: Call<'_>) -> Result<Obj> {
-    let name = call.name.to_string();
+    let name = call.name;
     let [affix, start, end] = call.parsed(1)?;
     let window = search::Window::new(s, start.as_ref(), end.as_ref())?;
     let matches = |affix: &Obj| match (affix, &window) {
         (Obj::Undefined(u), _) => Err(u.error()),
-        (affix, Some(window)) => Ok(affix.as_str().map(|affix| match &*name {
+        (affix, Some(window)) => Ok(affix.as_str().map(|affix| match name {
             "startswith" => window.text.starts_with(&**affix),
             _ => window.text.ends_with(&**affix),
         })),
@@ -313,7 +313,7 @@ fn affix(
     call: Call<'_>,
     cut: for<'a> fn(&'a str, &str) -> Option<&'a str>,
 ) -> Result<Obj> {
-    let name = call.name.to_string();
+    let name = call.name;
     let affix = text(&call.one()?, |found| {
         format!("{name}() argument must be str, not {found}")
     })?;
