@@ -642,7 +642,13 @@ impl Lexer<'_> {
     /// away.
     fn closing(&self, closer: Closer) -> Option<(Tok, usize, usize)> {
         let at = self.pos;
+        let begins = |delimiter: &str| match self.source.as_bytes().get(at) {
+            Some(b'-' | b'+') => true,
+            first => first == delimiter.as_bytes().first(),
+        };
         match closer {
+            Closer::Block if !begins(&self.syntax.block_end) => None,
+            Closer::Variable if !begins(&self.syntax.variable_end) => None,
             Closer::Block => self
                 .block_end_at(at)
                 .map(|(end, trimmed)| (Tok::BlockEnd, end, trimmed)),

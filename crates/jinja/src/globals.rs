@@ -141,12 +141,6 @@ impl Range {
 
     /// Every item lies between `start` and `stop`, but the way to it need not fit 64 bits.
     fn nth(&self, index: usize) -> Obj {
-        let near = i64::try_from(index)
-            .ok()
-            .and_then(|index| self.step.checked_mul(index)?.checked_add(self.start));
-        if let Some(item) = near {
-            return Obj::from(item);
-        }
         let item = i128::from(self.start)
             + i128::from(self.step) * i128::try_from(index).unwrap_or_default();
         Obj::Int(item.into())
@@ -154,16 +148,21 @@ impl Range {
 }
 
 struct RangeIter {
-    range: Range,
-    count: usize,
-    next: usize,
+    next: i64,
+    step: i64,
+    left: usize,
 }
 
 impl ObjIter for RangeIter {
     fn next(&mut self, _: &dyn Interpreter) -> Result<Option<Obj>> {
-        let item = (self.next < self.count).then(|| self.range.nth(self.next));
-        self.next += 1;
-        Ok(item)
+        if self.left == 0 {
+            return Ok(None);
+        }
+        self.left -= 1;
+        let item = Obj::from(self.next);
+        // Every item fits; only what would come after the last one may not.
+        self.next = self.next.wrapping_add(self.step);
+        Ok(Some(item))
     }
 }
 
@@ -198,9 +197,9 @@ impl Object for Range {
         Some(Iter::plain(
             "range_iterator",
             RangeIter {
-                range: self.clone(),
-                count: self.count(),
-                next: 0,
+                next: self.start,
+                step: self.step,
+                left: self.count(),
             },
         ))
     }

@@ -122,16 +122,16 @@ impl MacroObject {
         if wants_caller {
             let caller =
                 caller.unwrap_or_else(|| Undefined::hint("No caller defined", vm.strict()).into());
-            frame.set(&"caller".into(), caller);
+            frame.set_own("caller", caller);
         }
         if m.uses_kwargs {
             let kwargs = named.into_iter().map(|(k, v)| (k.into(), v));
-            frame.set(&"kwargs".into(), Obj::dict(kwargs));
+            frame.set_own("kwargs", Obj::dict(kwargs));
         } else if let Some((name, _)) = named.first() {
             return Err(self.refuse_named(name));
         }
         if m.uses_varargs {
-            frame.set(&"varargs".into(), Obj::tuple(extra));
+            frame.set_own("varargs", Obj::tuple(extra));
         } else if !extra.is_empty() {
             let name = self.quoted_name();
             return Err(Error::type_error(format!(

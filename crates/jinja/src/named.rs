@@ -1,6 +1,10 @@
 //! What filters, tests and functions of Jinja2 do with their operands.
 
+use std::cell::RefCell;
+use std::sync::Arc;
+
 use mapstack_pyobject::Reads;
+use mapstack_value::Str;
 
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,6 +78,33 @@ const EXCEPTIONS: &[(Named, &str, Reads)] = &[
 pub(crate) fn reads(kind: Named, name: &str) -> Reads {
     let found = EXCEPTIONS.binary_search_by(|(k, n, _)| (*k, *n).cmp(&(kind, name)));
     found.map_or(Reads::All, |at| EXCEPTIONS[at].2)
+}
+
+/// What names of templates stand for. Equal names of a template share their text, so they are found by its address.
+pub(crate) struct Known<T>(RefCell<Vec<(Str, T)>>);
+
+impl<T> Default for Known<T> {
+    fn default() -> Self {
+        Known(RefCell::default())
+    }
+}
+
+impl<T: Copy> Known<T> {
+    /// More names than this are looked for elsewhere each time.
+    const MOST: usize = 16;
+
+    /// What a name stands for, which `find` finds the first time.
+    pub fn get(&self, name: &Str, find: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+        let mut known = self.0.borrow_mut();
+        if let Some((_, found)) = known.iter().find(|(known, _)| Arc::ptr_eq(known, name)) {
+            return Some(*found);
+        }
+        let found = find(name)?;
+        if known.len() < Self::MOST {
+            known.push((name.clone(), found));
+        }
+        Some(found)
+    }
 }
 
 /// What a filter does that converts between data and text.

@@ -5,7 +5,7 @@
 //! looked up from the innermost scope outwards, then in the context.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -30,11 +30,11 @@ pub struct Layer {
     below: Option<Rc<Layer>>,
 }
 
-/// The names of a layer, each once.
+/// The names of a layer.
 #[derive(Debug)]
 enum Table {
     Many(Rc<Names>),
-    /// So few that comparing them takes less than hashing.
+    /// So few that comparing them takes less than hashing; of equal ones the last counts.
     Few(Vec<(Str, Obj)>),
 }
 
@@ -46,13 +46,13 @@ impl Default for Table {
 
 impl Table {
     /// More names than this are hashed.
-    const FEW: usize = 6;
+    const FEW: usize = 8;
 
     fn get(&self, name: &str) -> Option<&Obj> {
         match self {
             Table::Many(names) => names.get(name),
             Table::Few(names) => {
-                let found = names.iter().find(|(known, _)| **known == *name);
+                let found = names.iter().rfind(|(known, _)| same(known, name));
                 found.map(|(_, object)| object)
             }
         }
@@ -67,24 +67,12 @@ impl Table {
     }
 }
 
-/// Later ones win.
-impl FromIterator<(Str, Obj)> for Table {
-    fn from_iter<T: IntoIterator<Item = (Str, Obj)>>(names: T) -> Self {
-        let mut few: Vec<(Str, Obj)> = Vec::new();
-        let mut names = names.into_iter();
-        for (name, object) in &mut names {
-            match few.iter_mut().find(|(known, _)| same(known, &name)) {
-                Some((_, known)) => *known = object,
-                None => few.push((name, object)),
-            }
-            if few.len() > Self::FEW {
-                break;
-            }
-        }
-        if few.len() > Self::FEW {
-            Table::Many(Rc::new(few.into_iter().chain(names).collect()))
+impl From<Vec<(Str, Obj)>> for Table {
+    fn from(names: Vec<(Str, Obj)>) -> Self {
+        if names.len() <= Self::FEW {
+            Table::Few(names)
         } else {
-            Table::Few(few)
+            Table::Many(Rc::new(names.into_iter().collect()))
         }
     }
 }
@@ -125,8 +113,8 @@ pub type BlockSource = (Arc<Template>, Arc<Block>);
 
 /// One run of one template.
 pub struct Context {
-    /// What the top level has bound; shared with what sees it as it was.
-    vars: RefCell<Rc<Names>>,
+    /// What the top level has bound, if it has; shared with what sees it as it was.
+    vars: RefCell<Option<Rc<Names>>>,
     /// Names that were found here, as long as nothing else is bound to them.
     found: RefCell<Found>,
     /// Names that the top level hides until it binds them. Blocks do not see that.
@@ -182,31 +170,29 @@ impl Context {
 
     /// What the top level has bound, as it is now.
     pub fn vars(&self) -> Rc<Names> {
-        self.vars.borrow().clone()
+        self.vars.borrow().clone().unwrap_or_default()
     }
 
     /// What the top level has bound to a name.
     pub fn var(&self, name: &str) -> Option<Obj> {
-        self.vars.borrow().get(name).cloned()
+        self.vars.borrow().as_ref()?.get(name).cloned()
     }
 
     /// Forget what the top level has bound.
     pub fn clear(&self) {
-        *self.vars.borrow_mut() = Rc::default();
+        *self.vars.borrow_mut() = None;
         *self.found.borrow_mut() = Found::default();
     }
 
     fn bind(&self, name: &Str, value: Obj) {
         self.found.borrow_mut().forget(name);
         self.unset.borrow_mut().retain(|unset| unset != name);
-        Rc::make_mut(&mut *self.vars.borrow_mut()).insert(name.clone(), value);
+        let mut vars = self.vars.borrow_mut();
+        Rc::make_mut(vars.get_or_insert_default()).insert(name.clone(), value);
     }
 
     fn get(&self, name: &str) -> Option<Obj> {
-        if let Some(found) = self.vars.borrow().get(name) {
-            return Some(found.clone());
-        }
-        self.given.get(name).cloned()
+        self.var(name).or_else(|| self.given.get(name).cloned())
     }
 
     /// The same for a name of a template, whose occurrences share their text.
@@ -268,6 +254,8 @@ pub struct Scope {
     outer: Option<Rc<Scope>>,
     /// Whether this is the outermost scope of a block.
     is_block: bool,
+    /// Whether a name of it may have another text of its own than the same name has elsewhere in the template.
+    has_copies: Cell<bool>,
 }
 
 /// What a scope knows of a name.
@@ -294,17 +282,29 @@ impl Scope {
         self.names.borrow_mut().clear();
     }
 
-    fn get(&self, name: &str) -> Local {
+    /// What is known of a name, by what finds it in the names of one scope.
+    #[inline]
+    fn get(&self, find: impl Fn(&Scope, &[(Str, Slot)]) -> Option<usize>) -> Local {
         let mut scope = Some(self);
         while let Some(here) = scope {
             let names = here.names.borrow();
-            match names.iter().find(|(known, _)| same(known, name)) {
-                Some((_, Slot::Bound(found))) => return Local::Bound(found.clone()),
-                Some((_, Slot::Unset)) => return Local::Unset,
-                Some((_, Slot::Empty)) | None => scope = here.outer.as_deref(),
+            match find(here, &names).map(|at| &names[at].1) {
+                Some(Slot::Bound(found)) => return Local::Bound(found.clone()),
+                Some(Slot::Unset) => return Local::Unset,
+                Some(Slot::Empty) | None => scope = here.outer.as_deref(),
             }
         }
         Local::Elsewhere
+    }
+
+    /// The position of a name that shares its text with its other occurrences in the template.
+    #[inline]
+    fn position(&self, names: &[(Str, Slot)], name: &Str) -> Option<usize> {
+        let at = names.iter().position(|(known, _)| Arc::ptr_eq(known, name));
+        if at.is_some() || !self.has_copies.get() {
+            return at;
+        }
+        names.iter().position(|(known, _)| known == name)
     }
 
     /// Whether a name is bound here itself.
@@ -318,9 +318,30 @@ impl Scope {
 
     fn set(&self, name: &Str, slot: Slot) {
         let mut names = self.names.borrow_mut();
-        match names.iter_mut().find(|(known, _)| same(known, name)) {
-            Some((_, known)) => *known = slot,
-            None => names.push((name.clone(), slot)),
+        match self.position(&names, name) {
+            Some(at) => names[at].1 = slot,
+            None => {
+                debug_assert!(names.iter().all(|(known, _)| known != name), "{name}");
+                names.push((name.clone(), slot));
+            }
+        }
+    }
+
+    /// Set a name that has a text of its own.
+    fn set_copy(&self, name: &Str, slot: Slot) {
+        self.has_copies.set(true);
+        self.set(name, slot);
+    }
+
+    /// Everything that is bound in this scope and around it, outer names first.
+    fn bound(&self, into: &mut Vec<(Str, Obj)>) {
+        if let Some(outer) = &self.outer {
+            outer.bound(into);
+        }
+        for (name, slot) in &*self.names.borrow() {
+            if let Slot::Bound(value) = slot {
+                into.push((name.clone(), value.clone()));
+            }
         }
     }
 
@@ -459,6 +480,7 @@ impl Frame {
             names: RefCell::default(),
             outer: self.scope.clone(),
             is_block,
+            has_copies: Cell::new(!self.template.is_ascii),
         });
         Frame {
             scope: Some(scope),
@@ -470,7 +492,10 @@ impl Frame {
     pub fn hide(&self, body: &[Stmt]) {
         let names = self.template.unset_at_start(body);
         match &self.scope {
-            Some(scope) => names.iter().for_each(|name| scope.set(name, Slot::Unset)),
+            Some(scope) => {
+                let hide = |name| scope.set_copy(name, Slot::Unset);
+                names.iter().for_each(hide);
+            }
             None => *self.context.unset.borrow_mut() = names.to_vec(),
         }
     }
@@ -509,14 +534,18 @@ impl Frame {
     }
 
     /// Look a name up in the scopes only.
-    pub fn local(&self, name: &str) -> Local {
+    #[inline]
+    pub fn local(&self, name: &Str) -> Local {
         let Some(scope) = &self.scope else {
             return Local::Elsewhere;
         };
+        let by_text = |name: &str| {
+            scope.get(|_, names| names.iter().position(|(known, _)| **known == *name))
+        };
         match self.normalised(name) {
-            Cow::Borrowed(name) => scope.get(name),
-            Cow::Owned(normalised) => match scope.get(&normalised) {
-                Local::Elsewhere => scope.get(name),
+            Cow::Borrowed(_) => scope.get(|scope, names| scope.position(names, name)),
+            Cow::Owned(normalised) => match by_text(&normalised) {
+                Local::Elsewhere => by_text(name),
                 found => found,
             },
         }
@@ -550,7 +579,7 @@ impl Frame {
             }
             scope = here.outer.as_ref();
         }
-        if self.context.vars.borrow().contains_key(&*name) {
+        if self.context.var(&name).is_some() {
             return Some(self.context.table());
         }
         self.context.around.as_ref()?.table_of(&name)
@@ -564,6 +593,14 @@ impl Frame {
         self.bind(name, value);
     }
 
+    /// Bind a name that the language gives.
+    pub fn set_own(&self, name: &'static str, value: Obj) {
+        match &self.scope {
+            Some(scope) => scope.set_copy(&name.into(), Slot::Bound(value)),
+            None => self.context.bind(&name.into(), value),
+        }
+    }
+
     fn bind(&self, name: &Str, value: Obj) {
         match &self.scope {
             Some(scope) => scope.set(name, Slot::Bound(value)),
@@ -573,29 +610,18 @@ impl Frame {
 
     /// Everything visible here, as one layer for a template run "with context".
     pub fn visible(&self) -> Rc<Layer> {
-        let (vars, given) = (self.context.vars(), self.context.given.clone());
-        let layer = if vars.is_empty() {
-            given
-        } else {
-            Layer::sharing(vars, Some(given))
+        let given = self.context.given.clone();
+        let layer = match &*self.context.vars.borrow() {
+            Some(vars) => Layer::sharing(vars.clone(), Some(given)),
+            None => given,
         };
-        let Some(innermost) = self.scope.as_deref() else {
+        let Some(scope) = &self.scope else {
             return layer;
         };
-        let outwards = std::iter::successors(Some(innermost), |scope| scope.outer.as_deref());
-        let mut scopes: Vec<&Scope> = outwards.collect();
-        scopes.reverse();
         let mut bound = Vec::new();
-        for scope in scopes {
-            for (name, slot) in &*scope.names.borrow() {
-                if let Slot::Bound(value) = slot {
-                    bound.push((name.clone(), value.clone()));
-                }
-            }
-        }
-        let names = Table::from_iter(bound);
+        scope.bound(&mut bound);
         Rc::new(Layer {
-            names,
+            names: bound.into(),
             below: Some(layer),
         })
     }

@@ -13,10 +13,10 @@ use mapstack_pyobject::{Budget, CallArgs, Limits, Obj, Result};
 use mapstack_value::Str;
 
 use super::cache::TemplateCache;
-use super::dialect::Dialect;
+use super::dialect::{Dialect, Filter, Test};
 use super::host::Host;
 use super::module::Module;
-use super::named::Named;
+use super::named::{Known, Named};
 use super::scope::{Frame, Layer, Names};
 use super::taint::Taint;
 use super::tracer::Tracer;
@@ -112,6 +112,9 @@ pub struct Vm<'r> {
     /// Whether something follows how values move.
     is_observed: bool,
     pub(super) no_else: RefCell<WithoutElse>,
+    /// Filters and tests that templates have used.
+    pub(super) known_filters: Known<Filter>,
+    pub(super) known_tests: Known<Test>,
     /// A function that the present expression asked for in vain.
     pub(super) missed: RefCell<Option<Str>>,
 }
@@ -146,6 +149,8 @@ impl<'r> Vm<'r> {
             tracer: request.tracer,
             is_observed: request.taint.is_some() || request.tracer.is_some(),
             no_else: RefCell::default(),
+            known_filters: Known::default(),
+            known_tests: Known::default(),
             missed: RefCell::default(),
         }
     }

@@ -325,9 +325,13 @@ fn join(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let separator = separator.unwrap_or_else(|| Obj::from(""));
     let getter = attribute_getter(attribute.as_ref());
     let mut items = x.collect(vm)?;
-    for item in &mut items {
-        vm.burn(1)?;
-        *item = getter.get(vm, std::mem::take(item), None)?;
+    if getter.parts.is_empty() {
+        vm.burn(items.len())?;
+    } else {
+        for item in &mut items {
+            vm.burn(1)?;
+            *item = getter.get(vm, std::mem::take(item), None)?;
+        }
     }
     let marked = |x: &Obj| matches!(x, Obj::Markup(_));
     // Text that is safe makes the whole safe, and everything else is escaped then.

@@ -5,6 +5,7 @@ use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Object, Result, Undefin
 use mapstack_value::{Str, quote_str};
 
 use super::{place, through};
+use crate::dialect::{Filter, Test};
 use crate::globals;
 use crate::host_function::HostFunction;
 use crate::macros::MacroObject;
@@ -131,7 +132,10 @@ impl Vm<'_> {
             return Ok(input);
         };
         let args = self.eval_args(args, frame)?;
-        self.apply_filter(name, input, args)
+        match self.known_filters.get(name, |name| self.dialect().builtins().filter(name)) {
+            Some(filter) => self.run_filter(filter, name, input, args),
+            None => Err(no_filter(name)),
+        }
     }
 
     /// Apply a chain of filters whose innermost input is what a block printed.
@@ -173,17 +177,24 @@ impl Vm<'_> {
     /// What the filter raises, or that its name is unknown.
     pub fn apply_filter(&self, name: &str, input: Obj, args: CallArgs) -> Result<Obj> {
         match self.dialect().builtins().filter(name) {
-            Some(filter) => {
-                self.charged(Named::Filter, name, Some(&input), &args)?;
-                let missing = missing_function(&input);
-                let output = self.made(filter(self, input, args)?)?;
-                missing.iter().for_each(|name| self.asked_in_vain(name));
-                Ok(output)
-            }
-            None => Err(Error::new(
-                ErrorKind::Syntax,
-                format!("No filter named {} found.", quote_str(name)),
-            )),
+            Some(filter) => self.run_filter(filter, name, input, args),
+            None => Err(no_filter(name)),
+        }
+    }
+
+    fn run_filter(&self, filter: Filter, name: &str, input: Obj, args: CallArgs) -> Result<Obj> {
+        self.charged(Named::Filter, name, Some(&input), &args)?;
+        let missing = missing_function(&input);
+        let output = self.made(filter(self, input, args)?)?;
+        missing.iter().for_each(|name| self.asked_in_vain(name));
+        Ok(output)
+    }
+
+    /// `input is name(args)` in a template.
+    pub(super) fn eval_test(&self, name: &Str, input: &Obj, args: CallArgs) -> Result<bool> {
+        match self.known_tests.get(name, |name| self.dialect().builtins().test(name)) {
+            Some(test) => self.run_test(test, name, input, args),
+            None => Err(no_test(name)),
         }
     }
 
@@ -193,20 +204,29 @@ impl Vm<'_> {
     /// What the test raises, or that its name is unknown.
     pub fn apply_test(&self, name: &str, input: &Obj, args: CallArgs) -> Result<bool> {
         match self.dialect().builtins().test(name) {
-            Some(test) => {
-                self.charged(Named::Test, name, Some(input), &args)?;
-                let verdict = test(self, input, args)?;
-                missing_function(input)
-                    .iter()
-                    .for_each(|name| self.asked_in_vain(name));
-                self.settle(0).map(|()| verdict)
-            }
-            None => Err(Error::new(
-                ErrorKind::Syntax,
-                format!("No test named {} found.", quote_str(name)),
-            )),
+            Some(test) => self.run_test(test, name, input, args),
+            None => Err(no_test(name)),
         }
     }
+
+    fn run_test(&self, test: Test, name: &str, input: &Obj, args: CallArgs) -> Result<bool> {
+        self.charged(Named::Test, name, Some(input), &args)?;
+        let verdict = test(self, input, args)?;
+        missing_function(input)
+            .iter()
+            .for_each(|name| self.asked_in_vain(name));
+        self.settle(0).map(|()| verdict)
+    }
+}
+
+fn no_filter(name: &str) -> Box<Error> {
+    let message = format!("No filter named {} found.", quote_str(name));
+    Error::new(ErrorKind::Syntax, message)
+}
+
+fn no_test(name: &str) -> Box<Error> {
+    let message = format!("No test named {} found.", quote_str(name));
+    Error::new(ErrorKind::Syntax, message)
 }
 
 /// The function that an undefined value stands for.

@@ -119,7 +119,7 @@ impl Vm<'_> {
             ExprKind::Test { input, name, args } => {
                 let input = self.eval(input, frame)?;
                 let args = self.eval_args(args, frame)?;
-                self.apply_test(name, &input, args).map(Obj::Bool)
+                self.eval_test(name, &input, args).map(Obj::Bool)
             }
             ExprKind::Binary(op, a, b) => {
                 let (x, y) = (self.eval(a, frame)?, self.eval(b, frame)?);

@@ -31,10 +31,11 @@ impl Vm<'_> {
             && let Some(int) = int.to_i64()
             && !self.is_observed()
         {
-            let digits = Digits::of(int);
+            let mut buffer = itoa::Buffer::new();
+            let digits = buffer.format(int);
             // What printing any other object takes.
-            self.burn(1 + digits.as_str().len() / 16)?;
-            return out.push(digits.as_str(), &frame.template, span, Origin::Computed);
+            self.burn(1 + digits.len() / 16)?;
+            return out.push(digits, &frame.template, span, Origin::Computed);
         }
         let printed = match self.print(&value) {
             Ok(printed) => printed,
@@ -166,51 +167,6 @@ impl Vm<'_> {
             }
             ExprKind::Call { callee, .. } => matches!(callee.kind, ExprKind::Name(_)),
             _ => false,
-        }
-    }
-}
-
-/// The text of an integer, without an allocation.
-struct Digits {
-    text: [u8; 20],
-    start: usize,
-}
-
-impl Digits {
-    fn of(int: i64) -> Self {
-        let mut digits = Digits {
-            text: [b'0'; 20],
-            start: 20,
-        };
-        let mut rest = int.unsigned_abs();
-        while rest > 0 || digits.start == 20 {
-            digits.put(b'0' + (rest % 10) as u8);
-            rest /= 10;
-        }
-        if int < 0 {
-            digits.put(b'-');
-        }
-        digits
-    }
-
-    fn put(&mut self, byte: u8) {
-        self.start -= 1;
-        self.text[self.start] = byte;
-    }
-
-    fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.text[self.start..]).unwrap_or_default()
-    }
-}
-
-#[cfg(test)]
-mod checks {
-    use super::Digits;
-
-    #[test]
-    fn integers_print_all_their_digits() {
-        for int in [0, 7, -10, 1234567890, i64::MAX, i64::MIN] {
-            assert_eq!(Digits::of(int).as_str(), int.to_string());
         }
     }
 }

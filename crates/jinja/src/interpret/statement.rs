@@ -269,10 +269,9 @@ impl Vm<'_> {
             let recursive = definition.recursive.then_some(again);
             Loop::new(measured, iter.clone(), depth0, recursive)
         });
-        let handle = state.clone().map(|state| {
-            let object = Obj::native(LoopObject(state));
-            (Str::from("loop"), object)
-        });
+        let handle = state
+            .clone()
+            .map(|state| Obj::native(LoopObject(state)));
         let (mut round, mut is_done) = (0, false);
         let body = &definition.body;
         let mut inner = frame.inner();
@@ -285,8 +284,8 @@ impl Vm<'_> {
                 inner = frame.inner();
             }
             inner.hide(body);
-            if let Some((name, handle)) = &handle {
-                inner.set(name, handle.clone());
+            if let Some(handle) = &handle {
+                inner.set_own("loop", handle.clone());
             }
             self.take(definition, iterable, round, item, &inner)?;
             round += 1;
@@ -340,7 +339,7 @@ impl Vm<'_> {
         };
         let inner = frame.block(template, &block);
         if block.uses_super {
-            inner.set(&"super".into(), next_definition(self, name, depth, frame));
+            inner.set_own("super", next_definition(self, name, depth, frame));
         }
         self.deeper(|| self.exec(&block.body, &inner, out))
             .map(|_| ())

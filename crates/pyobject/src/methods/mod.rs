@@ -60,29 +60,29 @@ static TEXT: NameTable = NameTable::new(text::NAMES);
 static LIST: NameTable = NameTable::new(list::LIST);
 static DICT: NameTable = NameTable::new(dict::NAMES);
 
-/// Names of methods. Most names of attributes are keys of dicts; a look at one bit rules out nearly all of them.
+/// Names of methods. Most names of attributes are keys of dicts; one look rules out nearly all of them.
 struct NameTable {
     names: &'static [&'static str],
-    /// Which [bits](Self::bit) the names have.
-    bits: u128,
+    /// For each [place](Self::place) the position of the first name that belongs there, counted from 1.
+    places: [u8; 128],
 }
 
 impl NameTable {
     const fn new(names: &'static [&'static str]) -> Self {
-        let (mut bits, mut at) = (0, 0);
-        while at < names.len() {
-            bits |= Self::bit(names[at].as_bytes());
-            at += 1;
+        let (mut places, mut at) = ([0; 128], names.len());
+        while at > 0 {
+            places[Self::place(names[at - 1].as_bytes())] = at as u8;
+            at -= 1;
         }
-        NameTable { names, bits }
+        NameTable { names, places }
     }
 
-    /// One of 128 bits for a name, by its length and its first and last byte.
+    /// The place of a name, by its length and its first and last byte.
     #[inline]
-    const fn bit(name: &[u8]) -> u128 {
+    const fn place(name: &[u8]) -> usize {
         match name {
             [first, .., last] => {
-                1 << ((*first as usize * 5 + *last as usize * 23 + name.len() * 11) % 128)
+                (*first as usize * 5 + *last as usize * 23 + name.len() * 11) % 128
             }
             _ => 0,
         }
@@ -90,8 +90,10 @@ impl NameTable {
 
     #[inline]
     fn find(&self, name: &str) -> Option<&'static str> {
-        if self.bits & Self::bit(name.as_bytes()) == 0 {
-            return None;
+        let at = usize::from(self.places[Self::place(name.as_bytes())]).checked_sub(1)?;
+        let first = *self.names.get(at)?;
+        if first == name {
+            return Some(first);
         }
         find(self.names, name)
     }

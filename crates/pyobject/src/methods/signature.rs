@@ -144,8 +144,11 @@ impl Call<'_> {
 
 /// The items in an array of slots; those beyond the end are empty.
 pub fn spread<const N: usize>(items: Vec<Obj>) -> [Option<Obj>; N] {
-    let mut items = items.into_iter();
-    std::array::from_fn(|_| items.next())
+    let mut slots = [const { None }; N];
+    for (slot, item) in slots.iter_mut().zip(items) {
+        *slot = Some(item);
+    }
+    slots
 }
 
 fn plural(n: usize) -> &'static str {

@@ -44,7 +44,10 @@ pub fn text_of(object: &Obj) -> Result<Cow<'_, str>> {
         }
         Obj::Int(i) => {
             ledger::spend(1 + to_read(object))?;
-            i.to_string().into()
+            match i.to_i64() {
+                Some(small) => itoa::Buffer::new().format(small).to_owned().into(),
+                None => i.to_string().into(),
+            }
         }
         Obj::Native(n) => n.to_str()?.into(),
         other => repr(other)?.into(),
