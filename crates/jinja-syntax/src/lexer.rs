@@ -113,6 +113,38 @@ const SINGLE: [Option<Op>; 128] = {
     table
 };
 
+/// What a byte of code can start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Blank,
+    Word,
+    Digit,
+    Quote,
+    Operator,
+    /// A character outside of ASCII, or one that starts nothing.
+    Other,
+}
+
+/// The class of each byte. ASCII's blanks are those of [`is_space`].
+const CLASSES: [Class; 256] = {
+    let mut classes = [Class::Other; 256];
+    let mut byte = 0;
+    while byte < SINGLE.len() {
+        classes[byte] = match byte as u8 {
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => Class::Word,
+            b'0'..=b'9' => Class::Digit,
+            b'\'' | b'"' => Class::Quote,
+            b'\t'..=b'\r' | 0x1c..=0x1f | b' ' => Class::Blank,
+            // The first of `!=`.
+            b'!' => Class::Operator,
+            _ if SINGLE[byte].is_some() => Class::Operator,
+            _ => Class::Other,
+        };
+        byte += 1;
+    }
+    classes
+};
+
 impl Op {
     /// The operator that a text starts with, and its length.
     fn at(text: &[u8]) -> Option<(Op, usize)> {
@@ -248,7 +280,10 @@ fn openers(syntax: &Syntax) -> Vec<(Opener, &str)> {
 
 /// The different bytes that openers start with.
 fn first_bytes(openers: &[(Opener, &str)]) -> Vec<u8> {
-    let mut bytes: Vec<u8> = openers.iter().flat_map(|(_, text)| text.bytes().next()).collect();
+    let mut bytes: Vec<u8> = openers
+        .iter()
+        .flat_map(|(_, text)| text.bytes().next())
+        .collect();
     bytes.sort_unstable();
     bytes.dedup();
     bytes
@@ -506,8 +541,8 @@ impl Lexer<'_> {
 
     fn skip_space(&self, at: usize) -> usize {
         let rest = &self.source.as_bytes()[at..];
-        let blank = |byte: &&u8| byte.is_ascii() && is_space(char::from(**byte));
-        let ascii = at + rest.iter().take_while(blank).count();
+        let is_blank = |byte: &&u8| CLASSES[usize::from(**byte)] == Class::Blank;
+        let ascii = at + rest.iter().take_while(is_blank).count();
         match self.source.as_bytes().get(ascii) {
             Some(byte) if !byte.is_ascii() => {
                 let rest = &self.source[ascii..];
@@ -520,8 +555,9 @@ impl Lexer<'_> {
     /// Where the word ends that starts at this place, and whether it is ASCII.
     fn word_end(&self, at: usize) -> (usize, bool) {
         let rest = &self.source.as_bytes()[at..];
-        let is_word_byte = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
-        let ascii = at + rest.iter().take_while(is_word_byte).count();
+        let is_part =
+            |byte: &&u8| matches!(CLASSES[usize::from(**byte)], Class::Word | Class::Digit);
+        let ascii = at + rest.iter().take_while(is_part).count();
         match self.source.as_bytes().get(ascii) {
             Some(byte) if !byte.is_ascii() => {
                 let rest = &self.source[ascii..];
@@ -631,10 +667,10 @@ impl Lexer<'_> {
                 self.consume(end);
                 return Ok(());
             }
-            let Some(first) = self.source[self.pos..].chars().next() else {
+            let Some(first) = self.source.as_bytes().get(self.pos) else {
                 return Ok(());
             };
-            self.code_token(first)?;
+            self.code_token(CLASSES[usize::from(*first)])?;
         }
     }
 
@@ -677,38 +713,62 @@ impl Lexer<'_> {
         }
     }
 
-    fn code_token(&mut self, first: char) -> Result<(), Box<Failure>> {
+    /// The token that a byte of a class starts, or blanks.
+    fn code_token(&mut self, class: Class) -> Result<(), Box<Failure>> {
         let start = self.pos;
-        let rest = &self.source[start..];
-        if is_space(first) {
-            self.consume(self.skip_space(start));
-        } else if let Some((op, len)) = Op::at(rest.as_bytes()) {
-            self.balance(op)?;
-            self.push_code(Tok::Op(op), start, start + len);
-        } else if first.is_ascii_digit() {
-            let after_dot = self.source[..start].ends_with('.');
-            let (kind, len) = literal::number(rest, !after_dot)
-                .map_err(|(message, len)| self.fail(message, start, start + len))?;
-            self.push_code(kind, start, start + len);
-        } else if is_word(first) {
-            let (end, is_ascii) = self.word_end(start);
-            if !is_ascii && !is_identifier(&self.source[start..end]) {
-                return Err(self.fail("Invalid character in identifier", start, end));
+        match class {
+            Class::Blank => self.consume(self.skip_space(start)),
+            Class::Word => self.word(start)?,
+            Class::Operator => {
+                let Some((op, len)) = Op::at(&self.source.as_bytes()[start..]) else {
+                    return Err(self.unexpected(start));
+                };
+                self.balance(op)?;
+                self.push_code(Tok::Op(op), start, start + len);
             }
-            self.push_code(Tok::Name, start, end);
-        } else if let Some(len) = literal::string_len(rest) {
-            let text = self
-                .string(&rest[1..len - 1])
-                .map_err(|message| self.fail(message, start, start + len))?;
-            self.push(Tok::Str(text), start, start + len);
-            self.consume(start + len);
-        } else {
-            let shown = quote_str(first.encode_utf8(&mut [0; 4]));
-            let column = self.source[self.start..start].chars().count();
-            let message = format!("unexpected char {shown} at {column}");
-            return Err(self.fail(message, start, start + first.len_utf8()));
+            Class::Digit => {
+                let after_dot = self.source[..start].ends_with('.');
+                let (kind, len) = literal::number(&self.source[start..], !after_dot)
+                    .map_err(|(message, len)| self.fail(message, start, start + len))?;
+                self.push_code(kind, start, start + len);
+            }
+            Class::Quote => {
+                let rest = &self.source[start..];
+                let Some(len) = literal::string_len(rest) else {
+                    return Err(self.unexpected(start));
+                };
+                let text = self
+                    .string(&rest[1..len - 1])
+                    .map_err(|message| self.fail(message, start, start + len))?;
+                self.push(Tok::Str(text), start, start + len);
+                self.consume(start + len);
+            }
+            Class::Other => match self.source[start..].chars().next() {
+                Some(first) if is_space(first) => self.consume(self.skip_space(start)),
+                Some(first) if is_word(first) => self.word(start)?,
+                _ => return Err(self.unexpected(start)),
+            },
         }
         Ok(())
+    }
+
+    fn word(&mut self, start: usize) -> Result<(), Box<Failure>> {
+        let (end, is_ascii) = self.word_end(start);
+        if !is_ascii && !is_identifier(&self.source[start..end]) {
+            return Err(self.fail("Invalid character in identifier", start, end));
+        }
+        self.push_code(Tok::Name, start, end);
+        Ok(())
+    }
+
+    /// The character at this place starts no token.
+    #[cold]
+    fn unexpected(&self, start: usize) -> Box<Failure> {
+        let first = self.source[start..].chars().next().unwrap_or_default();
+        let shown = quote_str(first.encode_utf8(&mut [0; 4]));
+        let column = self.source[self.start..start].chars().count();
+        let message = format!("unexpected char {shown} at {column}");
+        self.fail(message, start, start + first.len_utf8())
     }
 
     /// The text that stands between quotes.

@@ -8,7 +8,7 @@ mod expression;
 mod mentions;
 mod statement;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -79,10 +79,21 @@ pub fn parse(
     let parsed = check(&source, syntax)
         .and_then(|()| Parser::new(&source, syntax, tags).and_then(Parser::template));
     match parsed {
-        Ok((body, blocks, constants)) => {
+        Ok(Parsed {
+            body,
+            blocks,
+            constants,
+            sets_names,
+        }) => {
             let (constants, unhashable) = constants.into_parts();
+            // A name that is not set anywhere is not hidden until it is.
+            let unset = if sets_names {
+                unset_names(&body, &blocks)
+            } else {
+                BTreeMap::new()
+            };
             Ok(Template {
-                unset: unset_names(&body, &blocks),
+                unset,
                 body,
                 blocks,
                 constants,
@@ -138,6 +149,15 @@ fn check(source: &str, syntax: &Syntax) -> Result<()> {
 
 type Result<T> = std::result::Result<T, Box<Failure>>;
 
+/// What was parsed, and what is known about it.
+struct Parsed {
+    body: Vec<Stmt>,
+    blocks: Vec<Arc<Block>>,
+    constants: Constants,
+    /// Whether a statement sets a name that is not bound for a body alone.
+    sets_names: bool,
+}
+
 /// A stream of tokens and what is known at the current one.
 struct Parser<'s> {
     source: &'s str,
@@ -165,9 +185,14 @@ struct Parser<'s> {
     constants: Constants,
     /// The names that were met. Those that are equal share their text, so that they are quickly seen to be equal.
     names: HashSet<Str, RandomState>,
+    /// Whether a statement sets a name that is not bound for a body alone.
+    sets_names: bool,
     /// Mistakes that Jinja would find after parsing; the least one is reported.
     late: Vec<(LateOrder, Box<Failure>)>,
 }
+
+/// Most templates have fewer names.
+const FEW_NAMES: usize = 28;
 
 /// What kind of code the current statement is part of.
 #[derive(Debug, Clone, Copy)]
@@ -216,7 +241,8 @@ impl<'s> Parser<'s> {
             scoped_blocks: 0,
             tags,
             constants: Constants::default(),
-            names: HashSet::default(),
+            names: HashSet::with_capacity_and_hasher(FEW_NAMES, RandomState::default()),
+            sets_names: false,
             late: Vec::new(),
         };
         match parser.failure.take_if(|_| parser.tokens.is_empty()) {
@@ -225,17 +251,18 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn template(mut self) -> Result<(Vec<Stmt>, Vec<Arc<Block>>, Constants)> {
+    fn template(mut self) -> Result<Parsed> {
         let body = self.until(&[])?;
         match self.late.into_iter().min_by_key(|(order, _)| *order) {
             Some((_, failure)) => Err(failure),
             None => {
                 self.blocks.sort_by_key(|(start, _)| *start);
-                Ok((
+                Ok(Parsed {
                     body,
-                    self.blocks.into_iter().map(|(_, block)| block).collect(),
-                    self.constants,
-                ))
+                    blocks: self.blocks.into_iter().map(|(_, block)| block).collect(),
+                    constants: self.constants,
+                    sets_names: self.sets_names,
+                })
             }
         }
     }

@@ -40,6 +40,20 @@ pub(crate) fn unset_names(body: &[Stmt], blocks: &[impl AsRef<Block>]) -> BTreeM
     unset
 }
 
+/// Whether a statement sets a name of the body it stands in. Only such names can be hidden.
+pub(crate) fn sets_names(kind: &StmtKind) -> bool {
+    matches!(
+        kind,
+        StmtKind::Macro(_)
+            | StmtKind::Set { .. }
+            | StmtKind::SetBlock { .. }
+            | StmtKind::Import { .. }
+            | StmtKind::FromImport { .. }
+            | StmtKind::Load { .. }
+            | StmtKind::ImportData { .. }
+    )
+}
+
 /// What a name of a body holds when the body starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Start {

@@ -46,7 +46,6 @@ pub use mapstack_pyobject::{Deadline, Limits, MemoryLimit};
 pub use module::attributes;
 pub use named::{Conversion, Named};
 pub use output::{Origin, Output, SourceMap};
-pub use random::Twister;
 pub use render::{Rendered, render};
 pub use scope::{Layer, Names};
 pub use taint::Taint;

@@ -61,7 +61,10 @@ impl Table {
     fn iter(&self) -> impl Iterator<Item = (&Str, &Obj)> {
         let (many, few) = match self {
             Table::Many(names) => (Some(names.iter()), None),
-            Table::Few(names) => (None, Some(names.iter().map(|(name, object)| (name, object)))),
+            Table::Few(names) => (
+                None,
+                Some(names.iter().map(|(name, object)| (name, object))),
+            ),
         };
         many.into_iter().flatten().chain(few.into_iter().flatten())
     }
@@ -223,7 +226,10 @@ impl Found {
     const PATIENCE: usize = 32;
 
     fn get(&self, name: &Str) -> Option<Obj> {
-        let found = self.names.iter().find(|(known, _)| Arc::ptr_eq(known, name));
+        let found = self
+            .names
+            .iter()
+            .find(|(known, _)| Arc::ptr_eq(known, name));
         found.map(|(_, object)| object.clone())
     }
 
@@ -539,9 +545,8 @@ impl Frame {
         let Some(scope) = &self.scope else {
             return Local::Elsewhere;
         };
-        let by_text = |name: &str| {
-            scope.get(|_, names| names.iter().position(|(known, _)| **known == *name))
-        };
+        let by_text =
+            |name: &str| scope.get(|_, names| names.iter().position(|(known, _)| **known == *name));
         match self.normalised(name) {
             Cow::Borrowed(_) => scope.get(|scope, names| scope.position(names, name)),
             Cow::Owned(normalised) => match by_text(&normalised) {

@@ -10,6 +10,7 @@ mod interpreter;
 pub mod methods;
 mod object;
 mod price;
+mod random;
 mod suggest;
 
 pub use budget::Budget;
@@ -26,4 +27,5 @@ pub use object::{
     order, positive, repr, repr_with, required, slice, text_of, to_str, wrap_index,
 };
 pub use price::Reads;
+pub use random::Twister;
 pub use suggest::for_argument;

@@ -73,7 +73,8 @@ fn line(name: &str, row: &Value, jinja2: &Value) -> String {
     line
 }
 
-/// How many instructions a render takes in both engines, which does not depend on what else the machine does.
+/// How many instructions rendering and parsing take in both engines, which does not depend on what else the machine
+/// does.
 fn count(sh: &Shell, program: &Path) -> Result {
     let mut names: Vec<_> = measured(cmd!(sh, "{program} {TEMPLATES} names"))?
         .as_array()
@@ -83,30 +84,34 @@ fn count(sh: &Shell, program: &Path) -> Result {
         .collect();
     names.sort_unstable();
     for name in names {
-        let [ours, theirs] = ["mapstack", "minijinja"].map(|engine| {
-            // The start counts in both runs.
-            let [one, three] = ["1", "3"].map(|turns| collected(sh, program, engine, &name, turns));
-            Some((three? - one?) / 2.0 / 1_000.0)
-        });
-        match (ours, theirs) {
-            (Some(ours), Some(theirs)) => println!(
-                "  {name:14} {ours:8.0} thousand instructions, minijinja {theirs:8.0}: {:.2} times",
-                ours / theirs
-            ),
-            (ours, _) => println!(
-                "  {name:14} {:8.0} thousand instructions",
-                ours.unwrap_or(f64::NAN)
-            ),
+        for work in ["render", "parse"] {
+            let [ours, theirs] = ["mapstack", "minijinja"].map(|engine| {
+                // The start counts in both runs.
+                let [one, more] =
+                    ["1", "11"].map(|turns| collected(sh, program, [engine, &name, turns, work]));
+                Some((more? - one?) / 10.0 / 1_000.0)
+            });
+            match (ours, theirs) {
+                (Some(ours), Some(theirs)) => println!(
+                    "  {name:14} {work} {ours:8.0} thousand instructions, minijinja {theirs:8.0}: {:.2} times",
+                    ours / theirs
+                ),
+                (ours, _) => println!(
+                    "  {name:14} {work} {:8.0} thousand instructions",
+                    ours.unwrap_or(f64::NAN)
+                ),
+            }
         }
     }
     Ok(())
 }
 
 /// What callgrind counts; nothing if the engine cannot render the template.
-fn collected(sh: &Shell, program: &Path, engine: &str, name: &str, turns: &str) -> Option<f64> {
+fn collected(sh: &Shell, program: &Path, run: [&str; 4]) -> Option<f64> {
+    let [engine, name, turns, work] = run;
     let counted = cmd!(
         sh,
-        "valgrind --tool=callgrind --callgrind-out-file=/dev/null {program} {TEMPLATES} {engine} {name}.jinja {turns}"
+        "valgrind --tool=callgrind --callgrind-out-file=/dev/null {program} {TEMPLATES} {engine} {name}.jinja {turns} {work}"
     );
     let printed = counted.quiet().ignore_stdout().read_stderr().ok()?;
     let line = printed.lines().find(|line| line.contains("Collected"))?;

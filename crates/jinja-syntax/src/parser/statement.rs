@@ -8,6 +8,7 @@ use mapstack_value::{Str, quote_str};
 
 use super::super::ast::{Block, Expr, ExprKind, For, Macro, Param, Span, Stmt, StmtKind, Target};
 use super::super::lexer::{Failure, Op, Tok};
+use super::super::unset::sets_names;
 use super::super::{Form, Tag};
 use super::expression::TupleRules;
 use super::mentions::mentions;
@@ -120,7 +121,10 @@ impl<'s> Parser<'s> {
             start,
             end: self.tag_end.unwrap_or(self.previous_end),
         };
-        out[first..].iter_mut().for_each(|stmt| stmt.span = span);
+        for stmt in &mut out[first..] {
+            stmt.span = span;
+            self.sets_names |= sets_names(&stmt.kind);
+        }
         self.tag_end = outer_tag_end;
         Ok(())
     }
@@ -580,8 +584,7 @@ impl<'s> Parser<'s> {
         line: u32,
     ) -> Arc<Macro> {
         let param = |name: &str| params.iter().find(|param| *param.name == *name);
-        let [uses_caller, kwargs, varargs] =
-            self.mentions(&body, ["caller", "kwargs", "varargs"]);
+        let [uses_caller, kwargs, varargs] = self.mentions(&body, ["caller", "kwargs", "varargs"]);
         if uses_caller && param("caller").is_some_and(|param| param.default.is_none()) {
             self.late(
                 self.scope.pass,

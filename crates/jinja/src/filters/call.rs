@@ -53,9 +53,12 @@ impl Function {
         names: [&str; N],
     ) -> Result<[Option<Obj>; N]> {
         let given = args.positional.len();
-        let mut bound: [Option<Obj>; N] = std::array::from_fn(|_| None);
+        let mut bound = [const { None }; N];
         for (slot, value) in bound.iter_mut().zip(args.positional) {
             *slot = Some(value);
+        }
+        if args.named.is_empty() && (required..=N).contains(&given) {
+            return Ok(bound);
         }
         for (name, value) in args.named {
             if *name == *self.input {

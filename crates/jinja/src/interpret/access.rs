@@ -17,9 +17,7 @@ impl Vm<'_> {
         {
             self.burn(name.len() / 64)?;
             let item = dict.get_str(name);
-            return Ok(
-                item.unwrap_or_else(|| Undefined::attr(object, name, self.strict()).into())
-            );
+            return Ok(item.unwrap_or_else(|| Undefined::attr(object, name, self.strict()).into()));
         }
         // Jinja's undefined objects have Python's internal attributes, too.
         if let Obj::Undefined(u) = object

@@ -132,7 +132,10 @@ impl Vm<'_> {
             return Ok(input);
         };
         let args = self.eval_args(args, frame)?;
-        match self.known_filters.get(name, |name| self.dialect().builtins().filter(name)) {
+        match self
+            .known_filters
+            .get(name, |name| self.dialect().builtins().filter(name))
+        {
             Some(filter) => self.run_filter(filter, name, input, args),
             None => Err(no_filter(name)),
         }
@@ -192,7 +195,10 @@ impl Vm<'_> {
 
     /// `input is name(args)` in a template.
     pub(super) fn eval_test(&self, name: &Str, input: &Obj, args: CallArgs) -> Result<bool> {
-        match self.known_tests.get(name, |name| self.dialect().builtins().test(name)) {
+        match self
+            .known_tests
+            .get(name, |name| self.dialect().builtins().test(name))
+        {
             Some(test) => self.run_test(test, name, input, args),
             None => Err(no_test(name)),
         }

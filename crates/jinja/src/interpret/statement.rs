@@ -269,9 +269,7 @@ impl Vm<'_> {
             let recursive = definition.recursive.then_some(again);
             Loop::new(measured, iter.clone(), depth0, recursive)
         });
-        let handle = state
-            .clone()
-            .map(|state| Obj::native(LoopObject(state)));
+        let handle = state.clone().map(|state| Obj::native(LoopObject(state)));
         let (mut round, mut is_done) = (0, false);
         let body = &definition.body;
         let mut inner = frame.inner();

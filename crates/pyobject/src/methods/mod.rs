@@ -63,15 +63,17 @@ static DICT: NameTable = NameTable::new(dict::NAMES);
 /// Names of methods. Most names of attributes are keys of dicts; one look rules out nearly all of them.
 struct NameTable {
     names: &'static [&'static str],
-    /// For each [place](Self::place) the position of the first name that belongs there, counted from 1.
-    places: [u8; 128],
+    /// For each [place](Self::place) the position of the first name that belongs there, counted from 1, and whether
+    /// others do, too.
+    places: [(u8, bool); 128],
 }
 
 impl NameTable {
     const fn new(names: &'static [&'static str]) -> Self {
-        let (mut places, mut at) = ([0; 128], names.len());
+        let (mut places, mut at) = ([(0, false); 128], names.len());
         while at > 0 {
-            places[Self::place(names[at - 1].as_bytes())] = at as u8;
+            let place = Self::place(names[at - 1].as_bytes());
+            places[place] = (at as u8, places[place].0 != 0);
             at -= 1;
         }
         NameTable { names, places }
@@ -90,12 +92,15 @@ impl NameTable {
 
     #[inline]
     fn find(&self, name: &str) -> Option<&'static str> {
-        let at = usize::from(self.places[Self::place(name.as_bytes())]).checked_sub(1)?;
-        let first = *self.names.get(at)?;
+        let (position, is_shared) = self.places[Self::place(name.as_bytes())];
+        let first = *self.names.get(usize::from(position).checked_sub(1)?)?;
         if first == name {
-            return Some(first);
+            Some(first)
+        } else if is_shared {
+            find(self.names, name)
+        } else {
+            None
         }
-        find(self.names, name)
     }
 }
 
@@ -308,7 +313,10 @@ mod tests {
             for name in table.names {
                 assert_eq!(table.find(name), Some(*name));
             }
-            assert_eq!(table.find("").or(table.find("x")).or(table.find("names")), None);
+            assert_eq!(
+                table.find("").or(table.find("x")).or(table.find("names")),
+                None
+            );
         }
     }
 

@@ -428,10 +428,21 @@ impl DictRef {
 
     /// The value under a text key.
     pub fn get_str(&self, key: &str) -> Option<Obj> {
+        if self.is_at_hand()
+            && let State::Live { items, .. } = &*self.0.state.borrow()
+        {
+            return items.get(key).cloned();
+        }
         match self.look(|watched, map| watched.find(map, &Key::from(key))) {
             Some(found) => found,
             None => self.find(key),
         }
+    }
+
+    /// Whether looking at the content has no effect but that.
+    #[inline]
+    fn is_at_hand(&self) -> bool {
+        self.0.watched.borrow().is_none() && self.0.pending.borrow().is_none()
     }
 
     /// Look at single entries, if the dict is watched.
@@ -493,7 +504,11 @@ impl DictRef {
                 return Some((key.clone(), value.clone()));
             }
         }
-        self.read(|entries| entries.get_index(index).map(|(k, v)| (k.clone(), v.clone())))
+        self.read(|entries| {
+            entries
+                .get_index(index)
+                .map(|(k, v)| (k.clone(), v.clone()))
+        })
     }
 
     /// The keys in order.

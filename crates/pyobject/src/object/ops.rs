@@ -488,8 +488,8 @@ pub fn positive(x: &Obj) -> Result<Obj> {
 /// # Errors
 /// An undefined error when either is strictly undefined.
 pub fn equal(a: &Obj, b: &Obj) -> Result<bool> {
-    if let Some(order) = quick_order(a, b) {
-        return Ok(order.is_eq());
+    if let Some(verdict) = quick_equal(a, b) {
+        return Ok(verdict);
     }
     Comparison::default().equal(a, b)
 }
@@ -661,9 +661,12 @@ impl Comparison {
 /// # Errors
 /// As Python: ordering unlike types, membership in what has none, anything undefined.
 pub fn compare(vm: &dyn Interpreter, op: CompareOp, a: &Obj, b: &Obj) -> Result<bool> {
-    if let Some(order) = quick_order(a, b)
-        && let Some(verdict) = accepts(op, order)
-    {
+    let quick = match op {
+        CompareOp::Eq => quick_equal(a, b),
+        CompareOp::Ne => quick_equal(a, b).map(|equal| !equal),
+        _ => quick_order(a, b).and_then(|order| accepts(op, order)),
+    };
+    if let Some(verdict) = quick {
         return Ok(verdict);
     }
     let verdict = Comparison::default().verdict(vm, op, a, b);
@@ -683,17 +686,25 @@ fn quick_order(a: &Obj, b: &Obj) -> Option<Ordering> {
     }
 }
 
-/// Whether a comparison of things with an order accepts it; nothing for membership.
+/// Whether small integers, or texts that are too short to cost steps, are equal.
+#[inline]
+fn quick_equal(a: &Obj, b: &Obj) -> Option<bool> {
+    match (a, b) {
+        (Obj::Int(x), Obj::Int(y)) => Some(x.to_i64()? == y.to_i64()?),
+        (Obj::Str(x), Obj::Str(y)) if x.len().min(y.len()) < LONG => Some(x == y),
+        _ => None,
+    }
+}
+
+/// Whether an operator accepts an order; nothing for those that ask for something else.
 #[inline]
 fn accepts(op: CompareOp, order: Ordering) -> Option<bool> {
     Some(match op {
-        CompareOp::Eq => order.is_eq(),
-        CompareOp::Ne => order.is_ne(),
         CompareOp::Lt => order.is_lt(),
         CompareOp::Le => order.is_le(),
         CompareOp::Gt => order.is_gt(),
         CompareOp::Ge => order.is_ge(),
-        CompareOp::In | CompareOp::NotIn => return None,
+        CompareOp::Eq | CompareOp::Ne | CompareOp::In | CompareOp::NotIn => return None,
     })
 }
 
@@ -764,19 +775,24 @@ pub fn contains(vm: &dyn Interpreter, haystack: &Obj, needle: &Obj) -> Result<bo
 
 /// Whether an object is, or equals, one of some items.
 fn is_among(vm: &dyn Interpreter, items: &[Obj], needle: &Obj) -> Result<bool> {
+    // Quick comparisons are paid for together, before anything else is compared.
+    let mut steps = 0;
     for item in items {
-        if is_it(vm, item, needle)? {
-            return Ok(true);
+        match quick_equal(item, needle) {
+            Some(true) => return vm.burn(steps + 1).map(|()| true),
+            Some(false) => steps += 1,
+            None => {
+                vm.burn(std::mem::take(&mut steps))?;
+                if is_it(vm, item, needle)? {
+                    return Ok(true);
+                }
+            }
         }
     }
-    Ok(false)
+    vm.burn(steps).map(|()| false)
 }
 
 fn is_it(vm: &dyn Interpreter, item: &Obj, needle: &Obj) -> Result<bool> {
-    if let Some(order) = quick_order(item, needle) {
-        vm.burn(1)?;
-        return Ok(order.is_eq());
-    }
     let shorter = item
         .as_str()
         .zip(needle.as_str())
@@ -858,7 +874,11 @@ pub fn slice(
             } else {
                 let chars: Vec<char> = s.chars().collect();
                 let picked = picked(chars.len())?;
-                picked.indices().map(|i| chars[i]).collect::<String>().into()
+                picked
+                    .indices()
+                    .map(|i| chars[i])
+                    .collect::<String>()
+                    .into()
             };
             if matches!(object, Obj::Markup(_)) {
                 Obj::Markup(text)
@@ -961,4 +981,64 @@ fn slice_bounds(len: usize, start: &Obj, stop: &Obj, step: &Obj) -> Result<[i64;
     let from = bound(start)?.map_or(if step > 0 { low } else { high }, clamp);
     let to = bound(stop)?.map_or(if step > 0 { high } else { low }, clamp);
     Ok([from, to, step])
+}
+
+#[cfg(test)]
+mod checks {
+    use super::*;
+
+    #[test]
+    fn a_slice_picks_what_steps_from_bound_to_bound_meet() {
+        let bounds = [-7, -4, -1, 0, 1, 2, 5, 9];
+        for (len, step) in [
+            (0, 1),
+            (5, 1),
+            (5, 2),
+            (5, -1),
+            (5, -3),
+            (1, i64::MIN),
+            (5, i64::MAX),
+        ] {
+            for (start, stop) in bounds.iter().flat_map(|a| bounds.map(|b| (*a, b))) {
+                let [start, stop, by] = [start, stop, step].map(Obj::from);
+                let [from, to, step] = slice_bounds(len, &start, &stop, &by).unwrap();
+                let picked = Picked::of([from, to, step]);
+                let meets = |at: &i64| if step > 0 { *at < to } else { *at > to };
+                let steps = std::iter::successors(Some(from), |at| at.checked_add(step));
+                let expected: Vec<usize> = steps
+                    .take_while(meets)
+                    .map(|at| usize::try_from(at).unwrap())
+                    .collect();
+                assert_eq!(picked.indices().collect::<Vec<_>>(), expected);
+                assert!(picked.run().is_none_or(|run| run.eq(expected)));
+            }
+        }
+    }
+
+    #[test]
+    fn quick_comparisons_say_what_full_ones_say() {
+        let long = "x".repeat(LONG);
+        let objects = [
+            Obj::from(1),
+            Obj::from(-2),
+            Obj::from(2.0),
+            Obj::Bool(true),
+            Obj::from("a"),
+            Obj::from("b"),
+            Obj::from(&*long),
+            Obj::Markup("a".into()),
+            Obj::Int("100000000000000000000".parse().unwrap()),
+        ];
+        for (a, b) in objects
+            .iter()
+            .flat_map(|a| objects.iter().map(move |b| (a, b)))
+        {
+            let equal = Comparison::default().equal(a, b).unwrap();
+            assert!(quick_equal(a, b).is_none_or(|quick| quick == equal));
+            if let Some(quick) = quick_order(a, b) {
+                let order = Comparison::default().order(a, b, "<").unwrap();
+                assert_eq!(Some(quick), order);
+            }
+        }
+    }
 }

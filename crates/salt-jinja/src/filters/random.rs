@@ -3,14 +3,14 @@
 //! A template must render the same every time, so where Salt asks the operating system
 //! for randomness, the choice here depends on the input alone. With a seed it is Salt's.
 
-use mapstack_pyobject::{CallArgs, Error, Obj, Result, as_index, len, to_str};
+use mapstack_pyobject::{CallArgs, Error, Obj, Result, Twister, as_index, len, to_str};
 use mapstack_pytext::base64;
 
 use super::digest::hash;
 use super::strings::count;
 use mapstack_jinja::Filters;
+use mapstack_jinja::Vm;
 use mapstack_jinja::call::{index_of, plain, room};
-use mapstack_jinja::{Twister, Vm};
 
 pub(super) const TABLE: Filters = &[
     ("gen_mac", gen_mac),
