@@ -3,9 +3,9 @@
 mod common;
 
 use common::Files;
-use mapstack_pyobject::Obj;
-use mapstack_salt_jinja::{render, request};
-use mapstack_value::Map;
+use mapstack_pyobject::{DictRef, Entries, Obj};
+use mapstack_salt_jinja::{NoHost, render, request};
+use mapstack_value::{Map, MapKind};
 
 fn rendered(template: &str, part: &str) -> String {
     let files = Files(Map::from_iter([("part", part)]));
@@ -67,4 +67,16 @@ fn indented_lines_are_those_of_python() {
         let template = format!("{{{{ '{text}'|indent(2, true, true) }}}}");
         assert_eq!(rendered(&template, ""), indented, "{text}");
     }
+}
+
+#[test]
+fn a_dict_whose_class_takes_attributes_for_items_says_what_is_missing() {
+    let printed = |kind| {
+        let dict = DictRef::with_kind(Entries::from_iter([("x".into(), Obj::from(1))]), kind);
+        let mut request = request("{{ d.x }}{{ d.y is defined }}", &NoHost);
+        request.variables = [("d".into(), Obj::Dict(dict))].into_iter().collect();
+        render(request).map(|r| r.text).map_err(|e| e.message)
+    };
+    assert_eq!(printed(MapKind::Dict), Ok("1False".into()));
+    assert_eq!(printed(MapKind::Bunch), Err("'y'".into()));
 }

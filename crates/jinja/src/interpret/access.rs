@@ -11,7 +11,9 @@ impl Vm<'_> {
     /// # Errors
     /// An undefined error when the object is undefined.
     pub fn get_attr(&self, object: &Obj, name: &Str) -> Result<Obj> {
+        // Most attributes are items of dicts: what nothing else can be is looked up at once.
         if let Obj::Dict(dict) = object
+            && dict.kind() != MapKind::Bunch
             && !name.starts_with("__")
             && !methods::has(object, name)
         {
