@@ -61,7 +61,7 @@ impl Arguments {
             pipe: None,
         };
         let (mut takes_data, mut rest) = (false, Vec::new());
-        while let Some(word) = words.next() {
+        for word in words.by_ref() {
             let options = word.strip_prefix('-').filter(|rest| !rest.is_empty());
             let Some(options) = options else {
                 rest.push(word);

@@ -79,7 +79,7 @@ impl Work<'_> {
             let (saltenv, name) = match &each {
                 Obj::Dict(dict) => {
                     // It loses its last entry, whether that is used or not.
-                    let last = dict.change(|entries| entries.pop());
+                    let last = dict.change(indexmap::IndexMap::pop);
                     last.ok_or_else(|| wrong(&path, "an include is an empty mapping"))?
                 }
                 name => (Key::from(self.sls.saltenv), name.clone()),
