@@ -47,6 +47,7 @@ def minion(tmp_path, tree):
                 "extension_modules": str(tmp_path / "extmods"),
                 "file_client": "local",
                 "file_roots": {"base": [str(pathlib.Path(tmp_path) / "srv")]},
+                "pillar_roots": {"base": [str(tmp_path / "pillar")]},
                 "pillar": pillar or {},
                 "grains": {"id": "web1", "os": "Debian", "os_family": "Debian", "osarch": "amd64"},
                 "disable_modules": ["map"] if ours else [],

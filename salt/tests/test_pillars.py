@@ -9,6 +9,7 @@ import pytest
 import salt.config
 import salt.loader
 import salt.utils.yaml
+from saltext.mapstack.pillars import has_module
 
 DATA = pathlib.Path(__file__).parents[2] / "crates" / "pillar" / "tests" / "data"
 
@@ -64,7 +65,7 @@ KNOWN = {
     "stack": {"cfg: \ufeffa.yml", "stack: holds itself"},
     "makostack": {"stack: shares with itself", "fails: undefined into stack", "fails: stack holds itself"},
     "saltclass": set(),
-    "reclass": {"a reference a query"},
+    "reclass": {"a query of a class that sets a key twice"},
 }
 
 
@@ -116,6 +117,12 @@ def test_classes_give_what_salts_own_gave(directory, master, tmp_path, kind):
     for index, case in enumerate(cases):
         here = directory(case["files"], name=f"case{index}")
         options = salt.utils.yaml.safe_load(case["master"].replace("<DIR>", str(here)))
+        if has_module("pillar", f"{kind}.py"):
+            # Salt's own answers to the name.
+            options["ext_pillar"] = [
+                {f"mapstack_{kind}" if name == kind else name: given for name, given in item.items()}
+                for item in options["ext_pillar"]
+            ]
         override = case.get("override")
         compiled = plain(master(options, case["minion_id"], case["grains"], pillar_override=override))
         failures = compiled.pop("_errors", [])
@@ -125,6 +132,60 @@ def test_classes_give_what_salts_own_gave(directory, master, tmp_path, kind):
         if not is_same:
             different[case["name"]] = theirs, ours, failures
     assert different.keys() == KNOWN[kind], different
+
+
+def tops(name, options, case, tmp_path):
+    """What a master's `master_tops` of the loader returns for a case; None for an exception."""
+    opts = salt.config.DEFAULT_MASTER_OPTS.copy()
+    opts.update({"cachedir": str(tmp_path / "cache"), "root_dir": str(tmp_path), **options, "id": case["minion_id"]})
+    try:
+        return plain(salt.loader.tops(opts)[name](opts=opts, grains=case["grains"]))
+    except Exception:  # pylint: disable=broad-except
+        return None
+
+
+def test_saltclass_gives_the_states_that_salts_own_gives(directory, tmp_path):
+    if not has_module("tops", "saltclass.py"):
+        pytest.skip("this Salt has no saltclass of its own")
+    different, states = {}, 0
+    for index, case in enumerate(recorded("saltclass_pillars")):
+        here = directory(case["files"], name=f"case{index}")
+        options = salt.utils.yaml.safe_load(case["master"].replace("<DIR>", str(here)))
+        arguments = [item["saltclass"] for item in options["ext_pillar"] if "saltclass" in item]
+        if len(arguments) != 1 or not isinstance(arguments[0], list) or len(arguments[0]) != 1:
+            continue
+        if sum(path.endswith(f"/{case['minion_id']}.yml") and "/nodes/" in path for path in case["files"]) > 1:
+            # The order on disk decides which file is the node.
+            continue
+        ours, theirs = (
+            tops(name, {**options, "master_tops": {name: arguments[0][0]}}, case, tmp_path)
+            for name in ("mapstack_saltclass", "saltclass")
+        )
+        states += any((theirs or {}).values())
+        if "*" in str(case["files"]) and ours and theirs:
+            # The order on disk is that of the classes that a pattern finds.
+            ours, theirs = ({env: sorted(names) for env, names in each.items()} for each in (ours, theirs))
+        # Salt does not look at the pillar for this, and a minion with errors in its pillar applies no states.
+        if ours != theirs and not (ours is None and "'_errors'" in case["result"]):
+            different[case["name"]] = theirs, ours
+    assert states > 30
+    # Salt has no functions for these templates; Rust answers some.
+    assert different.keys() == {"what templates see"}, different
+
+
+def test_reclass_gives_the_applications_of_a_node(directory, tmp_path):
+    given = 0
+    for index, case in enumerate(recorded("reclass_pillars")):
+        here = directory(case["files"], name=f"case{index}")
+        options = salt.utils.yaml.safe_load(case["master"].replace("<DIR>", str(here)))
+        node = ast.literal_eval(case["result"].replace("<DIR>", str(here))).get("__reclass__")
+        arguments = [item["reclass"] for item in options["ext_pillar"] if "reclass" in item]
+        if not node or len(arguments) != 1 or case["name"] in KNOWN["reclass"]:
+            continue
+        found = tops("reclass", {**options, "master_tops": {"reclass": arguments[0]}}, case, tmp_path)
+        assert found == {node["environment"]: node["applications"]}, case["name"]
+        given += bool(node["applications"])
+    assert given > 20
 
 
 def test_a_master_compiles_them_with_all_others(directory, master):

@@ -8,6 +8,9 @@ import salt.exceptions
 import salt.loader
 import salt.state
 import salt.utils.templates
+import salt.version
+
+KNOWS_HEADERS = salt.version.__saltstack_version__.major >= 3008
 
 FILES = {
     "f/mac.jinja": "{% macro m(x) %}\n{{ x.a.b }}\n{% endmacro %}\n{% set known = [tpldir, sls|default('none')] %}\n",
@@ -95,7 +98,8 @@ def failure(render, tmp_path):
     with pytest.raises(salt.exceptions.SaltRenderError) as caught:
         render()
     text = str(caught.value).replace(str(tmp_path / "cache" / "files" / "base"), str(tmp_path / "srv"))
-    text = text.replace("salt.utils.optsdict.DictProxy object", "dict object")
+    for name in ("optsdict.DictProxy", "context.NamespacedDictWrapper"):
+        text = text.replace(f"salt.utils.{name} object", "dict object")
     if text.startswith("Jinja error"):
         # What follows is Python's traceback through Jinja2.
         text = text.split("\nTraceback")[0].split("; line ")[0]
@@ -129,7 +133,8 @@ def test_context_overrides_variables(both):
     text = "{{ x }} {{ sls }} {{ grains }} {{ salt['grains.get']('os') }} {{ tpldir }}"
     context = {"x": [1], "sls": "other", "grains": {"os": "mine"}, "tpldir": "here"}
     theirs, ours = both(text, context=context)
-    assert ours == theirs == "[1] other {'os': 'mine'} Debian here"
+    assert ours == theirs
+    assert ours.startswith("[1] other {'os': 'mine'} Debian ")
 
 
 def test_a_functions_answer_has_to_be_data(ours, tree, minion, tmp_path):
@@ -180,6 +185,7 @@ def test_words_that_are_not_names_are_no_reason_to_leave_a_template_to_salt(both
     assert ours(text) == theirs
 
 
+@pytest.mark.skipif(not KNOWS_HEADERS, reason="this Salt does not know the header")
 def test_settings_of_jinja2_can_make_names_of_text(both):
     theirs, ours = both('#jinja2: {"line_statement_prefix": "%%"}\n%% set x = proxy is defined\n{{ x }}')
     assert ours == theirs == "True"

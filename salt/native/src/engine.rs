@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use mapstack::minion::{SaltVersion, UnknownVersion};
 use mapstack::value::Map;
 use mapstack::{Changes, DataOptions, JinjaText, Run, StackOptions, TofsOptions};
 use mapstack_salt_config::fileserver;
@@ -29,16 +30,17 @@ pub(crate) struct Engine {
 #[pymethods]
 impl Engine {
     /// An engine over the directories that a minion's or master's options name. Without `functions`, it calls none of
-    /// Salt.
+    /// Salt. `version` is the version of Salt to follow, such as 3006.9; by default the latest.
     #[staticmethod]
-    #[pyo3(signature = (opts, functions=true))]
-    fn local(opts: &Bound<'_, PyDict>, functions: bool) -> PyResult<Self> {
+    #[pyo3(signature = (opts, functions=true, version=None))]
+    fn local(opts: &Bound<'_, PyDict>, functions: bool, version: Option<&str>) -> PyResult<Self> {
         let py = opts.py();
+        let version = followed(version)?;
         // Options of file servers are data.
         let opts = Reader::new("opts", Foreign::LeftOut(&mut Vec::new())).map(opts)?;
         // Only repositories on other machines have mirrors, and git is not built in.
         let configured = fileserver::open(&opts, Path::new("")).map_err(|e| exception(py, &e))?;
-        let engine = mapstack::Engine::new(configured.files);
+        let engine = mapstack::Engine::new(configured.files).with_salt_version(version);
         Ok(Engine {
             engine: match functions {
                 true => engine.with_functions(Live),
@@ -51,12 +53,13 @@ impl Engine {
 
     /// An engine over the files that its callers fetch.
     #[staticmethod]
-    fn remote() -> Self {
-        Engine {
-            engine: mapstack::Engine::new(ClientFiles).with_functions(Live),
+    #[pyo3(signature = (version=None))]
+    fn remote(version: Option<&str>) -> PyResult<Self> {
+        Ok(Engine {
+            engine: over_callers(version)?,
             warnings: Vec::new(),
             is_local: false,
-        }
+        })
     }
 
     /// What there is to say about the options that name the files.
@@ -199,6 +202,19 @@ impl Engine {
         let (grains, pillar) = (changes(py, printed.grains)?, changes(py, printed.pillar)?);
         Ok((printed.text, grains, pillar))
     }
+}
+
+/// An engine over the files and functions of its callers.
+pub(crate) fn over_callers(version: Option<&str>) -> PyResult<mapstack::Engine> {
+    let engine = mapstack::Engine::new(ClientFiles).with_functions(Live);
+    Ok(engine.with_salt_version(followed(version)?))
+}
+
+/// The version of Salt with this name; the latest, without a name.
+fn followed(version: Option<&str>) -> PyResult<SaltVersion> {
+    let version = version.map(str::parse).transpose();
+    let version = version.map_err(|e: UnknownVersion| PyValueError::new_err(e.to_string()))?;
+    Ok(version.unwrap_or_default())
 }
 
 /// What a template prints, and its changes of the grains and the pillar.

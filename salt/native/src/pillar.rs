@@ -5,12 +5,10 @@ use mapstack_pillar::{Compiler, ExtPillars};
 use pyo3::prelude::*;
 
 use crate::convert::{from_python, to_python};
-use crate::engine::{Changed, changes, with_cause};
+use crate::engine::{Changed, changes, over_callers, with_cause};
 use crate::errors::{exception, texts};
 use crate::facts::Facts;
-use crate::files::ClientFiles;
 use crate::frame::work_for;
-use crate::live::Live;
 
 /// An external pillar with its arguments, and what was parsed of its files. Minions and threads share it.
 #[pyclass(frozen, module = "mapstack")]
@@ -28,9 +26,10 @@ type Given<'py> = (
 
 #[pymethods]
 impl ExtPillar {
-    /// `arguments` are what stands behind the name in `ext_pillar`.
+    /// `arguments` are what stands behind the name in `ext_pillar`; `version` is the version of Salt to follow.
     #[new]
-    fn new(name: &str, arguments: &Bound<'_, PyAny>) -> PyResult<Self> {
+    #[pyo3(signature = (name, arguments, version=None))]
+    fn new(name: &str, arguments: &Bound<'_, PyAny>, version: Option<&str>) -> PyResult<Self> {
         let arguments = from_python("arguments", arguments)?;
         // Salt reads whatever the configuration names.
         let pillars = ExtPillars::new()
@@ -38,7 +37,7 @@ impl ExtPillar {
             .with_directory("/");
         Ok(ExtPillar {
             compiler: Compiler::new(pillars),
-            engine: mapstack::Engine::new(ClientFiles).with_functions(Live),
+            engine: over_callers(version)?,
         })
     }
 

@@ -1,7 +1,7 @@
 //! What a formula reads, where its values come from, and what is wrong with it, as data.
 
 use mapstack::secrets::Policy;
-use mapstack::trace::{Asked, RequestOutcome, DataStage};
+use mapstack::trace::{Asked, DataStage, RequestOutcome};
 use mapstack::value::{Key, Map, Value};
 use mapstack::{Configuration, DataOptions, Result, Run};
 use mapstack_lineage::{Ancestry, Explain, How, Layer, LayerKind, Lineage, Spot};
@@ -133,7 +133,9 @@ pub(crate) fn sources(run: &Run<'_>, formula: &str, saltenv: &str) -> Result<Val
             Asked::File { path, outcome } => {
                 map.insert("path", format!("salt://{path}"));
                 let (name, more) = match outcome {
-                    RequestOutcome::Hit(file) => ("hit", Some(("file", file.display().to_string()))),
+                    RequestOutcome::Hit(file) => {
+                        ("hit", Some(("file", file.display().to_string())))
+                    }
                     RequestOutcome::Miss => ("miss", None),
                     RequestOutcome::Refused(reason) => ("refused", Some(("reason", reason))),
                 };

@@ -60,11 +60,14 @@ class Engine:
     """A file server and what was parsed of its files. Minions and threads share it."""
 
     @staticmethod
-    def local(opts: dict[Any, Any], functions: bool = True) -> Engine:
-        """An engine over the directories that options of Salt name. Without ``functions``, it calls none of Salt."""
+    def local(opts: dict[Any, Any], functions: bool = True, version: Optional[str] = None) -> Engine:
+        """An engine over the directories that options of Salt name. Without ``functions``, it calls none of Salt.
+
+        ``version`` is the version of Salt to follow, such as ``3006.9``; by default the latest.
+        """
 
     @staticmethod
-    def remote() -> Engine:
+    def remote(version: Optional[str] = None) -> Engine:
         """An engine over the files that its callers fetch."""
 
     @property
@@ -139,8 +142,8 @@ class Engine:
 class ExtPillar:
     """An external pillar with its arguments, and what was parsed of its files. Minions and threads share it."""
 
-    def __new__(cls, name: str, arguments: Any) -> ExtPillar:
-        """``arguments`` are what stands behind the name in ``ext_pillar``."""
+    def __new__(cls, name: str, arguments: Any, version: Optional[str] = None) -> ExtPillar:
+        """``arguments`` are what stands behind the name in ``ext_pillar``; ``version`` is the version of Salt."""
 
     def give(
         self, facts: Facts, caller: Optional[Caller] = None

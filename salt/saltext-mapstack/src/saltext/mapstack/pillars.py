@@ -47,7 +47,7 @@ class PillarLive(Live):
 def _external(name, arguments):
     """The external pillar with these arguments; the process keeps it."""
     key = (name, repr(arguments))
-    return sessions.kept(_kept, _MAX_KEPT, key, lambda: mapstack.ExtPillar(name, arguments))
+    return sessions.kept(_kept, _MAX_KEPT, key, lambda: mapstack.ExtPillar(name, arguments, sessions.VERSION))
 
 
 def give_stack(name, minion_id, pillar, args, kwargs, dunders):
@@ -81,3 +81,16 @@ def has_module(*path):
     import salt
 
     return os.path.isfile(os.path.join(os.path.dirname(salt.__file__), *path))
+
+
+def arguments_of_top(opts, *names):
+    """What stands behind the first of these names in ``master_tops``."""
+    tops = plain(opts)["master_tops"]
+    return next(tops[name] for name in names if name in tops)
+
+
+def give_top(name, arguments, kwargs):
+    """What an external pillar returns for a minion whose states a master asks for: no function of Salt, no pillar."""
+    opts, grains = kwargs["opts"], kwargs["grains"]
+    dunders = {"__salt__": {}, "__opts__": opts, "__grains__": grains}
+    return give(name, opts["id"], {}, arguments, dunders)

@@ -9,6 +9,7 @@ import logging
 import threading
 
 import mapstack
+import salt.version
 from salt.exceptions import SaltRenderError
 
 from saltext.mapstack.files import Files, packed_client
@@ -30,6 +31,11 @@ _FILE_OPTIONS = (
     "file_ignore_glob",
     "file_ignore_regex",
 )
+
+#: The version of Salt to follow; of a later one than is known, the latest that is.
+VERSION = str(salt.version.__saltstack_version__.major)
+if VERSION not in ("3006", "3007"):
+    VERSION = None
 
 #: One minion has one set of directories; a master has one, and tests have some more.
 _MAX_ENGINES = 16
@@ -65,7 +71,7 @@ def engine(opts, of_pillar=False):
         key = repr([opts.get(name) for name in _FILE_OPTIONS])
 
     def make():
-        made = mapstack.Engine.remote() if key is None else mapstack.Engine.local(opts)
+        made = mapstack.Engine.remote(VERSION) if key is None else mapstack.Engine.local(opts, version=VERSION)
         for warning in made.warnings:
             log.warning("%s", warning)
         return made
@@ -75,7 +81,7 @@ def engine(opts, of_pillar=False):
 
 def checker(opts):
     """An engine over a minion's directories that calls no function of Salt."""
-    return mapstack.Engine.local(opts, functions=False)
+    return mapstack.Engine.local(opts, functions=False, version=VERSION)
 
 
 def facts(grains, pillar, opts, id=None):

@@ -8,8 +8,12 @@ those that have a ``map.jinja``.
 import mapstack
 from salt.exceptions import CommandExecutionError
 
-# Salt changes the option `test` in the options of modules that do not import them from here.
-from salt.loader.dunder import __opts__
+try:
+    # Salt 3008 changes the option `test` in the options of modules that do not import them from here.
+    from salt.loader.dunder import __opts__
+except ImportError:
+    # Salt 3006 has none there, and gives them to each module.
+    pass
 
 from saltext.mapstack import sessions
 

@@ -14,8 +14,12 @@ extension's. Salt's loader asks a file of the module's own name first, so no mod
 import importlib.metadata
 import pickle
 
-# Salt changes the option `test` in the options of modules that do not import them from here.
-from salt.loader.dunder import __opts__
+try:
+    # Salt 3008 changes the option `test` in the options of modules that do not import them from here.
+    from salt.loader.dunder import __opts__
+except ImportError:
+    # Salt 3006 has none there, and gives them to each module.
+    pass
 
 from saltext.mapstack.sessions import Session
 

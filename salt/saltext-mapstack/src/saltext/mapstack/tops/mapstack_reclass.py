@@ -1,0 +1,33 @@
+"""
+The applications of reclass by Rust, for the same inventories. It needs no Python package ``reclass``.
+
+.. code-block:: yaml
+
+    master_tops:
+      reclass:
+        inventory_base_uri: /srv/reclass
+
+Where that package is installed, Salt's own module answers to this name, and this one to ``mapstack_reclass``.
+"""
+
+import importlib.util
+
+from saltext.mapstack import pillars
+
+__virtualname__ = "reclass"
+__virtual_aliases__ = ("mapstack_reclass",)
+
+
+def __virtual__():
+    if importlib.util.find_spec("reclass") is not None:
+        return __virtual_aliases__[0]
+    return __virtualname__
+
+
+def top(**kwargs):
+    """
+    Return the applications of a minion's node, by its environment.
+    """
+    given = pillars.arguments_of_top(__opts__, *__virtual_aliases__, __virtualname__)
+    found = pillars.give_top("reclass", given, kwargs)["__reclass__"]
+    return {found["environment"]: found["applications"]}

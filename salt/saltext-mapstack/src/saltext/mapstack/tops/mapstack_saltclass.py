@@ -1,0 +1,31 @@
+"""
+The states of saltclass by Rust, for the same inventories.
+
+.. code-block:: yaml
+
+    master_tops:
+      mapstack_saltclass:
+        path: /srv/saltclass
+
+Where Salt has no ``saltclass`` of its own, this one answers to that name as well.
+"""
+
+from saltext.mapstack import pillars
+
+__virtualname__ = "saltclass"
+__virtual_aliases__ = ("mapstack_saltclass",)
+
+
+def __virtual__():
+    if pillars.has_module("tops", "saltclass.py"):
+        return __virtual_aliases__[0]
+    return __virtualname__
+
+
+def top(**kwargs):
+    """
+    Return the states of a minion's classes, by its environment.
+    """
+    given = pillars.arguments_of_top(__opts__, *__virtual_aliases__, __virtualname__)
+    found = pillars.give_top("saltclass", [given], kwargs)["__saltclass__"]
+    return {found["environment"]: found["states"]}
