@@ -183,6 +183,7 @@ def pipe(record):
         root = opts["file_roots"]["base"][0]
         opts["file_roots"]["dev"] = [root]
         kwargs = copy.deepcopy(record.get("kwargs", {}))
+        functions = with_own(record, salt_minion)
         try:
             if "sls" in record:
                 renderers = salt.loader.render(opts, functions, pillar=opts["pillar"])
@@ -206,6 +207,29 @@ def pipe(record):
             return {"result": repr(made if "args" in record else builtin(made))}
         except Exception as error:
             return refusal(error, salt_minion.home, root)
+
+
+def with_own(record, minion):
+    """The minion's functions, after the tree's renderers and what they need were copied to it."""
+    import salt.loader
+    import salt.utils.extmods
+
+    if not any(path.startswith("_") for path in record["files"]):
+        return minion.functions
+    forget_own()
+    for form in OWN:
+        salt.utils.extmods.sync(minion.opts, form, saltenv=["base"])
+    return salt.loader.minion_mods(minion.opts, context={}, utils=salt.loader.utils(minion.opts))
+
+
+OWN = ("renderers", "modules", "utils", "states")
+
+
+def forget_own():
+    """Modules of an earlier tree, which Python would find again."""
+    for name in list(sys.modules):
+        if name.startswith("salt.loaded.ext"):
+            del sys.modules[name]
 
 
 def tree_module(record):
@@ -636,11 +660,13 @@ FILES = {
     "crates/pillar/tests/data/reclass_pillars.json": whole_pillar.compiled,
     "crates/pillar/tests/data/saltclass_pillars.json": saltclass,
     "crates/pillar/tests/data/stateconf_pillars.json": whole_pillar.compiled,
+    "crates/pillar/tests/data/pyobjects_pillars.json": whole_pillar.compiled,
     "crates/pillar/tests/data/git_pillars.json": whole_pillar.compiled,
     "crates/mapstack/tests/data/map_scenarios.json": scenario,
     "crates/mapstack/tests/data/pipes.json": pipe,
     "crates/mapstack/tests/data/pipes_python.json": pipe,
     "crates/mapstack/tests/data/pipes_stateconf.json": pipe,
+    "crates/mapstack/tests/data/pipes_renderers.json": pipe,
     "crates/mapstack/tests/data/state_runs.json": state_run.state_run,
     "crates/mapstack/tests/data/tree_modules.json": tree_module,
     "crates/pillar/tests/data/pillar_stacks.json": pillar_stack,

@@ -48,6 +48,8 @@ def asked(record, root, home):
     cut = lambda text: text.replace(root, "<DIR>")
     if "stateconf" in str(record):
         start_stateconf()
+    if "pyobjects" in str(record["files"]):
+        start_pyobjects()
     signal.signal(signal.SIGVTALRM, endless)
     signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST)
     try:
@@ -143,6 +145,24 @@ def forget_settings():
     from reclass.values.value import Value
 
     Core._parser, Value._parser = Parser(), Parser()
+
+
+def start_pyobjects():
+    """What `pyobjects` keeps in its process is new for each compile, but for the states, which take seconds to load."""
+    import salt.loader
+    import salt.utils.pyobjects
+
+    salt.utils.pyobjects.Registry.empty()
+    salt.utils.pyobjects.Registry.enabled = True
+    if not hasattr(salt.loader.states, "kept"):
+        load = salt.loader.states
+
+        def states(*args, **kwargs):
+            states.kept = states.kept or {name: None for name in load(*args, **kwargs)}
+            return states.kept
+
+        states.kept = None
+        salt.loader.states = states
 
 
 def start_stateconf():

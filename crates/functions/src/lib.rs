@@ -45,7 +45,7 @@ pub use salt::{SALT_MODULES, is_in_salt};
 pub use stubs::{Stubs, entry_for};
 pub use tree::{
     TreeAnswer, TreeContext, TreeMemo, may_be_in_tree, tree_call, tree_has, tree_has_module,
-    why_not_in_tree,
+    tree_has_renderer, tree_render, why_not_in_tree,
 };
 
 /// Every module.

@@ -4,16 +4,18 @@
 //! replaces it, and a file with another name can take a name by `__virtual__()`. They run in the sandbox of
 //! `mapstack-python`; what they import that is not there makes a call one that nothing answers.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use mapstack_diagnostic::Result;
+use mapstack_loader::SaltPath;
 use mapstack_render::jinja::{Limits, Request, Vm, request};
 use mapstack_render::sandbox::{
-    Found, FunctionAnswer, FunctionJob, Interpreter, Loader, Source, Tree, TreeCall, call_tree,
+    Found, FunctionAnswer, FunctionJob, Interpreter, Loader, RenderJob, Source, Tree, TreeCall,
+    call_tree, render_by_tree,
 };
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj};
 use mapstack_value::{Str, Value, weight};
@@ -27,6 +29,10 @@ pub struct TreeMemo {
     absent: RefCell<Vec<Str>>,
     /// The functions of modules that were loaded.
     loaded: RefCell<HashMap<Str, Rc<Loaded>, RandomState>>,
+    /// Whether the tree has a renderer, by its name; `None` where it says nothing about the name.
+    renderers: RefCell<HashMap<Str, Option<bool>, RandomState>>,
+    /// Whether the tree has any renderers.
+    has_renderers: OnceCell<bool>,
     /// Calls inside each other.
     depth: Cell<usize>,
 }
@@ -193,9 +199,95 @@ pub fn tree_call(
             vm.burn(weight(&value) / 64)?;
             TreeAnswer::Value(value, files.has_read_secrets.get())
         }
-        FunctionAnswer::Missing(_) | FunctionAnswer::Names(_) if is_own => TreeAnswer::Missing,
-        FunctionAnswer::Missing(_) | FunctionAnswer::Names(_) => TreeAnswer::None,
+        _ if is_own => TreeAnswer::Missing,
+        FunctionAnswer::Missing(_) | FunctionAnswer::Names(_) | FunctionAnswer::Text(_) => {
+            TreeAnswer::None
+        }
     })
+}
+
+/// Whether the tree has a renderer; `None` where it says nothing about the name, so that Salt's own is meant.
+pub fn tree_has_renderer(
+    run: &dyn TreeContext,
+    on_vm: &dyn Fn(&dyn Fn(&Vm<'_>) -> Option<bool>) -> Option<bool>,
+    name: &str,
+) -> Option<bool> {
+    let memo = run.tree_memo();
+    let any = || {
+        let directory = format!("{}/", Loader::Renderers.directory());
+        let envs = run.module_envs(true);
+        // A directory that cannot be listed fails where it is searched.
+        envs.iter().any(|env| {
+            run.module_files(env, &directory)
+                .map_or(true, |files| !files.is_empty())
+        })
+    };
+    if !memo.has_renderers.get_or_init(any) {
+        return None;
+    }
+    if let Some(known) = memo.renderers.borrow().get(name) {
+        return *known;
+    }
+    let has = on_vm(&|vm| has_renderer(run, vm, name));
+    memo.renderers.borrow_mut().insert(name.into(), has);
+    has
+}
+
+fn has_renderer(run: &dyn TreeContext, vm: &Vm<'_>, name: &str) -> Option<bool> {
+    let is_own = match shipped(run, Loader::Renderers, &format!("{name}.render")) {
+        Ok(shipped) if shipped.sources.is_empty() => return None,
+        // The render meets the error again.
+        Err(_) => return Some(true),
+        Ok(shipped) => shipped.is_own,
+    };
+    let job = FunctionJob {
+        loader: Loader::Renderers,
+        module: name.into(),
+        function: None,
+        arguments: Vec::new(),
+        keywords: Vec::new(),
+    };
+    let has = match perform(&Files::new(run), vm, job) {
+        Ok((FunctionAnswer::Names(names), _)) => names.iter().any(|name| **name == *"render"),
+        Ok((FunctionAnswer::Missing(_), _)) => false,
+        Ok(_) | Err(_) => true,
+    };
+    // What a file has that only took the name gives way to what Salt has.
+    (is_own || has).then_some(has)
+}
+
+/// Let a renderer of the tree, or Salt's `pyobjects`, render. Returns what it made, and whether it can have seen
+/// secrets.
+///
+/// # Errors
+/// The renderer raises, reaches a limit or needs what is not there; the last is of the kind
+/// [`ErrorKind::Undefined`].
+pub fn tree_render(
+    run: &dyn TreeContext,
+    vm: &Vm<'_>,
+    job: RenderJob,
+) -> mapstack_render::Result<(FunctionAnswer, bool)> {
+    vm.burn(COST)?;
+    let files = Files {
+        saltenv: job.saltenv.clone(),
+        ..Files::new(run)
+    };
+    let made = files.deeper(
+        |bounds| {
+            let call = TreeCall {
+                job,
+                tree: &files,
+                bounds,
+                interpreter: run.interpreter(),
+            };
+            render_by_tree(vm, call)
+        },
+        vm,
+    )?;
+    if let FunctionAnswer::Value(value) = &made {
+        vm.burn(weight(value) / 64)?;
+    }
+    Ok((made, files.has_read_secrets.get()))
 }
 
 /// An error that says which function has no answer.
@@ -235,7 +327,7 @@ fn loaded(
     let loaded = Rc::new(match perform(&Files::new(run), vm, job) {
         Ok((FunctionAnswer::Names(names), _)) => Loaded::Names(names),
         Ok((FunctionAnswer::Missing(why), _)) => Loaded::Missing(why),
-        Ok((FunctionAnswer::Value(_), _)) | Err(_) => Loaded::Unknown,
+        Ok((FunctionAnswer::Value(_) | FunctionAnswer::Text(_), _)) | Err(_) => Loaded::Unknown,
     });
     let mut all = memo.loaded.borrow_mut();
     all.insert(module.into(), loaded.clone());
@@ -247,26 +339,16 @@ fn perform(
     vm: &Vm<'_>,
     job: FunctionJob,
 ) -> mapstack_render::Result<(FunctionAnswer, Vec<(usize, Value)>)> {
-    let depth = &files.run.tree_memo().depth;
-    if depth.get() >= MAX_DEPTH {
-        return Err(Error::limit(
-            "modules of the tree and templates call each other too deeply",
-        ));
-    }
-    depth.set(depth.get() + 1);
-    let bounds = Request {
-        limits: files.run.limits(),
-        ..request("", vm.host())
+    let work = |bounds: &Request<'_>| {
+        let call = TreeCall {
+            job,
+            tree: files,
+            bounds,
+            interpreter: files.run.interpreter(),
+        };
+        call_tree(vm, call)
     };
-    let call = TreeCall {
-        job,
-        tree: files,
-        bounds: &bounds,
-        interpreter: files.run.interpreter(),
-    };
-    let made = call_tree(vm, call);
-    depth.set(depth.get() - 1);
-    made
+    files.deeper(work, vm)
 }
 
 /// Give a container the content that a function left in it.
@@ -420,6 +502,8 @@ fn unreadable(error: &mapstack_diagnostic::Error) -> Box<Error> {
 /// The tree for the modules of one call.
 struct Files<'r> {
     run: &'r dyn TreeContext,
+    /// Where code imports files from.
+    saltenv: Str,
     has_read_secrets: Cell<bool>,
 }
 
@@ -427,8 +511,33 @@ impl<'r> Files<'r> {
     fn new(run: &'r dyn TreeContext) -> Self {
         Files {
             run,
+            saltenv: Str::default(),
             has_read_secrets: Cell::new(false),
         }
+    }
+}
+
+impl Files<'_> {
+    /// Work in the sandbox, one level deeper.
+    fn deeper<T>(
+        &self,
+        work: impl FnOnce(&Request<'_>) -> mapstack_render::Result<T>,
+        vm: &Vm<'_>,
+    ) -> mapstack_render::Result<T> {
+        let depth = &self.run.tree_memo().depth;
+        if depth.get() >= MAX_DEPTH {
+            return Err(Error::limit(
+                "modules of the tree and templates call each other too deeply",
+            ));
+        }
+        depth.set(depth.get() + 1);
+        let bounds = Request {
+            limits: self.run.limits(),
+            ..request("", vm.host())
+        };
+        let made = work(&bounds);
+        depth.set(depth.get() - 1);
+        made
     }
 }
 
@@ -444,6 +553,7 @@ impl Tree for Files<'_> {
             }
             // Salt has utility modules of its own, which are not here.
             Loader::Utils => !name.ends_with('.'),
+            Loader::Renderers | Loader::States => false,
         };
         Ok(Found {
             // What a file of the tree replaces is not there besides it.
@@ -461,5 +571,15 @@ impl Tree for Files<'_> {
 
     fn called(&self, _: &str) {
         self.has_read_secrets.set(true);
+    }
+
+    fn file(&self, uri: &str) -> mapstack_render::Result<Option<Source>> {
+        let error = |message| Error::new(ErrorKind::Nested, message);
+        let asked = SaltPath::parse(uri).map_err(|e| error(format!("{uri}: {e}")))?;
+        let saltenv = asked.saltenv().unwrap_or(&self.saltenv);
+        let text = self.run.module_text(asked.as_str(), saltenv);
+        let text = text.map_err(|e| unreadable(&e))?;
+        let name = Str::from(asked.as_str());
+        Ok(text.map(|text| Source { name, text }))
     }
 }

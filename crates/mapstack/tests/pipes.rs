@@ -120,20 +120,8 @@ fn every_recorded_pipe_of_stateconf_is_repeated() {
 }
 
 #[test]
-fn values_of_stateconf_are_items_in_mako() {
-    let rendered = |value: &str| {
-        let text = format!(
-            "#!stateconf -G yaml . mako\n.params: {{stateconf.set: [{{port: 80}}]}}\n\
-             # - end of state config -\nk: {{v: [\"{value}\"]}}\n"
-        );
-        let engine = Engine::new(MemoryFiles::new().file("base", "a.sls", text));
-        let minion = Minion::new("web1").complete();
-        engine.run(&minion).sls("a.sls").map(|made| made.repr())
-    };
-    let made = rendered("${params['port']}").unwrap();
-    assert!(made.contains("'k': {'v': ['80']}"), "{made}");
-    let error = rendered("${params.port}").unwrap_err().to_string();
-    assert!(error.contains("has no attribute 'port'"), "{error}");
+fn every_recorded_pipe_of_other_renderers_is_repeated() {
+    compare(&records(include_str!("data/pipes_renderers.json")), 25);
 }
 
 fn compare(records: &[Map], count: usize) {

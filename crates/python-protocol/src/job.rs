@@ -21,6 +21,8 @@ pub enum Job {
     Compile(CompileJob),
     /// Load a module of the tree and call a function of it.
     Function(FunctionJob),
+    /// Render a text or data by a renderer that is Python.
+    Render(RenderJob),
 }
 
 /// A module to run.
@@ -78,6 +80,25 @@ pub struct FunctionJob {
     pub keywords: Names,
 }
 
+/// What a renderer of Salt that is Python makes of a text or of data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RenderJob {
+    /// A renderer of the tree, by its name; `None` for Salt's `pyobjects`.
+    pub renderer: Option<Str>,
+    /// The text to render; empty where there is data.
+    pub source: Arc<str>,
+    /// What errors call it.
+    pub name: Option<Str>,
+    /// The data to render, where an earlier renderer made some.
+    pub data: Option<Value>,
+    /// The saltenv of the file.
+    pub saltenv: Str,
+    /// The sls that the file is; empty for a text that is none.
+    pub sls: Str,
+    /// What the renderer gets besides.
+    pub keywords: Names,
+}
+
 /// A loader of Salt: what kind of modules it loads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Loader {
@@ -85,11 +106,20 @@ pub enum Loader {
     Modules,
     /// Utility modules, from `salt://_utils`.
     Utils,
+    /// Renderers, from `salt://_renderers`.
+    Renderers,
+    /// Modules of states, from `salt://_states`.
+    States,
 }
 
 impl Loader {
     /// All loaders.
-    pub const ALL: [Loader; 2] = [Loader::Modules, Loader::Utils];
+    pub const ALL: [Loader; 4] = [
+        Loader::Modules,
+        Loader::Utils,
+        Loader::Renderers,
+        Loader::States,
+    ];
 
     /// The directory on the file server.
     #[must_use]
@@ -97,6 +127,8 @@ impl Loader {
         match self {
             Loader::Modules => "_modules",
             Loader::Utils => "_utils",
+            Loader::Renderers => "_renderers",
+            Loader::States => "_states",
         }
     }
 }
@@ -250,6 +282,16 @@ impl Message for Job {
                     .for_each(|argument| argument.write(out));
                 write_names(&job.keywords, out);
             }
+            Job::Render(job) => {
+                out.uint(5);
+                out.option(job.renderer.as_deref(), Writer::text);
+                out.text(&job.source);
+                out.option(job.name.as_deref(), Writer::text);
+                out.option(job.data.as_ref(), |out, data| data.write(out));
+                out.text(&job.saltenv);
+                out.text(&job.sls);
+                write_names(&job.keywords, out);
+            }
         }
     }
 
@@ -286,6 +328,15 @@ impl Message for Job {
                 arguments: input.list(Value::read)?,
                 keywords: read_names(input)?,
             })),
+            5 => Ok(Job::Render(RenderJob {
+                renderer: input.option(Reader::shared)?,
+                source: input.shared()?,
+                name: input.option(Reader::shared)?,
+                data: input.option(Value::read)?,
+                saltenv: input.shared()?,
+                sls: input.shared()?,
+                keywords: read_names(input)?,
+            })),
             _ => Err(input.error("this is not a job")),
         }
     }
@@ -296,6 +347,8 @@ impl Message for Loader {
         out.uint(match self {
             Loader::Modules => 0,
             Loader::Utils => 1,
+            Loader::Renderers => 2,
+            Loader::States => 3,
         });
     }
 

@@ -34,7 +34,7 @@ pub use control::{Bounds, Control, Ending, Hello, HelloError, Noted, Report, Wal
 pub use frame::{FrameError, MAX_FRAME, read_frame, write_frame};
 pub use job::{
     Answer, CompileJob, Found, FunctionJob, Job, Language, Loader, Lookup, ModuleJob, Names,
-    Refusal, RefusalKind, Said, Source, TemplateJob,
+    Refusal, RefusalKind, RenderJob, Said, Source, TemplateJob,
 };
 pub use outcome::{
     Chunk, Compiled, CompiledTemplate, Failure, FailureKind, FunctionAnswer, JobOutcome, Printed,

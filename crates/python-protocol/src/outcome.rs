@@ -50,6 +50,8 @@ pub enum FunctionAnswer {
     Value(Value),
     /// The names of all functions of the module.
     Names(Vec<Str>),
+    /// The text that a renderer made.
+    Text(String),
     /// The function or its module does not exist; why, if something says so.
     Missing(Option<String>),
 }
@@ -313,6 +315,10 @@ impl Message for FunctionAnswer {
                 out.uint(2);
                 write_texts(names, out);
             }
+            FunctionAnswer::Text(text) => {
+                out.uint(4);
+                out.text(text);
+            }
             FunctionAnswer::Missing(why) => {
                 out.uint(3);
                 out.option(why.as_deref(), Writer::text);
@@ -325,6 +331,7 @@ impl Message for FunctionAnswer {
             1 => Value::read(input).map(FunctionAnswer::Value),
             2 => input.list(Reader::shared).map(FunctionAnswer::Names),
             3 => input.option(Reader::string).map(FunctionAnswer::Missing),
+            4 => input.string().map(FunctionAnswer::Text),
             _ => Err(input.error("this is not the answer of a function")),
         }
     }

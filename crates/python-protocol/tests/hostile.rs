@@ -6,8 +6,9 @@ use mapstack_python_protocol::{
     Answer, Bounds, Chunk, Comparison, CompileJob, Compiled, CompiledTemplate, Control,
     DecodeError, Ending, Failure, FailureKind, Found, FrameError, FunctionAnswer, FunctionJob,
     Hello, HelloError, Job, JobOutcome, Language, Loader, Look, Lookup, MAX_FRAME, Message,
-    ModuleJob, Noted, Plan, PlanStep, Printed, Purity, Refusal, RefusalKind, Report, Said, Source,
-    Span, TemplateJob, Unit, UnitSource, UnitSpan, VERSION, Wall, read_frame, write_frame,
+    ModuleJob, Noted, Plan, PlanStep, Printed, Purity, Refusal, RefusalKind, RenderJob, Report,
+    Said, Source, Span, TemplateJob, Unit, UnitSource, UnitSpan, VERSION, Wall, read_frame,
+    write_frame,
 };
 use mapstack_value::{Int, Key, Map, MapKind, Value};
 use proptest::prelude::*;
@@ -134,6 +135,10 @@ fn said() -> Vec<Vec<u8>> {
             changed: vec![(1, value.clone())],
         }),
         done(JobOutcome::Function {
+            answer: FunctionAnswer::Text("x: 1".to_owned()),
+            changed: vec![],
+        }),
+        done(JobOutcome::Function {
             answer: FunctionAnswer::Names(vec!["f".into()]),
             changed: Vec::new(),
         }),
@@ -240,6 +245,16 @@ fn answers(value: &Value) -> Vec<Vec<u8>> {
             }],
             is_known: true,
         }))
+        .to_bytes(),
+        Job::Render(RenderJob {
+            renderer: Some("own".into()),
+            source: "x: 1".into(),
+            name: Some("a.sls".into()),
+            data: Some(value.clone()),
+            saltenv: "base".into(),
+            sls: "a".into(),
+            keywords: vec![("k".into(), value.clone())],
+        })
         .to_bytes(),
         Job::Function(FunctionJob {
             loader: Loader::Utils,

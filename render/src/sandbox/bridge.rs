@@ -227,7 +227,7 @@ pub(crate) fn alone(host: &dyn Host, limits: &Limits, mut job: Job) -> Result<Se
         Job::Module(job) => {
             job.compiled = compile(Language::Python, &job.source, &job.name, false)?;
         }
-        Job::Compile(_) | Job::Function(_) => {}
+        Job::Compile(_) | Job::Function(_) | Job::Render(_) => {}
     }
     client::perform(&interpreter, false, host, limits, &job)
 }

@@ -340,9 +340,16 @@ impl<'t> Talk<'t> {
                     FunctionAnswer::Value(_) => job.function.is_some(),
                     FunctionAnswer::Names(_) => job.function.is_none(),
                     FunctionAnswer::Missing(_) => true,
+                    FunctionAnswer::Text(_) => false,
                 };
                 let is_given = |(number, _): &(usize, Value)| *number < job.arguments.len();
                 if !is_asked || !changed.iter().all(is_given) {
+                    return Err(strange("it answered another question"));
+                }
+                return Ok(SessionOutcome::Function { answer, changed });
+            }
+            (JobOutcome::Function { answer, changed }, Job::Render(_)) => {
+                if matches!(answer, FunctionAnswer::Names(_)) || !changed.is_empty() {
                     return Err(strange("it answered another question"));
                 }
                 return Ok(SessionOutcome::Function { answer, changed });
@@ -358,7 +365,7 @@ impl<'t> Talk<'t> {
         let asked = match self.job {
             Job::Module(job) => &job.changed[..],
             Job::Template(job) => &job.changed[..],
-            Job::Compile(_) | Job::Function(_) => &[],
+            Job::Compile(_) | Job::Function(_) | Job::Render(_) => &[],
         };
         match changed.iter().all(|(name, _)| asked.contains(name)) {
             true => Ok(outcome),

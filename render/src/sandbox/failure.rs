@@ -68,6 +68,7 @@ impl Sources {
             Job::Module(job) => (&job.name, Some(&job.source)),
             Job::Template(job) => (&job.name, Some(&job.source)),
             Job::Compile(job) => (&job.name, Some(&job.source)),
+            Job::Render(job) => (&job.name, Some(&job.source)),
             Job::Function(_) => (&None, None),
         };
         Sources {

@@ -40,13 +40,13 @@ pub use chunk::Chunk;
 pub(crate) use client::SessionOutcome;
 pub use host::{Host, Limits, NoHost};
 pub use interpreter::Interpreter;
-pub use mapstack_python_protocol::{Found, FunctionAnswer, FunctionJob, Loader, Source};
+pub use mapstack_python_protocol::{Found, FunctionAnswer, FunctionJob, Loader, RenderJob, Source};
 #[cfg(not(unix))]
 use once::{Process, Session};
 pub use policy::{Walls, require_walls, walls};
 #[cfg(unix)]
 use process::{Process, Session};
-pub use tree::{Tree, TreeCall, call_tree};
+pub use tree::{Tree, TreeCall, call_tree, render_by_tree};
 
 /// What to run as Salt's `py` renderer does.
 pub struct Request<'a> {

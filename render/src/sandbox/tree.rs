@@ -1,7 +1,7 @@
 //! Functions of the modules that a tree ships, such as `salt://_modules/*.py`.
 
 use mapstack_pyobject::{Error, ErrorKind, Result};
-use mapstack_python_protocol::{Found, FunctionAnswer, FunctionJob, Job, Loader};
+use mapstack_python_protocol::{Found, FunctionAnswer, FunctionJob, Job, Loader, RenderJob};
 use mapstack_value::{Str, Value};
 
 use super::bridge::{Bridge, limits};
@@ -24,12 +24,18 @@ pub trait Tree {
 
     /// A module is about to call a function that is not the tree's.
     fn called(&self, name: &str);
+
+    /// A file that code imports by its URI; `None` if there is none.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn file(&self, uri: &str) -> Result<Option<Source>>;
 }
 
-/// A call of a function of a tree's modules.
-pub struct TreeCall<'c> {
-    /// The function and its arguments.
-    pub job: FunctionJob,
+/// A call of a function of a tree's modules, or a render by Python.
+pub struct TreeCall<'c, J> {
+    /// What is to be done, and with what.
+    pub job: J,
     /// Where its modules come from.
     pub tree: &'c dyn Tree,
     /// What bounds it. Only the limits and the fuel of the request apply.
@@ -44,14 +50,43 @@ pub struct TreeCall<'c> {
 /// # Errors
 /// The function raises, a limit is reached, or it needs what the sandbox does not have; the last is of the kind
 /// [`ErrorKind::Undefined`], as for a call that nothing answers.
-pub fn call_tree(vm: &Vm<'_>, call: TreeCall<'_>) -> Result<(FunctionAnswer, Vec<(usize, Value)>)> {
+pub fn call_tree(
+    vm: &Vm<'_>,
+    call: TreeCall<'_, FunctionJob>,
+) -> Result<(FunctionAnswer, Vec<(usize, Value)>)> {
+    let TreeCall {
+        job,
+        tree,
+        bounds,
+        interpreter,
+    } = call;
+    perform(vm, (tree, bounds, interpreter), Job::Function(job))
+}
+
+/// Render by `pyobjects` or a renderer of a tree, in the sandbox. Functions that it calls are those of `vm`.
+///
+/// # Errors
+/// As [`call_tree`].
+pub fn render_by_tree(vm: &Vm<'_>, call: TreeCall<'_, RenderJob>) -> Result<FunctionAnswer> {
+    let TreeCall {
+        job,
+        tree,
+        bounds,
+        interpreter,
+    } = call;
+    perform(vm, (tree, bounds, interpreter), Job::Render(job)).map(|(answer, _)| answer)
+}
+
+fn perform(
+    vm: &Vm<'_>,
+    (tree, bounds, interpreter): (&dyn Tree, &Request<'_>, &Interpreter),
+    job: Job,
+) -> Result<(FunctionAnswer, Vec<(usize, Value)>)> {
     let host = TreeHost {
         bridge: Bridge::without_templates(vm),
-        tree: call.tree,
+        tree,
     };
-    let bounds = limits(call.bounds);
-    let job = Job::Function(call.job);
-    match client::perform(call.interpreter, false, &host, &bounds, &job)? {
+    match client::perform(interpreter, false, &host, &limits(bounds), &job)? {
         SessionOutcome::Function { answer, changed } => Ok((answer, changed)),
         SessionOutcome::Failed { error, .. } => Err(error),
         SessionOutcome::Value { .. } | SessionOutcome::Text { .. } => Err(Error::new(
@@ -69,7 +104,7 @@ struct TreeHost<'h> {
 
 impl Host for TreeHost<'_> {
     fn template(&self, uri: &str) -> Result<Option<Source>> {
-        self.bridge.template(uri)
+        self.tree.file(uri)
     }
 
     fn has_function(&self, name: &str) -> bool {

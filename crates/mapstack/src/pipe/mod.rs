@@ -4,6 +4,7 @@
 //! Data sources, post-map templates and managed files have no pipe: for them such a line is part of the text.
 
 mod decrypt;
+mod objects;
 mod read;
 mod shebang;
 mod stateconf;
@@ -16,7 +17,6 @@ use std::sync::Arc;
 
 use mapstack_render::Obj;
 use mapstack_render::jinja::{Names, Syntax};
-use mapstack_render::jinja::{Request, request};
 use mapstack_value::{Map, Str, Value};
 
 pub use self::decrypt::{has_message, how_to_decrypt};
@@ -27,8 +27,6 @@ pub(crate) use self::template::engine as template_engine;
 use self::variables::{sls_name, sls_variables};
 use crate::engine::Run;
 use crate::file::File;
-use crate::host::RunHost;
-use crate::python;
 use crate::render::{Job, Language};
 pub(crate) use crate::sls_data::Data;
 use crate::text::Text;
@@ -236,7 +234,15 @@ impl Run<'_> {
             if text_only && last_text.is_none_or(|last| index > last) {
                 return Ok(made);
             }
+            // Only the result shows what a renderer of the tree makes.
+            let before = match (&made, text_only && stage.renderer == Renderer::Tree) {
+                (Made::Text(text), true) => Some(Made::Text(text.clone())),
+                _ => None,
+            };
             made = self.run_stage(stage, source, made, previous, place.as_ref())?;
+            if let (Some(before), Made::Data(_)) = (before, &made) {
+                return Ok(before);
+            }
             previous = Some(stage);
         }
         match (previous, made) {
@@ -251,7 +257,7 @@ impl Run<'_> {
         let allowed = self.allowed_renderers();
         let works = |pipe: &Value| {
             pipe.as_str()
-                .is_some_and(|pipe| !Pipe::parse(pipe, &allowed).stages.is_empty())
+                .is_some_and(|pipe| !self.parsed_pipe(pipe, &allowed).stages.is_empty())
         };
         let configured = self.default_pipe();
         if works(&configured) || works(&DEFAULT_PIPE.into()) {
@@ -272,8 +278,8 @@ impl Run<'_> {
     /// Parse the pipe, and warn about stages that are left out.
     fn pipe(&self, text: &str, source: &Source<'_>, place: Option<&Place>) -> Pipe {
         let pipe = match &source.allowed {
-            Some(allowed) => Pipe::parse(text, allowed),
-            None => Pipe::parse(text, &self.allowed_renderers()),
+            Some(allowed) => self.parsed_pipe(text, allowed),
+            None => self.parsed_pipe(text, &self.allowed_renderers()),
         };
         let warn = |message: String, help: String| {
             let warning = Diagnostic::warning(ErrorKind::Unsupported, message).with_help(help);
@@ -331,6 +337,9 @@ impl Run<'_> {
             }
             Renderer::Mako => Language::Mako,
             Renderer::Py => return self.run_module(source, place),
+            Renderer::Objects | Renderer::Tree => {
+                return self.run_python(stage, source, made, previous, place);
+            }
             Renderer::Stateconf => {
                 return self.run_stateconf(stage, source, made, previous, place);
             }
@@ -430,33 +439,6 @@ impl Run<'_> {
             watch: None,
         };
         self.run_template(file, template, job, before)
-    }
-
-    /// Run a Python module for its data (Salt: `salt.renderers.py.render`). It runs the file itself, even if earlier
-    /// stages changed the text.
-    fn run_module<'f>(&self, source: &Source<'f>, place: Option<&Place>) -> Result<Made<'f>> {
-        if source.is_string {
-            let message = "the renderer 'py' runs a file, not a text";
-            return Err(Error::new(ErrorKind::Options, message).at(place.cloned()));
-        }
-        let host = RunHost::in_saltenv(self, &source.saltenv);
-        let request = Request {
-            name: Some(Str::from(&*source.file.path)),
-            variables: self.pipe_variables(source),
-            limits: self.limits,
-            fuel: Some(&self.fuel),
-            ..request(source.file.text()?, &host)
-        };
-        self.runs_in(Language::Py);
-        let (value, _) = python::module(&request, &[], &self.interpreter)
-            .map_err(|e| self.stage_error(*e, Language::Py, &Text::plain(source.file, "")))?;
-        if let Some(taint) = self
-            .taint()
-            .filter(|_| self.may_read_secrets(&request.source))
-        {
-            taint.add(&value);
-        }
-        Ok(Made::Data(Data::new(value)))
     }
 
     /// Decrypt what a stage made (Salt: `salt.renderers.gpg.render`). A text is one from then on, not a file.

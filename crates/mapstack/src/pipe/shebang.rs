@@ -14,6 +14,10 @@ pub(crate) enum Renderer {
     Mako,
     /// Runs a Python module and takes its data.
     Py,
+    /// Runs a Python program whose objects stand for states.
+    Objects,
+    /// A renderer of the tree, from `salt://_renderers`.
+    Tree,
     /// Renders text by two others, and rewrites the states that it makes.
     Stateconf,
     /// Parses text as YAML.
@@ -43,10 +47,7 @@ const RENDERERS: &[(&str, Renderer)] = &[
     ("mako", Renderer::Mako),
     ("py", Renderer::Py),
     ("stateconf", Renderer::Stateconf),
-    (
-        "pyobjects",
-        Renderer::Absent("it is a Python program; write the file in jinja or tera"),
-    ),
+    ("pyobjects", Renderer::Objects),
     (
         "gpg",
         Renderer::Absent("or pass the decrypted pillar as a fact"),
@@ -78,11 +79,15 @@ impl Renderer {
             .map(|(_, renderer)| *renderer)
     }
 
-    /// Whether the renderer makes data. The others make text.
+    /// Whether the renderer makes data. The others make text, though what the tree has can make both.
     pub fn makes_data(self) -> bool {
         !matches!(
             self,
-            Renderer::Jinja | Renderer::Tera | Renderer::Mako | Renderer::Absent(_)
+            Renderer::Jinja
+                | Renderer::Tera
+                | Renderer::Mako
+                | Renderer::Tree
+                | Renderer::Absent(_)
         )
     }
 }
@@ -175,8 +180,9 @@ fn is_space(c: char) -> bool {
 impl Pipe {
     /// Parse a pipe (Salt: `check_render_pipe_str`).
     ///
-    /// An unknown name makes the pipe empty.
-    pub fn parse(text: &str, allowed: &Allowed) -> Self {
+    /// An unknown name makes the pipe empty. `in_tree`: whether the tree has a renderer, if it says anything about the
+    /// name.
+    pub fn parse(text: &str, allowed: &Allowed, in_tree: &dyn Fn(&str) -> Option<bool>) -> Self {
         let mut pipe = Pipe::default();
         // An old name with spaces around it is not recognized.
         let text = OLD_NAMES
@@ -189,7 +195,11 @@ impl Pipe {
                 pipe.disallowed.push(name.into());
                 continue;
             }
-            let Some(renderer) = Renderer::named(name) else {
+            let renderer = match in_tree(name) {
+                Some(has) => has.then_some(Renderer::Tree),
+                None => Renderer::named(name),
+            };
+            let Some(renderer) = renderer else {
                 pipe.stages.clear();
                 pipe.unknown = Some(name.into());
                 break;
@@ -239,6 +249,7 @@ mod tests {
                 whitelist: Value::None,
                 blacklist: Value::None,
             },
+            &|_| None,
         )
     }
 
@@ -303,6 +314,7 @@ mod tests {
                     whitelist,
                     blacklist,
                 },
+                &|_| None,
             );
             assert_eq!(
                 pipe.stages.iter().map(|s| &*s.name).collect::<Vec<_>>(),

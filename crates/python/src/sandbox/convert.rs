@@ -36,8 +36,9 @@ pub(crate) fn to_python(value: &Value, ordered: &PyObject, vm: &VirtualMachine) 
         }
         Value::Map(map) => {
             let dict: PyObjectRef = match map.kind() {
-                MapKind::Dict | MapKind::Bunch => vm.ctx.new_dict().into(),
+                MapKind::Dict => vm.ctx.new_dict().into(),
                 MapKind::Ordered | MapKind::Aggregate => ordered.call((), vm)?,
+                MapKind::Bunch => ordered.get_attr("_bunch", vm)?.call((), vm)?,
             };
             for (key, value) in map {
                 dict.set_item(

@@ -158,6 +158,16 @@ def _same(function):
 
 _provide("typing", _typing())
 
+# Of `io`, what is in memory.
+_provide("io", {"StringIO": _io_module.StringIO, "BytesIO": _io_module.BytesIO})
+_provided["io"].__getattr__ = lambda name: _attribute_of_io(name)
+
+
+def _attribute_of_io(name):
+    if name.startswith("__") and name.endswith("__"):
+        raise AttributeError(name)
+    return Missing("import", f"io.{name}", True)
+
 
 # The classes of `salt.exceptions`: each line has a base and what derives from it.
 _EXCEPTIONS = """
@@ -255,6 +265,14 @@ def _to_bytes(s, encoding=None, errors="strict"):
     raise TypeError("expected str, bytes, or bytearray")
 
 
+_provide(
+    "salt.utils.stringio",
+    {
+        "is_stringio": lambda obj: isinstance(obj, _io_module.StringIO),
+        "is_readable": lambda obj: isinstance(obj, _io_module.StringIO) and obj.readable(),
+        "is_writable": lambda obj: isinstance(obj, _io_module.StringIO) and obj.writable(),
+    },
+)
 _provide("salt.utils.stringutils", {"to_str": _to_text, "to_unicode": _to_text, "to_bytes": _to_bytes})
 
 
@@ -426,7 +444,7 @@ def _attribute(shown, name):
 
 # --- loading -------------------------------------------------------------------------------------------------------
 
-_TAGS = {"modules": "module", "utils": "utils"}
+_TAGS = {"modules": "module", "utils": "utils", "renderers": "render", "states": "states"}
 _facts = {}
 
 
@@ -461,7 +479,8 @@ def _pack(loader, module, text):
         given["__opts__"] = {**given["__opts__"], **orig}
     given["__context__"] = context
     given["__salt__"] = modules
-    given["__utils__"] = utils
+    if loader != "renderers":
+        given["__utils__"] = utils
     for name in ("__proxy__", "__states__", "__serializers__", "__returners__", "__runner__", "__ret__", "__file_client__"):
         if name in text:
             given[name] = Missing("dunder", name, True)
@@ -655,9 +674,19 @@ class _Utils(Loader):
     _has_other = _other
 
 
+class _Own(Loader):
+    """Functions that only the tree has: those of Salt are not in the sandbox."""
+
+    def _other(self, name):
+        raise KeyError(name)
+
+    def _has_other(self, name):
+        return False
+
+
 modules = _Modules("modules")
 utils = _Utils("utils")
-loaders = {"modules": modules, "utils": utils}
+loaders = {"modules": modules, "utils": utils, "renderers": _Own("renderers"), "states": _Own("states")}
 context = {}
 
 

@@ -160,7 +160,7 @@ pub(super) fn perform(
 }
 
 /// What the part in Python says of a job.
-fn answer(
+pub(super) fn answer(
     shared: &Shared,
     came: &PyObjectRef,
     ordered: &PyObjectRef,
@@ -178,6 +178,7 @@ fn answer(
     };
     Ok(match &*kind.to_string_lossy() {
         "missing" => FunctionAnswer::Missing(text(what)),
+        "text" => FunctionAnswer::Text(text(what).ok_or_else(broken)?),
         "names" => {
             let names = what.downcast_ref::<PyList>().ok_or_else(broken)?;
             let names = names.borrow_vec();
@@ -211,7 +212,7 @@ fn not_data(what: &str, why: &str) -> Box<Error> {
 
 impl Shared {
     /// The unit of a source that the command sent.
-    fn unit_of_source(&self, name: &Str, text: &std::sync::Arc<str>) -> usize {
+    pub(super) fn unit_of_source(&self, name: &Str, text: &std::sync::Arc<str>) -> usize {
         self.unit(Unit {
             name: Some(name.clone()),
             source: text.clone(),

@@ -111,6 +111,7 @@ impl Line {
             Job::Module(job) => job.source.clone(),
             Job::Template(job) => job.source.clone(),
             Job::Compile(job) => job.source.clone(),
+            Job::Render(job) => job.source.clone(),
             // Its texts are sent when it asks for them.
             Job::Function(_) => "".into(),
         };

@@ -13,7 +13,7 @@ use rustpython_vm::{Interpreter, PyObjectRef, PyResult, Settings, VirtualMachine
 use super::instrument;
 use super::shared::{Raised, Shared, left, scope};
 use super::unit::{MAX_DEPTH, Unit};
-use super::{Line, convert, extmods, failure, template, unfold};
+use super::{Line, convert, extmods, failure, renderers, template, unfold};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The modules that templates may import, compiled.
@@ -113,6 +113,7 @@ impl Machine {
                 template::compile(&self.shared, prelude, &job, vm).map(JobOutcome::Compiled)
             }
             Job::Function(job) => extmods::perform(&self.shared, prelude, &job, vm),
+            Job::Render(job) => renderers::perform(&self.shared, prelude, &job, vm),
         };
         performed
             .map_err(|raised| match raised {
@@ -224,6 +225,7 @@ fn prelude(shared: &Rc<Shared>, vm: &VirtualMachine) -> PyResult<PyDictRef> {
         .into_iter()
         .chain(template::services(shared, &globals, vm))
         .chain(extmods::services(shared, &globals, vm))
+        .chain(renderers::services(shared, &globals, vm))
     {
         native.set_item(name, function, vm)?;
     }
@@ -234,6 +236,7 @@ fn prelude(shared: &Rc<Shared>, vm: &VirtualMachine) -> PyResult<PyDictRef> {
         (PRELUDE, "<prelude>"),
         (template::RUNTIME, "<mako>"),
         (extmods::EXTMODS, "<modules>"),
+        (renderers::OBJECTS, "<objects>"),
     ] {
         let code = vm
             .compile(part, Mode::Exec, name.to_owned())

@@ -12,6 +12,7 @@ mod machine;
 mod meter;
 mod plan;
 mod purity;
+mod renderers;
 mod shared;
 mod template;
 mod unfold;

@@ -2,6 +2,7 @@
 #
 # This runs once, before any template. What keeps a template in is not here, but around the process.
 
+import _io as _io_module
 import builtins as _real
 import codecs as _codecs_module
 import posixpath as _posixpath_module
@@ -99,6 +100,17 @@ def _ordered_repr(self):
 
 
 ordered.__repr__ = _ordered_repr
+
+
+class _Bunch(dict):
+    """A dict whose items are attributes, as Salt's renderer `stateconf` gives to templates."""
+
+    def __getattr__(self, name):
+        return self[name]
+
+
+_Bunch.__name__ = _Bunch.__qualname__ = "Bunch"
+ordered._bunch = _Bunch
 
 
 # --- the minion's functions ----------------------------------------------------------------------------------

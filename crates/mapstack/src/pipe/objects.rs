@@ -1,0 +1,132 @@
+//! Renderers that are Python: `py`, `pyobjects`, and those of the tree.
+
+use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
+use mapstack_functions::{tree_has_renderer, tree_render};
+use mapstack_render::Obj;
+use mapstack_render::jinja::{Request, request};
+use mapstack_render::sandbox::{FunctionAnswer, RenderJob};
+use mapstack_value::{Map, Str, Value};
+
+use super::shebang::{Allowed, Pipe, PipeStage, Renderer};
+use super::{Data, Made, Source, no_text};
+use crate::engine::Run;
+use crate::host::RunHost;
+use crate::python;
+use crate::render::Language;
+use crate::text::Text;
+
+impl Run<'_> {
+    /// Parse a pipe, whose names can be those of the tree's renderers.
+    pub(super) fn parsed_pipe(&self, text: &str, allowed: &Allowed) -> Pipe {
+        let host = RunHost::new(self);
+        Pipe::parse(text, allowed, &|name| {
+            tree_has_renderer(&host, &|work| self.on_vm(|vm| work(vm)), name)
+        })
+    }
+
+    /// Run a Python module for its data (Salt: `salt.renderers.py.render`). It runs the file itself, even if earlier
+    /// stages changed the text.
+    pub(super) fn run_module<'f>(
+        &self,
+        source: &Source<'f>,
+        place: Option<&Place>,
+    ) -> Result<Made<'f>> {
+        if source.is_string {
+            let message = "the renderer 'py' runs a file, not a text";
+            return Err(Error::new(ErrorKind::Options, message).at(place.cloned()));
+        }
+        let host = RunHost::in_saltenv(self, &source.saltenv);
+        let request = Request {
+            name: Some(Str::from(&*source.file.path)),
+            variables: self.pipe_variables(source),
+            limits: self.limits,
+            fuel: Some(&self.fuel),
+            ..request(source.file.text()?, &host)
+        };
+        self.runs_in(Language::Py);
+        let (value, _) = python::module(&request, &[], &self.interpreter)
+            .map_err(|e| self.stage_error(*e, Language::Py, &Text::plain(source.file, "")))?;
+        if let Some(taint) = self
+            .taint()
+            .filter(|_| self.may_read_secrets(&request.source))
+        {
+            taint.add(&value);
+        }
+        Ok(Made::Data(Data::new(value)))
+    }
+
+    /// Render by `pyobjects` or a renderer of the tree (Salt: `salt.renderers.pyobjects.render`, `salt.loader.render`).
+    pub(super) fn run_python<'f>(
+        &self,
+        stage: &PipeStage,
+        source: &Source<'f>,
+        made: Made<'f>,
+        previous: Option<&PipeStage>,
+        place: Option<&Place>,
+    ) -> Result<Made<'f>> {
+        // Python can read the clock, which no record of the run has.
+        self.note_outside_input();
+        let is_of_tree = stage.renderer == Renderer::Tree;
+        let (text, data) = match made {
+            Made::Text(text) => (text, None),
+            Made::Data(data) if is_of_tree => (Text::made(source.file, String::new()), Some(data)),
+            Made::Data(data) => return Err(no_text(stage, &data, source, previous, place)),
+        };
+        let job = RenderJob {
+            renderer: is_of_tree.then(|| Str::from(&*stage.name)),
+            source: text.as_str().into(),
+            name: Some(Str::from(&*source.file.path)),
+            data: data.map(|data| data.value),
+            saltenv: source.saltenv.clone(),
+            sls: source.sls.clone(),
+            keywords: self.keywords(stage, source),
+        };
+        let host = RunHost::in_saltenv(self, &source.saltenv);
+        let rendered = self.on_vm(|vm| tree_render(&host, vm, job));
+        let (answer, has_read_secrets) =
+            rendered.map_err(|e| self.stage_error(*e, Language::Py, &text))?;
+        let made = match answer {
+            FunctionAnswer::Text(made) => Made::Text(Text::made(source.file, made)),
+            FunctionAnswer::Value(value) => Made::Data(Data::new(value)),
+            FunctionAnswer::Names(_) | FunctionAnswer::Missing(_) => {
+                let message = format!(
+                    "{}: the tree has no renderer '{}'",
+                    source.file.shown, stage.name
+                );
+                return Err(Error::new(ErrorKind::Options, message).at(place.cloned()));
+            }
+        };
+        if let Some(taint) = self.taint().filter(|_| has_read_secrets) {
+            match &made {
+                Made::Text(text) => taint.add(&Value::from(text.as_str())),
+                Made::Data(data) => taint.add(&data.value),
+            }
+        }
+        Ok(made)
+    }
+
+    /// What a renderer gets by name (Salt: `compile_template`). What is not data is not there.
+    fn keywords(&self, stage: &PipeStage, source: &Source<'_>) -> Vec<(Str, Value)> {
+        let data = |object: &Obj| object.to_value().ok();
+        let mut keywords = vec![(Str::from("tmplpath"), Value::from(&*source.tmplpath))];
+        if let Some(context) = source
+            .context
+            .as_ref()
+            .filter(|context| !context.is_empty())
+        {
+            let context = context.iter();
+            let context = context.filter_map(|(name, value)| Some((&**name, data(value)?)));
+            let context: Map = context.collect();
+            keywords.push(("context".into(), context.into()));
+        }
+        let extra = source.extra.iter();
+        keywords.extend(extra.filter_map(|(name, value)| Some((name.clone(), data(value)?))));
+        let argline = match &source.argline {
+            _ if !stage.argline.is_empty() => Some(Value::from(&*stage.argline)),
+            Some(given) => data(given),
+            None => None,
+        };
+        keywords.extend(argline.map(|argline| (Str::from("argline"), argline)));
+        keywords
+    }
+}
