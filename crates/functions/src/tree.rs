@@ -206,11 +206,12 @@ pub fn tree_call(
     })
 }
 
-/// Whether the tree has a renderer; `None` where it says nothing about the name, so that Salt's own is meant.
+/// Whether the tree has a renderer; `None` where it says nothing about the name, so that Salt's own is meant. Where Salt
+/// has one, only a file of that name counts.
 pub fn tree_has_renderer(
     run: &dyn TreeContext,
     on_vm: &dyn Fn(&dyn Fn(&Vm<'_>) -> Option<bool>) -> Option<bool>,
-    name: &str,
+    (name, is_in_salt): (&str, bool),
 ) -> Option<bool> {
     let memo = run.tree_memo();
     let any = || {
@@ -228,14 +229,14 @@ pub fn tree_has_renderer(
     if let Some(known) = memo.renderers.borrow().get(name) {
         return *known;
     }
-    let has = on_vm(&|vm| has_renderer(run, vm, name));
+    let has = on_vm(&|vm| has_renderer(run, vm, name, is_in_salt));
     memo.renderers.borrow_mut().insert(name.into(), has);
     has
 }
 
-fn has_renderer(run: &dyn TreeContext, vm: &Vm<'_>, name: &str) -> Option<bool> {
+fn has_renderer(run: &dyn TreeContext, vm: &Vm<'_>, name: &str, is_in_salt: bool) -> Option<bool> {
     let is_own = match shipped(run, Loader::Renderers, &format!("{name}.render")) {
-        Ok(shipped) if shipped.sources.is_empty() => return None,
+        Ok(shipped) if shipped.sources.is_empty() || is_in_salt && !shipped.is_own => return None,
         // The render meets the error again.
         Err(_) => return Some(true),
         Ok(shipped) => shipped.is_own,
@@ -252,7 +253,7 @@ fn has_renderer(run: &dyn TreeContext, vm: &Vm<'_>, name: &str) -> Option<bool> 
         Ok((FunctionAnswer::Missing(_), _)) => false,
         Ok(_) | Err(_) => true,
     };
-    // What a file has that only took the name gives way to what Salt has.
+    // A file of another name that does not have it says nothing.
     (is_own || has).then_some(has)
 }
 

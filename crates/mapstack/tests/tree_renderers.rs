@@ -48,7 +48,7 @@ fn what_the_sandbox_lacks_is_an_error() {
         ),
         (
             "    while True:\n        pass\n",
-            "_renderers/own.py:2",
+            "_renderers/own.py:3",
             "steps",
         ),
         ("    return {'x': object()}\n", "", "is not data"),
@@ -81,7 +81,7 @@ fn a_new_renderer_is_a_change() {
     let run = engine.run(&web1());
     run.sls("a.sls").unwrap();
     let reads = run.file_reads();
-    let is_listed = reads.iter().any(|read| read.path == "_renderers/");
+    let is_listed = reads.iter().any(|read| &*read.path == "_renderers/");
     assert!(is_listed, "{reads:?}");
 }
 

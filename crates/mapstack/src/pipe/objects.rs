@@ -19,8 +19,8 @@ impl Run<'_> {
     /// Parse a pipe, whose names can be those of the tree's renderers.
     pub(super) fn parsed_pipe(&self, text: &str, allowed: &Allowed) -> Pipe {
         let host = RunHost::new(self);
-        Pipe::parse(text, allowed, &|name| {
-            tree_has_renderer(&host, &|work| self.on_vm(|vm| work(vm)), name)
+        Pipe::parse(text, allowed, &|name, is_in_salt| {
+            tree_has_renderer(&host, &|work| self.on_vm(|vm| work(vm)), (name, is_in_salt))
         })
     }
 

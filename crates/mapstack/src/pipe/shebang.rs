@@ -181,8 +181,12 @@ impl Pipe {
     /// Parse a pipe (Salt: `check_render_pipe_str`).
     ///
     /// An unknown name makes the pipe empty. `in_tree`: whether the tree has a renderer, if it says anything about the
-    /// name.
-    pub fn parse(text: &str, allowed: &Allowed, in_tree: &dyn Fn(&str) -> Option<bool>) -> Self {
+    /// name; it gets the name, and whether Salt has one.
+    pub fn parse(
+        text: &str,
+        allowed: &Allowed,
+        in_tree: &dyn Fn(&str, bool) -> Option<bool>,
+    ) -> Self {
         let mut pipe = Pipe::default();
         // An old name with spaces around it is not recognized.
         let text = OLD_NAMES
@@ -195,9 +199,10 @@ impl Pipe {
                 pipe.disallowed.push(name.into());
                 continue;
             }
-            let renderer = match in_tree(name) {
+            let own = Renderer::named(name);
+            let renderer = match in_tree(name, own.is_some()) {
                 Some(has) => has.then_some(Renderer::Tree),
-                None => Renderer::named(name),
+                None => own,
             };
             let Some(renderer) = renderer else {
                 pipe.stages.clear();
@@ -249,7 +254,7 @@ mod tests {
                 whitelist: Value::None,
                 blacklist: Value::None,
             },
-            &|_| None,
+            &|_, _| None,
         )
     }
 
@@ -314,7 +319,7 @@ mod tests {
                     whitelist,
                     blacklist,
                 },
-                &|_| None,
+                &|_, _| None,
             );
             assert_eq!(
                 pipe.stages.iter().map(|s| &*s.name).collect::<Vec<_>>(),

@@ -56,7 +56,7 @@ impl Unit {
 }
 
 /// A line's text without its indentation.
-fn line_span(source: &str, line: usize) -> Span {
+pub(super) fn line_span(source: &str, line: usize) -> Span {
     let mut start = 0;
     for (at, text) in source.split_inclusive('\n').enumerate() {
         if at + 1 == line {
