@@ -132,7 +132,7 @@ impl Run<'_> {
             Made::Data(_) => None,
         };
         match self.run_stage(&data, &source, made, Some(&template), job.place)? {
-            Made::Data(data) => self.rewrite(job, data, printed.as_ref(), is_first_pass),
+            Made::Data(data) => self.rewrite(job, &data, printed.as_ref(), is_first_pass),
             Made::Text(_) => {
                 let message = format!(
                     "{}: the renderer '{}' makes text, and 'stateconf' needs data",
@@ -146,7 +146,7 @@ impl Run<'_> {
     fn rewrite(
         &self,
         job: &Rewriting<'_, '_>,
-        data: Data,
+        data: &Data,
         printed: Option<&Text<'_>>,
         is_first_pass: bool,
     ) -> Result<Data> {
@@ -193,7 +193,7 @@ impl Run<'_> {
                 loaded
                     .marks
                     .at(&loaded.value, &part)
-                    .map(|marks| marks.mark())
+                    .map(mapstack_yaml::Marks::mark)
             })
         });
         mark.map(|mark| text.place_of_mark(mark))
