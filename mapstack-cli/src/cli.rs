@@ -141,6 +141,8 @@ impl Command {
             Command::Test(args) => args.input.parts(),
             Command::Lint(args) => args.site.parts(),
             Command::Schema(args) => args.site.parts(),
+            Command::Pillar(args) if args.stacks.0.is_empty() => args.site.parts(),
+            // Stacks that are named are compiled alone, wherever the command runs.
             Command::Pillar(args) => {
                 args.site.functions.policy = secrets.policy();
                 args.site.functions.find_mine(&args.site.facts);

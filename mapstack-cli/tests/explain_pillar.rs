@@ -25,6 +25,25 @@ fn tree() -> Tree {
     ])
 }
 
+#[test]
+fn a_checkout_needs_no_configuration() {
+    let tree = tree();
+    tree.write(".mapstack.yaml", b"pillar_roots: pillar\n");
+    let ran = run_line(tree.path(), "pillar --minion minion.yaml --get users:tom");
+    assert_eq!(
+        (ran.status, &*ran.stdout, &*ran.stderr),
+        (Some(0), "shell: /bin/bash\n", "")
+    );
+    let traced = run_line(tree.path(), "pillar --minion minion.yaml --trace");
+    assert_eq!(traced.status, Some(0), "{}", traced.stderr);
+    assert!(traced.stdout.contains("debian"), "{}", traced.stdout);
+    // A stack that is named is compiled alone.
+    tree.write("stack.cfg", b"one.yml\n");
+    tree.write("one.yml", b"one: 1\n");
+    let ran = run_line(tree.path(), "pillar --stack stack.cfg --minion minion.yaml");
+    assert_eq!((ran.status, &*ran.stdout), (Some(0), "one: 1\n"));
+}
+
 const FACTS: &str = "--config master --minion minion.yaml --digest-salt x";
 
 #[test]

@@ -18,13 +18,6 @@ import salt_reference as reference
 import whole_pillar
 
 
-class Sorted(set):
-    """A set that prints in an order of its own; a set's depends on a seed that differs from run to run."""
-
-    def __repr__(self):
-        return "{%s}" % ", ".join(sorted(map(repr, self))) if self else "set()"
-
-
 def plain(value):
     """A value of Python's own types; those that Salt derives from them print differently."""
     if isinstance(value, dict):
@@ -32,7 +25,7 @@ def plain(value):
     if isinstance(value, (list, tuple)):
         return (list if isinstance(value, list) else tuple)(plain(v) for v in value)
     if isinstance(value, (set, frozenset)):
-        return Sorted(plain(v) for v in value)
+        return whole_pillar.Sorted(plain(v) for v in value)
     for kind in (bool, int, float, str, bytes):
         if isinstance(value, kind):
             return kind(value)

@@ -243,6 +243,13 @@ def without_reasons(made):
 WORDS = re.compile(r"(?s)(.*?render error:(?=\n)|Failed to load ext_pillar [^:]*).*")
 
 
+class Sorted(set):
+    """A set that prints in an order of its own; a set's depends on a seed that differs from run to run."""
+
+    def __repr__(self):
+        return "{%s}" % ", ".join(sorted(map(repr, self))) if self else "set()"
+
+
 def thawed(value):
     """The value in Python's own types, which print the same in all versions."""
     if isinstance(value, dict):
@@ -255,6 +262,8 @@ def thawed(value):
             return value.decode()
         except UnicodeDecodeError:
             return value
+    if isinstance(value, (set, frozenset)):
+        return Sorted(map(thawed, value))
     for kind in (bool, int, float):
         if isinstance(value, kind):
             return kind(value)

@@ -76,6 +76,11 @@ pub trait Context {
         None
     }
 
+    /// What targets by pillar look into if a template asks by a function, and not a top file.
+    fn pillar_of_functions(&self) -> Option<Value> {
+        self.pillar_of_targets()
+    }
+
     /// The saltenv of the run.
     fn saltenv(&self) -> Str;
 

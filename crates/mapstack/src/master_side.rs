@@ -23,4 +23,6 @@ pub struct MasterSide {
     pub facts: Option<[Map; 2]>,
     /// What targets by pillar look into if it is not the pillar.
     pub pillar_of_targets: Option<Value>,
+    /// The same for functions that templates call, such as `match.pillar`, if it is not what others look into.
+    pub pillar_of_functions: Option<Value>,
 }

@@ -162,6 +162,8 @@ struct Matcher<'m, 'r> {
     run: &'m dyn Context,
     vm: &'m Vm<'r>,
     id: Str,
+    /// Whether a function asks, and not a top file.
+    by_function: bool,
 }
 
 impl<'m, 'r> Matcher<'m, 'r> {
@@ -172,7 +174,12 @@ impl<'m, 'r> Matcher<'m, 'r> {
             Some(id) => Some(Str::from(to_str(&id)?)).filter(|id| !id.is_empty()),
         };
         let id = given.unwrap_or_else(|| run.id().to_string().into());
-        Ok(Matcher { run, vm, id })
+        Ok(Matcher {
+            run,
+            vm,
+            id,
+            by_function: true,
+        })
     }
 
     /// A compound target as data; `None` if it is not data.
@@ -235,6 +242,7 @@ impl<'m, 'r> Matcher<'m, 'r> {
             return Ok(false);
         }
         let other = match part {
+            Facts::Pillar if self.by_function => self.run.pillar_of_functions(),
             Facts::Pillar => self.run.pillar_of_targets(),
             _ => None,
         };

@@ -52,6 +52,7 @@ pub fn confirm_top(
         run,
         vm,
         id: id.into(),
+        by_function: false,
     };
     let target = target.to_value();
     let text = || match &target {
@@ -98,6 +99,7 @@ pub fn is_in_group(run: &dyn Context, vm: &Vm<'_>, id: &str, target: &Value) -> 
         run,
         vm,
         id: id.into(),
+        by_function: false,
     };
     let found = matcher.compound(target);
     matcher.lenient(found)?.truthy()

@@ -74,6 +74,11 @@ impl Context for Run<'_> {
         self.master.as_ref()?.pillar_of_targets.clone()
     }
 
+    fn pillar_of_functions(&self) -> Option<Value> {
+        let own = self.master.as_ref()?.pillar_of_functions.clone();
+        own.or_else(|| self.pillar_of_targets())
+    }
+
     fn grains(&self) -> &Obj {
         &self.live.grains
     }

@@ -59,13 +59,17 @@ fn options(asked: &Asked<'_, '_>) -> Result<Map> {
         wrong(asked.one, message)
             .help("write it as `- reclass: {inventory_base_uri: /srv/reclass}`")
     };
-    let Value::Map(given) = &asked.one.arguments else {
-        let what = asked.one.arguments.kind().described();
-        return Err(wrong(&format!(
-            "its arguments must be a mapping, not {what}"
-        )));
+    let mut options = match &asked.one.arguments {
+        Value::Map(given) => given.clone(),
+        // No arguments are given by position.
+        Value::List(none) if none.is_empty() => Map::new(),
+        other => {
+            let what = other.kind().described();
+            return Err(wrong(&format!(
+                "its arguments must be a mapping, not {what}"
+            )));
+        }
     };
-    let mut options = given.clone();
     options.shift_remove("reclass_source_path");
     match options.get("storage_type") {
         None => {}

@@ -13,6 +13,7 @@ mod git;
 mod python;
 mod reads;
 mod renders;
+mod sent;
 mod settings;
 mod sls;
 mod top;
@@ -548,6 +549,12 @@ impl Work<'_> {
             state.data = self.merged(std::mem::take(&mut state.data), &self.overriding())?;
         }
         self.decrypt(&mut state)?;
+        if self.settings.value("__role").as_str() != Some("minion")
+            && let Some(value) = sent::sent(&state.data.value)
+        {
+            let before = std::mem::take(&mut state.data);
+            state.data = self.recipe.changed(before, &value, PillarLayer::Unknown);
+        }
         self.recipe.ends_with(&state.data);
         state.hear(self.recipe.take_warnings());
         let data = state.map();

@@ -80,6 +80,8 @@ impl Work<'_> {
             templates: Some(self.files.server()),
             facts: views.map(|views| views.templates.clone()),
             pillar_of_targets: views.map(|_| listed(&self.settings.functions)),
+            // The options that the function gives the matchers have no pillar any more.
+            pillar_of_functions: views.is_none().then(|| Map::new().into()),
         }
     }
 
