@@ -60,7 +60,7 @@ pub fn call_tree(
         bounds,
         interpreter,
     } = call;
-    perform(vm, (tree, bounds, interpreter), Job::Function(job))
+    perform(vm, (tree, bounds, interpreter), &Job::Function(job))
 }
 
 /// Render by `pyobjects` or a renderer of a tree, in the sandbox. Functions that it calls are those of `vm`.
@@ -74,19 +74,19 @@ pub fn render_by_tree(vm: &Vm<'_>, call: TreeCall<'_, RenderJob>) -> Result<Func
         bounds,
         interpreter,
     } = call;
-    perform(vm, (tree, bounds, interpreter), Job::Render(job)).map(|(answer, _)| answer)
+    perform(vm, (tree, bounds, interpreter), &Job::Render(job)).map(|(answer, _)| answer)
 }
 
 fn perform(
     vm: &Vm<'_>,
     (tree, bounds, interpreter): (&dyn Tree, &Request<'_>, &Interpreter),
-    job: Job,
+    job: &Job,
 ) -> Result<(FunctionAnswer, Vec<(usize, Value)>)> {
     let host = TreeHost {
         bridge: Bridge::without_templates(vm),
         tree,
     };
-    match client::perform(interpreter, false, &host, &limits(bounds), &job)? {
+    match client::perform(interpreter, false, &host, &limits(bounds), job)? {
         SessionOutcome::Function { answer, changed } => Ok((answer, changed)),
         SessionOutcome::Failed { error, .. } => Err(error),
         SessionOutcome::Value { .. } | SessionOutcome::Text { .. } => Err(Error::new(
