@@ -206,11 +206,14 @@ pub fn tree_call(
     })
 }
 
+/// A question about a renderer that only a render can answer; a run makes one where it is asked.
+pub type RendererQuestion<'q> = dyn Fn(&Vm<'_>) -> Option<bool> + 'q;
+
 /// Whether the tree has a renderer; `None` where it says nothing about the name, so that Salt's own is meant. Where Salt
 /// has one, only a file of that name counts.
 pub fn tree_has_renderer(
     run: &dyn TreeContext,
-    on_vm: &dyn Fn(&dyn Fn(&Vm<'_>) -> Option<bool>) -> Option<bool>,
+    on_vm: &dyn Fn(&RendererQuestion<'_>) -> Option<bool>,
     (name, is_in_salt): (&str, bool),
 ) -> Option<bool> {
     let memo = run.tree_memo();

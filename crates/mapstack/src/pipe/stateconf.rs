@@ -52,7 +52,7 @@ impl Run<'_> {
             place,
         };
         match (&command.pipe, made) {
-            (None, Made::Data(data)) => self.rewrite(&job, data, None, false).map(Made::Data),
+            (None, Made::Data(data)) => self.rewrite(&job, &data, None, false).map(Made::Data),
             (None, Made::Text(_)) => {
                 let message = format!(
                     "{}: 'stateconf -p' takes data, and no stage before it made any",
