@@ -1,4 +1,4 @@
-//! States and requisites that nobody wrote.
+//! States and requisites that are not in the text of the sls.
 
 use std::collections::HashSet;
 

@@ -23,7 +23,7 @@ const REQUISITES: [&str; 12] = [
     "onfail_in",
 ];
 
-/// The ids that are no states.
+/// The ids that are not states.
 pub(crate) const NO_STATES: [&str; 2] = ["include", "exclude"];
 
 /// The variable `sls_dir` of templates: the directory of an sls.

@@ -8,7 +8,7 @@ use xshell::{Shell, cmd};
 
 use crate::{Result, project_root};
 
-/// Where programs are looked for that are no part of the package: nowhere that a developer's own are.
+/// Where programs that are not part of the package are looked for: nowhere that a developer's own are.
 const BARE_PATH: &str = "/usr/bin:/bin:/usr/sbin:/sbin";
 
 /// The command as it was installed, and the examples as it sees them.

@@ -267,8 +267,8 @@ impl Merging<'_, '_> {
         self.add(entity)
     }
 
-    /// The name of a class, with what its references stand for so far. A value with references of its own is not data
-    /// so far: there is no class of that name, and it is none if it may be missing.
+    /// The name of a class, with what its references stand for so far. While the value that
+    /// a reference stands for has references itself, no class has that name: an error, unless classes may be missing.
     fn class_name(&self, class: &str, entity: &Entity) -> Result<Option<String>> {
         let reader = self.reader;
         let tokens = reference::parse(class, reader.settings).map_err(|message| {
