@@ -32,7 +32,11 @@ impl<'t> Events<'t> {
     pub(super) fn pair_key(&mut self) -> Parsed<'t> {
         let token = self.scanner.peek()?;
         match token.kind {
-            TokenKind::Value | TokenKind::FlowEntry | TokenKind::FlowSequenceEnd => {
+            TokenKind::FlowSequenceEnd => {
+                let mark = token.start;
+                self.nothing_then(mark, State::PairValue)
+            }
+            TokenKind::Value | TokenKind::FlowEntry => {
                 // libyaml takes the token for the key.
                 let mark = token.end;
                 self.scanner.skip();
