@@ -54,13 +54,7 @@ pub fn call_tree(
     vm: &Vm<'_>,
     call: TreeCall<'_, FunctionJob>,
 ) -> Result<(FunctionAnswer, Vec<(usize, Value)>)> {
-    let TreeCall {
-        job,
-        tree,
-        bounds,
-        interpreter,
-    } = call;
-    perform(vm, (tree, bounds, interpreter), &Job::Function(job))
+    perform(vm, call, Job::Function)
 }
 
 /// Render by `pyobjects` or a renderer of a tree, in the sandbox. Functions that it calls are those of `vm`.
@@ -68,25 +62,25 @@ pub fn call_tree(
 /// # Errors
 /// As [`call_tree`].
 pub fn render_by_tree(vm: &Vm<'_>, call: TreeCall<'_, RenderJob>) -> Result<FunctionAnswer> {
+    perform(vm, call, Job::Render).map(|(answer, _)| answer)
+}
+
+fn perform<J>(
+    vm: &Vm<'_>,
+    call: TreeCall<'_, J>,
+    job_of: fn(J) -> Job,
+) -> Result<(FunctionAnswer, Vec<(usize, Value)>)> {
     let TreeCall {
         job,
         tree,
         bounds,
         interpreter,
     } = call;
-    perform(vm, (tree, bounds, interpreter), &Job::Render(job)).map(|(answer, _)| answer)
-}
-
-fn perform(
-    vm: &Vm<'_>,
-    (tree, bounds, interpreter): (&dyn Tree, &Request<'_>, &Interpreter),
-    job: &Job,
-) -> Result<(FunctionAnswer, Vec<(usize, Value)>)> {
     let host = TreeHost {
         bridge: Bridge::without_templates(vm),
         tree,
     };
-    match client::perform(interpreter, false, &host, &limits(bounds), job)? {
+    match client::perform(interpreter, false, &host, &limits(bounds), &job_of(job))? {
         SessionOutcome::Function { answer, changed } => Ok((answer, changed)),
         SessionOutcome::Failed { error, .. } => Err(error),
         SessionOutcome::Value { .. } | SessionOutcome::Text { .. } => Err(Error::new(
