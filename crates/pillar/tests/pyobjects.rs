@@ -2,18 +2,14 @@
 
 #[path = "../../mapstack/tests/common/mod.rs"]
 mod common;
+#[path = "common/some_files.rs"]
+mod some_files;
 #[path = "common/whole_pillar.rs"]
 mod whole_pillar;
 
-use std::sync::Arc;
-
 use common::{assert_repeated, records};
-use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
-use mapstack::minion::Minion;
-use mapstack::value::Value;
-use mapstack_pillar::{Ask, Master, WholePillar};
-use mapstack_salt_config::{Config, Kind};
+use some_files::{error, shown};
 
 /// Records whose result here differs on purpose, with the reason.
 const DIFFERENCES: &[(&str, &str)] = &[];
@@ -26,42 +22,6 @@ fn every_recorded_pillar_is_as_the_reference_has_it() {
 }
 
 const RECORDS: usize = 42;
-
-/// What a master compiles from files that all minions have, in the order of names, and from served ones.
-fn compiled(files: &[(&str, &str)], served: MemoryFiles) -> WholePillar {
-    let names: Vec<&str> = files
-        .iter()
-        .map(|(path, _)| path.trim_end_matches(".sls"))
-        .collect();
-    let top = format!("base: {{'*': [{}]}}\n", names.join(", "));
-    let pillar = files.iter().fold(
-        MemoryFiles::new().file("base", "top.sls", top),
-        |all, (path, text)| all.file("base", path, *text),
-    );
-    let config = Config::parse(
-        b"pillar_roots: {base: [/srv/pillar]}\n",
-        "master",
-        Kind::Master,
-    );
-    let master = Master::new(config.unwrap(), Arc::new(pillar));
-    let minion = Minion::parse(b"{id: web1, grains: {os: Debian}}", "web1.yaml").unwrap();
-    master
-        .compile(&Engine::new(served), &minion.complete(), &Ask::default())
-        .unwrap()
-}
-
-fn shown(files: &[(&str, &str)]) -> String {
-    Value::from(compiled(files, MemoryFiles::new()).data).repr()
-}
-
-/// What the only error says, with its place.
-fn error(text: &str, served: MemoryFiles) -> String {
-    let pillar = compiled(&[("a.sls", text)], served);
-    let [error] = &pillar.errors[..] else {
-        panic!("{:?}", pillar.errors)
-    };
-    error.error.to_string()
-}
 
 #[test]
 fn states_that_a_machine_does_not_load_are_there() {
