@@ -148,7 +148,6 @@ fn what_is_wrong_is_reported_and_the_rest_explained() {
             "",
             "nothing is compiled",
         ),
-        ("sources pillar", 2, "", "--root DIR"),
     ] {
         assert_line(tree.path(), &format!("{line} {FACTS}"), status, (out, err));
     }

@@ -15,7 +15,8 @@ pub use mapstack_pyobject::{
     required, spend,
 };
 pub use mapstack_salt_jinja::{
-    clock_reads, is_host_filter, python, regex_matches, salt_object, traverse_object, yaml_limits,
+    clock_reads, expr_match, is_host_filter, python, regex_matches, salt_object, traverse_object,
+    yaml_limits,
 };
 
 /// Jinja as Salt speaks it; [`mapstack_salt_jinja`].

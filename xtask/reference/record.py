@@ -255,6 +255,38 @@ def tree_module(record):
     return {"outcomes": outcomes}
 
 
+def tree_grain(record):
+    """A minion's grains after the tree's modules of grains were copied to it, as far as they are not its system's, and the
+    functions that Salt leaves out. Those of the system are given: what the machine at hand is does not count."""
+    import salt.loader
+    import salt.utils.extmods
+
+    failed = []
+    real, critical = salt.loader._module_dirs, salt.loader.log.critical
+    with reference.reference(record["files"], opts=copy.deepcopy(record["opts"])) as salt_minion:
+        opts = salt_minion.opts
+        system = os.path.join(opts["cachedir"], "system")
+        reference.write_files(system, {"core.py": f"def given():\n    return {record['grains']!r}\n"})
+        for form in ("grains", "utils"):
+            salt.utils.extmods.sync(opts, form, saltenv=["base"])
+        opts["conf_file"] = os.path.join(opts["cachedir"], "minion")
+        pathlib.Path(opts["conf_file"]).write_text(json.dumps({"grains": record["set"]}), encoding="utf-8")
+        own = os.path.join(opts["extension_modules"], "grains")
+        salt.loader._module_dirs = lambda opts, kind, *args, **kwargs: (
+            [own, system] if kind == "grains" else real(opts, kind, *args, **kwargs)
+        )
+        salt.loader.log.critical = lambda message, *args, **kwargs: failed.append(args[0])
+        try:
+            grains = salt.loader.grains(opts, force_refresh=True)
+        finally:
+            salt.loader._module_dirs, salt.loader.log.critical = real, critical
+            for name in list(sys.modules):
+                if name.startswith("salt.loaded.ext") or name == "helper":
+                    del sys.modules[name]
+    new = {key: value for key, value in grains.items() if key not in record["grains"] or record["grains"][key] != value}
+    return {"result": repr(new), "errors": failed}
+
+
 def outcome_of(call, functions):
     if "args" not in call:
         return {"result": repr([call["name"] in functions])}
@@ -669,6 +701,7 @@ FILES = {
     "crates/mapstack/tests/data/pipes_renderers.json": pipe,
     "crates/mapstack/tests/data/state_runs.json": state_run.state_run,
     "crates/mapstack/tests/data/tree_modules.json": tree_module,
+    "crates/mapstack/tests/data/tree_grains.json": tree_grain,
     "crates/pillar/tests/data/pillar_stacks.json": pillar_stack,
     "crates/pillar/tests/data/stack_e2e.json": pillar_stack,
     "crates/salt-jinja/tests/data/jinja_render.json": template,

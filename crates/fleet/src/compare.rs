@@ -446,7 +446,8 @@ impl<'f, 'e> Comparison<'f, 'e> {
         reached: &[bool],
         minion: &Minion,
     ) -> Vec<Arc<Outcome>> {
-        let answers = Answers::new(minion);
+        let minion = self.after.engine().with_tree_grains(minion);
+        let answers = Answers::new(&minion);
         let outcomes =
             before
                 .iter()

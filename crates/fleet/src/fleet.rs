@@ -63,6 +63,11 @@ impl<'e> Fleet<'e> {
         self
     }
 
+    /// The engine.
+    pub(crate) fn engine(&self) -> &'e Engine {
+        self.engine
+    }
+
     /// What compiles pillars.
     #[must_use]
     pub fn pillars(&self) -> Option<&Pillars<'e>> {
@@ -133,7 +138,8 @@ impl<'e> Fleet<'e> {
 
     /// What comes of each formula on a minion.
     pub(crate) fn outcomes(&self, minion: &Minion) -> Vec<Arc<Outcome>> {
-        let answers = Answers::new(minion);
+        let minion = self.engine.with_tree_grains(minion);
+        let answers = Answers::new(&minion);
         let formulas = self.formulas.iter();
         formulas
             .map(|formula| formula.outcome_for(&answers))

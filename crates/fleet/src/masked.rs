@@ -45,6 +45,7 @@ impl<'w> MaskedFleet<'w> {
                 });
             }
         };
+        let minion = self.fleet.engine().with_tree_grains(&minion);
         let mut report = self.fleet.report(&minion)?;
         self.redact(&mut report, &minion);
         if self.strict

@@ -15,6 +15,7 @@ mod flow;
 mod grains;
 mod hashutil;
 mod ini;
+mod known_minions;
 mod log;
 mod matching;
 mod network;
@@ -22,6 +23,7 @@ mod paths;
 mod pillar;
 mod raised;
 mod random;
+mod roots;
 mod salt;
 mod saltutil;
 mod serialise;
@@ -30,6 +32,7 @@ mod state;
 mod stubs;
 mod test;
 mod tree;
+mod tree_grains;
 pub mod versions;
 
 pub use arguments::text;
@@ -38,15 +41,18 @@ pub use calls::{Call, CallError, Functions};
 use context::look;
 pub use context::{Context, Function, Table};
 pub use flow::Flow;
+pub use known_minions::{KnownMinion, KnownMinions};
 pub use matching::{confirm_top, is_in_group};
 pub use raised::failed;
 use raised::refused;
+pub use roots::{Below, below_roots, named_roots};
 pub use salt::{SALT_MODULES, is_in_salt};
 pub use stubs::{Stubs, entry_for};
 pub use tree::{
     TreeAnswer, TreeContext, TreeMemo, may_be_in_tree, tree_call, tree_has, tree_has_module,
     tree_has_renderer, tree_render, why_not_in_tree,
 };
+pub use tree_grains::{TreeGrains, tree_grains};
 
 /// Every module.
 pub const TABLES: &[Table] = &[

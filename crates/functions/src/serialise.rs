@@ -6,7 +6,7 @@ use mapstack_render::jinja::Vm;
 use mapstack_render::python::{as_index, int};
 use mapstack_render::{CallArgs, Error, Obj, Result, check_extent, required};
 use mapstack_value::{Str, Value, json};
-use mapstack_yaml::{DumpOptions, Limits, dump, load_aggregating};
+use mapstack_yaml::{DumpOptions, Limits, dump, load_aggregating, load_plain};
 
 use super::{Table, ini, refused, text};
 use crate::Context;
@@ -74,16 +74,7 @@ fn serialize(_: &dyn Context, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     Ok(Obj::from(printed))
 }
 
-/// The serializers that Salt has, whatever is installed, and that are not here for both directions.
-const ABSENT: [&str; 1] = ["configparser"];
-
 fn unknown(serializer: &str) -> Box<Error> {
-    if ABSENT.contains(&serializer) {
-        return refused(format!(
-            "the serializer '{serializer}' is not available offline for this"
-        ))
-        .with_help("'json', 'toml', 'yamlex' and 'msgpack' read and write; 'yaml' and 'configparser' write");
-    }
     refused(format!("Serializer '{serializer}' not found."))
         .with_help("there are 'configparser', 'json', 'msgpack', 'toml', 'yaml' and 'yamlex'")
 }
@@ -190,7 +181,7 @@ fn to_yaml(data: &Obj, options: &[(String, Obj)]) -> Result<String> {
 }
 
 fn deserialize(_: &dyn Context, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
-    let (serializer, data, _options) = arguments(args, "slsutil.deserialize", "stream_or_string")?;
+    let (serializer, data, options) = arguments(args, "slsutil.deserialize", "stream_or_string")?;
     match &*text(&serializer, "slsutil.deserialize", "serializer")? {
         "json" => {
             let given = given_text(&data)?;
@@ -227,10 +218,28 @@ fn deserialize(_: &dyn Context, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
                 .map(Obj::from)
                 .map_err(|e| Error::value_error(format!("this is not MessagePack: {e}")))
         }
-        "yaml" => Err(refused(
-            "the serializer 'yaml' only writes here: it reads YAML otherwise than Salt does",
-        )
-        .with_help("use the filter |load_yaml, which reads Salt's YAML")),
+        "yaml" => {
+            let given = given_text(&data)?;
+            vm.burn(given.len())?;
+            let loaded = load_plain(&given, &Limits::default()).map_err(|e| {
+                let message = e.to_string();
+                Error::python("DeserializationError", message)
+            })?;
+            Ok(match loaded.shared {
+                true => Obj::from_shared(&loaded.value),
+                false => Obj::from(loaded.value),
+            })
+        }
+        "configparser" => {
+            without_options("configparser", &options)?;
+            let Some(given) = data.as_str() else {
+                let message = format!("a text is expected, not '{}'", data.type_name());
+                return Err(Error::python("DeserializationError", message));
+            };
+            vm.burn(given.len())?;
+            let read = ini::deserialize(given, &|steps| vm.burn(steps));
+            Ok(Value::from(read?).into())
+        }
         other => Err(unknown(other)),
     }
 }

@@ -18,7 +18,7 @@ use mapstack_render::sandbox::{
     call_tree, render_by_tree,
 };
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj};
-use mapstack_value::{Str, Value, weight};
+use mapstack_value::{Map, Str, Value, weight};
 
 use crate::is_in_salt;
 
@@ -338,7 +338,7 @@ fn loaded(
     Some((loaded, is_own))
 }
 
-fn perform(
+pub(crate) fn perform(
     files: &Files<'_>,
     vm: &Vm<'_>,
     job: FunctionJob,
@@ -475,14 +475,7 @@ fn by_virtual_name(
         files.sort_unstable();
         for path in files {
             let stem = path.strip_prefix(&*directory).unwrap_or(&path);
-            let is_module = match stem.strip_suffix(".py") {
-                Some(stem) => {
-                    let stem = stem.strip_suffix("/__init__").unwrap_or(stem);
-                    !stem.contains('/') && !stem.starts_with('_')
-                }
-                None => false,
-            };
-            if !is_module || found.iter().any(|source| *source.name == *path) {
+            if module_of(stem).is_none() || found.iter().any(|source| *source.name == *path) {
                 continue;
             }
             if let Some(text) = run.module_text(&path, env).map_err(|e| unreadable(&e))?
@@ -499,15 +492,24 @@ fn by_virtual_name(
     Ok(found)
 }
 
+/// The module that a file in a directory of modules is, if it is one.
+pub(crate) fn module_of(file: &str) -> Option<&str> {
+    let stem = file.strip_suffix(".py")?;
+    let stem = stem.strip_suffix("/__init__").unwrap_or(stem);
+    (!stem.contains('/') && !stem.starts_with('_')).then_some(stem)
+}
+
 fn unreadable(error: &mapstack_diagnostic::Error) -> Box<Error> {
     Error::new(ErrorKind::Nested, error.to_string())
 }
 
 /// The tree for the modules of one call.
-struct Files<'r> {
+pub(crate) struct Files<'r> {
     run: &'r dyn TreeContext,
     /// Where code imports files from.
     saltenv: Str,
+    /// The grains that modules see, if not all of the minion's.
+    grains: Option<&'r Map>,
     has_read_secrets: Cell<bool>,
 }
 
@@ -516,7 +518,18 @@ impl<'r> Files<'r> {
         Files {
             run,
             saltenv: Str::default(),
+            grains: None,
             has_read_secrets: Cell::new(false),
+        }
+    }
+}
+
+impl<'r> Files<'r> {
+    /// The tree for modules that see only these grains.
+    pub(crate) fn with_grains(run: &'r dyn TreeContext, grains: &'r Map) -> Self {
+        Files {
+            grains: Some(grains),
+            ..Files::new(run)
         }
     }
 }
@@ -557,7 +570,7 @@ impl Tree for Files<'_> {
             }
             // Salt has utility modules of its own, which are not here.
             Loader::Utils => !name.ends_with('.'),
-            Loader::Renderers | Loader::States => false,
+            Loader::Renderers | Loader::States | Loader::Grains => false,
         };
         Ok(Found {
             // What a file of the tree replaces is not there besides it.
@@ -567,8 +580,12 @@ impl Tree for Files<'_> {
     }
 
     fn fact(&self, name: &str) -> mapstack_render::Result<Value> {
-        if name != "__grains__" {
-            self.has_read_secrets.set(true);
+        match (name, self.grains) {
+            ("__grains__", Some(grains)) => return Ok(grains.clone().into()),
+            // What `salt.utils.platform` learns from the machine.
+            ("__system__", _) => return self.run.module_fact("__grains__"),
+            ("__grains__", None) => {}
+            _ => self.has_read_secrets.set(true),
         }
         self.run.module_fact(name)
     }

@@ -53,6 +53,8 @@ impl Session {
             Served::new(&input.files, config.as_ref(), Some(&minion), warn)?;
         let saltenv = input.files.saltenv.clone();
         let engine = functions::engine(files, &input.functions, memory)?;
+        let minion = engine.with_tree_grains(&minion).into_owned();
+        warn.knows(&minion);
         Ok(Session {
             engine,
             minion,

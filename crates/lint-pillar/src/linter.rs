@@ -212,7 +212,7 @@ impl<'m> PillarLinter<'m> {
         std::thread::scope(|scope| {
             let all = ordered(scope, minions.iter(), Pace::default(), work);
             for (minion, examined) in minions.iter().zip(all) {
-                found.add(minion, examined?);
+                found.add(&self.engine.with_tree_grains(minion), examined?);
             }
             Ok(())
         })

@@ -126,11 +126,12 @@ impl<'e> Linter<'e> {
     /// The formula's files cannot be listed or read, it has none, or it has no schema and is to be
     /// checked against its own.
     pub fn lint(&self, formula: &str) -> Result<Report, Error> {
+        let minions = self.minions_with_grains();
         let subject = Subject::examine(
             self.engine,
             formula,
             &self.saltenv,
-            &self.minions,
+            &minions,
             &self.options,
             &self.secrets,
         )?;
@@ -177,11 +178,12 @@ impl Linter<'_> {
     /// The formula's files cannot be read; or it has neither a parameter file with values nor a `map.jinja` that
     /// exports a mapping for any minion.
     pub fn infer_schema(&self, formula: &str) -> Result<Value, Error> {
+        let minions = self.minions_with_grains();
         let subject = Subject::examine(
             self.engine,
             formula,
             &self.saltenv,
-            &self.minions,
+            &minions,
             &self.options,
             &self.secrets,
         )?;
@@ -204,6 +206,14 @@ impl Linter<'_> {
         let shows = |path: &[Key], value: &Value| !self.secrets.hide(path, false, value);
         let schema = mapstack_schema::infer(&subject.formula, &first, &others, shows);
         json::loads(&schema.to_string()).map_err(|e| Error::new(ErrorKind::Json, e.to_string()))
+    }
+
+    /// The minions with the grains that the tree computes.
+    fn minions_with_grains(&self) -> Vec<Minion> {
+        let minions = self.minions.iter();
+        minions
+            .map(|minion| self.engine.with_tree_grains(minion).into_owned())
+            .collect()
     }
 
     /// The schema of what a `map.jinja` exports.

@@ -29,7 +29,7 @@ use crate::skeleton_cache::SkeletonCache;
 use crate::sls_data::Data;
 use crate::trace::{Asked, DataStage, Event, FileRead, FileReadKind, RequestOutcome};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
-use mapstack_functions::{Functions, Stubs, TreeMemo};
+use mapstack_functions::{Functions, KnownMinions, Stubs, TreeMemo};
 use mapstack_redact::Policy;
 
 /// A file server, and caches of what runs read from it. Minions and threads share an engine.
@@ -58,6 +58,8 @@ pub struct Engine {
     pub(crate) definitions: ByText<Arc<Definition>>,
     /// The default arguments of `map.data` by formula.
     pub(crate) arguments: ByText<Map>,
+    /// Minions whose grains the tree's modules computed.
+    pub(crate) minions: KnownMinions<FileRead>,
     /// Data of other crates, by type.
     extensions: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
@@ -78,6 +80,7 @@ impl Engine {
             layers: ByText::new(MAX_LAYERS),
             definitions: ByText::new(MAX_DEFINITIONS),
             arguments: ByText::new(MAX_DEFINITIONS),
+            minions: KnownMinions::default(),
             skeletons: SkeletonCache::new(Skeleton::parse),
             sls_skeletons: SkeletonCache::new(Skeleton::parse_rendered),
             documents: ByText::new(MAX_LAYERS),
@@ -326,6 +329,9 @@ impl Live {
 
 impl<'e> Run<'e> {
     fn new(engine: &'e Engine, minion: &Minion, hooks: Option<Rc<dyn Hooks + 'e>>) -> Self {
+        let known = engine.known_minion(minion);
+        let grains = known.as_ref().map(|known| known.minion(minion));
+        let minion = grains.as_ref().unwrap_or(minion);
         let live = |part: Part, facts: &Map| Run::live_dict(hooks.as_deref(), part, facts);
         let live = Live {
             grains: live(Part::Grains, &minion.grains),
@@ -370,6 +376,14 @@ impl<'e> Run<'e> {
         };
         let syntax = run.jinja_options("jinja_env");
         run.hooks.replace(hooks);
+        if let Some(known) = known {
+            run.note_reads(&known.reads);
+            for warning in &known.made.warnings {
+                // It may be about this minion alone.
+                run.note_outside_input();
+                run.warn(warning.clone());
+            }
+        }
         Run { syntax, ..run }
     }
 

@@ -1,18 +1,22 @@
 //! The modules that the tree ships, for the functions of a run.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use mapstack_functions::{
-    TreeAnswer, TreeContext, TreeMemo, may_be_in_tree, tree_call, tree_has, tree_has_module,
+    KnownMinion, TreeAnswer, TreeContext, TreeMemo, may_be_in_tree, tree_call, tree_grains,
+    tree_has, tree_has_module,
 };
 use mapstack_loader::SaltPath;
+use mapstack_minion::Minion;
 use mapstack_render::jinja::{Limits, Vm};
 use mapstack_render::sandbox::Interpreter;
 use mapstack_render::{CallArgs, Error, Obj, Result};
-use mapstack_value::{Str, Value};
+use mapstack_value::{Map, Str, Value};
 
-use crate::engine::Run;
+use crate::engine::{Engine, Run};
 use crate::host::RunHost;
+use crate::trace::FileRead;
 
 impl TreeContext for RunHost<'_, '_> {
     fn module_text(
@@ -147,5 +151,54 @@ impl Run<'_> {
             ..mapstack_render::jinja::request("", &host)
         });
         work(&vm)
+    }
+}
+
+impl Engine {
+    /// A minion with all its grains: where those of a built-in platform are known alone, modules of the tree
+    /// (`salt://_grains`) compute the others. Runs do that themselves; what else looks at grains begins with this.
+    ///
+    /// ```no_run
+    /// use mapstack::{Engine, loader::Roots, minion::platforms};
+    /// let engine = Engine::new(Roots::new().root("base", "/srv/salt"));
+    /// let minion = platforms::find("debian-12").unwrap().minion();
+    /// println!("{:?}", engine.with_tree_grains(&minion).grains.get("role"));
+    /// ```
+    pub fn with_tree_grains<'m>(&self, minion: &'m Minion) -> Cow<'m, Minion> {
+        match self.known_minion(minion) {
+            Some(known) => Cow::Owned(known.minion(minion)),
+            None => Cow::Borrowed(minion),
+        }
+    }
+
+    /// The grains of a minion whose platform has the others.
+    pub(crate) fn known_minion(&self, minion: &Minion) -> Option<Arc<KnownMinion<FileRead>>> {
+        let platform = minion.platform();
+        if platform.is_none() && !minion.has_tree_grains() {
+            return None;
+        }
+        let known = self.minions.find(minion);
+        let (Some(platform), None) = (platform, &known) else {
+            return known;
+        };
+        let given = Minion {
+            pillar: Map::new(),
+            ..minion.clone()
+        };
+        // The run sees these grains, and asks for no others.
+        let seen = given
+            .clone()
+            .with_tree_grains(given.grains.clone(), Vec::new());
+        let run = self.run(&seen);
+        let host = RunHost::new(&run);
+        let mut made = run.on_vm(|vm| tree_grains(&host, vm, (&given, platform), &self.stubs));
+        made.warnings.splice(..0, run.warnings());
+        let known = Arc::new(KnownMinion {
+            given,
+            made,
+            reads: run.file_reads(),
+        });
+        self.minions.keep(known.clone());
+        Some(known)
     }
 }

@@ -170,6 +170,42 @@ fn only_served_files_are_rendered() {
 }
 
 #[test]
+fn a_path_on_the_disk_below_a_root_is_served_from_there() {
+    let mut minion = Minion::new("web1");
+    let roots = mapstack::yaml::load("{base: [/srv/salt], dev: [/srv/dev/]}").unwrap();
+    minion.set("opts.file_roots", roots).unwrap();
+    let minion = minion.complete();
+    let rendered = |path: &str| {
+        let call = format!("{{{{ salt['slsutil.renderer']('{path}') }}}}");
+        let files = MemoryFiles::new()
+            .file("base", "a.sls", "a: {{ grains.id }}")
+            .file("dev", "b.sls", "b: 1")
+            .file("base", "call", call);
+        let made = Engine::new(files)
+            .run(&minion)
+            .template("call", &TemplateOptions::default());
+        made.map_err(|error| error.to_string())
+    };
+    for (path, wanted) in [
+        ("/srv/salt/a.sls", "{'a': 'web1'}"),
+        ("file:///srv/salt/x/../a.sls", "{'a': 'web1'}"),
+        ("/srv/dev/b.sls", "{'b': 1}"),
+        ("/srv/salt/b.sls", "{}"),
+    ] {
+        assert_eq!(rendered(path).as_deref(), Ok(wanted), "{path}");
+    }
+    for path in ["/srv/salted/a.sls", "/srv/salt/../a.sls"] {
+        let error = rendered(path).unwrap_err();
+        assert!(
+            error.contains(
+                "nor below a root of the pillar or the file server (/srv/salt, /srv/dev)"
+            ),
+            "{error}"
+        );
+    }
+}
+
+#[test]
 fn a_saltenv_holds_for_everything_a_pipe_loads() {
     let files = MemoryFiles::new()
         .file("base", "m.jinja", "{% set m = 'base' %}")

@@ -15,6 +15,10 @@ use serving::Intercepted;
 
 /// Templates whose results differ deliberately, with the reason.
 const DIFFERENT: &[(&str, &str)] = &[
+    (
+        "{{ [salt['slsutil.deserialize']('yaml', 'a: 2020-01-01\\n')] }}",
+        "data has no dates",
+    ),
     ("{{ [salt['config.get']('role', omit_master=u)] }}", OMITTED),
     (
         "{{ [salt['config.option']('txt', omit_grains=u)] }}",

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mapstack_value::{Map, MapKind, Value};
+use mapstack_value::{Key, Map, MapKind, Str, Value};
 
 use crate::sources::Sources;
 
@@ -130,6 +130,20 @@ impl Minion {
             Some("remote") | None => is("master_type", "disable"),
             Some(_) => false,
         }
+    }
+
+    /// Whether modules of the tree were asked for grains.
+    #[must_use]
+    pub fn has_tree_grains(&self) -> bool {
+        self.sources.has_asked_tree()
+    }
+
+    /// The minion with all its grains, and the files that computed some of them.
+    #[must_use]
+    pub fn with_tree_grains(mut self, grains: Map, computed: Vec<(Key, Str)>) -> Self {
+        self.grains = grains;
+        self.sources.of_tree(computed);
+        self
     }
 
     /// The minion's name: what was given, else the grain `id`, else `minion`.

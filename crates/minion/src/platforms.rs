@@ -119,6 +119,27 @@ impl Platform {
     }
 }
 
+impl Minion {
+    /// The built-in platform whose grains the minion has, if they were not replaced: then what modules of the tree
+    /// compute is not among them.
+    ///
+    /// ```
+    /// use mapstack_minion::{Minion, platforms};
+    /// let minion = platforms::find("debian-12").unwrap().minion();
+    /// assert_eq!(minion.platform().unwrap().name, "debian-12");
+    /// let known = minion.with_tree_grains([("role", "web")].into_iter().collect(), vec![("role".into(), "_grains/role.py".into())]);
+    /// assert!(known.platform().is_none() && known.has_tree_grains());
+    /// assert!(Minion::parse(b"grains: {os: Debian}", "web1.yaml").unwrap().platform().is_none());
+    /// ```
+    #[must_use]
+    pub fn platform(&self) -> Option<&'static Platform> {
+        match self.has_tree_grains() {
+            true => None,
+            false => find(self.sources.platform()?).ok(),
+        }
+    }
+}
+
 /// The names that were probably meant.
 fn near(wanted: &str) -> Vec<&'static str> {
     // A long text is not a typo, and comparing it takes long.

@@ -10,7 +10,7 @@ use std::fmt;
 use std::path::Path as FilePath;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mapstack_value::{Key, Path, Value, integer_step, json};
+use mapstack_value::{Key, Path, Str, Value, integer_step, json};
 use mapstack_yaml::{Limits, Mark, Marks, decode, load_all, load_marked, traverse};
 
 use crate::error::DocumentPlace;
@@ -68,6 +68,8 @@ enum From {
     Platform(&'static str),
     /// A fact was set by its path.
     Set(Arc<[Key]>),
+    /// Modules of the tree computed these grains: their names, and the files.
+    Tree(Arc<[(Key, Str)]>),
 }
 
 impl fmt::Debug for From {
@@ -76,6 +78,7 @@ impl fmt::Debug for From {
             From::Text(Text { file, .. }) | From::File(file) => f.write_str(file),
             From::Platform(name) => f.write_str(name),
             From::Set(_) => f.write_str("set"),
+            From::Tree(_) => f.write_str("the tree"),
         }
     }
 }
@@ -190,6 +193,35 @@ impl Sources {
             over: Over::All,
             from: From::Platform(name),
         });
+    }
+
+    /// Modules of the tree were asked for grains, and computed these.
+    pub(crate) fn of_tree(&mut self, computed: Vec<(Key, Str)>) {
+        self.push(Load {
+            part: Some(Part::Grains),
+            under: None,
+            over: Over::One,
+            from: From::Tree(computed.into()),
+        });
+    }
+
+    /// The platform that the grains are of, if nothing replaced all of them.
+    pub(crate) fn platform(&self) -> Option<&'static str> {
+        let mut loads = self.loads().iter().rev();
+        let last = loads.find(|load| {
+            let is_of_grains = load.part.is_none_or(|part| part == Part::Grains);
+            is_of_grains && load.over == Over::All
+        });
+        match last?.from {
+            From::Platform(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Whether modules of the tree were asked for grains.
+    pub(crate) fn has_asked_tree(&self) -> bool {
+        let is_tree = |load: &Load| matches!(load.from, From::Tree(_));
+        self.loads().iter().any(is_tree)
     }
 
     /// A fact was set; the path begins with its part, or is `id`.
@@ -403,6 +435,14 @@ impl FactPlaces {
                     Fit::Loose
                 };
                 same.then(|| fit(FactPlace::Set))
+            }
+            From::Tree(computed) => {
+                let name = path.first()?;
+                let (_, file) = computed.iter().find(|(known, _)| known == name)?;
+                Some(Fit::Exact(FactPlace::File(DocumentPlace {
+                    file: format!("salt://{file}"),
+                    mark: None,
+                })))
             }
             From::Platform(name) => Some(Fit::Exact(FactPlace::Platform(name))),
             From::File(file) => Some(Fit::Exact(FactPlace::File(DocumentPlace {

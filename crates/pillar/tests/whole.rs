@@ -51,6 +51,32 @@ fn compile(master: &Master) -> mapstack::Result<WholePillar> {
 }
 
 #[test]
+fn a_top_file_renders_files_of_the_pillar_by_their_paths_on_the_disk() {
+    let top = "{% set id = salt['slsutil.renderer']('/srv/pillar/id/' ~ grains.id ~ '.sls') %}\nbase: {'*': {{ id.roles|json }}}\n";
+    let files = [
+        ("top.sls", top),
+        ("id/web1.sls", "roles: [web, db]\n"),
+        ("web.sls", "a: 1\n"),
+        (
+            "db.sls",
+            "b: {{ salt['slsutil.renderer']('/srv/pillar/nope.sls') }}\n",
+        ),
+    ];
+    let made = compile(&master("", &files)).unwrap();
+    assert_eq!(Value::from(made.data).repr(), "{'a': 1, 'b': {}}");
+    let [warning] = &made.warnings[..] else {
+        panic!("one warning")
+    };
+    assert!(
+        warning
+            .message
+            .contains("/srv/pillar/nope.sls does not exist"),
+        "{}",
+        warning.message
+    );
+}
+
+#[test]
 fn errors_say_what_the_reference_says_and_where_it_is_wrong() {
     let files = [
         ("top.sls", "base:\n  '*': [web, comon]\n"),

@@ -110,15 +110,18 @@ pub enum Loader {
     Renderers,
     /// Modules of states, from `salt://_states`.
     States,
+    /// Modules of grains, from `salt://_grains`.
+    Grains,
 }
 
 impl Loader {
     /// All loaders.
-    pub const ALL: [Loader; 4] = [
+    pub const ALL: [Loader; 5] = [
         Loader::Modules,
         Loader::Utils,
         Loader::Renderers,
         Loader::States,
+        Loader::Grains,
     ];
 
     /// The directory on the file server.
@@ -129,6 +132,7 @@ impl Loader {
             Loader::Utils => "_utils",
             Loader::Renderers => "_renderers",
             Loader::States => "_states",
+            Loader::Grains => "_grains",
         }
     }
 }
@@ -349,6 +353,7 @@ impl Message for Loader {
             Loader::Utils => 1,
             Loader::Renderers => 2,
             Loader::States => 3,
+            Loader::Grains => 4,
         });
     }
 

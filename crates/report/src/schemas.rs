@@ -13,7 +13,7 @@ use crate::document::{Data, Plain, Steps, True};
 use crate::{config, diff, explain, fleet, impact, lint, parse, pillar, platforms, sources, test};
 
 /// The name of each schema, which `docs/NAME.schema.json` contains.
-pub fn all() -> [(&'static str, Schema); 12] {
+pub fn all() -> [(&'static str, Schema); 13] {
     [
         of::<Vec<lint::Call<'_>>>("calls", "mapstack lint --calls -o json"),
         of::<config::Options<'_>>("config", "mapstack config -o json"),
@@ -25,6 +25,7 @@ pub fn all() -> [(&'static str, Schema); 12] {
         of::<parse::Parsed<'_>>("parse", "mapstack parse -o json"),
         of::<Vec<platforms::Row>>("platforms", "mapstack platforms -o json"),
         of::<sources::LookUps<'_>>("sources", "mapstack sources -o json"),
+        of::<pillar::PillarSources<'_>>("sources-pillar", "mapstack sources pillar -o json"),
         of::<test::Results<'_>>("test", "mapstack test -o json"),
         of::<pillar::Trace<'_>>("trace", "mapstack pillar --trace -o json"),
     ]

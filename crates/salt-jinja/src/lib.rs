@@ -20,7 +20,7 @@ mod tests;
 pub use dialect::{PillarStack, Salt, compile, parse, request};
 pub use filters::date::clock_reads;
 pub use filters::host::is_host_filter;
-pub use filters::regex::regex_matches;
+pub use filters::regex::{expr_match, regex_matches};
 pub use mapstack_jinja::{
     Deadline, Dialect, Edit, Evaluated, Host, Jinja2, Layer, Limits, MemoryLimit, Names, NoHost,
     Node, Origin, Output, Rendered, Request, SourceMap, Syntax, SyntaxError, Table, Taint,

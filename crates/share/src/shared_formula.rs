@@ -179,7 +179,7 @@ impl<'e> SharedFormula<'e> {
 
     /// The result for a minion.
     pub fn outcome(&self, minion: &Minion) -> Arc<Outcome> {
-        self.outcome_for(&Answers::new(minion))
+        self.outcome_for(&Answers::new(&self.engine.with_tree_grains(minion)))
     }
 
     /// Like [`outcome`](Self::outcome), for a minion whose answers several formulas use.
@@ -264,6 +264,7 @@ impl<'e> SharedFormula<'e> {
     /// The facts that a minion's outcome depends on, without duplicates. `None` if this is not known, for example
     /// for templates in other languages than Jinja. Each call runs the formula.
     pub fn facts(&self, minion: &Minion) -> Option<Vec<FactRead>> {
+        let minion = &*self.engine.with_tree_grains(minion);
         let probe = Answers::new(minion).probe(self.engine, self.saltenv.as_ref());
         let (_, Record::Shared(steps, _)) = self.recorded(minion, probe, Arc::default()) else {
             return None;

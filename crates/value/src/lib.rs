@@ -30,6 +30,7 @@ mod order;
 #[cfg(feature = "serde")]
 mod ser;
 mod text;
+mod text_for_bytes;
 mod traverse;
 mod value;
 
@@ -41,5 +42,6 @@ pub use key::{Key, KeyRef, Unhashable};
 pub use map::{Map, MapKind, Set};
 pub use mapstack_pytext::{float_repr, is_printable, posixpath, quote_str};
 pub use order::{Incomparable, sort_by_key};
+pub use text_for_bytes::text_for_bytes;
 pub use traverse::{EmptyDelimiter, Path, PathStep, Traverse, integer_step, traverse};
 pub use value::{Kind, List, Str, Value};

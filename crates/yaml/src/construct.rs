@@ -22,6 +22,28 @@ pub(crate) fn construct<T: Trail>(graph: Graph<'_>) -> Result<(Value, T), Error>
 
 /// The same with another of Python's types for mappings.
 pub(crate) fn construct_as<T: Trail>(graph: Graph<'_>, maps: MapKind) -> Result<(Value, T), Error> {
+    construct_in(graph, maps, Dialect::Salt)
+}
+
+/// The same without what Salt changes of PyYAML.
+pub(crate) fn construct_plain<T: Trail>(graph: Graph<'_>) -> Result<(Value, T), Error> {
+    construct_in(graph, MapKind::Dict, Dialect::Plain)
+}
+
+/// Whose constructors are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dialect {
+    /// Those of Salt's loader (`salt.utils.yamlloader`).
+    Salt,
+    /// PyYAML's, with the tag `!encrypted` of Salt's serializer.
+    Plain,
+}
+
+fn construct_in<T: Trail>(
+    graph: Graph<'_>,
+    maps: MapKind,
+    dialect: Dialect,
+) -> Result<(Value, T), Error> {
     if graph.nodes.is_empty() {
         return Ok((Value::None, T::leaf(crate::Mark::default())));
     }
@@ -33,6 +55,7 @@ pub(crate) fn construct_as<T: Trail>(graph: Graph<'_>, maps: MapKind) -> Result<
         ready,
         queue: VecDeque::new(),
         maps,
+        dialect,
     };
     constructor.check()?;
     Ok(constructor.build(ROOT, &mut HashMap::new()))
@@ -43,6 +66,7 @@ struct Constructor<'t> {
     ready: Vec<Ready>,
     queue: VecDeque<NodeId>,
     maps: MapKind,
+    dialect: Dialect,
 }
 
 /// What is known of a node.
@@ -86,6 +110,9 @@ impl Constructor<'_> {
     }
 
     fn scalar(&mut self, id: NodeId) -> Result<Value, Error> {
+        if self.dialect == Dialect::Plain {
+            return self.plain_scalar(id);
+        }
         let source = self.scalar_source(id)?;
         let Node { tag, mark, .. } = &self.nodes[id];
         let Content::Scalar(text) = &self.nodes[source].content else {
@@ -101,6 +128,25 @@ impl Constructor<'_> {
             self.nodes[source].content = Content::Scalar(shorter.into());
         }
         Ok(value)
+    }
+
+    fn plain_scalar(&self, id: NodeId) -> Result<Value, Error> {
+        let Node {
+            tag, mark, content, ..
+        } = &self.nodes[id];
+        if let (Tag::Unknown(tag), Content::Scalar(text)) = (tag, content)
+            && tag.starts_with(scalar::ENCRYPTED)
+        {
+            return Ok(Value::from(&**text));
+        }
+        let source = self.scalar_source(id)?;
+        let Content::Scalar(text) = &self.nodes[source].content else {
+            return Err(self.wrong_node(id, "a scalar"));
+        };
+        match scalar::construct_plain(tag, text) {
+            Some(made) => made.map_err(|kind| Error::new(kind, *mark)),
+            None => Err(self.wrong_node(id, "a collection")),
+        }
     }
 
     /// The node with a scalar's text: a mapping may carry a scalar under the key `=`.
@@ -163,13 +209,19 @@ impl Constructor<'_> {
         let Content::Mapping(pairs) = &mut self.nodes[id].content else {
             return Err(self.wrong_node(id, "a mapping"));
         };
-        let pairs = std::mem::take(pairs);
+        let mut pairs = std::mem::take(pairs);
         let mut keys = Map::with_capacity(pairs.len()).with_kind(self.maps);
+        let mut kept: Vec<(NodeId, NodeId)> = Vec::new();
         for &(key, value) in &pairs {
             self.visit(key)?;
             let key_value = self.key(key)?;
             self.visit(value)?;
             if let Some(first) = keys.index_of(&key_value) {
+                if let (Dialect::Plain, Some((_, kept))) = (self.dialect, kept.get_mut(first)) {
+                    // The last value counts, where the key was first.
+                    *kept = value;
+                    continue;
+                }
                 let first = self.nodes[pairs[first].0].mark;
                 let kind = ErrorKind::DuplicateKey {
                     key: key_value.to_value().repr(),
@@ -178,6 +230,12 @@ impl Constructor<'_> {
                 return Err(Error::new(kind, self.nodes[key].mark));
             }
             keys.insert(key_value, Value::None);
+            if self.dialect == Dialect::Plain {
+                kept.push((key, value));
+            }
+        }
+        if self.dialect == Dialect::Plain {
+            pairs = kept;
         }
         self.nodes[id].content = Content::Mapping(pairs);
         self.ready[id] = Ready::Keys(keys);
@@ -235,8 +293,10 @@ impl Constructor<'_> {
                 self.nodes[*key].tag = Tag::Str;
             }
         }
+        // Salt's loader refuses keys that stand twice, so it leaves out what the mapping has itself.
         let texts: HashSet<&str> = own.iter().filter_map(|(key, _)| self.text(*key)).collect();
-        merged.retain(|(key, _)| self.text(*key).is_none_or(|text| !texts.contains(text)));
+        let is_kept = |key| self.text(key).is_none_or(|text| !texts.contains(text));
+        merged.retain(|(key, _)| self.dialect == Dialect::Plain || is_kept(*key));
         // What is merged has two parents from now on, and stays one storage.
         for (_, value) in &merged {
             self.nodes[*value].aliased = true;

@@ -112,6 +112,12 @@ pub enum ErrorKind {
         /// The scalar.
         text: &'static str,
     },
+    /// A date or a time, where PyYAML makes one.
+    #[error("{text:?} is a date or a time, which data does not have; put it in quotes")]
+    Date {
+        /// The scalar.
+        text: String,
+    },
     /// A tag Salt's loader does not know.
     #[error("the tag `{tag}` is not known here; remove it, or quote a value that starts with `!`")]
     UnknownTag {
@@ -247,6 +253,7 @@ impl Error {
             | ErrorKind::NotMergeable { .. }
             | ErrorKind::BareIndicator { .. }
             | ErrorKind::UnknownTag { .. }
+            | ErrorKind::Date { .. }
             | ErrorKind::WrongNode { .. }
             | ErrorKind::BadBase64 { .. } => "ConstructorError",
             ErrorKind::BadBool { .. } => "KeyError",

@@ -119,6 +119,28 @@ pub fn load_document(text: &str, limits: &Limits) -> Result<Loaded, Error> {
     load_document_as(text, limits, MapKind::Dict)
 }
 
+/// Read a text with one document as PyYAML does without Salt's changes: `0644` is octal, and of keys that stand twice the
+/// last one counts.
+///
+/// ```
+/// use mapstack_yaml::{Limits, load_plain};
+/// let loaded = load_plain("a: 0644\nb: 1\na: 010\n", &Limits::default()).unwrap();
+/// assert_eq!(loaded.value.repr(), "{'a': 8, 'b': 1}");
+/// ```
+///
+/// # Errors
+/// As [`load`], and for dates and times, which data does not have.
+pub fn load_plain(text: &str, limits: &Limits) -> Result<Loaded, Error> {
+    let graph = compose::compose(text, limits)?;
+    let shared = graph.shared;
+    let (value, marks) = construct::construct_plain(graph)?;
+    Ok(Loaded {
+        value,
+        marks,
+        shared,
+    })
+}
+
 /// [`load_document`] as Salt's YAML renderer reads it (`salt.renderers.yaml`): every mapping is an `OrderedDict`, and
 /// so is `!!omap`, which has to be a mapping there.
 ///

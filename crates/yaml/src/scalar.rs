@@ -28,6 +28,20 @@ pub(crate) fn construct(tag: &Tag, text: &str) -> Option<Result<Value, ErrorKind
     })
 }
 
+/// The tag of Salt's serializer for texts.
+pub(crate) const ENCRYPTED: &str = "!encrypted";
+
+/// The same as PyYAML constructs it, without Salt's changes.
+pub(crate) fn construct_plain(tag: &Tag, text: &str) -> Option<Result<Value, ErrorKind>> {
+    match tag {
+        Tag::Int => Some(integer_of(text, text).map(Value::Int)),
+        Tag::Timestamp => Some(Err(ErrorKind::Date {
+            text: excerpt(text),
+        })),
+        _ => construct(tag, text),
+    }
+}
+
 /// How Salt spells an integer before reading it: unsigned leading zeros go, which turns what
 /// would be octal into decimal.
 pub(crate) fn without_leading_zeros(text: &str) -> &str {
@@ -58,13 +72,18 @@ fn integer(text: &str) -> Result<Int, ErrorKind> {
     {
         return Ok(i.into());
     }
+    integer_of(text, without_leading_zeros(text))
+}
+
+/// The integer that a text is, of which `spelt` is read.
+fn integer_of(text: &str, spelt: &str) -> Result<Int, ErrorKind> {
     let bad = || ErrorKind::BadInt {
         text: excerpt(text),
     };
     let no_digits = || ErrorKind::NoDigits {
         text: excerpt(text),
     };
-    let digits = without_leading_zeros(text).replace('_', "");
+    let digits = spelt.replace('_', "");
     if digits.is_empty() {
         return Err(no_digits());
     }

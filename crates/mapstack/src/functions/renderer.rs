@@ -1,21 +1,23 @@
 //! `slsutil.renderer`: render a file or a text through a pipe.
 
-use mapstack_functions::failed;
+use mapstack_functions::{Below, below_roots, failed, named_roots};
 use mapstack_loader::SaltPath;
-use mapstack_render::jinja::Names;
+use mapstack_render::jinja::{Host as _, Names, Vm};
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result};
+use mapstack_value::posixpath::normpath;
 use mapstack_value::{Key, Str, Value};
 
 use crate::built_in::Table;
 use crate::engine::Run;
 use crate::file::File;
+use crate::host::RunHost;
 use crate::pipe::{DEFAULT_PIPE, Data, Made, Source, TAKEN};
-use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
+use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind, Means};
 
-pub(super) const TABLE: Table = &[("slsutil.renderer", |run, _, args| renderer(run, args))];
+pub(super) const TABLE: Table = &[("slsutil.renderer", |run, vm, args| renderer(run, vm, args))];
 
 /// The function `slsutil.renderer` of Salt.
-fn renderer(run: &Run<'_>, args: CallArgs) -> Result<Obj> {
+fn renderer(run: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let mut call = Call::new(args)?;
     let [path, string, default] =
         ["path", "string", "default_renderer"].map(|name| call.named.shift_remove(name));
@@ -38,7 +40,7 @@ fn renderer(run: &Run<'_>, args: CallArgs) -> Result<Obj> {
             ));
         }
         (None, Some(string)) => Some(string_file(&string)?),
-        (Some(path), None) => served_file(run, &path, &saltenv)?,
+        (Some(path), None) => served_file(run, vm, &path, &saltenv)?,
     };
     let Some((file, is_string)) = file else {
         return Ok(Obj::dict([]));
@@ -84,8 +86,13 @@ fn string_file(string: &Obj) -> Result<(File, bool)> {
     ))
 }
 
-/// Fetch a file of the file server. For a missing file, the reference logs an error and returns `{}`.
-fn served_file(run: &Run<'_>, path: &Obj, saltenv: &str) -> Result<Option<(File, bool)>> {
+/// Fetch a file by its URL. For a missing file, the reference logs an error and returns `{}`.
+fn served_file(
+    run: &Run<'_>,
+    vm: &Vm<'_>,
+    path: &Obj,
+    saltenv: &str,
+) -> Result<Option<(File, bool)>> {
     let Some(url) = path.as_str() else {
         let message = format!(
             "slsutil.renderer(): argument 'path' must be text, not {}",
@@ -93,16 +100,10 @@ fn served_file(run: &Run<'_>, path: &Obj, saltenv: &str) -> Result<Option<(File,
         );
         return Err(Error::type_error(message));
     };
-    let asked = SaltPath::parse(url).map_err(|_| {
-        let error = Error::new(
-            ErrorKind::Salt,
-            format!("'{url}' is not on the file server"),
-        );
-        error.with_help(format!(
-            "only salt:// paths are read: write salt://{}",
-            url.trim_start_matches('/')
-        ))
-    })?;
+    let Ok(asked) = SaltPath::parse(url) else {
+        let path = url.strip_prefix("file://").unwrap_or(url);
+        return Ok(local_file(run, vm, path)?.map(|file| (file, false)));
+    };
     let found = run.fetch_from(&asked, saltenv).map_err(|e| failed(&e))?;
     if found.is_none() {
         let message = format!(
@@ -111,6 +112,71 @@ fn served_file(run: &Run<'_>, path: &Obj, saltenv: &str) -> Result<Option<(File,
         run.warn(Diagnostic::warning(Kind::File, message));
     }
     Ok(found.map(|file| (file, false)))
+}
+
+/// Read a file by its path on the disk of the machine that Salt runs on. Below a root of the pillar or the file server it
+/// is the file that is served from there; other files are the machine's own.
+fn local_file(run: &Run<'_>, vm: &Vm<'_>, path: &str) -> Result<Option<File>> {
+    if !path.starts_with('/') {
+        let message = format!("'{path}' is not on the file server");
+        return Err(Error::new(ErrorKind::Salt, message).with_help(format!(
+            "only salt:// paths and absolute paths are read: write salt://{path}"
+        )));
+    }
+    let path = normpath(path);
+    let roots = ["pillar_roots", "file_roots"].map(|option| run.option(option));
+    let mut is_below = false;
+    for (options, is_of_pillar) in roots.iter().zip([true, false]) {
+        for Below {
+            saltenv,
+            inside,
+            is_only,
+        } in below_roots(&path, options)
+        {
+            let asked = SaltPath::from_relative(inside);
+            let served = match (&run.master, is_of_pillar) {
+                (Some(master), true) => run.fetch_on_master(master, &asked, &saltenv),
+                (None, true) => continue,
+                (_, false) => run.fetch_from(&asked, &saltenv),
+            };
+            let served = served.map_err(|e| failed(&e))?;
+            // Of several directories, another one may have served the path.
+            if !is_only && served.as_ref().is_some_and(|file| file.shown != path) {
+                continue;
+            }
+            is_below = true;
+            if served.is_some() {
+                return Ok(served);
+            }
+        }
+    }
+    if is_below {
+        let message = format!("slsutil.renderer: {path} does not exist, so it amounts to nothing");
+        run.warn(Diagnostic::warning(Kind::File, message));
+        return Ok(None);
+    }
+    let host = RunHost::new(run);
+    if !host.has_function("file.read") {
+        let message = format!(
+            "'{path}' is not on the file server, nor below {}",
+            named_roots(&roots)
+        );
+        return Err(Error::new(ErrorKind::Salt, message).with_help(format!(
+            "{} reads it from this machine",
+            Means::Permission(Some("file.read"))
+        )));
+    }
+    let args = CallArgs {
+        positional: vec![Obj::from(path.as_str())],
+        ..CallArgs::default()
+    };
+    let text = host.call_function(vm, "file.read", args)?;
+    let text = text.as_str().cloned().unwrap_or_default();
+    Ok(Some(File {
+        path: path.clone(),
+        shown: path,
+        bytes: text.as_bytes().into(),
+    }))
 }
 
 /// The arguments by name.

@@ -13,7 +13,6 @@ mod git;
 mod python;
 mod reads;
 mod renders;
-mod sent;
 mod settings;
 mod sls;
 mod top;
@@ -31,7 +30,7 @@ use mapstack_loader::FileServer;
 use mapstack_merge::Options;
 use mapstack_minion::Minion;
 use mapstack_salt_config::{Config, Setting};
-use mapstack_value::{Key, Map, Value};
+use mapstack_value::{Key, Map, Value, text_for_bytes};
 
 pub use self::errors::{Fault, PillarError};
 use self::files::PillarFiles;
@@ -219,6 +218,7 @@ impl Master {
         ask: &Ask,
         explained: bool,
     ) -> Work<'w> {
+        let minion = &*engine.with_tree_grains(minion);
         let settings = Settings::new(self.config.options(), minion, ask);
         let recipe = Rc::new(Recipe::new(explained));
         let shared = self.shared.as_ref().filter(|_| !explained);
@@ -550,7 +550,7 @@ impl Work<'_> {
         }
         self.decrypt(&mut state)?;
         if self.settings.value("__role").as_str() != Some("minion")
-            && let Some(value) = sent::sent(&state.data.value)
+            && let Some(value) = text_for_bytes(&state.data.value)
         {
             let before = std::mem::take(&mut state.data);
             state.data = self.recipe.changed(before, &value, PillarLayer::Unknown);

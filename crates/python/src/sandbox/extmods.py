@@ -277,7 +277,7 @@ _provide("salt.utils.stringutils", {"to_str": _to_text, "to_unicode": _to_text, 
 
 
 def _kernel(*names):
-    return lambda: _fact("__grains__").get("kernel") in names
+    return lambda: _fact("__system__").get("kernel") in names
 
 
 _provide(
@@ -444,7 +444,7 @@ def _attribute(shown, name):
 
 # --- loading -------------------------------------------------------------------------------------------------------
 
-_TAGS = {"modules": "module", "utils": "utils", "renderers": "render", "states": "states"}
+_TAGS = {"modules": "module", "utils": "utils", "renderers": "render", "states": "states", "grains": "grains"}
 _facts = {}
 
 
@@ -478,7 +478,9 @@ def _pack(loader, module, text):
     if isinstance(orig, dict) and "__opts__" in given:
         given["__opts__"] = {**given["__opts__"], **orig}
     given["__context__"] = context
-    given["__salt__"] = modules
+    # Grains are computed before there are execution modules.
+    if loader != "grains":
+        given["__salt__"] = modules
     if loader != "renderers":
         given["__utils__"] = utils
     for name in ("__proxy__", "__states__", "__serializers__", "__returners__", "__runner__", "__ret__", "__file_client__"):
@@ -690,9 +692,49 @@ loaders = {"modules": modules, "utils": utils, "renderers": _Own("renderers"), "
 context = {}
 
 
+def _grains_of(stem, function, given):
+    """The functions of a file of grains in their order, or what one of them returns.
+
+    `given` is what Salt gives to functions that name it.
+    """
+    for path, text, unit in native["find"]("grains", stem + ".")[0]:
+        loaded = _load("grains", path, unit, text)
+        if loaded.reason is not None:
+            return "missing", loaded.reason
+        if function is None:
+            # What is imported from elsewhere is not a function of the file, unless it was applied to one.
+            return "names", [name for name, what in loaded.functions.items() if not _is_imported(what)]
+        called = loaded.functions[function]
+        if isinstance(called, Missing):
+            _needs(called)
+        names = _parameters(called)
+        made = called(**{name: value for name, value in given.items() if name in names})
+        if isinstance(made, Missing):
+            _needs(made)
+        # Anything else than a dict is ignored.
+        return "value", made if isinstance(made, dict) else None
+    return "missing", None
+
+
+def _is_imported(what):
+    return isinstance(what, Missing) and not what._name.endswith("()")
+
+
+def _parameters(function):
+    """The names of a function's parameters, as `inspect.signature` has them."""
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    if isinstance(function, _functools_module.partial):
+        return _parameters(function.func)[len(function.args) :]
+    code = function.__code__
+    return tuple(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+
+
 def load_and_call(kind, module, function, args, kwargs):
     """What comes of a job: a word for what came of it, and that."""
     _enter_module_mode()
+    if kind == "grains":
+        return _grains_of(module, function, kwargs)
     if function is None:
         return loaders[kind]._names(module)
     loaded, _, reason = loaders[kind]._find(f"{module}.{function}")

@@ -1,14 +1,16 @@
-//! Stacked pillars: what came of each file, and what a pillar loses in JSON, and messages in it.
+//! Pillars: what they are made of, what came of each file, what a pillar loses in JSON, and messages in it.
 
 use mapstack::value::{Map, Value};
 
 mod json_form;
 mod messages;
 mod reasons;
+mod sources;
 mod trace;
 
 pub use json_form::{check, lost};
 pub use messages::add_messages;
+pub use sources::PillarSources;
 pub use trace::{Trace, Traced};
 
 /// The pillar of the only minion that is meant, or those of many by their ids.

@@ -177,11 +177,11 @@ fn behind(place: Option<&str>) -> String {
     place.map(|place| format!("{place}  ")).unwrap_or_default()
 }
 
-fn position(place: &Place) -> String {
+pub(super) fn position(place: &Place) -> String {
     format!("{}:{}:{}", place.file, place.line(), place.column())
 }
 
-fn words(outcome: &SlsOutcome) -> String {
+pub(super) fn words(outcome: &SlsOutcome) -> String {
     match outcome {
         SlsOutcome::Read(1) => "1 key".into(),
         SlsOutcome::Read(keys) => format!("{keys} keys"),
@@ -190,7 +190,7 @@ fn words(outcome: &SlsOutcome) -> String {
     }
 }
 
-fn word(outcome: &SlsOutcome) -> &'static str {
+pub(super) fn word(outcome: &SlsOutcome) -> &'static str {
     match outcome {
         SlsOutcome::Read(_) => "read",
         SlsOutcome::Again => "again",

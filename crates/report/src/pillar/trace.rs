@@ -88,7 +88,7 @@ impl fmt::Display for EventRow<'_> {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schemas", schemars(inline))]
 #[serde(untagged)]
-enum StackStep<'e> {
+pub(super) enum StackStep<'e> {
     /// A configuration file was looked for.
     Config {
         /// The name of the external pillar.
@@ -114,7 +114,7 @@ enum StackStep<'e> {
 }
 
 impl<'e> StackStep<'e> {
-    fn of(event: &'e StackEvent) -> Self {
+    pub(super) fn of(event: &'e StackEvent) -> Self {
         match event {
             StackEvent::Config {
                 kind,

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use mapstack_loader::git::{GitFs, Origin, RefType, Refspec, Remote, Saltenv};
-use mapstack_loader::{Fnmatch, LoadError, Names, without_login};
+use mapstack_loader::{LoadError, Names, without_login};
 use mapstack_value::{Key, Map, Value};
 
 use super::options::{Options, error};
 use mapstack_diagnostic::nearest;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Means, Result};
-use mapstack_render::regex_matches;
+use mapstack_render::expr_match;
 
 /// One of `gitfs_remotes`.
 #[derive(Debug, Clone)]
@@ -512,15 +512,9 @@ fn exposed(whitelist: Vec<String>, blacklist: Vec<String>) -> Names {
         return Names::default();
     }
     Names::new(move |saltenv| {
-        let is_in = |list: &[String]| list.iter().any(|pattern| matches(saltenv, pattern));
+        let is_in = |list: &[String]| list.iter().any(|pattern| expr_match(saltenv, pattern));
         !is_in(&blacklist) && (whitelist.is_empty() || is_in(&whitelist))
     })
-}
-
-/// Salt's `expr_match`.
-fn matches(text: &str, pattern: &str) -> bool {
-    Fnmatch::new(pattern).matches(text)
-        || regex_matches(&format!(r"\A{pattern}\Z"), text, false, true).unwrap_or(false)
 }
 
 #[cfg(test)]

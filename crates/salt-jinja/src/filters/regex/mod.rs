@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use fancy_regex::{Captures, Regex, RegexBuilder};
 use mapstack_pyobject::{CallArgs, Error, Obj, Result, spend};
+use mapstack_pytext::Fnmatch;
 use mapstack_value::Str;
 
 use mapstack_jinja::Filters;
@@ -128,6 +129,20 @@ pub fn regex_matches(
     };
     let pattern = Pattern::new(&pattern.into(), ignore_case, false, anchor)?;
     pattern.0.regex.is_match(text).map_err(|_| too_many_steps())
+}
+
+/// Whether a text matches a shell pattern or, as a whole, a regular expression (Salt:
+/// `salt.utils.stringutils.expr_match`).
+///
+/// ```
+/// use mapstack_salt_jinja::expr_match;
+/// assert!(expr_match("web1", "web*") && expr_match("web1", "we[b]\\d"));
+/// assert!(!expr_match("web1", "we"));
+/// ```
+#[must_use]
+pub fn expr_match(text: &str, pattern: &str) -> bool {
+    Fnmatch::new(pattern).matches(text)
+        || regex_matches(&format!(r"\A{pattern}\Z"), text, false, true).unwrap_or(false)
 }
 
 impl Pattern {

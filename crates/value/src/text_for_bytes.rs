@@ -1,9 +1,17 @@
-//! What a pillar is for the minion that a master sends it to (Salt: `salt.transport.frame.decode_embedded_strs`).
+//! Text in place of bytes.
 
-use mapstack_value::{Key, Map, Value};
+use crate::{Key, Map, Value};
 
-/// The value with text in place of bytes that are UTF-8; `None` if it has no bytes.
-pub fn sent(value: &Value) -> Option<Value> {
+/// The value with text in place of bytes that are UTF-8, as Salt sends and keeps data; `None` if it has no bytes.
+///
+/// ```
+/// use mapstack_value::{Value, text_for_bytes};
+/// let value = Value::from_iter([Value::Bytes(b"a".as_slice().into()), Value::from(1)]);
+/// assert_eq!(text_for_bytes(&value).unwrap().repr(), "['a', 1]");
+/// assert!(text_for_bytes(&"a".into()).is_none());
+/// ```
+#[must_use]
+pub fn text_for_bytes(value: &Value) -> Option<Value> {
     has_bytes(value).then(|| decoded(value))
 }
 
@@ -44,12 +52,21 @@ mod tests {
 
     #[test]
     fn bytes_that_are_text_arrive_as_text() {
-        let of = |text: &str| sent(&mapstack_yaml::load(text).unwrap()).map(|value| value.repr());
-        assert_eq!(of("{a: [1, x, {b: null}]}"), None);
-        let text = of("{a: [!!binary aGk=, {!!binary aGk=: !!binary /w==}], b: 1}");
+        let bytes = |bytes: &[u8]| Value::Bytes(bytes.into());
+        let plain: Map = [("a", Value::from_iter([1, 2]))].into_iter().collect();
+        assert_eq!(text_for_bytes(&plain.into()), None);
+        let inner: Map = [(Key::Bytes(b"hi"[..].into()), bytes(b"\xff"))]
+            .into_iter()
+            .collect();
+        let map: Map = [
+            ("a", Value::from_iter([bytes(b"hi"), inner.into()])),
+            ("b", 1.into()),
+        ]
+        .into_iter()
+        .collect();
         assert_eq!(
-            text.as_deref(),
-            Some("{'a': ['hi', {'hi': b'\\xff'}], 'b': 1}")
+            text_for_bytes(&map.into()).unwrap().repr(),
+            "{'a': ['hi', {'hi': b'\\xff'}], 'b': 1}"
         );
     }
 }

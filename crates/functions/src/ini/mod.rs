@@ -1,10 +1,14 @@
 //! `slsutil.serialize('configparser', …)`: data as Python's `configparser` writes it (Salt:
 //! `salt.serializers.configparser`).
 
+mod read;
+
 use std::fmt::Write;
 
 use mapstack_render::{Error, Result};
 use mapstack_value::{Map, Value};
+
+pub(super) use read::deserialize;
 
 /// The section whose entries hold for all others.
 const DEFAULT: &str = "DEFAULT";
