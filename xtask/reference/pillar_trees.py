@@ -136,6 +136,12 @@ OTHERS = ["#!yamlex\na: !aggregate [1, 2]\nb: x\n", "#!jinja|yamlex\nlist: !aggr
           "a: 1\r\nb: {c: 2}\r\n", "a: |\n  text\n  {{ sls }}\nb: >-\n  folded\n  text\n", "--- \na: 1\n...\n", "a: 0x1F\nb: 1_000\nc: 12:30\nport: 0o17\n", "a: 2024-01-02\nb: 2024-01-02 10:20:30\n", "a: !!binary aGk=\n", "a: {1: x, '1': y}\n",
           "a: !!set {x, y}\n", "a: !!omap [{x: 1}]\n", "- a: 1\n", "users: {k: {l: null}}\ndeep: null\nlist: null\n", "__: a\n_errors: [mine]\n", "_errors: text\n", "a: .nan\nb: -.inf\n", "users: ~\n",
           "#!jinja|yaml|yaml\na: 1\n", "#!yaml\na: '{{ sls }}'\n", "# {#\na: 1\n# #}\nb: 2\n", "{# comment #}a: 1\n", "{%- set x = {'k': [1]} %}\na: {{ x }}\nb: {{ x | yaml }}\n", "{% raw %}a: '{{ b }}'{% endraw %}\n", "{% for i in range(3) %}k{{ i }}: {{ i }}\n{% endfor %}"]
+# What nothing here can decrypt stays as it is on both sides.
+CIPHERTEXT = "-----BEGIN PGP MESSAGE-----\n\nhQEMA0nothing\n=abcd\n-----END PGP MESSAGE-----"
+PYOBJECTS = ["#!pyobjects\nPkg.installed('a')\n", "#!pyobjects\nwith Pkg.installed('x', version='1'):\n    Service.running('x', enable=True)\n",
+             "#!pyobjects\nFile.managed('/etc/{}'.format(grains('os')), user='root', mode=420)\n", "#!pyobjects\nCmd.run('a', name=str(pillar('users', 'none')))\n",
+             "#!jinja|pyobjects\nFile.directory('/{{ sls }}', makedirs=True)\n", "#!pyobjects\ninclude('b')\nPkg.removed('b')\n", "#!pyobjects\nfor n in range(3):\n    User.present('u%d' % n, uid=1000 + n)\n",
+             "#!pyobjects\nx = 1\n", "#!pyobjects\nPkg.installed('a', require=Pkg('b'))\nextend(Service.running('c'))\n", "#!pyobjects\nNosuch.state('a')\n", "#!pyobjects\nPkg.installed('a')\nPkg.installed('a')\n"]
 BROKEN = ["a: {{ nosuch.x }}", "a: [", "x", "[1, 2]", "5", "a: {{ 1 / 0 }}", "#!nosuch\na: 1", "#!yaml\na: {{ x }}", "", "  \n", "#!json\n{\"a\": 1}", "#!jinja|json\n{\"a\": \"{{ sls }}\"}", "include: a",
           "include:\n", "include: {a: b}", "a: 1\na: 2", "{% raise 'x' %}", "{{ raise('boom') }}", "#!jinja|yaml\na: {{ sls }}", "true", "'text'", "{}", "a: !!python/name:os.system 1", "#!yaml|jinja\na: 1",
           "#!jinja\na: 1", "#!/bin/sh\na: 1", "{% include 'nosuch' %}", "#!json\n[1]", "include: []\na: 1"]
@@ -146,13 +152,15 @@ def sls(r, wild):
         return r.choice(BROKEN)
     if r.random() < 0.08:
         return r.choice(OTHERS)
+    if r.random() < 0.02:
+        return r.choice(PYOBJECTS)
     lines = []
     if r.random() < 0.4:
         lines.append("include: " + flow([include(r, wild) for _ in range(r.randrange(1, 4))]))
     keys = r.sample(["a", "b", "c", "list", "users", "port", "deep"], r.randrange(1, 4))
     for key in keys:
         roll = r.random()
-        lines.append(f"{key}: " + (r.choice(VALUES) if roll < 0.3 else flow(tree(r, 3))))
+        lines.append(f"{key}: " + (json.dumps(CIPHERTEXT) if roll < 0.03 else r.choice(VALUES) if roll < 0.3 else flow(tree(r, 3))))
     if r.random() < 0.3:
         lines.insert(r.randrange(len(lines) + 1), r.choice(STATEMENTS))
     return "\n".join(lines) + r.choice(["\n", ""])
@@ -204,7 +212,12 @@ def master(r, envs, wild):
     maybe(0.03, "pillar_cache", [False])
     maybe(0.04, "jinja_env", [{"trim_blocks": True}])
     maybe(0.04, "allow_undefined", [True])
-    maybe(0.03, "decrypt_pillar", [[], ["users"], ["users:k", "a"]])
+    maybe(0.06, "decrypt_pillar", [[], ["users"], ["users:k", "a"], ["a", {"b": "gpg"}], {"list": None, "deep:a": "gpg"}, ["deep:a:b", "nosuch:x"]])
+    # Without this, what cannot be decrypted is an error where gpg is asked.
+    made["gpg_decrypt_must_succeed"] = False
+    maybe(0.02, "decrypt_pillar_delimiter", [":", "|"])
+    maybe(0.02, "decrypt_pillar_default", ["gpg"])
+    maybe(0.06, "pillar_opts", [True, True, False, "yes"])
     maybe(0.05, "state_aggregate", [True])
     if r.random() < 0.06:
         made.update(pillarenv_from_saltenv=True, saltenv=r.choice(ENVS))

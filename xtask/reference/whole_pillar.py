@@ -53,11 +53,22 @@ def asked(record, root, home):
     signal.signal(signal.SIGVTALRM, endless)
     signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST)
     try:
-        return {"result": cut(repr(without_reasons(thawed(pillar(here, root, home)))))}
+        made = named_options(thawed(pillar(here, root, home)), here)
+        return {"result": cut(repr(without_reasons(made)))}
     except Exception as error:
         return {"error": type(error).__name__, "message": cut(str(error)).strip().partition("\n")[0]}
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def named_options(made, record):
+    """A pillar with the master's options in it (`pillar_opts`) has only those that its configuration names, by name: the others are
+    those of the machine at hand."""
+    if "pillar_opts" in record["master"] and isinstance(made.get("master"), dict):
+        options = made["master"]
+        names = re.findall(r"^(\w+):", record["master"], re.MULTILINE)
+        made["master"] = {name: options[name] for name in sorted(names) if name in options}
+    return made
 
 
 def build(place, repository):

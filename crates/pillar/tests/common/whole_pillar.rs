@@ -44,12 +44,38 @@ pub fn compiled(record: &Map, root: &Path) -> Result<Value, String> {
         again.map_err(|e| e.to_string())
     };
     let made = with_master(record, root, compile)??;
-    let plain = Value::Map(made.data).with_map_kind(MapKind::Dict);
+    let data = named_options(made.data, record);
+    let plain = Value::Map(data).with_map_kind(MapKind::Dict);
     Ok(put(
         &without_reasons(plain),
         &root.display().to_string(),
         DIR,
     ))
+}
+
+/// A pillar with the master's options in it (`pillar_opts`) has only those that its configuration names, by name: the
+/// others are those of the machine that recorded it.
+fn named_options(mut data: Map, record: &Map) -> Map {
+    let master = record
+        .get("master")
+        .map(Value::to_string)
+        .unwrap_or_default();
+    let options = data.get("master").and_then(Value::as_map).cloned();
+    let Some(options) = options.filter(|_| master.contains("pillar_opts")) else {
+        return data;
+    };
+    let is_name =
+        |name: &&str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let names = master
+        .lines()
+        .filter_map(|line| Some(line.split_once(':')?.0));
+    let mut names: Vec<&str> = names.filter(is_name).collect();
+    names.sort_unstable();
+    let named = names
+        .iter()
+        .filter_map(|name| Some((*name, options.get(*name)?.clone())));
+    data.insert("master", named.collect::<Map>());
+    data
 }
 
 /// Whether the pillar of a record is as it was recorded.
