@@ -2,6 +2,10 @@
 
 mod common;
 
+use std::path::Path;
+
+#[cfg(feature = "git")]
+use common::{Tree, git};
 use common::{repository, run};
 use snapbox::Assert;
 
@@ -67,25 +71,84 @@ fn arguments(command: &str) -> Vec<String> {
 fn documents_show_what_the_command_prints() {
     let all: Vec<Shown> = DOCUMENTS.into_iter().flat_map(shown).collect();
     assert!(all.len() >= 10, "only {} commands found", all.len());
-    for Shown {
+    for one in all {
+        assert_prints(&one, &repository(), str::to_owned);
+    }
+}
+
+/// The command prints what is shown, apart from what `same` makes equal.
+fn assert_prints(shown: &Shown, directory: &Path, same: impl Fn(&str) -> String) {
+    let Shown {
         file,
         line,
         command,
         output,
-    } in all
-    {
-        let ran = run(&repository(), &arguments(&command));
-        let printed = format!("{}{}", ran.stdout, ran.stderr);
-        assert!(
-            !output.is_empty(),
-            "{file}:{line}: no output shown for {command}"
-        );
-        if let Err(e) = Assert::new().normalize_paths(false).try_eq(
-            Some(&format!("{file}:{line}")),
-            printed.into(),
-            output.into(),
-        ) {
-            panic!("{e}");
+    } = shown;
+    let ran = run(directory, &arguments(command));
+    let printed = format!("{}{}", ran.stdout, ran.stderr);
+    assert!(
+        !output.is_empty(),
+        "{file}:{line}: no output shown for {command}"
+    );
+    if let Err(e) = Assert::new().normalize_paths(false).try_eq(
+        Some(&format!("{file}:{line}")),
+        same(&printed).into(),
+        same(output).into(),
+    ) {
+        panic!("{e}");
+    }
+}
+
+/// The document about a change shows it, and is run in a repository with a commit before and after it.
+#[cfg(feature = "git")]
+#[test]
+fn the_change_of_a_pillar_does_what_its_document_shows() {
+    const FILE: &str = "docs/pillar-change.md";
+    let tree = Tree::new::<&str>(&[]);
+    let at = tree.path().join("examples/pillars");
+    copy(&repository().join("examples/pillars"), &at);
+    git(tree.path(), &["init", "--quiet"]);
+    let commit = |message: &str| {
+        git(tree.path(), &["add", "examples"]);
+        git(tree.path(), &["commit", "--quiet", message]);
+    };
+    commit("--message=before");
+    let document = std::fs::read_to_string(repository().join(FILE)).unwrap();
+    let (_, rest) = document.split_once("```diff\n").unwrap();
+    let (change, _) = rest.split_once("```\n").unwrap();
+    tree.write("change.diff", change.as_bytes());
+    git(tree.path(), &["apply", "change.diff"]);
+    commit("--message=after");
+    let all = shown(FILE);
+    assert!(all.len() >= 3, "only {} commands found", all.len());
+    for one in all {
+        assert_prints(&one, tree.path(), without_hashes);
+    }
+}
+
+/// A text without the hashes of commits, which stand behind an `@`.
+#[cfg(feature = "git")]
+fn without_hashes(text: &str) -> String {
+    let mut pieces = text.split('@');
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |all, piece| {
+        let digits = piece.chars().take_while(char::is_ascii_hexdigit).count();
+        format!("{all}@{}", &piece[digits..])
+    })
+}
+
+/// Copy a directory with all that is in it.
+#[cfg(feature = "git")]
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let (from, to) = {
+            let entry = entry.unwrap();
+            (entry.path(), to.join(entry.file_name()))
+        };
+        match from.is_dir() {
+            true => copy(&from, &to),
+            false => drop(std::fs::copy(from, to).unwrap()),
         }
     }
 }
@@ -152,6 +215,7 @@ fn the_document_about_fleets_shows_the_files_of_its_examples() {
 #[test]
 fn every_link_leads_somewhere() {
     let moved = [
+        "docs/pillar-change.md",
         "docs/crates.md",
         "docs/pipelines.md",
         "docs/setup.md",

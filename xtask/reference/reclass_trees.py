@@ -70,7 +70,7 @@ def value(r, depth, wild):
 
 
 def key(r, name):
-    return r.choice(["~", "="]) + name if r.random() < 0.06 else name
+    return r.choice(["~", "="]) + name if r.random() < 0.04 else name
 
 
 def shape(r, name, wild):
@@ -86,14 +86,16 @@ def shape(r, name, wild):
         return r.choice(["${base:list}", "${list2}"]) if r.random() < 0.1 else [value(r, r.choice([0, 0, 1]), wild) for _ in range(r.randrange(0, 4))]
     if r.random() < 0.08:
         return r.choice(["${base}", "${base:deep}", "${users}"] if name == "deep" else ["${base}"])
-    return {key(r, inner): shape(r, r.choice(["k", "l", "k", "list", "deep" if r.random() < 0.3 else "l"]), wild) for inner in r.sample(KEYS, r.randrange(0, 4))}
+    # So do most keys in mappings.
+    other = lambda: r.choice(["k", "l", "k", "list", "deep" if r.random() < 0.3 else "l"])
+    return {key(r, inner): shape(r, inner if r.random() < 0.9 else other(), wild) for inner in r.sample(KEYS, r.randrange(0, 4))}
 
 
 def parameters(r, wild):
     made = {key(r, name): shape(r, name, wild) for name in r.sample(KEYS, r.randrange(0, 5))}
     if wild and r.random() < 0.1:
         made[r.choice([1, True, None, 1.5])] = r.choice(["x", {"y": 1}, [1]])
-    if r.random() < 0.15:
+    if r.random() < 0.1:
         made["new" + r.choice("abc")] = r.choice(REFERENCES)
     if r.random() < QUERIES:
         made["q" + r.choice("abc")] = r.choice([lambda: query(r, wild), lambda: query(r, wild), lambda: [query(r, wild), "x"], lambda: {"in": query(r, wild)}])()
@@ -103,7 +105,7 @@ def parameters(r, wild):
 
 
 # How many of the parameters have an inventory query.
-QUERIES = 0.12
+QUERIES = 0.1
 
 
 def names(r, by, wild):
@@ -150,8 +152,8 @@ def files(r, minion_id, wild):
         if r.random() < 0.9 or not wild:
             path = name.replace(".", "/")
             made[f"rc/classes/{r.choice([path + '.yml', path + '/init.yml', path + '.yaml'])}"] = source(r, name, wild, False)
-    made["rc/classes/z.yml"] = "parameters: {which: ssh, n: 1, base: {k: from base, l: other, list: [base], deep: {k: x}}, list2: [two], k: v0, l: w0, m: k, deep: {k: d0}, users: {k: u0}, list: []}\n"
-    if r.random() < 0.97:
+    made["rc/classes/z.yml"] = "parameters: {which: ssh, n: 1, base: {k: from base, l: other, list: [base], deep: {k: x}}, list2: [two], k: v0, l: w0, m: k, deep: {k: d0, l: d1}, users: {k: u0, l: u1}, list: []}\n"
+    if r.random() < (0.9 if wild else 0.99):
         where = r.choice(["", "", "x/", "x/y/", "_z/"])
         text = source(r, minion_id, wild, True)
         if r.random() < 0.85 and text.startswith("classes: ["):
@@ -172,9 +174,9 @@ def files(r, minion_id, wild):
 def arguments(r, wild):
     made = {"inventory_base_uri": "<DIR>/rc"}
     maybe = lambda chance, name, values: made.update({name: r.choice(values)}) if r.random() < chance else None
-    maybe(0.2, "ignore_class_notfound", [True])
+    maybe(0.7, "ignore_class_notfound", [True])
     maybe(0.05, "ignore_class_notfound_regexp", ["no.*", ["a", "no"], "x"])
-    maybe(0.03, "propagate_pillar_data_to_reclass", [True])
+    maybe(0.02, "propagate_pillar_data_to_reclass", [True])
     maybe(0.1, "compose_node_name", [True, False])
     maybe(0.1, "default_environment", ["qa", "prod"])
     maybe(0.1, "automatic_parameters", [False])
@@ -197,7 +199,7 @@ def arguments(r, wild):
 
 
 def one(r):
-    wild = r.random() < 0.4
+    wild = r.random() < 0.15
     minion_id = r.choice(IDS)
     made = {"base/top.sls": "base: {'*': [s]}\n", "base/s.sls": r.choice(["k: from sls\n", "users: {k: sls}\nlist: [sls]\n", "deep: {deep: {k: 1}}\nlist: [p]\n", "a: given\n", "k: {x: 1}\n", "a: '${k}'\n"]), **files(r, minion_id, wild)}
     master = {"pillar_roots": {"base": ["<DIR>/base"]}, "file_roots": {"base": ["<DIR>/rc"]}, "id": "master", "ext_pillar": [{"reclass": arguments(r, wild)}]}
