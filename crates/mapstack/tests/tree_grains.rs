@@ -137,6 +137,22 @@ fn what_needs_the_machine_is_named_and_the_rest_is_computed() {
 }
 
 #[test]
+fn a_file_that_is_not_for_the_minion_is_no_warning() {
+    for (says, warned) in [
+        ("return False", false),
+        ("return (False, 'only for Windows')", false),
+        ("raise ValueError('x')", true),
+    ] {
+        let module =
+            format!("def __virtual__():\n    {says}\ndef f():\n    return {{'role': 'web'}}\n");
+        let engine = tree(&module);
+        let known = engine.with_tree_grains(&debian("web1")).into_owned();
+        assert!(known.grains.get("role").is_none());
+        assert_eq!(!warnings(&engine, &known).is_empty(), warned, "{says}");
+    }
+}
+
+#[test]
 fn an_answer_that_was_written_down_is_taken_for_a_function() {
     let stubs = "grains.m.a: {return: {role: db}}\ngrains.m.b: {error: no such thing}\n";
     let engine = tree("def a():\n    open('/x')\ndef b():\n    open('/x')\n")

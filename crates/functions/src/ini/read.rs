@@ -231,3 +231,28 @@ impl References<'_> {
 fn refused(message: impl Into<String>) -> Box<Error> {
     Error::python("DeserializationError", message.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn references_that_multiply_are_paid_for() {
+        let mut text = "[a]\nx0 = 0123456789\n".to_owned();
+        for n in 1..9 {
+            let doubled = format!("%(x{})s", n - 1).repeat(10);
+            text.push_str(&format!("x{n} = {doubled}\n"));
+        }
+        let left = Cell::new(10_000_usize);
+        let spend = |steps: usize| match left.get().checked_sub(steps) {
+            Some(rest) => {
+                left.set(rest);
+                Ok(())
+            }
+            None => Err(Error::limit("steps")),
+        };
+        assert_eq!(deserialize(&text, &spend).unwrap_err().message, "steps");
+    }
+}

@@ -457,8 +457,10 @@ def _fact(name):
 class Loaded:
     """A module that was loaded: its names, and its functions."""
 
-    def __init__(self, names, functions, reason):
+    def __init__(self, names, functions, reason, declines=False):
         self.names, self.functions, self.reason = names, functions, reason
+        # Whether it says itself that it is not for this minion.
+        self.declines = declines
 
 
 def _stem(path):
@@ -514,7 +516,8 @@ def _load(loader, path, unit, text):
     loads, name, reason, aliases = _virtual(given, stem)
     if not loads:
         why = f": {reason}" if reason else ""
-        return Loaded((name, stem), {}, f"__virtual__() of salt://{path} returns a false value{why}")
+        reason = f"__virtual__() of salt://{path} returns a false value{why}"
+        return Loaded((name, stem), {}, reason, declines="__virtual__() raised" not in why)
     return Loaded((name, *aliases), _functions_of(given), None)
 
 
@@ -699,6 +702,8 @@ def _grains_of(stem, function, given):
     """
     for path, text, unit in native["find"]("grains", stem + ".")[0]:
         loaded = _load("grains", path, unit, text)
+        if loaded.declines:
+            return "names", []
         if loaded.reason is not None:
             return "missing", loaded.reason
         if function is None:
