@@ -87,6 +87,31 @@ fn an_edit_of_the_module_changes_what_platforms_get() {
 }
 
 #[test]
+fn questions_about_facts_know_them() {
+    let tree = tree(ROLE);
+    let all = "--root new --platform debian-12 --platform rockylinux-9";
+    for (line, said) in [
+        (
+            "impact grains:role",
+            "web: 2 minions: debian-12, rockylinux-9",
+        ),
+        ("impact new/_grains/m.py", "reaches 2 of 2 minions"),
+        (
+            "fleet web --select grains.role=='db' --get role",
+            "rockylinux-9\tdb",
+        ),
+    ] {
+        let ran = run_line(tree.path(), &format!("{line} {all}"));
+        assert!(
+            ran.stdout.contains(said),
+            "{line}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
+    }
+}
+
+#[test]
 fn what_is_not_computed_is_a_warning_until_it_is_written_down() {
     let tree = tree(
         "import subprocess\ndef role():\n    return {'role': subprocess.check_output(['role'])}\n",

@@ -115,6 +115,7 @@ impl<'r, 'e> Reach<'r, 'e> {
 
     /// Look at a minion; `None` for one that is left out.
     fn look(&self, minion: Minion, masking: &Masking) -> Option<Looked> {
+        let minion = self.fleet.engine().with_tree_grains(&minion).into_owned();
         let report = self.fleet.report(&minion)?;
         let outcomes = report.outcomes.iter().flatten().enumerate();
         let outcomes = outcomes.map(|(index, outcome)| self.known(index, outcome, &minion));
