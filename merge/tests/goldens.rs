@@ -19,13 +19,9 @@ fn expected(record: &serde_json::Value) -> Result<String, String> {
 }
 
 /// Check all records with a function from (record, base, overlay) to the outcome.
-fn check(
-    text: &str,
-    count: usize,
-    run: impl Fn(&serde_json::Value, Value, &Value) -> Result<String, String>,
-) {
+fn check(text: &str, run: impl Fn(&serde_json::Value, Value, &Value) -> Result<String, String>) {
     let records = records(text);
-    assert_eq!(records.len(), count);
+    assert!(!records.is_empty());
     let failures: Vec<String> = records
         .iter()
         .filter_map(|record| {
@@ -42,8 +38,9 @@ fn check(
         .collect();
     assert!(
         failures.is_empty(),
-        "{} of {count} differ:\n{}",
+        "{} of {} differ:\n{}",
         failures.len(),
+        records.len(),
         failures.join("\n")
     );
 }
@@ -52,7 +49,6 @@ fn check(
 fn every_strategy_gives_what_the_reference_gives() {
     check(
         include_str!("data/merge_table.json"),
-        2384,
         |record, base, overlay| {
             let options = Options::new(
                 &from_json(&record["strategy"]),
@@ -80,7 +76,6 @@ fn every_strategy_gives_what_the_reference_gives() {
 fn a_stack_merges_as_pillarstack_merges() {
     check(
         include_str!("data/stack_merge.json"),
-        213,
         |record, base, overlay| {
             let (Value::Map(base), Value::Map(overlay)) = (base, overlay) else {
                 panic!("no mappings: {record}")

@@ -106,27 +106,26 @@ fn check(record: &Map) -> Result<(), String> {
 
 #[test]
 fn every_recorded_pipe_is_repeated() {
-    compare(&records(include_str!("data/pipes.json")), 363);
+    compare(include_str!("data/pipes.json"));
 }
 
 #[test]
 fn every_recorded_pipe_of_python_is_repeated() {
-    compare(&records(include_str!("data/pipes_python.json")), 48);
+    compare(include_str!("data/pipes_python.json"));
 }
 
 #[test]
 fn every_recorded_pipe_of_stateconf_is_repeated() {
-    compare(&records(include_str!("data/pipes_stateconf.json")), 6);
+    compare(include_str!("data/pipes_stateconf.json"));
 }
 
 #[test]
 fn every_recorded_pipe_of_other_renderers_is_repeated() {
-    compare(&records(include_str!("data/pipes_renderers.json")), 25);
+    compare(include_str!("data/pipes_renderers.json"));
 }
 
-fn compare(records: &[Map], count: usize) {
-    assert_eq!(records.len(), count);
-    assert_repeated(records, DIFFERENCES, check);
+fn compare(text: &str) {
+    assert_repeated(&records(text), DIFFERENCES, check);
 }
 
 #[test]
@@ -244,7 +243,6 @@ const GIVEN: &str = "options are as they were given";
 #[test]
 fn every_recorded_state_run_is_repeated() {
     let records = records(include_str!("data/state_runs.json"));
-    assert!(!records.is_empty());
     assert_repeated(&records, RUNS_THAT_DIFFER, |record| {
         let engine = engine(record, &[]);
         let pillar = mapstack_yaml::load(text(record, "pillar").unwrap()).unwrap();

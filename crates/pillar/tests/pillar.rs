@@ -206,25 +206,23 @@ fn check(record: &Map) -> std::result::Result<(), String> {
     }
 }
 
-fn compare(text: &str, count: usize) {
-    let records = records(text);
-    assert_eq!(records.len(), count);
-    assert_repeated(&records, DIFFERENCES, check);
+fn compare(text: &str) {
+    assert_repeated(&records(text), DIFFERENCES, check);
 }
 
 #[test]
 fn every_recorded_case_is_as_the_reference_has_it() {
-    compare(include_str!("data/stack_e2e.json"), 116);
+    compare(include_str!("data/stack_e2e.json"));
 }
 
 #[test]
 fn every_recorded_tree_is_as_the_reference_has_it() {
-    compare(include_str!("data/pillar_stacks.json"), 366);
+    compare(include_str!("data/pillar_stacks.json"));
 }
 
 #[test]
 fn every_recorded_tree_of_makostack_is_as_the_reference_has_it() {
-    compare(include_str!("data/makostacks.json"), 269);
+    compare(include_str!("data/makostacks.json"));
 }
 
 #[test]

@@ -17,11 +17,8 @@ const DIFFERENCES: &[(&str, &str)] = &[];
 #[test]
 fn every_recorded_pillar_is_as_the_reference_has_it() {
     let records = records(include_str!("data/pyobjects_pillars.json"));
-    assert_eq!(records.len(), RECORDS);
     assert_repeated(&records, DIFFERENCES, whole_pillar::check);
 }
-
-const RECORDS: usize = 42;
 
 #[test]
 fn states_that_a_machine_does_not_load_are_there() {

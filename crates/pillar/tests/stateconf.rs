@@ -20,11 +20,8 @@ const DIFFERENCES: &[(&str, &str)] = &[(
 #[test]
 fn every_recorded_pillar_is_as_the_reference_has_it() {
     let records = records(include_str!("data/stateconf_pillars.json"));
-    assert_eq!(records.len(), RECORDS);
     assert_repeated(&records, DIFFERENCES, whole_pillar::check);
 }
-
-const RECORDS: usize = 144;
 
 #[test]
 fn errors_of_stateconf_name_the_place() {

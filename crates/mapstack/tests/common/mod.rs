@@ -47,6 +47,7 @@ pub fn assert_repeated(
     differences: &[(&str, &str)],
     mut check: impl FnMut(&Map) -> Result<(), String>,
 ) {
+    assert!(!records.is_empty(), "nothing is recorded");
     let mut problems = Vec::new();
     for record in records {
         let name = record.get("name").unwrap().to_string();

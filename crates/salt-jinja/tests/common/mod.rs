@@ -38,6 +38,7 @@ pub fn assert_repeated(
     differences: &[(&str, &str)],
     mut check: impl FnMut(&Map) -> Option<String>,
 ) {
+    assert!(!cases.is_empty(), "nothing is recorded");
     let mut problems = Vec::new();
     for case in cases {
         let case = case.as_map().unwrap();

@@ -35,7 +35,7 @@ fn syntax_of(record: &Json) -> Syntax {
 fn recorded_templates_parse_or_fail_as_in_jinja() {
     let records: Vec<Json> =
         serde_json::from_str(include_str!("../data/jinja_syntax.json")).unwrap();
-    assert!(records.len() > 1000);
+    assert!(!records.is_empty());
     for record in &records {
         let template = record["template"].as_str().unwrap();
         match parse(template, None, &syntax_of(record)) {
