@@ -254,23 +254,11 @@ impl Tree {
         };
         // Taken before reading: what changes meanwhile is read again next time.
         let stamp = file.metadata().ok().as_ref().and_then(Stamp::of);
-        match read(file, MAX_FILE_SIZE).map_err(failed)? {
-            Read::Bytes(bytes) => {
-                if let Some(kept) = &self.kept {
-                    kept.put(path, &real, stamp, &bytes);
-                }
-                Ok(Fetched::Found {
-                    on_disk: path.into(),
-                    bytes,
-                })
-            }
-            Read::NoFile => Ok(Fetched::Missing),
-            Read::TooLarge(size) => Err(LoadError::TooLarge {
-                path: path.into(),
-                size,
-                limit: MAX_FILE_SIZE,
-            }),
+        let read = read(file, MAX_FILE_SIZE).map_err(failed)?;
+        if let (Read::Bytes(bytes), Some(kept)) = (&read, &self.kept) {
+            kept.put(path, &real, stamp, bytes);
         }
+        into_fetched(path, read)
     }
 
     /// The paths that a pattern stands for, sorted (Python: `glob.glob(os.path.join(base, pattern))`,
@@ -502,7 +490,11 @@ pub fn read_named(path: &str) -> Result<Fetched, LoadError> {
         return Err(failed(io::ErrorKind::NotFound.into()));
     }
     let file = crate::open::open_anywhere(Path::new(path)).map_err(failed)?;
-    match read(file, MAX_FILE_SIZE).map_err(failed)? {
+    into_fetched(path, read(file, MAX_FILE_SIZE).map_err(failed)?)
+}
+
+fn into_fetched(path: &str, read: Read) -> Result<Fetched, LoadError> {
+    match read {
         Read::Bytes(bytes) => Ok(Fetched::Found {
             on_disk: path.into(),
             bytes,

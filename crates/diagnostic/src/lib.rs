@@ -8,10 +8,12 @@ mod error;
 mod means;
 mod message;
 mod place;
+mod sanitize;
 mod suggest;
 
 pub use error::{Error, Result};
 pub use means::Means;
 pub use message::{Cause, Diagnostic, ErrorKind, Severity, Step};
 pub use place::{Place, line_and_column};
+pub use sanitize::{is_acting, sanitize};
 pub use suggest::nearest;

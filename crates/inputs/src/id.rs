@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use clap::builder::TypedValueParser;
 use clap::error::ErrorKind as ErrorOf;
 use clap::{Arg, Command};
+use mapstack::sanitize;
 
 use crate::InputError;
 
@@ -42,7 +43,7 @@ fn check(id: &str) -> Result<(), String> {
         true => Err(format!(
             "'{}': no minion has such a name; a master accepts no id that is empty, `.` or `..`, or has a `/`, a `\\` \
              or a NUL in it",
-            printable(id)
+            sanitize(&shortened(id))
         )),
         false => Ok(()),
     }
@@ -51,16 +52,6 @@ fn check(id: &str) -> Result<(), String> {
 /// That the id of a configuration can be one.
 pub(crate) fn check_option(id: &str) -> Result<(), InputError> {
     check(id).map_err(|why| InputError::Usage(format!("the option `id` is {why}")))
-}
-
-/// A text from a command line as a message repeats it: nothing in it steers a terminal.
-fn printable(text: &str) -> String {
-    let c = |c: char| match c {
-        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
-        c if c.is_control() && c != '\n' => '\u{fffd}',
-        c => c,
-    };
-    shortened(text).chars().map(c).collect()
 }
 
 /// As much of a text from a command line as a message repeats.

@@ -120,6 +120,21 @@ impl<'e> Linter<'e> {
         self
     }
 
+    fn examine<'f>(
+        &'f self,
+        formula: &str,
+        minions: &'f [Minion],
+    ) -> Result<Subject<'f>, Error> {
+        Subject::examine(
+            self.engine,
+            formula,
+            &self.saltenv,
+            minions,
+            &self.options,
+            &self.secrets,
+        )
+    }
+
     /// Check a formula.
     ///
     /// # Errors
@@ -127,14 +142,7 @@ impl<'e> Linter<'e> {
     /// checked against its own.
     pub fn lint(&self, formula: &str) -> Result<Report, Error> {
         let minions = self.minions_with_grains();
-        let subject = Subject::examine(
-            self.engine,
-            formula,
-            &self.saltenv,
-            &minions,
-            &self.options,
-            &self.secrets,
-        )?;
+        let subject = self.examine(formula, &minions)?;
         let made = subject.runs.iter().flat_map(|run| &run.secret_texts);
         let secrets = Arc::new(Secrets::clone(&self.secrets).derived(made));
         let schema = self.schema_of(&subject)?;
@@ -179,14 +187,7 @@ impl Linter<'_> {
     /// exports a mapping for any minion.
     pub fn infer_schema(&self, formula: &str) -> Result<Value, Error> {
         let minions = self.minions_with_grains();
-        let subject = Subject::examine(
-            self.engine,
-            formula,
-            &self.saltenv,
-            &minions,
-            &self.options,
-            &self.secrets,
-        )?;
+        let subject = self.examine(formula, &minions)?;
         let values =
             |document: &'_ Document| document.at(&["values"]).map(|(values, _)| values.clone());
         let is_default = |document: &Document| {

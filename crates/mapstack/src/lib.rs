@@ -72,7 +72,8 @@ pub use jinja_text::{Changes, JinjaText, Printed};
 pub use layer_file::LAYER_KEYS;
 pub use map_jinja::{Exported, MapForm, MapOptions};
 pub use mapstack_diagnostic::{
-    Diagnostic, Error, ErrorKind, Means, Place, Result, Severity, Step, nearest,
+    Diagnostic, Error, ErrorKind, Means, Place, Result, Severity, Step, is_acting, nearest,
+    sanitize,
 };
 pub use mapstack_functions::{Call, CallError, Functions, Stubs};
 pub use mapstack_functions::{SALT_MODULES, is_in_salt};

@@ -344,6 +344,5 @@ pub(crate) fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str
         .iter()
         .find(|(word, _)| *word == name)
         .map(|(_, meant)| *meant);
-    let mistyped = |known: &&&str| strsim::damerau_levenshtein(&name, known) <= known.len() / 3;
-    synonym.or_else(|| known.iter().find(mistyped).copied())
+    synonym.or_else(|| mapstack_diagnostic::nearest(&name, known.iter().copied()))
 }

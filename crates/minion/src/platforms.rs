@@ -174,15 +174,10 @@ fn near(wanted: &str) -> Vec<&'static str> {
     if !of_system.is_empty() {
         return of_system;
     }
-    let distance = |known: &str| strsim::damerau_levenshtein(known, wanted);
-    let nearest = all()
-        .map(|(known, name)| (distance(known), known, name))
-        .min_by_key(|(far, ..)| *far);
-    nearest
-        .filter(|(far, known, _)| *far <= known.len() / 3)
-        .map(|(.., name)| name)
-        .into_iter()
-        .collect()
+    let nearest = mapstack_diagnostic::nearest(wanted, all().map(|(known, _)| known));
+    let named = |near| all().find(|(known, _)| *known == near);
+    let near = nearest.and_then(named).map(|(_, name)| name);
+    near.into_iter().collect()
 }
 
 fn meant(near: &[&str]) -> String {

@@ -94,24 +94,9 @@ impl Compiler {
     #[must_use]
     pub fn run<'c>(&'c self, engine: &'c Engine, minion: &Minion) -> PillarRun<'c> {
         PillarRun {
-            engine,
-            minion: minion.clone(),
-            pillars: &self.pillars,
-            tree: &self.tree,
-            mounts: &self.mounts,
-            stacked: Arc::default(),
-            cache: &self.cache,
-            opts: self.pillars.opts(minion),
-            side: None,
             extra: passed(&minion.opts).unwrap_or_default(),
-            #[cfg(feature = "git")]
-            git: None,
-            nested: RefCell::default(),
-            events: RefCell::default(),
             warnings: RefCell::new(self.pillars.warnings().to_vec()),
-            failures: RefCell::default(),
-            served: RefCell::default(),
-            is_explained: Cell::default(),
+            ..self.start(engine, minion, self.pillars.opts(minion))
         }
     }
 }
@@ -127,6 +112,14 @@ impl Compiler {
         side: MasterSide,
     ) -> PillarRun<'c> {
         PillarRun {
+            side: Some(side),
+            ..self.start(engine, minion, opts)
+        }
+    }
+
+    /// A run without anything that only some runs have.
+    fn start<'c>(&'c self, engine: &'c Engine, minion: &Minion, opts: Map) -> PillarRun<'c> {
+        PillarRun {
             engine,
             minion: minion.clone(),
             pillars: &self.pillars,
@@ -135,7 +128,7 @@ impl Compiler {
             stacked: Arc::default(),
             cache: &self.cache,
             opts,
-            side: Some(side),
+            side: None,
             extra: Map::new(),
             #[cfg(feature = "git")]
             git: None,

@@ -3,11 +3,13 @@
 use std::borrow::Cow;
 
 use anstyle::{AnsiColor, Style};
+use mapstack::is_acting;
+pub use mapstack::sanitize;
 
 /// The text with control characters as escapes, and so those that turn the direction of what follows; styles stay
 /// where there are some.
 pub fn printable(text: &str, styled: bool) -> Cow<'_, str> {
-    let is_bad = |c: char| !matches!(c, '\n' | '\t') && (c.is_control() || turns(c));
+    let is_bad = |c: char| !matches!(c, '\n' | '\t') && is_acting(c);
     if !text.contains(is_bad) {
         return Cow::Borrowed(text);
     }
@@ -29,25 +31,6 @@ fn starts_style(text: &str) -> bool {
         rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';')
             .starts_with('m')
     })
-}
-
-/// Whether a character turns the direction of text.
-fn turns(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-/// Control characters from data must not reach the terminal, nor those that turn the direction of
-/// what follows.
-pub fn sanitize(text: &str) -> String {
-    text.chars()
-        .map(|c| {
-            if (c.is_control() && c != '\n') || turns(c) {
-                '\u{fffd}'
-            } else {
-                c
-            }
-        })
-        .collect()
 }
 
 /// The colours of changes.
