@@ -452,6 +452,7 @@ fn writable(path: &Path) {
 fn writable(_: &Path) {}
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one case for each kind of damage")]
 fn a_damaged_mirror_is_reported_and_never_panics() {
     let server = Server::start(one_commit());
     let origin = Origin::new(&server.url);

@@ -75,6 +75,7 @@ fn mapdata(printed: &str) -> &str {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one row for each command line")]
 fn a_master_has_the_files_and_the_minions() {
     let tree = master();
     for (line, expected) in [
@@ -237,6 +238,7 @@ fn gone_wrong(files: &Changes<'_>, line: &str) -> Ran {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one row for each mistake")]
 fn mistakes_are_reported() {
     let data = "data f --config etc/salt/master --id web1";
     let cases: &[(&str, &Changes<'_>, &str, i32)] = &[

@@ -93,6 +93,7 @@ fn a_page_has_every_change_and_no_markup_of_values() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one row for each command line")]
 fn the_exit_status_is_that_of_diff() {
     let tree = tree();
     tree.write("minions/broken.yaml", b"grains: [");
@@ -260,6 +261,10 @@ fn directories_are_compared_around_the_roots_as_well() {
 
 #[test]
 #[cfg(feature = "git")]
+#[expect(
+    clippy::too_many_lines,
+    reason = "one repository, whose history grows from step to step"
+)]
 fn revisions_are_read_without_a_checkout() {
     let tree = Tree::new(&[
         ("salt/ssh/parameters/defaults.yaml", "values: {port: 22}\n"),

@@ -298,6 +298,10 @@ fn secrets_do_not_come_out_by_the_side() {
 
 /// What a fact's place is called, whatever gave it.
 #[test]
+#[expect(
+    clippy::too_many_lines,
+    reason = "one row for each thing that gives a fact"
+)]
 fn facts_are_reported_with_their_sources() {
     let packed = b"\x81\xa1f\x81\xa1k\xa6packed";
     let tree = Tree::new(&[

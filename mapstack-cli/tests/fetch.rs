@@ -6,6 +6,7 @@ mod common;
 use common::{Tree, run};
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one row for each command line")]
 fn repositories_come_from_urls_and_from_a_configuration() {
     let tree = Tree::new(&[
         (

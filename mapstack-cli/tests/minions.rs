@@ -26,6 +26,7 @@ fn data(id: &str, value: &str) -> Vec<u8> {
 }
 
 /// The same minions in every form, and what reads them.
+#[expect(clippy::too_many_lines, reason = "one row for each file")]
 fn tree() -> Tree {
     let document = |id: &str, value: &str| {
         format!("grains: {{id: {id}, os: Debian}}\npillar: {{key: {value}}}\n")
@@ -176,6 +177,7 @@ fn every_verb_takes_one_minion_of_every_form() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one row for each mistake")]
 fn what_cannot_be_used_says_what_and_where() {
     let tree = tree();
     for (name, directory, line, status) in [
@@ -288,6 +290,7 @@ fn broken_minions_are_reported_after_the_others_are_printed() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one row for each command line")]
 fn an_id_is_literal_and_a_glob_is_a_flag_of_its_own() {
     let tree = tree();
     for (flag, printed) in [
@@ -434,6 +437,7 @@ fn standard_input_can_have_the_minions() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one row for each command line")]
 fn every_verb_takes_a_platform() {
     let tree = tree();
     for (line, printed) in [

@@ -21,6 +21,7 @@ fn checkout() -> Tree {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one row for each command line")]
 fn the_root_and_the_formula_are_found() {
     let tree = checkout();
     for (line, status, out, err) in [

@@ -145,6 +145,7 @@ fn equal_failures_and_differences_are_reported_once() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one row for each command line")]
 fn the_exit_status_says_how_it_went() {
     let tree = everything();
     tree.write("elsewhere/ssh/solaris-11.yaml", b"port: 22\n");
@@ -317,6 +318,10 @@ fn update_records_what_differs_and_what_is_not_there() {
 }
 
 #[test]
+#[expect(
+    clippy::too_many_lines,
+    reason = "one row for each header and command line"
+)]
 fn a_minion_is_named_by_the_file_or_by_its_first_document() {
     let tree = formulas();
     tree.write(
@@ -622,6 +627,10 @@ fn the_examples_are_as_expected() {
 /// What a repository names stays in it: people test repositories whose files they have not read.
 #[cfg(unix)]
 #[test]
+#[expect(
+    clippy::too_many_lines,
+    reason = "one row for each way out of a repository"
+)]
 fn no_file_outside_of_the_repository_is_read() {
     use std::os::unix::fs::symlink;
 
@@ -753,6 +762,10 @@ fn assert_stays_inside(ran: &common::Ran, status: i32, what: &str) {
 
 #[cfg(unix)]
 #[test]
+#[expect(
+    clippy::too_many_lines,
+    reason = "one case for each way out of a repository"
+)]
 fn update_writes_nothing_outside_of_the_repository() {
     use std::os::unix::fs::symlink;
 

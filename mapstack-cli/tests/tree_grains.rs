@@ -35,10 +35,8 @@ fn top_files_and_templates_of_pillars_see_them() {
     let ran = run_line(tree.path(), pillar);
     assert_eq!(ran.status, Some(0), "{}", ran.stderr);
     let lines: Vec<&str> = ran.stdout.lines().map(str::trim).collect();
-    let [debian, rocky] = ["debian-12", "rockylinux-9"].map(|id| {
-        let at = lines.iter().position(|line| line.contains(id)).unwrap();
-        at
-    });
+    let [debian, rocky] = ["debian-12", "rockylinux-9"]
+        .map(|id| lines.iter().position(|line| line.contains(id)).unwrap());
     assert!(
         lines[debian..rocky].contains(&"said: web"),
         "{}",

@@ -59,6 +59,7 @@ fn data(tree: &Tree, more: &[&str]) -> common::Ran {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one row for each mistake")]
 fn wrong_usage_is_status_2_and_says_what_to_do() {
     let tree = tree();
     let cases: &[(&str, &[&str], &str)] = &[

@@ -110,6 +110,10 @@ const CASES: &[Case] = &[
 ];
 
 #[test]
+#[expect(
+    clippy::too_many_lines,
+    reason = "one case run with and without each flag about warnings"
+)]
 fn warnings_do_not_change_the_answer_unless_they_are_errors() {
     for case in CASES {
         let tree = Tree::new(case.files);
@@ -267,6 +271,7 @@ fn quiet_and_strict_exclude_each_other() {
 /// Salt's default follows links; only who asks for it gets that here.
 #[cfg(unix)]
 #[test]
+#[expect(clippy::too_many_lines, reason = "one row for each configuration")]
 fn a_configuration_that_says_so_follows_links_out_of_its_roots() {
     let tree = Tree::new(&[
         ("r/f/parameters/defaults.yaml", "values: {a: 1}\n"),

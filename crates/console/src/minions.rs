@@ -50,16 +50,12 @@ pub fn report_minions(
         return Err(Failure::Incomplete { message, status: 1 });
     }
     if written.interrupted && looked_at < summary.minions {
-        let message = format!(
-            "interrupted: {} of {} minions are done{}",
-            looked_at,
-            summary.minions,
-            if summary.failed > 0 {
-                format!(", {} of them failed", summary.failed)
-            } else {
-                String::new()
-            }
-        );
+        let failed = match summary.failed {
+            0 => String::new(),
+            failed => format!(", {failed} of them failed"),
+        };
+        let minions = summary.minions;
+        let message = format!("interrupted: {looked_at} of {minions} minions are done{failed}");
         return Err(Failure::Incomplete {
             message,
             status: INTERRUPTED,

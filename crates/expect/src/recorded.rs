@@ -329,6 +329,17 @@ fn leading(text: &str) -> usize {
     at
 }
 
+/// The keys of a header.
+const KEYS: [&str; 6] = ["minion", "platform", "pillar", "set", "of", "variable"];
+
+fn unknown(key: &str) -> String {
+    let advice = match nearest(key, KEYS) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("it can have {}", KEYS.join(", ")),
+    };
+    format!("the document before the data has no `{key}`; {advice}")
+}
+
 impl Header {
     /// The text of a header, with the border behind it; nothing if it says nothing.
     #[must_use]
@@ -361,7 +372,6 @@ impl Header {
     }
 
     fn read(value: &Value, marks: &Marks) -> Result<Self, (Mark, String)> {
-        const KEYS: [&str; 6] = ["minion", "platform", "pillar", "set", "of", "variable"];
         let Some(map) = value.as_map() else {
             let what = value.kind().described();
             return Err((
@@ -407,16 +417,8 @@ impl Header {
                         .collect();
                 }
                 _ => {
-                    let name = key.to_string();
-                    let advice = match nearest(&name, KEYS) {
-                        Some(near) => format!("did you mean `{near}`?"),
-                        None => format!("it can have {}", KEYS.join(", ")),
-                    };
                     let mark = marks.key(index).unwrap_or_default();
-                    return Err((
-                        mark,
-                        format!("the document before the data has no `{name}`; {advice}"),
-                    ));
+                    return Err((mark, unknown(&key.to_string())));
                 }
             }
         }
@@ -435,6 +437,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "one row for each layout of a file")]
     fn a_file_has_comments_a_header_and_data() {
         for (form, text, header, data, place) in [
             (

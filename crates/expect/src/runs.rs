@@ -205,20 +205,19 @@ impl<'r> Runs<'r> {
         Some(case)
     }
 
+    /// Whether a file is left out, whatever is in it.
+    fn is_left_out(&self, expectation: &Expectation) -> bool {
+        let whose = self.whose(expectation, &Header::default());
+        matches!(whose, Ok(Whose::LeftOut))
+    }
+
     fn outcome(&self, case: &mut Case, is_new: bool) -> Result<Option<CaseOutcome>, Error> {
         let expectation = &case.expectation;
         let recorded = match is_new {
             true => None,
             false => match read(expectation) {
                 // Of a file that is left out it does not matter what is wrong with it.
-                Err(_)
-                    if matches!(
-                        self.whose(expectation, &Header::default()),
-                        Ok(Whose::LeftOut)
-                    ) =>
-                {
-                    return Ok(None);
-                }
+                Err(_) if self.is_left_out(expectation) => return Ok(None),
                 read => Some(read?),
             },
         };
@@ -252,12 +251,13 @@ impl<'r> Runs<'r> {
         case.warnings = actual.warnings;
         case.secret_texts = actual.secret_texts;
         let actual = actual.result?;
+        let written = |was_there| CaseOutcome::Written {
+            was_there,
+            clear: writing::is_clear(&minion, &case.secret_texts, &actual),
+        };
         let Some(recorded) = recorded else {
             writing::new(expectation, &header, &actual, self.plan.write)?;
-            return Ok(Some(CaseOutcome::Written {
-                was_there: false,
-                clear: writing::is_clear(&minion, &case.secret_texts, &actual),
-            }));
+            return Ok(Some(written(false)));
         };
         let both = (&recorded, &actual);
         let differences = subject.compare(both, &self.plan.scope, &case.secret_texts, &minion);
@@ -267,10 +267,7 @@ impl<'r> Runs<'r> {
         if self.plan.update {
             let text = recorded.with_data(&recorded.settled(&actual));
             writing::write(expectation, &text, self.plan.write)?;
-            return Ok(Some(CaseOutcome::Written {
-                was_there: true,
-                clear: writing::is_clear(&minion, &case.secret_texts, &actual),
-            }));
+            return Ok(Some(written(true)));
         }
         Ok(Some(CaseOutcome::Differs(differences)))
     }

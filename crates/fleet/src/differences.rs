@@ -251,18 +251,8 @@ impl Differences {
         let groups = changes.iter().map(|change| {
             let old_origin = origin(before, &change.path, &change.old);
             let new_origin = origin(after, &change.path, &change.new);
-            let text = |value: &Option<Value>| value.as_ref().map(Value::repr);
-            let key = format!(
-                "{:?}",
-                (
-                    pair.subject == Subject::Pillar,
-                    &change.path,
-                    text(&change.old),
-                    text(&change.new),
-                    shown(old_origin.as_ref()),
-                    shown(new_origin.as_ref())
-                )
-            );
+            let origins = [old_origin.as_ref(), new_origin.as_ref()];
+            let key = key_of(pair.subject, change, origins);
             *self.by_key.entry(key).or_insert_with(|| {
                 let change = change.clone();
                 let secret = |origins: &Option<Origins>, value: &Option<Value>| {
@@ -343,6 +333,21 @@ impl Differences {
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty() && self.failing.is_empty()
     }
+}
+
+/// What changes have in common that are reported once.
+fn key_of(subject: Subject, change: &Change, origins: [Option<&Spot>; 2]) -> String {
+    let text = |value: &Option<Value>| value.as_ref().map(Value::repr);
+    format!(
+        "{:?}",
+        (
+            subject == Subject::Pillar,
+            &change.path,
+            text(&change.old),
+            text(&change.new),
+            origins.map(shown)
+        )
+    )
 }
 
 fn shown(spot: Option<&Spot>) -> String {

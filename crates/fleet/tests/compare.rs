@@ -342,6 +342,10 @@ fn minions_that_are_left_out_are_not_counted() {
 }
 
 #[test]
+#[expect(
+    clippy::too_many_lines,
+    reason = "two states, and one comparison of them by three ways"
+)]
 fn a_change_of_a_printed_name_is_reported_as_without_sharing() {
     let state = |name: &str, shell: &str| {
         let files = MemoryFiles::new()

@@ -4,7 +4,7 @@ use mapstack_loader::Fnmatch;
 use mapstack_minion::{ConfigGet, builtin};
 use mapstack_render::jinja::Vm;
 use mapstack_render::python::{hash_key, to_str};
-use mapstack_render::{CallArgs, Error, Obj, Result, required};
+use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required};
 use mapstack_value::{Key, Map, Value};
 
 use super::{Table, data_or, delimiter, failed, truth_or};
@@ -199,46 +199,47 @@ fn option(run: &dyn Context, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
         None | Some(Obj::None) => Obj::from(""),
         Some(default) => default,
     };
-    let (opts, grains, pillar) = (run.opts(), run.grains().clone(), run.pillar().clone());
+    let pillar = run.pillar().clone();
     let of_master = match &pillar {
-        Obj::Dict(pillar) => pillar.get_str("master").unwrap_or_else(|| Obj::dict([])),
-        _ => Obj::dict([]),
+        Obj::Dict(pillar) => pillar.get_str("master"),
+        _ => None,
     };
-    let defaults = Obj::from(builtin::defaults().clone());
     let places = [
-        (omitted(no_opts)?, opts),
-        (omitted(no_grains)?, grains),
+        (omitted(no_opts)?, run.opts()),
+        (omitted(no_grains)?, run.grains().clone()),
         (omitted(no_pillar)?, pillar),
-        (omitted(no_master)?, of_master),
-        (false, defaults),
+        (omitted(no_master)?, of_master.unwrap_or_default()),
+        (false, Obj::from(builtin::defaults().clone())),
     ];
-    let places = places
-        .iter()
-        .filter(|(omit, _)| !omit)
-        .filter_map(|(_, place)| match place {
-            Obj::Dict(dict) => Some(dict),
-            _ => None,
-        });
+    let places = places.iter().filter_map(|(omit, place)| match place {
+        Obj::Dict(dict) if !omit => Some(dict),
+        _ => None,
+    });
     if !wildcard {
         let key = hash_key(&key)?;
-        return Ok(places
-            .map(|place| place.get(&key))
-            .find_map(|found| found)
-            .unwrap_or(default));
+        let found = places.map(|place| place.get(&key)).find_map(|found| found);
+        return Ok(found.unwrap_or(default));
     }
     let Some(pattern) = key.as_str() else {
-        return Err(Error::type_error(format!(
-            "a pattern must be text, not {}",
-            key.type_name()
-        )));
+        let message = format!("a pattern must be text, not {}", key.type_name());
+        return Err(Error::type_error(message));
     };
-    let pattern = Fnmatch::new(pattern);
-    // What comes later gives way, except that Salt's defaults come behind everything.
     let places: Vec<_> = places.collect();
-    let Some((last, others)) = places.split_last() else {
-        return Ok(default);
-    };
+    let found = options_like(&Fnmatch::new(pattern), &places);
+    Ok(if found.is_empty() {
+        default
+    } else {
+        Obj::dict(found)
+    })
+}
+
+/// The options whose names match a pattern, from several places. What comes later gives way, except that Salt's
+/// defaults, which are last, come behind everything.
+fn options_like(pattern: &Fnmatch, places: &[&DictRef]) -> Vec<(Key, Obj)> {
     let mut found: Vec<(Key, Obj)> = Vec::new();
+    let Some((last, others)) = places.split_last() else {
+        return found;
+    };
     for (place, replaces) in others
         .iter()
         .rev()
@@ -256,11 +257,7 @@ fn option(run: &dyn Context, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
             }
         }
     }
-    Ok(if found.is_empty() {
-        default
-    } else {
-        Obj::dict(found)
-    })
+    found
 }
 
 /// `config.merge`: options over the master's configuration over the pillar, as far as all are

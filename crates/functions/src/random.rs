@@ -130,13 +130,14 @@ fn whole(bound: &Obj, argument: usize) -> Result<Int> {
     }
 }
 
+const LOWER: &str = "abcdefghijklmnopqrstuvwxyz";
+const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+const DIGITS: &str = "0123456789";
+const PUNCTUATION: &str = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
+const SPACES: &str = " \t\n\r\x0b\x0c";
+
 /// `random.get_str`.
 fn get_str(run: &dyn Context, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
-    const LOWER: &str = "abcdefghijklmnopqrstuvwxyz";
-    const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    const DIGITS: &str = "0123456789";
-    const PUNCTUATION: &str = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
-    const SPACES: &str = " \t\n\r\x0b\x0c";
     let names = [
         "length",
         "chars",
@@ -180,11 +181,16 @@ fn get_str(run: &dyn Context, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     } else {
         given
     };
+    draw(run, vm, &length, &chars)
+}
+
+/// Text of that length, of these characters.
+fn draw(run: &dyn Context, vm: &Vm<'_>, length: &Obj, chars: &str) -> Result<Obj> {
     // The reference draws bytes and keeps those that are wanted characters.
     let mut pool: Vec<char> = chars.chars().filter(char::is_ascii).collect();
     pool.sort_unstable();
     pool.dedup();
-    let count = int(&length).map_err(|e| refused(e.message))?;
+    let count = int(length).map_err(|e| refused(e.message))?;
     let most = vm.limits().output;
     let count = match count.to_i64() {
         Some(count) if count <= 0 => return Ok(Obj::from("")),
@@ -201,7 +207,7 @@ fn get_str(run: &dyn Context, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
         )));
     }
     vm.burn(count)?;
-    let seed = [&length, &Obj::from(chars)];
+    let seed = [length, &Obj::from(chars)];
     let mut twister = unseeded(run, &seed)?;
     let drawn: String = (0..count)
         .filter_map(|_| pool.get(twister.below(pool.len())))

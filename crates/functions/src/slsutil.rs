@@ -132,6 +132,10 @@ fn banner(_: &dyn Context, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
         Some(given) => text(&given, "slsutil.banner", name),
     };
     let optional = |given: Option<Obj>| given.filter(|given| !given.is_none());
+    let outside = |given: Option<Obj>, name: &str| -> Result<Option<String>> {
+        let given = optional(given).map(|given| text(&given, "slsutil.banner", name));
+        Ok(given.transpose()?.map(|text| text.to_string()))
+    };
     let width = width.unwrap_or_else(|| Obj::from(72));
     let Some(width) = as_index(&width).map(|width| width.to_i64().unwrap_or(i64::MAX)) else {
         return Err(Error::type_error(format!(
@@ -145,69 +149,76 @@ fn banner(_: &dyn Context, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
         text_or(optional(title), TITLE, "title")?,
         text_or(optional(body), TEXT, "text")?,
     );
-    let (left, right) = (comment.trim_end(), comment.trim());
-    let count = |text: &str| i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
-    let inside = width
-        .saturating_sub(count(left) + 1)
-        .saturating_sub(count(right) + 1);
-    if inside <= 0 {
-        return Err(refused("Width is too small to render banner"));
-    }
-    let room = usize::try_from(width).unwrap_or(usize::MAX);
-    if room > MAX_WIDTH {
-        return Err(Error::limit(format!(
-            "a banner is at most {MAX_WIDTH} characters wide, not {width}"
-        )));
-    }
-    let fill = |c: &str, n: i64| c.repeat(usize::try_from(n).unwrap_or(0));
-    let (titles, lines) = (wrap(&title, inside)?, wrap(&body, inside)?);
-    vm.burn((titles.len() + lines.len() + 8).saturating_mul(room) / 16)?;
-    let corner: String = border.chars().take(1).collect();
-    let border = format!(
-        "{comment}{}{right}",
-        fill(&corner, width - count(left) - count(right))
-    );
-    let spacer = format!(
-        "{comment}{}{comment}",
-        fill(" ", width - 2 * count(&comment))
-    );
-    let mut block: Vec<String> = Vec::new();
-    block.extend(
-        optional(start)
-            .map(|start| text(&start, "slsutil.banner", "blockstart"))
-            .transpose()?
-            .map(|text| text.to_string()),
-    );
-    block.extend([border.clone(), spacer.clone()]);
-    for line in &titles {
-        // As `str.center`: an odd space goes to the left if the width is odd.
-        let margin = inside - count(line);
-        let before = margin / 2 + (margin & inside & 1);
-        block.push(format!(
-            "{left} {}{line}{} {right}",
-            fill(" ", before),
-            fill(" ", margin - before)
-        ));
-    }
-    block.push(spacer);
-    for line in &lines {
-        block.push(format!(
-            "{left} {line}{} {right}",
-            fill(" ", inside - count(line))
-        ));
-    }
-    block.push(border);
-    block.extend(
-        optional(end)
-            .map(|end| text(&end, "slsutil.banner", "blockend"))
-            .transpose()?
-            .map(|text| text.to_string()),
-    );
+    let frame = Frame {
+        width,
+        comment: &comment,
+        corner: border.chars().take(1).collect(),
+    };
+    let lines = frame.around(vm, &title, &body)?;
+    let (start, end) = (outside(start, "blockstart")?, outside(end, "blockend")?);
+    let block: Vec<String> = start.into_iter().chain(lines).chain(end).collect();
     let mut result = block.join("\n");
     if truth_or(newline, false)? {
         result.push('\n');
     }
     Ok(Obj::from(result))
+}
+
+/// What stands around the lines of a banner.
+struct Frame<'a> {
+    width: i64,
+    comment: &'a str,
+    /// The character of the border, if it has one.
+    corner: String,
+}
+
+impl Frame<'_> {
+    /// The lines of a banner.
+    fn around(&self, vm: &Vm<'_>, title: &str, body: &str) -> Result<Vec<String>> {
+        let Frame { width, comment, .. } = *self;
+        let (left, right) = (comment.trim_end(), comment.trim());
+        let inside = width
+            .saturating_sub(count(left) + 1)
+            .saturating_sub(count(right) + 1);
+        if inside <= 0 {
+            return Err(refused("Width is too small to render banner"));
+        }
+        let room = usize::try_from(width).unwrap_or(usize::MAX);
+        if room > MAX_WIDTH {
+            return Err(Error::limit(format!(
+                "a banner is at most {MAX_WIDTH} characters wide, not {width}"
+            )));
+        }
+        let (titles, lines) = (wrap(title, inside)?, wrap(body, inside)?);
+        vm.burn((titles.len() + lines.len() + 8).saturating_mul(room) / 16)?;
+        let border = fill(&self.corner, width - count(left) - count(right));
+        let border = format!("{comment}{border}{right}");
+        let spacer = fill(" ", width - 2 * count(comment));
+        let spacer = format!("{comment}{spacer}{comment}");
+        let mut block = vec![border.clone(), spacer.clone()];
+        for line in &titles {
+            // As `str.center`: an odd space goes to the left if the width is odd.
+            let margin = inside - count(line);
+            let before = margin / 2 + (margin & inside & 1);
+            let (before, after) = (fill(" ", before), fill(" ", margin - before));
+            block.push(format!("{left} {before}{line}{after} {right}"));
+        }
+        block.push(spacer);
+        for line in &lines {
+            let after = fill(" ", inside - count(line));
+            block.push(format!("{left} {line}{after} {right}"));
+        }
+        block.push(border);
+        Ok(block)
+    }
+}
+
+fn count(text: &str) -> i64 {
+    i64::try_from(text.chars().count()).unwrap_or(i64::MAX)
+}
+
+fn fill(with: &str, count: i64) -> String {
+    with.repeat(usize::try_from(count).unwrap_or(0))
 }
 
 /// Wider banners are refused.

@@ -201,6 +201,14 @@ pub fn entry_for(call: &Call) -> String {
     }
 }
 
+/// The key of a stub that may be meant, or all of them.
+fn near(key: &str) -> String {
+    match mapstack_diagnostic::nearest(key, KEYS) {
+        Some(near) => format!("did you mean '{near}'?"),
+        None => format!("its keys are {}", KEYS.join(", ")),
+    }
+}
+
 fn kind(value: &Value) -> &'static str {
     value.kind().described()
 }
@@ -227,10 +235,8 @@ impl Reader<'_> {
 
     fn stub(&self, entry: &Value, marks: &Marks) -> Result<Stub> {
         let Value::Map(map) = entry else {
-            let message = format!(
-                "a stub is a mapping with `return` or `error`, not {}",
-                kind(entry)
-            );
+            let what = kind(entry);
+            let message = format!("a stub is a mapping with `return` or `error`, not {what}");
             return Err(self.error(marks, message).help(SHORT_FORM));
         };
         let mut stub = Stub {
@@ -244,10 +250,8 @@ impl Reader<'_> {
         for (i, (key, value)) in map.iter().enumerate() {
             let here = marks.child(i).unwrap_or(marks);
             let wrong = |wanted: &str| {
-                self.error(
-                    here,
-                    format!("`{key}` must be {wanted}, not {}", kind(value)),
-                )
+                let what = kind(value);
+                self.error(here, format!("`{key}` must be {wanted}, not {what}"))
             };
             match (key.as_str().unwrap_or_default(), value) {
                 ("args", Value::List(args)) => stub.args = Some(args.iter().cloned().collect()),
@@ -275,13 +279,9 @@ impl Reader<'_> {
                 (other, _) => {
                     let at = Marks::key(marks, i).map_or(0, |mark| mark.offset(self.text));
                     let message = format!("a stub has no key '{key}'");
-                    let help = match mapstack_diagnostic::nearest(other, KEYS) {
-                        Some(near) => format!("did you mean '{near}'?"),
-                        None => format!("its keys are {}", KEYS.join(", ")),
-                    };
                     return Err(Error::new(ErrorKind::Stub, message)
                         .at(Some(self.place(at)))
-                        .help(help));
+                        .help(near(other)));
                 }
             }
         }

@@ -177,38 +177,34 @@ fn execute(call: &Call, merged: bool) -> Result<Ran> {
     })?;
     let output = match ended {
         Ended::Done(output) => output,
-        Ended::Late if timeout.is_some() => {
-            let text = format!(
-                "{} : Timed out after {} seconds",
-                line.shown(),
-                timeout.unwrap_or_default()
-            );
-            let all = map([
-                ("stdout", text.into()),
-                ("stderr", "".into()),
-                ("retcode", 1.into()),
-            ]);
-            return Ok(Ran {
-                all: all.as_map().cloned().unwrap_or_default(),
-                hidden,
-            });
-        }
-        Ended::Late => {
-            let message = format!(
-                "{} did not end within {} seconds",
-                line.shown(),
-                TIMEOUT.as_secs()
-            );
-            return Err(CallError::new(message).with_help("the argument timeout gives it more"));
-        }
+        Ended::Late => return late(&line, timeout).map(|all| Ran { all, hidden }),
         Ended::Talkative => {
-            return Err(CallError::new(format!(
-                "{}: {}",
-                line.shown(),
-                process::talkative()
-            )));
+            let (shown, why) = (line.shown(), process::talkative());
+            return Err(CallError::new(format!("{shown}: {why}")));
         }
     };
+    let all = results(&given, &output)?;
+    Ok(Ran { all, hidden })
+}
+
+/// What a program has that did not end in time, if the call set that time.
+fn late(line: &Line, timeout: Option<String>) -> Result<Map> {
+    let shown = line.shown();
+    let Some(timeout) = timeout else {
+        let message = format!("{shown} did not end within {} seconds", TIMEOUT.as_secs());
+        return Err(CallError::new(message).with_help("the argument timeout gives it more"));
+    };
+    let text = format!("{shown} : Timed out after {timeout} seconds");
+    let all = map([
+        ("stdout", text.into()),
+        ("stderr", "".into()),
+        ("retcode", 1.into()),
+    ]);
+    Ok(all.as_map().cloned().unwrap_or_default())
+}
+
+/// What a program printed, and how it ended.
+fn results(given: &Given, output: &process::Output) -> Result<Map> {
     let strip = given.truth("rstrip", true);
     let text = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes);
@@ -239,10 +235,7 @@ fn execute(call: &Call, merged: bool) -> Result<Ran> {
         ("stdout", stdout.into()),
         ("stderr", stderr.into()),
     ]);
-    Ok(Ran {
-        all: all.as_map().cloned().unwrap_or_default(),
-        hidden,
-    })
+    Ok(all.as_map().cloned().unwrap_or_default())
 }
 
 /// What Python's `str.rstrip` takes off.

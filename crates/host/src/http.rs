@@ -157,6 +157,26 @@ fn request(given: &Given<'_>, url: &str) -> Result<Request<Vec<u8>>> {
     let method = given
         .get("method")
         .map_or_else(|| "GET".into(), ToString::to_string);
+    let mut request = Request::builder().method(&*method).uri(url);
+    for (name, value) in sent_headers(given, &method) {
+        request = request.header(name, value);
+    }
+    let body = match given.get("data") {
+        None => Vec::new(),
+        Some(Value::Map(fields)) => encoded(&fields.clone().into()).into_bytes(),
+        Some(Value::Bytes(bytes)) => bytes.to_vec(),
+        Some(data) => data.to_string().into_bytes(),
+    };
+    request.body(body).map_err(|e| {
+        CallError::new(format!(
+            "{}: {url} cannot be requested: {e}",
+            given.call.name
+        ))
+    })
+}
+
+/// The headers of a request: those of the call, and what it says by other arguments.
+fn sent_headers(given: &Given<'_>, method: &str) -> Vec<(String, String)> {
     let mut headers: Vec<(String, String)> = Vec::new();
     let mut set = |name: &str, value: String| match headers
         .iter_mut()
@@ -195,12 +215,6 @@ fn request(given: &Given<'_>, url: &str) -> Result<Request<Vec<u8>>> {
             ),
         );
     }
-    let body = match given.get("data") {
-        None => Vec::new(),
-        Some(Value::Map(fields)) => encoded(&fields.clone().into()).into_bytes(),
-        Some(Value::Bytes(bytes)) => bytes.to_vec(),
-        Some(data) => data.to_string().into_bytes(),
-    };
     if method == "POST"
         && !headers
             .iter()
@@ -211,16 +225,7 @@ fn request(given: &Given<'_>, url: &str) -> Result<Request<Vec<u8>>> {
             "application/x-www-form-urlencoded".into(),
         ));
     }
-    let mut request = Request::builder().method(&*method).uri(url);
-    for (name, value) in &headers {
-        request = request.header(name, value);
-    }
-    request.body(body).map_err(|e| {
-        CallError::new(format!(
-            "{}: {url} cannot be requested: {e}",
-            given.call.name
-        ))
-    })
+    headers
 }
 
 fn agent(given: &Given<'_>) -> Result<ureq::Agent> {
@@ -302,30 +307,18 @@ fn answer(given: &Given<'_>, response: ureq::http::Response<ureq::Body>) -> Resu
         .limit(LARGEST)
         .reader()
         .read_to_end(&mut bytes);
-    if let Err(e) = read {
-        return Err(CallError::new(format!(
-            "{}: the answer cannot be read: {e}",
-            given.call.name
-        )));
-    }
-    let header = |name: &str| {
-        parts
-            .headers
-            .get(name)
-            .and_then(|value| value.to_str().ok())
-    };
+    read.map_err(|e| {
+        let name = &given.call.name;
+        CallError::new(format!("{name}: the answer cannot be read: {e}"))
+    })?;
+    let header = |name: &str| parts.headers.get(name)?.to_str().ok();
     let body = decoded(given, bytes, header("content-type"))?;
     let code = i64::from(parts.status.as_u16());
     let mut ret = Map::new();
     if !parts.status.is_success() && given.truth("raise_error", true) {
         ret.insert("status", code);
-        ret.insert(
-            "error",
-            format!(
-                "HTTP {code}: {}",
-                parts.status.canonical_reason().unwrap_or("Unknown")
-            ),
-        );
+        let reason = parts.status.canonical_reason().unwrap_or("Unknown");
+        ret.insert("error", format!("HTTP {code}: {reason}"));
         ret.insert("body", body);
         return Ok(ret.into());
     }
@@ -338,39 +331,16 @@ fn answer(given: &Given<'_>, response: ureq::http::Response<ureq::Body>) -> Resu
     }
     let mut wants_text = given.is_true("text");
     if given.is_true("decode") {
-        let named = given
-            .get("decode_type")
-            .map_or_else(|| "auto".into(), ToString::to_string);
-        let kind = header("content-type").unwrap_or("application/json");
-        let automatic = ["xml", "json", "yaml"]
-            .into_iter()
-            .find(|format| kind.contains(format))
-            .unwrap_or("plain");
-        let text = || body.as_str().unwrap_or_default();
-        match if named == "auto" { automatic } else { &*named } {
-            "json" => {
-                let data = json::loads(text());
-                ret.insert(
-                    "dict",
-                    data.map_err(|e| CallError::new(format!("the answer is not JSON: {e}")))?,
-                );
+        match Decoded::of(
+            given,
+            body.as_str().unwrap_or_default(),
+            header("content-type"),
+        )? {
+            Decoded::Data(data) => {
+                ret.insert("dict", data);
             }
-            "yaml" => {
-                let data = yaml::load(text());
-                ret.insert(
-                    "dict",
-                    data.map_err(|e| CallError::new(format!("the answer is not YAML: {e}")))?,
-                );
-            }
-            "xml" => {
-                return Err(CallError::new(format!(
-                    "{}: answers in XML are not decoded here",
-                    given.call.name
-                ))
-                .with_help("ask for text=True in place of decode=True"));
-            }
-            "plain" => wants_text = true,
-            _ => {
+            Decoded::Text => wants_text = true,
+            Decoded::Unknown => {
                 let choice = "('json', 'xml', 'yaml', 'plain')";
                 ret.insert(
                     "error",
@@ -384,6 +354,42 @@ fn answer(given: &Given<'_>, response: ureq::http::Response<ureq::Body>) -> Resu
         ret.insert("text", body);
     }
     Ok(ret.into())
+}
+
+/// What `decode=True` makes of an answer.
+enum Decoded {
+    Data(Value),
+    Text,
+    /// The call names a type that does not exist.
+    Unknown,
+}
+
+impl Decoded {
+    fn of(given: &Given<'_>, text: &str, content_type: Option<&str>) -> Result<Self> {
+        let named = given
+            .get("decode_type")
+            .map_or_else(|| "auto".into(), ToString::to_string);
+        let kind = content_type.unwrap_or("application/json");
+        let automatic = ["xml", "json", "yaml"]
+            .into_iter()
+            .find(|format| kind.contains(format))
+            .unwrap_or("plain");
+        match if named == "auto" { automatic } else { &*named } {
+            "json" => json::loads(text)
+                .map(Decoded::Data)
+                .map_err(|e| CallError::new(format!("the answer is not JSON: {e}"))),
+            "yaml" => yaml::load(text)
+                .map(Decoded::Data)
+                .map_err(|e| CallError::new(format!("the answer is not YAML: {e}"))),
+            "xml" => Err(CallError::new(format!(
+                "{}: answers in XML are not decoded here",
+                given.call.name
+            ))
+            .with_help("ask for text=True in place of decode=True")),
+            "plain" => Ok(Decoded::Text),
+            _ => Ok(Decoded::Unknown),
+        }
+    }
 }
 
 /// The body as text, unless the caller wants bytes.

@@ -68,51 +68,7 @@ fn interfaces() -> Result<Map> {
         let Some(ip) = address(entry.address.as_ref()) else {
             continue;
         };
-        let netmask = address(entry.netmask.as_ref());
-        let (list, described) = match ip {
-            IpAddr::V4(ip) => {
-                let mask = netmask.map_or(Value::None, |mask| mask.to_string().into());
-                let brd = address(
-                    entry
-                        .broadcast
-                        .as_ref()
-                        .filter(|_| entry.flags.contains(InterfaceFlags::IFF_BROADCAST)),
-                );
-                let brd = brd.map_or(Value::None, |brd| brd.to_string().into());
-                let address = ip.to_string().into();
-                (
-                    "inet",
-                    map([
-                        ("address", address),
-                        ("netmask", mask),
-                        ("broadcast", brd),
-                        ("label", label.into()),
-                    ]),
-                )
-            }
-            IpAddr::V6(ip) => {
-                let ones = match netmask {
-                    Some(IpAddr::V6(mask)) => mask.to_bits().count_ones(),
-                    _ => 128,
-                };
-                let scope = if ip.is_loopback() {
-                    "host"
-                } else if ip.is_unicast_link_local() {
-                    "link"
-                } else {
-                    "global"
-                };
-                let address = ip.to_string().into();
-                (
-                    "inet6",
-                    map([
-                        ("address", address),
-                        ("prefixlen", ones.to_string().into()),
-                        ("scope", scope.into()),
-                    ]),
-                )
-            }
-        };
+        let (list, described) = described(&entry, ip, label);
         match interface.get_mut(list) {
             Some(Value::List(addresses)) => addresses.make_mut().push(described),
             _ => {
@@ -122,6 +78,46 @@ fn interfaces() -> Result<Map> {
         }
     }
     Ok(all)
+}
+
+/// An address of an interface, and the list it belongs to.
+fn described(entry: &InterfaceAddress, ip: IpAddr, label: &str) -> (&'static str, Value) {
+    let netmask = address(entry.netmask.as_ref());
+    match ip {
+        IpAddr::V4(ip) => {
+            let mask = netmask.map_or(Value::None, |mask| mask.to_string().into());
+            let broadcast = entry.broadcast.as_ref();
+            let brd =
+                address(broadcast.filter(|_| entry.flags.contains(InterfaceFlags::IFF_BROADCAST)));
+            let brd = brd.map_or(Value::None, |brd| brd.to_string().into());
+            let described = map([
+                ("address", ip.to_string().into()),
+                ("netmask", mask),
+                ("broadcast", brd),
+                ("label", label.into()),
+            ]);
+            ("inet", described)
+        }
+        IpAddr::V6(ip) => {
+            let ones = match netmask {
+                Some(IpAddr::V6(mask)) => mask.to_bits().count_ones(),
+                _ => 128,
+            };
+            let scope = if ip.is_loopback() {
+                "host"
+            } else if ip.is_unicast_link_local() {
+                "link"
+            } else {
+                "global"
+            };
+            let described = map([
+                ("address", ip.to_string().into()),
+                ("prefixlen", ones.to_string().into()),
+                ("scope", scope.into()),
+            ]);
+            ("inet6", described)
+        }
+    }
 }
 
 fn hw_addr(call: &Call) -> Result<Value> {

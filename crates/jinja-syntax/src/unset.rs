@@ -282,7 +282,7 @@ impl<'t, 'o> Names<'t, 'o> {
         self.inner.push((self.time, inner));
     }
 
-    /// There is one arm for each kind of statement.
+    #[expect(clippy::too_many_lines, reason = "one arm for each kind of statement")]
     fn stmt(&mut self, kind: &'t StmtKind) {
         self.time += 1;
         match kind {

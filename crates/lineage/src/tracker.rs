@@ -116,27 +116,18 @@ impl Tree {
                 statements,
                 whole,
             } => {
+                let claim = |value: &Value, at: &Arc<Place>| Claim {
+                    layer,
+                    value: value.clone(),
+                    at: At::Statement(at.clone()),
+                };
                 let (mut last, mut at) = (before, Arc::new(whole));
                 for (statement, after) in statements {
                     at = Arc::new(statement);
-                    self.root.edit(
-                        &last,
-                        &Claim {
-                            layer,
-                            value: after.clone(),
-                            at: At::Statement(at.clone()),
-                        },
-                    );
+                    self.root.edit(&last, &claim(&after, &at));
                     last = after;
                 }
-                self.root.edit(
-                    &last,
-                    &Claim {
-                        layer,
-                        value: now.clone(),
-                        at: At::Statement(at),
-                    },
-                );
+                self.root.edit(&last, &claim(&now, &at));
                 self.data = now;
             }
             DataChange::PutAside(adjusted) => {

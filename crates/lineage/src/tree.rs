@@ -372,6 +372,48 @@ impl Node {
         self.now = Now::whole(claim);
     }
 
+    /// The list that two lists became.
+    fn join(&mut self, base: &[Value], theirs: &Claim, origins: &[Origin]) {
+        let owner = self.owner(&base.iter().cloned().collect(), theirs);
+        let mut ours: Vec<Option<Node>> = self.take_items(base).into_iter().map(Some).collect();
+        let items = origins.iter().map(|origin| {
+            let new = |index| theirs.child(&index_key(index)).map(Node::whole);
+            match origin {
+                Origin::Base(index) => ours.get_mut(*index).and_then(Option::take),
+                Origin::Overlay(index) => new(*index),
+            }
+            .unwrap_or_else(|| Node::whole(theirs.clone()))
+        });
+        let items = items.collect();
+        self.become_list_of(owner, items, theirs.layer, How::Joined);
+    }
+
+    /// The list of an old and a new value.
+    fn pair(&mut self, old: &Value, theirs: Claim) {
+        let owner = self.owner(old, &theirs);
+        let ours = Node {
+            now: std::mem::take(&mut self.now),
+            ..Node::default()
+        };
+        let layer = theirs.layer;
+        self.become_list_of(owner, vec![ours, Node::whole(theirs)], layer, How::Paired);
+    }
+
+    /// The claim on the old value: that of the node, or of the layer that merges if there is none.
+    fn owner(&self, old: &Value, theirs: &Claim) -> Claim {
+        self.claim().unwrap_or(theirs).over(old)
+    }
+
+    fn become_list_of(&mut self, owner: Claim, items: Vec<Node>, by: usize, how: How) {
+        self.past.push(Past {
+            claim: owner.clone(),
+            inside: None,
+            by,
+            how,
+        });
+        self.now = Now::list(owner, items);
+    }
+
     fn replace(&mut self, old: &Value, claim: Claim, how: How) {
         self.end(old, claim.layer, how);
         self.now = Now::whole(claim);
@@ -412,16 +454,9 @@ impl Node {
 
     /// Replace this value by another.
     pub fn become_list(&mut self, items: Vec<Node>, by: usize, how: How) {
-        let Some(owner) = self.claim().cloned() else {
-            return;
-        };
-        self.past.push(Past {
-            claim: owner.clone(),
-            inside: None,
-            by,
-            how,
-        });
-        self.now = Now::list(owner, items);
+        if let Some(owner) = self.claim().cloned() {
+            self.become_list_of(owner, items, by, how);
+        }
     }
 
     /// Make this the claim on the value itself; its parts keep theirs.
@@ -656,13 +691,7 @@ impl Node {
             }
         });
         let items: Vec<Node> = items.collect();
-        self.past.push(Past {
-            claim: owner.clone(),
-            inside: None,
-            by: by.layer,
-            how: How::Edited,
-        });
-        self.now = Now::list(owner, items);
+        self.become_list_of(owner, items, by.layer, How::Edited);
     }
 }
 
@@ -717,50 +746,9 @@ impl Observer for Merging<'_> {
                 origins,
             } => {
                 let theirs = claim(&overlay.iter().cloned().collect());
-                let whole: Value = base.iter().cloned().collect();
-                let owner = node
-                    .claim()
-                    .cloned()
-                    .unwrap_or_else(|| theirs.clone())
-                    .over(&whole);
-                let mut ours: Vec<Option<Node>> =
-                    node.take_items(base).into_iter().map(Some).collect();
-                let items = origins.iter().map(|origin| {
-                    let new = |index| theirs.child(&index_key(index)).map(Node::whole);
-                    match origin {
-                        Origin::Base(index) => ours.get_mut(*index).and_then(Option::take),
-                        Origin::Overlay(index) => new(*index),
-                    }
-                    .unwrap_or_else(|| Node::whole(theirs.clone()))
-                });
-                let items = items.collect();
-                node.past.push(Past {
-                    claim: owner.clone(),
-                    inside: None,
-                    by: layer,
-                    how: How::Joined,
-                });
-                node.now = Now::list(owner, items);
+                node.join(base, &theirs, origins);
             }
-            Change::Paired { old, new } => {
-                let theirs = claim(new);
-                let ours = Node {
-                    now: std::mem::take(&mut node.now),
-                    ..Node::default()
-                };
-                let owner = ours
-                    .claim()
-                    .cloned()
-                    .unwrap_or_else(|| theirs.clone())
-                    .over(old);
-                node.past.push(Past {
-                    claim: owner.clone(),
-                    inside: None,
-                    by: layer,
-                    how: How::Paired,
-                });
-                node.now = Now::list(owner, vec![ours, Node::whole(theirs)]);
-            }
+            Change::Paired { old, new } => node.pair(old, claim(new)),
             Change::Removed { old } => node.end(old, layer, How::Removed),
         }
     }

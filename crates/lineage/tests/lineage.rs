@@ -76,6 +76,7 @@ struct Tally {
 }
 
 impl Tally {
+    #[expect(clippy::too_many_lines, reason = "one arm for each kind of origin")]
     fn add(&mut self, path: &[Key], known: &Ancestry, minion: &Minion) {
         if !is_scalar(&known.value) {
             return;

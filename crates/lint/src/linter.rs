@@ -120,11 +120,7 @@ impl<'e> Linter<'e> {
         self
     }
 
-    fn examine<'f>(
-        &'f self,
-        formula: &str,
-        minions: &'f [Minion],
-    ) -> Result<Subject<'f>, Error> {
+    fn examine<'f>(&'f self, formula: &str, minions: &'f [Minion]) -> Result<Subject<'f>, Error> {
         Subject::examine(
             self.engine,
             formula,

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use mapstack::value::Value;
+use mapstack::value::{Str, Value};
 use mapstack::{ImportSite, Place};
-use mapstack_render::jinja::ast::{Args, BinaryOp, Expr, ExprKind, Span, StmtKind};
+use mapstack_render::jinja::ast::{Args, BinaryOp, Expr, ExprKind, Span, Stmt, StmtKind};
 
 use crate::templates::{Parsed, Templates, names};
 
@@ -159,52 +159,19 @@ impl<'t> Tracer<'t> {
     fn call(&mut self, parsed: &'t Parsed, callee: &'t Expr, args: &'t Args) -> Vec<Fact> {
         let first = args.positional.first();
         if let Some(function) = salt_function(callee) {
-            let whole = |root, key| Fact {
-                root,
-                key,
-                is_whole: true,
-            };
             return match (function, first) {
-                ("pillar.get" | "config.get" | "pillar.raw" | "pillar.item", Some(e)) => {
-                    let rest: Vec<&Expr> = args
-                        .positional
-                        .iter()
-                        .skip(1)
-                        .chain(args.named.iter().map(|(_, e)| e))
-                        .collect();
-                    // A value that has parts of its own, or is merged over some, is not the pillar's alone.
-                    let is_own = rest.iter().all(|e| is_plain(e))
-                        && args.named.iter().all(|(name, _)| **name != *"merge");
-                    let key = text_of(parsed, e);
-                    let mut facts = match (key, is_own) {
-                        (Some(key), _) => vec![Fact {
-                            is_whole: is_own,
-                            ..whole(Root::Pillar, key)
-                        }],
-                        (None, true) => vec![whole(Root::Pillar, parsed.source(e.span).to_owned())],
-                        (None, false) => Vec::new(),
-                    };
-                    facts.retain(|fact| !OPTIONS.iter().any(|option| fact.key.ends_with(option)));
-                    facts.extend(
-                        rest.into_iter()
-                            .flat_map(|e| self.expr(parsed, e))
-                            .map(Fact::into_part),
-                    );
-                    facts
+                ("pillar.get" | "config.get" | "pillar.raw" | "pillar.item", Some(key)) => {
+                    self.pillar(parsed, key, args)
                 }
                 ("grains.get" | "grains.item", Some(e)) => {
-                    vec![whole(
-                        Root::Grains,
-                        text_of(parsed, e).unwrap_or_else(|| parsed.source(e.span).to_owned()),
-                    )]
+                    let key = text_of(parsed, e);
+                    let key = key.unwrap_or_else(|| parsed.source(e.span).to_owned());
+                    vec![Fact::whole(Root::Grains, key)]
                 }
                 // Its usual sources end with the pillar of the formula.
                 ("map.data", Some(_)) => {
                     let formula = parsed.path.split('/').next().unwrap_or_default();
-                    vec![Fact {
-                        is_whole: false,
-                        ..whole(Root::Pillar, formula.to_owned())
-                    }]
+                    vec![Fact::whole(Root::Pillar, formula.to_owned()).into_part()]
                 }
                 _ => self.parts(parsed, args),
             };
@@ -241,31 +208,65 @@ impl<'t> Tracer<'t> {
             .collect()
     }
 
+    /// The facts behind a call that looks up a key of the pillar.
+    fn pillar(&mut self, parsed: &'t Parsed, key: &'t Expr, args: &'t Args) -> Vec<Fact> {
+        let rest: Vec<&Expr> = args
+            .positional
+            .iter()
+            .skip(1)
+            .chain(args.named.iter().map(|(_, e)| e))
+            .collect();
+        // A value that has parts of its own, or is merged over some, is not the pillar's alone.
+        let is_own = rest.iter().all(|e| is_plain(e))
+            && args.named.iter().all(|(name, _)| **name != *"merge");
+        let mut facts = match (text_of(parsed, key), is_own) {
+            (Some(key), _) => vec![Fact {
+                is_whole: is_own,
+                ..Fact::whole(Root::Pillar, key)
+            }],
+            (None, true) => vec![Fact::whole(
+                Root::Pillar,
+                parsed.source(key.span).to_owned(),
+            )],
+            (None, false) => Vec::new(),
+        };
+        facts.retain(|fact| !OPTIONS.iter().any(|option| fact.key.ends_with(option)));
+        facts.extend(
+            rest.into_iter()
+                .flat_map(|e| self.expr(parsed, e))
+                .map(Fact::into_part),
+        );
+        facts
+    }
+
+    /// The facts behind a name that a statement imports from another template.
+    fn imported(
+        &mut self,
+        parsed: &'t Parsed,
+        import: &Stmt,
+        names: &'t [(Str, Str)],
+        name: &str,
+    ) -> Vec<Fact> {
+        let there = names.iter().find(|(_, here)| **here == *name);
+        let site = (&*parsed.shown, import.span.start as usize);
+        let path = self.imports.get(&site);
+        let from = path.and_then(|path| self.templates.get(path));
+        match (there, from) {
+            (Some((there, _)), Some(from)) => self.name(from, there),
+            _ => Vec::new(),
+        }
+    }
+
     /// The facts behind a variable: of everything that binds it anywhere in the template.
     fn name(&mut self, parsed: &'t Parsed, name: &'t str) -> Vec<Fact> {
-        match name {
-            "pillar" => {
-                return vec![Fact {
-                    root: Root::Pillar,
-                    key: String::new(),
-                    is_whole: true,
-                }];
-            }
-            "grains" => {
-                return vec![Fact {
-                    root: Root::Grains,
-                    key: String::new(),
-                    is_whole: true,
-                }];
-            }
-            "opts" => {
-                return vec![Fact {
-                    root: Root::Opts,
-                    key: String::new(),
-                    is_whole: true,
-                }];
-            }
-            _ => {}
+        let root = match name {
+            "pillar" => Some(Root::Pillar),
+            "grains" => Some(Root::Grains),
+            "opts" => Some(Root::Opts),
+            _ => None,
+        };
+        if let Some(root) = root {
+            return vec![Fact::whole(root, String::new())];
         }
         if !self.seen.insert((&parsed.path, name)) {
             return Vec::new();
@@ -288,17 +289,7 @@ impl<'t> Tracer<'t> {
                     }
                 }
                 StmtKind::FromImport { names, .. } => {
-                    let there = names
-                        .iter()
-                        .find(|(_, here)| **here == *name)
-                        .map(|(there, _)| &**there);
-                    let path = self
-                        .imports
-                        .get(&(&*parsed.shown, stmt.span.start as usize));
-                    let from = path.and_then(|path| self.templates.get(path));
-                    if let (Some(there), Some(from)) = (there, from) {
-                        facts.extend(self.name(from, there));
-                    }
+                    facts.extend(self.imported(parsed, stmt, names, name));
                 }
                 StmtKind::Macro(m) => {
                     if let Some(index) = m.params.iter().position(|param| *param.name == *name) {
@@ -352,6 +343,14 @@ impl<'t> Tracer<'t> {
 }
 
 impl Fact {
+    fn whole(root: Root, key: String) -> Self {
+        Fact {
+            root,
+            key,
+            is_whole: true,
+        }
+    }
+
     fn into_part(self) -> Self {
         Fact {
             is_whole: false,

@@ -72,6 +72,20 @@ pub struct Looked {
 /// What came of the layers, and how.
 pub(crate) type Layered = Result<(Value, Lineage), Error>;
 
+/// The name of a formula, as its folder has it.
+fn name_of(formula: &str) -> Result<String, Error> {
+    let formula = formula
+        .strip_prefix("./")
+        .unwrap_or(formula)
+        .trim_end_matches('/');
+    if formula.is_empty() || formula.contains('/') || formula == "." || formula == ".." {
+        let message =
+            format!("'{formula}' is not a formula: give the name of its folder below a root");
+        return Err(Error::new(ErrorKind::File, message));
+    }
+    Ok(formula.to_owned())
+}
+
 /// What came of the formula on one minion.
 pub(crate) struct Examined<'s> {
     pub minion: &'s Minion,
@@ -124,16 +138,7 @@ impl<'s> Subject<'s> {
         options: &DataOptions,
         secrets: &'s Secrets,
     ) -> Result<Self, Error> {
-        let formula = formula
-            .strip_prefix("./")
-            .unwrap_or(formula)
-            .trim_end_matches('/')
-            .to_owned();
-        if formula.is_empty() || formula.contains('/') || formula == "." || formula == ".." {
-            let message =
-                format!("'{formula}' is not a formula: give the name of its folder below a root");
-            return Err(Error::new(ErrorKind::File, message));
-        }
+        let formula = name_of(formula)?;
         let survey = engine.survey(&formula, saltenv)?;
         let files = read_files(engine, &formula, saltenv)?;
         if files.is_empty() {
@@ -169,45 +174,7 @@ impl<'s> Subject<'s> {
             .contains_key(&map)
             .then(|| engine.map_form(&subject.formula, None, saltenv))
             .transpose()?;
-        subject.runs = side_by_side(minions, |minion| {
-            let run = || engine.run(minion).with_saltenv(saltenv).following_secrets();
-            let (of_layers, of_map) = (run(), run());
-            let (layered, events) = if has_parameters {
-                subject.layered(&of_layers)
-            } else {
-                (None, Vec::new())
-            };
-            let (map_error, map_text) = form
-                .as_ref()
-                .map(|form| map_of(&of_map, form))
-                .unwrap_or_default();
-            let secret_texts: Vec<Str> = [of_layers, of_map]
-                .iter()
-                .flat_map(Run::secret_texts)
-                .collect();
-            (
-                supported.has(minion),
-                layered,
-                map_error,
-                map_text,
-                events,
-                secret_texts,
-            )
-        })?
-        .into_iter()
-        .zip(minions)
-        .map(
-            |((supported, layered, map_error, map_text, events, secret_texts), minion)| Examined {
-                minion,
-                supported,
-                layered,
-                map_error,
-                map_text,
-                events,
-                secret_texts,
-            },
-        )
-        .collect();
+        subject.runs = subject.runs_of(minions, has_parameters, form.as_ref(), &supported)?;
         subject.render_states()?;
         subject.forget_variables_of_importers();
         subject.leave_out_large_results();
@@ -216,6 +183,43 @@ impl<'s> Subject<'s> {
         subject.read_documents();
         subject.find_ignored();
         Ok(subject)
+    }
+
+    /// What the formula is on each minion.
+    fn runs_of(
+        &self,
+        minions: &'s [Minion],
+        has_parameters: bool,
+        form: Option<&MapForm>,
+        supported: &Supported,
+    ) -> Result<Vec<Examined<'s>>, Error> {
+        let minions: Vec<&Minion> = minions.iter().collect();
+        side_by_side(&minions, |&minion| {
+            let run = || {
+                let run = self.engine.run(minion).with_saltenv(&*self.saltenv);
+                run.following_secrets()
+            };
+            let (of_layers, of_map) = (run(), run());
+            let (layered, events) = if has_parameters {
+                self.layered(&of_layers)
+            } else {
+                (None, Vec::new())
+            };
+            let (map_error, map_text) = form.map(|form| map_of(&of_map, form)).unwrap_or_default();
+            let secret_texts: Vec<Str> = [of_layers, of_map]
+                .iter()
+                .flat_map(Run::secret_texts)
+                .collect();
+            Examined {
+                minion,
+                supported: supported.has(minion),
+                layered,
+                map_error,
+                map_text,
+                events,
+                secret_texts,
+            }
+        })
     }
 
     /// Render every sls of the formula that a state run could ask for.

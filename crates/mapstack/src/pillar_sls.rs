@@ -117,17 +117,11 @@ impl Run<'_> {
         let tmplpath = text_of(&mut extra, "tmplpath")?.unwrap_or_else(|| sls.file.shown.clone());
         let argline = extra.shift_remove("argline");
         let source = Source {
-            file: sls.file,
-            is_string: false,
-            saltenv: sls.saltenv.into(),
-            sls: sls.sls.into(),
             tmplpath,
             argline,
-            context: None,
             extra,
-            is_called: false,
             kept: Some(&kept),
-            allowed: None,
+            ..Source::new(sls.file, sls.saltenv.into(), sls.sls.into())
         };
         let (value, has_aliases, is_text) =
             match self.compile(&source, &self.default_pipe(), false)? {
@@ -149,25 +143,14 @@ impl Run<'_> {
     /// # Errors
     /// A template or its output is wrong, or a renderer is not built in.
     pub fn external_text(&self, text: ExternalText<'_>) -> Result<Value> {
+        let pillar = ("pillar".into(), Obj::from(Value::map()));
         let source = Source {
-            file: text.file,
-            is_string: false,
-            saltenv: "base".into(),
-            sls: Str::default(),
-            tmplpath: text.file.shown.clone(),
-            argline: None,
-            context: Some(
-                [("pillar".into(), Obj::from(Value::map()))]
-                    .into_iter()
-                    .collect(),
-            ),
-            extra: Names::default(),
-            is_called: false,
-            kept: None,
+            context: Some([pillar].into_iter().collect()),
             allowed: Some(Allowed {
                 whitelist: text.whitelist.clone(),
                 blacklist: text.blacklist.clone(),
             }),
+            ..Source::new(text.file, "base".into(), Str::default())
         };
         Ok(match self.compile(&source, text.default, false)? {
             Made::Data(Data { value, .. }) => value,

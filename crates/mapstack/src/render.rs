@@ -1,7 +1,7 @@
 //! The template stage of a run: runs templates and applies their changes in place.
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use mapstack_render::jinja::{Names, Origin, Request, SourceMap, Syntax, Watch, request};
 use mapstack_render::{ErrorKind as RenderErrorKind, Obj, jinja};
@@ -290,12 +290,7 @@ impl Run<'_> {
         let rendered = match rendered {
             Ok(rendered) => rendered,
             Err(e) => {
-                let source = Text {
-                    file: Cow::Borrowed(file),
-                    text: Cow::Borrowed(""),
-                    maps: before,
-                    source: OnceLock::new(),
-                };
+                let source = Text::new(file, Cow::Borrowed(""), before);
                 return Err(self.stage_error(*e, job.language, &source));
             }
         };
@@ -303,29 +298,28 @@ impl Run<'_> {
             self.template_error(*e, file)
                 .note("the minion's facts were changed to this")
         })?;
-        let map = match self.taint() {
-            // The expressions of these languages are not tracked.
-            Some(taint) if job.language != Language::Jinja && self.may_read_secrets(source) => {
-                let map = rendered.map.with_secret_computed(rendered.text.len());
-                // Errors quote this text before it becomes data, and later stages copy it.
-                let printed = map.secret().iter();
-                printed
-                    .filter_map(|range| rendered.text.get(range.clone()))
-                    .for_each(|text| taint.add(&Value::from(text)));
-                map
-            }
-            _ => rendered.map,
+        // The expressions of the other languages are not tracked.
+        let map = match job.language {
+            Language::Jinja => rendered.map,
+            _ => self.with_secrets(source, rendered.map, &rendered.text),
         };
         before.push(map);
-        Ok((
-            Text {
-                file: Cow::Borrowed(file),
-                text: Cow::Owned(rendered.text),
-                maps: before,
-                source: OnceLock::new(),
-            },
-            rendered.exports,
-        ))
+        let text = Text::new(file, Cow::Owned(rendered.text), before);
+        Ok((text, rendered.exports))
+    }
+
+    /// A map in which all that a template computed is secret, if the template may read secrets.
+    fn with_secrets(&self, source: &Arc<str>, map: SourceMap, text: &str) -> SourceMap {
+        let Some(taint) = self.taint().filter(|_| self.may_read_secrets(source)) else {
+            return map;
+        };
+        let map = map.with_secret_computed(text.len());
+        // Errors quote this text before it becomes data, and later stages copy it.
+        let printed = map.secret().iter();
+        printed
+            .filter_map(|range| text.get(range.clone()))
+            .for_each(|text| taint.add(&Value::from(text)));
+        map
     }
 
     /// Note the language of a template. Only in Jinja does the run see every read of facts and of the clock.

@@ -40,24 +40,23 @@ impl fmt::Debug for Text<'_> {
 }
 
 impl<'f> Text<'f> {
-    /// The unchanged text of a file.
-    pub fn plain(file: &'f File, text: &'f str) -> Self {
+    pub(crate) fn new(file: &'f File, text: Cow<'f, str>, maps: Vec<SourceMap>) -> Self {
         Text {
             file: Cow::Borrowed(file),
-            text: Cow::Borrowed(text),
-            maps: Vec::new(),
+            text,
+            maps,
             source: OnceLock::new(),
         }
     }
 
+    /// The unchanged text of a file.
+    pub fn plain(file: &'f File, text: &'f str) -> Self {
+        Text::new(file, Cow::Borrowed(text), Vec::new())
+    }
+
     /// A text whose bytes have no place in the file.
     pub(crate) fn made(file: &'f File, text: String) -> Self {
-        Text {
-            file: Cow::Borrowed(file),
-            text: Cow::Owned(text),
-            maps: vec![SourceMap::default()],
-            source: OnceLock::new(),
-        }
+        Text::rendered(file, text, SourceMap::default())
     }
 
     /// The source maps and the text, for the next template stage.
@@ -67,12 +66,7 @@ impl<'f> Text<'f> {
 
     /// The output of a template.
     pub fn rendered(file: &'f File, text: String, map: SourceMap) -> Self {
-        Text {
-            file: Cow::Borrowed(file),
-            text: Cow::Owned(text),
-            maps: vec![map],
-            source: OnceLock::new(),
-        }
+        Text::new(file, Cow::Owned(text), vec![map])
     }
 
     /// Convert to an owned text.

@@ -28,16 +28,12 @@ impl Run<'_> {
         };
         let settings = Settings::new(&config, root, options)?;
         let source_files = settings.source_files(source_files, options.lookup.as_ref())?;
-        let strategy = or(look(&config, "map_jinja", ":")?.as_ref(), Value::None);
-        let Some(strategy) = strategy
-            .as_map()
-            .and_then(|meta| meta.get("config_get_strategy"))
-        else {
-            return Err(Error::new(
-                ErrorKind::Options,
-                "the configuration passed has no map_jinja:config_get_strategy",
-            )
-            .help("pass the result of map.data as `config`"));
+        let meta = or(look(&config, "map_jinja", ":")?.as_ref(), Value::None);
+        let meta = meta.as_map();
+        let Some(strategy) = meta.and_then(|meta| meta.get("config_get_strategy")) else {
+            let message = "the configuration passed has no map_jinja:config_get_strategy";
+            return Err(Error::new(ErrorKind::Options, message)
+                .help("pass the result of map.data as `config`"));
         };
         let custom_data = options
             .custom_data
@@ -54,11 +50,8 @@ impl Run<'_> {
             fallback_to_query: true,
         };
         let mut found = Vec::new();
-        for subpath in subpaths(
-            tpldir,
-            root,
-            options.use_subpath.as_ref().is_some_and(Value::truthy),
-        ) {
+        let use_subpath = options.use_subpath.as_ref().is_some_and(Value::truthy);
+        for subpath in subpaths(tpldir, root, use_subpath) {
             let base = join([&*settings.path_prefix, &subpath, &settings.files_dir]);
             for matcher in settings.matchers(&config, &subpath)? {
                 let definition = parse(&matcher, Mode::Path)?;

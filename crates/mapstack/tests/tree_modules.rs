@@ -78,11 +78,8 @@ fn check(record: &Map) -> Result<(), String> {
 #[test]
 fn every_recorded_call_is_repeated() {
     let records = records(include_str!("data/tree_modules.json"));
-    assert_eq!(records.len(), RECORDS);
     assert_repeated(&records, DIFFERENCES, check);
 }
-
-const RECORDS: usize = 49;
 
 const FACTS: &str = "{id: web1, grains: {os: Debian, kernel: Linux}, pillar: {token: s3cret}}";
 
@@ -119,6 +116,10 @@ fn error_of(module: &str, expression: &str) -> String {
 }
 
 #[test]
+#[expect(
+    clippy::too_many_lines,
+    reason = "one row for each thing that is not there"
+)]
 fn what_the_sandbox_lacks_makes_a_call_unanswered() {
     for (body, says) in [
         (

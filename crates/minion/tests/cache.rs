@@ -343,6 +343,7 @@ fn pillars_of_environments_are_found() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one row for each kind of damage")]
 fn a_broken_entry_names_its_file_and_hides_no_other() {
     let directory = tree(&[
         ("grains/a.p", &named(b'a')),

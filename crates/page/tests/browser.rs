@@ -104,6 +104,10 @@ fn page() -> Page {
 const SEEN: &str = "[...document.querySelectorAll('.row')].filter(row => row.offsetParent).map(row => row.querySelector('.k').textContent)";
 
 #[test]
+#[expect(
+    clippy::too_many_lines,
+    reason = "starting a browser takes long: one goes through the whole page"
+)]
 fn the_page_filters_and_tells_histories() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("page.html");

@@ -61,17 +61,7 @@ impl Stores {
     fn selected(&self, selector: &Key, table: &Value, kind: StackKind) -> Result<Vec<Chosen>> {
         let title = kind.title();
         let wrong = |message: String| Error::new(ErrorKind::Options, message);
-        let stores = [
-            ("pillar", &self.pillar),
-            ("grains", &self.grains),
-            ("opts", &self.opts),
-        ];
-        let text = selector.as_str().unwrap_or_default();
-        let split = text.split_once(':');
-        let Some((store, query)) = split.and_then(|(name, query)| {
-            let (_, store) = stores.into_iter().find(|(known, _)| *known == name)?;
-            Some((store, query))
-        }) else {
+        let Some((store, query)) = self.store_of(selector) else {
             let error = wrong(format!("'{selector}' selects nothing that {title} knows"));
             return Err(
                 error.help("write pillar:, grains: or opts: and a path into it, such as grains:os")
@@ -115,33 +105,50 @@ impl Stores {
                     format!("a config file is named by text, not by {what}, at '{by}' of {title}");
                 return Err(wrong(message));
             };
-            let path = match &env {
-                None => path.to_string(),
-                // It can come from the minion, and must not lead to another's config files.
-                Some(Value::Str(env))
-                    if path.contains(ENV)
-                        && (env.contains(['/', '\\', '\0']) || **env == *"..") =>
-                {
-                    let shown = mapstack_value::quote_str(env);
-                    let message =
-                        format!("the pillar environment {shown} cannot be part of the path {path}");
-                    return Err(wrong(message)
-                        .help("it must be a plain name; see the options pillarenv and saltenv"));
-                }
-                Some(Value::Str(env)) => path.replace(ENV, env),
-                Some(other) => {
-                    let what = other.kind().described();
-                    return Err(wrong(format!(
-                        "the pillar environment is text, not {what}; see the option pillarenv"
-                    )));
-                }
-            };
+            let path = path_in(path, env.as_ref())?;
             Ok(Chosen {
                 selected_by: Some(by.clone()),
                 ..chosen(&path, kind)
             })
         };
         paths.iter().map(choose).collect()
+    }
+
+    /// What a selector looks into, and the path there.
+    fn store_of<'s>(&self, selector: &'s Key) -> Option<(&Value, &'s str)> {
+        let (name, query) = selector.as_str()?.split_once(':')?;
+        let store = match name {
+            "pillar" => &self.pillar,
+            "grains" => &self.grains,
+            "opts" => &self.opts,
+            _ => return None,
+        };
+        Some((store, query))
+    }
+}
+
+/// The path of a config file, with the pillar environment in it.
+fn path_in(path: &str, env: Option<&Value>) -> Result<String> {
+    let wrong = |message: String| Error::new(ErrorKind::Options, message);
+    match env {
+        None => Ok(path.to_owned()),
+        // It can come from the minion, and must not lead to another's config files.
+        Some(Value::Str(env))
+            if path.contains(ENV) && (env.contains(['/', '\\', '\0']) || **env == *"..") =>
+        {
+            let shown = mapstack_value::quote_str(env);
+            let message =
+                format!("the pillar environment {shown} cannot be part of the path {path}");
+            Err(wrong(message)
+                .help("it must be a plain name; see the options pillarenv and saltenv"))
+        }
+        Some(Value::Str(env)) => Ok(path.replace(ENV, env)),
+        Some(other) => {
+            let what = other.kind().described();
+            let message =
+                format!("the pillar environment is text, not {what}; see the option pillarenv");
+            Err(wrong(message))
+        }
     }
 }
 

@@ -76,14 +76,8 @@ impl<'t, 'e> Templates<'t, 'e> {
             StackKind::PillarStack => file.text()?,
             StackKind::MakoStack => text_for_mako(file)?,
         };
-        match self.kind {
-            StackKind::PillarStack if !Syntax::has_marks(source) => {
-                return Ok(Text::plain(file, without_final_newline(source)));
-            }
-            StackKind::MakoStack if !mako::has_marks(source) => {
-                return Ok(Text::plain(file, source));
-            }
-            _ => {}
+        if let Some(plain) = self.without_marks(source) {
+            return Ok(Text::plain(file, plain));
         }
         let live = Obj::from(stack.clone());
         let mut locals = Names::default();
@@ -91,13 +85,7 @@ impl<'t, 'e> Templates<'t, 'e> {
         if let (StackKind::PillarStack, Some(path)) = (self.kind, ymlpath) {
             locals.insert("ymlpath".into(), Obj::from(path));
         }
-        let lookup = match self.kind {
-            StackKind::PillarStack => Lookup::Jinja,
-            // What an absolute name stands for finds others by absolute names.
-            StackKind::MakoStack => Lookup::Mako {
-                from_root: ymlpath.is_some() && file.path.starts_with('/'),
-            },
-        };
+        let lookup = self.lookup(file, ymlpath.is_some());
         let mut variables = self.variables.clone();
         if self.kind == StackKind::MakoStack {
             variables.retain(|name, _| mako::may_use(source, name));
@@ -113,27 +101,48 @@ impl<'t, 'e> Templates<'t, 'e> {
             find: &find,
         };
         let failed = |e: Box<mapstack_render::Error>| self.run.template_error(*e, file);
-        if self.kind == StackKind::MakoStack {
+        let sync = || {
+            let changed = self.run.sync_facts();
+            changed.map_err(|e| failed(e).note("the minion's facts were changed to this"))
+        };
+        let rendered = if self.kind == StackKind::MakoStack {
             let rendered = self.run.with_request(template, |request| {
                 mako::render(&request, stack, self.run.interpreter())
             });
-            self.run
-                .sync_facts()
-                .map_err(|e| failed(e).note("the minion's facts were changed to this"))?;
-            let rendered = rendered.map_err(|e| self.run.mako_error(*e, file, source))?;
-            return Ok(Text::rendered(file, rendered.text, rendered.map));
-        }
-        let rendered = self.run.with_request(template, render);
-        let (changed, missing) = live
-            .to_value_lossy()
-            .map_err(|e| failed(e).note("this template put it into stack"))?;
-        *stack = changed;
-        self.run.warn_of_no_data(file, "stack", &missing);
-        let rendered = rendered.map_err(failed)?;
-        self.run
-            .sync_facts()
-            .map_err(|e| failed(e).note("the minion's facts were changed to this"))?;
+            sync()?;
+            rendered.map_err(|e| self.run.mako_error(*e, file, source))?
+        } else {
+            let rendered = self.run.with_request(template, render);
+            let (changed, missing) = live
+                .to_value_lossy()
+                .map_err(|e| failed(e).note("this template put it into stack"))?;
+            *stack = changed;
+            self.run.warn_of_no_data(file, "stack", &missing);
+            let rendered = rendered.map_err(failed)?;
+            sync()?;
+            rendered
+        };
         Ok(Text::rendered(file, rendered.text, rendered.map))
+    }
+
+    fn lookup(&self, file: &File, is_data: bool) -> Lookup {
+        match self.kind {
+            StackKind::PillarStack => Lookup::Jinja,
+            // What an absolute name stands for finds others by absolute names.
+            StackKind::MakoStack => Lookup::Mako {
+                from_root: is_data && file.path.starts_with('/'),
+            },
+        }
+    }
+
+    /// What a template prints in which nothing is to be rendered.
+    fn without_marks<'s>(&self, source: &'s str) -> Option<&'s str> {
+        match self.kind {
+            StackKind::PillarStack => {
+                (!Syntax::has_marks(source)).then(|| without_final_newline(source))
+            }
+            StackKind::MakoStack => (!mako::has_marks(source)).then_some(source),
+        }
     }
 
     /// What a template of Mako prints, if functions from outside run such templates.

@@ -79,17 +79,7 @@ impl Spec {
         let at = |i: usize| chars.get(i).copied().unwrap_or('\0');
         let is_align = |c: char| matches!(c, '<' | '>' | '=' | '^');
         let mut i = 0;
-        let mut spec = Spec {
-            fill: ' ',
-            align: default_align,
-            sign: '\0',
-            no_negative_zero: false,
-            alternate: false,
-            width: 0,
-            group: None,
-            precision: None,
-            kind: default_kind,
-        };
+        let mut spec = Spec::with_defaults(default_align, default_kind);
         let (mut fill_given, mut align_given) = (false, false);
         if is_align(at(1)) {
             (spec.fill, spec.align) = (at(0), at(1));
@@ -119,21 +109,8 @@ impl Spec {
             }
             i += 1;
         }
-        if let Some(width) = number(&chars, &mut i)? {
-            spec.width = width;
-        }
-        for symbol in [',', '_'] {
-            if at(i) == symbol {
-                if spec.group.is_some() {
-                    return Err(SpecError::TwoGroups);
-                }
-                spec.group = Some(symbol);
-                i += 1;
-            }
-        }
-        if at(i) == ',' && spec.group == Some('_') {
-            return Err(SpecError::TwoGroups);
-        }
+        spec.width = number(&chars, &mut i)?.unwrap_or(0);
+        spec.group = group(&chars, &mut i)?;
         if at(i) == '.' {
             i += 1;
             let precision = number(&chars, &mut i)?;
@@ -149,16 +126,51 @@ impl Spec {
                 });
             }
         }
-        match (spec.group, spec.kind) {
-            (None, _)
-            | (Some(_), 'd' | 'e' | 'f' | 'g' | 'E' | 'F' | 'G' | '%' | '\0')
-            | (Some('_'), 'b' | 'o' | 'x' | 'X') => {}
-            (Some(group), kind) => {
-                return Err(SpecError::GroupWith { group, kind });
-            }
-        }
+        spec.check_group()?;
         Ok(spec)
     }
+
+    fn with_defaults(align: char, kind: char) -> Self {
+        Spec {
+            fill: ' ',
+            align,
+            sign: '\0',
+            no_negative_zero: false,
+            alternate: false,
+            width: 0,
+            group: None,
+            precision: None,
+            kind,
+        }
+    }
+
+    /// Whether numbers of the kind have groups of digits.
+    fn check_group(&self) -> Result<(), SpecError> {
+        match (self.group, self.kind) {
+            (None, _)
+            | (Some(_), 'd' | 'e' | 'f' | 'g' | 'E' | 'F' | 'G' | '%' | '\0')
+            | (Some('_'), 'b' | 'o' | 'x' | 'X') => Ok(()),
+            (Some(group), kind) => Err(SpecError::GroupWith { group, kind }),
+        }
+    }
+}
+
+/// The sign that separates groups of digits.
+fn group(chars: &[char], i: &mut usize) -> Result<Option<char>, SpecError> {
+    let mut group = None;
+    for symbol in [',', '_'] {
+        if chars.get(*i) == Some(&symbol) {
+            if group.is_some() {
+                return Err(SpecError::TwoGroups);
+            }
+            group = Some(symbol);
+            *i += 1;
+        }
+    }
+    if chars.get(*i) == Some(&',') && group == Some('_') {
+        return Err(SpecError::TwoGroups);
+    }
+    Ok(group)
 }
 
 /// Digits at a position, as a number.

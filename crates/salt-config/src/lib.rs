@@ -123,22 +123,17 @@ impl Config {
         if !there {
             let message =
                 format!("the file {path} does not exist; only what it includes by default is read");
-            reader
-                .warnings
-                .push(Diagnostic::warning(ErrorKind::File, message));
+            let warning = Diagnostic::warning(ErrorKind::File, message);
+            reader.warnings.push(warning);
         }
         let applied = apply(kind, &set, surroundings)?;
-        let (options, warnings) = (
-            applied.options,
-            [reader.warnings, applied.warnings].concat(),
-        );
         let mut config = Config {
             kind,
             path: path.into(),
-            options,
+            options: applied.options,
+            warnings: [reader.warnings, applied.warnings].concat(),
             set,
             files: reader.files,
-            warnings,
         };
         config.look_for_slips();
         Ok(config)

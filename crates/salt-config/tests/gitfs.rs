@@ -114,6 +114,10 @@ impl Folder {
     }
 }
 
+#[expect(
+    clippy::too_many_lines,
+    reason = "the parts of a repository in the order in which they refer to each other"
+)]
 fn build(at: &Path, described: &Map, who: &str, ids: &Map) {
     let repository = gix::init_bare(at).unwrap();
     let mut known: BTreeMap<String, ObjectId> = BTreeMap::new();
@@ -234,6 +238,10 @@ fn difference(scenario: &str, saltenv: &str, path: &str) -> Option<usize> {
 }
 
 /// Compare one scenario; the number of files that were looked for, and what differs.
+#[expect(
+    clippy::too_many_lines,
+    reason = "everything that is recorded of one scenario, compared in turn"
+)]
 fn compare(scenario: &Map, place: &Path, seen: &mut BTreeSet<usize>) -> (usize, Vec<String>) {
     let name = text(scenario, "name").unwrap();
     let options = json::dumps(

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use foldhash::fast::RandomState;
 use mapstack::hooks::FactLookup;
-use mapstack_minion::{ConfigGet, LookupError, Part, PillarGet};
+use mapstack_minion::{ConfigGet, LookupError, Minion, Part, PillarGet};
 use mapstack_value::{Key, MapKind, Path, Value, weight};
 
 use crate::exact::Exact;
@@ -254,13 +254,7 @@ impl Question {
     fn answer(&self, probe: &Probe<'_>) -> Answer {
         let minion = &*probe.run.minion();
         match self {
-            Question::Start => {
-                let option = |name: &&str| minion.option(&Key::from(*name)).map(Exact);
-                let kinds = [Part::Grains, Part::Pillar, Part::Opts]
-                    .map(|part| DictKind::from(minion.part(part).kind()).0);
-                let kinds = kinds.map(|kind| Some(Exact(Value::from(i64::from(kind)))));
-                Answer::Values(OF_EVERY_RUN.iter().map(option).chain(kinds).collect())
-            }
+            Question::Start => of_every_run(minion),
             // On a master, the id of the minion in question is another than that of the run.
             Question::Id => Answer::Values(vec![
                 Some(Exact(minion.id.clone())),
@@ -278,11 +272,7 @@ impl Question {
             Question::Find(Part::Grains, query, delimiter) => {
                 found(minion.grains_get(query.as_str(), delimiter))
             }
-            Question::Find(_, query, delimiter) => match Path::split(query, delimiter) {
-                Ok(path) => mapstack_yaml::traverse(&Value::Map(minion.pillar.clone()), &path)
-                    .map_or(Answer::Nothing, |v| Answer::Value(Exact(v))),
-                Err(e) => Answer::Failed(e.to_string()),
-            },
+            Question::Find(_, query, delimiter) => in_pillar(minion, query, delimiter),
             Question::Pillar(key, delimiter, default, merge, merge_nested_lists) => {
                 let query = PillarGet {
                     default: default.clone().map(|default| default.0),
@@ -290,31 +280,12 @@ impl Question {
                     merge_nested_lists: *merge_nested_lists,
                     delimiter: delimiter.clone(),
                 };
-                looked_up(
-                    minion
-                        .pillar_get(key.0.clone(), &query)
-                        .map(|a| (Some(a.value), a.warning)),
-                )
+                let answer = minion.pillar_get(key.0.clone(), &query);
+                looked_up(answer.map(|a| (Some(a.value), a.warning)))
             }
-            Question::Config(
-                key,
-                delimiter,
-                merge,
-                [omit_opts, omit_grains, omit_pillar, omit_master],
-            ) => {
-                let query = ConfigGet {
-                    delimiter: delimiter.clone(),
-                    merge: merge.0.clone(),
-                    omit_opts: *omit_opts,
-                    omit_grains: *omit_grains,
-                    omit_pillar: *omit_pillar,
-                    omit_master: *omit_master,
-                };
-                looked_up(
-                    minion
-                        .config_get(key.0.clone(), &query)
-                        .map(|a| (a.value, a.warning)),
-                )
+            Question::Config(key, delimiter, merge, omit) => {
+                let answer = minion.config_get(key.0.clone(), &query(delimiter, merge, *omit));
+                looked_up(answer.map(|a| (a.value, a.warning)))
             }
             Question::Option(key) => {
                 let value = Key::try_from(&key.0)
@@ -331,18 +302,51 @@ impl Question {
                     .render(&run, &watch, minion)
                     .map_or(Answer::NotShareable, Answer::Rendered)
             }
-            Question::All => {
-                let parts = [&minion.grains, &minion.pillar, &minion.opts]
-                    .map(|part| Some(Exact(part.clone().into())));
-                let ids = [minion.id.clone(), probe.run.given_id()].map(|id| Some(Exact(id)));
-                let templates = probe
-                    .run
-                    .is_on_master()
-                    .then(|| probe.run.template_options());
-                let templates = templates.map(|options| Exact(options.into()));
-                Answer::Values(parts.into_iter().chain(ids).chain([templates]).collect())
-            }
+            Question::All => all(minion, probe),
         }
+    }
+}
+
+/// What every run reads.
+fn of_every_run(minion: &Minion) -> Answer {
+    let option = |name: &&str| minion.option(&Key::from(*name)).map(Exact);
+    let kinds = [Part::Grains, Part::Pillar, Part::Opts]
+        .map(|part| DictKind::from(minion.part(part).kind()).0);
+    let kinds = kinds.map(|kind| Some(Exact(Value::from(i64::from(kind)))));
+    Answer::Values(OF_EVERY_RUN.iter().map(option).chain(kinds).collect())
+}
+
+/// Everything that a run can read of a minion.
+fn all(minion: &Minion, probe: &Probe<'_>) -> Answer {
+    let parts =
+        [&minion.grains, &minion.pillar, &minion.opts].map(|part| Some(Exact(part.clone().into())));
+    let ids = [minion.id.clone(), probe.run.given_id()].map(|id| Some(Exact(id)));
+    let is_on_master = probe.run.is_on_master();
+    let templates = is_on_master.then(|| Exact(probe.run.template_options().into()));
+    Answer::Values(parts.into_iter().chain(ids).chain([templates]).collect())
+}
+
+fn in_pillar(minion: &Minion, query: &str, delimiter: &str) -> Answer {
+    match Path::split(query, delimiter) {
+        Ok(path) => mapstack_yaml::traverse(&Value::Map(minion.pillar.clone()), &path)
+            .map_or(Answer::Nothing, |v| Answer::Value(Exact(v))),
+        Err(e) => Answer::Failed(e.to_string()),
+    }
+}
+
+/// The query that a [`Question::Config`] stands for.
+fn query(
+    delimiter: &str,
+    merge: &Exact,
+    [omit_opts, omit_grains, omit_pillar, omit_master]: [bool; 4],
+) -> ConfigGet {
+    ConfigGet {
+        delimiter: delimiter.to_owned(),
+        merge: merge.0.clone(),
+        omit_opts,
+        omit_grains,
+        omit_pillar,
+        omit_master,
     }
 }
 

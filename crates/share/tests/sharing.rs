@@ -191,6 +191,10 @@ fn minion() -> impl Strategy<Value = String> {
 }
 
 /// Files of a formula.
+#[expect(
+    clippy::too_many_lines,
+    reason = "the files of one formula, which depend on each other"
+)]
 fn files() -> impl Strategy<Value = Vec<(String, String)>> {
     let reads = |most: usize| subsequence(READS.to_vec(), 0..=most).prop_shuffle();
     let layer = |name: &'static str, most: usize| {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use mapstack_diagnostic::{Error, ErrorKind, Place};
 use mapstack_render::is_host_filter;
-use mapstack_render::jinja::ast::{BinaryOp, Expr, ExprKind, Span, StmtKind, Template};
+use mapstack_render::jinja::ast::{BinaryOp, Expr, ExprKind, Span, Stmt, StmtKind, Template};
 use mapstack_render::jinja::{Node, Syntax, compile, visit};
 use mapstack_value::{Str, Value};
 
@@ -186,91 +186,23 @@ impl TemplateFile<'_> {
     }
 
     fn walk(&self, template: &Template, survey: &mut Survey) -> Vec<String> {
-        let mut loaded = Vec::new();
-        // The places of `salt` that belong to a recorded use.
-        let mut noted: BTreeSet<u32> = BTreeSet::new();
-        let (calls, asked, sources) = (&mut survey.calls, &mut survey.asked, &mut survey.sources);
-        let (imports, loads) = (&mut survey.imports, &mut survey.loads);
-        let mut import = |site: (&Expr, Vec<Str>, Option<Str>), with_context: bool, span: Span| {
-            let (from, names, module) = site;
-            let path = self.fold_path(from);
-            let place = self.place(&template.source, span);
-            imports.push(ImportSite {
-                template: path.clone(),
-                names,
-                module,
-                with_context,
-                place,
-            });
-            path
-        };
-        let mut load = |named: &Expr, span: Span| {
-            let path = self.fold_path(named)?;
-            loads.push(LoadSite {
-                path: path.clone(),
-                place: self.place(&template.source, span),
-            });
-            Some(path)
+        let mut walk = Walk {
+            file: self,
+            source: &template.source,
+            survey,
+            noted: BTreeSet::new(),
+            loaded: Vec::new(),
         };
         let walked: std::result::Result<(), std::convert::Infallible> =
             visit(template, &mut |node, _| {
                 match node {
-                    Node::Expr(e) => {
-                        asked.extend(asked_for(e).map(|name| CallSite {
-                            function: Some(name),
-                            place: self.place(&template.source, e.span),
-                        }));
-                        let given = literal_sources(e)
-                            .map(|(text, span)| (text, self.place(&template.source, span)));
-                        sources.extend(given);
-                        if let Some(function) =
-                            salt_function(e, &mut noted).or_else(|| host_filter(e))
-                        {
-                            calls.push(CallSite {
-                                function,
-                                place: self.place(&template.source, e.span),
-                            });
-                        }
-                    }
-                    Node::Stmt(stmt) => match &stmt.kind {
-                        StmtKind::FromImport {
-                            template: from,
-                            names,
-                            with_context,
-                        } => {
-                            let names = names.iter().map(|(name, _)| name.clone()).collect();
-                            loaded.extend(import((from, names, None), *with_context, stmt.span));
-                        }
-                        StmtKind::Import {
-                            template: from,
-                            with_context,
-                            target,
-                        } => {
-                            let module = (from, Vec::new(), Some(target.clone()));
-                            loaded.extend(import(module, *with_context, stmt.span));
-                        }
-                        StmtKind::Include {
-                            template,
-                            ignore_missing,
-                            ..
-                        } => match &template.kind {
-                            // Any of them will do.
-                            ExprKind::List(names) | ExprKind::Tuple(names) => {
-                                loaded.extend(names.iter().filter_map(|name| self.fold_path(name)));
-                            }
-                            _ if *ignore_missing => loaded.extend(self.fold_path(template)),
-                            _ => loaded.extend(load(template, stmt.span)),
-                        },
-                        StmtKind::Extends(template) | StmtKind::ImportData { template, .. } => {
-                            loaded.extend(load(template, stmt.span));
-                        }
-                        _ => {}
-                    },
+                    Node::Expr(expr) => walk.expr(expr),
+                    Node::Stmt(stmt) => walk.stmt(stmt),
                 }
                 Ok(())
             });
         match walked {
-            Ok(()) => loaded,
+            Ok(()) => walk.loaded,
             Err(never) => match never {},
         }
     }
@@ -326,6 +258,107 @@ impl TemplateFile<'_> {
             ExprKind::Concat(parts) => parts.iter().map(|part| self.fold(part)).collect(),
             ExprKind::Binary(BinaryOp::Add, a, b) => Some(self.fold(a)? + &self.fold(b)?),
             _ => None,
+        }
+    }
+}
+
+/// A walk over one template.
+struct Walk<'a> {
+    file: &'a TemplateFile<'a>,
+    source: &'a Arc<str>,
+    survey: &'a mut Survey,
+    /// The places of `salt` that belong to a recorded use.
+    noted: BTreeSet<u32>,
+    /// The templates that this one loads.
+    loaded: Vec<String>,
+}
+
+impl Walk<'_> {
+    fn place(&self, span: Span) -> Place {
+        self.file.place(self.source, span)
+    }
+
+    fn expr(&mut self, expr: &Expr) {
+        let (file, source) = (self.file, self.source);
+        let place = |span| file.place(source, span);
+        self.survey
+            .asked
+            .extend(asked_for(expr).map(|name| CallSite {
+                function: Some(name),
+                place: place(expr.span),
+            }));
+        let given = literal_sources(expr).map(|(text, span)| (text, place(span)));
+        self.survey.sources.extend(given);
+        if let Some(function) = salt_function(expr, &mut self.noted).or_else(|| host_filter(expr)) {
+            self.survey.calls.push(CallSite {
+                function,
+                place: place(expr.span),
+            });
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match &stmt.kind {
+            StmtKind::FromImport {
+                template: from,
+                names,
+                with_context,
+            } => {
+                let names = names.iter().map(|(name, _)| name.clone()).collect();
+                self.import((from, names, None), *with_context, stmt.span);
+            }
+            StmtKind::Import {
+                template: from,
+                with_context,
+                target,
+            } => {
+                let module = (from, Vec::new(), Some(target.clone()));
+                self.import(module, *with_context, stmt.span);
+            }
+            StmtKind::Include {
+                template,
+                ignore_missing,
+                ..
+            } => match &template.kind {
+                // Any of them will do.
+                ExprKind::List(names) | ExprKind::Tuple(names) => {
+                    let paths = names.iter().filter_map(|name| self.file.fold_path(name));
+                    self.loaded.extend(paths);
+                }
+                _ if *ignore_missing => self.loaded.extend(self.file.fold_path(template)),
+                _ => self.load(template, stmt.span),
+            },
+            StmtKind::Extends(template) | StmtKind::ImportData { template, .. } => {
+                self.load(template, stmt.span);
+            }
+            _ => {}
+        }
+    }
+
+    fn import(
+        &mut self,
+        (from, names, module): (&Expr, Vec<Str>, Option<Str>),
+        with_context: bool,
+        span: Span,
+    ) {
+        let path = self.file.fold_path(from);
+        self.survey.imports.push(ImportSite {
+            template: path.clone(),
+            names,
+            module,
+            with_context,
+            place: self.place(span),
+        });
+        self.loaded.extend(path);
+    }
+
+    fn load(&mut self, named: &Expr, span: Span) {
+        if let Some(path) = self.file.fold_path(named) {
+            self.survey.loads.push(LoadSite {
+                path: path.clone(),
+                place: self.place(span),
+            });
+            self.loaded.push(path);
         }
     }
 }

@@ -327,6 +327,10 @@ pub(crate) struct SyntaxSpot<'t> {
     pub line: &'t str,
 }
 
+#[expect(
+    clippy::too_many_lines,
+    reason = "one row for each message of the grammar; a table reads best whole"
+)]
 fn explain(found: &'static str, character: Option<char>) -> (&'static str, &'static str) {
     match (found, character) {
         ("found character that cannot start any token", Some('\t'))

@@ -7,6 +7,7 @@ fn refused(text: &str) -> Error {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one row for each error")]
 fn errors_say_what_where_and_what_to_do() {
     for (text, message) in [
         (

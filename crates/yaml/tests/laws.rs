@@ -7,6 +7,10 @@ use mapstack_yaml::{
 use proptest::prelude::*;
 
 /// Text as people write it, and text made to be misread.
+#[expect(
+    clippy::too_many_lines,
+    reason = "a list of texts that YAML is tempted to read as something else"
+)]
 fn text() -> impl Strategy<Value = String> {
     let tempting = [
         "",

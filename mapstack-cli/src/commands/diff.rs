@@ -138,18 +138,31 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
         differences: &differences,
         masking: &masking,
     };
-    match args.format {
-        DiffFormat::Text => {
-            output::write_styled(
-                &diff::text(&report, reporter.colors_output()),
-                reporter.colors_output(),
-            )?;
-        }
-        DiffFormat::Json => output::write_json(&diff::Rows::from(&report))?,
-        DiffFormat::Markdown => output::write(&diff::comment(&report))?,
+    print(args.format, &report, reporter)?;
+    verdict(&differences, &accounting, reporter)
+}
+
+fn print(
+    format: DiffFormat,
+    report: &diff::Report<'_>,
+    reporter: &Reporter,
+) -> Result<(), Failure> {
+    let colored = reporter.colors_output();
+    match format {
+        DiffFormat::Text => output::write_styled(&diff::text(report, colored), colored)?,
+        DiffFormat::Json => output::write_json(&diff::Rows::from(report))?,
+        DiffFormat::Markdown => output::write(&diff::comment(report))?,
         #[cfg(feature = "html")]
-        DiffFormat::Html => output::write(&diff::html(&report)?)?,
+        DiffFormat::Html => output::write(&diff::html(report)?)?,
     }
+    Ok(())
+}
+
+fn verdict(
+    differences: &Differences,
+    accounting: &Accounting,
+    reporter: &Reporter,
+) -> Result<(), Failure> {
     if let [(_, first), ..] = differences.broken.as_slice() {
         reporter.report([reporter.redact(first)]);
         let message = format!("{} minions could not be compared", differences.broken.len());

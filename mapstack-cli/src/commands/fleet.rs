@@ -126,16 +126,17 @@ impl From<FleetFormat> for mapstack_report::fleet::Format {
     }
 }
 
+#[expect(
+    clippy::too_many_lines,
+    reason = "the steps of one run in their order: most need what several before have made"
+)]
 pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     if let Some(FleetVerb::Merge { directory }) = &args.verb {
         return merge(directory, reporter);
     }
     let input = &args.input;
     let config = input.config(reporter)?;
-    let memory = usize::try_from(args.memory)
-        .unwrap_or(usize::MAX)
-        .saturating_mul(1 << 20)
-        / (args.formulas.len() + usize::from(config.is_some())).max(1);
+    let memory = memory_each(args, config.is_some());
     let mut plan = Plan::new(
         input,
         (&args.layering, &args.result),
@@ -185,21 +186,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     };
     let output: Box<dyn Output> = match (&args.parts, args.work.shard) {
         (Some(directory), Some(shard)) => {
-            let others = (
-                &args.work.target,
-                &args.layering,
-                &args.result,
-                reporter.shows_secrets(),
-            );
-            let run = Run {
-                version: build::version(),
-                minions: all.len(),
-                ids: Run::digest_of(&all),
-                options: digest_of_options(input, config.as_ref(), &format!("{others:?}"))?,
-                select: select.map(str::to_owned),
-                strict: reporter.is_strict(),
-                form: form.described(),
-            };
+            let run = part_run(args, config.as_ref(), &all, &form, reporter)?;
             let writer = PartWriter::new(directory, shard, (run, &all), end);
             Box::new(writer.map_err(|e| cannot_make(directory, &e))?)
         }
@@ -226,6 +213,37 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
         Some(missing) => Err(on_none(masked(missing, (&fleet, &minions)))),
         None => Ok(()),
     }
+}
+
+/// What each formula may remember, and a configured pillar.
+fn memory_each(args: &FleetArgs, has_pillar: bool) -> usize {
+    let whole = usize::try_from(args.memory).unwrap_or(usize::MAX);
+    whole.saturating_mul(1 << 20) / (args.formulas.len() + usize::from(has_pillar)).max(1)
+}
+
+/// What the parts of one run have in common.
+fn part_run(
+    args: &FleetArgs,
+    config: Option<&mapstack_salt_config::Config>,
+    all: &[String],
+    form: &Form,
+    reporter: &Reporter,
+) -> Result<Run, Failure> {
+    let others = (
+        &args.work.target,
+        &args.layering,
+        &args.result,
+        reporter.shows_secrets(),
+    );
+    Ok(Run {
+        version: build::version(),
+        minions: all.len(),
+        ids: Run::digest_of(all),
+        options: digest_of_options(&args.input, config, &format!("{others:?}"))?,
+        select: args.work.target.select.clone(),
+        strict: reporter.is_strict(),
+        form: form.described(),
+    })
 }
 
 /// Print what one run would have printed.

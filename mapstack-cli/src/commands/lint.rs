@@ -133,23 +133,29 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         // What was fixed may show what is behind it.
         reports = check()?;
     }
-    if args.formulas.is_empty() && args.format == Findings::Text && !linted.formulas.is_empty() {
-        let others = formulas::others(&linted.engine, saltenv(args))?;
-        lint::not_formulas(&others)
-            .iter()
-            .for_each(|note| reporter.say(note));
-    }
+    say_others(args, &linted, reporter)?;
     print(args.format, &reports, reporter)?;
     let least = if reporter.is_strict() {
         Level::Warning
     } else {
         Level::Error
     };
-    let found = reports
-        .iter()
-        .flat_map(|(_, report)| &report.findings)
-        .any(|finding| finding.level >= least);
-    if found { Err(Failure::Found) } else { Ok(()) }
+    let mut found = reports.iter().flat_map(|(_, report)| &report.findings);
+    match found.any(|finding| finding.level >= least) {
+        true => Err(Failure::Found),
+        false => Ok(()),
+    }
+}
+
+/// Say which folders of the roots are not formulas, where all that are were checked.
+fn say_others(args: &Lint, linted: &Linted, reporter: &Reporter) -> Result<(), Failure> {
+    if args.formulas.is_empty() && args.format == Findings::Text && !linted.formulas.is_empty() {
+        let others = formulas::others(&linted.engine, saltenv(args))?;
+        lint::not_formulas(&others)
+            .iter()
+            .for_each(|note| reporter.say(note));
+    }
+    Ok(())
 }
 
 /// What values are checked against.

@@ -90,16 +90,7 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
         false => formulas::named(&args.formulas),
     };
     let with_state = with_state(&engine, saltenv, &names)?;
-    if let Some(directory) = args
-        .expectations
-        .iter()
-        .find(|directory| !args.update && !directory.is_dir())
-    {
-        return Err(Failure::Usage(format!(
-            "--expectations {}: the directory does not exist",
-            directory.display()
-        )));
-    }
+    check_directories(args)?;
     let places = Places {
         roots: &roots,
         named: &args.expectations,
@@ -114,17 +105,8 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
         reporter,
     )?
     .selected(&engine, &args.work.target)?;
-    let mut wanted: Vec<(Expectation, bool)> =
-        places.find()?.into_iter().map(|one| (one, false)).collect();
     let chosen = input.facts.name_minions() || args.work.names_some();
-    if args.update && chosen && !args.formulas.is_empty() {
-        let new =
-            missing(&places, &wanted, &args.work.of(minions.ids())).map_err(|why| no_file(&why))?;
-        wanted.extend(new.into_iter().map(|one| (one, true)));
-    }
-    if wanted.is_empty() {
-        return Err(nothing(args, &places));
-    }
+    let wanted = wanted(args, &places, chosen.then(|| args.work.of(minions.ids())))?;
     let engine_of = |suite: &Suite| {
         mapstack_inputs::engine(suite.files(), &input.functions, memory::limit)
             .map_err(|e| e.or_kind(ErrorKind::Facts))
@@ -180,6 +162,36 @@ fn plan<'r>(
         engine_of,
         write: &mapstack_outputs::replace,
     })
+}
+
+fn check_directories(args: &Test) -> Result<(), Failure> {
+    let mut missing = args.expectations.iter();
+    match missing.find(|directory| !args.update && !directory.is_dir()) {
+        Some(directory) => Err(Failure::Usage(format!(
+            "--expectations {}: the directory does not exist",
+            directory.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The expectations to look at, and whether each is new: those that are there, and with `--update` those that the
+/// chosen minions do not have.
+fn wanted(
+    args: &Test,
+    places: &Places<'_>,
+    chosen: Option<Vec<String>>,
+) -> Result<Vec<(Expectation, bool)>, Failure> {
+    let mut wanted: Vec<(Expectation, bool)> =
+        places.find()?.into_iter().map(|one| (one, false)).collect();
+    if let Some(ids) = chosen.filter(|_| args.update && !args.formulas.is_empty()) {
+        let new = missing(places, &wanted, &ids).map_err(|why| no_file(&why))?;
+        wanted.extend(new.into_iter().map(|one| (one, true)));
+    }
+    if wanted.is_empty() {
+        return Err(nothing(args, places));
+    }
+    Ok(wanted)
 }
 
 /// Why there can be no new file, and what to do about it.

@@ -88,14 +88,7 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
     let (scope, masking) = (args.scope.scope(), reporter.masking());
     let work = (&minions, &*ids, args.work.pace());
     let mut following = Following::new(&watched, (plan, &args.formulas), work, &scope)?;
-    let mut broken: Vec<String> = Vec::new();
-    for error in following.broken() {
-        // A mistake in a pillar is that of many minions.
-        if !broken.contains(&error.to_string()) {
-            reporter.report([reporter.redact(error)]);
-            broken.push(error.to_string());
-        }
-    }
+    report_broken(&following, reporter);
     count_warnings(pillars.as_ref(), reporter)?;
     let minions_watched = count(ids.len(), "minion");
     reporter.say(&format!(
@@ -116,6 +109,17 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+fn report_broken(following: &Following<'_>, reporter: &Reporter) {
+    let mut reported: Vec<String> = Vec::new();
+    for error in following.broken() {
+        // A mistake in a pillar is that of many minions.
+        if !reported.contains(&error.to_string()) {
+            reporter.report([reporter.redact(error)]);
+            reported.push(error.to_string());
+        }
+    }
 }
 
 fn print(

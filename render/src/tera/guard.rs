@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use tera::Template;
-use tera::ast::{Expr, ExprVal, FunctionCall, LogicExpr, LogicOperator, Node, WS};
+use tera::ast::{Expr, ExprVal, Forloop, FunctionCall, If, LogicExpr, LogicOperator, Node, WS};
 
 use super::bounded::{AT, EACH, ENTER, JOIN, KEEP, LEAVE, PRINT};
 use super::scan::{Token, TokenKind, keyword};
@@ -174,22 +174,20 @@ impl Walk<'_, '_> {
         Ok(out)
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each kind of node")]
     fn node(&mut self, node: Node, out: &mut Vec<Node>) -> Result<()> {
+        let literal = match &node {
+            Node::Text(text) | Node::Raw(_, text, _) => text.len(),
+            _ => 0,
+        };
         let (place, node) = match node {
             Node::Comment(..) => return Ok(()),
-            Node::Text(text) => {
-                let place = self.text(&text);
-                out.push(at(place, text.len()));
-                out.push(Node::Text(text));
-                return Ok(());
-            }
+            Node::Text(text) => (self.text(&text), Node::Text(text)),
             Node::Raw(left, text, right) => {
                 self.tag();
                 let place = self.text(&text);
                 self.close();
-                out.push(at(place, text.len()));
-                out.push(Node::Raw(left, text, right));
-                return Ok(());
+                (place, Node::Raw(left, text, right))
             }
             Node::VariableBlock(ws, mut expr) => {
                 let place = self.tag();
@@ -202,15 +200,9 @@ impl Walk<'_, '_> {
                 self.value(&mut set.value, place)?;
                 (place, Node::Set(ws, set))
             }
-            Node::Extends(ws, name) => {
-                let place = self.tag();
-                self.need(&name, place, true);
-                (place, Node::Extends(ws, name))
-            }
+            Node::Extends(ws, name) => (self.required(&name), Node::Extends(ws, name)),
             Node::ImportMacro(ws, name, namespace) => {
-                let place = self.tag();
-                self.need(&name, place, true);
-                (place, Node::ImportMacro(ws, name, namespace))
+                (self.required(&name), Node::ImportMacro(ws, name, namespace))
             }
             Node::Include(ws, names, ignore_missing) => {
                 let place = self.tag();
@@ -238,41 +230,55 @@ impl Walk<'_, '_> {
                 self.close();
                 (place, Node::Block(left, block, right))
             }
-            Node::Forloop(left, mut forloop, right) => {
-                let place = self.tag();
-                self.value(&mut forloop.container, place)?;
-                forloop.container.filters.push(filter(EACH));
-                forloop.body = self.body(forloop.body, None)?;
-                if let Some(body) = forloop.empty_body.take() {
-                    self.tag();
-                    forloop.empty_body = Some(self.body(body, None)?);
-                }
-                self.close();
-                (place, Node::Forloop(left, forloop, right))
-            }
-            Node::If(mut branches, ws) => {
-                let mut first = None;
-                for (_, condition, body) in &mut branches.conditions {
-                    let place = self.tag();
-                    self.condition(condition, place)?;
-                    if first.is_some() {
-                        name_first(condition, place);
-                    }
-                    first = first.or(Some(place));
-                    *body = self.body(std::mem::take(body), None)?;
-                }
-                if let Some((_, body)) = &mut branches.otherwise {
-                    self.tag();
-                    *body = self.body(std::mem::take(body), None)?;
-                }
-                self.close();
-                (first.unwrap_or_default(), Node::If(branches, ws))
-            }
+            Node::Forloop(left, mut forloop, right) => (
+                self.for_loop(&mut forloop)?,
+                Node::Forloop(left, forloop, right),
+            ),
+            Node::If(mut branches, ws) => (self.branches(&mut branches)?, Node::If(branches, ws)),
             node @ (Node::Super | Node::Break(_) | Node::Continue(_)) => (self.tag(), node),
         };
-        out.push(at(place, 0));
+        out.push(at(place, literal));
         out.push(node);
         Ok(())
+    }
+
+    /// A tag that needs another template before anything runs.
+    fn required(&mut self, name: &str) -> usize {
+        let place = self.tag();
+        self.need(name, place, true);
+        place
+    }
+
+    fn for_loop(&mut self, forloop: &mut Forloop) -> Result<usize> {
+        let place = self.tag();
+        self.value(&mut forloop.container, place)?;
+        forloop.container.filters.push(filter(EACH));
+        forloop.body = self.body(std::mem::take(&mut forloop.body), None)?;
+        if let Some(body) = forloop.empty_body.take() {
+            self.tag();
+            forloop.empty_body = Some(self.body(body, None)?);
+        }
+        self.close();
+        Ok(place)
+    }
+
+    fn branches(&mut self, branches: &mut If) -> Result<usize> {
+        let mut first = None;
+        for (_, condition, body) in &mut branches.conditions {
+            let place = self.tag();
+            self.condition(condition, place)?;
+            if first.is_some() {
+                name_first(condition, place);
+            }
+            first = first.or(Some(place));
+            *body = self.body(std::mem::take(body), None)?;
+        }
+        if let Some((_, body)) = &mut branches.otherwise {
+            self.tag();
+            *body = self.body(std::mem::take(body), None)?;
+        }
+        self.close();
+        Ok(first.unwrap_or_default())
     }
 
     fn need(&mut self, name: &str, place: usize, required: bool) {
@@ -315,6 +321,23 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
+    fn logic(&mut self, logic: &mut LogicExpr, place: usize) -> Result<()> {
+        use LogicOperator::{Gt, Gte, Lt, Lte};
+        if matches!(logic.operator, Gt | Gte | Lt | Lte) {
+            no_macro(&logic.lhs, place)?;
+            no_macro(&logic.rhs, place)?;
+        }
+        let is_truth = matches!(logic.operator, LogicOperator::And | LogicOperator::Or);
+        for side in [&mut logic.lhs, &mut logic.rhs] {
+            if is_truth {
+                self.condition(side, place)?;
+            } else {
+                self.parts(side, place)?;
+            }
+        }
+        Ok(())
+    }
+
     fn parts(&mut self, expr: &mut Expr, place: usize) -> Result<()> {
         match &mut expr.val {
             ExprVal::Ident(ident) => self.mention(ident),
@@ -331,21 +354,7 @@ impl Walk<'_, '_> {
                     self.parts(side, place)?;
                 }
             }
-            ExprVal::Logic(logic) => {
-                use LogicOperator::{Gt, Gte, Lt, Lte};
-                if matches!(logic.operator, Gt | Gte | Lt | Lte) {
-                    no_macro(&logic.lhs, place)?;
-                    no_macro(&logic.rhs, place)?;
-                }
-                let is_truth = matches!(logic.operator, LogicOperator::And | LogicOperator::Or);
-                for side in [&mut logic.lhs, &mut logic.rhs] {
-                    if is_truth {
-                        self.condition(side, place)?;
-                    } else {
-                        self.parts(side, place)?;
-                    }
-                }
-            }
+            ExprVal::Logic(logic) => self.logic(logic, place)?,
             ExprVal::In(inside) => {
                 self.parts(&mut inside.lhs, place)?;
                 self.parts(&mut inside.rhs, place)?;

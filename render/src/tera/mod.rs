@@ -24,7 +24,7 @@ use mapstack_pyobject::{CallArgs, Error, ErrorKind, Frame, Obj, Result, Template
 use mapstack_value::Value;
 
 use crate::jinja::ast::{Span, Template};
-use crate::jinja::{Names, Origin, Rendered, Request, Vm};
+use crate::jinja::{Names, Origin, Rendered, Request, SourceMap, Vm};
 use mapstack_salt_jinja::Output;
 use mapstack_salt_jinja::call_by_name;
 
@@ -95,7 +95,21 @@ pub fn render(request: &Request<'_>) -> Result<Rendered> {
         Ok(printed) => printed,
         Err(wrong) => return Err(located(*wrong, failure, &templates, &request.variables)),
     };
-    let mut out = Output::mapped(request.limits.output);
+    let (text, map) = mapped(&printed, &templates, request.limits.output)?;
+    Ok(Rendered {
+        text,
+        map,
+        exports: Names::default(),
+    })
+}
+
+/// What was printed, with the places it came from.
+fn mapped(
+    printed: &worker::Printed,
+    templates: &[Arc<Template>],
+    limit: usize,
+) -> Result<(String, SourceMap)> {
+    let mut out = Output::mapped(limit);
     for (at, chunk) in printed.chunks.iter().enumerate() {
         let end = printed
             .chunks
@@ -114,12 +128,7 @@ pub fn render(request: &Request<'_>) -> Result<Rendered> {
         };
         out.push(text, template, chunk.place.span, origin)?;
     }
-    let (text, map) = out.finish();
-    Ok(Rendered {
-        text,
-        map,
-        exports: Names::default(),
-    })
+    Ok(out.finish())
 }
 
 /// What a template without a name is called.

@@ -105,6 +105,10 @@ fn refused(source: &str, files: &[(&'static str, &str)]) -> (String, String) {
 }
 
 #[test]
+#[expect(
+    clippy::too_many_lines,
+    reason = "one row for each feature of templates"
+)]
 fn templates_print() {
     for (source, expected) in [
         ("", ""),
@@ -221,6 +225,7 @@ fn other_templates_come_from_the_host() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one row for each error")]
 fn errors_have_a_place() {
     let files = [
         ("part", "a\n  {{ nope }}"),

@@ -112,33 +112,14 @@ fn measure(sh: &Shell, subject: &Subject, starts: u32) -> Result {
     match reference::python(sh) {
         Ok(python) => {
             let theirs = warm_reference(sh, subject, &python)?;
+            let in_process = "warm, in process";
             if subject.verb == "map" {
-                report(
-                    "warm, in process",
-                    "the same import",
-                    theirs,
-                    "map",
-                    warm,
-                    MAP_GOAL,
-                );
+                let theirs = ("the same import", theirs);
+                report(in_process, theirs, ("map", warm), MAP_GOAL);
             } else {
-                report(
-                    "warm, in process",
-                    "map.data",
-                    theirs,
-                    "data",
-                    warm,
-                    WARM_GOAL,
-                );
-                let theirs = cold_reference(sh, subject, starts)?;
-                report(
-                    "one process",
-                    "salt-call",
-                    theirs,
-                    "data",
-                    started,
-                    COLD_GOAL,
-                );
+                report(in_process, ("map.data", theirs), ("data", warm), WARM_GOAL);
+                let theirs = ("salt-call", cold_reference(sh, subject, starts)?);
+                report("one process", theirs, ("data", started), COLD_GOAL);
             }
         }
         Err(missing) => {

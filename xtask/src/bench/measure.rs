@@ -39,10 +39,8 @@ pub fn layer_text(layer: usize, indent: &str) -> String {
 /// Print both sides' times and their ratio.
 pub fn report(
     what: &str,
-    reference: &str,
-    theirs: Duration,
-    verb: &str,
-    ours: Duration,
+    (reference, theirs): (&str, Duration),
+    (verb, ours): (&str, Duration),
     goal: impl Into<Option<f64>>,
 ) {
     let ratio = theirs.as_secs_f64() / ours.as_secs_f64();

@@ -73,7 +73,12 @@ fn measure_whole(sh: &Shell, home: &Path) -> Result {
             let bench = "xtask/reference/bench.py";
             let theirs = measured(cmd!(sh, "{python} {bench} whole {config} {minions}"))?;
             let (theirs, ours) = (nanoseconds(&theirs), nanoseconds(&shared));
-            report("a whole pillar", "Salt", theirs, "pillar", ours, WHOLE_GOAL);
+            report(
+                "a whole pillar",
+                ("Salt", theirs),
+                ("pillar", ours),
+                WHOLE_GOAL,
+            );
         }
         Err(missing) => println!("  no reference: {missing}"),
     }
@@ -122,7 +127,12 @@ fn measure(sh: &Shell, kind: &str, config: &Path, goal: Option<f64>) -> Result {
     };
     match theirs {
         Ok(theirs) => {
-            report("a minion", kind, nanoseconds(&theirs), "pillar", warm, goal);
+            report(
+                "a minion",
+                (kind, nanoseconds(&theirs)),
+                ("pillar", warm),
+                goal,
+            );
             println!(
                 "  memory at most: {kind} {}, mapstack pillar {}",
                 mebibytes(&theirs),

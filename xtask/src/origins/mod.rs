@@ -80,64 +80,26 @@ pub fn run(sh: &Shell, args: &Args) -> Result {
             target_directory(sh)?.join("debug/mapstack")
         }
     };
-    let mut minions: Vec<Vec<String>> = args
-        .platforms
-        .iter()
-        .map(|name| vec!["--platform".into(), name.clone()])
-        .collect();
-    for file in &args.minion {
-        minions.push(vec![
-            "--minion".into(),
-            std::path::absolute(file)?.display().to_string(),
-        ]);
-    }
+    let mut minions = minions(args)?;
     let subjects = match &args.formulas {
         Some(directory) => checkouts(directory, &args.formula, args.only)?,
         None => {
-            let examples = project_root().join("examples");
-            for name in ["web1", "db1", "bsd1"] {
-                let file = examples.join(format!("minions/{name}.yaml"));
-                minions.push(vec!["--minion".into(), file.display().to_string()]);
-            }
-            let roots = vec![examples.join("site"), examples.join("formulas")];
-            vec![Subject {
-                formula: match args.only {
-                    Only::Data => "users".into(),
-                    Only::Map => "timesync".into(),
-                },
-                roots,
-            }]
+            minions.extend(["web1", "db1", "bsd1"].map(example_minion));
+            vec![example(args.only)]
         }
     };
     let (mut tally, mut files, mut explained, mut refused) =
         (Tally::default(), Files::default(), 0, Vec::new());
     for subject in &subjects {
         for minion in &minions {
-            let roots = subject
-                .roots
-                .iter()
-                .flat_map(|root| ["--root".into(), root.clone()]);
-            let (roots, formula): (Vec<PathBuf>, _) = (roots.collect(), &subject.formula);
-            let of = args.only.of();
-            let printed = cmd!(
-                sh,
-                "{mapstack} explain {formula} --of {of} -o json --show-secrets {roots...} {minion...}"
-            )
-            .quiet()
-            .ignore_status()
-            .output()?;
-            let name = format!("{formula} on {}", minion.join(" "));
-            if !printed.status.success() {
-                let said = String::from_utf8_lossy(&printed.stderr);
-                let said = said
-                    .lines()
-                    .find(|line| line.starts_with("error"))
-                    .unwrap_or_default();
-                refused.push(format!("{name}: {said}"));
-                continue;
+            let name = format!("{} on {}", subject.formula, minion.join(" "));
+            match explain(sh, &mapstack, subject, args.only, minion)? {
+                Ok(explanation) => {
+                    explained += 1;
+                    tally.add(&explanation, &mut files, &name);
+                }
+                Err(said) => refused.push(format!("{name}: {said}")),
             }
-            explained += 1;
-            tally.add(&serde_json::from_slice(&printed.stdout)?, &mut files, &name);
         }
     }
     println!(
@@ -158,6 +120,64 @@ pub fn run(sh: &Shell, args: &Args) -> Result {
         0 => Ok(()),
         count => Err(format!("{count} places are wrong; each has a line above").into()),
     }
+}
+
+/// The arguments that name each minion.
+fn minions(args: &Args) -> Result<Vec<Vec<String>>> {
+    let platforms = args.platforms.iter();
+    let mut minions: Vec<Vec<String>> = platforms
+        .map(|name| vec!["--platform".into(), name.clone()])
+        .collect();
+    for file in &args.minion {
+        let file = std::path::absolute(file)?;
+        minions.push(vec!["--minion".into(), file.display().to_string()]);
+    }
+    Ok(minions)
+}
+
+fn example_minion(name: &str) -> Vec<String> {
+    let file = project_root().join(format!("examples/minions/{name}.yaml"));
+    vec!["--minion".into(), file.display().to_string()]
+}
+
+fn example(only: Only) -> Subject {
+    let examples = project_root().join("examples");
+    Subject {
+        formula: match only {
+            Only::Data => "users".into(),
+            Only::Map => "timesync".into(),
+        },
+        roots: vec![examples.join("site"), examples.join("formulas")],
+    }
+}
+
+/// What `mapstack explain` prints, or what it says where it refuses.
+fn explain(
+    sh: &Shell,
+    mapstack: &Path,
+    subject: &Subject,
+    only: Only,
+    minion: &[String],
+) -> Result<std::result::Result<Value, String>> {
+    let roots = subject.roots.iter();
+    let roots: Vec<PathBuf> = roots
+        .flat_map(|root| ["--root".into(), root.clone()])
+        .collect();
+    let (formula, of) = (&subject.formula, only.of());
+    let printed = cmd!(
+        sh,
+        "{mapstack} explain {formula} --of {of} -o json --show-secrets {roots...} {minion...}"
+    )
+    .quiet()
+    .ignore_status()
+    .output()?;
+    if printed.status.success() {
+        return Ok(Ok(serde_json::from_slice(&printed.stdout)?));
+    }
+    let said = String::from_utf8_lossy(&printed.stderr);
+    let mut lines = said.lines();
+    let error = lines.find(|line| line.starts_with("error"));
+    Ok(Err(error.unwrap_or_default().to_owned()))
 }
 
 /// A formula, and the roots it is explained from.
@@ -322,6 +342,21 @@ enum Role {
     Past,
 }
 
+impl Role {
+    fn described(self) -> &'static str {
+        match self {
+            Role::Value => "value",
+            Role::Key => "key",
+            Role::Past => "earlier value",
+        }
+    }
+}
+
+fn place_of(origin: &Value) -> Option<(&str, u64, u64)> {
+    let number = |key: &str| origin[key].as_u64();
+    Some((origin["file"].as_str()?, number("line")?, number("column")?))
+}
+
 impl Tally {
     /// Look at everything that one run is explained with.
     fn add(&mut self, explained: &Value, files: &mut Files, name: &str) {
@@ -336,6 +371,18 @@ impl Tally {
                 self.look(&past["value"], &past["origin"], Role::Past, files, &shown);
             }
         }
+    }
+
+    /// Count a value by the kind of its origin.
+    fn count(&mut self, origin: &Value, is_fact: bool) {
+        let has = |key: &str| origin.get(key).is_some();
+        self.arguments += usize::from(has("argument"));
+        self.unknown += usize::from(has("unknown"));
+        let reported = ["file", "platform", "flag", "id", "built_in"]
+            .into_iter()
+            .any(has);
+        self.facts_without_line += usize::from(is_fact && reported && !has("line"));
+        self.facts_unknown += usize::from(is_fact && !reported);
     }
 
     fn look(
@@ -354,20 +401,9 @@ impl Tally {
         }
         let is_fact = origin.get("facts").is_some();
         if role == Role::Value {
-            self.arguments += usize::from(origin.get("argument").is_some());
-            self.unknown += usize::from(origin.get("unknown").is_some());
-            let reported = ["file", "platform", "flag", "id", "built_in"]
-                .iter()
-                .any(|key| origin.get(*key).is_some());
-            self.facts_without_line +=
-                usize::from(is_fact && reported && origin.get("line").is_none());
-            self.facts_unknown += usize::from(is_fact && !reported);
+            self.count(origin, is_fact);
         }
-        let (Some(file), Some(line), Some(column)) = (
-            origin["file"].as_str(),
-            origin["line"].as_u64(),
-            origin["column"].as_u64(),
-        ) else {
+        let Some((file, line, column)) = place_of(origin) else {
             return;
         };
         let Some(text) = files.text(file) else {
@@ -386,11 +422,7 @@ impl Tally {
         };
         if !right {
             let there: String = rest.chars().take(40).collect();
-            let what = match role {
-                Role::Value => "value",
-                Role::Key => "key",
-                Role::Past => "earlier value",
-            };
+            let what = role.described();
             let kind = if computed {
                 "is not computed"
             } else {

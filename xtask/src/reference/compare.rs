@@ -14,27 +14,30 @@ const MAKOSTACK: &str = "MAPSTACK_MAKOSTACK";
 /// Names the file of saltclass's module, which Salt 3008 does not have.
 const SALTCLASS: &str = "MAPSTACK_SALTCLASS";
 
+/// The kinds of questions that need nothing but the reference.
+const KINDS: &[&str] = &[
+    "yaml",
+    "yamlex",
+    "toml",
+    "version",
+    "joined",
+    "merge",
+    "syntax",
+    "parse",
+    "data",
+    "pillar",
+    "external",
+    "git",
+    "reclass",
+    "stateconf",
+    "stack",
+];
+
 /// Make up questions, ask both sides, and print what differs.
 pub fn run(sh: &Shell, args: &Args) -> Result {
     let python = python(sh)?;
     let (count, seed, only) = (args.count.to_string(), args.seed.to_string(), &args.kind);
-    let mut kinds = vec![
-        "yaml",
-        "yamlex",
-        "toml",
-        "version",
-        "joined",
-        "merge",
-        "syntax",
-        "parse",
-        "data",
-        "pillar",
-        "external",
-        "git",
-        "reclass",
-        "stateconf",
-        "stack",
-    ];
+    let mut kinds = KINDS.to_vec();
     for (kind, module) in [("makostack", MAKOSTACK), ("saltclass", SALTCLASS)] {
         match std::env::var_os(module) {
             Some(_) => kinds.push(kind),

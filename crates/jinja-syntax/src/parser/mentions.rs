@@ -60,7 +60,8 @@ impl<const N: usize> Search<'_, N> {
     }
 
     // The order in which the parts of a statement are visited is that of Jinja's nodes: it
-    // decides whether a name was assigned before it was read. There is one arm for each kind of statement.
+    // decides whether a name was assigned before it was read.
+    #[expect(clippy::too_many_lines, reason = "one arm for each kind of statement")]
     fn stmt(&mut self, kind: &StmtKind) {
         match kind {
             StmtKind::Text(_) | StmtKind::Break | StmtKind::Continue | StmtKind::Block(_) => {}

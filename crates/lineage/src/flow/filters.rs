@@ -9,7 +9,37 @@ use super::objects::is_container;
 use super::{Operand, State, data};
 use crate::tree::{Node, index_key};
 
+/// Filters that keep the items of their input, or some of them, in some order.
+const REARRANGING: &[&str] = &[
+    "list",
+    "sort",
+    "unique",
+    "reverse",
+    "select",
+    "reject",
+    "selectattr",
+    "rejectattr",
+    "union",
+    "difference",
+    "intersect",
+    "symmetric_difference",
+    "flatten",
+    "compact",
+];
+
 impl State {
+    /// The item that a filter picks from its input.
+    fn one_of(&mut self, input: &Obj, item: &Obj, last: bool) -> Option<Node> {
+        if self.objects.knows(item) {
+            return None;
+        }
+        let is = data(item);
+        let pool = self.objects.pool(input);
+        let mut found = pool.into_iter().filter(|(known, _)| known.is_same(&is));
+        let found = if last { found.last() } else { found.next() };
+        found.map(|(_, node)| node)
+    }
+
     /// What a filter returns. The first operand is its input.
     pub(super) fn filter(
         &mut self,
@@ -27,9 +57,7 @@ impl State {
                     true => Some(input),
                     false => State::argument(args, operands, 0, "default_value"),
                 };
-                chosen
-                    .filter(|chosen| chosen.value.is_same(value))
-                    .and_then(|chosen| self.node(chosen))
+                self.node(chosen.filter(|chosen| chosen.value.is_same(value))?)
             }
             "traverse" => self.traversed(args, operands, value),
             "json" | "tojson" | "yaml" | "yaml_dquote" | "yaml_squote" => {
@@ -42,20 +70,7 @@ impl State {
                 let text = input.value.as_str()?;
                 self.dumps.find(text, &data(value))
             }
-            "list"
-            | "sort"
-            | "unique"
-            | "reverse"
-            | "select"
-            | "reject"
-            | "selectattr"
-            | "rejectattr"
-            | "union"
-            | "difference"
-            | "intersect"
-            | "symmetric_difference"
-            | "flatten"
-            | "compact" => match value {
+            _ if REARRANGING.contains(&name) => match value {
                 Obj::Iter(_) => {
                     let pool = self.objects.pool(&input.value);
                     let nodes = pool.into_iter().map(|(_, node)| node).collect();
@@ -70,30 +85,16 @@ impl State {
                     return None;
                 };
                 let nodes = self.parts(dict, "items");
-                match value {
-                    Obj::List(_) => {
-                        let known = |node: Node| Some((node.claim()?.value.clone(), node.clone()));
-                        let pool = nodes.into_iter().map(known).collect();
-                        self.picked_from(by, operands, pool, value)
-                    }
-                    _ => {
-                        self.view(by, operands, nodes, value);
-                        None
-                    }
+                if matches!(value, Obj::List(_)) {
+                    let known = |node: Node| Some((node.claim()?.value.clone(), node.clone()));
+                    let pool = nodes.into_iter().map(known).collect();
+                    return self.picked_from(by, operands, pool, value);
                 }
+                self.view(by, operands, nodes, value);
+                None
             }
             "first" | "last" | "min" | "max" | "random" => {
-                if self.objects.knows(value) {
-                    return None;
-                }
-                let is = data(value);
-                let pool = self.objects.pool(&input.value);
-                let mut found = pool.into_iter().filter(|(known, _)| known.is_same(&is));
-                match name {
-                    "last" => found.last(),
-                    _ => found.next(),
-                }
-                .map(|(_, node)| node)
+                self.one_of(&input.value, value, name == "last")
             }
             // These often change nothing.
             "string" | "trim" | "int" | "float" | "bool" | "to_bool" | "safe" | "escape" | "e"

@@ -12,6 +12,15 @@ use super::{Operand, State, ValueTracer, data, query, whole};
 use crate::layers::Because;
 use crate::tree::{At, How, Node, index_key};
 
+/// The letter of matchers by that part of the facts.
+fn kind_of(part: Part) -> &'static str {
+    match part {
+        Part::Grains => "G",
+        Part::Pillar => "I",
+        Part::Opts => "C",
+    }
+}
+
 impl ValueTracer {
     /// A function moves values.
     pub(super) fn flow(&self, flow: Flow<'_>) {
@@ -40,6 +49,17 @@ impl ValueTracer {
 }
 
 impl State {
+    fn merges(&mut self, base: &Obj, overlay: &Obj, options: &mapstack_merge::Options) -> Node {
+        let over = self.known(overlay);
+        let mut under = self.known(base);
+        // An empty mapping that a function begins with belongs to what is merged first.
+        let begins = !self.objects.knows(base) && data(base) == Value::map();
+        if let (true, Some(claim)) = (begins, over.claim()) {
+            under = whole(claim.layer, Value::map(), claim.at.clone());
+        }
+        merged((&data(base), under), (&data(overlay), &over), options)
+    }
+
     fn flow(&mut self, flow: Flow<'_>) {
         match flow {
             Flow::Entry { of, at, is } => {
@@ -69,23 +89,11 @@ impl State {
                 options,
                 is,
             } => {
-                let over = self.known(overlay);
-                let mut under = self.known(base);
-                // An empty mapping that a function begins with belongs to what is merged first.
-                let begins = !self.objects.knows(base) && data(base) == Value::map();
-                if let (true, Some(claim)) = (begins, over.claim()) {
-                    under = whole(claim.layer, Value::map(), claim.at.clone());
-                }
-                let node = merged((&data(base), under), (&data(overlay), &over), options);
+                let node = self.merges(base, overlay, options);
                 self.answers(is, Some(node));
             }
             Flow::Fact { part, path, is } => {
-                let kind = match part {
-                    Part::Grains => "G",
-                    Part::Pillar => "I",
-                    Part::Opts => "C",
-                };
-                self.fact(kind, Some(part), (path, path), is);
+                self.fact(kind_of(part), Some(part), (path, path), is);
             }
             Flow::Config { path, merged, is } => {
                 let (part, place) = match merged {

@@ -39,6 +39,21 @@ impl State {
         }
     }
 
+    /// `dict.update(…)`. The first operand is the dict.
+    fn update_by(&mut self, dict: &Obj, args: &Args, operands: &[Operand]) -> Option<()> {
+        for source in operands.get(1..=args.positional.len())? {
+            self.update(dict, source);
+        }
+        let named = operands.get(1 + args.positional.len()..)?;
+        for ((name, _), given) in args.named.iter().zip(named) {
+            let node = self.node(given);
+            self.put(dict, &Key::from(&**name), node, None);
+        }
+        let star = args.star_star.as_ref().and(operands.last())?;
+        self.update(dict, star);
+        Some(())
+    }
+
     fn dict_method(
         &mut self,
         by: &Evaluated<'_>,
@@ -80,18 +95,7 @@ impl State {
                 }
             }
             "update" => {
-                let sources = operands.get(1..=args.positional.len())?;
-                for source in sources {
-                    self.update(&object.value, source);
-                }
-                let named = operands.get(1 + args.positional.len()..)?;
-                for ((name, _), given) in args.named.iter().zip(named) {
-                    let node = self.node(given);
-                    self.put(&object.value, &Key::from(&**name), node, None);
-                }
-                if let Some(star) = args.star_star.as_ref().and(operands.last()) {
-                    self.update(&object.value, star);
-                }
+                self.update_by(&object.value, args, operands);
                 None
             }
             "copy" => self.objects.node(&object.value),

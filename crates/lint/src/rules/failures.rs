@@ -25,17 +25,14 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         .iter()
         .map(|state| (&*state.name, used(subject, state)))
         .collect();
-    let is_passed = supported
-        .iter()
-        .any(|run| subject.runs[*run].errors().next().is_none());
+    let passes = |run: &usize| subject.runs[*run].errors().next().is_none();
+    let is_passed = supported.iter().any(passes);
     let by_map = (supported.len(), is_passed);
     for run in &supported {
         for (state, error) in subject.errors(*run) {
             let diagnostic = error.diagnostic();
-            let place = diagnostic
-                .place
-                .clone()
-                .filter(|place| place.file != DEFINITION);
+            let place = diagnostic.place.clone();
+            let place = place.filter(|place| place.file != DEFINITION);
             let is_elsewhere = || {
                 place
                     .as_ref()

@@ -144,36 +144,45 @@ impl Problem {
             )
             .help("each dot but the first goes up by one folder"),
             Problem::Missing { written, name } => {
-                let message = format!("the sls '{name}' does not exist");
-                let finding = Finding::new(Rule::MissingInclude, place_of(state, written), message);
-                match available.nearest(name) {
-                    Some(near) => finding.help(format!("did you mean '{near}'?")),
-                    None => {
-                        let path = name.replace('.', "/");
-                        finding.help(format!(
-                            "neither salt://{path}.sls nor salt://{path}/init.sls exists"
-                        ))
-                    }
-                }
+                missing(place_of(state, written), name, available)
             }
             Problem::Outside { written, name } => {
-                let folder = name.split('.').next().unwrap_or_default();
-                let message = format!("no root has '{folder}', which the sls '{name}' belongs to");
-                let mut finding =
-                    Finding::new(Rule::MissingInclude, place_of(state, written), message);
-                finding.level = Level::Note;
-                match nearest(folder, available.folders.iter()) {
-                    Some(near) => {
-                        finding.level = Level::Warning;
-                        finding.help(format!("did you mean '{near}'?"))
-                    }
-                    None => finding.help(format!(
-                        "if it belongs to another formula, add its root: {}",
-                        Means::Root(None)
-                    )),
-                }
+                outside(place_of(state, written), name, available)
             }
         }
+    }
+}
+
+/// The folder of the formula has no such sls.
+fn missing(place: Place, name: &str, available: &Available) -> Finding {
+    let message = format!("the sls '{name}' does not exist");
+    let finding = Finding::new(Rule::MissingInclude, place, message);
+    match available.nearest(name) {
+        Some(near) => finding.help(format!("did you mean '{near}'?")),
+        None => {
+            let path = name.replace('.', "/");
+            finding.help(format!(
+                "neither salt://{path}.sls nor salt://{path}/init.sls exists"
+            ))
+        }
+    }
+}
+
+/// No root has the folder of the sls.
+fn outside(place: Place, name: &str, available: &Available) -> Finding {
+    let folder = name.split('.').next().unwrap_or_default();
+    let message = format!("no root has '{folder}', which the sls '{name}' belongs to");
+    let mut finding = Finding::new(Rule::MissingInclude, place, message);
+    finding.level = Level::Note;
+    match nearest(folder, available.folders.iter()) {
+        Some(near) => {
+            finding.level = Level::Warning;
+            finding.help(format!("did you mean '{near}'?"))
+        }
+        None => finding.help(format!(
+            "if it belongs to another formula, add its root: {}",
+            Means::Root(None)
+        )),
     }
 }
 

@@ -177,26 +177,29 @@ impl Observed {
         } else if let (true, false, Some(earlier)) =
             (is_leaf(step.new), is_computed(step.new_spot), &earlier)
         {
-            let inherited = earlier.clone();
-            let definition = definition(lineage, step.by);
-            let matters = !same || varies;
             let known = Override {
                 place: place.clone(),
                 path: path.to_vec(),
-                inherited,
-                definition,
-                matters,
+                inherited: earlier.clone(),
+                definition: definition(lineage, step.by),
+                matters: !same || varies,
             };
-            self.overrides.insert(spotted.clone(), known);
+            self.overrides.insert(spotted, known);
         }
         let Some(earlier) = earlier else { return };
-        let (old, new) = (shape(step.old), shape(step.new));
         let replacement = Replacement {
             place,
             earlier,
             key: shown(path),
-            what: (old, new),
+            what: (shape(step.old), shape(step.new)),
         };
+        self.replacement(lineage, step, replacement);
+    }
+
+    /// Note a value that another one replaced, if that loses something of it.
+    fn replacement(&mut self, lineage: &Lineage, step: &Succession<'_>, replacement: Replacement) {
+        let spotted = (replacement.place.file.clone(), replacement.place.start);
+        let (old, new) = replacement.what;
         let appends = |layer: &Layer| {
             layer
                 .merged
@@ -204,9 +207,10 @@ impl Observed {
                 .is_some_and(|merged| matches!(&*merged.strategy, "smart" | "recurse"))
         };
         let could_append = lineage.layers().get(step.by).is_some_and(appends);
+        let same = step.old.is_same(step.new);
         if old == "a list" && new == "a list" && !same && !is_empty(step.old) && could_append {
             self.replaced
-                .entry(shown(path))
+                .entry(replacement.key.clone())
                 .or_default()
                 .entry(spotted)
                 .or_insert(replacement);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use mapstack::matcher::{MatcherKind, Mode};
 use mapstack::value::Value;
 use mapstack::{Place, parse_definition};
-use mapstack_render::jinja::ast::{Args, CompareOp, Expr, ExprKind, StmtKind};
+use mapstack_render::jinja::ast::{Args, CompareOp, Expr, ExprKind, Stmt, StmtKind};
 
 use crate::Rule;
 use crate::finding::Finding;
@@ -223,6 +223,15 @@ pub(super) fn keys(subject: &Subject<'_>, parsed: &Parsed, lookup: &Expr) -> Vec
     }
 }
 
+/// Where the text of a template is that is outside of its tags.
+fn spans_of_text<'t>(stmts: impl IntoIterator<Item = &'t Stmt>) -> Vec<(usize, usize)> {
+    stmts
+        .into_iter()
+        .filter(|stmt| matches!(stmt.kind, StmtKind::Text(_)))
+        .map(|stmt| (stmt.span.start as usize, stmt.span.end as usize))
+        .collect()
+}
+
 fn bound_keys(subject: &Subject<'_>, parsed: &Parsed, name: &str) -> Vec<(String, Place)> {
     let binds = |target| {
         let mut bound = std::collections::HashSet::new();
@@ -238,12 +247,7 @@ fn bound_keys(subject: &Subject<'_>, parsed: &Parsed, name: &str) -> Vec<(String
                 found.extend(keys(subject, parsed, value));
             }
             StmtKind::Load { target, body, .. } if binds(target) => {
-                let texts = body
-                    .iter()
-                    .filter(|stmt| matches!(stmt.kind, StmtKind::Text(_)));
-                let texts: Vec<_> = texts
-                    .map(|stmt| (stmt.span.start as usize, stmt.span.end as usize))
-                    .collect();
+                let texts = spans_of_text(body);
                 let place = |start, end| Place {
                     start,
                     end,
@@ -262,17 +266,9 @@ fn bound_keys(subject: &Subject<'_>, parsed: &Parsed, name: &str) -> Vec<(String
                 let Some(file) = path.and_then(|path| subject.files.get(&path)) else {
                     continue;
                 };
-                let texts: Vec<(usize, usize)> = match subject.templates.get(&file.path) {
+                let texts = match subject.templates.get(&file.path) {
                     None => vec![(0, file.text.len())],
-                    Some(tree) => {
-                        let texts = tree
-                            .statements()
-                            .into_iter()
-                            .filter(|stmt| matches!(stmt.kind, StmtKind::Text(_)));
-                        texts
-                            .map(|stmt| (stmt.span.start as usize, stmt.span.end as usize))
-                            .collect()
-                    }
+                    Some(tree) => spans_of_text(tree.statements()),
                 };
                 let all = top_keys(&file.text, &texts);
                 found.extend(

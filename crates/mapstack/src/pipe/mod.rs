@@ -11,7 +11,6 @@ mod stateconf;
 mod template;
 mod variables;
 
-use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -34,6 +33,7 @@ use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Means, Place, Result};
 use mapstack_minion::Part;
 
 /// The input of a pipe.
+#[derive(Clone)]
 pub(crate) struct Source<'s> {
     pub file: &'s File,
     /// Whether the text was passed directly, and is not from a file.
@@ -56,10 +56,36 @@ pub(crate) struct Source<'s> {
     pub allowed: Option<Allowed>,
 }
 
+impl<'s> Source<'s> {
+    /// The text of a file, with nothing that a caller gives.
+    pub(crate) fn new(file: &'s File, saltenv: Str, sls: Str) -> Self {
+        Source {
+            file,
+            is_string: false,
+            saltenv,
+            sls,
+            tmplpath: file.shown.clone(),
+            argline: None,
+            context: None,
+            extra: Names::default(),
+            is_called: false,
+            kept: None,
+            allowed: None,
+        }
+    }
+}
+
 /// The output of a stage.
 pub(crate) enum Made<'f> {
     Text(Text<'f>),
     Data(Data),
+}
+
+impl Made<'_> {
+    /// What is made of nothing.
+    fn nothing() -> Self {
+        Made::Data(Data::new(Value::map()))
+    }
 }
 
 /// The pipe of files that name no renderers.
@@ -150,24 +176,10 @@ impl Run<'_> {
 
     fn sls_source<'f>(&self, file: &'f File, saltenv: Str) -> Source<'f> {
         let name = sls_name(&file.path).unwrap_or_else(|| file.path.replace('/', "."));
-        let mut extra = Names::default();
-        extra.insert(
-            "rendered_sls".into(),
-            Obj::from(Value::Set(Default::default())),
-        );
-        Source {
-            file,
-            is_string: false,
-            saltenv,
-            sls: name.into(),
-            tmplpath: file.shown.clone(),
-            argline: None,
-            context: None,
-            extra,
-            is_called: false,
-            kept: None,
-            allowed: None,
-        }
+        let mut source = Source::new(file, saltenv, name.into());
+        let rendered = Obj::from(Value::Set(Default::default()));
+        source.extra.insert("rendered_sls".into(), rendered);
+        source
     }
 
     /// Render a text through the pipe in its first line, or through a default (Salt: `compile_template`). With
@@ -180,50 +192,28 @@ impl Run<'_> {
     ) -> Result<Made<'f>> {
         self.check_default_renderers()?;
         let text = source.file.text()?;
-        let nothing = || Ok(Made::Data(Data::new(Value::map())));
         if !source.is_string && shebang::strip(text).is_empty() {
             if !text.is_empty() {
                 let message = format!("{} holds nothing but blanks", source.file.shown);
                 self.warn(Diagnostic::warning(ErrorKind::File, message));
             }
-            return nothing();
+            return Ok(Made::nothing());
         }
-        // In a text that is not from a file, the first line is the first word.
-        let line = match source.is_string {
-            true => shebang::first_word(text).ok_or_else(|| {
-                Error::new(
-                    ErrorKind::Options,
-                    "the string to render holds nothing but blanks",
-                )
-                .help("pass some text")
-            })?,
-            false => shebang::first_line(text),
+        let Some((pipe, place)) = named_pipe(source, text, default)? else {
+            return Ok(Made::nothing());
         };
-        // After a byte order mark, the reference does not recognize the line.
-        let is_marked = source.file.bytes.starts_with("\u{feff}".as_bytes());
-        let named = shebang::shebang(line).filter(|_| !is_marked);
-        let pipe = match (named, default) {
-            (Some(pipe), _) => Cow::Borrowed(pipe),
-            (None, Value::Str(pipe)) => Cow::Borrowed(&**pipe),
-            (None, Value::None) => return nothing(),
-            (None, other) => {
-                let what = other.kind().described();
-                let message = format!("the default pipe is {what}, not text");
-                return Err(
-                    Error::new(ErrorKind::Options, message).help("write it as in 'jinja|yaml'")
-                );
-            }
-        };
-        let place = named.is_some().then(|| {
-            let start = text.find(line).unwrap_or_default();
-            Place {
-                file: source.file.shown.clone(),
-                source: text.into(),
-                start,
-                end: start + line.len(),
-            }
-        });
-        let pipe = self.pipe(&pipe, source, place.as_ref());
+        let pipe = self.pipe(pipe, source, place.as_ref());
+        self.run_stages(&pipe, source, place.as_ref(), text_only)
+    }
+
+    fn run_stages<'f>(
+        &self,
+        pipe: &Pipe,
+        source: &Source<'f>,
+        place: Option<&Place>,
+        text_only: bool,
+    ) -> Result<Made<'f>> {
+        let text = source.file.text()?;
         let mut made = Made::Text(Text::plain(source.file, text));
         let mut previous: Option<&PipeStage> = None;
         let last_text = pipe
@@ -239,14 +229,20 @@ impl Run<'_> {
                 (Made::Text(text), true) => Some(Made::Text(text.clone())),
                 _ => None,
             };
-            made = self.run_stage(stage, source, made, previous, place.as_ref())?;
+            let running = RunningStage {
+                stage,
+                source,
+                previous,
+                place,
+            };
+            made = self.run_stage(running, made)?;
             if let (Some(before), Made::Data(_)) = (before, &made) {
                 return Ok(before);
             }
             previous = Some(stage);
         }
         match (previous, made) {
-            (None, _) => nothing(),
+            (None, _) => Ok(Made::nothing()),
             (Some(_), made) if text.contains("\r\n") => Ok(restore_newlines(made, source)),
             (Some(_), made) => Ok(made),
         }
@@ -314,65 +310,31 @@ impl Run<'_> {
         pipe
     }
 
-    fn run_stage<'f>(
-        &self,
-        stage: &PipeStage,
-        source: &Source<'f>,
-        made: Made<'f>,
-        previous: Option<&PipeStage>,
-        place: Option<&Place>,
-    ) -> Result<Made<'f>> {
-        let language = match stage.renderer {
+    fn run_stage<'f>(&self, running: RunningStage<'_, 'f>, made: Made<'f>) -> Result<Made<'f>> {
+        let language = match running.stage.renderer {
             Renderer::Jinja => Language::Jinja,
             #[cfg(feature = "tera")]
             Renderer::Tera => Language::Tera,
             #[cfg(not(feature = "tera"))]
-            Renderer::Tera => {
-                return Err(absent(
-                    stage,
-                    source,
-                    place,
-                    "build with the feature `tera`",
-                ));
-            }
+            Renderer::Tera => return Err(running.absent("build with the feature `tera`")),
             Renderer::Mako => Language::Mako,
-            Renderer::Py => return self.run_module(source, place),
-            Renderer::Objects | Renderer::Tree => {
-                return self.run_python(stage, source, made, previous, place);
-            }
-            Renderer::Stateconf => {
-                return self.run_stateconf(stage, source, made, previous, place);
-            }
-            Renderer::Absent(_) if &*stage.name == "gpg" && self.decrypts() => {
-                return self.decrypt_stage(made);
-            }
-            // Whoever has no keys sees the ciphertext.
-            Renderer::Absent(_) if self.keeps_ciphertext(stage, &made) => {
-                self.warn_of_ciphertext(&made, source, place);
-                return Ok(made);
-            }
-            Renderer::Absent(help) if &*stage.name == "gpg" => {
-                let permission = Means::Permission(Some("gpg.decrypt"));
-                let help = format!("{permission} decrypts with the keys of this machine; {help}");
-                return Err(absent(stage, source, place, &help));
-            }
-            Renderer::Absent(help) => return Err(absent(stage, source, place, help)),
+            Renderer::Py => return self.run_module(running.source, running.place),
+            Renderer::Objects | Renderer::Tree => return self.run_python(running, made),
+            Renderer::Stateconf => return self.run_stateconf(running, made),
+            Renderer::Absent(help) => return self.run_absent(running, made, help),
             Renderer::Yaml
             | Renderer::Yamlex
             | Renderer::Json
             | Renderer::Toml
-            | Renderer::Msgpack => {
-                return self.read_data(stage, source, made, previous, place);
-            }
+            | Renderer::Msgpack => return self.read_data(running, made),
         };
+        let RunningStage { stage, source, .. } = running;
         let argline = self.argline(stage, source)?;
         let from_string = &*argline == "-s";
         if !from_string && !argline.is_empty() {
-            let message = format!(
-                "{}: the renderer '{}' has no option '{argline}'",
-                source.file.shown, stage.name
-            );
-            let error = Error::new(ErrorKind::Options, message).at(place.cloned());
+            let (shown, name) = (&source.file.shown, &stage.name);
+            let message = format!("{shown}: the renderer '{name}' has no option '{argline}'");
+            let error = running.error(message);
             return Err(error.help("its only one is -s: take text as the template itself"));
         }
         match made {
@@ -398,8 +360,32 @@ impl Run<'_> {
                     text.as_str().to_string(),
                 )))
             }
-            Made::Data(data) => Err(no_text(stage, &data, source, previous, place)),
+            Made::Data(data) => Err(running.no_text(&data)),
         }
+    }
+
+    /// Run a stage whose renderer is not built in; `help` says what to do about that.
+    fn run_absent<'f>(
+        &self,
+        running: RunningStage<'_, 'f>,
+        made: Made<'f>,
+        help: &str,
+    ) -> Result<Made<'f>> {
+        let is_gpg = &*running.stage.name == "gpg";
+        if is_gpg && self.decrypts() {
+            return self.decrypt_stage(made);
+        }
+        // Whoever has no keys sees the ciphertext.
+        if self.keeps_ciphertext(running.stage, &made) {
+            self.warn_of_ciphertext(&made, running.source, running.place);
+            return Ok(made);
+        }
+        if is_gpg {
+            let permission = Means::Permission(Some("gpg.decrypt"));
+            let help = format!("{permission} decrypts with the keys of this machine; {help}");
+            return Err(running.absent(&help));
+        }
+        Err(running.absent(help))
     }
 
     /// The arguments of a text stage.
@@ -537,21 +523,15 @@ impl Run<'_> {
         self.jinja_options("jinja_sls_env")
     }
 
-    fn read_data<'f>(
-        &self,
-        stage: &PipeStage,
-        source: &Source<'f>,
-        made: Made<'f>,
-        previous: Option<&PipeStage>,
-        place: Option<&Place>,
-    ) -> Result<Made<'f>> {
+    fn read_data<'f>(&self, running: RunningStage<'_, 'f>, made: Made<'f>) -> Result<Made<'f>> {
+        let RunningStage { stage, source, .. } = running;
         let (text, is_stream) = match made {
             Made::Text(text) => (text, true),
             Made::Data(Data {
                 value: Value::Str(text),
                 ..
             }) => (Text::made(source.file, text.to_string()), false),
-            Made::Data(data) => return Err(no_text(stage, &data, source, previous, place)),
+            Made::Data(data) => return Err(running.no_text(&data)),
         };
         let data = match stage.renderer {
             Renderer::Json => read::json(&text)?,
@@ -608,30 +588,78 @@ fn restore_newlines<'f>(made: Made<'f>, source: &Source<'f>) -> Made<'f> {
     }
 }
 
-fn absent(stage: &PipeStage, source: &Source<'_>, place: Option<&Place>, help: &str) -> Error {
-    let message = format!(
-        "{}: the renderer '{}' is not built in",
-        source.file.shown, stage.name
-    );
-    Error::new(ErrorKind::Unsupported, message)
-        .at(place.cloned())
-        .help(help)
+/// The pipe of a text, by its first line or by a default, and the place of the line. There is none where the default
+/// is that nothing is rendered.
+fn named_pipe<'p>(
+    source: &Source<'_>,
+    text: &'p str,
+    default: &'p Value,
+) -> Result<Option<(&'p str, Option<Place>)>> {
+    // In a text that is not from a file, the first line is the first word.
+    let line = match source.is_string {
+        true => shebang::first_word(text).ok_or_else(|| {
+            let message = "the string to render holds nothing but blanks";
+            Error::new(ErrorKind::Options, message).help("pass some text")
+        })?,
+        false => shebang::first_line(text),
+    };
+    // After a byte order mark, the reference does not recognize the line.
+    let is_marked = source.file.bytes.starts_with("\u{feff}".as_bytes());
+    let named = shebang::shebang(line).filter(|_| !is_marked);
+    let place = || {
+        let start = text.find(line).unwrap_or_default();
+        Place {
+            file: source.file.shown.clone(),
+            source: text.into(),
+            start,
+            end: start + line.len(),
+        }
+    };
+    match (named, default) {
+        (Some(pipe), _) => Ok(Some((pipe, Some(place())))),
+        (None, Value::Str(pipe)) => Ok(Some((pipe, None))),
+        (None, Value::None) => Ok(None),
+        (None, other) => {
+            let what = other.kind().described();
+            let message = format!("the default pipe is {what}, not text");
+            Err(Error::new(ErrorKind::Options, message).help("write it as in 'jinja|yaml'"))
+        }
+    }
 }
 
-fn no_text(
-    stage: &PipeStage,
-    data: &Data,
-    source: &Source<'_>,
-    previous: Option<&PipeStage>,
-    place: Option<&Place>,
-) -> Error {
-    let what = data.value.kind().described();
-    let before = previous.map_or("the stage before", |stage| &*stage.name);
-    let message = format!(
-        "{}: the renderer '{}' reads text, and {before} made {what}",
-        source.file.shown, stage.name
-    );
-    Error::new(ErrorKind::Options, message)
-        .at(place.cloned())
+/// A stage of a pipe at work.
+#[derive(Clone, Copy)]
+struct RunningStage<'p, 'f> {
+    stage: &'p PipeStage,
+    source: &'p Source<'f>,
+    previous: Option<&'p PipeStage>,
+    /// The `#!` line, if the text has one.
+    place: Option<&'p Place>,
+}
+
+impl RunningStage<'_, '_> {
+    fn error(self, message: String) -> Error {
+        Error::new(ErrorKind::Options, message).at(self.place.cloned())
+    }
+
+    /// The renderer is not built in.
+    fn absent(self, help: &str) -> Error {
+        let (shown, name) = (&self.source.file.shown, &self.stage.name);
+        let message = format!("{shown}: the renderer '{name}' is not built in");
+        Error::new(ErrorKind::Unsupported, message)
+            .at(self.place.cloned())
+            .help(help)
+    }
+
+    /// The renderer reads text, and the stage before made data.
+    fn no_text(self, data: &Data) -> Error {
+        let what = data.value.kind().described();
+        let before = self.previous;
+        let before = before.map_or("the stage before", |stage| &*stage.name);
+        let (shown, name) = (&self.source.file.shown, &self.stage.name);
+        self.error(format!(
+            "{shown}: the renderer '{name}' reads text, and {before} made {what}"
+        ))
         .help("a stage that makes data comes last, as in jinja|yaml")
+    }
 }

@@ -8,7 +8,7 @@ use mapstack_render::sandbox::{FunctionAnswer, RenderJob};
 use mapstack_value::{Map, Str, Value};
 
 use super::shebang::{Allowed, Pipe, PipeStage, Renderer};
-use super::{Data, Made, Source, no_text};
+use super::{Data, Made, RunningStage, Source};
 use crate::engine::Run;
 use crate::host::RunHost;
 use crate::python;
@@ -58,19 +58,17 @@ impl Run<'_> {
     /// Render by `pyobjects` or a renderer of the tree (Salt: `salt.renderers.pyobjects.render`, `salt.loader.render`).
     pub(super) fn run_python<'f>(
         &self,
-        stage: &PipeStage,
-        source: &Source<'f>,
+        running: RunningStage<'_, 'f>,
         made: Made<'f>,
-        previous: Option<&PipeStage>,
-        place: Option<&Place>,
     ) -> Result<Made<'f>> {
+        let RunningStage { stage, source, .. } = running;
         // Python can read the clock, which no record of the run has.
         self.note_outside_input();
         let is_of_tree = stage.renderer == Renderer::Tree;
         let (text, data) = match made {
             Made::Text(text) => (text, None),
             Made::Data(data) if is_of_tree => (Text::made(source.file, String::new()), Some(data)),
-            Made::Data(data) => return Err(no_text(stage, &data, source, previous, place)),
+            Made::Data(data) => return Err(running.no_text(&data)),
         };
         let job = RenderJob {
             renderer: is_of_tree.then(|| Str::from(&*stage.name)),
@@ -89,11 +87,8 @@ impl Run<'_> {
             FunctionAnswer::Text(made) => Made::Text(Text::made(source.file, made)),
             FunctionAnswer::Value(value) => Made::Data(Data::new(value)),
             FunctionAnswer::Names(_) | FunctionAnswer::Missing(_) => {
-                let message = format!(
-                    "{}: the tree has no renderer '{}'",
-                    source.file.shown, stage.name
-                );
-                return Err(Error::new(ErrorKind::Options, message).at(place.cloned()));
+                let (shown, name) = (&source.file.shown, &stage.name);
+                return Err(running.error(format!("{shown}: the tree has no renderer '{name}'")));
             }
         };
         if let Some(taint) = self.taint().filter(|_| has_read_secrets) {

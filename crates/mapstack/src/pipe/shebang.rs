@@ -112,6 +112,7 @@ pub(crate) struct Pipe {
 }
 
 /// Salt's `renderer_whitelist` and `renderer_blacklist`.
+#[derive(Clone)]
 pub(crate) struct Allowed {
     pub whitelist: Value,
     pub blacklist: Value,

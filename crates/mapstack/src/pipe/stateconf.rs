@@ -6,13 +6,13 @@ use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 use mapstack_render::Obj;
 use mapstack_render::jinja::{Names, SourceMap};
 use mapstack_stateconf::{
-    Arguments, Error as Refused, Renderers, Sls, end_marker, rewritten, sls_dir,
+    Arguments, Error as Refused, RendererCall, Renderers, Sls, end_marker, rewritten, sls_dir,
 };
 use mapstack_value::{Path, Value};
 use mapstack_yaml::load_rendered;
 
 use super::shebang::{PipeStage, Renderer};
-use super::{Data, Made, Source, no_text};
+use super::{Data, Made, RunningStage, Source};
 use crate::engine::Run;
 use crate::text::Text;
 
@@ -24,32 +24,47 @@ struct Rewriting<'j, 'f> {
     place: Option<&'j Place>,
 }
 
+impl Rewriting<'_, '_> {
+    /// A stage that the line names.
+    fn stage(&self, call: &RendererCall) -> Result<PipeStage> {
+        let Some(renderer) = Renderer::named(&call.name) else {
+            let (shown, name) = (&self.source.file.shown, &call.name);
+            let message =
+                format!("{shown}: there is no renderer '{name}', which 'stateconf' is to use");
+            return Err(Error::new(ErrorKind::Options, message).at(self.place.cloned()));
+        };
+        Ok(PipeStage {
+            renderer,
+            name: call.name.clone(),
+            argline: call.argline.clone(),
+        })
+    }
+}
+
 impl Run<'_> {
     /// Render a text and rewrite its data (Salt: `salt.renderers.stateconf.render`).
     pub(super) fn run_stateconf<'f>(
         &self,
-        stage: &PipeStage,
-        source: &Source<'f>,
+        running: RunningStage<'_, 'f>,
         made: Made<'f>,
-        previous: Option<&PipeStage>,
-        place: Option<&Place>,
     ) -> Result<Made<'f>> {
+        let source = running.source;
         // What it makes of a file depends on what earlier ones have set.
         self.note_outside_input();
         if source.is_called {
             // Whoever calls a renderer loads it, and with it what it remembers.
             self.stateconf.forget();
         }
-        let argline = self.argline(stage, source)?;
-        let of_line = |message: String| Error::new(ErrorKind::Options, message).at(place.cloned());
+        let argline = self.argline(running.stage, source)?;
         let command = Arguments::parse(&argline).map_err(|e| {
-            of_line(format!("{}: {e}", source.file.shown))
+            running
+                .error(format!("{}: {e}", source.file.shown))
                 .help("write it as in #!stateconf -G yaml . jinja; the options are G, o, s and p")
         })?;
         let job = Rewriting {
             command: &command,
             source,
-            place,
+            place: running.place,
         };
         match (&command.pipe, made) {
             (None, Made::Data(data)) => self.rewrite(&job, &data, None, false).map(Made::Data),
@@ -58,12 +73,14 @@ impl Run<'_> {
                     "{}: 'stateconf -p' takes data, and no stage before it made any",
                     source.file.shown
                 );
-                Err(of_line(message).help("write it as in #!jinja|yaml|stateconf -p"))
+                Err(running
+                    .error(message)
+                    .help("write it as in #!jinja|yaml|stateconf -p"))
             }
-            (Some(_), Made::Data(data)) => Err(no_text(stage, &data, source, previous, place)),
+            (Some(_), Made::Data(data)) => Err(running.no_text(&data)),
             (Some(_), Made::Text(_)) if source.context.iter().flatten().next().is_some() => {
                 let message = "the renderer 'stateconf' has a context of its own, and fails where a caller gives one";
-                Err(of_line(format!("{}: {message}", source.file.shown)))
+                Err(running.error(format!("{}: {message}", source.file.shown)))
             }
             (Some(pipe), Made::Text(text)) => {
                 let (maps, whole) = text.into_source();
@@ -92,53 +109,38 @@ impl Run<'_> {
             context.extend(set.map(|(name, values)| (name, Obj::from(Value::Map(values)))));
         }
         let source = Source {
-            file: job.source.file,
-            is_string: job.source.is_string,
-            saltenv: job.source.saltenv.clone(),
-            sls: sls.clone(),
-            tmplpath: job.source.tmplpath.clone(),
             argline: None,
             context: Some(context),
-            extra: job.source.extra.clone(),
-            is_called: job.source.is_called,
             // The data is moved around, so its places are not those of the text.
             kept: None,
             allowed: None,
+            ..job.source.clone()
         };
-        let stage = |stage: &mapstack_stateconf::RendererCall| match Renderer::named(&stage.name) {
-            Some(renderer) => Ok(PipeStage {
-                renderer,
-                name: stage.name.clone(),
-                argline: stage.argline.clone(),
-            }),
-            None => {
-                let message = format!(
-                    "{}: there is no renderer '{}', which 'stateconf' is to use",
-                    source.file.shown, stage.name
-                );
-                Err(Error::new(ErrorKind::Options, message).at(job.place.cloned()))
-            }
+        let (data, template) = (job.stage(&pipe.data)?, job.stage(&pipe.template)?);
+        let text = Text::new(source.file, Cow::Owned(text.to_owned()), maps.to_vec());
+        let running = RunningStage {
+            stage: &template,
+            source: &source,
+            previous: None,
+            place: job.place,
         };
-        let (data, template) = (stage(&pipe.data)?, stage(&pipe.template)?);
-        let text = Text {
-            file: Cow::Borrowed(source.file),
-            text: Cow::Owned(text.to_owned()),
-            maps: maps.to_vec(),
-            source: Default::default(),
-        };
-        let made = self.run_stage(&template, &source, Made::Text(text), None, job.place)?;
+        let made = self.run_stage(running, Made::Text(text))?;
         let printed = match &made {
             Made::Text(text) => Some(text.clone()),
             Made::Data(_) => None,
         };
-        match self.run_stage(&data, &source, made, Some(&template), job.place)? {
+        let running = RunningStage {
+            stage: &data,
+            previous: Some(&template),
+            ..running
+        };
+        match self.run_stage(running, made)? {
             Made::Data(data) => self.rewrite(job, &data, printed.as_ref(), is_first_pass),
             Made::Text(_) => {
-                let message = format!(
-                    "{}: the renderer '{}' makes text, and 'stateconf' needs data",
-                    source.file.shown, data.name
-                );
-                Err(Error::new(ErrorKind::Options, message).at(job.place.cloned()))
+                let (shown, name) = (&source.file.shown, &data.name);
+                Err(running.error(format!(
+                    "{shown}: the renderer '{name}' makes text, and 'stateconf' needs data"
+                )))
             }
         }
     }

@@ -128,6 +128,15 @@ impl<'b> Unpacker<'b> {
         }))
     }
 
+    /// What is behind a length of so many bytes.
+    fn sized<const BYTES: usize>(
+        &mut self,
+        read: impl FnOnce(&mut Self, usize) -> Result<Value, UnpackError>,
+    ) -> Result<Value, UnpackError> {
+        let length = self.length::<BYTES>()?;
+        read(self, length)
+    }
+
     /// The value at hand, inside `depth` collections.
     fn value(&mut self, depth: usize) -> Result<Value, UnpackError> {
         self.values += 1;
@@ -155,40 +164,26 @@ impl<'b> Unpacker<'b> {
             Marker::F32 => f64::from(f32::from_be_bytes(self.number()?)).into(),
             Marker::F64 => f64::from_be_bytes(self.number()?).into(),
             Marker::FixStr(length) => self.text(length.into())?,
-            Marker::Str8 => self.length::<1>().and_then(|length| self.text(length))?,
-            Marker::Str16 => self.length::<2>().and_then(|length| self.text(length))?,
-            Marker::Str32 => self.length::<4>().and_then(|length| self.text(length))?,
-            Marker::Bin8 => self.length::<1>().and_then(|length| self.blob(length))?,
-            Marker::Bin16 => self.length::<2>().and_then(|length| self.blob(length))?,
-            Marker::Bin32 => self.length::<4>().and_then(|length| self.blob(length))?,
+            Marker::Str8 => self.sized::<1>(Self::text)?,
+            Marker::Str16 => self.sized::<2>(Self::text)?,
+            Marker::Str32 => self.sized::<4>(Self::text)?,
+            Marker::Bin8 => self.sized::<1>(Self::blob)?,
+            Marker::Bin16 => self.sized::<2>(Self::blob)?,
+            Marker::Bin32 => self.sized::<4>(Self::blob)?,
             Marker::FixArray(length) => self.list(length.into(), depth)?,
-            Marker::Array16 => self
-                .length::<2>()
-                .and_then(|length| self.list(length, depth))?,
-            Marker::Array32 => self
-                .length::<4>()
-                .and_then(|length| self.list(length, depth))?,
+            Marker::Array16 => self.sized::<2>(|it, length| it.list(length, depth))?,
+            Marker::Array32 => self.sized::<4>(|it, length| it.list(length, depth))?,
             Marker::FixMap(length) => self.map(length.into(), depth)?,
-            Marker::Map16 => self
-                .length::<2>()
-                .and_then(|length| self.map(length, depth))?,
-            Marker::Map32 => self
-                .length::<4>()
-                .and_then(|length| self.map(length, depth))?,
+            Marker::Map16 => self.sized::<2>(|it, length| it.map(length, depth))?,
+            Marker::Map32 => self.sized::<4>(|it, length| it.map(length, depth))?,
             Marker::FixExt1 => self.extension(1, depth)?,
             Marker::FixExt2 => self.extension(2, depth)?,
             Marker::FixExt4 => self.extension(4, depth)?,
             Marker::FixExt8 => self.extension(8, depth)?,
             Marker::FixExt16 => self.extension(16, depth)?,
-            Marker::Ext8 => self
-                .length::<1>()
-                .and_then(|length| self.extension(length, depth))?,
-            Marker::Ext16 => self
-                .length::<2>()
-                .and_then(|length| self.extension(length, depth))?,
-            Marker::Ext32 => self
-                .length::<4>()
-                .and_then(|length| self.extension(length, depth))?,
+            Marker::Ext8 => self.sized::<1>(|it, length| it.extension(length, depth))?,
+            Marker::Ext16 => self.sized::<2>(|it, length| it.extension(length, depth))?,
+            Marker::Ext32 => self.sized::<4>(|it, length| it.extension(length, depth))?,
             Marker::Reserved => {
                 return Err(UnpackError {
                     at: start,

@@ -159,17 +159,14 @@ enum Where<'t> {
 impl Top<'_> {
     fn entries(&self, name: &str, of_several: bool, entries: &mut Vec<Entry>) {
         let here = self.positions(name);
-        let single = |minion: Result<Minion, ReadError>| {
-            let id = minion.as_ref().ok().and_then(own_id);
-            let found = minion.map(Found::Minion);
-            Entry {
-                id,
-                place: DocumentPlace {
-                    file: name.to_owned(),
-                    mark: self.mark,
-                },
-                found,
-            }
+        let place = || DocumentPlace {
+            file: name.to_owned(),
+            mark: self.mark,
+        };
+        let single = |minion: Result<Minion, ReadError>| Entry {
+            id: minion.as_ref().ok().and_then(own_id),
+            place: place(),
+            found: minion.map(Found::Minion),
         };
         match Shape::of(&self.map) {
             Shape::Document => entries.push(named(single(minion_of(&self.map, &here)), of_several)),
@@ -183,17 +180,8 @@ impl Top<'_> {
                         Ok(Found::Minion(minion)) => own_id(minion),
                         _ => None,
                     };
-                    named(
-                        Entry {
-                            id,
-                            place: DocumentPlace {
-                                file: name.to_owned(),
-                                mark: self.mark,
-                            },
-                            found,
-                        },
-                        of_several,
-                    )
+                    let place = place();
+                    named(Entry { id, place, found }, of_several)
                 }));
             }
             Shape::ByIds if matches!(&self.marks, Where::Keys(keys) if keys.marks().len() != self.map.len()) =>
@@ -201,28 +189,20 @@ impl Top<'_> {
                 entries.push(single(Err(here.error(ReadErrorKind::EqualKeys))));
             }
             Shape::ByIds => {
-                entries.extend(self.map.iter().enumerate().map(|(index, (key, value))| {
-                    let at = self.entry(name, index);
-                    let place = DocumentPlace {
-                        file: name.to_owned(),
-                        mark: self.key(index).or(self.mark),
-                    };
-                    let found = found(value, &at);
+                let by_id = self.map.iter().enumerate();
+                entries.extend(by_id.map(|(index, (key, value))| {
+                    let mark = self.key(index).or(self.mark);
+                    let place = DocumentPlace { mark, ..place() };
+                    let found = found(value, &self.entry(name, index));
                     let (id, found) = match checked(key, found.as_ref().ok()) {
                         Ok(id) => (id, found),
-                        Err((id, kind)) => (
-                            id,
-                            Err(ReadError {
-                                place: place.clone(),
-                                kind,
-                            }),
-                        ),
+                        Err((id, kind)) => {
+                            let place = place.clone();
+                            (id, Err(ReadError { place, kind }))
+                        }
                     };
-                    Entry {
-                        id: Some(id),
-                        place,
-                        found,
-                    }
+                    let id = Some(id);
+                    Entry { id, place, found }
                 }));
             }
         }

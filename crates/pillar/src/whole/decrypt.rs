@@ -7,6 +7,16 @@ use mapstack_value::{Key, Map, Value};
 use super::errors::PillarError;
 use super::settings::Settings;
 
+fn malformed(place: Option<&Place>) -> PillarError {
+    let message = "the option decrypt_pillar is neither a mapping nor a list of keys";
+    let help = "write one key a line behind a dash, perhaps with a renderer: `- users:pw: gpg`";
+    let error = Error::new(ErrorKind::Options, message).at(place.cloned());
+    PillarError::new(
+        "decrypt_pillar config option is malformed",
+        error.help(help),
+    )
+}
+
 /// A pillar with the values decrypted that the options name, and what went wrong. Without a permission to decrypt,
 /// ciphertext stays.
 ///
@@ -25,24 +35,13 @@ pub(super) fn decrypted(
         return Ok((pillar, errors));
     }
     let Some(wanted) = listed(&option) else {
-        let error = Error::new(
-            ErrorKind::Options,
-            "the option decrypt_pillar is neither a mapping nor a list of keys",
-        );
-        let help = "write one key a line behind a dash, perhaps with a renderer: `- users:pw: gpg`";
-        errors.push(PillarError::new(
-            "decrypt_pillar config option is malformed",
-            error.at(place.cloned()).help(help),
-        ));
+        errors.push(malformed(place));
         return Ok((pillar, errors));
     };
     let delimiter = settings.value("decrypt_pillar_delimiter").to_string();
     if delimiter.is_empty() {
-        let error = Error::new(
-            ErrorKind::Options,
-            "the option decrypt_pillar_delimiter is empty",
-        );
-        return Err(error.help("its default is a colon"));
+        let message = "the option decrypt_pillar_delimiter is empty";
+        return Err(Error::new(ErrorKind::Options, message).help("its default is a colon"));
     }
     for (key, renderer) in &wanted {
         let Some(key) = key.as_str() else {

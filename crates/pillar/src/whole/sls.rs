@@ -164,27 +164,23 @@ impl SlsReader<'_, '_> {
 
     fn sls(&self, asked: &Asked<'_>, known: &mut Known) -> Result<SlsData> {
         if asked.depth > MAX_DEPTH {
-            let message = format!(
-                "includes of the pillar nest deeper than {MAX_DEPTH}, at '{}'",
-                asked.sls
-            );
+            let sls = asked.sls;
+            let message =
+                format!("includes of the pillar nest deeper than {MAX_DEPTH}, at '{sls}'");
             return Err(Error::new(ErrorKind::Limit, message));
         }
         let mut errors = Vec::new();
         let env = asked.saltenv.as_str();
-        let found = match env.filter(|env| self.settings.has_roots(env)) {
-            Some(env) => self.files.sls(asked.sls, env)?,
-            None => None,
-        };
-        let Some(found) = found else {
+        let env = env.filter(|env| self.settings.has_roots(env));
+        let found = env.map(|env| self.files.sls(asked.sls, env)).transpose()?;
+        let Some(found) = found.flatten() else {
             return Ok(self.missing(asked, known));
         };
         let render = self.render(asked, &found.file)?;
         let rendered = render.result.as_ref();
         let is_good = |data: &Value| matches!(data, Value::Map(_)) || !data.truthy();
-        self.files
-            .reads()
-            .end_file(rendered.is_ok_and(|data| is_good(&data.value)));
+        let is_good = rendered.is_ok_and(|data| is_good(&data.value));
+        self.files.reads().end_file(is_good);
         let state = match rendered {
             Ok(rendered) => Some(self.made(asked, &found, rendered)),
             Err(e) if e.kind() == ErrorKind::Limit => return Err(e.clone()),
@@ -240,6 +236,17 @@ impl SlsReader<'_, '_> {
         })
     }
 
+    /// Note that an sls includes another one that was rendered before.
+    fn note_again(&self, by: &Asked<'_>, sls: &str) {
+        self.events.add(|| WholeEvent::Sls {
+            sls: sls.into(),
+            saltenv: by.saltenv.to_string(),
+            path: None,
+            included_by: Some(by.sls.into()),
+            outcome: SlsOutcome::Again,
+        });
+    }
+
     /// The data of an sls with what it includes: before its own, unless the option says that it overrides that.
     fn included(
         &self,
@@ -252,46 +259,29 @@ impl SlsReader<'_, '_> {
         let overrides = self.settings.is_on("pillar_includes_override_sls");
         let mut layers: Vec<(Made, String, bool)> = Vec::new();
         let (mut state, mut is_own) = (own, true);
-        let through: Vec<String> = asked
-            .through
-            .iter()
-            .cloned()
-            .chain([asked.sls.into()])
-            .collect();
+        let through = asked.through.iter().cloned();
+        let through: Vec<String> = through.chain([asked.sls.into()]).collect();
         let mut defaults = asked.defaults.clone();
         // The reference reports the errors of the last sls that it rendered again for each that it does not.
         let mut last: Vec<PillarError> = Vec::new();
         for item in includes {
             let include = read_include(item, &mut defaults)
-                .map_err(|message| {
-                    let message = format!("{message}, in '{}'", asked.sls);
-                    let help = "an include is the name of an sls, or that name with `defaults` and `key` below it";
-                    Error::new(ErrorKind::DataSource, message)
-                        .at(render.place())
-                        .help(help)
-                })?;
+                .map_err(|message| no_include(asked, &message, render.place()))?;
             for name in self.candidates(&include.pattern, asked, found)? {
                 self.visit(1)?;
                 let (nested, is_whole) = match known.get(&name) {
                     Some(known) => {
-                        self.events.add(|| WholeEvent::Sls {
-                            sls: name.clone(),
-                            saltenv: asked.saltenv.to_string(),
-                            path: None,
-                            included_by: Some(asked.sls.into()),
-                            outcome: SlsOutcome::Again,
-                        });
+                        self.note_again(asked, &name);
                         (known.clone(), true)
                     }
                     None => {
                         let next = Asked {
                             sls: &name,
-                            saltenv: asked.saltenv,
                             defaults: &defaults,
                             included_by: Some(asked.sls),
-                            pattern: asked.pattern,
                             through: &through,
                             depth: asked.depth + 1,
+                            ..*asked
                         };
                         let outcome = self.sls(&next, known)?;
                         last = outcome.errors;
@@ -650,6 +640,14 @@ fn no_mapping(asked: &Asked<'_>, value: &Value, place: Option<Place>) -> PillarE
         Error::new(ErrorKind::DataSource, message).at(place),
     )
     .about(Fault::Shape { sls: sls.into() })
+}
+
+fn no_include(asked: &Asked<'_>, message: &str, place: Option<Place>) -> Error {
+    let message = format!("{message}, in '{}'", asked.sls);
+    let help = "an include is the name of an sls, or that name with `defaults` and `key` below it";
+    Error::new(ErrorKind::DataSource, message)
+        .at(place)
+        .help(help)
 }
 
 fn no_list(asked: &Asked<'_>, includes: &Value, place: Option<Place>) -> PillarError {

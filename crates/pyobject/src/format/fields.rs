@@ -253,64 +253,25 @@ fn next_piece(text: &str) -> Result<(&str, Option<Field<'_>>, &str)> {
     Ok((literal, Some(field), after))
 }
 
+/// The field behind a `{`, and what follows its `}`.
 fn parse_field(text: &str) -> Result<(Field<'_>, &str)> {
-    let unclosed = || Error::value_error("expected '}' before end of string");
-    let mut end = None;
-    let mut bracket = false;
-    for (i, c) in text.char_indices() {
-        match c {
-            ']' => bracket = false,
-            _ if bracket => {}
-            '[' => bracket = true,
-            '{' => return Err(Error::value_error("unexpected '{' in field name")),
-            '}' | ':' | '!' => {
-                end = Some((i, c));
-                break;
+    let (name, end, rest) = field_name(text)?;
+    let field = |conversion, spec| Field {
+        name,
+        conversion,
+        spec,
+    };
+    let (conversion, rest) = match end {
+        '}' => return Ok((field(None, ""), rest)),
+        '!' => {
+            let (conversion, end, rest) = field_conversion(rest)?;
+            if end == '}' {
+                return Ok((field(Some(conversion), ""), rest));
             }
-            _ => {}
+            (Some(conversion), rest)
         }
-    }
-    let (i, c) = end.ok_or_else(unclosed)?;
-    let (name, mut rest) = (&text[..i], &text[i + 1..]);
-    if c == '}' {
-        return Ok((
-            Field {
-                name,
-                conversion: None,
-                spec: "",
-            },
-            rest,
-        ));
-    }
-    let mut conversion = None;
-    if c == '!' {
-        let mut chars = rest.chars();
-        conversion = chars.next();
-        if conversion.is_none() {
-            return Err(Error::value_error(
-                "end of string while looking for conversion specifier",
-            ));
-        }
-        match chars.next() {
-            Some('}') => {
-                return Ok((
-                    Field {
-                        name,
-                        conversion,
-                        spec: "",
-                    },
-                    chars.as_str(),
-                ));
-            }
-            Some(':') => rest = chars.as_str(),
-            Some(_) => {
-                return Err(Error::value_error(
-                    "expected ':' after conversion specifier",
-                ));
-            }
-            None => return Err(Error::value_error("unmatched '{' in format spec")),
-        }
-    }
+        _ => (None, rest),
+    };
     let mut open = 1;
     for (i, c) in rest.char_indices() {
         match c {
@@ -319,17 +280,43 @@ fn parse_field(text: &str) -> Result<(Field<'_>, &str)> {
             _ => {}
         }
         if open == 0 {
-            return Ok((
-                Field {
-                    name,
-                    conversion,
-                    spec: &rest[..i],
-                },
-                &rest[i + 1..],
-            ));
+            return Ok((field(conversion, &rest[..i]), &rest[i + 1..]));
         }
     }
     Err(Error::value_error("unmatched '{' in format spec"))
+}
+
+/// The name of a field, the character that ends it (`}`, `:` or `!`), and what follows.
+fn field_name(text: &str) -> Result<(&str, char, &str)> {
+    let mut bracket = false;
+    for (i, c) in text.char_indices() {
+        match c {
+            ']' => bracket = false,
+            _ if bracket => {}
+            '[' => bracket = true,
+            '{' => return Err(Error::value_error("unexpected '{' in field name")),
+            '}' | ':' | '!' => return Ok((&text[..i], c, &text[i + 1..])),
+            _ => {}
+        }
+    }
+    Err(Error::value_error("expected '}' before end of string"))
+}
+
+/// The letter of a conversion, the character behind it (`}` or `:`), and what follows.
+fn field_conversion(text: &str) -> Result<(char, char, &str)> {
+    let mut chars = text.chars();
+    let Some(conversion) = chars.next() else {
+        return Err(Error::value_error(
+            "end of string while looking for conversion specifier",
+        ));
+    };
+    match chars.next() {
+        Some(end @ ('}' | ':')) => Ok((conversion, end, chars.as_str())),
+        Some(_) => Err(Error::value_error(
+            "expected ':' after conversion specifier",
+        )),
+        None => Err(Error::value_error("unmatched '{' in format spec")),
+    }
 }
 
 enum FieldAccess<'a> {

@@ -68,6 +68,20 @@ impl Template<'_> {
         Some(c)
     }
 
+    fn flags(&mut self) -> Flags {
+        let mut flags = Flags::default();
+        while let Some(c) = self.next_if(|c| matches!(c, '-' | '+' | ' ' | '#' | '0')) {
+            match c {
+                '-' => flags.left = true,
+                '+' => flags.plus = true,
+                ' ' => flags.blank = true,
+                '#' => flags.alternate = true,
+                _ => flags.zero = true,
+            }
+        }
+        flags
+    }
+
     /// Digits as a number no larger than C's `int` type allows.
     fn number(&mut self, what: &str) -> Result<Option<usize>> {
         let mut number: Option<usize> = None;
@@ -196,16 +210,7 @@ impl Job<'_> {
             let name = key(rest)?;
             self.values.select(self.vm, &name)?;
         }
-        let mut flags = Flags::default();
-        while let Some(c) = rest.next_if(|c| matches!(c, '-' | '+' | ' ' | '#' | '0')) {
-            match c {
-                '-' => flags.left = true,
-                '+' => flags.plus = true,
-                ' ' => flags.blank = true,
-                '#' => flags.alternate = true,
-                _ => flags.zero = true,
-            }
-        }
+        let mut flags = rest.flags();
         let mut width = rest.number("width")?.unwrap_or(0);
         if width == 0 && rest.next_if(|c| *c == '*').is_some() {
             let given = self.star()?;
@@ -247,19 +252,7 @@ impl Job<'_> {
             'd' | 'i' | 'u' | 'o' | 'x' | 'X' => self.integer(letter, &value, &conversion),
             'e' | 'E' | 'f' | 'F' | 'g' | 'G' => self.float(letter, &value, &conversion),
             'c' => self.character(&value, &conversion),
-            other => {
-                let shown = if (' '..='~').contains(&other) {
-                    other
-                } else {
-                    '?'
-                };
-                let message = format!(
-                    "unsupported format character '{shown}' ({:#x}) at index {}",
-                    u32::from(other),
-                    rest.at - 1
-                );
-                Err(Error::value_error(message))
-            }
+            other => Err(unsupported(other, rest.at - 1)),
         }
     }
 
@@ -409,6 +402,18 @@ impl Job<'_> {
         }
         Ok(())
     }
+}
+
+fn unsupported(letter: char, index: usize) -> Box<Error> {
+    let shown = if (' '..='~').contains(&letter) {
+        letter
+    } else {
+        '?'
+    };
+    Error::value_error(format!(
+        "unsupported format character '{shown}' ({:#x}) at index {index}",
+        u32::from(letter)
+    ))
 }
 
 /// The name between parentheses, which may hold balanced parentheses itself.

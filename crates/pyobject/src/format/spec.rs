@@ -123,6 +123,25 @@ fn pad(vm: &dyn Interpreter, s: &str, spec: &Spec) -> Result<String> {
     Ok(fill(left).chain(s.chars()).chain(fill(right)).collect())
 }
 
+/// The character with that code: the kind `c` of integers.
+fn format_char(vm: &dyn Interpreter, i: &Int, spec: &Spec) -> Result<String> {
+    refuse(
+        spec.sign != '\0',
+        "Sign not allowed with integer format specifier 'c'",
+    )?;
+    refuse(
+        spec.alternate,
+        "Alternate form (#) not allowed with integer format specifier 'c'",
+    )?;
+    let parts = Parts {
+        negative: false,
+        prefix: "",
+        whole: &char_of(i)?.to_string(),
+        rest: "",
+    };
+    lay_out(vm, &parts, &layout(spec, 3))
+}
+
 fn format_int(vm: &dyn Interpreter, i: &Int, spec: &Spec, type_name: &str) -> Result<String> {
     let radix = match spec.kind {
         'd' | 'n' | 'c' => 10,
@@ -146,26 +165,7 @@ fn format_int(vm: &dyn Interpreter, i: &Int, spec: &Spec, type_name: &str) -> Re
         "Negative zero coercion (z) not allowed in integer format specifier",
     )?;
     if spec.kind == 'c' {
-        refuse(
-            spec.sign != '\0',
-            "Sign not allowed with integer format specifier 'c'",
-        )?;
-        refuse(
-            spec.alternate,
-            "Alternate form (#) not allowed with integer format specifier 'c'",
-        )?;
-        let c = char_of(i)?;
-        let whole = c.to_string();
-        return lay_out(
-            vm,
-            &Parts {
-                negative: false,
-                prefix: "",
-                whole: &whole,
-                rest: "",
-            },
-            &layout(spec, 3),
-        );
+        return format_char(vm, i, spec);
     }
     let digits = digits_of(vm, &i.abs(), radix)?;
     let upper = spec.kind == 'X';

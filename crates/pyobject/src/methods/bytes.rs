@@ -67,13 +67,7 @@ pub fn call(vm: &dyn Interpreter, bytes: &Arc<[u8]>, name: &str, args: CallArgs)
         bytes.iter().any(u8::is_ascii_uppercase),
     );
     match name {
-        "decode" => {
-            let [encoding, errors] = call.keywords(["encoding", "errors"], 0)?;
-            let (encoding, errors) = codec::arguments("decode", encoding, errors)?;
-            mapstack_pytext::codec::decode(bytes, &encoding, &errors)
-                .map(Obj::from)
-                .map_err(codec::raised)
-        }
+        "decode" => decode(bytes, call),
         "hex" => hex(vm, bytes, call),
         "isalnum" => is(call, every(char::is_ascii_alphanumeric)),
         "isalpha" => is(call, every(char::is_ascii_alphabetic)),
@@ -98,22 +92,12 @@ pub fn call(vm: &dyn Interpreter, bytes: &Arc<[u8]>, name: &str, args: CallArgs)
             Ok(Obj::list(lines.into_iter().map(back).collect::<Vec<_>>()))
         }
         "partition" | "rpartition" => {
-            let from_right = name == "rpartition";
             let separator = not_empty(like_bytes(&call.one()?)?)?;
-            Ok(Obj::tuple(
-                split::partition(&s, &separator, from_right).map(back),
-            ))
+            let parts = split::partition(&s, &separator, name == "rpartition");
+            Ok(Obj::tuple(parts.map(back)))
         }
         "join" => join(vm, &s, &call.one()?),
-        "replace" => {
-            let [old, new, count] = call.positional(2)?;
-            let (old, new) = (
-                like_bytes(&old.unwrap_or_default())?,
-                like_bytes(&new.unwrap_or_default())?,
-            );
-            let most = at_most(count)?;
-            search::replace(vm, &s, &old, &new, most).map(|s| back(&s))
-        }
+        "replace" => replace(vm, &s, call),
         "removeprefix" => {
             let affix = like_bytes(&call.one()?)?;
             Ok(back(s.strip_prefix(&*affix).unwrap_or(&s)))
@@ -126,6 +110,23 @@ pub fn call(vm: &dyn Interpreter, bytes: &Arc<[u8]>, name: &str, args: CallArgs)
         "startswith" | "endswith" => starts_or_ends(&s, call),
         _ => Err(super::no_attribute("bytes", name)),
     }
+}
+
+fn decode(bytes: &[u8], call: Call<'_>) -> Result<Obj> {
+    let [encoding, errors] = call.keywords(["encoding", "errors"], 0)?;
+    let (encoding, errors) = codec::arguments("decode", encoding, errors)?;
+    mapstack_pytext::codec::decode(bytes, &encoding, &errors)
+        .map(Obj::from)
+        .map_err(codec::raised)
+}
+
+fn replace(vm: &dyn Interpreter, s: &str, call: Call<'_>) -> Result<Obj> {
+    let [old, new, count] = call.positional(2)?;
+    let (old, new) = (
+        like_bytes(&old.unwrap_or_default())?,
+        like_bytes(&new.unwrap_or_default())?,
+    );
+    search::replace(vm, s, &old, &new, at_most(count)?).map(|s| back(&s))
 }
 
 fn latin1(bytes: &[u8]) -> String {

@@ -62,15 +62,7 @@ pub fn call(vm: &dyn Interpreter, dict: &DictRef, name: &str, args: CallArgs) ->
             .none()
             .map(|()| dict.change(Entries::clear))
             .map(|()| Obj::None),
-        "copy" => {
-            call.none()?;
-            // Python's own method makes its own type.
-            let kind = match dict.kind() {
-                MapKind::Bunch => MapKind::Dict,
-                kind => kind,
-            };
-            Ok(Obj::Dict(DictRef::with_kind(dict.read(Clone::clone), kind)))
-        }
+        "copy" => call.none().map(|()| copy(dict)),
         "fromkeys" => from_keys(vm, dict.kind(), call),
         "pop" => {
             let [key, default] = if ordered {
@@ -80,63 +72,31 @@ pub fn call(vm: &dyn Interpreter, dict: &DictRef, name: &str, args: CallArgs) ->
             };
             pop(vm, dict, &key.unwrap_or_default(), default)
         }
-        "popitem" => {
-            let [last] = if ordered {
-                call.keywords(["last"], 0)?
-            } else {
-                call.none()?;
-                [None]
-            };
-            let last = flag_or(last, true)?;
-            vm.burn(if last { 1 } else { dict.len() / 16 })?;
-            let popped = dict.change(|entries| {
-                if last {
-                    entries.pop()
-                } else {
-                    entries.shift_remove_index(0)
-                }
-            });
-            let empty = if ordered {
-                "'dictionary is empty'"
-            } else {
-                "'popitem(): dictionary is empty'"
-            };
-            match popped {
-                Some((key, value)) => Ok(Obj::tuple([Obj::from(&key), value])),
-                None => Err(Error::python("KeyError", empty)),
-            }
-        }
+        "popitem" => pop_item(vm, dict, call),
         "setdefault" => {
             let [key, default] = if ordered {
                 call.keywords(["key", "default"], 1)?
             } else {
                 call.positional(1)?
             };
-            let key = hash_key(&key.unwrap_or_default())?;
-            if let Some(found) = dict.get(&key) {
-                return Ok(found);
-            }
-            let default = default.unwrap_or_default();
-            dict.insert(key, default.clone());
-            Ok(default)
+            set_default(dict, &key.unwrap_or_default(), default)
         }
         "update" => update(vm, dict, call),
         "move_to_end" if ordered => {
             let [key, last] = call.keywords(["key", "last"], 1)?;
-            let key = key.unwrap_or_default();
-            let last = flag_or(last, true)?;
-            let index =
-                hash_key(&key).map(|key| dict.read(|entries| entries.get_index_of(&key)))?;
-            let Some(index) = index else {
-                return Err(Error::python("KeyError", repr(&key)?));
-            };
-            dict.change(|entries| {
-                entries.move_index(index, if last { entries.len() - 1 } else { 0 });
-            });
-            Ok(Obj::None)
+            move_to_end(dict, &key.unwrap_or_default(), flag_or(last, true)?)
         }
         _ => Err(super::no_attribute(dict.type_name(), name)),
     }
+}
+
+fn copy(dict: &DictRef) -> Obj {
+    // Python's own method makes its own type.
+    let kind = match dict.kind() {
+        MapKind::Bunch => MapKind::Dict,
+        kind => kind,
+    };
+    Obj::Dict(DictRef::with_kind(dict.read(Clone::clone), kind))
 }
 
 fn from_keys(vm: &dyn Interpreter, kind: MapKind, call: Call<'_>) -> Result<Obj> {
@@ -174,6 +134,55 @@ fn pop(vm: &dyn Interpreter, dict: &DictRef, key: &Obj, default: Option<Obj>) ->
         Some(default) => Ok(default),
         None => Err(Error::python("KeyError", repr(key)?)),
     }
+}
+
+fn pop_item(vm: &dyn Interpreter, dict: &DictRef, call: Call<'_>) -> Result<Obj> {
+    let ordered = dict.kind().is_ordered();
+    let [last] = if ordered {
+        call.keywords(["last"], 0)?
+    } else {
+        call.none()?;
+        [None]
+    };
+    let last = flag_or(last, true)?;
+    vm.burn(if last { 1 } else { dict.len() / 16 })?;
+    let popped = dict.change(|entries| {
+        if last {
+            entries.pop()
+        } else {
+            entries.shift_remove_index(0)
+        }
+    });
+    let empty = if ordered {
+        "'dictionary is empty'"
+    } else {
+        "'popitem(): dictionary is empty'"
+    };
+    match popped {
+        Some((key, value)) => Ok(Obj::tuple([Obj::from(&key), value])),
+        None => Err(Error::python("KeyError", empty)),
+    }
+}
+
+fn set_default(dict: &DictRef, key: &Obj, default: Option<Obj>) -> Result<Obj> {
+    let key = hash_key(key)?;
+    if let Some(found) = dict.get(&key) {
+        return Ok(found);
+    }
+    let default = default.unwrap_or_default();
+    dict.insert(key, default.clone());
+    Ok(default)
+}
+
+fn move_to_end(dict: &DictRef, key: &Obj, last: bool) -> Result<Obj> {
+    let index = hash_key(key).map(|key| dict.read(|entries| entries.get_index_of(&key)))?;
+    let Some(index) = index else {
+        return Err(Error::python("KeyError", repr(key)?));
+    };
+    dict.change(|entries| {
+        entries.move_index(index, if last { entries.len() - 1 } else { 0 });
+    });
+    Ok(Obj::None)
 }
 
 fn update(vm: &dyn Interpreter, dict: &DictRef, call: Call<'_>) -> Result<Obj> {

@@ -44,33 +44,14 @@ pub fn call(vm: &dyn Interpreter, list: &ListRef, name: &str, args: CallArgs) ->
         "insert" => {
             let [index, item] = call.positional(2)?;
             let index = integer(&index.unwrap_or_default())?;
-            list.change(|items| {
-                let len = i64::try_from(items.len()).unwrap_or(i64::MAX);
-                let at = if index < 0 {
-                    index.saturating_add(len).max(0)
-                } else {
-                    index.min(len)
-                };
-                items.insert(usize::try_from(at).unwrap_or(0), item.unwrap_or_default());
-            });
+            insert(list, index, item.unwrap_or_default());
             Ok(Obj::None)
         }
         "pop" => {
             let [index] = call.positional(0)?;
             pop(vm, list, integer_or(index, -1)?)
         }
-        "remove" => {
-            let wanted = call.one()?;
-            let Some(at) = position(vm, 0..list.len(), |i| list.get(i), &wanted)? else {
-                return Err(Error::value_error("list.remove(x): x not in list"));
-            };
-            list.change(|items| {
-                if at < items.len() {
-                    items.remove(at);
-                }
-            });
-            Ok(Obj::None)
-        }
+        "remove" => remove(vm, list, &call.one()?),
         "clear" => call.none().map(|()| list.change(Vec::clear)).map(nothing),
         "reverse" => call
             .none()
@@ -90,23 +71,7 @@ pub fn call(vm: &dyn Interpreter, list: &ListRef, name: &str, args: CallArgs) ->
             };
             index(vm, list.len(), |i| list.get(i), call, missing)
         }
-        "sort" => {
-            if !call.args.positional.is_empty() {
-                return Err(Error::type_error("sort() takes no positional arguments"));
-            }
-            let [key, reverse] = call.keywords(["key", "reverse"], 0)?;
-            let reverse = integer_or(reverse, 0)? != 0;
-            let items = list.items();
-            let keyed = match key {
-                None | Some(Obj::None) => {
-                    items.into_iter().map(|item| (item.clone(), item)).collect()
-                }
-                Some(key) => with_keys(vm, items, &key)?,
-            };
-            let sorted = sort(vm, keyed, reverse)?;
-            list.change(|items| *items = sorted);
-            Ok(Obj::None)
-        }
+        "sort" => sort_in_place(vm, list, call),
         _ => Err(super::no_attribute("list", name)),
     }
 }
@@ -126,6 +91,30 @@ pub fn call_tuple(vm: &dyn Interpreter, items: &[Obj], name: &str, args: CallArg
         }
         _ => Err(super::no_attribute("tuple", name)),
     }
+}
+
+fn insert(list: &ListRef, index: i64, item: Obj) {
+    list.change(|items| {
+        let len = i64::try_from(items.len()).unwrap_or(i64::MAX);
+        let at = if index < 0 {
+            index.saturating_add(len).max(0)
+        } else {
+            index.min(len)
+        };
+        items.insert(usize::try_from(at).unwrap_or(0), item);
+    });
+}
+
+fn remove(vm: &dyn Interpreter, list: &ListRef, wanted: &Obj) -> Result<Obj> {
+    let Some(at) = position(vm, 0..list.len(), |i| list.get(i), wanted)? else {
+        return Err(Error::value_error("list.remove(x): x not in list"));
+    };
+    list.change(|items| {
+        if at < items.len() {
+            items.remove(at);
+        }
+    });
+    Ok(Obj::None)
 }
 
 fn pop(vm: &dyn Interpreter, list: &ListRef, index: i64) -> Result<Obj> {
@@ -195,6 +184,22 @@ fn is_equal(vm: &dyn Interpreter, item: Option<Obj>, wanted: &Obj) -> Result<boo
     item.map_or(Ok(false), |item| {
         Ok(item.is_same(wanted) || equal(&item, wanted)?)
     })
+}
+
+fn sort_in_place(vm: &dyn Interpreter, list: &ListRef, call: Call<'_>) -> Result<Obj> {
+    if !call.args.positional.is_empty() {
+        return Err(Error::type_error("sort() takes no positional arguments"));
+    }
+    let [key, reverse] = call.keywords(["key", "reverse"], 0)?;
+    let reverse = integer_or(reverse, 0)? != 0;
+    let items = list.items();
+    let keyed = match key {
+        None | Some(Obj::None) => items.into_iter().map(|item| (item.clone(), item)).collect(),
+        Some(key) => with_keys(vm, items, &key)?,
+    };
+    let sorted = sort(vm, keyed, reverse)?;
+    list.change(|items| *items = sorted);
+    Ok(Obj::None)
 }
 
 /// Each item with what a function makes of it.

@@ -127,23 +127,29 @@ struct Node {
     is_reached: bool,
 }
 
-/// Empty the containers that only hold each other.
-fn free_unreachable(changed: Vec<Obj>) {
-    let mut nodes: HashMap<usize, Node, RandomState> = HashMap::default();
+impl Node {
+    fn new(object: Obj) -> Self {
+        Node {
+            object,
+            inner: 0,
+            holds: Vec::new(),
+            is_reached: false,
+        }
+    }
+}
+
+/// Containers by their identity.
+type Nodes = HashMap<usize, Node, RandomState>;
+
+/// The containers, and all others that they hold.
+fn nodes(containers: Vec<Obj>) -> Nodes {
+    let mut nodes = Nodes::default();
     let mut waiting = Vec::new();
-    for object in changed {
+    for object in containers {
         if let Some(identity) = identity(&object)
             && !nodes.contains_key(&identity)
         {
-            nodes.insert(
-                identity,
-                Node {
-                    object,
-                    inner: 0,
-                    holds: Vec::new(),
-                    is_reached: false,
-                },
-            );
+            nodes.insert(identity, Node::new(object));
             waiting.push(identity);
         }
     }
@@ -159,12 +165,7 @@ fn free_unreachable(changed: Vec<Obj>) {
             holds.push(identity);
             let node = nodes.entry(identity).or_insert_with(|| {
                 waiting.push(identity);
-                Node {
-                    object: held.clone(),
-                    inner: 0,
-                    holds: Vec::new(),
-                    is_reached: false,
-                }
+                Node::new(held.clone())
             });
             node.inner += 1;
         });
@@ -172,7 +173,13 @@ fn free_unreachable(changed: Vec<Obj>) {
             node.holds = holds;
         }
     }
-    // One reference is this function's own.
+    nodes
+}
+
+/// Empty the containers that only hold each other.
+fn free_unreachable(changed: Vec<Obj>) {
+    let mut nodes = nodes(changed);
+    // One reference is the node's own.
     let is_held_elsewhere = |node: &Node| references(&node.object) > node.inner + 1;
     let mut reached: Vec<usize> = nodes
         .iter()

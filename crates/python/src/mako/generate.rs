@@ -283,26 +283,8 @@ impl<'a> Generator<'a> {
             }
             "block" => {
                 let anonymous = tag.signature.name.is_empty();
-                if !own
-                    && !anonymous
-                    && let Owner::Node(outer) = owner
-                    && let Some(outer) = self.tag(outer)
-                {
-                    if outer.keyword == "def" {
-                        let message = format!(
-                            "Named block '{}' not allowed inside of def '{}'",
-                            tag.signature.name, outer.signature.name
-                        );
-                        return self.fail(id, message);
-                    } else if outer.is_call() {
-                        return self.fail(
-                            id,
-                            format!(
-                                "Named block '{}' not allowed inside of <%call> tag",
-                                tag.signature.name
-                            ),
-                        );
-                    }
+                if !own && !anonymous {
+                    self.allow_block(owner, id, tag)?;
                 }
                 self.expect(scope, &tag.undeclared(), id);
                 if !anonymous {
@@ -319,10 +301,7 @@ impl<'a> Generator<'a> {
                 self.expect(scope, &tag.undeclared(), id);
                 scope.locally_declared.extend(tag.declared());
             }
-            "text" => {
-                self.expect(scope, &tag.undeclared(), id);
-            }
-            "include" => self.expect(scope, &tag.undeclared(), id),
+            "text" | "include" => self.expect(scope, &tag.undeclared(), id),
             _ => {
                 self.expect(scope, &tag.undeclared(), id);
                 if own {
@@ -356,7 +335,29 @@ impl<'a> Generator<'a> {
 
     // --- the module ---
 
-    fn template(&mut self) -> Generated {
+    /// Whether a named block may stand where it does.
+    fn allow_block(&self, owner: Owner, id: Id, tag: &Tag) -> Generated {
+        let name = &tag.signature.name;
+        let Owner::Node(outer) = owner else {
+            return Ok(());
+        };
+        match self.tag(outer) {
+            Some(outer) if outer.keyword == "def" => {
+                let outer = &outer.signature.name;
+                let message = format!("Named block '{name}' not allowed inside of def '{outer}'");
+                self.fail(id, message)
+            }
+            Some(outer) if outer.is_call() => {
+                let message = format!("Named block '{name}' not allowed inside of <%call> tag");
+                self.fail(id, message)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Find what concerns the whole template: its `<%page>`, its namespaces, the tag it inherits by, and the code of
+    /// its module.
+    fn find_parts(&mut self) -> (Option<Id>, Vec<Id>) {
         let (mut inherit, mut modules) = (None, Vec::new());
         let mut pending: Vec<Id> = self.tree.root.iter().rev().copied().collect();
         while let Some(id) = pending.pop() {
@@ -379,6 +380,11 @@ impl<'a> Generator<'a> {
                 _ => {}
             }
         }
+        (inherit, modules)
+    }
+
+    fn template(&mut self) -> Generated {
+        let (inherit, modules) = self.find_parts();
         let mut toplevel = Scope::default();
         for id in &modules {
             if let Kind::Code { idents, .. } = &self.node(*id).kind {
@@ -397,21 +403,36 @@ impl<'a> Generator<'a> {
             self.namespaces(&toplevel)?;
         }
         if let Some(id) = inherit {
-            let file = self
-                .tag(id)
-                .and_then(|tag| tag.parsed.get("file"))
-                .cloned()
-                .unwrap_or_default();
-            let span = self.node(id).span;
-            self.line("def _mako_inherit(template, context):");
-            self.indent += 1;
-            self.line("_mako_generate_namespaces(context)");
-            self.line_from(
-                &format!("return _mk.inherit_from(context, {file}, _template_uri)"),
-                Some(span),
-            );
-            self.indent -= 1;
+            self.inherit(id);
         }
+        self.body(&toplevel)?;
+        self.in_def = true;
+        for (name, id) in main.top_defs {
+            self.top_def(&name, id, &toplevel)?;
+        }
+        Ok(())
+    }
+
+    /// The function that finds the template to inherit from.
+    fn inherit(&mut self, id: Id) {
+        let file = self
+            .tag(id)
+            .and_then(|tag| tag.parsed.get("file"))
+            .cloned()
+            .unwrap_or_default();
+        let span = self.node(id).span;
+        self.line("def _mako_inherit(template, context):");
+        self.indent += 1;
+        self.line("_mako_generate_namespaces(context)");
+        self.line_from(
+            &format!("return _mk.inherit_from(context, {file}, _template_uri)"),
+            Some(span),
+        );
+        self.indent -= 1;
+    }
+
+    /// The function that prints the template, and the names of its arguments.
+    fn body(&mut self, toplevel: &Scope) -> Generated {
         let mut arguments = vec!["context".to_owned()];
         let mut names = Vec::new();
         let mut keywords = false;
@@ -424,40 +445,31 @@ impl<'a> Generator<'a> {
             arguments.push("**pageargs".to_owned());
             names.push("pageargs".to_owned());
         }
-        self.callable(Owner::Template, "render_body", &arguments, &toplevel)?;
+        self.callable(Owner::Template, "render_body", &arguments, toplevel)?;
         let names: Vec<String> = names.iter().map(|name| quote_str(name)).collect();
         self.line(&format!("_mk_arguments = [{}]", names.join(", ")));
-        let defs: Vec<(String, Id)> = main
-            .top_defs
-            .iter()
-            .map(|(name, id)| (name.clone(), *id))
-            .collect();
-        self.in_def = true;
-        for (name, id) in defs {
-            let Some(tag) = self.tag(id) else { continue };
-            let mut arguments = vec!["context".to_owned()];
-            arguments.extend(tag.signature.declared.iter().cloned());
-            if tag.keyword == "block" {
-                arguments.push("**pageargs".to_owned());
-            }
-            if let Some(decorator) = tag
-                .attributes
-                .get("decorator")
-                .filter(|text| !text.is_empty())
-            {
-                self.line_from(
-                    &format!("@_mk.decorate_toplevel({decorator})"),
-                    Some(self.node(id).span),
-                );
-            }
-            self.callable(
-                Owner::Node(id),
-                &format!("render_{name}"),
-                &arguments,
-                &toplevel,
-            )?;
-        }
         Ok(())
+    }
+
+    /// The function of a def or a named block.
+    fn top_def(&mut self, name: &str, id: Id, toplevel: &Scope) -> Generated {
+        let Some(tag) = self.tag(id) else {
+            return Ok(());
+        };
+        let mut arguments = vec!["context".to_owned()];
+        arguments.extend(tag.signature.declared.iter().cloned());
+        if tag.keyword == "block" {
+            arguments.push("**pageargs".to_owned());
+        }
+        let decorator = tag.attributes.get("decorator");
+        if let Some(decorator) = decorator.filter(|text| !text.is_empty()) {
+            self.line_from(
+                &format!("@_mk.decorate_toplevel({decorator})"),
+                Some(self.node(id).span),
+            );
+        }
+        let name = format!("render_{name}");
+        self.callable(Owner::Node(id), &name, &arguments, toplevel)
     }
 
     /// A function at the top of the module: the template's body, a def or a block.
@@ -543,32 +555,30 @@ impl<'a> Generator<'a> {
             self.line("_mk_buffer = context._pop_buffer()");
         }
         self.line("context.caller_stack._pop_frame()");
-        // What the body returned early gives way to what it printed.
-        if filtered || buffered {
-            self.indent -= 1;
-            let text = self.filtered(
-                "_mk_buffer.getvalue()",
-                tag.map_or(&[][..], |tag| &tag.filters),
-                false,
-            );
-            // The `return` above must not keep this from running.
-            let lines = &mut self.out;
-            replace_last_return(&mut lines.code);
-            let span = match owner {
-                Owner::Node(id) => Some(self.node(id).span),
-                Owner::Template => None,
-            };
-            if buffered {
-                self.line_from(&format!("return {text}"), span);
-            } else {
-                self.line_from(&format!("context.write({text})"), span);
-                self.line("return ''");
-            }
-            self.indent += 1;
-        }
         self.indent -= 1;
+        if filtered || buffered {
+            let filters = tag.map_or(&[][..], |tag| &tag.filters);
+            self.end_buffer(owner, filters, buffered);
+        }
         self.depth -= 1;
         Ok(())
+    }
+
+    /// What the function does with the text of its buffer: it writes it, or returns it for `buffered="True"`.
+    fn end_buffer(&mut self, owner: Owner, filters: &[String], buffered: bool) {
+        let text = self.filtered("_mk_buffer.getvalue()", filters, false);
+        // What the body returned early gives way to what it printed: its `return` must not keep this from running.
+        replace_last_return(&mut self.out.code);
+        let span = match owner {
+            Owner::Node(id) => Some(self.node(id).span),
+            Owner::Template => None,
+        };
+        if buffered {
+            self.line_from(&format!("return {text}"), span);
+        } else {
+            self.line_from(&format!("context.write({text})"), span);
+            self.line("return ''");
+        }
     }
 
     /// Bind what the function's code expects: defs, namespaces, and names of the context.
@@ -581,22 +591,7 @@ impl<'a> Generator<'a> {
         });
         let has_loop = names.remove("loop");
         if top && self.namespace_imports {
-            self.line("_mk_imports = {}");
-            for (name, id) in self.namespaces.clone() {
-                if let Some(import) = self.tag(id).and_then(|tag| tag.attributes.get("import")) {
-                    let listed: Vec<String> = import
-                        .split(',')
-                        .map(|part| quote_str(part.trim()))
-                        .collect();
-                    let span = self.node(id).span;
-                    let call = format!(
-                        "_mako_get_namespace(context, {})._populate(_mk_imports, [{}])",
-                        quote_str(&name),
-                        listed.join(", ")
-                    );
-                    self.line_from(&call, Some(span));
-                }
-            }
+            self.import_namespaces();
         }
         if has_loop {
             self.line("loop = _mk_loop = _mk.LoopStack()");
@@ -627,23 +622,44 @@ impl<'a> Generator<'a> {
                     span,
                 );
             } else {
-                let imports = if self.namespace_imports {
-                    "_mk_imports"
-                } else {
-                    "None"
-                };
-                let strict = if self.strict { "True" } else { "False" };
-                self.line_from(
-                    &format!(
-                        "{name} = _mk.look_up(context, {}, {imports}, {strict})",
-                        quote_str(&name)
-                    ),
-                    span,
-                );
+                self.look_up(&name, span);
             }
         }
         self.line("__M_writer = context.writer()");
         Ok(())
+    }
+
+    /// The names that namespaces import.
+    fn import_namespaces(&mut self) {
+        self.line("_mk_imports = {}");
+        for (name, id) in self.namespaces.clone() {
+            if let Some(import) = self.tag(id).and_then(|tag| tag.attributes.get("import")) {
+                let listed: Vec<String> = import
+                    .split(',')
+                    .map(|part| quote_str(part.trim()))
+                    .collect();
+                let span = self.node(id).span;
+                let call = format!(
+                    "_mako_get_namespace(context, {})._populate(_mk_imports, [{}])",
+                    quote_str(&name),
+                    listed.join(", ")
+                );
+                self.line_from(&call, Some(span));
+            }
+        }
+    }
+
+    /// Bind a name to what the context has.
+    fn look_up(&mut self, name: &str, span: Option<Span>) {
+        let imports = if self.namespace_imports {
+            "_mk_imports"
+        } else {
+            "None"
+        };
+        let strict = if self.strict { "True" } else { "False" };
+        let quoted = quote_str(name);
+        let call = format!("{name} = _mk.look_up(context, {quoted}, {imports}, {strict})");
+        self.line_from(&call, span);
     }
 
     /// A function that calls a def at the top with the context of here.
@@ -925,6 +941,29 @@ impl<'a> Generator<'a> {
             .any(|child| self.uses_loop(*child, depth + 1))
     }
 
+    fn emit_text(&mut self, node: &'a Node, tag: &'a Tag) -> Generated {
+        if !tag.filters.is_empty() {
+            self.line("__M_writer = context._push_writer()");
+            self.line("try:");
+            self.indent += 1;
+            self.line("pass");
+        }
+        for child in &node.children {
+            self.emit(*child)?;
+        }
+        if !tag.filters.is_empty() {
+            self.indent -= 1;
+            self.line("finally:");
+            self.indent += 1;
+            self.line("_mk_buffer, __M_writer = context._pop_buffer_and_writer()");
+            let text = self.filtered("_mk_buffer.getvalue()", &tag.filters, false);
+            let mark = self.mark(node.span, false);
+            self.line_from(&format!("__M_writer({text}, {mark})"), Some(node.span));
+            self.indent -= 1;
+        }
+        Ok(())
+    }
+
     fn emit_tag(&mut self, id: Id, tag: &'a Tag) -> Generated {
         let node = self.node(id);
         let span = Some(node.span);
@@ -939,28 +978,7 @@ impl<'a> Generator<'a> {
                 );
                 Ok(())
             }
-            "text" => {
-                if !tag.filters.is_empty() {
-                    self.line("__M_writer = context._push_writer()");
-                    self.line("try:");
-                    self.indent += 1;
-                    self.line("pass");
-                }
-                for child in &node.children {
-                    self.emit(*child)?;
-                }
-                if !tag.filters.is_empty() {
-                    self.indent -= 1;
-                    self.line("finally:");
-                    self.indent += 1;
-                    self.line("_mk_buffer, __M_writer = context._pop_buffer_and_writer()");
-                    let text = self.filtered("_mk_buffer.getvalue()", &tag.filters, false);
-                    let mark = self.mark(node.span, false);
-                    self.line_from(&format!("__M_writer({text}, {mark})"), span);
-                    self.indent -= 1;
-                }
-                Ok(())
-            }
+            "text" => self.emit_text(node, tag),
             "block" if tag.signature.name.is_empty() => {
                 let name = self.function_name(id);
                 self.line_from(&format!("{name}()"), span);

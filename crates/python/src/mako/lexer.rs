@@ -348,31 +348,13 @@ impl<'a> Lexer<'a> {
         };
         let body = body.trim_start_matches([' ', '\t']);
         let begin = rest.len() - body.len();
-        let mut end = 0;
-        loop {
-            let Some(found) = body[end..].find(['\r', '\n']) else {
-                end = body.len();
-                break;
-            };
-            let at = end + found;
-            let broken = if body[at..].starts_with("\r\n") { 2 } else { 1 };
-            if broken == 1 && body[at..].starts_with('\r') {
-                return Ok(false);
-            }
-            if body[..at].ends_with('\\') {
-                end = at + broken;
-                continue;
-            }
-            end = at;
-            break;
-        }
+        let Some(end) = control_end(body) else {
+            return Ok(false);
+        };
         let text = body[..end].to_owned();
         let after = &body[end..];
-        let newline = if after.starts_with("\r\n") {
-            2
-        } else {
-            usize::from(after.starts_with('\n'))
-        };
+        let newline = ["\r\n", "\n"].iter().find(|end| after.starts_with(**end));
+        let newline = newline.map_or(0, |end| end.len());
         let start = self.at;
         self.advance(start + begin + end + newline);
         if comment {
@@ -387,8 +369,7 @@ impl<'a> Lexer<'a> {
         if keyword.is_empty() {
             return self.syntax(format!("Invalid control line: '{text}'"));
         }
-        let mut idents = Idents::default();
-        if is_end {
+        let idents = if is_end {
             match self.open_control() {
                 None => {
                     return self.syntax(format!("No starting keyword '{keyword}' for '{text}'"));
@@ -396,11 +377,11 @@ impl<'a> Lexer<'a> {
                 Some(open) if open != keyword => {
                     return self.syntax(format!("Keyword '{text}' doesn't match keyword '{open}'"));
                 }
-                Some(_) => {}
+                Some(_) => Idents::default(),
             }
         } else {
-            idents = self.fragment(&text, start)?;
-        }
+            self.fragment(&text, start)?
+        };
         self.push(
             Kind::Control {
                 keyword,
@@ -674,6 +655,26 @@ impl<'a> Lexer<'a> {
                 *level += count(open) - count(close);
             }
         }
+    }
+}
+
+/// Where a control line ends, which goes on behind a backslash; `None` if a lone carriage return ends it, which Mako
+/// does not take for the end of a line.
+fn control_end(body: &str) -> Option<usize> {
+    let mut end = 0;
+    loop {
+        let Some(found) = body[end..].find(['\r', '\n']) else {
+            return Some(body.len());
+        };
+        let at = end + found;
+        let broken = if body[at..].starts_with("\r\n") { 2 } else { 1 };
+        if broken == 1 && body[at..].starts_with('\r') {
+            return None;
+        }
+        if !body[..at].ends_with('\\') {
+            return Some(at);
+        }
+        end = at + broken;
     }
 }
 

@@ -125,53 +125,92 @@ fn attributes(text: &str) -> IndexMap<String, String> {
     out
 }
 
+/// The attributes that a kind of tag may have.
+struct Allowed {
+    /// Those that are text with `${…}` in it.
+    expressions: &'static [&'static str],
+    /// Those that are text.
+    plain: &'static [&'static str],
+    /// Those that it must have.
+    required: &'static [&'static str],
+    /// Whether `cache_…` are expressions as well.
+    caches: bool,
+    /// Whether all others are expressions: the arguments of a call.
+    any: bool,
+}
+
+impl Allowed {
+    fn of(keyword: &str) -> Option<Self> {
+        let none = Allowed {
+            expressions: &[],
+            plain: &[],
+            required: &[],
+            caches: false,
+            any: false,
+        };
+        Some(match keyword {
+            _ if keyword.contains(':') => Allowed { any: true, ..none },
+            "include" => Allowed {
+                expressions: &["file", "import", "args"],
+                required: &["file"],
+                ..none
+            },
+            "namespace" => Allowed {
+                expressions: &["file"],
+                plain: &["name", "inheritable", "import", "module"],
+                ..none
+            },
+            "text" => Allowed {
+                plain: &["filter"],
+                ..none
+            },
+            "def" => Allowed {
+                expressions: &["buffered", "cached"],
+                plain: &["name", "filter", "decorator"],
+                required: &["name"],
+                caches: true,
+                ..none
+            },
+            "block" => Allowed {
+                expressions: &["buffered", "cached", "args"],
+                plain: &["name", "filter", "decorator"],
+                caches: true,
+                ..none
+            },
+            "call" => Allowed {
+                expressions: &["args"],
+                plain: &["expr"],
+                required: &["expr"],
+                ..none
+            },
+            "inherit" => Allowed {
+                expressions: &["file"],
+                required: &["file"],
+                ..none
+            },
+            "page" => Allowed {
+                expressions: &["cached", "args", "expression_filter", "enable_loop"],
+                caches: true,
+                ..none
+            },
+            _ => return None,
+        })
+    }
+
+    fn is_expression(&self, name: &str) -> bool {
+        self.any || self.expressions.contains(&name) || (self.caches && name.starts_with("cache_"))
+    }
+}
+
 impl Tag {
     pub(super) fn new(
         keyword: &str,
         attributes: IndexMap<String, String>,
     ) -> Result<Self, Problem> {
         let compile = |message: String| Problem::Compile(message);
-        let own: Vec<String> = attributes.keys().cloned().collect();
-        let caches = || {
-            own.iter()
-                .filter(|name| name.starts_with("cache_"))
-                .map(String::as_str)
+        let Some(allowed) = Allowed::of(keyword) else {
+            return Err(compile(format!("No such tag: '{keyword}'")));
         };
-        let (mut expressions, plain, required): (Vec<&str>, &[&str], &[&str]) = match keyword {
-            _ if keyword.contains(':') => (
-                own.iter().map(String::as_str).chain(["args"]).collect(),
-                &[],
-                &[],
-            ),
-            "include" => (vec!["file", "import", "args"], &[], &["file"]),
-            "namespace" => (
-                vec!["file"],
-                &["name", "inheritable", "import", "module"],
-                &[],
-            ),
-            "text" => (vec![], &["filter"], &[]),
-            "def" => (
-                vec!["buffered", "cached"],
-                &["name", "filter", "decorator"],
-                &["name"],
-            ),
-            "block" => (
-                vec!["buffered", "cached", "args"],
-                &["name", "filter", "decorator"],
-                &[],
-            ),
-            "call" => (vec!["args"], &["expr"], &["expr"]),
-            "inherit" => (vec!["file"], &[], &["file"]),
-            "page" => (
-                vec!["cached", "args", "expression_filter", "enable_loop"],
-                &[],
-                &[],
-            ),
-            _ => return Err(compile(format!("No such tag: '{keyword}'"))),
-        };
-        if matches!(keyword, "def" | "block" | "page") {
-            expressions.extend(caches());
-        }
         let mut tag = Tag {
             keyword: keyword.to_owned(),
             parsed: IndexMap::new(),
@@ -184,10 +223,10 @@ impl Tag {
             attributes,
         };
         for (name, value) in tag.attributes.clone() {
-            if expressions.contains(&name.as_str()) {
+            if allowed.is_expression(&name) {
                 let code = tag.interpolated(&value)?;
                 tag.parsed.insert(name, code);
-            } else if plain.contains(&name.as_str()) {
+            } else if allowed.plain.contains(&name.as_str()) {
                 if first_expression(&value).is_some() {
                     return Err(compile(format!(
                         "Attribute '{name}' in tag '{keyword}' does not allow embedded expressions"
@@ -200,7 +239,8 @@ impl Tag {
                 )));
             }
         }
-        let missing: Vec<String> = required
+        let missing: Vec<String> = allowed
+            .required
             .iter()
             .filter(|name| !tag.parsed.contains_key(**name))
             .map(|name| quote_str(name))
@@ -246,33 +286,8 @@ impl Tag {
                 }
             }
             "text" => (self.filters, self.filter_idents) = names::of_list(&attribute("filter"))?,
-            "def" => {
-                let name = attribute("name");
-                if !name.is_empty() && name.chars().all(is_word) {
-                    return compile("Missing parenthesis in %def");
-                }
-                match names::of_signature(&name)? {
-                    Some(signature) => self.signature = signature,
-                    None => {
-                        return Err(Problem::Compile(format!(
-                            "Code 'def {name}:pass' is not a function declaration"
-                        )));
-                    }
-                }
-                (self.filters, self.filter_idents) = names::of_list(&attribute("filter"))?;
-            }
-            "block" => {
-                let name = attribute("name");
-                if !name.is_empty() && !name.chars().all(is_word) {
-                    return compile("%block may not specify an argument signature");
-                }
-                if name.is_empty() && !attribute("args").is_empty() {
-                    return compile("Only named %blocks may specify args");
-                }
-                self.signature = arguments(&attribute("args"))?;
-                self.signature.name = name;
-                (self.filters, self.filter_idents) = names::of_list(&attribute("filter"))?;
-            }
+            "def" => self.def(&attribute("name"), &attribute("filter"))?,
+            "block" => self.block(attribute("name"), &attribute("args"), &attribute("filter"))?,
             "call" => {
                 self.expression = attribute("expr");
                 self.code = names::of_code(&self.expression)?;
@@ -284,23 +299,55 @@ impl Tag {
                     names::of_list(&attribute("expression_filter"))?;
             }
             "inherit" => {}
-            _ => {
-                let Some((namespace, name)) = self
-                    .keyword
-                    .split_once(':')
-                    .filter(|(_, name)| !name.contains(':'))
-                else {
-                    return compile("a tag of a namespace has one colon");
-                };
-                let passed = self.parsed.iter().filter(|(name, _)| *name != "args");
-                let passed: Vec<String> = passed
-                    .map(|(name, value)| format!("{name}={value}"))
-                    .collect();
-                self.expression = format!("{namespace}.{name}({})", passed.join(","));
-                self.code = names::of_code(&self.expression)?;
-                self.signature = arguments(&attribute("args"))?;
-            }
+            _ => self.call_of_namespace(&attribute("args"))?,
         }
+        Ok(())
+    }
+
+    fn def(&mut self, name: &str, filter: &str) -> Result<(), Problem> {
+        let compile = |message: String| Err(Problem::Compile(message));
+        if !name.is_empty() && name.chars().all(is_word) {
+            return compile("Missing parenthesis in %def".to_owned());
+        }
+        let Some(signature) = names::of_signature(name)? else {
+            return compile(format!(
+                "Code 'def {name}:pass' is not a function declaration"
+            ));
+        };
+        self.signature = signature;
+        (self.filters, self.filter_idents) = names::of_list(filter)?;
+        Ok(())
+    }
+
+    fn block(&mut self, name: String, args: &str, filter: &str) -> Result<(), Problem> {
+        let compile = |message: &str| Err(Problem::Compile(message.to_owned()));
+        if !name.is_empty() && !name.chars().all(is_word) {
+            return compile("%block may not specify an argument signature");
+        }
+        if name.is_empty() && !args.is_empty() {
+            return compile("Only named %blocks may specify args");
+        }
+        self.signature = arguments(args)?;
+        self.signature.name = name;
+        (self.filters, self.filter_idents) = names::of_list(filter)?;
+        Ok(())
+    }
+
+    /// `<%namespace:name …>`: its attributes are the call's arguments.
+    fn call_of_namespace(&mut self, args: &str) -> Result<(), Problem> {
+        let parts = self.keyword.split_once(':');
+        let Some((namespace, name)) = parts.filter(|(_, name)| !name.contains(':')) else {
+            return Err(Problem::Compile(
+                "a tag of a namespace has one colon".to_owned(),
+            ));
+        };
+        let passed = self.parsed.iter().filter(|(name, _)| *name != "args");
+        let passed: Vec<String> = passed
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        self.expression = format!("{namespace}.{name}({})", passed.join(","));
+        self.code = names::of_code(&self.expression)?;
+        self.signature = arguments(args)?;
         Ok(())
     }
 

@@ -96,6 +96,15 @@ pub(crate) fn from_python(
     .value(object, 0)
 }
 
+fn int_from_python(int: &PyInt) -> Result<Int, String> {
+    let int = int.as_bigint();
+    match i64::try_from(int) {
+        Ok(int) => Ok(int.into()),
+        Err(_) => Int::from_str_radix(&int.to_str_radix(16), 16)
+            .ok_or_else(|| "the data has an integer out of bounds".to_owned()),
+    }
+}
+
 struct Reader<'a> {
     left: usize,
     ordered: &'a PyObject,
@@ -123,12 +132,7 @@ impl Reader<'_> {
             if object.fast_isinstance(vm.ctx.types.bool_type) {
                 return Ok(Value::Bool(i64::try_from(int.as_bigint()) == Ok(1)));
             }
-            match i64::try_from(int.as_bigint()) {
-                Ok(int) => Ok(Value::Int(int.into())),
-                Err(_) => Int::from_str_radix(&int.as_bigint().to_str_radix(16), 16)
-                    .map(Value::Int)
-                    .ok_or_else(|| "the data has an integer out of bounds".to_owned()),
-            }
+            int_from_python(int).map(Value::Int)
         } else if let Some(float) = object.downcast_ref::<PyFloat>() {
             Ok(Value::Float(float.to_f64()))
         } else if let Some(dict) = object.downcast_ref::<PyDict>() {
@@ -145,38 +149,30 @@ impl Reader<'_> {
             })))
         } else if let Some(list) = object.downcast_ref::<PyList>() {
             let items = list.borrow_vec().to_vec();
-            let items: Result<Vec<_>, _> = items
-                .iter()
-                .map(|item| self.value(item, depth + 1))
-                .collect();
-            Ok(Value::List(items?.into()))
+            Ok(Value::List(self.items(&items, depth + 1)?.into()))
         } else if let Some(tuple) = object.downcast_ref::<PyTuple>() {
-            let items: Result<Vec<_>, _> = tuple
-                .iter()
-                .map(|item| self.value(item, depth + 1))
-                .collect();
-            Ok(Value::Tuple(items?.into()))
+            let items = self.items(tuple.as_slice(), depth + 1)?;
+            Ok(Value::Tuple(items.into()))
         } else if let Some(bytes) = object.downcast_ref::<PyBytes>() {
             Ok(Value::Bytes(bytes.as_bytes().into()))
         } else if let Some(bytes) = object.downcast_ref::<PyByteArray>() {
             Ok(Value::Bytes(bytes.borrow_buf().to_vec().into()))
         } else if let Some(set) = object.downcast_ref::<PySet>() {
-            let items: Result<Set, _> = set
-                .elements()
-                .iter()
-                .map(|item| self.key(item, depth + 1))
-                .collect();
-            Ok(Value::Set(items?))
+            self.set(&set.elements(), depth + 1)
         } else if let Some(set) = object.downcast_ref::<PyFrozenSet>() {
-            let items: Result<Set, _> = set
-                .elements()
-                .iter()
-                .map(|item| self.key(item, depth + 1))
-                .collect();
-            Ok(Value::Set(items?))
+            self.set(&set.elements(), depth + 1)
         } else {
             self.other(object)
         }
+    }
+
+    fn items(&mut self, items: &[PyObjectRef], depth: usize) -> Result<Vec<Value>, String> {
+        items.iter().map(|item| self.value(item, depth)).collect()
+    }
+
+    fn set(&mut self, items: &[PyObjectRef], depth: usize) -> Result<Value, String> {
+        let items: Result<Set, _> = items.iter().map(|item| self.key(item, depth)).collect();
+        Ok(Value::Set(items?))
     }
 
     /// Dates become text, as they do in Salt's YAML.

@@ -12,7 +12,7 @@ use rustpython_vm::function::{FuncArgs, KwArgs};
 use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
 use super::convert;
-use super::shared::{Raised, Shared, scope};
+use super::shared::{Raised, Service, Shared};
 use super::unit::Unit;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -21,85 +21,88 @@ pub(super) const EXTMODS: &str = include_str!("extmods.py");
 /// The names of the modules of `salt.utils` and some others, from Salt 3008.3.
 const SALT_MODULES: &str = include_str!("salt_modules.txt");
 
-/// The functions that the part in Python builds on.
+/// What the part in Python builds on.
 pub(super) fn services(
     shared: &Rc<Shared>,
     prelude: &PyDictRef,
     vm: &VirtualMachine,
-) -> Vec<(&'static str, PyObjectRef)> {
-    let (this, names) = (shared.clone(), prelude.clone());
-    let unavailable = vm.new_function(
-        "unavailable",
-        move |message: String, vm: &VirtualMachine| -> PyResult<()> {
-            let error = Error::new(ErrorKind::Unavailable, message);
-            Err(this.give_up(*error, &names, vm))
-        },
-    );
-    let (this, names) = (shared.clone(), prelude.clone());
-    let fact = vm.new_function(
-        "fact",
-        move |name: String, vm: &VirtualMachine| -> PyResult {
-            let answered = this.line.fact(&name);
-            this.meter.pause(this.line.waited());
-            let ordered = names.get_item("ordered", vm)?;
-            match answered {
-                Ok(value) => convert::to_python(&value, &ordered, vm),
-                Err(error) => Err(this.give_up(*error, &names, vm)),
-            }
-        },
-    );
-    let (this, names) = (shared.clone(), prelude.clone());
-    let find = vm.new_function(
-        "find",
-        move |loader: String, name: String, vm: &VirtualMachine| -> PyResult {
-            let Some(loader) = loader_of(&loader) else {
-                return Err(vm.new_value_error(format!("unknown loader '{loader}'")));
-            };
-            let found = this.line.find(loader, &name);
-            this.meter.pause(this.line.waited());
-            let found = found.map_err(|error| this.give_up(*error, &names, vm))?;
-            let sources = found.sources.into_iter().map(|source| {
-                let number = vm
-                    .ctx
-                    .new_int(this.unit_of_source(&source.name, &source.text));
-                let path = vm.ctx.new_str(&*source.name);
-                let text = vm.ctx.new_str(&*source.text);
-                vm.ctx
-                    .new_tuple(vec![path.into(), text.into(), number.into()])
-                    .into()
-            });
-            let sources = vm.ctx.new_list(sources.collect());
-            let is_known = vm.ctx.new_bool(found.is_known);
-            Ok(vm
-                .ctx
-                .new_tuple(vec![sources.into(), is_known.into()])
-                .into())
-        },
-    );
-    let (this, names) = (shared.clone(), prelude.clone());
-    let run_unit = vm.new_function(
-        "run_unit",
-        move |unit: usize, globals: PyDictRef, vm: &VirtualMachine| -> PyResult<()> {
-            let source = this
-                .units
-                .borrow()
-                .get(unit)
-                .map(|unit| unit.source.clone());
-            let code = this
-                .compile(source.as_deref().unwrap_or_default(), unit)
-                .map_err(|error| this.raise(*error, "SyntaxError", &names, vm))?;
-            vm.run_code_obj(vm.ctx.new_code(code), scope(&globals))
-                .map(drop)
-        },
-    );
-    let salt_modules = vm.ctx.new_str(SALT_MODULES);
+) -> Vec<Service> {
     vec![
-        ("unavailable", unavailable.into()),
-        ("fact", fact.into()),
-        ("find", find.into()),
-        ("run_unit", run_unit.into()),
-        ("salt_modules", salt_modules.into()),
+        ("unavailable", unavailable(shared, prelude, vm)),
+        ("fact", fact(shared, prelude, vm)),
+        ("find", find(shared, prelude, vm)),
+        ("run_unit", run_unit(shared, prelude, vm)),
+        ("salt_modules", vm.ctx.new_str(SALT_MODULES).into()),
     ]
+}
+
+/// Ends the job with a message.
+fn unavailable(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObjectRef {
+    let (this, names) = (shared.clone(), prelude.clone());
+    let unavailable = move |message: String, vm: &VirtualMachine| -> PyResult<()> {
+        let error = Error::new(ErrorKind::Unavailable, message);
+        Err(this.give_up(*error, &names, vm))
+    };
+    vm.new_function("unavailable", unavailable).into()
+}
+
+/// One of the minion's dicts, such as `__grains__`.
+fn fact(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObjectRef {
+    let (this, names) = (shared.clone(), prelude.clone());
+    let fact = move |name: String, vm: &VirtualMachine| -> PyResult {
+        let value = this.require(|line| line.fact(&name), &names, vm)?;
+        let ordered = names.get_item("ordered", vm)?;
+        convert::to_python(&value, &ordered, vm)
+    };
+    vm.new_function("fact", fact).into()
+}
+
+/// The files that a loader has for a name, as tuples of a path, a text and a unit; and whether it knows the name.
+fn find(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObjectRef {
+    let (this, names) = (shared.clone(), prelude.clone());
+    let find = move |loader: String, name: String, vm: &VirtualMachine| -> PyResult {
+        let Some(loader) = loader_of(&loader) else {
+            return Err(vm.new_value_error(format!("unknown loader '{loader}'")));
+        };
+        let found = this.require(|line| line.find(loader, &name), &names, vm)?;
+        let sources = found.sources.into_iter().map(|source| {
+            let number = vm
+                .ctx
+                .new_int(this.unit_of_source(&source.name, &source.text));
+            let path = vm.ctx.new_str(&*source.name);
+            let text = vm.ctx.new_str(&*source.text);
+            vm.ctx
+                .new_tuple(vec![path.into(), text.into(), number.into()])
+                .into()
+        });
+        let sources = vm.ctx.new_list(sources.collect());
+        let is_known = vm.ctx.new_bool(found.is_known);
+        Ok(vm
+            .ctx
+            .new_tuple(vec![sources.into(), is_known.into()])
+            .into())
+    };
+    vm.new_function("find", find).into()
+}
+
+/// Runs a unit's source in a dict of globals.
+fn run_unit(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObjectRef {
+    let (this, names) = (shared.clone(), prelude.clone());
+    let run_unit = move |unit: usize, globals: PyDictRef, vm: &VirtualMachine| -> PyResult<()> {
+        let source = this
+            .units
+            .borrow()
+            .get(unit)
+            .map(|unit| unit.source.clone());
+        this.run_code(
+            source.as_deref().unwrap_or_default(),
+            unit,
+            &globals,
+            &names,
+            vm,
+        )
+    };
+    vm.new_function("run_unit", run_unit).into()
 }
 
 fn loader_of(name: &str) -> Option<Loader> {

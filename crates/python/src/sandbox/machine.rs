@@ -11,7 +11,7 @@ use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{Interpreter, PyObjectRef, PyResult, Settings, VirtualMachine};
 
 use super::instrument;
-use super::shared::{Raised, Shared, left, scope};
+use super::shared::{Raised, Service, Shared, left, scope};
 use super::unit::{MAX_DEPTH, Unit};
 use super::{Line, convert, extmods, failure, renderers, template, unfold};
 use crate::error::{Error, ErrorKind, Result};
@@ -173,15 +173,7 @@ impl Machine {
         for name in ["__salt__", "salt"] {
             globals.set_item(name, functions.clone(), vm)?;
         }
-        let Some(run) = globals.get_item_opt("run", vm)? else {
-            let error = Error::raised(
-                "AttributeError",
-                "AttributeError: the module has no function 'run'",
-            );
-            return Err(Raised::Error(
-                error.with_help("define 'def run():' and return the data from it"),
-            ));
-        };
+        let run = run_of(&globals, vm)?;
         let result = run.call((), vm)?;
         let value = convert::from_python(&result, &ordered, vm).map_err(|why| {
             let place = run
@@ -248,12 +240,19 @@ fn prelude(shared: &Rc<Shared>, vm: &VirtualMachine) -> PyResult<PyDictRef> {
     Ok(globals)
 }
 
+/// The function `run` of a module.
+fn run_of(globals: &PyDictRef, vm: &VirtualMachine) -> Result<PyObjectRef, Raised> {
+    globals.get_item_opt("run", vm)?.ok_or_else(|| {
+        let error = Error::raised(
+            "AttributeError",
+            "AttributeError: the module has no function 'run'",
+        );
+        Raised::Error(error.with_help("define 'def run():' and return the data from it"))
+    })
+}
+
 /// The functions behind the `salt` object.
-fn host(
-    shared: &Rc<Shared>,
-    prelude: &PyDictRef,
-    vm: &VirtualMachine,
-) -> Vec<(&'static str, PyObjectRef)> {
+fn host(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> Vec<Service> {
     let this = shared.clone();
     let has_function = vm.new_function("has_function", move |name: String| -> bool {
         this.line.has_function(&name)
@@ -286,9 +285,8 @@ fn host(
                 .iter()
                 .map(|(name, value)| Ok((Str::from(name.as_str()), out(value)?)))
                 .collect();
-            let called = this.line.call(&name, positional?, keywords?);
-            this.meter.pause(this.line.waited());
-            match called {
+            let (positional, keywords) = (positional?, keywords?);
+            match this.ask(|line| line.call(&name, positional, keywords)) {
                 Ok(value) => convert::to_python(&value, &ordered, vm),
                 Err(error)
                     if this.is_of_tree.get()

@@ -402,6 +402,15 @@ impl Checker {
         ATTRIBUTES.contains(&name) || MODULES.iter().any(of_module)
     }
 
+    fn import_from(&mut self, import: &StmtImportFrom) {
+        let module = import.module.as_ref();
+        let listed = module
+            .and_then(|module| MODULES.iter().find(|(known, _)| *known == module.as_str()))
+            .map_or(&[][..], |(_, names)| names);
+        self.is_pure &= import.level == 0;
+        self.import(&import.names, |name| listed.contains(&name));
+    }
+
     fn import(&mut self, names: &[Alias], is_listed: impl Fn(&str) -> bool) {
         for alias in names {
             self.is_pure &= is_listed(alias.name.as_str());
@@ -469,19 +478,7 @@ impl<'a> Visitor<'a> for Checker {
                     MODULES.iter().any(|(known, _)| *known == name)
                 });
             }
-            Stmt::ImportFrom(StmtImportFrom {
-                module,
-                names,
-                level,
-                ..
-            }) => {
-                let listed = module
-                    .as_ref()
-                    .and_then(|module| MODULES.iter().find(|(known, _)| *known == module.as_str()))
-                    .map_or(&[][..], |(_, names)| names);
-                self.is_pure &= *level == 0;
-                self.import(names, |name| listed.contains(&name));
-            }
+            Stmt::ImportFrom(import) => self.import_from(import),
             Stmt::For(each) => {
                 self.is_pure &= !each.is_async;
                 visitor::walk_stmt(self, stmt);

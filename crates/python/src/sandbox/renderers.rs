@@ -7,7 +7,7 @@ use rustpython_vm::builtins::PyDictRef;
 use rustpython_vm::function::{FuncArgs, KwArgs};
 use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
-use super::shared::{Raised, Shared, scope};
+use super::shared::{Raised, Service, Shared};
 use super::template::MAIN;
 use super::unit::{Unit, line_span};
 use super::{convert, extmods};
@@ -18,73 +18,72 @@ pub(super) const OBJECTS: &str = include_str!("objects.py");
 /// The functions of Salt's modules of states, from Salt 3008.3.
 const SALT_STATES: &str = include_str!("salt_states.txt");
 
-/// The functions that the part in Python builds on.
+/// What the part in Python builds on.
 pub(super) fn services(
     shared: &Rc<Shared>,
     prelude: &PyDictRef,
     vm: &VirtualMachine,
-) -> Vec<(&'static str, PyObjectRef)> {
-    let (this, names) = (shared.clone(), prelude.clone());
-    let file = vm.new_function(
-        "file",
-        move |uri: String, vm: &VirtualMachine| -> PyResult {
-            let found = this.line.template(&uri);
-            this.meter.pause(this.line.waited());
-            let found = found.map_err(|error| this.give_up(*error, &names, vm))?;
-            Ok(match found {
-                None => vm.ctx.none(),
-                Some(source) => {
-                    let number = this.unit_of_source(&source.name, &source.text);
-                    let (text, number) = (vm.ctx.new_str(&*source.text), vm.ctx.new_int(number));
-                    vm.ctx.new_tuple(vec![text.into(), number.into()]).into()
-                }
-            })
-        },
-    );
-    let (this, names) = (shared.clone(), prelude.clone());
-    let run_lines = vm.new_function(
-        "run_lines",
-        move |unit: usize,
-              code: String,
-              lines: Vec<usize>,
-              globals: PyDictRef,
-              vm: &VirtualMachine|
-              -> PyResult<()> {
-            if let Some(unit) = this.units.borrow_mut().get_mut(unit) {
-                let spans = lines.into_iter();
-                unit.lines = spans
-                    .map(|line| Some(line_span(&unit.source, line)))
-                    .collect();
-            }
-            let code = this
-                .compile(&code, unit)
-                .map_err(|error| this.raise(*error, "SyntaxError", &names, vm))?;
-            vm.run_code_obj(vm.ctx.new_code(code), scope(&globals))
-                .map(drop)
-        },
-    );
-    let (this, names) = (shared.clone(), prelude.clone());
-    let raise_at = vm.new_function(
-        "raise_at",
-        move |class: String,
-              message: String,
-              unit: usize,
-              line: usize,
-              vm: &VirtualMachine|
-              -> PyResult<()> {
-            let message = format!("{class}: {message}");
-            let error = Error::new(ErrorKind::Raised(class.clone().into()), message);
-            let error = error.at(|| this.place(unit, line));
-            Err(this.raise(*error, &class, &names, vm))
-        },
-    );
-    let salt_states = vm.ctx.new_str(SALT_STATES);
+) -> Vec<Service> {
     vec![
-        ("file", file.into()),
-        ("run_lines", run_lines.into()),
-        ("raise_at", raise_at.into()),
-        ("salt_states", salt_states.into()),
+        ("file", file(shared, prelude, vm)),
+        ("run_lines", run_lines(shared, prelude, vm)),
+        ("raise_at", raise_at(shared, prelude, vm)),
+        ("salt_states", vm.ctx.new_str(SALT_STATES).into()),
     ]
+}
+
+/// A file of the tree as a tuple of its text and its unit, or `None`.
+fn file(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObjectRef {
+    let (this, names) = (shared.clone(), prelude.clone());
+    let file = move |uri: String, vm: &VirtualMachine| -> PyResult {
+        let found = this.require(|line| line.template(&uri), &names, vm)?;
+        Ok(match found {
+            None => vm.ctx.none(),
+            Some(source) => {
+                let number = this.unit_of_source(&source.name, &source.text);
+                let (text, number) = (vm.ctx.new_str(&*source.text), vm.ctx.new_int(number));
+                vm.ctx.new_tuple(vec![text.into(), number.into()]).into()
+            }
+        })
+    };
+    vm.new_function("file", file).into()
+}
+
+/// Runs code that was made from a unit, in a dict of globals; `lines` has the unit's line for each of the code's.
+fn run_lines(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObjectRef {
+    let (this, names) = (shared.clone(), prelude.clone());
+    let run_lines = move |unit: usize,
+                          code: String,
+                          lines: Vec<usize>,
+                          globals: PyDictRef,
+                          vm: &VirtualMachine|
+          -> PyResult<()> {
+        if let Some(unit) = this.units.borrow_mut().get_mut(unit) {
+            let spans = lines.into_iter();
+            unit.lines = spans
+                .map(|line| Some(line_span(&unit.source, line)))
+                .collect();
+        }
+        this.run_code(&code, unit, &globals, &names, vm)
+    };
+    vm.new_function("run_lines", run_lines).into()
+}
+
+/// Raises an error at a line of a unit.
+fn raise_at(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObjectRef {
+    let (this, names) = (shared.clone(), prelude.clone());
+    let raise_at = move |class: String,
+                         message: String,
+                         unit: usize,
+                         line: usize,
+                         vm: &VirtualMachine|
+          -> PyResult<()> {
+        let message = format!("{class}: {message}");
+        let error = Error::new(ErrorKind::Raised(class.clone().into()), message);
+        let error = error.at(|| this.place(unit, line));
+        Err(this.raise(*error, &class, &names, vm))
+    };
+    vm.new_function("raise_at", raise_at).into()
 }
 
 /// Do a job.

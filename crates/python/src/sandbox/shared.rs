@@ -17,7 +17,7 @@ use rustpython_vm::compiler::parser;
 use rustpython_vm::compiler::{CompileOpts, Mode};
 use rustpython_vm::function::ArgMapping;
 use rustpython_vm::scope::Scope;
-use rustpython_vm::{AsObject, PyObjectRef, VirtualMachine};
+use rustpython_vm::{AsObject, PyObjectRef, PyResult, VirtualMachine};
 
 use super::meter::Meter;
 use super::unit::{Unit, current_line, unit_of, unit_path};
@@ -25,6 +25,9 @@ use super::{Line, convert, instrument, unfold};
 use crate::error::{Error, ErrorKind, Result, SourceSpan};
 
 const SYNTAX: ErrorKind = ErrorKind::Raised(Cow::Borrowed("SyntaxError"));
+
+/// A function or a text that the part in Python builds on, and its name there.
+pub(super) type Service = (&'static str, PyObjectRef);
 
 /// The marks of each unit that is a template.
 #[derive(Default)]
@@ -132,6 +135,22 @@ impl Shared {
         Ok(module)
     }
 
+    /// Run code of a unit in a dict of globals, on behalf of the part in Python.
+    pub(super) fn run_code(
+        &self,
+        code: &str,
+        unit: usize,
+        globals: &PyDictRef,
+        prelude: &PyDictRef,
+        vm: &VirtualMachine,
+    ) -> PyResult<()> {
+        let code = self
+            .compile(code, unit)
+            .map_err(|error| self.raise(*error, "SyntaxError", prelude, vm))?;
+        vm.run_code_obj(vm.ctx.new_code(code), scope(globals))
+            .map(drop)
+    }
+
     /// A unit's code from its syntax tree.
     pub(crate) fn assemble(
         &self,
@@ -152,6 +171,24 @@ impl Shared {
             Error::new(SYNTAX, format!("SyntaxError: {}", error.error))
                 .at(|| self.place(unit, line))
         })
+    }
+
+    /// Ask the command. The time until it answers is not the code's.
+    pub(crate) fn ask<T>(&self, question: impl FnOnce(&Line) -> Result<T>) -> Result<T> {
+        let answer = question(&self.line);
+        self.meter.pause(self.line.waited());
+        answer
+    }
+
+    /// Ask the command for what the job cannot go on without.
+    pub(crate) fn require<T>(
+        &self,
+        question: impl FnOnce(&Line) -> Result<T>,
+        prelude: &PyDictRef,
+        vm: &VirtualMachine,
+    ) -> PyResult<T> {
+        self.ask(question)
+            .map_err(|error| self.give_up(*error, prelude, vm))
     }
 
     /// End the job with an error that code cannot catch for good.

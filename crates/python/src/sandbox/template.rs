@@ -14,7 +14,7 @@ use rustpython_vm::compiler::core::marshal;
 use rustpython_vm::{PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
 
 use super::line::Units;
-use super::shared::{Raised, Shared, left, scope};
+use super::shared::{Raised, Service, Shared, left, scope};
 use super::unit::Unit;
 use super::{convert, failure, plan, purity};
 use crate::error::{Error, ErrorKind, Result, SourceSpan};
@@ -32,7 +32,7 @@ pub(crate) fn services(
     shared: &Rc<Shared>,
     prelude: &PyDictRef,
     vm: &VirtualMachine,
-) -> Vec<(&'static str, PyObjectRef)> {
+) -> Vec<Service> {
     let (this, names) = (shared.clone(), prelude.clone());
     let load = vm.new_function(
         "load",
@@ -113,9 +113,7 @@ fn load(
     vm: &VirtualMachine,
 ) -> Result<PyObjectRef, Raised> {
     let (lookup, strict) = shared.lookup.get();
-    let found = shared.line.template(uri);
-    shared.meter.pause(shared.line.waited());
-    let Some(source) = found? else {
+    let Some(source) = shared.ask(|line| line.template(uri))? else {
         let message = format!(
             "TemplateLookupException: Can't locate template for uri {}",
             mapstack_value::quote_str(uri)

@@ -9,6 +9,15 @@ use super::super::{Kind, Surroundings};
 use super::Applying;
 use mapstack_diagnostic::Result;
 
+/// The options that are paths below `root_dir`.
+const PATHS: &[&str] = &[
+    "pki_dir",
+    "cachedir",
+    "sock_dir",
+    "extension_modules",
+    "pidfile",
+];
+
 /// Put a minion's options into force.
 pub fn minion<'a>(
     kind: Kind,
@@ -44,14 +53,7 @@ pub fn minion<'a>(
     it.roots("file_roots", "/srv/salt")?;
     it.roots("pillar_roots", "/srv/pillar")?;
     it.extension_modules()?;
-    let paths = [
-        "pki_dir",
-        "cachedir",
-        "sock_dir",
-        "extension_modules",
-        "pidfile",
-    ];
-    it.prepend_root_dir(&paths, &["log_file", "key_logfile"])?;
+    it.prepend_root_dir(PATHS, &["log_file", "key_logfile"])?;
     if !it.options.contains_key("beacons") {
         it.insert("beacons", Value::map());
     }

@@ -106,7 +106,7 @@ pub fn git_remotes(options: &Map, mirrors: &Path) -> Result<(Vec<GitRemote>, Vec
 
 fn read(options: &mut Options<'_>, mirrors: &Path) -> Result<Vec<GitRemote>> {
     check_names(options);
-    let defaults = defaults(options)?;
+    let defaults = defaults(options, "gitfs", &SHARED)?;
     let global_saltenvs = match options.get("gitfs_saltenv") {
         None => BTreeMap::new(),
         Some(value) => saltenvs(options, value, "`gitfs_saltenv`")?,
@@ -184,13 +184,18 @@ fn check_names(options: &mut Options<'_>) {
     }
 }
 
-/// What counts for every remote that does not say otherwise.
-fn defaults(options: &Options<'_>) -> Result<BTreeMap<String, Value>> {
+/// What counts for every remote that does not say otherwise: the options with a prefix and one of these names.
+pub(super) fn defaults(
+    options: &Options<'_>,
+    prefix: &str,
+    names: &[&str],
+) -> Result<BTreeMap<String, Value>> {
     let mut defaults = BTreeMap::new();
-    for name in SHARED {
-        if let Some(value) = options.get(&format!("gitfs_{name}")) {
-            check_type(name, value, &format!("`gitfs_{name}`"))?;
-            defaults.insert(name.to_string(), value.clone());
+    for name in names {
+        let option = format!("{prefix}_{name}");
+        if let Some(value) = options.get(&option) {
+            check_type(name, value, &format!("`{option}`"))?;
+            defaults.insert((*name).to_owned(), value.clone());
         }
     }
     Ok(defaults)
@@ -400,6 +405,34 @@ fn texts(value: Option<&Value>) -> Vec<String> {
     }
 }
 
+fn refspecs(given: Option<&Value>, what: &str) -> Result<Vec<Refspec>> {
+    if given.is_none() {
+        return Ok(Refspec::defaults());
+    }
+    let parsed = texts(given).iter().map(|spec| spec.parse()).collect();
+    let parsed: std::result::Result<_, _> = parsed;
+    parsed.map_err(|e| error(format!("`refspecs` of {what}: {e}")))
+}
+
+/// What to do if a remote's repository is missing.
+fn if_missing(origin: &Origin, settings: &BTreeMap<String, Value>, shown: &str) -> String {
+    let is_of_fetching = |name: &String| OF_FETCHING.contains(&name.as_str());
+    match origin.local() {
+        Some(path) => format!(
+            "{} is not a git repository; is the path right?",
+            path.display()
+        ),
+        None if settings.keys().any(is_of_fetching) => {
+            format!("it was not fetched yet; run {}", Means::FetchConfigured)
+        }
+        None => format!(
+            "it was not fetched yet; run {} or {}",
+            Means::FetchOne(shown),
+            Means::FetchConfigured
+        ),
+    }
+}
+
 pub(super) fn remote(
     options: &mut Options<'_>,
     url: String,
@@ -416,14 +449,7 @@ pub(super) fn remote(
     let is_on = |name: &str, default| settings.get(name).map_or(default, Value::truthy);
     let shown = Origin::new(&url).shown();
     let what = format!("the remote '{shown}'");
-    let refspecs = match settings.get("refspecs") {
-        None => Refspec::defaults(),
-        value => texts(value)
-            .iter()
-            .map(|spec| spec.parse())
-            .collect::<std::result::Result<_, _>>()
-            .map_err(|e| error(format!("`refspecs` of {what}: {e}")))?,
-    };
+    let refspecs = refspecs(settings.get("refspecs"), &what)?;
     let origin = Origin {
         user: text("user"),
         password: text("password"),
@@ -449,25 +475,8 @@ pub(super) fn remote(
         None => BTreeMap::new(),
         Some(value) => saltenvs(options, value, &what)?,
     };
-    let if_missing = match origin.local() {
-        Some(path) => format!(
-            "{} is not a git repository; is the path right?",
-            path.display()
-        ),
-        None if settings
-            .keys()
-            .any(|name| OF_FETCHING.contains(&name.as_str())) =>
-        {
-            format!("it was not fetched yet; run {}", Means::FetchConfigured)
-        }
-        None => format!(
-            "it was not fetched yet; run {} or {}",
-            Means::FetchOne(&shown),
-            Means::FetchConfigured
-        ),
-    };
     let remote = Remote {
-        if_missing: Some(if_missing),
+        if_missing: Some(if_missing(&origin, settings, &shown)),
         base: settings
             .get("base")
             .map_or_else(|| "master".into(), ToString::to_string),
@@ -530,6 +539,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "one row for each mistake")]
     fn what_salt_refuses_is_an_error_with_advice() {
         for (options, expected) in [
             (

@@ -7,9 +7,7 @@ use mapstack_loader::Names;
 use mapstack_loader::git::{Origin, RefType, Remote, Saltenv};
 use mapstack_value::{Map, Value};
 
-use super::git::{
-    check_type, distinct, git_remotes, is_used, own_options, remote, without_options,
-};
+use super::git::{defaults, distinct, git_remotes, is_used, own_options, remote, without_options};
 use super::options::{Options, error};
 use mapstack_diagnostic::{Diagnostic, Result};
 
@@ -95,7 +93,7 @@ pub fn pillar_remotes(
         }
         one => vec![one.clone()],
     };
-    let defaults = defaults(&options)?;
+    let defaults = defaults(&options, "git_pillar", &SHARED)?;
     let mut remotes = Vec::new();
     for item in &items {
         let Some((id, own)) = remote_and_options(&mut options, item)? else {
@@ -113,13 +111,8 @@ pub fn pillar_remotes(
         let name = settings
             .get("name")
             .map_or_else(|| id.clone(), ToString::to_string);
-        let made = remote(
-            &mut options,
-            url.to_owned(),
-            &settings,
-            &BTreeMap::new(),
-            mirrors,
-        )?;
+        let saltenvs = BTreeMap::new();
+        let made = remote(&mut options, url.to_owned(), &settings, &saltenvs, mirrors)?;
         let env = settings
             .get("env")
             .map(ToString::to_string)
@@ -239,18 +232,6 @@ impl PillarDirectory {
 fn text(options: &Options<'_>, name: &str, default: &str) -> String {
     let value = options.get(&format!("git_pillar_{name}"));
     value.map_or_else(|| default.into(), ToString::to_string)
-}
-
-/// What counts for every remote that does not say otherwise.
-fn defaults(options: &Options<'_>) -> Result<BTreeMap<String, Value>> {
-    let mut defaults = BTreeMap::new();
-    for name in SHARED {
-        if let Some(value) = options.get(&format!("git_pillar_{name}")) {
-            check_type(name, value, &format!("`git_pillar_{name}`"))?;
-            defaults.insert(name.to_string(), value.clone());
-        }
-    }
-    Ok(defaults)
 }
 
 /// `BRANCH URL`, or a URL alone.

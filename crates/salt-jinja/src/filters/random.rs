@@ -21,23 +21,26 @@ pub(super) const TABLE: Filters = &[
     ("random_str", random_str),
 ];
 
+/// The generator of a filter with that input, and a seed if it was given.
+fn twister_of(input: &Obj, seed: Option<Obj>) -> Result<Twister> {
+    let seeded = |bytes: &[u8]| {
+        let digest = hash("sha512", bytes).unwrap_or_default();
+        Ok(Twister::seeded(&hex::encode(digest)))
+    };
+    match seed {
+        None | Some(Obj::None) => Ok(Twister::of_input(input)),
+        Some(Obj::Str(s) | Obj::Markup(s)) => seeded(s.as_bytes()),
+        Some(Obj::Bytes(b)) => seeded(&b),
+        Some(Obj::Undefined(u)) => Err(u.error()),
+        Some(_) => Err(Error::type_error(
+            "object supporting the buffer API required",
+        )),
+    }
+}
+
 /// `random.Random(hash(seed)).sample(items, size)`.
 fn sample(vm: &Vm<'_>, x: &Obj, size: i64, seed: Option<Obj>) -> Result<Obj> {
-    let mut twister = match seed {
-        None | Some(Obj::None) => Twister::of_input(x),
-        Some(Obj::Str(s) | Obj::Markup(s)) => Twister::seeded(&hex::encode(
-            hash("sha512", s.as_bytes()).unwrap_or_default(),
-        )),
-        Some(Obj::Bytes(b)) => {
-            Twister::seeded(&hex::encode(hash("sha512", &b).unwrap_or_default()))
-        }
-        Some(Obj::Undefined(u)) => return Err(u.error()),
-        Some(_) => {
-            return Err(Error::type_error(
-                "object supporting the buffer API required",
-            ));
-        }
-    };
+    let mut twister = twister_of(x, seed)?;
     let is_sequence = match x {
         Obj::List(_) | Obj::Tuple(_) | Obj::Str(_) | Obj::Markup(_) | Obj::Bytes(_) => true,
         Obj::Native(native) => native.type_name() == "range",

@@ -29,6 +29,23 @@ pub(super) fn is_printable(c: char, options: &DumpOptions) -> bool {
     }
 }
 
+/// Whether a character means something to YAML where it stands: inside brackets, and elsewhere.
+#[inline]
+fn indicates(c: char, previous: Option<char>, followed_by_blank: bool) -> (bool, bool) {
+    match (c, previous) {
+        (
+            '#' | ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%'
+            | '@' | '`',
+            None,
+        ) => (true, true),
+        (':', _) | ('?', None) => (true, followed_by_blank),
+        ('-', None) => (followed_by_blank, followed_by_blank),
+        (',' | '?' | '[' | ']' | '{' | '}', Some(_)) => (true, false),
+        ('#', Some(before)) => (is_blank(before), is_blank(before)),
+        _ => (false, false),
+    }
+}
+
 /// Look at every character once.
 pub(super) fn analyze(text: &str, options: &DumpOptions) -> Analysis {
     if text.is_empty() {
@@ -48,30 +65,9 @@ pub(super) fn analyze(text: &str, options: &DumpOptions) -> Analysis {
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         let followed_by_blank = chars.peek().is_none_or(|&next| is_blank(next));
-        match (c, previous) {
-            (
-                '#' | ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%'
-                | '@' | '`',
-                None,
-            ) => {
-                flow_indicator = true;
-                block_indicator = true;
-            }
-            (':', _) | ('?', None) => {
-                flow_indicator = true;
-                block_indicator |= followed_by_blank;
-            }
-            ('-', None) if followed_by_blank => {
-                flow_indicator = true;
-                block_indicator = true;
-            }
-            (',' | '?' | '[' | ']' | '{' | '}', Some(_)) => flow_indicator = true,
-            ('#', Some(before)) if is_blank(before) => {
-                flow_indicator = true;
-                block_indicator = true;
-            }
-            _ => {}
-        }
+        let (in_flow, in_block) = indicates(c, previous, followed_by_blank);
+        flow_indicator |= in_flow;
+        block_indicator |= in_block;
         special |= !is_printable(c, options);
         multiline |= is_break(c);
         break_space |= c == ' ' && previous.is_some_and(is_break);

@@ -102,11 +102,7 @@ pub fn minion(number: u64) -> Value {
     })
 }
 
-/// One of the formulas: its defaults, a layer for every family, system, version, role and environment; every third has
-/// templates, every fourth a post-map template, and one in ten prints the minion's own name.
-pub fn formula(sh: &Shell, root: &Path, number: u64) -> Result {
-    let parameters = root.join(format!("formula{number}/parameters"));
-    let write = |path: &str, text: String| sh.write_file(parameters.join(path), text);
+fn defaults(number: u64) -> String {
     let mut defaults = String::from("values:\n");
     for key in 0..12 {
         defaults += &format!("  key{key}: value {key} of formula {number}\n");
@@ -120,7 +116,15 @@ pub fn formula(sh: &Shell, root: &Path, number: u64) -> Result {
     if number % 10 == 4 {
         defaults += "  name: {{ grains.fqdn }}\n";
     }
-    write("defaults.yaml", defaults)?;
+    defaults
+}
+
+/// One of the formulas: its defaults, a layer for every family, system, version, role and environment; every third has
+/// templates, every fourth a post-map template, and one in ten prints the minion's own name.
+pub fn formula(sh: &Shell, root: &Path, number: u64) -> Result {
+    let parameters = root.join(format!("formula{number}/parameters"));
+    let write = |path: &str, text: String| sh.write_file(parameters.join(path), text);
+    write("defaults.yaml", defaults(number))?;
     // Without this file the sources are those that every formula has.
     if let Some(source) = ["", "Y!G@roles", "Y!I@environment"]
         .get(number as usize % 3)

@@ -171,20 +171,8 @@ fn against_the_reference(sh: &Shell, directory: &Path) -> Result {
     println!("  with nothing shared, two threads {:.0?}", plain.time);
     match reference::python(sh) {
         Ok(python) => {
-            let minion = directory.join("minion.json");
-            fs::write(&minion, generate::minion(1).to_string())?;
-            let root = directory.join("root");
-            let mut theirs = Duration::ZERO;
-            for formula in &fleet.formulas {
-                let printed = measured(cmd!(
-                    sh,
-                    "{python} xtask/reference/bench.py data {formula} {minion} {root}"
-                ))?;
-                theirs += Duration::from_nanos(
-                    printed["warm"].as_u64().ok_or("bench.py prints no time")?,
-                );
-            }
-            let (theirs, ours) = (theirs / formulas, two.time / (minions * formulas));
+            let theirs = of_reference(sh, &python, directory, &fleet.formulas)? / formulas;
+            let ours = two.time / (minions * formulas);
             let ratio = theirs.as_secs_f64() / ours.as_secs_f64();
             let verdict = verdict(ratio > WARM_GOAL, &format!("> {WARM_GOAL}"));
             println!(
@@ -194,6 +182,27 @@ fn against_the_reference(sh: &Shell, directory: &Path) -> Result {
         Err(missing) => println!("  no reference to compare with: {missing}"),
     }
     Ok(())
+}
+
+/// How long the reference takes for the formulas of one minion.
+fn of_reference(
+    sh: &Shell,
+    python: &Path,
+    directory: &Path,
+    formulas: &[String],
+) -> Result<Duration> {
+    let minion = directory.join("minion.json");
+    fs::write(&minion, generate::minion(1).to_string())?;
+    let root = directory.join("root");
+    let mut time = Duration::ZERO;
+    for formula in formulas {
+        let printed = measured(cmd!(
+            sh,
+            "{python} xtask/reference/bench.py data {formula} {minion} {root}"
+        ))?;
+        time += Duration::from_nanos(printed["warm"].as_u64().ok_or("bench.py prints no time")?);
+    }
+    Ok(time)
 }
 
 /// How time and memory grow with the number of minions.

@@ -98,12 +98,7 @@ pub fn call(vm: &dyn Interpreter, s: &Str, name: &str, args: CallArgs) -> Result
         "lstrip" => strip(s, Side::Left, call),
         "rstrip" => strip(s, Side::Right, call),
         "split" | "rsplit" => split_method(vm, s, call),
-        "splitlines" => {
-            let [keep] = call.keywords(["keepends"], 0)?;
-            vm.pay(s.chars().filter(|c| split::is_line_break(*c)).count(), 0)?;
-            let lines = split::lines(s, integer_or(keep, 0)? != 0, split::is_line_break);
-            Ok(strings(&lines))
-        }
+        "splitlines" => split_lines(vm, s, call),
         "partition" | "rpartition" => partition(s, call),
         "join" => join(vm, s, &call.one()?),
         "replace" => replace(vm, s, call),
@@ -114,13 +109,7 @@ pub fn call(vm: &dyn Interpreter, s: &Str, name: &str, args: CallArgs) -> Result
             let width = integer(&call.one()?)?;
             pad::zfill(vm, s, width).map(Obj::from)
         }
-        "expandtabs" => {
-            let [size] = call.keywords(["tabsize"], 0)?;
-            let size = i32::try_from(integer_or(size, 8)?).map_err(|_| {
-                Error::python("OverflowError", "Python int too large to convert to C int")
-            })?;
-            pad::expand_tabs(vm, s, usize::try_from(size).unwrap_or(0)).map(Obj::from)
-        }
+        "expandtabs" => expand_tabs(vm, s, call),
         "removeprefix" => affix(s, call, |s, affix| s.strip_prefix(affix)),
         "removesuffix" => affix(s, call, |s, affix| s.strip_suffix(affix)),
         "encode" => encode(s, call),
@@ -133,6 +122,20 @@ pub fn call(vm: &dyn Interpreter, s: &Str, name: &str, args: CallArgs) -> Result
         "maketrans" => translate::make(call),
         _ => Err(super::no_attribute("str", name)),
     }
+}
+
+fn split_lines(vm: &dyn Interpreter, s: &str, call: Call<'_>) -> Result<Obj> {
+    let [keep] = call.keywords(["keepends"], 0)?;
+    vm.pay(s.chars().filter(|c| split::is_line_break(*c)).count(), 0)?;
+    let lines = split::lines(s, integer_or(keep, 0)? != 0, split::is_line_break);
+    Ok(strings(&lines))
+}
+
+fn expand_tabs(vm: &dyn Interpreter, s: &str, call: Call<'_>) -> Result<Obj> {
+    let [size] = call.keywords(["tabsize"], 0)?;
+    let size = i32::try_from(integer_or(size, 8)?)
+        .map_err(|_| Error::python("OverflowError", "Python int too large to convert to C int"))?;
+    pad::expand_tabs(vm, s, usize::try_from(size).unwrap_or(0)).map(Obj::from)
 }
 
 /// The sandbox's own words for `format_map`'s argument.

@@ -473,6 +473,10 @@ mod tests {
     }
 
     #[test]
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one change after another to the same objects"
+    )]
     fn refreezing_gives_what_a_fresh_freeze_gives() {
         let text = "{a: {x: 1, l: [1, [2]]}, b: {y: text}, c: {z: 1}}";
         let root = Obj::from(mapstack_yaml::load(text).unwrap());

@@ -36,22 +36,36 @@ fn json_query(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     search(vm, &node, &data).map(Obj::from)
 }
 
-/// Evaluate a node on a value. It has one arm for each kind of node.
+/// What the left node is, if that is true or false as wanted; otherwise, what the right one is.
+fn first_that_is(
+    wanted: bool,
+    vm: &Vm<'_>,
+    [left, right]: [&Node; 2],
+    value: &Value,
+) -> Result<Value> {
+    let left = search(vm, left, value)?;
+    if is_true(&left) == wanted {
+        Ok(left)
+    } else {
+        search(vm, right, value)
+    }
+}
+
+/// Evaluate a node on a value.
+#[expect(clippy::too_many_lines, reason = "one arm for each kind of node")]
 fn search(vm: &Vm<'_>, node: &Node, value: &Value) -> Result<Value> {
     vm.burn(1)?;
     Ok(match node {
         Node::Current => value.clone(),
         Node::Literal(literal) => literal.clone(),
-        Node::Field(name) => value
-            .as_map()
-            .and_then(|map| map.get(&**name))
-            .cloned()
-            .unwrap_or_default(),
-        Node::Index(index) => value
-            .as_list()
-            .and_then(|items| pick(items, *index))
-            .cloned()
-            .unwrap_or_default(),
+        Node::Field(name) => {
+            let found = value.as_map().and_then(|map| map.get(&**name));
+            found.cloned().unwrap_or_default()
+        }
+        Node::Index(index) => {
+            let found = value.as_list().and_then(|items| pick(items, *index));
+            found.cloned().unwrap_or_default()
+        }
         Node::Slice { start, stop, step } => match value {
             Value::List(_) => sliced(value, [*start, *stop, *step], vm)?,
             _ => Value::None,
@@ -92,22 +106,8 @@ fn search(vm: &Vm<'_>, node: &Node, value: &Value) -> Result<Value> {
             }
             Value::Map(map)
         }
-        Node::Or(left, right) => {
-            let left = search(vm, left, value)?;
-            if is_true(&left) {
-                left
-            } else {
-                search(vm, right, value)?
-            }
-        }
-        Node::And(left, right) => {
-            let left = search(vm, left, value)?;
-            if is_true(&left) {
-                search(vm, right, value)?
-            } else {
-                left
-            }
-        }
+        Node::Or(left, right) => first_that_is(true, vm, [left, right], value)?,
+        Node::And(left, right) => first_that_is(false, vm, [left, right], value)?,
         Node::Not(inner) => Value::Bool(!is_true(&search(vm, inner, value)?)),
         Node::Compare(comparator, left, right) => compare(
             *comparator,
