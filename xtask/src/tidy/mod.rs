@@ -6,6 +6,7 @@
 mod arrows;
 mod circles;
 mod code;
+mod differences;
 mod flags;
 mod licences;
 mod published;
@@ -61,6 +62,9 @@ pub fn run(sh: &Shell, _: &Args) -> Result {
     }
     let changelog = sh.read_file("CHANGELOG.md").unwrap_or_default();
     problems.extend(check_changelog(&manifest, &changelog));
+    let document = sh.read_file(differences::DOCUMENT)?;
+    let read = |path: &Path| sh.read_file(path).ok();
+    problems.extend(differences::check(&document, read));
     if problems.is_empty() {
         println!("tidy; the command has {lines} lines of product code");
         return Ok(());
