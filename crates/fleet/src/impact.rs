@@ -114,8 +114,8 @@ impl<'r, 'e> Reach<'r, 'e> {
     }
 
     /// Look at a minion; `None` for one that is left out.
-    fn look(&self, minion: Minion, masking: &Masking) -> Option<Looked> {
-        let minion = self.fleet.engine().with_tree_grains(&minion).into_owned();
+    fn look(&self, minion: &Minion, masking: &Masking) -> Option<Looked> {
+        let minion = self.fleet.engine().with_tree_grains(minion).into_owned();
         let report = self.fleet.report(&minion)?;
         let outcomes = report.outcomes.iter().flatten().enumerate();
         let outcomes = outcomes.map(|(index, outcome)| self.known(index, outcome, &minion));
@@ -368,7 +368,7 @@ impl Impact {
         let reach = Reach::new(what, fleet);
         let mut found = Found::new(what, fleet.formulas().count());
         std::thread::scope(|scope| {
-            let work = |id: &String| Ok(reach.look(minions.read(id)?, masking));
+            let work = |id: &String| Ok(reach.look(&minions.read(id)?, masking));
             for looked in ordered(scope, ids.iter(), pace, work) {
                 match looked.map_err(Error::from).flatten() {
                     Ok(Some(looked)) => found.take_in(looked),
