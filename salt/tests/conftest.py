@@ -7,6 +7,11 @@ import pytest
 import salt.config
 import salt.loader
 import salt.pillar
+from salt._logging import shutdown_temp_handler
+
+# Salt keeps what it logs until it is configured, and prints it at the end of the process, when Pytest has closed what it
+# captures. Pytest itself shows what was logged in a test that fails.
+shutdown_temp_handler()
 
 
 @pytest.fixture

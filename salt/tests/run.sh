@@ -26,5 +26,4 @@ if [ -z "${MAPSTACK_COMMAND:-}" ]; then
     (cd .. && cargo build --quiet --package mapstack-cli)
     export MAPSTACK_COMMAND=$PWD/../target/debug/mapstack
 fi
-# Salt logs at the end of the process, when Pytest has closed what it captures.
-exec "$venv/bin/python" -m pytest -p no:logging tests "$@"
+exec "$venv/bin/python" -m pytest --log-level=WARNING tests "$@"

@@ -101,6 +101,88 @@ def test_an_interruption_goes_on_as_it_is(engine, facts, tree):
         engine.data(facts, "f", Caller(stop=stop))
 
 
+def test_a_function_that_there_is_not_is_named(engine, facts, tree):
+    tree("f/parameters/defaults.yaml", "values:\n  x: {{ salt['test.no_such']() }}\n")
+    for answer in (
+        lambda: engine.data(facts, "f"),
+        lambda: engine.jinja(facts, "{{ salt['test.no_such']() }}", {}),
+    ):
+        with pytest.raises(mapstack.TemplateError) as caught:
+            answer()
+        assert caught.value.missing_function == "test.no_such"
+    tree("f/parameters/defaults.yaml", "values: {x: {{ nope.x }}}\n")
+    with pytest.raises(mapstack.TemplateError) as caught:
+        engine.data(facts, "f")
+    assert caught.value.missing_function is None
+
+
+def test_a_map_exports_a_variable(engine, facts, tree):
+    tree("f/map.jinja", "{% set other = [1] %}{% set f = {'os': salt['test.upper'](grains.os)} %}")
+    tree("f/other.jinja", "{% set mapdata = {'a': 1} %}")
+    assert engine.map(facts, "f", caller=Caller(upper=str.upper)) == {"os": "DEBIAN"}
+    assert engine.map(facts, "f", variable="other", caller=Caller(upper=str.upper)) == [1]
+    assert engine.map(facts, "f", template="other.jinja") == {"a": 1}
+    with pytest.raises(mapstack.Error, match="no_such"):
+        engine.map(facts, "f", variable="no_such", caller=Caller(upper=str.upper))
+
+
+def test_files_are_rendered_as_salt_writes_them(engine, facts, tree):
+    tree("f/init.sls", "{{ sls }}:\n  test.nop: [name: {{ grains.os }}]\n")
+    tree("f/files/x.conf", "{{ name }} {{ a }} {{ b }}\n")
+    assert engine.render(facts, "f/init.sls") == "f:\n  test.nop: [name: Debian]\n"
+    assert engine.sls(facts, "salt://f/init.sls") == {"f": {"test.nop": [{"name": "Debian"}]}}
+    text = engine.render(facts, "f/files/x.conf", context={"a": 1}, defaults={"a": 2, "b": 3}, name="/etc/x")
+    assert text == "/etc/x 1 3\n"
+    with pytest.raises(ValueError, match="an sls has none of them"):
+        engine.render(facts, "f/init.sls", context={})
+    with pytest.raises(mapstack.Error, match="nowhere.conf"):
+        engine.render(facts, "nowhere.conf")
+
+
+def test_a_pillar_is_compiled_as_by_a_master(tmp_path, facts):
+    pillar, stack = tmp_path / "pillar", tmp_path / "stack"
+    for path, text in {
+        pillar / "top.sls": "base: {'web*': [web], 'G@os:Debian': [{match: compound}, missing]}\n",
+        pillar / "web.sls": "role: {{ salt['test.role']() }}\nenv: {{ saltenv }}\nsecret: {a: 1}\n",
+        stack / "stack.cfg": "core.yml\n",
+        stack / "core.yml": "role_seen: {{ pillar.role }}\nsecret: {b: 2}\n",
+    }.items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    engine = mapstack.Engine.local(
+        {"pillar_roots": {"base": [str(pillar)]}, "ext_pillar": [{"stack": str(stack / "stack.cfg")}]}
+    )
+    made = engine.pillar(facts, Caller(role=lambda: "web"), pillar_override={"over": True})
+    assert {name: made[name] for name in ("role", "env", "role_seen", "secret", "over")} == {
+        "role": "web",
+        "env": "base",
+        "role_seen": "web",
+        "secret": {"a": 1, "b": 2},
+        "over": True,
+    }
+    assert ["missing" in error for error in made["_errors"]] == [True]
+    # Files are looked at again.
+    (pillar / "missing.sls").write_text("found: 1\n")
+    assert engine.pillar(facts, Caller(role=lambda: "web"))["found"] == 1
+    with pytest.raises(ValueError, match="an engine over directories"):
+        mapstack.Engine.remote().pillar(facts)
+
+
+def test_a_pillar_is_that_of_salt(tmp_path, master):
+    (tmp_path / "pillar").mkdir()
+    for name, text in {
+        "top.sls": "base:\n  '*': [common]\n  'os:Debian': [{match: grain}, debian]\n",
+        "common.sls": "a: {x: 1, list: [1]}\nid: {{ grains.id }}\nmaster: {{ opts.id }}\n",
+        "debian.sls": "include: [common]\na: {y: 2, list: [2]}\n",
+    }.items():
+        (tmp_path / "pillar" / name).write_text(text)
+    facts = mapstack.Facts({"os": "Debian", "id": "web1"}, {}, {}, id="web1")
+    engine = mapstack.Engine.local({"pillar_roots": {"base": [str(tmp_path / "pillar")]}})
+    salts = master({}, grains={"os": "Debian"})
+    assert repr(engine.pillar(facts)) == repr(salts)
+    assert salts["a"] == {"x": 1, "list": [2], "y": 2}
+
+
 def test_calls_nest(engine, facts, tree):
     tree("f/parameters/defaults.yaml", "values: {x: {{ salt['test.other']().y }}}\n")
     tree("g/parameters/defaults.yaml", "values: {y: 7}\n")

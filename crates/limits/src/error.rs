@@ -40,6 +40,8 @@ pub struct Error {
     pub message: String,
     /// What to do about it, when that is known.
     pub help: Option<String>,
+    /// The function of Salt that was called and that there is not, if this is what happened.
+    pub missing_function: Option<Str>,
     /// Where it happened.
     pub place: Option<TemplatePlace>,
     /// How the template got there, innermost first.
@@ -133,6 +135,7 @@ impl Error {
             kind,
             message: message.into(),
             help: None,
+            missing_function: None,
             place: None,
             trace: Vec::new(),
         })
@@ -166,6 +169,19 @@ impl Error {
     #[must_use]
     pub fn with_help(mut self: Box<Self>, help: impl Into<String>) -> Box<Self> {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Say which function of Salt there is not.
+    ///
+    /// ```
+    /// use mapstack_limits::{Error, ErrorKind};
+    /// let error = Error::new(ErrorKind::Undefined, "nothing answers it").of_missing("user.info");
+    /// assert_eq!(error.missing_function.as_deref(), Some("user.info"));
+    /// ```
+    #[must_use]
+    pub fn of_missing(mut self: Box<Self>, function: impl Into<Str>) -> Box<Self> {
+        self.missing_function = Some(function.into());
         self
     }
 

@@ -166,7 +166,8 @@ impl<'r, 'e> RunHost<'r, 'e> {
                 Some(why) => format!("salt[{name}] is undefined: {why}"),
                 None => format!("salt[{name}] is undefined: nothing answers {call}"),
             },
-        );
+        )
+        .of_missing(&*call.name);
         error.with_help(match self.run.engine.built_in.similar(&call.name) {
             Some(near) => format!("did you mean salt['{near}']?\n{}", self.advice(call)),
             None => self.advice(call),

@@ -182,6 +182,27 @@ impl Config {
         Ok(config)
     }
 
+    /// The options of a Salt that runs, as they are in force: no default is added, and where they were set is not
+    /// known.
+    ///
+    /// ```
+    /// use mapstack_salt_config::{Config, Kind};
+    /// use mapstack_value::Map;
+    /// let config = Config::in_force(Map::from_iter([("id", "master")]), Kind::Master);
+    /// assert_eq!((config.text("id"), config.get("pillar_roots")), (Some("master"), None));
+    /// ```
+    #[must_use]
+    pub fn in_force(options: Map, kind: Kind) -> Self {
+        Config {
+            kind,
+            path: String::new(),
+            options,
+            set: Layer::default(),
+            files: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
     /// The configuration file that a path stands for: the file itself, or what lies in a directory
     /// such as `/etc/salt`, the master's before the minion's.
     ///

@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use mapstack::minion::{SaltVersion, UnknownVersion};
-use mapstack::value::Map;
-use mapstack::{Changes, DataOptions, JinjaText, Run, StackOptions, TofsOptions};
+use mapstack::value::{Map, Path as KeyPath};
+use mapstack::{
+    Changes, DataOptions, JinjaText, MapOptions, Run, StackOptions, TemplateOptions, TofsOptions,
+};
 use mapstack_salt_config::fileserver;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
@@ -16,38 +18,39 @@ use crate::facts::Facts;
 use crate::files::ClientFiles;
 use crate::frame::work_for;
 use crate::live::Live;
+use crate::pillar::{self, Asked};
 use crate::questions;
+use crate::relay::relayed;
 
 /// A file server and what was parsed of its files. Minions and threads share it.
 #[pyclass(frozen, module = "mapstack")]
 pub(crate) struct Engine {
     engine: mapstack::Engine,
+    version: SaltVersion,
     warnings: Vec<String>,
-    /// Whether the files are in directories that are read here.
-    is_local: bool,
+    /// The options that name directories; `None` if its callers fetch the files.
+    options: Option<Map>,
 }
 
 #[pymethods]
 impl Engine {
-    /// An engine over the directories that a minion's or master's options name. Without `functions`, it calls none of
-    /// Salt. `version` is the version of Salt to follow, such as 3006.9; by default the latest.
+    /// An engine over the directories that a minion's or master's options name. `version` is the version of Salt to
+    /// follow, such as 3006.9; by default the latest.
     #[staticmethod]
-    #[pyo3(signature = (opts, functions=true, version=None))]
-    fn local(opts: &Bound<'_, PyDict>, functions: bool, version: Option<&str>) -> PyResult<Self> {
+    #[pyo3(signature = (opts, version=None))]
+    fn local(opts: &Bound<'_, PyDict>, version: Option<&str>) -> PyResult<Self> {
         let py = opts.py();
         let version = followed(version)?;
         // Options of file servers are data.
         let opts = Reader::new("opts", Foreign::LeftOut(&mut Vec::new())).map(opts)?;
         // Only repositories on other machines have mirrors, and git is not built in.
         let configured = fileserver::open(&opts, Path::new("")).map_err(|e| exception(py, &e))?;
-        let engine = mapstack::Engine::new(configured.files).with_salt_version(version);
+        let engine = mapstack::Engine::new(configured.files).with_functions(Live);
         Ok(Engine {
-            engine: match functions {
-                true => engine.with_functions(Live),
-                false => engine,
-            },
+            engine: engine.with_salt_version(version),
+            version,
             warnings: texts(&configured.warnings),
-            is_local: true,
+            options: Some(opts),
         })
     }
 
@@ -57,8 +60,9 @@ impl Engine {
     fn remote(version: Option<&str>) -> PyResult<Self> {
         Ok(Engine {
             engine: over_callers(version)?,
+            version: followed(version)?,
             warnings: Vec::new(),
-            is_local: false,
+            options: None,
         })
     }
 
@@ -129,8 +133,111 @@ impl Engine {
         PyList::new(py, paths)
     }
 
-    /// Where each value of a formula's configuration at or below a path comes from.
-    #[pyo3(signature = (facts, formula, path, caller=None, saltenv="base"))]
+    /// What a formula's `map.jinja` exports.
+    #[pyo3(signature = (facts, formula, template=None, variable=None, caller=None, saltenv=None))]
+    #[allow(clippy::too_many_arguments)]
+    fn map<'py>(
+        &self,
+        py: Python<'py>,
+        facts: &Facts,
+        formula: &str,
+        template: Option<String>,
+        variable: Option<String>,
+        caller: Option<Py<PyAny>>,
+        saltenv: Option<&str>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let options = MapOptions { template, variable };
+        let exported = self.run(py, facts, caller, saltenv, |run| run.map(formula, &options))?;
+        to_python(py, &exported.value)
+    }
+
+    /// The text of a file: of an sls what its templates print, of any other what `file.managed` writes.
+    #[pyo3(signature = (
+        facts, path, template=None, context=None, defaults=None, name=None, caller=None, saltenv=None
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn render(
+        &self,
+        py: Python<'_>,
+        facts: &Facts,
+        path: &str,
+        template: Option<String>,
+        context: Option<&Bound<'_, PyDict>>,
+        defaults: Option<&Bound<'_, PyDict>>,
+        name: Option<String>,
+        caller: Option<Py<PyAny>>,
+        saltenv: Option<&str>,
+    ) -> PyResult<String> {
+        if template.is_none() && is_sls(path) {
+            if context.is_some() || defaults.is_some() || name.is_some() {
+                let message = "context, defaults and name are for managed files; an sls has none of them, \
+                               unless `template` makes it one";
+                return Err(PyValueError::new_err(message));
+            }
+            return self.run(py, facts, caller, saltenv, |run| run.sls_text(path));
+        }
+        let variables = |of: &str, given: Option<&Bound<'_, PyDict>>| {
+            let given = given.map(|given| Reader::new(of, Foreign::Refused).map(given));
+            Ok::<_, PyErr>(given.transpose()?.unwrap_or_default())
+        };
+        let options = TemplateOptions {
+            engine: template,
+            name,
+            context: variables("context", context)?,
+            defaults: variables("defaults", defaults)?,
+        };
+        self.run(py, facts, caller, saltenv, |run| {
+            run.template(path, &options)
+        })
+    }
+
+    /// The states that an sls amounts to.
+    #[pyo3(signature = (facts, path, caller=None, saltenv=None))]
+    fn sls<'py>(
+        &self,
+        py: Python<'py>,
+        facts: &Facts,
+        path: &str,
+        caller: Option<Py<PyAny>>,
+        saltenv: Option<&str>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let states = self.run(py, facts, caller, saltenv, |run| run.sls(path))?;
+        to_python(py, &states)
+    }
+
+    /// The pillar that a master with the engine's options compiles for a minion. Its errors are in its list `_errors`.
+    #[pyo3(signature = (facts, caller=None, saltenv=None, pillarenv=None, pillar_override=None))]
+    fn pillar<'py>(
+        &self,
+        py: Python<'py>,
+        facts: &Facts,
+        caller: Option<Py<PyAny>>,
+        saltenv: Option<String>,
+        pillarenv: Option<String>,
+        pillar_override: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let Some(options) = &self.options else {
+            let message =
+                "only an engine over directories has the options that name the pillar's files";
+            return Err(PyValueError::new_err(message));
+        };
+        let given = pillar_override
+            .map(|given| Reader::new("pillar_override", Foreign::Refused).map(given));
+        let asked = Asked {
+            saltenv,
+            pillarenv,
+            pillar_override: given.transpose()?.unwrap_or_default(),
+        };
+        let (engine, minion) = (&self.engine, &facts.minion);
+        let (made, raised) = work_for(py, caller, || {
+            pillar::compile(engine, options, minion, asked)
+        })?;
+        let data = made.map_err(|e| with_cause(py, exception(py, &e), raised))?;
+        map_to_python(py, &data)
+    }
+
+    /// Where each value of a formula's configuration at or below a path comes from, as the command `explain` prints it.
+    #[pyo3(signature = (facts, formula, path, caller=None, saltenv=None))]
     fn explain<'py>(
         &self,
         py: Python<'py>,
@@ -138,47 +245,64 @@ impl Engine {
         formula: &str,
         path: &Bound<'py, PyList>,
         caller: Option<Py<PyAny>>,
-        saltenv: &str,
+        saltenv: Option<&str>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let path = path.iter().map(|step| key(&step));
-        let path = path.collect::<PyResult<Vec<_>>>()?;
-        let explained = self.run(py, facts, caller, Some(saltenv), |run| {
-            questions::explain(run, formula, saltenv, &path)
+        let path = path.collect::<PyResult<KeyPath>>()?;
+        let explained = self.run(py, facts, caller, saltenv, |run| {
+            questions::explain(run, formula, &path)
         })?;
         to_python(py, &explained)
     }
 
-    /// What a formula's configuration looks for.
-    #[pyo3(signature = (facts, formula, caller=None, saltenv="base"))]
+    /// What a formula's configuration looks for, as the command `sources` prints it.
+    #[pyo3(signature = (facts, formula, caller=None, saltenv=None))]
     fn sources<'py>(
         &self,
         py: Python<'py>,
         facts: &Facts,
         formula: &str,
         caller: Option<Py<PyAny>>,
-        saltenv: &str,
+        saltenv: Option<&str>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let sources = self.run(py, facts, caller, Some(saltenv), |run| {
-            questions::sources(run, formula, saltenv)
+        let sources = self.run(py, facts, caller, saltenv, |run| {
+            questions::sources(run, formula)
         })?;
         to_python(py, &sources)
     }
 
-    /// What is wrong with a formula, on every platform that is built in. No function of Salt is called. Only engines
-    /// over directories can say: the work is done on several threads, and files are fetched on the caller's alone.
-    #[pyo3(signature = (formula, saltenv="base"))]
+    /// What is wrong with a formula, on every platform that is built in, as the command `lint` prints it. No function
+    /// of Salt is called: nothing but files is asked of the caller, on its own thread.
+    #[pyo3(signature = (formula, saltenv="base", caller=None))]
     fn lint<'py>(
         &self,
         py: Python<'py>,
         formula: &str,
         saltenv: &str,
+        caller: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if !self.is_local {
-            let message = "only files in directories can be checked";
-            return Err(PyValueError::new_err(message));
-        }
-        let findings = without_lock(py, || questions::lint(&self.engine, formula, saltenv))?;
-        let findings = findings.map_err(|e| exception(py, &e))?;
+        let version = self.version;
+        let lint = |engine: mapstack::Engine| {
+            questions::lint(&engine.with_salt_version(version), formula, saltenv)
+        };
+        let (findings, raised) = match &self.options {
+            Some(options) => {
+                let findings = without_lock(py, || {
+                    let configured = fileserver::open(options, Path::new(""))?;
+                    lint(mapstack::Engine::new(configured.files))
+                });
+                (findings?, None)
+            }
+            None if caller.is_none() => {
+                let message = "an engine over files that its callers fetch needs a caller";
+                return Err(PyValueError::new_err(message));
+            }
+            None => work_for(py, caller, || {
+                let findings = relayed(|files| lint(mapstack::Engine::new(files)));
+                (findings, Vec::new())
+            })?,
+        };
+        let findings = findings.map_err(|e| with_cause(py, exception(py, &e), raised))?;
         to_python(py, &findings)
     }
 
@@ -202,6 +326,13 @@ impl Engine {
         let (grains, pillar) = (changes(py, printed.grains)?, changes(py, printed.pillar)?);
         Ok((printed.text, grains, pillar))
     }
+}
+
+/// Whether a path, which may name a saltenv, is that of an sls.
+fn is_sls(path: &str) -> bool {
+    path.split('?')
+        .next()
+        .is_some_and(|path| path.ends_with(".sls"))
 }
 
 /// An engine over the files and functions of its callers.

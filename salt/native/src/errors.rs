@@ -63,10 +63,12 @@ pub(crate) fn exception(py: Python<'_>, error: &mapstack::Error) -> PyErr {
 
 fn build(py: Python<'_>, diagnostic: &Diagnostic) -> PyResult<PyErr> {
     let place = diagnostic.place.as_ref();
+    let template = diagnostic.caused::<mapstack_render::Error>();
     let exception = Exception {
         text: text(diagnostic),
         message: &diagnostic.message,
         help: diagnostic.help.as_deref(),
+        missing_function: template.and_then(|e| e.missing_function.as_deref()),
         place: place.map(|place| (Some(&*place.file), place.line(), place.column())),
     };
     exception.instance(py, class_name(diagnostic.kind))
@@ -79,6 +81,7 @@ pub(crate) fn of_template(py: Python<'_>, error: &mapstack_render::Error) -> PyE
         text: error.to_string(),
         message: &error.message,
         help: error.help.as_deref(),
+        missing_function: error.missing_function.as_deref(),
         place: place.map(|place| (place.template.as_deref(), place.line(), place.column())),
     };
     exception
@@ -91,6 +94,8 @@ struct Exception<'e> {
     text: String,
     message: &'e str,
     help: Option<&'e str>,
+    /// The function of Salt that there is not.
+    missing_function: Option<&'e str>,
     /// The file, unless the text has none; the line and the column.
     place: Option<(Option<&'e str>, usize, usize)>,
 }
@@ -100,6 +105,7 @@ impl Exception<'_> {
         let error = class(py, class_name)?.call1((self.text,))?;
         error.setattr("message", self.message)?;
         error.setattr("help", self.help)?;
+        error.setattr("missing_function", self.missing_function)?;
         if let Some((file, line, column)) = self.place {
             error.setattr("file", file)?;
             error.setattr("line", line)?;

@@ -19,6 +19,7 @@ mod live;
 mod panics;
 mod pillar;
 mod questions;
+mod relay;
 
 use pyo3::prelude::*;
 

@@ -1,7 +1,13 @@
-//! External pillars, one by one, as a live master calls them.
+//! Pillars: whole ones, and external pillars one by one, as a live master calls them.
 
-use mapstack::Changes;
-use mapstack_pillar::{Compiler, ExtPillars};
+use std::path::Path;
+use std::sync::Arc;
+
+use mapstack::minion::Minion;
+use mapstack::value::{Map, Value};
+use mapstack::{Changes, Result};
+use mapstack_pillar::{Ask, Compiler, ExtPillars, Master};
+use mapstack_salt_config::{Config, Kind, fileserver};
 use pyo3::prelude::*;
 
 use crate::convert::{from_python, to_python};
@@ -9,6 +15,57 @@ use crate::engine::{Changed, changes, over_callers, with_cause};
 use crate::errors::{exception, texts};
 use crate::facts::Facts;
 use crate::frame::work_for;
+
+/// What a minion asks for, besides what its options say.
+pub(crate) struct Asked {
+    pub(crate) saltenv: Option<String>,
+    pub(crate) pillarenv: Option<String>,
+    pub(crate) pillar_override: Map,
+}
+
+/// The pillar of a minion as a master with these options compiles it, and the warnings about it.
+pub(crate) fn compile(
+    engine: &mapstack::Engine,
+    options: &Map,
+    minion: &Minion,
+    asked: Asked,
+) -> (Result<Map>, Vec<String>) {
+    let mut all = Config::builtin_master().clone();
+    all.extend(options.clone());
+    let mut of_pillar = all.clone();
+    let roots = all.get("pillar_roots").cloned().unwrap_or_default();
+    of_pillar.insert("file_roots", roots);
+    of_pillar.insert(
+        "fileserver_backend",
+        ["roots"].into_iter().collect::<Value>(),
+    );
+    // Only repositories on other machines have mirrors.
+    let files = match fileserver::open(&of_pillar, Path::new("")) {
+        Ok(configured) => configured.files,
+        Err(error) => return (Err(error), Vec::new()),
+    };
+    let usual = Ask::of(minion);
+    let ask = Ask {
+        saltenv: asked.saltenv.map_or(usual.saltenv, Value::from),
+        pillarenv: asked.pillarenv.map_or(usual.pillarenv, Value::from),
+        pillar_override: asked.pillar_override,
+        ..usual
+    };
+    // Salt reads whatever the configuration names. The master is for one compile, as it does not look at lists of files
+    // again.
+    let master = Master::new(Config::in_force(all, Kind::Master), Arc::new(files));
+    match master.with_directories(["/"]).compile(engine, minion, &ask) {
+        Ok(whole) => {
+            let mut warnings = texts(&whole.warnings);
+            let encrypted = whole.encrypted.iter();
+            warnings.extend(encrypted.map(|key| {
+                format!("{key} of the pillar is encrypted, and stays so: nothing is decrypted here")
+            }));
+            (Ok(whole.data), warnings)
+        }
+        Err(error) => (Err(error), Vec::new()),
+    }
+}
 
 /// An external pillar with its arguments, and what was parsed of its files. Minions and threads share it.
 #[pyclass(frozen, module = "mapstack")]

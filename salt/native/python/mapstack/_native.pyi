@@ -60,8 +60,8 @@ class Engine:
     """A file server and what was parsed of its files. Minions and threads share it."""
 
     @staticmethod
-    def local(opts: dict[Any, Any], functions: bool = True, version: Optional[str] = None) -> Engine:
-        """An engine over the directories that options of Salt name. Without ``functions``, it calls none of Salt.
+    def local(opts: dict[Any, Any], version: Optional[str] = None) -> Engine:
+        """An engine over the directories that options of Salt name.
 
         ``version`` is the version of Salt to follow, such as ``3006.9``; by default the latest.
         """
@@ -106,6 +106,59 @@ class Engine:
     ) -> list[str]:
         """``map.tofs``: the candidates for a managed file."""
 
+    def map(
+        self,
+        facts: Facts,
+        formula: str,
+        template: Optional[str] = None,
+        variable: Optional[str] = None,
+        caller: Optional[Caller] = None,
+        saltenv: Optional[str] = None,
+    ) -> Any:
+        """What a formula's ``map.jinja``, or another ``template`` in its directory, exports.
+
+        Without ``variable`` it is ``mapdata``; else the name that the formula's own templates import most often; else the
+        formula's name; else the only mapping.
+        """
+
+    def pillar(
+        self,
+        facts: Facts,
+        caller: Optional[Caller] = None,
+        saltenv: Optional[str] = None,
+        pillarenv: Optional[str] = None,
+        pillar_override: Optional[dict[Any, Any]] = None,
+    ) -> dict[Any, Any]:
+        """The pillar that a master with the engine's options compiles for a minion, of its id and its grains: top files,
+        sls and external pillars. Options that were not given have a master's defaults. For engines over directories.
+
+        What goes wrong is in the list ``_errors`` of the pillar, as in Salt; what ends a compile in Salt is an exception.
+        """
+
+    def render(
+        self,
+        facts: Facts,
+        path: str,
+        template: Optional[str] = None,
+        context: Optional[dict[str, Any]] = None,
+        defaults: Optional[dict[str, Any]] = None,
+        name: Optional[str] = None,
+        caller: Optional[Caller] = None,
+        saltenv: Optional[str] = None,
+    ) -> str:
+        """The text of a file of the file server: of an sls what its templates print, of any other what ``file.managed``
+        writes with this ``template``, ``context`` and ``defaults``. ``name`` is the path of the managed file.
+        """
+
+    def sls(
+        self,
+        facts: Facts,
+        path: str,
+        caller: Optional[Caller] = None,
+        saltenv: Optional[str] = None,
+    ) -> Any:
+        """The states that an sls amounts to, before a state run processes them further."""
+
     def jinja(
         self,
         facts: Facts,
@@ -122,21 +175,28 @@ class Engine:
         formula: str,
         path: list[Any],
         caller: Optional[Caller] = None,
-        saltenv: str = "base",
-    ) -> dict[str, dict[str, Any]]:
-        """Where each value of a formula's configuration at or below a path comes from."""
+        saltenv: Optional[str] = None,
+    ) -> dict[str, Any]:
+        """Where each value of a formula's configuration at or below a path comes from.
+
+        The answer is what ``mapstack explain -o json`` prints, whose JSON Schema is ``docs/explain.schema.json``.
+        """
 
     def sources(
         self,
         facts: Facts,
         formula: str,
         caller: Optional[Caller] = None,
-        saltenv: str = "base",
+        saltenv: Optional[str] = None,
     ) -> list[dict[str, Any]]:
-        """What a formula's configuration looks for."""
+        """What a formula's configuration looks for, as ``mapstack sources -o json`` prints it."""
 
-    def lint(self, formula: str, saltenv: str = "base") -> list[dict[str, Any]]:
-        """What is wrong with a formula, on every platform that is built in. For engines over directories."""
+    def lint(self, formula: str, saltenv: str = "base", caller: Optional[Caller] = None) -> dict[str, Any]:
+        """What is wrong with a formula, on every platform that is built in, and what was not checked.
+
+        The answer is what ``mapstack lint -o json`` prints. No function of Salt is called. An engine over remote files
+        asks the caller for them.
+        """
 
 @final
 class ExtPillar:

@@ -79,11 +79,6 @@ def engine(opts, of_pillar=False):
     return kept(_engines, _MAX_ENGINES, key, make)
 
 
-def checker(opts):
-    """An engine over a minion's directories that calls no function of Salt."""
-    return mapstack.Engine.local(opts, functions=False, version=VERSION)
-
-
 def facts(grains, pillar, opts, id=None):
     """A minion's facts. Those of the call before, on the same thread, save most of the work where they are alike."""
     made = mapstack.Facts(grains, pillar, opts, id=id, like=getattr(_last, "facts", None))
@@ -132,3 +127,8 @@ class Session:
         method = getattr(engine(self._opts), function)
         with contextlib.closing(self._files), _as_salt_does():
             return method(self._facts, *args, caller=self._live, **kwargs)
+
+    def lint(self, formula, saltenv):
+        """What is wrong with a formula on any platform."""
+        with contextlib.closing(self._files):
+            return engine(self._opts).lint(formula, saltenv, caller=self._live)

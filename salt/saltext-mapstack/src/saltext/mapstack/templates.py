@@ -7,7 +7,6 @@ pillar) is left to Salt: ``wrap_tmpl_func`` makes a renderer of the engine as it
 import functools
 import logging
 import os
-import re
 import traceback
 
 import jinja2
@@ -34,10 +33,6 @@ _OBJECTS = frozenset({"renderers", "proxy", "fileclient", "show_full_context"})
 
 #: What ``salt`` is in templates of Salt.
 _LOADER = "salt.utils.templates.AliasedLoader"
-
-
-#: The engine's message about a function that Salt does not have.
-_MISSING = re.compile(r"salt\[(['\"])(.+?)\1\] is undefined: ")
 
 
 class Rendering(Live):
@@ -164,9 +159,8 @@ def _as_salt_says(err, tmplstr, context):
     line, out = _excerpt(err, context, _value(context["opts"]))
     text = tmplstr if line else ""
     cause = err.__cause__
-    missing = _MISSING.match(err.message)
-    if missing:
-        wanted = _wanted(missing[2], tmplstr, context)
+    if err.missing_function is not None:
+        wanted = _wanted(err.missing_function, tmplstr, context)
         message = f"'{_LOADER} object' has no attribute '{wanted}'"
         return SaltRenderError(f"Jinja variable {message}{out}", line, text)
     if cause is None:

@@ -1,8 +1,8 @@
 """
 Questions about the configuration of formulas: what it is made of, where values come from, and what is wrong with it.
 
-The answers are data. They are about formulas with layers of parameter files, as ``map.data`` reads them, and about
-those that have a ``map.jinja``.
+The answers are the documents that the commands ``mapstack explain``, ``sources`` and ``lint`` print as JSON. They are
+about formulas with layers of parameter files, as ``map.data`` reads them, and about those that have a ``map.jinja``.
 """
 
 import mapstack
@@ -24,15 +24,18 @@ def __virtual__():
     return __virtualname__
 
 
-def _ask(question, *args, saltenv):
-    session = sessions.Session(
+def _session():
+    return sessions.Session(
         salt=__salt__,
         opts=__opts__,
         grains=__grains__,
         pillar=__pillar__,
     )
+
+
+def _asked(question, *args, saltenv):
     try:
-        return session(question, *args, saltenv=_saltenv(saltenv))
+        return question(*args, saltenv=_saltenv(saltenv))
     except mapstack.Error as err:
         raise CommandExecutionError(str(err)) from err
 
@@ -56,9 +59,10 @@ def version():
 
 def explain(formula, path=None, saltenv=None):
     """
-    Return where each value of a formula's configuration comes from: the value, its place (``from``), the source
-    definition and what its matchers found on this minion (``because``), the merge strategy, and what it replaced
-    (``before``). Values of the pillar, and those under the names of secrets, are masked.
+    Return where each value of a formula's configuration comes from: the ``layers`` in the order of merging, each with
+    its file, the source definition that led to it, what its matchers found on this minion (``because``) and how it is
+    merged; and the ``values``, each with its ``path``, its ``layer``, its place (``origin``) and what it replaced
+    (``past``). Values of the pillar, and those under the names of secrets, are masked.
 
     CLI Example:
 
@@ -76,10 +80,7 @@ def explain(formula, path=None, saltenv=None):
         The saltenv of the formula. Default: that of the minion, or ``base``.
     """
     keys = [] if path is None else str(path).split(":")
-    explained = _ask("explain", formula, keys, saltenv=saltenv)
-    if not explained and keys:
-        raise CommandExecutionError(f"{formula} has no value at {path}")
-    return explained
+    return _asked(_session(), "explain", formula, keys, saltenv=saltenv)
 
 
 def sources(formula, saltenv=None):
@@ -99,22 +100,20 @@ def sources(formula, saltenv=None):
     saltenv
         The saltenv of the formula. Default: that of the minion, or ``base``.
     """
-    return _ask("sources", formula, saltenv=saltenv)
+    return _asked(_session(), "sources", formula, saltenv=saltenv)
 
 
 def lint(formula, saltenv=None):
     """
-    Return the mistakes in a formula, which is run for one minion of each platform that is built in. Salt's functions
-    are not called for them.
-
-    The files have to be in directories that the minion reads itself, as with ``salt-call --local``. A master's files
-    are checked on the master, by the command ``mapstack lint``.
+    Return the mistakes in a formula (``findings``), which is run for one minion of each platform that is built in, and
+    what was not checked. Salt's functions are not called for them. Each file of a master is fetched that the check
+    looks at.
 
     CLI Example:
 
     .. code-block:: bash
 
-        salt-call --local mapstack.lint openssh
+        salt web1 mapstack.lint openssh
 
     formula
         The formula: the first directory of its files.
@@ -122,12 +121,4 @@ def lint(formula, saltenv=None):
     saltenv
         The saltenv of the formula. Default: that of the minion, or ``base``.
     """
-    opts = sessions.plain(__opts__)
-    if not sessions.reads_directories(opts):
-        raise CommandExecutionError(
-            "The files come from a master: run it there with `salt-call --local`, or use the command `mapstack lint`"
-        )
-    try:
-        return sessions.checker(opts).lint(formula, _saltenv(saltenv))
-    except mapstack.Error as err:
-        raise CommandExecutionError(str(err)) from err
+    return _asked(_session().lint, formula, saltenv=saltenv)
