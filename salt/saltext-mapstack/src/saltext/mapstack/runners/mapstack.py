@@ -11,6 +11,9 @@ pillars from files, they are compiled. No minion is asked.
 
 import json
 
+import salt.utils.args
+from salt.exceptions import CommandExecutionError
+
 from saltext.mapstack import command
 
 __virtualname__ = "mapstack"
@@ -20,7 +23,7 @@ def __virtual__():
     return __virtualname__
 
 
-def fleet(*formulas, get=None, count=None, select=None, minion_glob=None, saltenv=None, strict=False):
+def fleet(*formulas, **kwargs):
     """
     Return the configuration of formulas for each minion: ``lines`` with ``minion``, ``formula``, and ``data`` or
     ``error``, as ``mapstack fleet`` prints them. ``retcode`` is 1 if a minion has no result.
@@ -53,15 +56,8 @@ def fleet(*formulas, get=None, count=None, select=None, minion_glob=None, salten
     strict
         Whether warnings are failures.
     """
-    arguments = command.flags(
-        output="jsonl",
-        get=get,
-        count=count,
-        select=select,
-        minion_glob=minion_glob,
-        saltenv=saltenv,
-        strict=strict,
-    )
+    given = _given(kwargs, "get", "count", "select", "minion_glob", "saltenv", "strict")
+    arguments = command.flags(output="jsonl", **given)
     printed, status = command.printed(__opts__, "fleet", arguments, formulas)
     _failed(status != 0)
     # Texts can contain what Python takes for ends of lines.
@@ -69,17 +65,7 @@ def fleet(*formulas, get=None, count=None, select=None, minion_glob=None, salten
     return {"lines": [json.loads(line) for line in lines], "retcode": status}
 
 
-def diff(
-    *formulas,
-    before="HEAD",
-    after="worktree",
-    get=None,
-    ignore=None,
-    select=None,
-    minion_glob=None,
-    saltenv=None,
-    strict=False,
-):
+def diff(*formulas, **kwargs):
     """
     Return what a change to the master's files does to the configuration of formulas on each minion, as
     ``mapstack diff`` prints it. ``retcode`` is 0 if nothing differs, 1 if something does, and 2 if not all could be
@@ -119,19 +105,22 @@ def diff(
     strict
         Whether warnings are failures, and files that were not compared.
     """
-    arguments = command.flags(
-        output="json",
-        get=get,
-        ignore=ignore,
-        select=select,
-        minion_glob=minion_glob,
-        saltenv=saltenv,
-        strict=strict,
-        **{"from": before, "to": after},
-    )
+    given = _given(kwargs, "before", "after", "get", "ignore", "select", "minion_glob", "saltenv", "strict")
+    states = {"from": given.pop("before", "HEAD"), "to": given.pop("after", "worktree")}
+    arguments = command.flags(output="json", **states, **given)
     printed, status = command.printed(__opts__, "diff", arguments, formulas)
     _failed(status > 1)
     return {**json.loads(printed), "retcode": status}
+
+
+def _given(kwargs, *names):
+    """The arguments that a function takes by their names: Salt before 3008 does not pass on any behind ``*formulas``."""
+    given = salt.utils.args.clean_kwargs(**kwargs)
+    unknown = sorted(set(given).difference(names))
+    if unknown:
+        # An invocation error would count as success.
+        raise CommandExecutionError(f"unknown arguments: {', '.join(unknown)}; there are {', '.join(names)}")
+    return given
 
 
 def _failed(is_failed):
