@@ -2,32 +2,14 @@
 //!
 //! The arguments of a verb stand in its file, and groups that verbs share in `mapstack_inputs`.
 
+use std::ffi::OsString;
+
 use clap::error::ErrorKind;
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use clap_complete::Shell;
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use mapstack_inputs::flags::{Messages, SecretFlags, complete};
 use mapstack_inputs::{InputError, brief};
 
-use crate::commands::config::ConfigArgs;
-use crate::commands::data::Data;
-use crate::commands::diff::Diff;
-use crate::commands::explain::Explain;
-#[cfg(feature = "fetch")]
-use crate::commands::fetch::Fetch;
-use crate::commands::fleet::FleetArgs;
-use crate::commands::impact::Impact;
-use crate::commands::lint::Lint;
-use crate::commands::map::Map;
-use crate::commands::parse::Parse;
-use crate::commands::pillar::Pillar;
-use crate::commands::platforms::Platforms;
-use crate::commands::render::Render;
-use crate::commands::schema::Schema;
-use crate::commands::sources::Sources;
-use crate::commands::stack::Stack;
-use crate::commands::test::Test;
-use crate::commands::tofs::Tofs;
-use crate::commands::watch::Watch;
+use crate::verbs::{Command, VERBS, Verb};
 
 /// Salt's layered configuration, without Salt.
 ///
@@ -58,8 +40,6 @@ pub struct Cli {
     /// With --version: the commit, the features, the Salt it equals, and what walls Python templates have here
     #[arg(short, long, requires = "version")]
     verbose: bool,
-    #[command(subcommand)]
-    command: Option<Command>,
 }
 
 /// A command line that says what is to be done.
@@ -77,31 +57,51 @@ pub enum Asked {
     Verb(Box<Command>),
 }
 
-impl Cli {
-    /// Read the command line.
-    ///
-    /// # Errors
-    /// It says nothing that can be done, or asks for help.
-    pub fn read() -> Result<Invocation, clap::Error> {
-        let mut command = brief(Cli::command());
-        let matches = command.try_get_matches_from_mut(std::env::args_os())?;
-        let cli = Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut command))?;
-        let asked = match cli.command {
-            _ if cli.version => Asked::Version {
-                verbose: cli.verbose,
-            },
-            Some(command) => Asked::Verb(Box::new(command)),
-            None => {
-                let message = "a verb is missing, such as `data`; `mapstack --help` lists them";
-                return Err(Cli::command().error(ErrorKind::MissingSubcommand, message));
-            }
-        };
-        Ok(Invocation {
-            messages: cli.messages,
-            strict_sandbox: cli.strict_sandbox,
-            asked,
-        })
-    }
+/// All that can be typed.
+pub fn definition() -> clap::Command {
+    with_verbs(VERBS)
+}
+
+fn with_verbs<'v>(verbs: impl IntoIterator<Item = &'v Verb>) -> clap::Command {
+    Cli::command().subcommands(verbs.into_iter().map(Verb::definition))
+}
+
+/// Read the command line.
+///
+/// # Errors
+/// It says nothing that can be done, or asks for help.
+pub fn read() -> Result<Invocation, clap::Error> {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    // To put together the arguments of all verbs takes longer than a small run; only help and refusals show them.
+    let mentioned = VERBS
+        .iter()
+        .filter(|verb| args.iter().any(|arg| arg == verb.name));
+    parse(with_verbs(mentioned), &args).or_else(|_| parse(brief(definition()), &args))
+}
+
+fn parse(mut command: clap::Command, args: &[OsString]) -> Result<Invocation, clap::Error> {
+    let mut matches = command.try_get_matches_from_mut(args)?;
+    invocation(&mut matches).map_err(|error| error.format(&mut command))
+}
+
+fn invocation(matches: &mut ArgMatches) -> Result<Invocation, clap::Error> {
+    let verb = matches.remove_subcommand();
+    let cli = Cli::from_arg_matches_mut(matches)?;
+    let asked = match verb {
+        _ if cli.version => Asked::Version {
+            verbose: cli.verbose,
+        },
+        Some((name, matches)) => Asked::Verb(Box::new(Command::read(&name, matches)?)),
+        None => {
+            let message = "a verb is missing, such as `data`; `mapstack --help` lists them";
+            return Err(definition().error(ErrorKind::MissingSubcommand, message));
+        }
+    };
+    Ok(Invocation {
+        messages: cli.messages,
+        strict_sandbox: cli.strict_sandbox,
+        asked,
+    })
 }
 
 const EXAMPLES: &str = "\
@@ -153,55 +153,4 @@ impl Command {
         functions.policy = secrets.policy();
         complete(files, facts, functions)
     }
-}
-
-#[derive(Debug, Subcommand)]
-pub enum Command {
-    /// Print a formula's merged configuration for one minion (salt: map.data)
-    Data(Data),
-    /// Print what given source definitions amount to (salt: map.stack)
-    Stack(Stack),
-    /// Print the salt:// candidates of a file, best first (salt: map.tofs)
-    Tofs(Tofs),
-    /// Run a formula's map.jinja and print the variable it exports
-    Map(Map),
-    /// Print the pillar that a master gives, whole or of its stacks (salt: pillar.items)
-    Pillar(Box<Pillar>),
-    /// Render an sls file or a managed file: its text, or the data of an sls
-    Render(Render),
-    /// List every path tried, in order: hit or miss, and the matcher that asked
-    Sources(Sources),
-    /// Show where each value comes from: the layer, the file and line, and what it overrode
-    Explain(Box<Explain>),
-    /// Print the configuration of many minions at once, or who has which value of it
-    Fleet(Box<FleetArgs>),
-    /// Show what a change to the files does to every minion
-    Diff(Box<Diff>),
-    /// Show which minions and formulas a file, a key or a fact affects
-    Impact(Box<Impact>),
-    /// Show what each change to a file does, as it happens
-    Watch(Box<Watch>),
-    /// Compare formulas with their recorded expectations, or record them
-    Test(Box<Test>),
-    /// Explain how a source definition is understood
-    Parse(Parse),
-    /// Find mistakes in formulas and pillars: dead files, YAML traps, plain secrets
-    Lint(Box<Lint>),
-    /// Make a JSON Schema of a formula's layers, or of pillars
-    Schema(Box<Schema>),
-    /// List the built-in platforms, or print one's minion
-    Platforms(Platforms),
-    /// Print the options of a master's or minion's configuration, and which file set them
-    Config(ConfigArgs),
-    /// Fetch the git repositories of gitfs into mirrors on this machine
-    #[cfg(feature = "fetch")]
-    Fetch(Fetch),
-    /// Print a completion script for a shell
-    #[command(after_help = "\
-Example:
-  mapstack completions bash > ~/.local/share/bash-completion/completions/mapstack")]
-    Completions {
-        /// The shell
-        shell: Shell,
-    },
 }

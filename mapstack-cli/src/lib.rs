@@ -8,6 +8,7 @@ mod commands;
 mod forms;
 mod memory;
 mod output;
+mod verbs;
 mod wiring;
 
 use std::process::ExitCode;
@@ -15,7 +16,7 @@ use std::process::ExitCode;
 /// Run the command with the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let invocation = match cli::Cli::read() {
+    let invocation = match cli::read() {
         Ok(invocation) => invocation,
         Err(refused) => return commands::refused(&refused, std::env::args_os()),
     };
@@ -33,5 +34,5 @@ pub fn main() -> ExitCode {
 /// What can be typed.
 #[must_use]
 pub fn definition() -> clap::Command {
-    <cli::Cli as clap::CommandFactory>::command()
+    cli::definition()
 }

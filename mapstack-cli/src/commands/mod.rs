@@ -1,6 +1,6 @@
 //! One file per verb.
 
-mod completions;
+pub mod completions;
 pub mod config;
 pub mod data;
 pub mod diff;
@@ -28,7 +28,8 @@ use std::process::ExitCode;
 
 use mapstack_inputs::flags::SecretFlags;
 
-use crate::cli::{Asked, Command};
+use crate::cli::Asked;
+use crate::verbs::Command;
 use mapstack_console::{Failure, Reporter};
 
 /// Do what was asked for.
@@ -64,7 +65,7 @@ fn run_verb(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
         Command::Config(args) => config::run(args, reporter),
         #[cfg(feature = "fetch")]
         Command::Fetch(args) => fetch::run(args, reporter),
-        Command::Completions { shell } => completions::run(*shell),
+        Command::Completions(args) => completions::run(args),
     }
 }
 
