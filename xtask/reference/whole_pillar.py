@@ -246,7 +246,7 @@ class Scanned:
 
 def without_reasons(made):
     """Errors without what templates and external pillars say, which is in words of each side's own."""
-    if "_errors" in made:
+    if isinstance(made.get("_errors"), list):
         made["_errors"] = [WORDS.sub(r"\1", str(error)) for error in made["_errors"]]
     return made
 

@@ -482,7 +482,8 @@ impl Work<'_> {
             return Ok(pillar.clone());
         };
         let mut base = pillar.clone();
-        if self.is_overridden() {
+        let is_copied = self.is_overridden();
+        if is_copied {
             base = self.merged(base, &self.overriding())?;
         }
         let items = items
@@ -511,7 +512,10 @@ impl Work<'_> {
         let mut errors = Vec::new();
         let folded = run.fold(&items, base, &self.recipe, &mut errors);
         let folded = folded.map(|(folded, given)| {
-            *pillar = given;
+            // What overrides the pillar was merged over a copy, which alone can have changed.
+            if !is_copied {
+                *pillar = given;
+            }
             folded
         });
         let (events, warnings) = (run.events(), run.warnings());
