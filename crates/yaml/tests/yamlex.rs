@@ -68,6 +68,16 @@ fn joined_values_keep_their_places() {
 }
 
 #[test]
+fn the_first_of_several_merged_mappings_wins() {
+    let text = "a: &a {key: 1, k: 1}\nb: &b {key: 2, k: 2}\nc: {<<: [*a, *b]}\n";
+    let loaded = load_aggregating(text, &Limits::default()).unwrap();
+    let merged = loaded.value.as_map().unwrap().get("c").unwrap();
+    for key in ["key", "k"] {
+        assert_eq!(merged.as_map().unwrap().get(key), Some(&1.into()), "{key}");
+    }
+}
+
+#[test]
 fn joining_is_bounded() {
     let limits = Limits {
         max_depth: 20,
