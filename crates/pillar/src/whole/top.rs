@@ -27,6 +27,8 @@ struct TopFile {
     targets: Map,
     render: Rc<Render>,
     marks: Option<Marks>,
+    /// Why it has no targets. The reference asks for them when it merges top files.
+    refused: Option<Error>,
 }
 
 impl TopFile {
@@ -100,7 +102,7 @@ impl TopReader<'_, '_> {
         let mut tops: IndexMap<String, Vec<TopFile>> = IndexMap::new();
         for env in self.envs() {
             match self.first(&env) {
-                Ok(Some(top)) => tops.entry(env).or_default().push(top?),
+                Ok(Some(top)) => tops.entry(env).or_default().push(top),
                 Ok(None) => {}
                 Err(e) if e.kind() == ErrorKind::Limit => return Err(e),
                 Err(e) => {
@@ -177,8 +179,8 @@ impl TopReader<'_, '_> {
         all
     }
 
-    /// The top file of an environment. The inner error ends the compile, as it does in the reference.
-    fn first(&self, env: &str) -> Result<Option<Result<TopFile>>> {
+    /// The top file of an environment.
+    fn first(&self, env: &str) -> Result<Option<TopFile>> {
         let path = self.settings.value("state_top").to_string();
         let path = path.strip_prefix("salt://").unwrap_or(&path);
         let found = if self.settings.has_roots(env) {
@@ -221,6 +223,10 @@ impl TopReader<'_, '_> {
         for (env, tops) in tops {
             let mut included = Vec::new();
             for top in tops.iter_mut() {
+                if let Some(refused) = top.refused.as_ref().filter(|_| ends_at_include(&top.whole))
+                {
+                    return Err(refused.clone());
+                }
                 let Some(listed) = top.targets.get("include").cloned() else {
                     continue;
                 };
@@ -239,7 +245,7 @@ impl TopReader<'_, '_> {
                     continue;
                 }
                 match self.included(&sls, env) {
-                    Ok(Some(top)) => tops.push(top?),
+                    Ok(Some(top)) => tops.push(top),
                     Ok(None) => {}
                     Err(e) if e.kind() == ErrorKind::Limit => return Err(e),
                     Err(e) => {
@@ -256,7 +262,7 @@ impl TopReader<'_, '_> {
         Ok(())
     }
 
-    fn included(&self, sls: &Value, env: &str) -> Result<Option<Result<TopFile>>> {
+    fn included(&self, sls: &Value, env: &str) -> Result<Option<TopFile>> {
         let Some(name) = sls.as_str() else {
             let message = format!(
                 "a top file includes others by name, not by {}",
@@ -284,27 +290,38 @@ impl TopReader<'_, '_> {
 }
 
 /// A rendered top file; a mapping, or nothing.
-fn top_file(shown: String, render: &Rc<Render>) -> Result<TopFile> {
-    let text = render.text();
-    let targets = match render.value() {
-        Value::Map(targets) => targets,
-        Value::None => Map::new(),
+fn top_file(shown: String, render: &Rc<Render>) -> TopFile {
+    let whole = render.value();
+    let (targets, refused) = match &whole {
+        Value::Map(targets) => (targets.clone(), None),
+        Value::None => (Map::new(), None),
         other => {
             let what = other.kind().described();
             let message = format!("{shown} renders to {what}, not a mapping");
-            let place = text.map(|text| text.place(0));
-            return Err(Error::new(ErrorKind::DataSource, message).at(place).help(
+            let place = render.text().map(|text| text.place(0));
+            let refused = Error::new(ErrorKind::DataSource, message).at(place).help(
                 "a top file is a mapping from saltenvs to targets, as in `base: {'*': [common]}`",
-            ));
+            );
+            (Map::new(), Some(refused))
         }
     };
-    Ok(TopFile {
+    TopFile {
         shown,
-        whole: targets.clone().into(),
+        whole,
         targets,
         render: render.clone(),
         marks: None,
-    })
+        refused,
+    }
+}
+
+/// Whether to look for `include` in what is not a mapping ends the compile: it is there, or cannot be looked for.
+fn ends_at_include(whole: &Value) -> bool {
+    match whole {
+        Value::Str(text) => text.contains("include"),
+        Value::List(items) => items.iter().any(|item| item.as_str() == Some("include")),
+        _ => true,
+    }
 }
 
 /// Merge top files. A single one comes to the same for all minions that share it.
@@ -335,6 +352,9 @@ fn merged(
 ) -> std::result::Result<Targets, Unmergeable> {
     let mut all = Targets::default();
     for (index, file) in files.iter_mut().enumerate() {
+        if let Some(refused) = &file.refused {
+            return Err(Unmergeable::Raised(refused.clone()));
+        }
         let envs = file.targets.clone();
         for (env, targets) in &envs {
             if env.as_str() == Some("include") {
