@@ -15,7 +15,7 @@ use crate::engine::{Engine, Run};
 use crate::file::File;
 use crate::hooks::Hooks;
 use crate::master_side::MasterSide;
-use crate::pipe::{Allowed, Data, Made, Source, TAKEN};
+use crate::pipe::{Allowed, Data, Made, Source, TAKEN, strip};
 use crate::text::Text;
 
 /// A file to be rendered through its pipe.
@@ -27,7 +27,7 @@ pub struct PillarSls<'s> {
     pub saltenv: &'s str,
     /// The name with dots; empty for a top file.
     pub sls: &'s str,
-    /// More variables, as an include can give. None has a name that is [taken](Self::TAKEN).
+    /// More variables, as an include can give. None has a name that is [taken](Self::taken).
     pub variables: &'s [(Str, Value)],
 }
 
@@ -226,8 +226,13 @@ impl Run<'_> {
 }
 
 impl PillarSls<'_> {
-    /// Names that are not free for further variables: what describes the file.
-    pub const TAKEN: [&'static str; 14] = TAKEN;
+    /// Names that are not free for further variables: what describes the file. No renderer, which would pass them on,
+    /// runs over a file of blanks.
+    #[must_use]
+    pub fn taken(file: &File) -> &'static [&'static str] {
+        let is_blank = std::str::from_utf8(&file.bytes).is_ok_and(|text| strip(text).is_empty());
+        if is_blank { &[] } else { &TAKEN }
+    }
 }
 
 fn text_of(names: &mut Names, name: &str) -> Result<Option<String>> {

@@ -19,7 +19,7 @@ use mapstack_render::jinja::{Names, Syntax};
 use mapstack_value::{Map, Str, Value};
 
 pub use self::decrypt::{has_message, how_to_decrypt};
-pub(crate) use self::shebang::Allowed;
+pub(crate) use self::shebang::{Allowed, strip};
 use self::shebang::{Pipe, PipeStage, Renderer};
 pub use self::template::TemplateOptions;
 pub(crate) use self::template::engine as template_engine;
@@ -192,7 +192,7 @@ impl Run<'_> {
     ) -> Result<Made<'f>> {
         self.check_default_renderers()?;
         let text = source.file.text()?;
-        if !source.is_string && shebang::strip(text).is_empty() {
+        if !source.is_string && strip(text).is_empty() {
             if !text.is_empty() {
                 let message = format!("{} holds nothing but blanks", source.file.shown);
                 self.warn(Diagnostic::warning(ErrorKind::File, message));

@@ -17,6 +17,28 @@ use crate::cache::MergeCache;
 use crate::recipe::{Made, PillarLayer, Reached, Recipe, RecipeStep};
 use crate::trace::{Events, SlsOutcome, WholeEvent};
 
+/// The data of an sls that is to be merged.
+struct Layer {
+    made: Made,
+    sls: String,
+    /// Where it goes.
+    key: Option<String>,
+    /// Whether this is what later includes of the sls give as well.
+    is_known: bool,
+}
+
+impl Layer {
+    /// The data of the sls that includes others.
+    fn own(sls: &str, made: Made) -> Self {
+        Layer {
+            made,
+            sls: sls.into(),
+            key: None,
+            is_known: true,
+        }
+    }
+}
+
 /// What renders the sls of one minion.
 pub(crate) struct SlsReader<'t, 'e> {
     pub renders: &'t Renders<'e>,
@@ -224,7 +246,7 @@ impl SlsReader<'_, '_> {
     }
 
     fn render(&self, asked: &Asked<'_>, file: &File) -> Result<Render> {
-        let variables = match variables(asked.defaults, &PillarSls::TAKEN) {
+        let variables = match variables(asked.defaults, PillarSls::taken(file)) {
             Ok(variables) => variables,
             Err(e) => return Ok(Render::failed(e)),
         };
@@ -257,7 +279,7 @@ impl SlsReader<'_, '_> {
         errors: &mut Vec<PillarError>,
     ) -> Result<(Made, bool)> {
         let overrides = self.settings.is_on("pillar_includes_override_sls");
-        let mut layers: Vec<(Made, String, bool)> = Vec::new();
+        let mut layers: Vec<Layer> = Vec::new();
         let (mut state, mut is_own) = (own, true);
         let through = asked.through.iter().cloned();
         let through: Vec<String> = through.chain([asked.sls.into()]).collect();
@@ -289,15 +311,20 @@ impl SlsReader<'_, '_> {
                     }
                 };
                 if let Some(nested) = nested.filter(|nested| nested.value.truthy()) {
-                    let nested = self.below(include.key.as_deref(), nested);
+                    let made = self.below(include.key.as_deref(), nested);
                     if overrides {
                         if is_own {
-                            self.overwrite(known, asked.sls, &nested);
+                            self.overwrite(known, asked.sls, &made);
                         }
                         is_own = false;
-                        state = self.merge(state, &nested, &name)?;
+                        state = self.merge(state, &made, &name)?;
                     } else {
-                        layers.push((nested, name, is_whole && include.key.is_none()));
+                        layers.push(Layer {
+                            made,
+                            sls: name,
+                            key: include.key.clone(),
+                            is_known: is_whole,
+                        });
                     }
                 }
                 errors.extend(last.iter().cloned());
@@ -305,33 +332,37 @@ impl SlsReader<'_, '_> {
         }
         if !overrides {
             is_own = layers.is_empty();
-            state = self.stacked(layers, (state, asked.sls), known)?;
+            layers.push(Layer::own(asked.sls, state));
+            state = self.stacked(layers, known)?;
         }
         Ok((state, is_own))
     }
 
     /// Merge included sls, in order, and the data of the sls itself over them.
-    fn stacked(
-        &self,
-        layers: Vec<(Made, String, bool)>,
-        (own, name): (Made, &str),
-        known: &mut Known,
-    ) -> Result<Made> {
+    fn stacked(&self, mut layers: Vec<Layer>, known: &mut Known) -> Result<Made> {
+        self.overwrite_first(&mut layers, known);
         let mut layers = layers.into_iter();
-        let Some((mut base, first, is_whole)) = layers.next() else {
-            return Ok(own);
+        let base = layers.next().map(|layer| layer.made).unwrap_or_default();
+        layers.try_fold(base, |base, layer| {
+            self.merge(base, &layer.made, &layer.sls)
+        })
+    }
+
+    /// Overwrite in the data of the first sls, which those that come later can be once more.
+    fn overwrite_first(&self, layers: &mut [Layer], known: &mut Known) {
+        let [first, second, later @ ..] = layers else {
+            return;
         };
-        let rest: Vec<(Made, String)> = layers
-            .map(|(layer, name, _)| (layer, name))
-            .chain([(own, name.into())])
-            .collect();
-        for (index, (layer, name)) in rest.iter().enumerate() {
-            if index == 0 && is_whole {
-                self.overwrite(known, &first, layer);
-            }
-            base = self.merge(base, layer, name)?;
+        if !first.is_known || first.key.is_some() || self.merging.strategy != Strategy::Overwrite {
+            return;
         }
-        Ok(base)
+        self.overwrite(known, &first.sls, &second.made);
+        let again = |layer: &&mut Layer| layer.is_known && layer.sls == first.sls;
+        for layer in later.iter_mut().filter(again) {
+            if let Some(Some(made)) = known.get(&layer.sls) {
+                layer.made = self.below(layer.key.as_deref(), made.clone());
+            }
+        }
     }
 
     /// The strategy `overwrite` of the reference overwrites in the base itself, which is what a second include gives.
