@@ -50,9 +50,16 @@ pub struct Behaviour {
     /// The variables about the place of an sls do without slashes at the end of its name, and a file of another name is
     /// in no directory. Otherwise the whole path stands for that of the file.
     pub trims_names_of_sls: bool,
+    /// saltclass keeps the classes that classes of classes name, and each state once. Otherwise it keeps what the node
+    /// and its own classes name.
+    pub keeps_nested_classes: bool,
 }
 
-/// Both Salt 3006 and 3007: what the comparison of the two found is how 3006 prints an object of its own.
+const BEFORE_3007: Behaviour = Behaviour {
+    keeps_nested_classes: false,
+    ..BEFORE_3008
+};
+
 const BEFORE_3008: Behaviour = Behaviour {
     environments_keep_their_order: false,
     env_order_orders_merges: false,
@@ -64,6 +71,7 @@ const BEFORE_3008: Behaviour = Behaviour {
     nodegroups_need_a_cache: false,
     reads_jinja_headers: false,
     trims_names_of_sls: false,
+    keeps_nested_classes: true,
 };
 
 const SINCE_3008: Behaviour = Behaviour {
@@ -77,11 +85,12 @@ const SINCE_3008: Behaviour = Behaviour {
     nodegroups_need_a_cache: true,
     reads_jinja_headers: true,
     trims_names_of_sls: true,
+    keeps_nested_classes: true,
 };
 
 /// Each version with its name, the release that it is compared with, and what it does.
 const VERSIONS: [(SaltVersion, &str, &str, &Behaviour); 3] = [
-    (SaltVersion::V3006, "3006", "3006.9", &BEFORE_3008),
+    (SaltVersion::V3006, "3006", "3006.9", &BEFORE_3007),
     (SaltVersion::V3007, "3007", "3007.13", &BEFORE_3008),
     (SaltVersion::V3008, "3008", "3008.3", &SINCE_3008),
 ];
