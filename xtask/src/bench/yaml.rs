@@ -51,21 +51,15 @@ fn libyaml(sh: &Shell, program: &Path) -> Result<Value> {
     measured(cmd!(sh, "{python} xtask/reference/yaml_events.py {folder}"))
 }
 
-/// One text: the fastest turns, and the medians of the ratios of all turns.
+/// One text: the speeds of the fastest turns.
 fn line(name: &str, work: &str, row: &Value, libyaml: Option<f64>) -> String {
     let bytes = row["bytes"].as_f64().unwrap_or_default();
-    let speed = |nanos: f64| bytes / nanos * 1_000.0;
-    let [ours, ..] = READERS;
-    let time = row[work][ours]["time"].as_f64().unwrap_or_default();
-    let mut line = format!("  {name:9} {work} {:6.1} MB/s", speed(time));
-    for peer in &READERS[1..] {
-        let ratio = row[work][peer]["ratio"].as_f64().unwrap_or_default();
-        line += &format!(", {peer} takes {ratio:.2} times as long");
-    }
-    if let Some(libyaml) = libyaml {
-        line += &format!("; libyaml {:.1} MB/s", speed(libyaml));
-    }
-    line
+    let speed = |who: &str, nanos: f64| format!("{who} {:.1} MB/s", bytes / nanos * 1_000.0);
+    let readers = READERS.iter();
+    let readers = readers.filter_map(|who| Some(speed(who, row[work][who].as_f64()?)));
+    let libyaml = libyaml.map(|nanos| speed("libyaml", nanos));
+    let speeds: Vec<String> = readers.chain(libyaml).collect();
+    format!("  {name:9} {work} {}", speeds.join(", "))
 }
 
 /// How many instructions reading takes, which does not depend on what else the machine does.
