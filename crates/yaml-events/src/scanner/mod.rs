@@ -79,16 +79,8 @@ impl<'t> Scanner<'t> {
     }
 
     /// The next token.
-    #[inline]
     pub fn peek(&mut self) -> Result<&mut Token<'t>, Error> {
-        if !self.is_ready {
-            self.fetch_next()?;
-        }
-        Ok(&mut self.tokens[0])
-    }
-
-    fn fetch_next(&mut self) -> Result<(), Error> {
-        while self.needs_more()? {
+        while !self.is_ready && self.needs_more()? {
             if self.has_ended {
                 // The end comes again and again.
                 self.push(TokenKind::StreamEnd, self.cursor.mark());
@@ -97,7 +89,7 @@ impl<'t> Scanner<'t> {
             self.fetch()?;
         }
         self.is_ready = true;
-        Ok(())
+        Ok(&mut self.tokens[0])
     }
 
     /// Drop the next token.
