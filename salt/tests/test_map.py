@@ -1,6 +1,9 @@
 """The execution module `map` in a real Salt, beside that of saltext-formula in the same process."""
 
+import contextlib
 import gc
+import os
+import threading
 
 import pytest
 import salt.exceptions
@@ -160,6 +163,88 @@ def test_what_a_file_client_said_ends_with_it(web, tree, minion):
     assert len(files_answers()) == known + 1
     del client
     assert len(files_answers()) == known
+
+
+class OfMaster:
+    """A client of a master with one file."""
+
+    def __init__(self, opts):
+        self.opts = opts
+        self.asked = 0
+        self.is_closed = False
+
+    def file_list(self, saltenv):
+        self.asked += 1
+        return ["web/x"]
+
+    def destroy(self):
+        self.is_closed = True
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """The clients that are opened in a test."""
+    from saltext.mapstack import files
+
+    clients = []
+
+    def open_(opts):
+        clients.append(OfMaster(opts))
+        return clients[-1]
+
+    monkeypatch.setattr(salt.fileclient, "get_file_client", open_)
+    monkeypatch.setattr(files, "_of_thread", threading.local())
+    return clients
+
+
+def asked(opts):
+    """What a call asks a master."""
+    from saltext.mapstack.files import Files
+
+    with contextlib.closing(Files(opts)) as files:
+        return files.listed("base"), files.listed("base")
+
+
+def test_calls_share_a_masters_client_but_not_what_it_says(opened):
+    opts = {"master_uri": "tcp://a", "file_roots": {}}
+    assert asked(opts) == ({"web/x"}, {"web/x"})
+    asked(dict(opts))
+    (client,) = opened
+    assert (client.asked, client.is_closed) == (2, False)
+    opts["master_uri"] = "tcp://b"
+    asked(opts)
+    gc.collect()
+    assert [client.is_closed for client in opened] == [True, False]
+
+
+def test_a_client_of_local_files_is_opened_for_each_call(opened):
+    for _ in range(2):
+        asked({"file_client": "local"})
+    assert [client.is_closed for client in opened] == [True, True]
+
+
+def test_each_thread_has_its_own_client_which_ends_with_it(opened):
+    for _ in range(2):
+        thread = threading.Thread(target=asked, args=({"master_uri": "tcp://a"},))
+        thread.start()
+        thread.join()
+    gc.collect()
+    assert [client.is_closed for client in opened] == [True, True]
+
+
+def test_a_child_neither_uses_nor_closes_its_parents_client(opened):
+    opts = {"master_uri": "tcp://a"}
+    asked(opts)
+    child = os.fork()
+    if child == 0:
+        with contextlib.suppress(BaseException):
+            asked(opts)
+            gc.collect()
+            os._exit(0 if len(opened) == 2 and not opened[0].is_closed else 1)
+        os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    asked(opts)
+    assert opened[0].asked == 2
 
 
 def files_answers():

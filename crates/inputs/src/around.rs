@@ -9,7 +9,6 @@ use mapstack::loader::{FileServer, Roots, Snapshot};
 use mapstack::value::posixpath::normpath;
 
 use crate::InputError;
-use crate::origin::Origin;
 use crate::sides::State;
 
 /// A directory, such as a work tree, in two states.
@@ -29,21 +28,20 @@ impl Around {
     /// # Errors
     /// A revision that cannot be read.
     pub(crate) fn new(
-        origin: &Origin,
         roots: &[(String, PathBuf)],
-        [before, after]: [State<'_>; 2],
+        before: State<'_>,
+        after: State<'_>,
     ) -> Result<Option<Self>, InputError> {
         let directory = |state: State<'_>| match state {
             State::Directory(directory) => Some(directory.to_owned()),
-            State::Now => Some(origin.path().to_owned()),
+            State::Now => Some(PathBuf::from(".")),
             State::Revision(_) => None,
         };
         match (directory(before), directory(after)) {
             _ if before == after => Ok(None),
             (Some(before), Some(after)) => Ok(Some(Around {
-                at: origin.path().to_owned(),
-                roots: origin
-                    .below(roots)
+                at: ".".into(),
+                roots: roots
                     .iter()
                     .map(|(_, root)| normpath(&root.to_string_lossy()))
                     .collect(),

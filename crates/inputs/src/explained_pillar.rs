@@ -71,7 +71,8 @@ impl ExplainedPillar {
 
     /// What is wrong with the pillar.
     pub fn errors(&self) -> Vec<Error> {
-        self.pillar.failures()
+        let errors = self.pillar.errors.iter();
+        errors.map(|error| error.error.clone()).collect()
     }
 }
 

@@ -48,7 +48,6 @@ mod means;
 mod minions;
 mod misplaced;
 mod options;
-mod origin;
 mod outside;
 mod pillar_job;
 mod pillars;

@@ -1,6 +1,8 @@
 //! `self` and `super`.
 
-use mapstack_pyobject::{CallArgs, Error, Interpreter, Obj, Object, Result, Undefined};
+use mapstack_pyobject::{
+    CallArgs, Error, Interpreter, Iter, Obj, ObjIter, Object, Result, Undefined,
+};
 use mapstack_value::Str;
 
 use super::job::call_in_render;
@@ -44,6 +46,19 @@ impl Object for SelfObject {
 
     fn item(&self, vm: &dyn Interpreter, key: &Obj) -> Result<Option<Obj>> {
         Ok(key.as_str().and_then(|name| self.attr(vm, name)))
+    }
+
+    fn iter(&self) -> Option<Iter> {
+        Some(Iter::plain("iterator", NumberedBlocks))
+    }
+}
+
+/// Python iterates over what has items by asking for those of the keys 0, 1 and so on. No block has such a name.
+struct NumberedBlocks;
+
+impl ObjIter for NumberedBlocks {
+    fn next(&mut self, _: &dyn Interpreter) -> Result<Option<Obj>> {
+        Err(Error::python("KeyError", "0"))
     }
 }
 

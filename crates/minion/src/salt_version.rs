@@ -50,13 +50,16 @@ pub struct Behaviour {
     /// The variables about the place of an sls do without slashes at the end of its name, and a file of another name is
     /// in no directory. Otherwise the whole path stands for that of the file.
     pub trims_names_of_sls: bool,
-    /// Variables that an sls is given override those about its place, such as `slspath`. Otherwise they lose.
-    pub given_variables_override_places: bool,
-    /// The renderer `pyobjects` makes variables of a `context`. Otherwise it ignores one.
-    pub pyobjects_take_context: bool,
+    /// saltclass keeps the classes that classes of classes name, and each state once. Otherwise it keeps what the node
+    /// and its own classes name.
+    pub keeps_nested_classes: bool,
 }
 
-/// Salt 3007.
+const BEFORE_3007: Behaviour = Behaviour {
+    keeps_nested_classes: false,
+    ..BEFORE_3008
+};
+
 const BEFORE_3008: Behaviour = Behaviour {
     environments_keep_their_order: false,
     env_order_orders_merges: false,
@@ -68,14 +71,7 @@ const BEFORE_3008: Behaviour = Behaviour {
     nodegroups_need_a_cache: false,
     reads_jinja_headers: false,
     trims_names_of_sls: false,
-    given_variables_override_places: false,
-    pyobjects_take_context: true,
-};
-
-/// Besides this, the comparison of 3006 and 3007 found only how 3006 prints an object of its own.
-const BEFORE_3007: Behaviour = Behaviour {
-    pyobjects_take_context: false,
-    ..BEFORE_3008
+    keeps_nested_classes: true,
 };
 
 const SINCE_3008: Behaviour = Behaviour {
@@ -89,8 +85,7 @@ const SINCE_3008: Behaviour = Behaviour {
     nodegroups_need_a_cache: true,
     reads_jinja_headers: true,
     trims_names_of_sls: true,
-    given_variables_override_places: true,
-    pyobjects_take_context: true,
+    keeps_nested_classes: true,
 };
 
 /// Each version with its name, the release that it is compared with, and what it does.

@@ -12,9 +12,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use common::{assert_repeated, records};
-use common_inventory::{assert_says, compile, error_of, inventory, minion};
+use common_inventory::{assert_says, compile, compile_as, error_of, inventory, minion};
 use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
+use mapstack::minion::SaltVersion;
 use mapstack_pillar::{Ask, Master};
 
 /// Records whose result here differs on purpose, with the reason.
@@ -214,6 +215,34 @@ fn hostile_inventories_end() {
     let cyclic = "{% set _ = __pillar__.update({'p': __pillar__}) %}pillars: {p: {p: {p: {}}}}\n";
     let directory = inventory(&[("nodes/web1.yml", cyclic)]);
     assert!(!compile(&master_of(directory.path())).errors.is_empty());
+}
+
+#[test]
+fn salt_3006_ends_at_names_that_are_patterns_or_too_many() {
+    let error = |files: &[(&str, &str)]| {
+        let directory = inventory(files);
+        error_of(&compile_as(
+            &master_of(directory.path()),
+            SaltVersion::V3006,
+        ))
+    };
+    let text = error(&[
+        ("nodes/web1.yml", "classes: [a]\n"),
+        ("classes/a.yml", "classes: ['b*']\n"),
+        ("classes/b1.yml", "{}\n"),
+    ]);
+    assert_says(
+        &text,
+        &["the class 'b*'", "is a pattern", "name it in the node"],
+    );
+    let many: Vec<(String, String)> = (0..902)
+        .map(|at| (format!("classes/c{at}.yml"), "{}\n".into()))
+        .collect();
+    let names: Vec<String> = (0..902).map(|at| format!("c{at}")).collect();
+    let node = format!("classes: [{}]\n", names.join(", "));
+    let mut files: Vec<(&str, &str)> = many.iter().map(|(name, text)| (&**name, &**text)).collect();
+    files.push(("nodes/web1.yml", &node));
+    assert_says(&error(&files), &["more than 900 classes"]);
 }
 
 #[test]

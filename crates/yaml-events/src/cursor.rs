@@ -1,7 +1,5 @@
 //! A place in a text, and steps from it.
 
-use std::ops::Range;
-
 use crate::bytes::{IS_IN_LINE, is_blank};
 use crate::error::{Error, Phase};
 use crate::event::Mark;
@@ -51,19 +49,25 @@ impl<'t> Cursor<'t> {
         bytes.get(self.mark.offset + ahead).copied().unwrap_or(0)
     }
 
-    /// A part of the text.
-    pub fn slice(&self, range: Range<usize>) -> &'t str {
-        self.text.get(range).unwrap_or_default()
+    /// The whole text.
+    pub fn text(&self) -> &'t str {
+        self.text
     }
 
     /// What the text has been since an offset.
     pub fn since(&self, start: usize) -> &'t str {
-        self.slice(start..self.mark.offset)
+        self.text.get(start..self.mark.offset).unwrap_or_default()
     }
 
     /// How many bytes the line break so many bytes ahead has; 0 if there is none.
+    #[inline]
     fn break_length(&self, ahead: usize) -> usize {
-        match self.byte(ahead) {
+        let byte = self.byte(ahead);
+        // Nearly all are of this kind.
+        if matches!(byte, b' '..=b'~') {
+            return 0;
+        }
+        match byte {
             b'\r' if self.byte(ahead + 1) == b'\n' => 2,
             b'\n' | b'\r' => 1,
             0xc2 if self.byte(ahead + 1) == 0x85 => 2,
@@ -153,6 +157,7 @@ impl<'t> Cursor<'t> {
 
     /// Pass a line break. It is the character that stands for it in scalars: the separators of Unicode stay, all others
     /// are `\n`.
+    #[inline]
     pub fn take_break(&mut self) -> Option<char> {
         let length = self.break_length(0);
         let character = match (length, self.byte(2)) {

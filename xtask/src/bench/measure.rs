@@ -1,17 +1,56 @@
 //! How times are measured, and how they are printed.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use xshell::{Cmd, Shell};
+use xshell::{Cmd, Shell, cmd};
 
 use crate::{Result, target_directory};
 
 /// The built command.
 pub fn mapstack(sh: &Shell) -> Result<PathBuf> {
     Ok(target_directory(sh)?.join("release/mapstack"))
+}
+
+/// A program of the workspace `benchmarks`, which is of its own so that nothing else compiles what it compares with.
+pub fn benchmark(sh: &Shell, name: &str, build: bool) -> Result<PathBuf> {
+    let target = target_directory(sh)?;
+    if build {
+        cmd!(
+            sh,
+            "cargo build --quiet --release --manifest-path benchmarks/Cargo.toml --target-dir {target} --bin {name}"
+        )
+        .run()?;
+    }
+    Ok(target.join("release").join(name))
+}
+
+/// What a measuring program can measure of a directory.
+pub fn names(sh: &Shell, program: &Path, directory: &str) -> Result<Vec<String>> {
+    let names = measured(cmd!(sh, "{program} {directory} names"))?;
+    let names = names.as_array().into_iter().flatten();
+    Ok(names
+        .filter_map(|name| name.as_str().map(str::to_owned))
+        .collect())
+}
+
+/// How many thousand instructions callgrind counts in one turn of a measuring program: whose engine, of what, and which
+/// work; nothing if the engine cannot do it.
+pub fn counted(sh: &Shell, program: &Path, directory: &str, turn: [&str; 3]) -> Option<f64> {
+    let [engine, name, work] = turn;
+    // The start counts in both runs.
+    let [one, more] = ["1", "11"].map(|turns| {
+        let counted = cmd!(
+            sh,
+            "valgrind --tool=callgrind --callgrind-out-file=/dev/null {program} {directory} {engine} {name} {turns} {work}"
+        );
+        let printed = counted.quiet().ignore_stdout().read_stderr().ok()?;
+        let line = printed.lines().find(|line| line.contains("Collected"))?;
+        line.rsplit(' ').next()?.parse::<f64>().ok()
+    });
+    Some((more? - one?) / 10.0 / 1_000.0)
 }
 
 /// What a measuring program prints: one JSON object.

@@ -6,6 +6,7 @@ mod formula;
 mod measure;
 mod pillar;
 mod templates;
+mod yaml;
 
 use clap::{Parser, ValueEnum};
 use xshell::{Shell, cmd};
@@ -22,7 +23,7 @@ pub struct Args {
     /// Measure the programs that are there, without building them first
     #[arg(long)]
     no_build: bool,
-    /// Count the instructions that templates take, with valgrind, instead of measuring time
+    /// Count the instructions that templates and YAML take, with valgrind, instead of measuring time
     #[arg(long)]
     instructions: bool,
 }
@@ -39,6 +40,8 @@ enum Subject {
     Fleet,
     /// Templates in the engine itself, in minijinja and in Jinja2
     Templates,
+    /// Reading YAML, beside libyaml and readers in Rust
+    Yaml,
 }
 
 pub fn run(sh: &Shell, args: &Args) -> Result {
@@ -46,7 +49,11 @@ pub fn run(sh: &Shell, args: &Args) -> Result {
     if wanted(Subject::Templates) {
         templates::run(sh, !args.no_build, args.instructions)?;
     }
-    if args.subjects == [Subject::Templates] {
+    if wanted(Subject::Yaml) {
+        yaml::run(sh, !args.no_build, args.instructions)?;
+    }
+    let is_own = |subject: &Subject| matches!(subject, Subject::Templates | Subject::Yaml);
+    if !args.subjects.is_empty() && args.subjects.iter().all(is_own) {
         return Ok(());
     }
     if !args.no_build {

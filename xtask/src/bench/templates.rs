@@ -5,8 +5,8 @@ use std::path::Path;
 use serde_json::Value;
 use xshell::{Shell, cmd};
 
-use super::measure::{measured, verdict};
-use crate::{Result, reference, target_directory};
+use super::measure::{benchmark, counted, measured, names, verdict};
+use crate::{Result, reference};
 
 const TEMPLATES: &str = "benchmarks/templates";
 
@@ -15,15 +15,7 @@ const GOAL: f64 = 1.0;
 
 /// Measure every template of `benchmarks/templates`.
 pub fn run(sh: &Shell, build: bool, instructions: bool) -> Result {
-    let target = target_directory(sh)?;
-    if build {
-        cmd!(
-            sh,
-            "cargo build --quiet --release --manifest-path benchmarks/Cargo.toml --target-dir {target}"
-        )
-        .run()?;
-    }
-    let program = target.join("release/mapstack-benchmarks");
+    let program = benchmark(sh, "bench-templates", build)?;
     if instructions {
         return count(sh, &program);
     }
@@ -76,20 +68,15 @@ fn line(name: &str, row: &Value, jinja2: &Value) -> String {
 /// How many instructions rendering and parsing take in both engines, which does not depend on what else the machine
 /// does.
 fn count(sh: &Shell, program: &Path) -> Result {
-    let mut names: Vec<_> = measured(cmd!(sh, "{program} {TEMPLATES} names"))?
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|name| name.as_str().map(str::to_owned))
-        .collect();
-    names.sort_unstable();
-    for name in names {
+    for name in names(sh, program, TEMPLATES)? {
         for work in ["render", "parse"] {
             let [ours, theirs] = ["mapstack", "minijinja"].map(|engine| {
-                // The start counts in both runs.
-                let [one, more] =
-                    ["1", "11"].map(|turns| collected(sh, program, [engine, &name, turns, work]));
-                Some((more? - one?) / 10.0 / 1_000.0)
+                counted(
+                    sh,
+                    program,
+                    TEMPLATES,
+                    [engine, &format!("{name}.jinja"), work],
+                )
             });
             match (ours, theirs) {
                 (Some(ours), Some(theirs)) => println!(
@@ -104,16 +91,4 @@ fn count(sh: &Shell, program: &Path) -> Result {
         }
     }
     Ok(())
-}
-
-/// What callgrind counts; nothing if the engine cannot render the template.
-fn collected(sh: &Shell, program: &Path, run: [&str; 4]) -> Option<f64> {
-    let [engine, name, turns, work] = run;
-    let counted = cmd!(
-        sh,
-        "valgrind --tool=callgrind --callgrind-out-file=/dev/null {program} {TEMPLATES} {engine} {name}.jinja {turns} {work}"
-    );
-    let printed = counted.quiet().ignore_stdout().read_stderr().ok()?;
-    let line = printed.lines().find(|line| line.contains("Collected"))?;
-    line.rsplit(' ').next()?.parse().ok()
 }

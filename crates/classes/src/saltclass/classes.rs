@@ -5,7 +5,7 @@ use indexmap::{IndexMap, IndexSet};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_pyobject::{DictRef, Entries, Obj};
 
-use super::Inventory;
+use super::inventory::Inventory;
 use super::merge::Merge;
 use super::objects::described;
 
@@ -19,19 +19,33 @@ pub struct Class {
     pub data: DictRef,
 }
 
-/// Classes with their names, in the order of their merge.
+/// Classes by their names.
 pub type Classes = IndexMap<String, Class, RandomState>;
+
+/// What the classes of a node come to.
+pub struct Expanded {
+    /// The classes and, unless it is left out, the node, in the order of their merge.
+    pub all: Vec<Class>,
+    /// The names of the classes.
+    pub names: Vec<String>,
+    /// The states, if they are known before the merge, which can change their lists.
+    pub states: Option<Vec<Obj>>,
+}
 
 /// Classes nest this deep at most.
 const MAX_DEPTH: usize = 200;
 
 impl Class {
+    /// The pillars; none if there are none.
+    pub fn pillars(&self) -> Obj {
+        let none = || Obj::Dict(DictRef::new(Entries::default()));
+        self.data.get_str("pillars").unwrap_or_else(none)
+    }
+
     /// The pillars as an object of their own, as the reference copies those of the node.
     pub fn own_copy_of_pillars(&self) -> Result<Obj> {
-        let Some(pillars) = self.data.get_str("pillars") else {
-            return Ok(Obj::Dict(DictRef::new(Entries::default())));
-        };
-        let value = pillars.to_value().map_err(|e| self.wrong(&e.to_string()))?;
+        let pillars = self.pillars().to_value();
+        let value = pillars.map_err(|e| self.wrong(&e.to_string()))?;
         Ok(Obj::from_shared(&value))
     }
 
@@ -48,6 +62,18 @@ impl Class {
                 )))
             }
         }
+    }
+
+    /// The name of a class in a part of this one.
+    pub fn name_in(&self, what: &str, item: &Obj) -> Result<String> {
+        let Obj::Str(name) = item else {
+            let message = format!(
+                "an item of `{what}` must be the name of a class, not {}",
+                described(item)
+            );
+            return Err(self.wrong(&message));
+        };
+        Ok(name.to_string())
     }
 
     /// An error about the class.
@@ -112,6 +138,45 @@ impl Inventory<'_> {
         }
         Ok(class)
     }
+
+    /// A class by its name, whose pillars are merged over the one that templates see.
+    pub fn merged_class(&self, name: &str) -> Result<Class> {
+        let class = self.class(name)?;
+        if let Some(pillars) = class.data.get_str("pillars")
+            && pillars.truthy().unwrap_or(true)
+        {
+            let merge = Merge { host: self.host };
+            merge.over_pillar(self.pillar, &pillars, &class)?;
+        }
+        Ok(class)
+    }
+
+    /// The names that patterns stand for, each once (Salt: `expand_classes_glob`).
+    pub fn names(&self, by: &Class, wanted: Vec<Obj>) -> Result<IndexSet<String, RandomState>> {
+        let mut all = IndexSet::default();
+        for name in wanted {
+            let name = by.name_in("classes", &name)?;
+            let names = self.matching(&name)?;
+            if names.is_empty() {
+                self.warn_of_nothing(by, &name);
+            }
+            all.extend(names);
+        }
+        Ok(all)
+    }
+
+    fn warn_of_nothing(&self, by: &Class, name: &str) {
+        let by = by.file.as_deref().unwrap_or(&by.name);
+        let message =
+            format!("the class '{name}' does not exist, so it is left out where {by} names it");
+        let warning = Diagnostic::warning(ErrorKind::File, message);
+        let path = name.replace('.', "/");
+        let help = format!(
+            "there is neither {path}.yml nor {path}/init.yml below {}",
+            self.classes()
+        );
+        self.host.warn(warning.with_help(help));
+    }
 }
 
 fn no_mapping(what: &str, data: &Obj) -> String {
@@ -130,7 +195,7 @@ pub struct Expansion<'i> {
 impl<'i> Expansion<'i> {
     /// All classes and, unless it says nothing, the node. Classes come behind those they name; each stands where it is
     /// first named.
-    pub fn of(inventory: &'i Inventory<'i>, node: Class) -> Result<Classes> {
+    pub fn of(inventory: &'i Inventory<'i>, node: Class) -> Result<Expanded> {
         let mut expansion = Expansion {
             inventory,
             seen: IndexSet::default(),
@@ -142,7 +207,13 @@ impl<'i> Expansion<'i> {
         if !node.data.is_empty() {
             all.insert(node.name.clone(), node);
         }
-        Ok(all)
+        // The reference takes the last one for the node, which is not there if it is empty.
+        let most = all.len().saturating_sub(1);
+        Ok(Expanded {
+            names: all.keys().take(most).cloned().collect(),
+            all: all.into_values().collect(),
+            states: None,
+        })
     }
 
     fn named(&mut self, by: &Class, wanted: &Obj, depth: usize) -> Result<Classes> {
@@ -152,57 +223,16 @@ impl<'i> Expansion<'i> {
             return Err(Error::new(ErrorKind::Limit, message).help("name them side by side"));
         }
         let mut all = Classes::default();
-        for name in self.names(by, wanted)? {
+        for name in self.inventory.names(by, by.iterated("classes", wanted)?)? {
             if !self.seen.insert(name.clone()) {
                 continue;
             }
-            let class = self.inventory.class(&name)?;
-            let merge = Merge {
-                host: self.inventory.host,
-            };
-            if let Some(pillars) = class.data.get_str("pillars")
-                && pillars.truthy().unwrap_or(true)
-            {
-                merge.over_pillar(self.inventory.pillar, &pillars, &class)?;
-            }
+            let class = self.inventory.merged_class(&name)?;
             if let Some(further) = class.data.get_str("classes") {
                 all.extend(self.named(&class, &further, depth + 1)?);
             }
             all.insert(name, class);
         }
         Ok(all)
-    }
-
-    /// The names that patterns stand for, each once (Salt: `expand_classes_glob`).
-    fn names(&self, by: &Class, wanted: &Obj) -> Result<IndexSet<String, RandomState>> {
-        let mut all = IndexSet::default();
-        for name in by.iterated("classes", wanted)? {
-            let Obj::Str(name) = &name else {
-                let message = format!(
-                    "an item of `classes` must be the name of a class, not {}",
-                    described(&name)
-                );
-                return Err(by.wrong(&message));
-            };
-            let names = self.inventory.matching(name)?;
-            if names.is_empty() {
-                self.warn_of_nothing(by, name);
-            }
-            all.extend(names);
-        }
-        Ok(all)
-    }
-
-    fn warn_of_nothing(&self, by: &Class, name: &str) {
-        let by = by.file.as_deref().unwrap_or(&by.name);
-        let message =
-            format!("the class '{name}' does not exist, so it is left out where {by} names it");
-        let warning = Diagnostic::warning(ErrorKind::File, message);
-        let path = name.replace('.', "/");
-        let help = format!(
-            "there is neither {path}.yml nor {path}/init.yml below {}",
-            self.inventory.classes()
-        );
-        self.inventory.host.warn(warning.with_help(help));
     }
 }

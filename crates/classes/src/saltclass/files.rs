@@ -4,7 +4,7 @@ use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_loader::Tree;
 use mapstack_value::posixpath::{join, split};
 
-use super::Inventory;
+use super::inventory::Inventory;
 use crate::files::unreadable;
 
 /// Directories nest this deep at most.

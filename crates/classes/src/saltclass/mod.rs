@@ -5,6 +5,8 @@
 
 mod classes;
 mod files;
+mod flat;
+mod inventory;
 mod merge;
 mod objects;
 mod variables;
@@ -13,25 +15,15 @@ use mapstack_diagnostic::{Error, ErrorKind, Result};
 use mapstack_pyobject::{DictRef, Entries, Obj, hash_key};
 use mapstack_value::{Key, Map, Value};
 
-use crate::{Host, Origins};
+use crate::Origins;
+
+pub use inventory::Inventory;
 
 use classes::Expansion;
+use flat::Flat;
 use merge::Merge;
 use objects::{described, plain};
 use variables::Variables;
-
-/// A directory of nodes and classes, and the minion in question.
-#[derive(Clone, Copy)]
-pub struct Inventory<'i> {
-    /// Reads the files. Places that share one object in Python share it in the data, too.
-    pub host: &'i dyn Host<Obj>,
-    /// The directory with `nodes` and `classes`.
-    pub path: &'i str,
-    /// The id of the minion.
-    pub minion_id: &'i str,
-    /// The pillar that templates see. The pillars of classes are merged into it on the way.
-    pub pillar: &'i DictRef,
-}
 
 /// What an inventory gives a minion.
 #[derive(Debug, Clone)]
@@ -40,7 +32,7 @@ pub struct Classified {
     pub pillar: Map,
     /// The classes, in the order of their merge.
     pub classes: Vec<String>,
-    /// The states, each once.
+    /// The states; each once since Salt 3007.
     pub states: Vec<Value>,
     /// The last environment that a class or the node names; empty text if none does.
     pub environment: Value,
@@ -71,17 +63,26 @@ impl Inventory<'_> {
     pub fn classify(&self) -> Result<Classified> {
         let node = self.node()?;
         let merge = Merge { host: self.host };
-        merge.over_pillar(self.pillar, &node.own_copy_of_pillars()?, &node)?;
-        let expanded = Expansion::of(self, node)?;
+        let pillars = match self.keeps_nested {
+            true => node.own_copy_of_pillars()?,
+            false => node.pillars(),
+        };
+        merge.over_pillar(self.pillar, &pillars, &node)?;
+        let expanded = match self.keeps_nested {
+            true => Expansion::of(self, node)?,
+            false => Flat::of(self, node)?,
+        };
         let merged = DictRef::new(Entries::default());
         let mut origins = Origins::default();
         let mut states = Vec::new();
         let mut environment = Obj::from("");
-        for class in expanded.values() {
+        for class in &expanded.all {
             if class.data.get_str("pillars").is_some() {
                 merge.document(&merged, class, &mut origins)?;
             }
-            if let Some(more) = class.data.get_str("states") {
+            if let Some(more) = class.data.get_str("states")
+                && expanded.states.is_none()
+            {
                 states.extend(class.iterated("states", &more)?);
             }
             environment = class.data.get_str("environment").unwrap_or(environment);
@@ -94,13 +95,11 @@ impl Inventory<'_> {
         let pillar = Obj::Dict(pillar).to_value().map_err(|e| plain(&e))?;
         Ok(Classified {
             pillar: pillar.as_map().cloned().unwrap_or_default(),
-            // The reference takes the last one for the node, which is not there if it is empty.
-            classes: expanded
-                .keys()
-                .take(expanded.len().saturating_sub(1))
-                .cloned()
-                .collect(),
-            states: once(states)?,
+            classes: expanded.names,
+            states: match expanded.states {
+                Some(states) => values(states)?,
+                None => once(states)?,
+            },
             environment: environment.to_value().map_err(|e| plain(&e))?,
             origins,
         })
@@ -114,6 +113,11 @@ fn not_a_mapping(pillars: &Obj) -> Error {
     );
     Error::new(ErrorKind::DataSource, message)
         .help("a class without values has no `pillars:`, or writes `pillars: {}`")
+}
+
+fn values(states: Vec<Obj>) -> Result<Vec<Value>> {
+    let value = |state: Obj| state.to_value().map_err(|e| plain(&e));
+    states.into_iter().map(value).collect()
 }
 
 /// Each state once, the first of equal ones.

@@ -235,10 +235,14 @@ fn first(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 fn last(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     inner("do_last", "seq").alone(args)?;
     let Some((_, items)) = reversed(vm, &x)? else {
-        return Err(Error::type_error(format!(
-            "'{}' object is not reversible",
-            x.type_name()
-        )));
+        let name = x.type_name();
+        // Python asks those that have items, and no iterator of their own, for their length first.
+        let has_items = x.iter().is_ok_and(|iter| iter.type_name() == "iterator");
+        return Err(Error::type_error(if has_items {
+            format!("object of type '{name}' has no len()")
+        } else {
+            format!("'{name}' object is not reversible")
+        }));
     };
     Ok(items
         .into_iter()

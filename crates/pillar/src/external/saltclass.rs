@@ -43,6 +43,12 @@ pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Own> {
         path: &path,
         minion_id: &minion_id,
         pillar: &pillar,
+        keeps_nested: asked
+            .run
+            .engine()
+            .salt_version()
+            .behaviour()
+            .keeps_nested_classes,
     };
     let made = inventory.classify();
     let synced = asked.run.sync_facts().map_err(|e| {

@@ -6,37 +6,56 @@ use std::collections::HashMap;
 use mapstack::{File, PillarSls, RenderedSls};
 use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 use mapstack_merge::{Options, Strategy};
-use mapstack_value::{Extent, Key, MapKind, Path, Value};
+use mapstack_value::{Extent, Key, MapKind, Value};
 
 use super::defaults::variables;
 use super::errors::{Fault, PillarError};
 use super::files::{Found, PillarFiles};
-use super::renders::{Render, Renders, item_key};
+use super::renders::{Render, Renders};
 use super::settings::Settings;
 use crate::cache::MergeCache;
 use crate::recipe::{Made, PillarLayer, Reached, Recipe, RecipeStep};
 use crate::trace::{Events, SlsOutcome, WholeEvent};
 
+/// What an sls gives to the one that includes it.
+enum Given {
+    /// Its own data alone. That is one object for all that include it: what one of them overwrites in it, all see.
+    Own,
+    /// A new object, merged of its data and what it includes.
+    Merged(Made),
+}
+
 /// The data of an sls that is to be merged.
 struct Layer {
-    made: Made,
+    given: Given,
     sls: String,
     /// Where it goes.
     key: Option<String>,
-    /// Whether this is what later includes of the sls give as well.
-    is_known: bool,
 }
 
 impl Layer {
-    /// The data of the sls that includes others.
-    fn own(sls: &str, made: Made) -> Self {
+    fn new(given: Given, sls: &str, key: Option<String>) -> Self {
         Layer {
-            made,
+            given,
             sls: sls.into(),
-            key: None,
-            is_known: true,
+            key,
         }
     }
+
+    /// What it is now, wherever it goes.
+    fn data(&self, known: &Known) -> Made {
+        match &self.given {
+            Given::Own => known.get(&self.sls).cloned().flatten().unwrap_or_default(),
+            Given::Merged(made) => made.clone(),
+        }
+    }
+}
+
+/// Remember what an sls gives.
+fn remembered(known: &mut Known, sls: &str, state: Option<Made>) -> Option<Given> {
+    let given = state.as_ref().map(|_| Given::Own);
+    known.insert(sls.into(), state);
+    given
 }
 
 /// What renders the sls of one minion.
@@ -52,8 +71,6 @@ pub(crate) struct SlsReader<'t, 'e> {
     pub events: &'t Events,
     pub recipe: &'t Recipe,
     pub visits: Cell<usize>,
-    /// Where the top files name an sls of the minion.
-    pub named_at: &'t dyn Fn(&Key, &str) -> Option<Place>,
 }
 
 /// Includes nest this deep at most.
@@ -65,22 +82,10 @@ const MAX_VISITS: usize = 100_000;
 /// What the sls of a saltenv rendered to, each without what it includes; `None` for one that failed.
 type Known = HashMap<String, Option<Made>>;
 
-/// What came of an sls: its data with what it includes, and what went wrong.
+/// What came of an sls, and what went wrong.
 struct SlsData {
-    data: Option<Made>,
-    /// Whether nothing was merged into the data, so that it is what a second include gives.
-    is_own: bool,
+    given: Option<Given>,
     errors: Vec<PillarError>,
-}
-
-impl SlsData {
-    fn own(data: Option<Made>, errors: Vec<PillarError>) -> Self {
-        SlsData {
-            data,
-            is_own: true,
-            errors,
-        }
-    }
 }
 
 /// An sls whose turn it is.
@@ -89,8 +94,6 @@ struct Asked<'a> {
     saltenv: &'a Key,
     defaults: &'a Value,
     included_by: Option<&'a str>,
-    /// Where it is named.
-    named_at: &'a dyn Fn() -> Option<Place>,
     /// The name in the top file by which it is reached.
     pattern: &'a str,
     /// The sls that include each other on the way to it.
@@ -120,15 +123,15 @@ impl SlsReader<'_, '_> {
                     saltenv,
                     defaults: &Value::None,
                     included_by: None,
-                    named_at: &|| (self.named_at)(saltenv, pattern),
                     pattern,
                     through: &[],
                     depth: 0,
                 };
                 let outcome = self.sls(&asked, &mut known)?;
                 errors.extend(outcome.errors);
-                let data = outcome.data.filter(|data| data.value.as_map().is_some());
-                if let Some(data) = data {
+                let layer = outcome.given.map(|given| Layer::new(given, &sls, None));
+                let data = layer.map(|layer| layer.data(&known));
+                if let Some(data) = data.filter(|data| data.value.as_map().is_some()) {
                     pillar = self.merge(pillar, &data, &sls)?;
                 }
             }
@@ -228,30 +231,28 @@ impl SlsReader<'_, '_> {
             _ => None,
         };
         let Some(includes) = includes else {
-            known.insert(asked.sls.into(), state.clone());
-            return Ok(SlsData::own(state, errors));
+            let given = remembered(known, asked.sls, state);
+            return Ok(SlsData { given, errors });
         };
         let Value::List(includes) = includes else {
-            known.insert(asked.sls.into(), state.clone());
             errors.push(no_list(asked, &includes, render.place()));
-            return Ok(SlsData::own(state, errors));
+            let given = remembered(known, asked.sls, state);
+            return Ok(SlsData { given, errors });
         };
         let mut own = state.unwrap_or_default();
         if let Value::Map(map) = &own.value {
             own.value = render.own(map).into();
         }
-        known.insert(asked.sls.into(), Some(own.clone()));
-        let (data, is_own) =
-            self.included(asked, (&found, &includes, &render), own, known, &mut errors)?;
+        known.insert(asked.sls.into(), Some(own));
+        let given = self.included(asked, (&found, &includes, &render), known, &mut errors)?;
         Ok(SlsData {
-            data: Some(data),
-            is_own,
+            given: Some(given),
             errors,
         })
     }
 
     fn render(&self, asked: &Asked<'_>, file: &File) -> Result<Render> {
-        let variables = match variables(asked.defaults) {
+        let variables = match variables(asked.defaults, PillarSls::taken(file)) {
             Ok(variables) => variables,
             Err(e) => return Ok(Render::failed(e)),
         };
@@ -279,104 +280,85 @@ impl SlsReader<'_, '_> {
         &self,
         asked: &Asked<'_>,
         (found, includes, render): (&Found, &[Value], &Render),
-        own: Made,
         known: &mut Known,
         errors: &mut Vec<PillarError>,
-    ) -> Result<(Made, bool)> {
+    ) -> Result<Given> {
         let overrides = self.settings.is_on("pillar_includes_override_sls");
-        let mut layers: Vec<Layer> = Vec::new();
-        let (mut state, mut is_own) = (own, true);
+        let (mut layers, mut overridden) = (Vec::new(), None);
         let through = asked.through.iter().cloned();
         let through: Vec<String> = through.chain([asked.sls.into()]).collect();
         let mut defaults = asked.defaults.clone();
         // The reference reports the errors of the last sls that it rendered again for each that it does not.
         let mut last: Vec<PillarError> = Vec::new();
-        for (index, item) in includes.iter().enumerate() {
-            let named_at = || render.place_of(&include_path(index, item));
+        for item in includes {
             let include = read_include(item, &mut defaults)
                 .map_err(|message| no_include(asked, &message, render.place()))?;
             for name in self.candidates(&include.pattern, asked, found)? {
                 self.visit(1)?;
-                let (nested, is_whole) = match known.get(&name) {
+                let given = match known.get(&name) {
                     Some(known) => {
                         self.note_again(asked, &name);
-                        (known.clone(), true)
+                        known.as_ref().map(|_| Given::Own)
                     }
                     None => {
                         let next = Asked {
                             sls: &name,
                             defaults: &defaults,
                             included_by: Some(asked.sls),
-                            named_at: &named_at,
                             through: &through,
                             depth: asked.depth + 1,
                             ..*asked
                         };
                         let outcome = self.sls(&next, known)?;
                         last = outcome.errors;
-                        (outcome.data, outcome.is_own)
+                        outcome.given
                     }
                 };
-                if let Some(nested) = nested.filter(|nested| nested.value.truthy()) {
-                    let made = self.below(include.key.as_deref(), nested);
+                let key = include.key.clone();
+                let layer = given.map(|given| Layer::new(given, &name, key));
+                let is_empty = |layer: &Layer| !layer.data(known).value.truthy();
+                if let Some(layer) = layer.filter(|layer| !is_empty(layer)) {
                     if overrides {
-                        if is_own {
-                            self.overwrite(known, asked.sls, &made);
-                        }
-                        is_own = false;
-                        state = self.merge(state, &made, &name)?;
+                        let so_far = overridden.take().unwrap_or(Given::Own);
+                        let layers = vec![Layer::new(so_far, asked.sls, None), layer];
+                        overridden = Some(self.stacked(layers, known)?);
                     } else {
-                        layers.push(Layer {
-                            made,
-                            sls: name,
-                            key: include.key.clone(),
-                            is_known: is_whole,
-                        });
+                        layers.push(layer);
                     }
                 }
                 errors.extend(last.iter().cloned());
             }
         }
-        if !overrides {
-            is_own = layers.is_empty();
-            layers.push(Layer::own(asked.sls, state));
-            state = self.stacked(layers, known)?;
+        if overrides {
+            return Ok(overridden.unwrap_or(Given::Own));
         }
-        Ok((state, is_own))
+        layers.push(Layer::new(Given::Own, asked.sls, None));
+        self.stacked(layers, known)
     }
 
-    /// Merge included sls, in order, and the data of the sls itself over them.
-    fn stacked(&self, mut layers: Vec<Layer>, known: &mut Known) -> Result<Made> {
-        self.overwrite_first(&mut layers, known);
+    /// Merge the data of sls, in order.
+    fn stacked(&self, layers: Vec<Layer>, known: &mut Known) -> Result<Given> {
+        if let [first, second, ..] = &layers[..]
+            && self.merging.strategy == Strategy::Overwrite
+            && matches!((&first.given, &first.key), (Given::Own, None))
+        {
+            let second = self.data(second, known);
+            self.overwrite(known, &first.sls, &second);
+        }
         let mut layers = layers.into_iter();
-        let base = layers.next().map(|layer| layer.made).unwrap_or_default();
-        layers.try_fold(base, |base, layer| {
-            self.merge(base, &layer.made, &layer.sls)
-        })
-    }
-
-    /// Overwrite in the data of the first sls, which those that come later can be once more.
-    fn overwrite_first(&self, layers: &mut [Layer], known: &mut Known) {
-        let [first, second, later @ ..] = layers else {
-            return;
+        let first = match layers.next() {
+            Some(first) if layers.len() > 0 => first,
+            only => return Ok(only.map_or(Given::Own, |only| only.given)),
         };
-        if !first.is_known || first.key.is_some() || self.merging.strategy != Strategy::Overwrite {
-            return;
-        }
-        self.overwrite(known, &first.sls, &second.made);
-        let again = |layer: &&mut Layer| layer.is_known && layer.sls == first.sls;
-        for layer in later.iter_mut().filter(again) {
-            if let Some(Some(made)) = known.get(&layer.sls) {
-                layer.made = self.below(layer.key.as_deref(), made.clone());
-            }
-        }
+        let base = self.data(&first, known);
+        let merged = layers.try_fold(base, |base, layer| {
+            self.merge(base, &self.data(&layer, known), &layer.sls)
+        })?;
+        Ok(Given::Merged(merged))
     }
 
     /// The strategy `overwrite` of the reference overwrites in the base itself, which is what a second include gives.
     fn overwrite(&self, known: &mut Known, name: &str, layer: &Made) {
-        if self.merging.strategy != Strategy::Overwrite {
-            return;
-        }
         let Some(Some(base)) = known.get_mut(name) else {
             return;
         };
@@ -425,7 +407,10 @@ impl SlsReader<'_, '_> {
     /// An sls that there is not.
     fn missing(&self, asked: &Asked<'_>, known: &mut Known) -> SlsData {
         let Asked { sls, saltenv, .. } = asked;
-        let mut outcome = SlsData::own(None, Vec::new());
+        let mut outcome = SlsData {
+            given: None,
+            errors: Vec::new(),
+        };
         let may_miss = self
             .ignored
             .get(*saltenv)
@@ -464,13 +449,15 @@ impl SlsReader<'_, '_> {
         };
         let error = PillarError::new(text, self.no_sls(asked));
         outcome.errors.push(error.about(fault));
-        outcome.data = Some(Made::default());
         // Variables are bound before the file is opened.
-        if let Err(e) = variables(asked.defaults) {
-            outcome.errors.push(self.failed(asked, e));
-            outcome.data = None;
-        }
-        known.insert((*sls).into(), outcome.data.clone());
+        let state = match variables(asked.defaults, &[]) {
+            Ok(_) => Some(Made::default()),
+            Err(e) => {
+                outcome.errors.push(self.failed(asked, e));
+                None
+            }
+        };
+        outcome.given = remembered(known, sls, state);
         outcome
     }
 
@@ -481,7 +468,7 @@ impl SlsReader<'_, '_> {
             .map(|by| format!(", which '{by}' includes"))
             .unwrap_or_default();
         let message = format!("the pillar has no sls '{sls}' in saltenv '{saltenv}'{by}");
-        let error = Error::new(ErrorKind::File, message).at((asked.named_at)());
+        let error = Error::new(ErrorKind::File, message);
         let env = saltenv.as_str().unwrap_or_default();
         let names = self.files.names(env).ok();
         let near = names
@@ -572,6 +559,11 @@ impl SlsReader<'_, '_> {
     }
 
     /// Data below the keys of a path with colons.
+    /// The data of a layer as it is now, where it goes.
+    fn data(&self, layer: &Layer, known: &Known) -> Made {
+        self.below(layer.key.as_deref(), layer.data(known))
+    }
+
     fn below(&self, key: Option<&str>, data: Made) -> Made {
         let Some(key) = key else {
             return data;
@@ -610,13 +602,6 @@ fn outcome(state: Option<&Value>) -> SlsOutcome {
         Some(Value::Map(map)) => SlsOutcome::Read(map.len()),
         Some(other) => SlsOutcome::NoMapping(other.kind().described()),
     }
-}
-
-/// The path to an item of `include`, or to its key.
-fn include_path(index: usize, item: &Value) -> Path {
-    let path = [Key::from("include"), item_key(index)];
-    let name = item.as_map().and_then(|map| map.keys().next());
-    path.into_iter().chain(name.cloned()).collect()
 }
 
 /// Read an include. `defaults` are those of the last include that had some.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
-use mapstack::minion::Minion;
+use mapstack::minion::{Minion, SaltVersion};
 use mapstack_pillar::{Ask, Master, WholePillar};
 use mapstack_salt_config::{Config, Kind};
 
@@ -34,7 +34,13 @@ pub fn minion() -> Minion {
 }
 
 pub fn compile(master: &Master) -> WholePillar {
-    let (engine, minion) = (Engine::new(MemoryFiles::new()), minion());
+    compile_as(master, SaltVersion::default())
+}
+
+/// The pillar as a version of Salt compiles it.
+pub fn compile_as(master: &Master, version: SaltVersion) -> WholePillar {
+    let engine = Engine::new(MemoryFiles::new()).with_salt_version(version);
+    let minion = minion();
     master.compile(&engine, &minion, &Ask::of(&minion)).unwrap()
 }
 

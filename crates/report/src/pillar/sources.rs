@@ -249,16 +249,8 @@ impl Facts<'_> {
     fn because(self, target: &str, matcher: &str) -> String {
         let facts: Vec<String> = match matcher {
             "compound" => {
-                let mut facts = Vec::new();
-                for fact in target
-                    .split_whitespace()
-                    .filter_map(|word| self.looked_at(word))
-                {
-                    if !facts.contains(&fact) {
-                        facts.push(fact);
-                    }
-                }
-                facts
+                let words = target.split_whitespace();
+                words.filter_map(|word| self.looked_at(word)).collect()
             }
             "grain" | "grain_pcre" => vec![self.grain(target)],
             "pillar" | "pillar_exact" | "pillar_pcre" => vec![of_pillar(target)],

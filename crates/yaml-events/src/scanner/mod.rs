@@ -79,8 +79,16 @@ impl<'t> Scanner<'t> {
     }
 
     /// The next token.
+    #[inline]
     pub fn peek(&mut self) -> Result<&mut Token<'t>, Error> {
-        while !self.is_ready && self.needs_more()? {
+        if !self.is_ready {
+            self.fetch_next()?;
+        }
+        Ok(&mut self.tokens[0])
+    }
+
+    fn fetch_next(&mut self) -> Result<(), Error> {
+        while self.needs_more()? {
             if self.has_ended {
                 // The end comes again and again.
                 self.push(TokenKind::StreamEnd, self.cursor.mark());
@@ -89,7 +97,7 @@ impl<'t> Scanner<'t> {
             self.fetch()?;
         }
         self.is_ready = true;
-        Ok(&mut self.tokens[0])
+        Ok(())
     }
 
     /// Drop the next token.

@@ -8,17 +8,16 @@ use crate::cursor::Cursor;
 
 /// The text of a scalar: a part of the source as long as that says it, and a copy from then on.
 pub(super) struct Text<'t> {
-    source: Cursor<'t>,
+    source: &'t str,
     range: Range<usize>,
     copy: Option<String>,
 }
 
 impl<'t> Text<'t> {
     pub fn new(source: &Cursor<'t>) -> Self {
-        let start = source.mark().offset;
         Text {
-            source: *source,
-            range: start..start,
+            source: source.text(),
+            range: 0..0,
             copy: None,
         }
     }
@@ -33,7 +32,7 @@ impl<'t> Text<'t> {
         } else if self.copy.is_none() && self.range.end == part.start {
             self.range.end = part.end;
         } else {
-            let part = self.source.slice(part);
+            let part = self.source.get(part).unwrap_or_default();
             self.copied().push_str(part);
         }
     }
@@ -50,14 +49,14 @@ impl<'t> Text<'t> {
     }
 
     fn copied(&mut self) -> &mut String {
-        let so_far = self.source.slice(self.range.clone());
+        let so_far = self.source.get(self.range.clone()).unwrap_or_default();
         self.copy.get_or_insert_with(|| so_far.to_owned())
     }
 
     pub fn finish(self) -> Cow<'t, str> {
         match self.copy {
             Some(copy) => Cow::Owned(copy),
-            None => Cow::Borrowed(self.source.slice(self.range)),
+            None => Cow::Borrowed(self.source.get(self.range).unwrap_or_default()),
         }
     }
 }

@@ -1,5 +1,7 @@
 """The files of Salt's file server, as one state run or one call sees them."""
 
+import os
+import threading
 import weakref
 
 import salt.fileclient
@@ -27,8 +29,45 @@ def packed_client():
         return None
 
 
+class _Kept:
+    """A client of a master, until the thread or the process ends: reading the minion's key takes longer than a call."""
+
+    def __init__(self, opts):
+        self._opts = dict(opts)
+        self._process = os.getpid()
+        self.client = salt.fileclient.get_file_client(opts)
+        weakref.finalize(self, _destroy, self.client, self._process)
+
+    def is_for(self, opts):
+        """Whether the client belongs to this process and has these options."""
+        return self._process == os.getpid() and self._opts == opts
+
+
+#: What a process has from its parent, whose sockets it must not close.
+_inherited = []
+
+_of_thread = threading.local()
+
+
+def _destroy(client, process):
+    if process == os.getpid():
+        client.destroy()
+    else:
+        _inherited.append(client)
+
+
+def _masters_client(opts):
+    """The client of this thread for the files of a master."""
+    kept = getattr(_of_thread, "kept", None)
+    if kept is None or not kept.is_for(opts):
+        kept = _of_thread.kept = _Kept(opts)
+    return kept.client
+
+
 class Files:
-    """Files by a file client. Without one, a client is opened on first use, and :py:meth:`close` closes it."""
+    """Files by a file client. Without one, there is one for each thread, or for local files one for each object, which
+    :py:meth:`close` closes: what serves them looks for changes when it is opened.
+    """
 
     def __init__(self, opts, client=None):
         self._opts = opts
@@ -36,21 +75,26 @@ class Files:
         self._own = None
         self._answers = None
 
-    def _client(self):
-        if self._own is None and self._given is not None:
-            # Salt wraps the client of a state run, for each loader again.
-            self._given = vars(self._given).get("file_client", self._given)
-            if self._given.opts["file_roots"] != self._opts["file_roots"]:
-                self._given = None
-        if self._own is None and self._given is None:
-            self._own = salt.fileclient.get_file_client(self._opts)
-        return self._own or self._given
+    def _of_run(self):
+        """The client of a state run."""
+        if self._given is None:
+            return None
+        # Salt wraps it, for each loader again.
+        client = vars(self._given).get("file_client", self._given)
+        return client if client.opts["file_roots"] == self._opts["file_roots"] else None
 
     def _ask(self):
-        """The client, and what it said so far."""
+        """The client, and what it said so far: in the state run that it belongs to, or to this object."""
         if self._answers is None:
-            client = self._client()
-            self._answers = client, _answers.setdefault(client, _Answers())
+            client = self._of_run()
+            if client is not None:
+                said = _answers.setdefault(client, _Answers())
+            elif self._opts.get("file_client", "remote") == "remote":
+                client, said = _masters_client(self._opts), _Answers()
+            else:
+                client = self._own = salt.fileclient.get_file_client(self._opts)
+                said = _Answers()
+            self._answers = client, said
         return self._answers
 
     def listed(self, saltenv):
@@ -76,7 +120,7 @@ class Files:
         return list(self._ask()[0].envs())
 
     def close(self):
-        """Close the client, unless it is that of a state run."""
+        """Close the client, if it is that of this object alone."""
         own, self._own, self._answers = self._own, None, None
         if hasattr(own, "destroy"):
             own.destroy()

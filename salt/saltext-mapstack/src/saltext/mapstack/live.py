@@ -2,6 +2,7 @@
 
 import logging
 
+from salt.exceptions import CommandExecutionError
 from salt.utils.decorators.jinja import JinjaFilter
 
 try:
@@ -31,8 +32,8 @@ IN_RUST = frozenset(
     }
 )
 
-#: Where Salt's own functions are: loaded by its loader, or imported.
-_OWN = ("salt.loaded.int.module.", "salt.modules.")
+#: Where Salt's own functions are: loaded by its loader, or imported. Those of salt-ssh on the master are `wrapper`.
+_OWN = ("salt.loaded.int.module.", "salt.loaded.int.wrapper.", "salt.modules.")
 
 
 def plain(dunder):
@@ -78,13 +79,15 @@ class Live:
 
     def has(self, name):
         """Whether Salt has a function, or a filter, whose name has no dot."""
-        return name in self._salt or name in JinjaFilter.salt_jinja_filters
+        known = self._salt if "." in name else JinjaFilter.salt_jinja_filters
+        return name in known
 
     def has_module(self, module):
         """Whether Salt has any function of a module."""
         if isinstance(self._salt, dict):
             return any(name.startswith(f"{module}.") for name in self._salt)
-        return hasattr(self._salt, module)
+        # The functions of salt-ssh 3006 have modules as items. Either kind of salt-ssh has any module.
+        return hasattr(self._salt, module) or module in self._salt
 
     def replaces(self, name):
         """Whether a function or a module is Salt's to answer, although the engine has one of that name.
@@ -101,16 +104,20 @@ class Live:
 
     def call(self, name, args, kwargs):
         """Call a function of Salt."""
+        if "." not in name:
+            known = JinjaFilter.salt_jinja_filters.get(name)
+            return NotImplemented if known is None else known(*args, **kwargs)
         if name not in self._salt:
-            if "." not in name and name in JinjaFilter.salt_jinja_filters:
-                return JinjaFilter.salt_jinja_filters[name](*args, **kwargs)
-            if name in self.in_rust or "." not in name:
+            if name in self.in_rust:
                 return NotImplemented
             raise KeyError(f"salt[{name!r}]: this Salt has no such function")
         return self._salt[name](*args, **kwargs)
 
     def change(self, name, args, kwargs):
         """Run a post-map template in Mako or Python by Salt's own interpreter."""
+        # With salt-ssh, the functions that are not among these run on the minion, and change its copy of the data.
+        if name not in getattr(self._salt, "wfuncs", self._salt):
+            raise CommandExecutionError(f"{kwargs['template']}: salt-ssh runs such templates from Salt 3007 on")
         self._salt[name](*args, **kwargs)
         return kwargs["mapdata"]
 

@@ -44,6 +44,12 @@ _engines = {}
 _last = threading.local()
 
 
+def served(opts):
+    """The options that name the files: those of the master for a minion of salt-ssh, whose files it serves itself."""
+    master = opts.get("__master_opts__")
+    return opts if master is None else {**plain(master), "file_client": "local"}
+
+
 def reads_directories(opts):
     """Whether the files that Salt serves itself are those of ``file_roots`` and nothing else."""
     wanted = (opts.get("mapstack") or {}).get("files", "auto")
@@ -65,8 +71,7 @@ def kept(known, most, key, make):
 def engine(opts, of_pillar=False):
     """The engine for these options, or for the pillar's own files; the process keeps it with what it has parsed."""
     key = None
-    if of_pillar:
-        opts = {"file_roots": opts["pillar_roots"]}
+    opts = {"file_roots": opts["pillar_roots"]} if of_pillar else served(opts)
     if of_pillar or reads_directories(opts):
         key = repr([opts.get(name) for name in _FILE_OPTIONS])
 
@@ -114,13 +119,14 @@ def _as_salt_does():
 
 
 class Session:
-    """One call into the engine on behalf of one of Salt's modules, with that module's dunders."""
+    """One call into the engine on behalf of one of Salt's modules, with that module's dunders and file client."""
 
-    def __init__(self, *, salt, opts, grains, pillar):
-        self._opts = plain(opts)
-        self._files = Files(self._opts, packed_client())
-        self._live = Live(salt, self._files)
-        self._facts = facts(plain(grains), plain(pillar), self._opts)
+    def __init__(self, module, client=None):
+        """``module`` has the dunders: it is what ``globals()`` returns there."""
+        self._opts = plain(module["__opts__"])
+        self._files = Files(served(self._opts), client or packed_client())
+        self._live = Live(module["__salt__"], self._files)
+        self._facts = facts(plain(module["__grains__"]), plain(module["__pillar__"]), self._opts)
 
     def __call__(self, function, *args, **kwargs):
         """Call a method of the engine for the minion."""
@@ -129,6 +135,7 @@ class Session:
             return method(self._facts, *args, caller=self._live, **kwargs)
 
     def lint(self, formula, saltenv):
-        """What is wrong with a formula on any platform."""
+        """What is wrong with a formula on any platform. Without a saltenv, it is that of the minion, as for a call."""
+        saltenv = saltenv or self._opts.get("saltenv") or "base"
         with contextlib.closing(self._files):
             return engine(self._opts).lint(formula, saltenv, caller=self._live)

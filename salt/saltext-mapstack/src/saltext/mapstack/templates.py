@@ -40,7 +40,7 @@ class Rendering(Live):
 
     def __init__(self, context, opts):
         client = context.get("fileclient", packed_client())
-        super().__init__(context.get("salt", {}), Files(opts, client))
+        super().__init__(context.get("salt", {}), Files(sessions.served(opts), client))
 
     def cache_file(self, path, saltenv):
         """The path on disk of a file of the master, which is asked for each, as by Salt: its list can be older."""

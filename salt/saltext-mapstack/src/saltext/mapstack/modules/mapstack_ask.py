@@ -25,23 +25,14 @@ def __virtual__():
 
 
 def _session():
-    return sessions.Session(
-        salt=__salt__,
-        opts=__opts__,
-        grains=__grains__,
-        pillar=__pillar__,
-    )
+    return sessions.Session(globals())
 
 
 def _asked(question, *args, saltenv):
     try:
-        return question(*args, saltenv=_saltenv(saltenv))
+        return question(*args, saltenv=saltenv)
     except mapstack.Error as err:
         raise CommandExecutionError(str(err)) from err
-
-
-def _saltenv(saltenv):
-    return saltenv or __opts__.get("saltenv") or "base"
 
 
 def version():

@@ -38,22 +38,22 @@ DEFAULT_MATCHERS = (
 )
 
 
-def __virtual__():
-    if __virtualname__ in (__opts__.get("disable_modules") or ()):
+def stands_in(opts, option):
+    """What ``__virtual__`` returns: the name of the module, unless saltext-formula has one that is not disabled."""
+    if __virtualname__ in (opts.get(option) or ()):
         return __virtualname__
     others = importlib.metadata.entry_points(group="salt.loader")
     if any(entry.value.split(":")[0] == "saltext.formula" for entry in others):
-        return False, "saltext-formula is installed, and `disable_modules` does not name its `map`"
+        return False, f"saltext-formula is installed, and `{option}` does not name its `map`"
     return __virtualname__
 
 
+def __virtual__():
+    return stands_in(__opts__, "disable_modules")
+
+
 def _session():
-    return Session(
-        salt=__salt__,
-        opts=__opts__,
-        grains=__grains__,
-        pillar=__pillar__,
-    )
+    return Session(globals())
 
 
 def data(

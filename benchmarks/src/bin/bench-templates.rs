@@ -1,20 +1,18 @@
 //! How long templates take in mapstack's engine and in minijinja, on one thread of one process, in turns.
 //!
-//!     mapstack-benchmarks DIRECTORY                            every template, as one JSON object
-//!     mapstack-benchmarks DIRECTORY names                      the names of the templates
-//!     mapstack-benchmarks DIRECTORY ENGINE TEMPLATE TURNS WORK
-//!                                                          one template so many times, for a profiler; the work is
-//!                                                          `render` or `parse`
+//!     bench-templates DIRECTORY                             every template, as one JSON object
+//!     bench-templates DIRECTORY names                       the names of the templates
+//!     bench-templates DIRECTORY ENGINE TEMPLATE TURNS WORK  one template so many times, for a profiler; the work is
+//!                                                           `render` or `parse`
 //!
 //! Templates are parsed before the clock runs. What `context.json` says are their variables, which each render of
 //! mapstack gets as data and turns into objects itself.
 
 use std::collections::HashMap;
-use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
+use mapstack_benchmarks::{Result, fastest, median, times};
 use mapstack_pyobject::Obj;
 use mapstack_salt_jinja::{Host, Names, Syntax, TemplateCache, render};
 use mapstack_value::Value;
@@ -23,14 +21,8 @@ use minijinja::{Environment, UndefinedBehavior};
 use minijinja_contrib::pycompat::unknown_method_callback;
 use serde_json::json;
 
-/// The allocator of the command.
-#[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
-
 /// Templates that are not rendered themselves.
 const PARTS: [&str; 4] = ["base", "library", "middle", "part"];
-
-type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
 /// Each engine renders a template by its name.
 trait Engine {
@@ -204,33 +196,4 @@ fn first_difference(ours: &str, theirs: &str) -> String {
         Some((ours, theirs)) => format!("prints {theirs:?} for {ours:?}"),
         None => "prints more or less".to_owned(),
     }
-}
-
-/// Nanoseconds.
-fn fastest<const N: usize>(turns: &[[Duration; N]], at: usize) -> u128 {
-    let times = turns.iter().map(|turn| turn[at].as_nanos());
-    times.min().unwrap_or_default()
-}
-
-fn median(mut numbers: Vec<f64>) -> f64 {
-    numbers.sort_unstable_by(f64::total_cmp);
-    numbers[numbers.len() / 2]
-}
-
-/// The time of one run of each, in many turns, after some that do not count.
-fn times<const N: usize>(runs: [&dyn Fn(); N]) -> Vec<[Duration; N]> {
-    let batch = runs.map(|run| {
-        let start = Instant::now();
-        (0..3).for_each(|_| run());
-        let batch = 3 * Duration::from_millis(2).as_nanos() / start.elapsed().as_nanos().max(1);
-        u32::try_from(batch).unwrap_or(u32::MAX).max(1)
-    });
-    let turn = || {
-        std::array::from_fn(|at| {
-            let start = Instant::now();
-            (0..batch[at]).for_each(|_| runs[at]());
-            start.elapsed() / batch[at]
-        })
-    };
-    (0..46).map(|_| turn()).skip(5).collect()
 }
