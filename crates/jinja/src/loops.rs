@@ -179,6 +179,7 @@ impl Object for LoopObject {
         let (iterable, depth) = (iterable.unwrap_or_default(), self.0.depth0 + 1);
         call_in_render(interpreter, move |vm| {
             let mut out = vm.capturing();
+            // Its `else` leaves no loop: the parser refuses `break` and `continue` there.
             vm.deeper(|| vm.run_loop(&definition, &iterable, depth, &frame, &mut out))?;
             vm.captured(out)
         })

@@ -367,7 +367,13 @@ impl<'s> Parser<'s> {
         let scoped_blocks = self.scoped_blocks;
         let mut node = self.for_header()?;
         node.body = self.body(Body::Loop, &["endfor", "else"])?;
-        node.otherwise = self.otherwise(Body::Inner, &["endfor"])?;
+        // A loop that can be called is a function as a whole.
+        let otherwise = if node.recursive {
+            Body::Function
+        } else {
+            Body::Inner
+        };
+        node.otherwise = self.otherwise(otherwise, &["endfor"])?;
         let [uses_loop] = self.mentions(&node.body, ["loop"]);
         node.uses_loop = uses_loop || node.recursive || self.scoped_blocks > scoped_blocks;
         self.scope = outer;

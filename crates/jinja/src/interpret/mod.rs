@@ -10,6 +10,8 @@ mod print;
 mod statement;
 mod template;
 
+use std::ops::ControlFlow;
+
 use mapstack_jinja_syntax::ast::{Expr, Span, Stmt};
 use mapstack_pyobject::{Error, ErrorKind, Obj, Result, TemplatePlace};
 use mapstack_value::quote_str;
@@ -72,11 +74,13 @@ impl Vm<'_> {
         Ok(flow)
     }
 
-    /// Run statements for what they print.
-    pub(super) fn capture(&self, body: &[Stmt], frame: &Frame) -> Result<Obj> {
+    /// Run statements for what they print. If they leave the loop around, that is lost.
+    pub(super) fn capture(&self, body: &[Stmt], frame: &Frame) -> Result<ControlFlow<Flow, Obj>> {
         let mut out = self.capturing();
-        self.exec(body, frame, &mut out)?;
-        self.captured(out)
+        Ok(match self.exec(body, frame, &mut out)? {
+            Flow::Next => ControlFlow::Continue(self.captured(out)?),
+            left => ControlFlow::Break(left),
+        })
     }
 
     /// Point an error about something undefined to its operand.

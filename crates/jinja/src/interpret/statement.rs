@@ -1,5 +1,6 @@
 //! Statements.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use mapstack_jinja_syntax::ast::{Block, Expr, For, Macro, Span, Stmt, StmtKind, Target};
@@ -26,7 +27,7 @@ impl Vm<'_> {
             StmtKind::Text(text) => self.print_literal(text, span, frame, out)?,
             StmtKind::Output(expr) => self.print_expr(expr, span, frame, out)?,
             StmtKind::If { arms, otherwise } => return self.exec_if(arms, otherwise, frame, out),
-            StmtKind::For(definition) => self.exec_for(definition, frame, out)?,
+            StmtKind::For(definition) => return self.exec_for(definition, frame, out),
             StmtKind::Set { target, value } => {
                 self.assign(target, self.eval(value, frame)?, frame)?;
             }
@@ -50,13 +51,13 @@ impl Vm<'_> {
                 target,
                 filter,
                 body,
-            } => self.exec_set_block(target, filter.as_ref(), body, frame)?,
+            } => return self.exec_set_block(target, filter.as_ref(), body, frame),
             StmtKind::Macro(definition) => self.exec_macro(definition, frame),
             StmtKind::CallBlock { call, caller } => {
                 self.exec_call_block(call, caller, span, frame, out)?;
             }
             StmtKind::FilterBlock { filter, body } => {
-                self.exec_filter_block(filter, body, span, frame, out)?;
+                return self.exec_filter_block(filter, body, span, frame, out);
             }
             StmtKind::With { bindings, body } => return self.exec_with(bindings, body, frame, out),
             StmtKind::Block(_) if frame.is_top_level() && frame.is_silent() => {}
@@ -129,7 +130,7 @@ impl Vm<'_> {
         self.exec(otherwise, frame, out)
     }
 
-    fn exec_for(&self, definition: &Arc<For>, frame: &Frame, out: &mut Output) -> Result<()> {
+    fn exec_for(&self, definition: &Arc<For>, frame: &Frame, out: &mut Output) -> Result<Flow> {
         let iterable = self.eval(&definition.iter, frame)?;
         self.run_loop(definition, &iterable, 0, frame, out)
             .map_err(|e| {
@@ -144,13 +145,17 @@ impl Vm<'_> {
         filter: Option<&Expr>,
         body: &[Stmt],
         frame: &Frame,
-    ) -> Result<()> {
-        let captured = self.capture(body, &frame.detached().inside(body))?;
+    ) -> Result<Flow> {
+        let captured = match self.capture(body, &frame.detached().inside(body))? {
+            ControlFlow::Continue(captured) => captured,
+            ControlFlow::Break(left) => return Ok(left),
+        };
         let value = match filter {
             Some(filter) => self.eval_filter_chain(filter, captured, frame)?,
             None => captured,
         };
-        self.assign(target, value, frame)
+        self.assign(target, value, frame)?;
+        Ok(Flow::Next)
     }
 
     fn exec_macro(&self, definition: &Arc<Macro>, frame: &Frame) {
@@ -187,10 +192,14 @@ impl Vm<'_> {
         span: Span,
         frame: &Frame,
         out: &mut Output,
-    ) -> Result<()> {
-        let captured = self.capture(body, &frame.inside(body))?;
+    ) -> Result<Flow> {
+        let captured = match self.capture(body, &frame.inside(body))? {
+            ControlFlow::Continue(captured) => captured,
+            ControlFlow::Break(left) => return Ok(left),
+        };
         let value = self.eval_filter_chain(filter, captured, frame)?;
-        self.print_block(&value, span, frame, out)
+        self.print_block(&value, span, frame, out)?;
+        Ok(Flow::Next)
     }
 
     fn exec_with(
@@ -247,7 +256,8 @@ impl Vm<'_> {
         })
     }
 
-    /// Run a loop over an object; `depth0` counts recursive calls.
+    /// Run a loop over an object; `depth0` counts recursive calls. `break` and `continue` in its `else` are for the loop
+    /// around.
     pub(crate) fn run_loop(
         &self,
         definition: &Arc<For>,
@@ -255,7 +265,7 @@ impl Vm<'_> {
         depth0: usize,
         frame: &Frame,
         out: &mut Output,
-    ) -> Result<()> {
+    ) -> Result<Flow> {
         let mut iter = iterable.iter()?;
         let mut measured = iterable.clone();
         if definition.filter.is_some() {
@@ -294,11 +304,11 @@ impl Vm<'_> {
             }
         }
         // As Jinja2 compiles it: unless one round came to its end, `break` and `continue` included.
-        if !is_done {
-            let otherwise = &definition.otherwise;
-            self.exec(otherwise, &frame.inside(otherwise), out)?;
+        if is_done {
+            return Ok(Flow::Next);
         }
-        Ok(())
+        let otherwise = &definition.otherwise;
+        self.exec(otherwise, &frame.inside(otherwise), out)
     }
 
     /// Bind an item of a loop.

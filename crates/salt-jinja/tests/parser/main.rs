@@ -65,31 +65,6 @@ fn recorded_templates_parse_or_fail_as_in_jinja() {
 #[test]
 fn mistakes_that_python_would_find_are_found() {
     for (template, expected) in [
-        ("{% break %}", "'break' outside loop"),
-        (
-            "{% if a %}{% continue %}{% endif %}",
-            "'continue' not properly in loop",
-        ),
-        (
-            "{% for a in b %}{% macro m() %}{% break %}{% endmacro %}{% endfor %}",
-            "'break' outside loop",
-        ),
-        (
-            "{% for a in b %}{% call m() %}{% break %}{% endcall %}{% endfor %}",
-            "'break' outside loop",
-        ),
-        (
-            "{% for a in b %}{% load_yaml as c %}{% break %}{% endload %}{% endfor %}",
-            "'break' outside loop",
-        ),
-        (
-            "{% for a in b %}{% block c %}{% break %}{% endblock %}{% endfor %}",
-            "'break' outside loop",
-        ),
-        (
-            "{% for a in b %}{% else %}{% break %}{% endfor %}",
-            "'break' outside loop",
-        ),
         ("{{ f(a=1, a=2) }}", "keyword argument repeated: a"),
         ("{{ x|f(a=1, a=2) }}", "keyword argument repeated: a"),
         (
@@ -117,6 +92,47 @@ fn mistakes_that_python_would_find_are_found() {
         message(&format!("{{{{ {digits} }}}}")),
         "the integer has 4301 digits; 4300 is the limit"
     );
+}
+
+#[test]
+fn loops_are_left_where_python_is_inside_one() {
+    for (template, expected) in [
+        ("{% break %}", "'break' outside loop"),
+        (
+            "{% if a %}{% continue %}{% endif %}",
+            "'continue' not properly in loop",
+        ),
+        (
+            "{% for a in b %}{% macro m() %}{% break %}{% endmacro %}{% endfor %}",
+            "'break' outside loop",
+        ),
+        (
+            "{% for a in b %}{% call m() %}{% break %}{% endcall %}{% endfor %}",
+            "'break' outside loop",
+        ),
+        (
+            "{% for a in b %}{% load_yaml as c %}{% break %}{% endload %}{% endfor %}",
+            "'break' outside loop",
+        ),
+        (
+            "{% for a in b %}{% block c %}{% break %}{% endblock %}{% endfor %}",
+            "'break' outside loop",
+        ),
+        (
+            "{% for a in b %}{% else %}{% break %}{% endfor %}",
+            "'break' outside loop",
+        ),
+        (
+            "{% for a in b %}{% for c in d recursive %}{% else %}{% break %}{% endfor %}{% endfor %}",
+            "'break' outside loop",
+        ),
+        (
+            "{% for a in b %}{% for c in d recursive %}{% else %}{% continue %}{% endfor %}{% endfor %}",
+            "'continue' not properly in loop",
+        ),
+    ] {
+        assert_eq!(message(template), expected, "{template}");
+    }
     for template in [
         "{% for a in b %}{% with %}{% filter f %}{% set c %}{% break %}{% endset %}{% endfilter %}{% endwith %}{% endfor %}",
         "{% for a in b %}{% for c in d %}{% else %}{% continue %}{% endfor %}{% endfor %}",
