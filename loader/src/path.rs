@@ -61,6 +61,19 @@ impl SaltPath {
         })
     }
 
+    /// Whether a path, with or without a scheme, is that of an sls: of a file that goes through a render pipe.
+    ///
+    /// ```
+    /// use mapstack_loader::SaltPath;
+    /// assert!(SaltPath::is_sls("salt://web/init.sls?saltenv=dev"));
+    /// assert!(!SaltPath::is_sls("web/files/init.sls.jinja"));
+    /// ```
+    #[must_use]
+    pub fn is_sls(path: &str) -> bool {
+        let (path, _) = path.split_once('?').unwrap_or((path, ""));
+        path.ends_with(".sls")
+    }
+
     /// `path ["?env=" ignored | "?saltenv=" name]`, as it is split before anything else is looked at.
     fn split_saltenv(url: &str) -> (&str, Option<String>) {
         const SALTENV: &str = "?saltenv=";

@@ -21,6 +21,8 @@ cargo fmt --check
 cargo clippy --quiet --all-targets --all-features -- -D warnings
 VIRTUAL_ENV=$venv "$venv/bin/maturin" develop --quiet --features panics
 cd ..
+# It has what was built before, also of modules that are gone.
+rm -rf saltext-mapstack/build
 "$venv/bin/pip" install --quiet --no-deps ./saltext-mapstack
 if [ -z "${MAPSTACK_COMMAND:-}" ]; then
     (cd .. && cargo build --quiet --package mapstack-cli)

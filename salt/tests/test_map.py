@@ -100,10 +100,17 @@ def test_post_map_templates_in_python_run_in_salts_own_python(tree, minion):
 
 
 def test_errors_are_salts_and_name_the_place(tree, minion):
-    file = tree("web/parameters/defaults.yaml", "values:\n  a: {{ salt['test.no_such']() }}\n")
-    with pytest.raises(salt.exceptions.SaltRenderError) as caught:
-        minion()["map.data"]("web")
-    assert f"{file}:2:9: " in str(caught.value)
+    for text, place in (
+        (b"values:\n  a: {{ salt['test.no_such']() }}\n", "2:9"),
+        (b"values: {a: '\xff'}\n", "1:14"),
+        (b"values: [\n", "2:1"),
+    ):
+        file = tree("web/parameters/defaults.yaml", "")
+        file.write_bytes(text)
+        with pytest.raises(salt.exceptions.SaltRenderError) as caught:
+            minion()["map.data"]("web")
+        assert str(caught.value).startswith(f"{file}:{place}: ")
+        assert str(caught.value).count(str(file)) == 1
 
 
 def test_a_replaced_function_is_called_as_it_is(web, minion, tmp_path):
@@ -175,6 +182,8 @@ class OfMaster:
 
     def file_list(self, saltenv):
         self.asked += 1
+        if saltenv == "broken":
+            raise OSError("no answer")
         return ["web/x"]
 
     def destroy(self):
@@ -197,12 +206,12 @@ def opened(monkeypatch):
     return clients
 
 
-def asked(opts):
+def asked(opts, saltenv="base"):
     """What a call asks a master."""
     from saltext.mapstack.files import Files
 
     with contextlib.closing(Files(opts)) as files:
-        return files.listed("base"), files.listed("base")
+        return files.listed(saltenv), files.listed(saltenv)
 
 
 def test_calls_share_a_masters_client_but_not_what_it_says(opened):
@@ -214,6 +223,15 @@ def test_calls_share_a_masters_client_but_not_what_it_says(opened):
     opts["master_uri"] = "tcp://b"
     asked(opts)
     gc.collect()
+    assert [client.is_closed for client in opened] == [True, False]
+
+
+def test_a_client_that_failed_is_not_used_again(opened):
+    opts = {"master_uri": "tcp://a"}
+    with pytest.raises(OSError, match="no answer"):
+        asked(opts, "broken")
+    gc.collect()
+    asked(opts)
     assert [client.is_closed for client in opened] == [True, False]
 
 

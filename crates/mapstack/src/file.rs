@@ -25,7 +25,11 @@ impl File {
             let place = e
                 .mark()
                 .map(|mark| Place::in_bytes(&self.shown, &self.bytes, |text| mark.offset(text)));
-            Error::new(ErrorKind::File, format!("{}: {e}", self.shown)).at(place)
+            let message = match place {
+                Some(_) => e.kind().to_string(),
+                None => format!("{}: {e}", self.shown),
+            };
+            Error::new(ErrorKind::File, message).at(place)
         })
     }
 }

@@ -97,8 +97,7 @@ pub fn run(args: &Render, reporter: &Reporter) -> Result<(), Failure> {
 
 /// Whether the file goes through a pipe: its name says so, and no engine is asked for.
 fn is_sls(args: &Render) -> bool {
-    let path = args.path.split('?').next().unwrap_or_default();
-    path.ends_with(".sls") && args.template.is_none()
+    args.template.is_none() && SaltPath::is_sls(&args.path)
 }
 
 fn check_flags(args: &Render, is_sls: bool) -> Result<(), Failure> {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use mapstack::loader::SaltPath;
 use mapstack::minion::{SaltVersion, UnknownVersion};
 use mapstack::value::{Map, Path as KeyPath};
 use mapstack::{
@@ -168,7 +169,7 @@ impl Engine {
         caller: Option<Py<PyAny>>,
         saltenv: Option<&str>,
     ) -> PyResult<String> {
-        if template.is_none() && is_sls(path) {
+        if template.is_none() && SaltPath::is_sls(path) {
             if context.is_some() || defaults.is_some() || name.is_some() {
                 let message = "context, defaults and name are for managed files; an sls has none of them, \
                                unless `template` makes it one";
@@ -326,13 +327,6 @@ impl Engine {
         let (grains, pillar) = (changes(py, printed.grains)?, changes(py, printed.pillar)?);
         Ok((printed.text, grains, pillar))
     }
-}
-
-/// Whether a path, which may name a saltenv, is that of an sls.
-fn is_sls(path: &str) -> bool {
-    path.split('?')
-        .next()
-        .is_some_and(|path| path.ends_with(".sls"))
 }
 
 /// An engine over the files and functions of its callers.

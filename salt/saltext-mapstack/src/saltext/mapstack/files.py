@@ -83,7 +83,7 @@ class Files:
         client = vars(self._given).get("file_client", self._given)
         return client if client.opts["file_roots"] == self._opts["file_roots"] else None
 
-    def _ask(self):
+    def _open(self):
         """The client, and what it said so far: in the state run that it belongs to, or to this object."""
         if self._answers is None:
             client = self._of_run()
@@ -97,19 +97,26 @@ class Files:
             self._answers = client, said
         return self._answers
 
+    def _ask(self, question, *args):
+        """What the client says. After a failure, the next call opens another one."""
+        try:
+            return getattr(self._open()[0], question)(*args)
+        except Exception:
+            _of_thread.kept = None
+            raise
+
     def listed(self, saltenv):
         """All files of a saltenv."""
-        client, answers = self._ask()
-        if saltenv not in answers.listed:
-            answers.listed[saltenv] = frozenset(client.file_list(saltenv))
-        return answers.listed[saltenv]
+        known = self._open()[1].listed
+        if saltenv not in known:
+            known[saltenv] = frozenset(self._ask("file_list", saltenv))
+        return known[saltenv]
 
     def cached(self, path, saltenv):
         """The path on disk of a file; ``None`` if there is none. A file that was found is not asked for again."""
-        client, answers = self._ask()
-        known = answers.cached
+        known = self._open()[1].cached
         if (path, saltenv) not in known:
-            on_disk = client.get_file(f"salt://{path}", "", True, saltenv)
+            on_disk = self._ask("get_file", f"salt://{path}", "", True, saltenv)
             if not on_disk:
                 return None
             known[path, saltenv] = on_disk
@@ -117,7 +124,7 @@ class Files:
 
     def envs(self):
         """All saltenvs."""
-        return list(self._ask()[0].envs())
+        return list(self._ask("envs"))
 
     def close(self):
         """Close the client, if it is that of this object alone."""

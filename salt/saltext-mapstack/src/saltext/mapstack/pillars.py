@@ -1,6 +1,7 @@
 """External pillars by the engine, for the modules that Salt loads."""
 
 import contextlib
+import importlib.util
 import os
 
 import mapstack
@@ -21,8 +22,9 @@ class PillarLive(Live):
     #: Functions see another pillar than the one that is compiled, and options of their own.
     in_rust = frozenset(name for name in IN_RUST if not name.startswith(("pillar.", "config.")))
 
-    def __init__(self, dunders, minion_id, pillar, files):
-        super().__init__(dunders["__salt__"], files)
+    def __init__(self, module, minion_id, pillar, files):
+        super().__init__(module["__salt__"], files)
+        dunders = {name: module[name] for name in ("__salt__", "__opts__", "__grains__")}
         self._variables = {**dunders, "minion_id": minion_id, "pillar": pillar}
 
     def change(self, name, args, kwargs):
@@ -50,25 +52,25 @@ def _external(name, arguments):
     return sessions.kept(_kept, _MAX_KEPT, key, lambda: mapstack.ExtPillar(name, arguments, sessions.VERSION))
 
 
-def give_stack(name, minion_id, pillar, args, kwargs, dunders):
+def give_stack(name, minion_id, pillar, args, kwargs, module):
     """What PillarStack or MakoStack returns for a minion. Salt passes what stands behind its name as either kind of
     arguments.
     """
     if args and kwargs:
         raise TypeError(f"{name}: its arguments are a list or a mapping, not both")
-    return give(name, minion_id, pillar, dict(kwargs) if kwargs else list(args), dunders)
+    return give(name, minion_id, pillar, dict(kwargs) if kwargs else list(args), module)
 
 
-def give(name, minion_id, pillar, arguments, dunders):
+def give(name, minion_id, pillar, arguments, module):
     """What an external pillar returns for a minion.
 
-    ``dunders`` are ``__salt__``, ``__opts__`` and ``__grains__`` of the module that Salt calls. What templates change in
-    the pillar in place is changed there.
+    ``module`` has the dunders of the module that Salt calls: it is what ``globals()`` returns there. What templates
+    change in the pillar in place is changed there.
     """
-    opts = plain(dunders["__opts__"])
-    facts = sessions.facts(plain(dunders["__grains__"]), plain(pillar), opts, id=minion_id)
+    opts = plain(module["__opts__"])
+    facts = sessions.facts(plain(module["__grains__"]), plain(pillar), opts, id=minion_id)
     with contextlib.closing(Files(opts)) as files:
-        caller = PillarLive(dunders, minion_id, pillar, files)
+        caller = PillarLive(module, minion_id, pillar, files)
         data, failure, changes = _external(name, arguments).give(facts, caller=caller)
     sessions.apply(pillar, changes)
     if failure is not None:
@@ -76,11 +78,18 @@ def give(name, minion_id, pillar, arguments, dunders):
     return data
 
 
-def has_module(*path):
-    """Whether Salt has a module of its own in one of its folders."""
+def name_beside_salts(name, folder):
+    """What ``__virtual__`` returns: the name, unless a module of Salt's in this folder answers to it."""
+    return f"mapstack_{name}" if has_own(name, folder) else name
+
+
+def has_own(name, folder):
+    """Whether Salt has such a module in one of its folders, which works: for reclass, it has in any case."""
+    if name == "reclass":
+        return importlib.util.find_spec("reclass") is not None
     import salt
 
-    return os.path.isfile(os.path.join(os.path.dirname(salt.__file__), *path))
+    return os.path.isfile(os.path.join(os.path.dirname(salt.__file__), folder, f"{name}.py"))
 
 
 def arguments_of_top(opts, *names):
@@ -92,5 +101,5 @@ def arguments_of_top(opts, *names):
 def give_top(name, arguments, kwargs):
     """What an external pillar returns for a minion whose states a master asks for: no function of Salt, no pillar."""
     opts, grains = kwargs["opts"], kwargs["grains"]
-    dunders = {"__salt__": {}, "__opts__": opts, "__grains__": grains}
-    return give(name, opts["id"], {}, arguments, dunders)
+    module = {"__salt__": {}, "__opts__": opts, "__grains__": grains}
+    return give(name, opts["id"], {}, arguments, module)

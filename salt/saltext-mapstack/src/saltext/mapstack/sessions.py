@@ -37,6 +37,9 @@ VERSION = str(salt.version.__saltstack_version__.major)
 if VERSION not in ("3006", "3007"):
     VERSION = None
 
+#: What is wrong with a file. Salt's own exception of such a kind, UnicodeDecodeError for one, names no file.
+_OF_FILES = (mapstack.TemplateError, mapstack.ParseError, mapstack.FileError, mapstack.LimitError)
+
 #: One minion has one set of directories; a master has one, and tests have some more.
 _MAX_ENGINES = 16
 
@@ -111,7 +114,7 @@ def _as_salt_does():
     token = mask_pillar.set(False) if mask_pillar is not None else None
     try:
         yield
-    except (mapstack.TemplateError, mapstack.ParseError) as err:
+    except _OF_FILES as err:
         raise SaltRenderError(str(err)) from err
     finally:
         if token is not None:

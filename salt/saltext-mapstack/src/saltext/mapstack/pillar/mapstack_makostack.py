@@ -20,14 +20,11 @@ __virtual_aliases__ = ("mapstack_makostack",)
 def __virtual__():
     if importlib.util.find_spec("mako") is None:
         return False, "Mako is not installed in Salt's Python"
-    if pillars.has_module("pillar", "makostack.py"):
-        return __virtual_aliases__[0]
-    return __virtualname__
+    return pillars.name_beside_salts(__virtualname__, "pillar")
 
 
 def ext_pillar(minion_id, pillar, *args, **kwargs):
     """
     Return the data of the files that the config files list for a minion.
     """
-    dunders = {"__salt__": __salt__, "__opts__": __opts__, "__grains__": __grains__}
-    return pillars.give_stack("makostack", minion_id, pillar, args, kwargs, dunders)
+    return pillars.give_stack("makostack", minion_id, pillar, args, kwargs, globals())

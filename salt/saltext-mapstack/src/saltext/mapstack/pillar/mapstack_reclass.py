@@ -10,8 +10,6 @@ The external pillar ``reclass`` by Rust, for the same inventories. It needs no P
 Where that package is installed, Salt's own external pillar answers to this name, and this one to ``mapstack_reclass``.
 """
 
-import importlib.util
-
 from saltext.mapstack import pillars
 
 __virtualname__ = "reclass"
@@ -19,14 +17,11 @@ __virtual_aliases__ = ("mapstack_reclass",)
 
 
 def __virtual__():
-    if importlib.util.find_spec("reclass") is not None:
-        return __virtual_aliases__[0]
-    return __virtualname__
+    return pillars.name_beside_salts(__virtualname__, "pillar")
 
 
 def ext_pillar(minion_id, pillar, **kwargs):
     """
     Return the parameters of a node, with those of its classes.
     """
-    dunders = {"__salt__": __salt__, "__opts__": __opts__, "__grains__": __grains__}
-    return pillars.give("reclass", minion_id, pillar, kwargs, dunders)
+    return pillars.give("reclass", minion_id, pillar, kwargs, globals())

@@ -17,14 +17,11 @@ __virtual_aliases__ = ("mapstack_saltclass",)
 
 
 def __virtual__():
-    if pillars.has_module("pillar", "saltclass.py"):
-        return __virtual_aliases__[0]
-    return __virtualname__
+    return pillars.name_beside_salts(__virtualname__, "pillar")
 
 
 def ext_pillar(minion_id, pillar, *args):
     """
     Return the pillar of the classes that a node has.
     """
-    dunders = {"__salt__": __salt__, "__opts__": __opts__, "__grains__": __grains__}
-    return pillars.give("saltclass", minion_id, pillar, list(args), dunders)
+    return pillars.give("saltclass", minion_id, pillar, list(args), globals())

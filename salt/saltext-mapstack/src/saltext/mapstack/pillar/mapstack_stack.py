@@ -22,5 +22,4 @@ def ext_pillar(minion_id, pillar, *args, **kwargs):
     """
     Return the data of the files that the config files list for a minion.
     """
-    dunders = {"__salt__": __salt__, "__opts__": __opts__, "__grains__": __grains__}
-    return pillars.give_stack("stack", minion_id, pillar, args, kwargs, dunders)
+    return pillars.give_stack("stack", minion_id, pillar, args, kwargs, globals())

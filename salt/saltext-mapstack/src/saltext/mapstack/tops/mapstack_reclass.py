@@ -10,8 +10,6 @@ The applications of reclass by Rust, for the same inventories. It needs no Pytho
 Where that package is installed, Salt's own module answers to this name, and this one to ``mapstack_reclass``.
 """
 
-import importlib.util
-
 from saltext.mapstack import pillars
 
 __virtualname__ = "reclass"
@@ -19,9 +17,7 @@ __virtual_aliases__ = ("mapstack_reclass",)
 
 
 def __virtual__():
-    if importlib.util.find_spec("reclass") is not None:
-        return __virtual_aliases__[0]
-    return __virtualname__
+    return pillars.name_beside_salts(__virtualname__, "tops")
 
 
 def top(**kwargs):

@@ -17,9 +17,7 @@ __virtual_aliases__ = ("mapstack_saltclass",)
 
 
 def __virtual__():
-    if pillars.has_module("tops", "saltclass.py"):
-        return __virtual_aliases__[0]
-    return __virtualname__
+    return pillars.name_beside_salts(__virtualname__, "tops")
 
 
 def top(**kwargs):
