@@ -168,7 +168,9 @@ def test_saltclass_gives_the_states_that_salts_own_gives(directory, tmp_path):
         states += any((theirs or {}).values())
         if "*" in str(case["files"]) and ours and theirs:
             # The order on disk is that of the classes that a pattern finds.
-            ours, theirs = ({env: sorted(names) for env, names in each.items()} for each in (ours, theirs))
+            ours, theirs = (
+                {env: sorted(names, key=repr) for env, names in each.items()} for each in (ours, theirs)
+            )
         # Salt does not look at the pillar for this, and a minion with errors in its pillar applies no states.
         if ours != theirs and not (ours is None and "'_errors'" in case["result"]):
             different[case["name"]] = theirs, ours
