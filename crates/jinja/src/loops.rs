@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use mapstack_pyobject::{
-    CallArgs, Error, Interpreter, Iter, Obj, Object, Result, Undefined, equal, len,
+    CallArgs, Error, Interpreter, Iter, Obj, ObjIter, Object, Result, Undefined, equal, len,
 };
 
 use super::job::{Job, call_in_render};
@@ -104,6 +104,17 @@ impl Loop {
     }
 }
 
+/// What iterating over `loop` gives: the rounds that are left, which the loop then does not have any more.
+struct Rounds(Rc<Loop>);
+
+impl ObjIter for Rounds {
+    fn next(&mut self, vm: &dyn Interpreter) -> Result<Option<Obj>> {
+        let item = self.0.next(vm)?;
+        let with_loop = |item| Obj::Tuple([item, Obj::native(LoopObject(self.0.clone()))].into());
+        Ok(item.map(with_loop))
+    }
+}
+
 /// The `loop` of a template.
 pub(super) struct LoopObject(pub Rc<Loop>);
 
@@ -166,7 +177,7 @@ impl Object for LoopObject {
     }
 
     fn callable(&self) -> bool {
-        self.0.recursive.is_some()
+        true
     }
 
     fn call(&self, interpreter: &dyn Interpreter, args: CallArgs) -> Result<Obj> {
@@ -186,7 +197,7 @@ impl Object for LoopObject {
     }
 
     fn iter(&self) -> Option<Iter> {
-        None
+        Some(Iter::new("LoopContext", Rounds(self.0.clone())))
     }
 
     fn len(&self) -> Option<usize> {

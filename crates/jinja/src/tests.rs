@@ -258,7 +258,11 @@ fn is_sequence(_: &Vm<'_>, x: &Obj, args: CallArgs) -> Result<bool> {
     Ok(match x {
         Obj::Undefined(u) => !u.strict,
         Obj::Set(_) => false,
-        Obj::Native(native) => native.len().is_some() && !native.type_name().starts_with("dict_"),
+        // Some have a length, and nothing that an index gives.
+        Obj::Native(native) => {
+            let name = native.type_name();
+            native.len().is_some() && !name.starts_with("dict_") && name != "LoopContext"
+        }
         other => len(other).is_ok(),
     })
 }
