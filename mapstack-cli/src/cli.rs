@@ -4,7 +4,7 @@
 
 use std::ffi::OsString;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use mapstack_inputs::flags::{Messages, SecretFlags, complete};
 use mapstack_inputs::{InputError, brief};
@@ -76,7 +76,22 @@ pub fn read() -> Result<Invocation, clap::Error> {
     let mentioned = VERBS
         .iter()
         .filter(|verb| args.iter().any(|arg| arg == verb.name));
-    parse(with_verbs(mentioned), &args).or_else(|_| parse(brief(definition()), &args))
+    parse(with_verbs(mentioned), &args)
+        .or_else(|_| parse(brief(definition()), &args).map_err(|error| advised(error, &args)))
+}
+
+/// A refusal with advice to whoever asks for a schema of the pillar by a flag, which names a file for all verbs.
+fn advised(mut error: clap::Error, args: &[OsString]) -> clap::Error {
+    let flag = ContextValue::String("--pillar <FILE>".into());
+    let is_without_file = error.kind() == ErrorKind::InvalidValue
+        && error.get(ContextKind::InvalidArg) == Some(&flag)
+        && args.iter().any(|arg| arg == "schema");
+    if is_without_file {
+        let tip = "`mapstack schema pillar` makes a schema of the pillars; --pillar gives the minion one from a file";
+        let tips = ContextValue::StyledStrs(vec![tip.into()]);
+        error.insert(ContextKind::Suggested, tips);
+    }
+    error
 }
 
 fn parse(mut command: clap::Command, args: &[OsString]) -> Result<Invocation, clap::Error> {

@@ -238,18 +238,32 @@ fn files_that_fail_alike_are_not_compared() {
 }
 
 #[test]
+fn directories_have_the_roots_of_a_configuration_where_those_have_theirs() {
+    let tree = tree();
+    let top = tree.path().display().to_string();
+    let lines = |text: &str| {
+        let ran = run_line(tree.path(), DIRECTORIES);
+        tree.write("master", text.as_bytes());
+        let absolute = run_line(tree.path(), DIRECTORIES);
+        [ran, absolute].map(|ran| (ran.stdout, ran.status))
+    };
+    let absolute = MASTER
+        .replace("[pillar]", &format!("[{top}/pillar]"))
+        .replace("[salt]", &format!("[{top}/salt]"));
+    let [relative, absolute] = lines(&absolute);
+    assert!(relative.0.contains("pillar: "), "{}", relative.0);
+    assert_eq!(relative, absolute);
+}
+
+#[test]
 fn roots_that_no_state_has_are_named() {
     let tree = tree();
-    let master = MASTER.replace("[pillar]", &format!("[{}/pillar]", tree.path().display()));
-    tree.write("master", master.as_bytes());
-    let ran = run_line(tree.path(), DIRECTORIES);
-    let line =
-        "pillars were not compared: --from old: roots that are absolute are in no other directory";
-    assert!(ran.stdout.contains(line), "{}{}", ran.stdout, ran.stderr);
-    // Without formulas, nothing is left.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let outside = format!("[{}/pillar]", elsewhere.path().display());
+    let master = MASTER.replace("[pillar]", &outside);
     let only = master.replace("file_roots: {base: [salt]}", "");
     tree.write("master", only.as_bytes());
-    assert_line(tree.path(), DIRECTORIES, 2, ("", "roots that are absolute"));
+    assert_line(tree.path(), DIRECTORIES, 2, ("", "has none of the roots"));
     tree.write("master", b"pillar_roots: {}\n");
     assert_line(tree.path(), DIRECTORIES, 2, ("", "names no directory"));
 }

@@ -192,6 +192,39 @@ pillar:
 "#;
 
 #[test]
+fn a_short_value_of_a_pillar_is_masked_like_any_other() {
+    let tree = Tree::new(&[
+        (
+            "m.yaml",
+            "id: m\npillar: {f: {port: 80, name: ab, nested: {a: q}}}\n",
+        ),
+        (
+            "f/parameters/defaults.yaml",
+            "values: {own: ab, port: '{{ pillar.f.port }}', name: 'x{{ pillar.f.name }}'}\n",
+        ),
+    ]);
+    let explain = |mask: &str| {
+        let line = format!("explain f --of data --root . --minion m.yaml -o blame --mask {mask}");
+        let shown = run_line(tree.path(), &line).stdout;
+        let values = shown
+            .lines()
+            .filter_map(|line| Some(line.split_once('#')?.0.trim_end()));
+        values.take(4).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        explain("secrets"),
+        ["own: ab", "port: 80", "name: ab", "  a: q"]
+    );
+    let masked = [
+        "own: ab",
+        "port: <secret 1>",
+        "name: <secret 2>",
+        "  a: <secret 3>",
+    ];
+    assert_eq!(explain("pillar"), masked);
+}
+
+#[test]
 fn of_a_pillar_what_looks_secret_is_masked_and_the_rest_is_shown() {
     let made = "values:
   url: http://app:{{ pillar.app.db_password }}@db
@@ -446,9 +479,12 @@ fn no_pipe_gives_secrets_away() {
         let mut templates: Vec<String> = ["", "|jinja", "|tera", "|mako"]
             .map(|next| format!("#!{language}{next}|yaml\n{secret}: 1\n{secret}: 2\n"))
             .into();
-        templates.push(format!(
-            "#!yaml|{language} -s|yaml\n\"{secret}: 1\\n{secret}: 2\"\n"
-        ));
+        // Mako's renderer takes no text that is data.
+        if language != "mako" {
+            templates.push(format!(
+                "#!yaml|{language} -s|yaml\n\"{secret}: 1\\n{secret}: 2\"\n"
+            ));
+        }
         for template in &templates {
             let tree = Tree::new(&[
                 ("new/twice/file.sls", template.as_str()),

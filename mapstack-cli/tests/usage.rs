@@ -59,6 +59,27 @@ fn data(tree: &Tree, more: &[&str]) -> common::Ran {
 }
 
 #[test]
+fn a_schema_of_the_pillar_is_found_by_its_flag() {
+    let tip = "`mapstack schema pillar` makes a schema of the pillars";
+    for (line, is_advised) in [
+        (&["schema", "--pillar"][..], true),
+        (&["schema", "--pillar", "--config", "master"], true),
+        (&["schema", "--pillar="], true),
+        (&["data", "f", "--pillar"], false),
+        (&["schema", "--stub"], false),
+    ] {
+        let ran = run(tree().path(), line);
+        assert_eq!(ran.status, Some(2), "{line:?}");
+        assert_eq!(
+            ran.stderr.contains(tip),
+            is_advised,
+            "{line:?}: {}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
 #[expect(clippy::too_many_lines, reason = "one row for each mistake")]
 fn wrong_usage_is_status_2_and_says_what_to_do() {
     let tree = tree();

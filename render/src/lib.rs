@@ -5,6 +5,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod mako;
+pub mod pipe;
 pub mod sandbox;
 #[cfg(feature = "tera")]
 pub mod tera;

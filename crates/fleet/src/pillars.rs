@@ -88,12 +88,11 @@ impl<'e> Pillars<'e> {
         let kind = self.kind(&reads);
         match compiled {
             Ok(whole) => {
+                let mut errors = whole.failures();
                 let mut data = whole.data;
-                if !whole.errors.is_empty() {
+                if !errors.is_empty() {
                     data.shift_remove("_errors");
                 }
-                let mut errors: Vec<Error> =
-                    whole.errors.into_iter().map(|error| error.error).collect();
                 let data = self.changed(minion, data).unwrap_or_else(|(data, error)| {
                     errors.push(error);
                     data

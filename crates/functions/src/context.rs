@@ -93,6 +93,14 @@ pub trait Context {
     /// It cannot be read.
     fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<Fetched>;
 
+    /// Ask for a file of the pillar; `None` unless a master's template asks.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn fetch_of_pillar(&self, _path: &SaltPath, _saltenv: &str) -> Result<Option<Fetched>> {
+        Ok(None)
+    }
+
     /// The files of a saltenv below a directory.
     ///
     /// # Errors

@@ -43,6 +43,7 @@ pub use context::{Context, Function, Table};
 pub use flow::Flow;
 pub use known_minions::{KnownMinion, KnownMinions};
 pub use matching::{confirm_top, is_in_group};
+pub use pillar::is_for_masters;
 pub use raised::failed;
 use raised::refused;
 pub use roots::{Below, below_roots, named_roots};

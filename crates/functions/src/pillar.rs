@@ -1,11 +1,13 @@
 //! `pillar.*`: data from the master for the minion. The pillar is the one the minion was given; nothing
 //! compiles it again.
 
+use mapstack_loader::{Fetched, SaltPath};
 use mapstack_merge::{Options, Strategy};
 use mapstack_minion::{Part, PillarGet};
 use mapstack_render::jinja::Vm;
 use mapstack_render::python::hash_key;
-use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required};
+use mapstack_render::{CallArgs, DictRef, Error, ErrorKind, Obj, Result, required};
+use mapstack_value::Key;
 
 use super::{Table, comparable, delimiter, failed, filter_by, look, truth_or};
 use crate::flow::steps;
@@ -16,6 +18,7 @@ pub(super) const TABLE: Table = &[
         items(run, args, "pillar.data")
     }),
     ("pillar.fetch", get),
+    (FILE_EXISTS, file_exists),
     ("pillar.filter_by", |run, vm, args| {
         let names = ["lookup_dict", "pillar", "merge", "default", "base"];
         filter_by::filter_by(run, vm, run.pillar(), args, "pillar.filter_by", names, None)
@@ -65,6 +68,76 @@ pub(super) const TABLE: Table = &[
         }
     }),
 ];
+
+/// The function that asks for files of the pillar.
+const FILE_EXISTS: &str = "pillar.file_exists";
+
+/// Whether only templates of a pillar are answered a function.
+///
+/// A minion has the function as well, but not the files that it looks for.
+///
+/// ```
+/// assert!(mapstack_functions::is_for_masters("pillar.file_exists"));
+/// assert!(!mapstack_functions::is_for_masters("pillar.get"));
+/// ```
+#[must_use]
+pub fn is_for_masters(name: &str) -> bool {
+    name == FILE_EXISTS
+}
+
+/// Whether a directory of the pillar's roots has a file.
+fn file_exists(run: &dyn Context, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    let [path, saltenv] = args.bind(FILE_EXISTS, ["path", "saltenv"])?;
+    let path = required(path, FILE_EXISTS, "path")?;
+    let roots = run.option("pillar_roots");
+    let roots = roots.as_map().filter(|roots| !roots.is_empty());
+    let roots = roots
+        .ok_or_else(|| Error::new(ErrorKind::Salt, "the master's options have no pillar_roots"))?;
+    let saltenv = saltenv.filter(|env| env.truthy().unwrap_or(true));
+    let wanted = saltenv.map(|env| hash_key(&env)).transpose()?;
+    let is_wanted = |env: &&Key| wanted.as_ref().is_none_or(|wanted| *env == wanted);
+    let Some(path) = path.as_str() else {
+        let message = format!(
+            "join() argument must be str, bytes, or os.PathLike object, not '{}'",
+            path.type_name()
+        );
+        return Err(Error::type_error(message));
+    };
+    let Some(asked) = inside_roots(path)? else {
+        return Ok(Obj::Bool(false));
+    };
+    for env in roots.keys().filter(is_wanted) {
+        match run
+            .fetch_of_pillar(&asked, &env.to_string())
+            .map_err(|e| failed(&e))?
+        {
+            Some(Fetched::Found { .. }) => return Ok(Obj::Bool(true)),
+            Some(Fetched::Missing) | None => {}
+            Some(Fetched::Refused { reason } | Fetched::Unusable { reason }) => {
+                let message = format!("{FILE_EXISTS}: {path} of the pillar is not read: {reason}");
+                return Err(Error::new(ErrorKind::Salt, message));
+            }
+        }
+    }
+    Ok(Obj::Bool(false))
+}
+
+/// The path below the pillar's roots; `None` if it can only be that of a directory.
+fn inside_roots(path: &str) -> Result<Option<SaltPath>> {
+    if path.starts_with('/') || path.split('/').any(|part| part == "..") {
+        let message = format!("{FILE_EXISTS}: '{path}' can lead out of the pillar's roots");
+        return Err(Error::new(ErrorKind::Salt, message)
+            .with_help("write the path below a root, without '..'"));
+    }
+    if path
+        .rsplit('/')
+        .next()
+        .is_none_or(|name| matches!(name, "" | "."))
+    {
+        return Ok(None);
+    }
+    Ok(Some(SaltPath::from_relative(path)))
+}
 
 fn copied(dict: &DictRef) -> DictRef {
     DictRef::new(dict.entries().into_iter().collect())

@@ -9,6 +9,7 @@ use mapstack::loader::{FileServer, Roots, Snapshot};
 use mapstack::value::posixpath::normpath;
 
 use crate::InputError;
+use crate::origin::Origin;
 use crate::sides::State;
 
 /// A directory, such as a work tree, in two states.
@@ -28,20 +29,21 @@ impl Around {
     /// # Errors
     /// A revision that cannot be read.
     pub(crate) fn new(
+        origin: &Origin,
         roots: &[(String, PathBuf)],
-        before: State<'_>,
-        after: State<'_>,
+        [before, after]: [State<'_>; 2],
     ) -> Result<Option<Self>, InputError> {
         let directory = |state: State<'_>| match state {
             State::Directory(directory) => Some(directory.to_owned()),
-            State::Now => Some(PathBuf::from(".")),
+            State::Now => Some(origin.path().to_owned()),
             State::Revision(_) => None,
         };
         match (directory(before), directory(after)) {
             _ if before == after => Ok(None),
             (Some(before), Some(after)) => Ok(Some(Around {
-                at: ".".into(),
-                roots: roots
+                at: origin.path().to_owned(),
+                roots: origin
+                    .below(roots)
                     .iter()
                     .map(|(_, root)| normpath(&root.to_string_lossy()))
                     .collect(),

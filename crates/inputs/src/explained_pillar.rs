@@ -71,8 +71,7 @@ impl ExplainedPillar {
 
     /// What is wrong with the pillar.
     pub fn errors(&self) -> Vec<Error> {
-        let errors = self.pillar.errors.iter();
-        errors.map(|error| error.error.clone()).collect()
+        self.pillar.failures()
     }
 }
 

@@ -48,6 +48,7 @@ mod means;
 mod minions;
 mod misplaced;
 mod options;
+mod origin;
 mod outside;
 mod pillar_job;
 mod pillars;

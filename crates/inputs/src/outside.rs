@@ -10,6 +10,7 @@ use mapstack_fleet::ChangedFiles;
 use crate::around::ENV;
 #[cfg(feature = "git")]
 use crate::around::whole;
+use crate::origin::Origin;
 use crate::sides::State;
 #[cfg(feature = "git")]
 use crate::sides::or_here;
@@ -28,16 +29,16 @@ pub struct Outside {
 
 impl Outside {
     pub(crate) fn between(
+        origin: &Origin,
         roots: &[(String, PathBuf)],
-        before: State<'_>,
-        after: State<'_>,
+        [before, after]: [State<'_>; 2],
     ) -> Self {
+        let directories =
+            |before: &Path, after: &Path| directories(&origin.below(roots), before, after);
         let found = match (before, after) {
-            (State::Directory(before), State::Directory(after)) => {
-                directories(roots, before, after)
-            }
-            (State::Directory(before), State::Now) => directories(roots, before, Path::new(".")),
-            (State::Now, State::Directory(after)) => directories(roots, Path::new("."), after),
+            (State::Directory(before), State::Directory(after)) => directories(before, after),
+            (State::Directory(before), State::Now) => directories(before, origin.path()),
+            (State::Now, State::Directory(after)) => directories(origin.path(), after),
             (State::Now, State::Now) => Ok(Vec::new()),
             (State::Directory(_), _) | (_, State::Directory(_)) => {
                 Err("a directory is compared with a revision".into())

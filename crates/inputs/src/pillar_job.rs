@@ -140,8 +140,8 @@ impl PillarJob {
             }
             MadeBy::Whole(pillars) => match pillars.compile(minion) {
                 Ok(whole) => MadePillar {
+                    failures: whole.failures(),
                     pillar: Ok(whole.data),
-                    failures: whole.errors.into_iter().map(|error| error.error).collect(),
                     warnings: whole.warnings,
                     events: whole.events,
                     is_whole: true,

@@ -220,14 +220,15 @@ impl ConfiguredPillars {
         };
         let pillar = self.compile(minion).map_err(|e| given(e, 1))?;
         let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        for warning in pillar.warnings {
-            if heard.len() < MAX_WARNINGS && !heard.contains(&warning) {
-                heard.push(warning);
+        for warning in &pillar.warnings {
+            if heard.len() < MAX_WARNINGS && !heard.contains(warning) {
+                heard.push(warning.clone());
             }
         }
-        match pillar.errors.first() {
+        let failures = pillar.failures();
+        match failures.first() {
             None => Ok(pillar.data),
-            Some(first) => Err(given(first.error.clone(), pillar.errors.len())),
+            Some(first) => Err(given(first.clone(), failures.len())),
         }
     }
 

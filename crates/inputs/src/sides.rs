@@ -12,6 +12,7 @@ use crate::InputError;
 use crate::around::Around;
 use crate::configuration;
 use crate::flags::Files;
+use crate::origin::Origin;
 use crate::outside::Outside;
 use crate::pillars;
 use crate::served;
@@ -42,6 +43,9 @@ pub struct PillarSides {
     pub around: Option<Around>,
 }
 
+/// A saltenv, and a directory of it.
+type NamedRoot = (String, PathBuf);
+
 /// The name of the files as they are now.
 const NOW: &str = "worktree";
 
@@ -63,29 +67,46 @@ impl Sides {
         let roots = roots(files, config)?;
         // A configuration can be about pillars alone.
         let only_pillars = compiling.is_some() && roots.is_empty() && config.is_some();
+        let mut own = match &compiling {
+            Some(config) => roots_of_pillar(config),
+            None => Ok(Vec::new()),
+        };
+        let all = [&roots, own.as_deref().unwrap_or_default()].concat();
+        let states = [State::of(&all, from), State::of(&all, to)];
+        let directories: Vec<&Path> = states.into_iter().filter_map(State::directory).collect();
+        let origin = Origin::of(&all, &directories).or_else(|error| {
+            if only_pillars {
+                return Err(error);
+            }
+            own = Err(error);
+            Origin::of(&roots, &directories)
+        })?;
         let side = |flag: &str, state: &str| -> Result<Backends, InputError> {
             if only_pillars {
                 return Ok(Backends::default());
             }
-            let served = side(follow, &roots, flag, state)?;
+            let served = side(follow, (&origin, &roots), flag, state)?;
             match config.filter(|_| files.root.is_empty()) {
                 Some(config) => beside_remotes(files, config, served),
                 None => Ok(served),
             }
         };
         let (before, after) = (side("--from", from)?, side("--to", to)?);
-        let (mut all, mut pillars, mut no_pillars) = (roots.clone(), None, None);
+        let (mut pillars, mut no_pillars) = (None, None);
         if let Some(config) = compiling {
-            match of_pillars(follow, &roots, config, (from, to)) {
-                Ok((sides, pillar_roots)) => {
-                    all.extend(pillar_roots);
-                    pillars = Some(sides);
-                }
+            let sides =
+                own.and_then(|own| of_pillars(follow, (&origin, &roots, own), config, (from, to)));
+            match sides {
+                Ok(sides) => pillars = Some(sides),
                 Err(error) if only_pillars => return Err(error),
                 Err(error) => no_pillars = Some(error.to_string()),
             }
         }
-        let outside = Outside::between(&all, State::of(&all, from), State::of(&all, to));
+        let all = match pillars {
+            Some(_) => all,
+            None => roots,
+        };
+        let outside = Outside::between(&origin, &all, states);
         Ok(Sides {
             before,
             after,
@@ -115,28 +136,25 @@ pub(crate) fn roots_of_pillar(config: &Config) -> Result<Vec<(String, PathBuf)>,
 /// The files of the pillar in both states, and their roots.
 fn of_pillars(
     follow: bool,
-    roots: &[(String, PathBuf)],
+    (origin, roots, own): (&Origin, &[NamedRoot], Vec<NamedRoot>),
     config: Config,
     (from, to): (&str, &str),
-) -> Result<(PillarSides, Vec<(String, PathBuf)>), InputError> {
-    let own = roots_of_pillar(&config)?;
+) -> Result<PillarSides, InputError> {
     let kept = |files: Backends| -> Arc<dyn FileServer> { Arc::new(Snapshot::new(files)) };
     let files = [
-        kept(side(follow, &own, "--from", from)?),
-        kept(side(follow, &own, "--to", to)?),
+        kept(side(follow, (origin, &own), "--from", from)?),
+        kept(side(follow, (origin, &own), "--to", to)?),
     ];
     let below_roots = below_roots(&own, roots);
     let all = [&own, roots].concat();
-    let around = Around::new(&all, State::of(&own, from), State::of(&own, to))?;
-    Ok((
-        PillarSides {
-            config,
-            files,
-            below_roots,
-            around,
-        },
-        own,
-    ))
+    let states = [State::of(&own, from), State::of(&own, to)];
+    let around = Around::new(origin, &all, states)?;
+    Ok(PillarSides {
+        config,
+        files,
+        below_roots,
+        around,
+    })
 }
 
 /// Where the roots of the pillar lie below those of the file server.
@@ -222,6 +240,14 @@ pub(crate) enum State<'s> {
 }
 
 impl<'s> State<'s> {
+    /// The directory that it is.
+    pub(crate) fn directory(self) -> Option<&'s Path> {
+        match self {
+            State::Directory(directory) => Some(directory),
+            State::Now | State::Revision(_) => None,
+        }
+    }
+
     fn of(roots: &[(String, PathBuf)], name: &'s str) -> Self {
         if name == NOW {
             return State::Now;
@@ -249,7 +275,7 @@ pub(crate) fn or_here(roots: &[(String, PathBuf)]) -> &[(String, PathBuf)] {
 
 fn side(
     follow: bool,
-    roots: &[(String, PathBuf)],
+    (origin, roots): (&Origin, &[(String, PathBuf)]),
     flag: &str,
     state: &str,
 ) -> Result<Backends, InputError> {
@@ -262,22 +288,11 @@ fn side(
         State::Revision(name) => return revision(or_here(roots), flag, name),
         State::Directory(directory) => directory,
     };
-    // The components leave the `.` out that is a root as a rule.
-    let joined = |root: &PathBuf| directory.join(root).components().collect();
-    let inside =
-        |root: &PathBuf| -> Option<PathBuf> { (!root.is_absolute()).then(|| joined(root)) };
-    let moved = roots
-        .iter()
-        .map(|(env, root)| Some((env.as_str(), inside(root)?)))
-        .collect::<Option<Vec<_>>>();
-    let moved = moved.ok_or_else(|| {
-        InputError::Usage(format!(
-            "{flag} {state}: roots that are absolute are in no other directory; give them below it"
-        ))
-    })?;
-    Ok(match moved.is_empty() {
+    let moved = roots.iter();
+    let moved = moved.map(|(env, root)| (env.as_str(), origin.copy_in(directory, root)));
+    Ok(match roots.is_empty() {
         true => directories(follow, [("base", directory.to_path_buf())].into_iter()),
-        false => directories(follow, moved.into_iter()),
+        false => directories(follow, moved),
     })
 }
 

@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 
+/// The first bytes of a file that git-crypt has encrypted.
+const GIT_CRYPT: &[u8] = b"\0GITCRYPT\0";
+
 /// The path and content of a file.
 #[derive(Debug, Clone)]
 pub struct File {
@@ -22,6 +25,11 @@ impl File {
     /// The content is not UTF-8.
     pub fn text(&self) -> Result<&str> {
         mapstack_yaml::decode(&self.bytes).map_err(|e| {
+            if self.bytes.starts_with(GIT_CRYPT) {
+                let message = format!("{} is encrypted by git-crypt", self.shown);
+                return Error::new(ErrorKind::File, message)
+                    .help("`git-crypt unlock` decrypts the files of a checkout");
+            }
             let place = e
                 .mark()
                 .map(|mark| Place::in_bytes(&self.shown, &self.bytes, |text| mark.offset(text)));

@@ -13,7 +13,7 @@ use crate::file::File;
 use crate::render::{Language, TemplateStage};
 use crate::text::in_file;
 use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind, Means};
-use mapstack_functions::{Call, Functions, entry_for, why_not_in_tree};
+use mapstack_functions::{Call, Functions, entry_for, is_for_masters, why_not_in_tree};
 
 /// A run as its templates see it.
 ///
@@ -164,6 +164,9 @@ impl<'r, 'e> RunHost<'r, 'e> {
             ErrorKind::Undefined,
             match why_not_in_tree(self, &call.name) {
                 Some(why) => format!("salt[{name}] is undefined: {why}"),
+                None if is_for_masters(&call.name) => {
+                    format!("salt[{name}] is undefined: only templates of a pillar can look for its files")
+                }
                 None => format!("salt[{name}] is undefined: nothing answers {call}"),
             },
         )
@@ -259,7 +262,9 @@ impl Host for RunHost<'_, '_> {
         if let Some(answer) = self.ask_tree(vm, name, &args) {
             return answer;
         }
-        if let Some(function) = self.run.engine.built_in.find(name) {
+        let is_answered = self.run.master.is_some() || !is_for_masters(name);
+        let built_in = self.run.engine.built_in.find(name);
+        if let Some(function) = built_in.filter(|_| is_answered) {
             let missing = missing_argument(&args);
             // Report the undefined argument, instead of the error that the function raises because of it.
             return function

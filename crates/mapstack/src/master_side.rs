@@ -17,6 +17,8 @@ pub struct MasterSide {
     pub minion_id: Value,
     /// The options of templates. Functions see those of the run's minion.
     pub opts: Map,
+    /// Serves the files of the pillar, which functions can ask for.
+    pub pillar_files: Arc<dyn FileServer>,
     /// Serves the files that templates load; `None` for the engine's own file server.
     pub templates: Option<Arc<dyn FileServer>>,
     /// The grains and the pillar of templates, if functions have others: then neither sees what the other changes.

@@ -5,9 +5,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use mapstack_diagnostic::{Error, ErrorKind, Result};
+use mapstack_diagnostic::{Error, Result};
 use mapstack_minion::{Minion, Part};
 use mapstack_render::jinja::Names;
+use mapstack_render::pipe::Allowed;
 use mapstack_render::{DictRef, Obj};
 use mapstack_value::{Key, Map, Str, Value};
 
@@ -15,7 +16,7 @@ use crate::engine::{Engine, Run};
 use crate::file::File;
 use crate::hooks::Hooks;
 use crate::master_side::MasterSide;
-use crate::pipe::{Allowed, Data, Made, Source, TAKEN, strip};
+use crate::pipe::{Data, Made, Source, context_of};
 use crate::text::Text;
 
 /// A file to be rendered through its pipe.
@@ -27,7 +28,7 @@ pub struct PillarSls<'s> {
     pub saltenv: &'s str,
     /// The name with dots; empty for a top file.
     pub sls: &'s str,
-    /// More variables, as an include can give. None has a name that is [taken](Self::taken).
+    /// More variables, as an include can give.
     pub variables: &'s [(Str, Value)],
 }
 
@@ -106,7 +107,8 @@ impl Run<'_> {
     /// `compile_template`).
     ///
     /// # Errors
-    /// A template or its output is wrong, a renderer is not built in, or the variables have names that are taken.
+    /// A template or its output is wrong, a renderer is not built in, or the variables have names that a renderer gives
+    /// to others itself.
     pub fn pillar_sls(&self, sls: PillarSls<'_>) -> Result<RenderedSls> {
         let kept = RefCell::new(None);
         let given = sls.variables.iter();
@@ -114,14 +116,9 @@ impl Run<'_> {
             .map(|(name, value)| (name.clone(), Obj::from(value.clone())))
             .collect();
         extra.insert("_pillar_rend".into(), Obj::Bool(true));
-        let tmplpath = text_of(&mut extra, "tmplpath")?.unwrap_or_else(|| sls.file.shown.clone());
-        let argline = extra.shift_remove("argline");
         let source = Source {
-            tmplpath,
-            argline,
-            extra,
             kept: Some(&kept),
-            ..Source::new(sls.file, sls.saltenv.into(), sls.sls.into())
+            ..Source::new(sls.file, sls.saltenv.into(), sls.sls.into()).with_variables(extra)
         };
         let (value, has_aliases, is_text) =
             match self.compile(&source, &self.default_pipe(), false)? {
@@ -145,7 +142,7 @@ impl Run<'_> {
     pub fn external_text(&self, text: ExternalText<'_>) -> Result<Value> {
         let pillar = ("pillar".into(), Obj::from(Value::map()));
         let source = Source {
-            context: Some([pillar].into_iter().collect()),
+            context: Some(context_of([pillar].into_iter().collect())),
             allowed: Some(Allowed {
                 whitelist: text.whitelist.clone(),
                 blacklist: text.blacklist.clone(),
@@ -222,29 +219,5 @@ impl Run<'_> {
         };
         let message = e.message.clone();
         self.located_error(message, e, &file)
-    }
-}
-
-impl PillarSls<'_> {
-    /// Names that are not free for further variables: what describes the file. No renderer, which would pass them on,
-    /// runs over a file of blanks.
-    #[must_use]
-    pub fn taken(file: &File) -> &'static [&'static str] {
-        let is_blank = std::str::from_utf8(&file.bytes).is_ok_and(|text| strip(text).is_empty());
-        if is_blank { &[] } else { &TAKEN }
-    }
-}
-
-fn text_of(names: &mut Names, name: &str) -> Result<Option<String>> {
-    match names.shift_remove(name) {
-        None => Ok(None),
-        Some(Obj::Str(text)) => Ok(Some(text.to_string())),
-        Some(other) => {
-            let message = format!(
-                "the variable '{name}' must be text, not {}",
-                other.type_name()
-            );
-            Err(Error::new(ErrorKind::Options, message))
-        }
     }
 }

@@ -148,6 +148,14 @@ fn merging_configuration_changes_no_facts() {
 }
 
 #[test]
+fn only_templates_of_a_pillar_can_look_for_its_files() {
+    let (printed, _) = print("{{ salt['pillar.file_exists']('top.sls') }}");
+    let error = format!("{:#}", printed.unwrap_err());
+    assert!(error.contains("only templates of a pillar"), "{error}");
+    assert!(error.contains("pillar.file_exists:"), "{error}");
+}
+
+#[test]
 fn a_target_that_cannot_match_is_warned_of() {
     for target in ["web* and", "G@os", "X@a or R@b", "E@[", "S@bogus"] {
         let (printed, warnings) = print(&format!("{{{{ salt['match.compound']('{target}') }}}}"));

@@ -53,10 +53,16 @@ pub struct Behaviour {
     /// saltclass keeps the classes that classes of classes name, and each state once. Otherwise it keeps what the node
     /// and its own classes name.
     pub keeps_nested_classes: bool,
+    /// Variables that an sls is given override those about its place, such as `slspath`. Otherwise they lose.
+    pub given_variables_override_places: bool,
+    /// The renderer `pyobjects` makes variables of a `context`. Otherwise it ignores one.
+    pub pyobjects_take_context: bool,
 }
 
+/// What 3006 does otherwise than 3007.
 const BEFORE_3007: Behaviour = Behaviour {
     keeps_nested_classes: false,
+    pyobjects_take_context: false,
     ..BEFORE_3008
 };
 
@@ -72,6 +78,8 @@ const BEFORE_3008: Behaviour = Behaviour {
     reads_jinja_headers: false,
     trims_names_of_sls: false,
     keeps_nested_classes: true,
+    given_variables_override_places: false,
+    pyobjects_take_context: true,
 };
 
 const SINCE_3008: Behaviour = Behaviour {
@@ -86,6 +94,8 @@ const SINCE_3008: Behaviour = Behaviour {
     reads_jinja_headers: true,
     trims_names_of_sls: true,
     keeps_nested_classes: true,
+    given_variables_override_places: true,
+    pyobjects_take_context: true,
 };
 
 /// Each version with its name, the release that it is compared with, and what it does.

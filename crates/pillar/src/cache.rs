@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState;
 use mapstack::ByText;
+use mapstack_classes::reclass::Memo;
 use mapstack_value::{Map, Value, weight};
 
 use crate::items::Item;
@@ -16,6 +17,8 @@ pub(crate) struct StackCache {
     /// What config files list, by their texts.
     pub listed: ByText<Arc<[Item]>>,
     pub merged: MergeCache,
+    /// What inventory queries of reclass come to.
+    pub inventories: Memo,
 }
 
 /// What two mappings amount to, by their storage. Only for mappings that many minions have, which are kept, so that no
@@ -41,6 +44,8 @@ const MAX_BYTES: usize = 8 << 20;
 const MAX_LISTED: usize = 1 << 20;
 /// The most bytes that merged layers may take, approximately.
 const MAX_MERGED: usize = 32 << 20;
+/// The most bytes that answers to inventory queries may take, approximately.
+const MAX_INVENTORIES: usize = 32 << 20;
 
 impl StackCache {
     /// What a text says.
@@ -64,6 +69,7 @@ impl Default for StackCache {
             documents: ByText::new(MAX_BYTES),
             listed: ByText::new(MAX_LISTED),
             merged: MergeCache::default(),
+            inventories: Memo::with_memory(MAX_INVENTORIES),
         }
     }
 }

@@ -171,6 +171,85 @@ fn queries_over_many_nodes_end() {
     assert_says(&error_of(&pillar), &["steps"]);
 }
 
+/// An inventory whose nodes ask each other.
+const ASKING: &[(&str, &str)] = &[
+    (
+        "classes/asks.yml",
+        "classes: [base]\nparameters:\n  all: '$[ exports:port ]'\n  own: '$[ exports:port if exports:role == self:role ]'\nexports: {port: '${port}', role: '${role}'}\n",
+    ),
+    (
+        "classes/base.yml",
+        "parameters: {port: 80, deep: {er: 1}}\n",
+    ),
+    (
+        "nodes/web1.yml",
+        "classes: [asks]\nparameters: {role: web}\n",
+    ),
+    (
+        "nodes/web2.yml",
+        "classes: [asks]\nparameters: {role: web, port: 81}\n",
+    ),
+    (
+        "nodes/db1.yml",
+        "classes: [asks]\nparameters: {role: db, port: 82}\nenvironment: dev\n",
+    ),
+    (
+        "nodes/db2.yml",
+        "classes: [asks]\nparameters: {role: db, port: 83}\nenvironment: dev\n",
+    ),
+    (
+        "nodes/odd.yml",
+        "classes: [asks]\nparameters: {role: web, '=port': 84, x: '${no:such}'}\n",
+    ),
+];
+
+/// What a minion gets with so many steps: data, errors and warnings.
+fn shown(master: &Master, id: &str, fuel: u64) -> String {
+    let limits = mapstack::Limits {
+        fuel,
+        ..Default::default()
+    };
+    let engine = Engine::new(MemoryFiles::new()).with_limits(limits);
+    let minion = mapstack::minion::Minion {
+        id: id.into(),
+        ..minion()
+    };
+    let made = master.compile(&engine, &minion, &Ask::of(&minion)).unwrap();
+    let data = mapstack::value::Value::from(made.data.clone()).repr();
+    format!("{data}\n{:?}\n{:?}", made.failures(), made.warnings)
+}
+
+#[test]
+fn minions_share_what_is_asked_of_all_nodes() {
+    const PLENTY: u64 = 1_000_000;
+    let directory = inventory(ASKING);
+    let shared = master_of(directory.path());
+    let ids = ["web1", "db1", "odd", "web2", "db2", "web1", "nosuch"];
+    let assert_same = || {
+        for id in ids {
+            let alone = shown(&master_of(directory.path()), id, PLENTY);
+            assert_eq!(shown(&shared, id, PLENTY), alone, "{id}");
+        }
+    };
+    assert_same();
+    // They cost what they cost alone.
+    let needs = |fuel: &u64| shown(&master_of(directory.path()), "web2", *fuel).ends_with("[]\n[]");
+    let enough = (1..2_000).find(needs).unwrap();
+    assert!(shown(&shared, "web2", enough).ends_with("[]\n[]"));
+    assert!(!shown(&shared, "web2", enough - 1).ends_with("[]\n[]"));
+    // What a file says now counts, and so does what no longer works.
+    for text in [
+        "classes: [asks]\nparameters: {role: db, port: 99}\n",
+        "classes: [no]\n",
+        "a: [",
+    ] {
+        std::fs::write(directory.path().join("nodes/web2.yml"), text).unwrap();
+        assert_same();
+    }
+    std::fs::remove_file(directory.path().join("nodes/web2.yml")).unwrap();
+    assert_same();
+}
+
 #[test]
 fn what_is_not_there_is_an_error() {
     let text = error(&[("nodes/other.yml", "{}\n")]);

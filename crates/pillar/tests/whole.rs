@@ -10,6 +10,7 @@ use std::sync::Arc;
 use common::{assert_repeated, records};
 use mapstack::loader::{FileServer, MemoryFiles};
 use mapstack::minion::Minion;
+use mapstack::trace::FileReadKind;
 use mapstack::value::{Map, Value};
 use mapstack::{Call, CallError, Engine, ErrorKind, Functions, Limits};
 use mapstack_pillar::{Ask, Master, PillarEvent, SlsOutcome, WholeEvent, WholePillar};
@@ -379,6 +380,68 @@ fn names_of_sls_do_not_lead_out_of_the_roots() {
             .iter()
             .all(|path| !path.contains("etc") && !path.contains("..")),
         "{asked:?}"
+    );
+}
+
+#[test]
+fn questions_for_files_do_not_lead_out_of_the_roots() {
+    for path in ["/srv/pillar/a.sls", "../pillar/a.sls", "sub/../a.sls"] {
+        let sls = format!("a: {{{{ salt['pillar.file_exists']('{path}') }}}}\n");
+        let files = [("top.sls", "base: {'*': [a]}"), ("a.sls", &*sls)];
+        let made = compile(&master("", &files)).unwrap();
+        let [error] = &made.errors[..] else {
+            panic!("{path}: {:?}", made.data)
+        };
+        let shown = format!("{:#}", error.error);
+        assert!(
+            shown.contains("can lead out of the pillar's roots"),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn files_that_templates_ask_for_are_reads_of_the_pillar() {
+    let sls = "a: {{ salt['pillar.file_exists']('nosuch.sls') }}\n";
+    let files = [("top.sls", "base: {'*': [a]}"), ("a.sls", sls)];
+    let engine = Engine::new(MemoryFiles::new());
+    let (_, reads) = master("", &files).compile_noting(&engine, &web1(), &Ask::default());
+    let read = reads.pillar.iter().find(|read| &*read.path == "nosuch.sls");
+    assert_eq!(read.map(|read| read.kind), Some(FileReadKind::Absent));
+}
+
+#[test]
+fn an_sls_that_there_is_not_has_the_place_of_its_name() {
+    let top = "base:\n  'db*': [none]\n  '*':\n    - match: glob\n    - a\n    - none\n";
+    let files = [
+        ("top.sls", top),
+        ("a.sls", "include:\n  - b\n  - no.one\n"),
+        ("b.sls", "include: [{no.two: {key: x}}]\n"),
+    ];
+    let made = compile(&master("", &files)).unwrap();
+    let places = made.failures().into_iter().map(|error| {
+        let place = error.diagnostic().place.clone().unwrap();
+        format!("{}:{}:{}", place.file, place.line(), place.column())
+    });
+    assert_eq!(
+        places.collect::<Vec<_>>(),
+        ["b.sls:1:12", "a.sls:3:5", "top.sls:6:7"]
+    );
+    // A plain include counts twice, and so do its errors.
+    assert!(made.errors.len() > 3);
+}
+
+#[test]
+fn a_file_that_git_crypt_has_encrypted_says_so() {
+    let server = MemoryFiles::new()
+        .file("base", "top.sls", "base: {'*': [a]}")
+        .file("base", "a.sls", b"\0GITCRYPT\0\xff\xfe");
+    let config = Config::parse(MASTER.as_bytes(), "master", Kind::Master).unwrap();
+    let made = compile(&Master::new(config, Arc::new(server))).unwrap();
+    let shown = made.failures()[0].to_string();
+    assert!(
+        shown.contains("encrypted by git-crypt") && shown.contains("git-crypt unlock"),
+        "{shown}"
     );
 }
 

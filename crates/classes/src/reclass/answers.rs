@@ -1,6 +1,6 @@
 //! What the exports of all nodes answer to a query.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use mapstack_value::{Key, Value};
 
@@ -11,7 +11,7 @@ use super::settings::Settings;
 use super::value::{Dict, Node};
 
 /// The exports of all nodes, by their names.
-pub type Exports = Rc<[(String, Node)]>;
+pub type Exports = Arc<[(String, Node)]>;
 
 impl Query {
     /// The answer: a mapping of the nodes' names to the values, or the list of the names.

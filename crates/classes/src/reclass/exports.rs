@@ -6,6 +6,7 @@ use mapstack_value::Value;
 use super::answers::Exports;
 use super::failed;
 use super::interpolate::{Failure, Parameters, Queries, Role};
+use super::memo::Asked;
 use super::merging::Reader;
 use super::value::{Dict, Node};
 
@@ -14,11 +15,45 @@ use super::value::{Dict, Node};
 /// # Errors
 /// The file of any node is wrong; or a class of a node that is asked, or an export that is looked at.
 pub fn exports(reader: &Reader<'_>, queries: &Queries, environment: &Value) -> Result<Exports> {
-    let mut all = Vec::new();
-    for name in reader.nodes() {
+    let inventory = reader.inventory;
+    let Some(memo) = inventory.memo else {
+        return of_all(reader, queries, environment).map(|(exports, _)| exports);
+    };
+    let asked = Asked {
+        options: inventory.options,
+        environment,
+        queries,
+        files: [&reader.nodes, &reader.classes],
+    };
+    if let Some((known, steps)) = memo.find(asked, &|reading| reader.read_again(reading))
+        && inventory.host.spend(steps).is_ok()
+    {
+        reader.meter.is_shared.set(true);
+        return Ok(known);
+    }
+    let (before, read_before) = (reader.meter.spent.get(), steps_of(reader));
+    let (exports, is_whole) = of_all(reader, queries, environment)?;
+    let of_reading = steps_of(reader) - read_before;
+    if is_whole && reader.is_silent() {
+        let steps = reader.meter.spent.get() - before - of_reading;
+        memo.keep(asked, reader.readings(), (&exports, steps));
+    }
+    Ok(exports)
+}
+
+/// What reading has cost so far.
+fn steps_of(reader: &Reader<'_>) -> usize {
+    reader.readings().iter().map(|reading| reading.steps).sum()
+}
+
+/// The exports of the nodes, computed, and whether none is left out.
+fn of_all(reader: &Reader<'_>, queries: &Queries, environment: &Value) -> Result<(Exports, bool)> {
+    let (mut all, mut is_whole) = (Vec::new(), true);
+    for name in reader.node_names() {
         let node = match reader.node(name) {
             Err(error) if is_left_out(reader, &error) => {
                 reader.inventory.host.warn(left_out(name, &error));
+                is_whole = false;
                 continue;
             }
             node => node.map_err(|error| asks(name, error))?,
@@ -31,7 +66,7 @@ pub fn exports(reader: &Reader<'_>, queries: &Queries, environment: &Value) -> R
             all.push((name.to_owned(), exports));
         }
     }
-    Ok(all.into())
+    Ok((all.into(), is_whole))
 }
 
 /// The exports of one node.

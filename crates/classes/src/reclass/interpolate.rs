@@ -89,7 +89,7 @@ impl Waiting {
 }
 
 /// What the inventory queries of parameters look at in all nodes.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone, PartialEq)]
 pub struct Queries {
     /// Nodes of all environments are asked.
     pub all_environments: bool,

@@ -10,6 +10,8 @@ use mapstack_value::{Map, Value};
 
 use super::entity::{Entity, add_class, automatic, read_dict};
 use super::interpolate::{Parameters, Role};
+use super::memo::Reading;
+use super::meter::Metered;
 use super::paths::Problem;
 use super::settings::Settings;
 use super::storage::{File, Files, Naming};
@@ -26,9 +28,11 @@ pub const NO_FILE: usize = 0;
 /// The files of an inventory, each read once.
 pub struct Reader<'r> {
     pub inventory: &'r Inventory<'r>,
+    /// The inventory's host.
+    pub meter: &'r Metered<'r>,
     pub settings: &'r Settings,
-    nodes: Files,
-    classes: Files,
+    pub nodes: Files,
+    pub classes: Files,
     directories: (String, String),
     /// The classes that may be missing.
     may_miss: Option<Regex>,
@@ -36,12 +40,18 @@ pub struct Reader<'r> {
     files: RefCell<Vec<ClassFile>>,
     /// What they say, by their paths.
     entities: RefCell<HashMap<String, Rc<Entity>>>,
+    /// What was read, in order.
+    readings: RefCell<Vec<Reading>>,
     /// The missing classes that were reported, with the files that name them.
     reported: RefCell<HashSet<(String, usize)>>,
 }
 
 impl<'r> Reader<'r> {
-    pub fn new(inventory: &'r Inventory<'r>, settings: &'r Settings) -> Result<Self> {
+    pub fn new(
+        inventory: &'r Inventory<'r>,
+        settings: &'r Settings,
+        meter: &'r Metered<'r>,
+    ) -> Result<Self> {
         let directories = inventory.directories()?;
         let naming = match inventory.option("compose_node_name").truthy() {
             true => Naming::ComposedNodes,
@@ -52,6 +62,7 @@ impl<'r> Reader<'r> {
         let may_miss = may_miss.map(|all| Regex::new(&format!("^(?:{})", all.join("|"))));
         Ok(Reader {
             inventory,
+            meter,
             settings,
             nodes: Files::below(inventory.host, &directories.0, naming)?,
             classes: Files::below(inventory.host, &directories.1, Naming::Classes)?,
@@ -62,13 +73,34 @@ impl<'r> Reader<'r> {
                 path: String::new(),
             }]),
             entities: RefCell::default(),
+            readings: RefCell::default(),
             reported: RefCell::default(),
         })
     }
 
     /// The names of all nodes, in the order of their files.
-    pub fn nodes(&self) -> impl Iterator<Item = &str> {
+    pub fn node_names(&self) -> impl Iterator<Item = &str> {
         self.nodes.names()
+    }
+
+    /// What was read so far, in order.
+    pub fn readings(&self) -> Vec<Reading> {
+        self.readings.borrow().clone()
+    }
+
+    /// What it costs to read a file that was read for another minion; `None` if it has other data.
+    pub fn read_again(&self, reading: &Reading) -> Option<usize> {
+        let own = self.readings.borrow();
+        if let Some(own) = own.iter().find(|own| own.path == reading.path) {
+            return own.data.is_same(&reading.data).then_some(0);
+        }
+        let data = self.inventory.host.read(&reading.path).ok()?;
+        data.is_same(&reading.data).then_some(reading.steps)
+    }
+
+    /// Whether nothing was reported that another minion would have to report as well.
+    pub fn is_silent(&self) -> bool {
+        self.reported.borrow().is_empty()
     }
 
     pub fn files(&self) -> std::cell::Ref<'_, Vec<ClassFile>> {
@@ -160,7 +192,8 @@ impl<'r> Reader<'r> {
             path: file.path.clone(),
         });
         let number = self.files().len() - 1;
-        let read = match self.inventory.host.read(&file.path)? {
+        let data = self.inventory.host.read(&file.path)?;
+        let read = match data.clone() {
             Value::None => Map::new(),
             Value::Map(map) => map,
             other => {
@@ -175,7 +208,13 @@ impl<'r> Reader<'r> {
             ..Entity::read(&read, name, self.source(number))
                 .map_err(|message| self.wrong(number, message))?
         };
-        self.spend(1 + entity.size)?;
+        let steps = 1 + entity.size;
+        self.spend(steps)?;
+        self.readings.borrow_mut().push(Reading {
+            path: file.path.clone(),
+            data,
+            steps,
+        });
         let entity = Rc::new(entity);
         self.entities
             .borrow_mut()

@@ -3,7 +3,8 @@
 //! Written here, as crates.io has no crate for it: reclass-rs is published as a module of Python alone.
 //!
 //! `storage` finds the files, `entity` reads them, `reference` and `query` read texts, `value` and `merging` merge,
-//! `interpolate` resolves references, and `exports` asks all nodes for what queries look at.
+//! `interpolate` resolves references, and `exports` asks all nodes for what queries look at, or takes from `memo` what
+//! they said before.
 
 mod answers;
 mod entity;
@@ -11,7 +12,9 @@ mod exports;
 mod interpolate;
 mod keys;
 mod mappings;
+mod memo;
 mod merging;
+mod meter;
 mod paths;
 mod query;
 mod reference;
@@ -27,7 +30,9 @@ use crate::{Host, Origins};
 use entity::Entity;
 use interpolate::{Failure, Parameters, Role};
 use keys::shown_path;
+pub use memo::Memo;
 use merging::{NO_FILE, Reader};
+use meter::Metered;
 use paths::Problem;
 use settings::Settings;
 
@@ -42,6 +47,8 @@ pub struct Inventory<'i> {
     pub minion_id: &'i str,
     /// The pillar so far. reclass means to show it to classes if `propagate_pillar_data_to_reclass` is set, and fails.
     pub pillar: &'i Map,
+    /// What minions before this one asked of all nodes. With it, errors cost twice.
+    pub memo: Option<&'i Memo>,
 }
 
 /// What an inventory gives a minion.
@@ -81,8 +88,25 @@ impl Inventory<'_> {
     /// A file cannot be read or has the wrong form, a node or class does not exist, types that cannot be merged,
     /// references to nothing, an inventory query that has no answer, and limits.
     pub fn classify(&self) -> Result<Classified> {
+        let meter = Metered::new(self.host);
+        let metered = Inventory {
+            host: &meter,
+            ..*self
+        };
+        match metered.classified(&meter) {
+            // Exports of another minion know its files by their numbers, which errors look up.
+            Err(_) if meter.is_shared.get() => Inventory {
+                memo: None,
+                ..*self
+            }
+            .classify(),
+            made => made,
+        }
+    }
+
+    fn classified(&self, meter: &Metered<'_>) -> Result<Classified> {
         let settings = Settings::new(self.options).map_err(option)?;
-        let reader = Reader::new(self, &settings)?;
+        let reader = Reader::new(self, &settings, meter)?;
         let node = reader.node(self.minion_id)?;
         let merged = reader.merged(self.minion_id, &node)?;
         let parameters = resolved(&reader, &merged)?;

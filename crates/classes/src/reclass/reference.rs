@@ -3,7 +3,7 @@
 //! The grammar is that of reclass with its habits: blanks at the start of a reference that is not the only one of its
 //! text do not count, and tabs become blanks.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::query::Query;
 use super::settings::Settings;
@@ -16,7 +16,7 @@ pub enum Token {
     /// A reference, which can have others inside.
     Reference(Vec<Token>),
     /// An inventory query.
-    Query(Rc<Query>),
+    Query(Arc<Query>),
 }
 
 impl Token {
@@ -295,7 +295,7 @@ impl<'t> Parser<'t> {
                 "an inventory query that {open} begins has no {close}"
             ));
         }
-        Query::read(query, self.settings).map(|query| Token::Query(Rc::new(query)))
+        Query::read(query, self.settings).map(|query| Token::Query(Arc::new(query)))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::Host;
 use crate::files::unreadable;
 
 /// Files by the names of their nodes or classes, in the order of directories.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone, PartialEq)]
 pub struct Files {
     by_name: IndexMap<String, File, RandomState>,
 }
@@ -48,6 +48,11 @@ impl Files {
 
     pub fn get(&self, name: &str) -> Option<&File> {
         self.by_name.get(name)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.by_name.len()
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {

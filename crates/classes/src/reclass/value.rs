@@ -1,6 +1,6 @@
 //! Values before their references are resolved, and how they are merged (reclass: `values`, `Parameters`).
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
@@ -71,7 +71,7 @@ pub enum Content {
     List(Vec<Node>),
     Dict(Dict),
     /// Text with parts that are computed.
-    Text(Rc<[Token]>),
+    Text(Arc<[Token]>),
 }
 
 impl Content {

@@ -109,6 +109,17 @@ impl Context for Run<'_> {
         unreadable(path, fetched)
     }
 
+    fn fetch_of_pillar(
+        &self,
+        path: &SaltPath,
+        saltenv: &str,
+    ) -> mapstack_diagnostic::Result<Option<Fetched>> {
+        let Some(master) = &self.master else {
+            return Ok(None);
+        };
+        unreadable(path, master.pillar_files.fetch(path, saltenv)).map(Some)
+    }
+
     fn list(&self, saltenv: &str, directory: &str) -> mapstack_diagnostic::Result<Vec<String>> {
         self.list_files(saltenv, directory)
     }

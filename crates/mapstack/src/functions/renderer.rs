@@ -3,15 +3,16 @@
 use mapstack_functions::{Below, below_roots, failed, named_roots};
 use mapstack_loader::SaltPath;
 use mapstack_render::jinja::{Host as _, Names, Vm};
+use mapstack_render::pipe::TAKEN;
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result};
+use mapstack_value::Str;
 use mapstack_value::posixpath::normpath;
-use mapstack_value::{Key, Str, Value};
 
 use crate::built_in::Table;
 use crate::engine::Run;
 use crate::file::File;
 use crate::host::RunHost;
-use crate::pipe::{DEFAULT_PIPE, Data, Made, Source, TAKEN};
+use crate::pipe::{DEFAULT_PIPE, Data, Made, Source};
 use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind, Means};
 
 pub(super) const TABLE: Table = &[("slsutil.renderer", |run, vm, args| renderer(run, vm, args))];
@@ -228,58 +229,14 @@ impl Call {
             }
         };
         let sls = text("sls", self.named.shift_remove("sls"))?.unwrap_or_default();
-        let tmplpath = match self.named.shift_remove("tmplpath") {
-            None if is_string => STRING.into(),
-            None => file.shown.clone(),
-            Some(Obj::None) => String::new(),
-            given => text("tmplpath", given)?
-                .map(|path| path.to_string())
-                .unwrap_or_default(),
-        };
-        let argline = self.named.shift_remove("argline");
-        let context = self
-            .named
-            .shift_remove("context")
-            .map(context)
-            .transpose()?
-            .flatten();
-        Ok(Source {
-            file,
-            is_string,
-            saltenv,
-            sls,
-            tmplpath,
-            argline,
-            context,
-            extra: self.named,
-            is_called: true,
-            kept: None,
-            allowed: None,
-        })
-    }
-}
-
-/// The variables passed as `context=`.
-fn context(given: Obj) -> Result<Option<Names>> {
-    match given {
-        given if !given.truthy()? => Ok(None),
-        Obj::Dict(dict) => {
-            let name = |key: Key| match key.to_value() {
-                Value::Str(name) => Ok(name),
-                other => Err(Error::type_error(format!(
-                    "keywords must be strings, not {}",
-                    other.kind().python_name()
-                ))),
-            };
-            dict.entries()
-                .into_iter()
-                .map(|(key, value)| Ok((name(key)?, value)))
-                .collect::<Result<_>>()
-                .map(Some)
+        let mut source = Source::new(file, saltenv, sls);
+        if is_string {
+            source.tmplpath = Obj::from(STRING);
         }
-        other => Err(Error::type_error(format!(
-            "'{}' object is not iterable",
-            other.type_name()
-        ))),
+        Ok(Source {
+            is_string,
+            is_called: true,
+            ..source.with_variables(self.named)
+        })
     }
 }

@@ -4,9 +4,9 @@
 //! Data sources, post-map templates and managed files have no pipe: for them such a line is part of the text.
 
 mod decrypt;
+mod keywords;
 mod objects;
 mod read;
-mod shebang;
 mod stateconf;
 mod template;
 mod variables;
@@ -16,11 +16,11 @@ use std::sync::Arc;
 
 use mapstack_render::Obj;
 use mapstack_render::jinja::{Names, Syntax};
+use mapstack_render::pipe::{self, Allowed, Pipe, PipeStage, Renderer, strip};
 use mapstack_value::{Map, Str, Value};
 
 pub use self::decrypt::{has_message, how_to_decrypt};
-pub(crate) use self::shebang::{Allowed, strip};
-use self::shebang::{Pipe, PipeStage, Renderer};
+pub(crate) use self::keywords::context_of;
 pub use self::template::TemplateOptions;
 pub(crate) use self::template::engine as template_engine;
 use self::variables::{sls_name, sls_variables};
@@ -40,12 +40,12 @@ pub(crate) struct Source<'s> {
     pub is_string: bool,
     pub saltenv: Str,
     pub sls: Str,
-    /// The path of the file in the variables of templates.
-    pub tmplpath: String,
+    /// The path of the file in the variables of templates, as a caller can give it.
+    pub tmplpath: Obj,
     /// The argument line of stages that have none.
     pub argline: Option<Obj>,
-    /// Variables that override all others.
-    pub context: Option<Names>,
+    /// Variables that override all others, if it is a mapping. Not every renderer cares.
+    pub context: Option<Obj>,
     /// Variables in addition to those of every template.
     pub extra: Names,
     /// Whether a template calls `slsutil.renderer`. Then the renderers get a copy of the grains.
@@ -64,7 +64,7 @@ impl<'s> Source<'s> {
             is_string: false,
             saltenv,
             sls,
-            tmplpath: file.shown.clone(),
+            tmplpath: Obj::from(file.shown.as_str()),
             argline: None,
             context: None,
             extra: Names::default(),
@@ -90,25 +90,6 @@ impl Made<'_> {
 
 /// The pipe of files that name no renderers.
 pub(crate) const DEFAULT_PIPE: &str = "jinja|yaml";
-
-/// Names that functions of the reference pass on themselves, so that Python refuses them as duplicates among more
-/// variables.
-pub(crate) const TAKEN: [&str; 14] = [
-    "template",
-    "renderers",
-    "default",
-    "blacklist",
-    "whitelist",
-    "salt",
-    "grains",
-    "opts",
-    "pillar",
-    "proxy",
-    "from_str",
-    "to_str",
-    "template_file",
-    "tmplsrc",
-];
 
 impl Run<'_> {
     /// The data of an sls file, after all stages of its pipe.
@@ -311,6 +292,7 @@ impl Run<'_> {
     }
 
     fn run_stage<'f>(&self, running: RunningStage<'_, 'f>, made: Made<'f>) -> Result<Made<'f>> {
+        running.check_names()?;
         let language = match running.stage.renderer {
             Renderer::Jinja => Language::Jinja,
             #[cfg(feature = "tera")]
@@ -318,7 +300,7 @@ impl Run<'_> {
             #[cfg(not(feature = "tera"))]
             Renderer::Tera => return Err(running.absent("build with the feature `tera`")),
             Renderer::Mako => Language::Mako,
-            Renderer::Py => return self.run_module(running.source, running.place),
+            Renderer::Py => return self.run_module(running),
             Renderer::Objects | Renderer::Tree => return self.run_python(running, made),
             Renderer::Stateconf => return self.run_stateconf(running, made),
             Renderer::Absent(help) => return self.run_absent(running, made, help),
@@ -328,19 +310,12 @@ impl Run<'_> {
             | Renderer::Toml
             | Renderer::Msgpack => return self.read_data(running, made),
         };
-        let RunningStage { stage, source, .. } = running;
-        let argline = self.argline(stage, source)?;
-        let from_string = &*argline == "-s";
-        if !from_string && !argline.is_empty() {
-            let (shown, name) = (&source.file.shown, &stage.name);
-            let message = format!("{shown}: the renderer '{name}' has no option '{argline}'");
-            let error = running.error(message);
-            return Err(error.help("its only one is -s: take text as the template itself"));
-        }
+        let source = running.source;
+        let from_string = language != Language::Mako && self.takes_string(running)?;
         match made {
             Made::Text(text) => {
                 let (before, template) = text.into_source();
-                self.run_language(language, source, source.file, &template, before)
+                self.run_language(language, running, source.file, &template, before)
                     .map(Made::Text)
             }
             Made::Data(Data {
@@ -354,13 +329,29 @@ impl Run<'_> {
                     bytes,
                 };
                 let text =
-                    self.run_language(language, source, &file, &Arc::from(&*text), Vec::new())?;
+                    self.run_language(language, running, &file, &Arc::from(&*text), Vec::new())?;
                 Ok(Made::Text(Text::made(
                     source.file,
                     text.as_str().to_string(),
                 )))
             }
             Made::Data(data) => Err(running.no_text(&data)),
+        }
+    }
+
+    /// Whether a stage takes text that is data as the template itself. Mako has no such option.
+    fn takes_string(&self, running: RunningStage<'_, '_>) -> Result<bool> {
+        let RunningStage { stage, source, .. } = running;
+        let argline = self.argline(stage, source)?;
+        match &*argline {
+            "-s" => Ok(true),
+            "" => Ok(false),
+            _ => {
+                let (shown, name) = (&source.file.shown, &stage.name);
+                let message = format!("{shown}: the renderer '{name}' has no option '{argline}'");
+                let error = running.error(message);
+                Err(error.help("its only one is -s: take text as the template itself"))
+            }
         }
     }
 
@@ -403,12 +394,13 @@ impl Run<'_> {
     fn run_language<'f>(
         &self,
         language: Language,
-        source: &Source<'_>,
+        running: RunningStage<'_, '_>,
         file: &'f File,
         template: &Arc<str>,
         before: Vec<mapstack_render::jinja::SourceMap>,
     ) -> Result<Text<'f>> {
-        let variables = self.pipe_variables(source);
+        let source = running.source;
+        let variables = self.pipe_variables(running, language)?;
         let has_sls = variables
             .get("sls")
             .is_some_and(|sls| sls.as_str().is_none_or(|s| !s.is_empty()));
@@ -468,7 +460,8 @@ impl Run<'_> {
 
     /// The variables of a template in a pipe (Salt: `salt.renderers.jinja.render`,
     /// `wrap_tmpl_func`).
-    fn pipe_variables(&self, source: &Source<'_>) -> Names {
+    fn pipe_variables(&self, running: RunningStage<'_, '_>, language: Language) -> Result<Names> {
+        let source = running.source;
         let mut names = self.sls_basics(&source.saltenv, &source.sls);
         if source.is_called {
             names.insert("grains".into(), self.copied_facts(Part::Grains));
@@ -476,23 +469,32 @@ impl Run<'_> {
                 names.insert("pillar".into(), self.live.pillar.clone());
             }
         }
-        names.extend(source.extra.iter().map(|(k, v)| (k.clone(), v.clone())));
-        names.extend(
-            source
-                .context
-                .iter()
-                .flatten()
-                .map(|(k, v)| (k.clone(), v.clone())),
-        );
+        if language.python().is_some() {
+            names.shift_remove("proxy");
+            names.extend(running.argline().map(|line| ("argline".into(), line)));
+        }
+        let extra = source.extra.iter();
+        // Mako's renderer has no parameter of that name, and what it calls has one.
+        let extra = extra.filter(|(name, _)| language != Language::Mako || &***name != "from_str");
+        names.extend(extra.map(|(name, value)| (name.clone(), value.clone())));
+        if language == Language::Py {
+            let context = source.context.iter().cloned();
+            names.extend(context.map(|context| ("context".into(), context)));
+            return Ok(names);
+        }
+        names.extend(running.context()?);
         let sls = names
             .get("sls")
             .and_then(Obj::as_str)
             .cloned()
             .unwrap_or_default();
-        for (name, value) in self.sls_variables(&source.tmplpath, &sls) {
-            names.entry(name).or_insert(value);
+        let behaviour = self.engine.salt_version.behaviour();
+        for (name, value) in self.sls_variables(&running.tmplpath()?, &sls) {
+            if !behaviour.given_variables_override_places || !names.contains_key(&name) {
+                names.insert(name, value);
+            }
         }
-        names
+        Ok(names)
     }
 
     fn sls_variables(&self, path: &str, sls: &str) -> Names {
@@ -597,15 +599,15 @@ fn named_pipe<'p>(
 ) -> Result<Option<(&'p str, Option<Place>)>> {
     // In a text that is not from a file, the first line is the first word.
     let line = match source.is_string {
-        true => shebang::first_word(text).ok_or_else(|| {
+        true => pipe::first_word(text).ok_or_else(|| {
             let message = "the string to render holds nothing but blanks";
             Error::new(ErrorKind::Options, message).help("pass some text")
         })?,
-        false => shebang::first_line(text),
+        false => pipe::first_line(text),
     };
     // After a byte order mark, the reference does not recognize the line.
     let is_marked = source.file.bytes.starts_with("\u{feff}".as_bytes());
-    let named = shebang::shebang(line).filter(|_| !is_marked);
+    let named = pipe::shebang(line).filter(|_| !is_marked);
     let place = || {
         let start = text.find(line).unwrap_or_default();
         Place {

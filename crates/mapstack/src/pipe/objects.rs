@@ -1,14 +1,14 @@
 //! Renderers that are Python: `py`, `pyobjects`, and those of the tree.
 
-use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
+use mapstack_diagnostic::Result;
 use mapstack_functions::{tree_has_renderer, tree_render};
 use mapstack_render::Obj;
 use mapstack_render::jinja::{Request, request};
+use mapstack_render::pipe::{Allowed, Pipe, Renderer};
 use mapstack_render::sandbox::{FunctionAnswer, RenderJob};
 use mapstack_value::{Map, Str, Value};
 
-use super::shebang::{Allowed, Pipe, PipeStage, Renderer};
-use super::{Data, Made, RunningStage, Source};
+use super::{Data, Made, RunningStage};
 use crate::engine::Run;
 use crate::host::RunHost;
 use crate::python;
@@ -26,19 +26,22 @@ impl Run<'_> {
 
     /// Run a Python module for its data (Salt: `salt.renderers.py.render`). It runs the file itself, even if earlier
     /// stages changed the text.
-    pub(super) fn run_module<'f>(
-        &self,
-        source: &Source<'f>,
-        place: Option<&Place>,
-    ) -> Result<Made<'f>> {
+    pub(super) fn run_module<'f>(&self, running: RunningStage<'_, 'f>) -> Result<Made<'f>> {
+        let source = running.source;
         if source.is_string {
-            let message = "the renderer 'py' runs a file, not a text";
-            return Err(Error::new(ErrorKind::Options, message).at(place.cloned()));
+            return Err(running.error("the renderer 'py' runs a file, not a text".into()));
+        }
+        if source.tmplpath.as_str().map(|path| &**path) != Some(&*source.file.shown) {
+            let shown = &source.file.shown;
+            let message = format!(
+                "{shown}: the renderer 'py' would run another file, which `tmplpath` names"
+            );
+            return Err(running.error(message).help("leave `tmplpath` out"));
         }
         let host = RunHost::in_saltenv(self, &source.saltenv);
         let request = Request {
             name: Some(Str::from(&*source.file.path)),
-            variables: self.pipe_variables(source),
+            variables: self.pipe_variables(running, Language::Py)?,
             limits: self.limits,
             fuel: Some(&self.fuel),
             ..request(source.file.text()?, &host)
@@ -77,7 +80,7 @@ impl Run<'_> {
             data: data.map(|data| data.value),
             saltenv: source.saltenv.clone(),
             sls: source.sls.clone(),
-            keywords: self.keywords(stage, source),
+            keywords: self.keywords(running)?,
         };
         let host = RunHost::in_saltenv(self, &source.saltenv);
         let rendered = self.on_vm(|vm| tree_render(&host, vm, job));
@@ -101,14 +104,18 @@ impl Run<'_> {
     }
 
     /// What a renderer gets by name (Salt: `compile_template`). What is not data is not there.
-    fn keywords(&self, stage: &PipeStage, source: &Source<'_>) -> Vec<(Str, Value)> {
+    fn keywords(&self, running: RunningStage<'_, '_>) -> Result<Vec<(Str, Value)>> {
+        let source = running.source;
         let data = |object: &Obj| object.to_value().ok();
-        let mut keywords = vec![(Str::from("tmplpath"), Value::from(&*source.tmplpath))];
-        if let Some(context) = source
-            .context
-            .as_ref()
-            .filter(|context| !context.is_empty())
+        let mut keywords: Vec<(Str, Value)> = Vec::new();
+        keywords.extend(data(&source.tmplpath).map(|path| ("tmplpath".into(), path)));
+        if running.stage.renderer == Renderer::Tree {
+            let context = source.context.as_ref().and_then(data);
+            keywords.extend(context.map(|context| ("context".into(), context)));
+        } else if source.context.is_some()
+            && self.engine.salt_version.behaviour().pyobjects_take_context
         {
+            let context = running.context()?;
             let context = context.iter();
             let context = context.filter_map(|(name, value)| Some((&**name, data(value)?)));
             let context: Map = context.collect();
@@ -116,12 +123,8 @@ impl Run<'_> {
         }
         let extra = source.extra.iter();
         keywords.extend(extra.filter_map(|(name, value)| Some((name.clone(), data(value)?))));
-        let argline = match &source.argline {
-            _ if !stage.argline.is_empty() => Some(Value::from(&*stage.argline)),
-            Some(given) => data(given),
-            None => None,
-        };
+        let argline = running.argline().as_ref().and_then(data);
         keywords.extend(argline.map(|argline| (Str::from("argline"), argline)));
-        keywords
+        Ok(keywords)
     }
 }

@@ -1,10 +1,10 @@
 //! Reading the text of a stage as data.
 
 use mapstack_diagnostic::{Error, ErrorKind, Result};
+use mapstack_render::pipe::strip;
 use mapstack_value::{Value, json as python_json};
 use mapstack_yaml::{Limits, load_aggregating, load_rendered};
 
-use super::shebang;
 use crate::sls_data::Data;
 use crate::text::Text;
 
@@ -41,7 +41,7 @@ fn nothing() -> Data {
 pub(super) fn json(text: &Text<'_>) -> Result<Data> {
     let start = behind_shebang(text);
     let json = &text.as_str()[start..];
-    if shebang::strip(json).is_empty() {
+    if strip(json).is_empty() {
         return Ok(nothing());
     }
     python_json::loads(json)
@@ -69,7 +69,7 @@ pub(super) fn toml(text: &Text<'_>) -> Result<Data> {
 /// `salt.renderers.msgpack.render`). Only where there is none does that work.
 pub(super) fn msgpack(text: &Text<'_>) -> Result<Data> {
     let start = behind_shebang(text);
-    if shebang::strip(&text.as_str()[start..]).is_empty() {
+    if strip(&text.as_str()[start..]).is_empty() {
         return Ok(nothing());
     }
     let message = "the renderer 'msgpack' fails on every text: MessagePack is bytes, and Salt reads files as text";

@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 use mapstack_render::Obj;
 use mapstack_render::jinja::{Names, SourceMap};
+use mapstack_render::pipe::{PipeStage, Renderer};
 use mapstack_stateconf::{
     Arguments, Error as Refused, RendererCall, Renderers, Sls, end_marker, rewritten, sls_dir,
 };
 use mapstack_value::{Path, Value};
 use mapstack_yaml::load_rendered;
 
-use super::shebang::{PipeStage, Renderer};
-use super::{Data, Made, RunningStage, Source};
+use super::{Data, Made, RunningStage, Source, context_of};
 use crate::engine::Run;
 use crate::text::Text;
 
@@ -78,7 +78,7 @@ impl Run<'_> {
                     .help("write it as in #!jinja|yaml|stateconf -p"))
             }
             (Some(_), Made::Data(data)) => Err(running.no_text(&data)),
-            (Some(_), Made::Text(_)) if source.context.iter().flatten().next().is_some() => {
+            (Some(_), Made::Text(_)) if source.context.is_some() => {
                 let message = "the renderer 'stateconf' has a context of its own, and fails where a caller gives one";
                 Err(running.error(format!("{}: {message}", source.file.shown)))
             }
@@ -110,7 +110,7 @@ impl Run<'_> {
         }
         let source = Source {
             argline: None,
-            context: Some(context),
+            context: Some(context_of(context)),
             // The data is moved around, so its places are not those of the text.
             kept: None,
             allowed: None,
@@ -129,10 +129,17 @@ impl Run<'_> {
             Made::Text(text) => Some(text.clone()),
             Made::Data(_) => None,
         };
+        // It gets nothing by name.
+        let source = Source {
+            context: None,
+            extra: Names::default(),
+            ..source.clone()
+        };
         let running = RunningStage {
             stage: &data,
+            source: &source,
             previous: Some(&template),
-            ..running
+            place: job.place,
         };
         match self.run_stage(running, made)? {
             Made::Data(data) => self.rewrite(job, &data, printed.as_ref(), is_first_pass),

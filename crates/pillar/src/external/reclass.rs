@@ -34,6 +34,8 @@ pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Own> {
         options: &options,
         minion_id: &minion_id,
         pillar: &asked.run.current_pillar(),
+        // Where values come from is known by the reading of this minion alone.
+        memo: (!asked.is_explained).then_some(&asked.cache.inventories),
     };
     let made = inventory.classify();
     let made = made.map_err(|e| e.note(format!("in the inventory {base}")))?;

@@ -3,8 +3,8 @@
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 use mapstack_value::{Str, Value};
 
-/// The variables of an include, as Python binds keyword arguments. `taken` are more names that are not free.
-pub(crate) fn variables(defaults: &Value, taken: &[&str]) -> Result<Vec<(Str, Value)>> {
+/// The variables of an include, as Python binds keyword arguments.
+pub(crate) fn variables(defaults: &Value) -> Result<Vec<(Str, Value)>> {
     let refused = |message: String| {
         Error::new(ErrorKind::Options, message)
             .help("`defaults` of an include is a mapping of variables for its templates")
@@ -27,7 +27,7 @@ pub(crate) fn variables(defaults: &Value, taken: &[&str]) -> Result<Vec<(Str, Va
                 key.to_value().repr()
             )));
         };
-        if taken.contains(&name) || OWN.contains(&name) {
+        if OWN.contains(&name) {
             return Err(refused(format!(
                 "`defaults` cannot set the variable '{name}', which every pillar sls has"
             )));

@@ -101,6 +101,26 @@ pub struct WholePillar {
     pub encrypted: Vec<String>,
 }
 
+impl WholePillar {
+    /// The errors as one shows them: each once, though the sls that it is about may count twice.
+    ///
+    /// ```
+    /// # use mapstack_pillar::WholePillar;
+    /// assert!(WholePillar::default().failures().is_empty());
+    /// ```
+    #[must_use]
+    pub fn failures(&self) -> Vec<Error> {
+        let mut failures: Vec<Error> = Vec::new();
+        for error in self.errors.iter().map(|error| &error.error) {
+            let is_known = |known: &Error| known.diagnostic() == error.diagnostic();
+            if !failures.iter().any(is_known) {
+                failures.push(error.clone());
+            }
+        }
+        failures
+    }
+}
+
 impl Master {
     /// A master with a configuration, whose pillar's files a file server has: each saltenv of `pillar_roots` is one
     /// of its saltenvs. Nothing is read yet.
@@ -458,6 +478,7 @@ impl Work<'_> {
             events: &self.events,
             recipe: &self.recipe,
             visits: Cell::new(0),
+            named_at: &|env, sls| top.place_of(matches, env, sls),
         };
         let order = match self.behaviour().env_order_orders_merges {
             true => self.settings.value("env_order"),

@@ -8,7 +8,8 @@ use mapstack::trace::FileRead;
 use mapstack::{Engine, File, PillarSls, RenderedSls, Run, Text};
 use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 use mapstack_share::{Found, MinionAnswers, SharedWork, WorkKey};
-use mapstack_value::{Map, Str, Value, weight};
+use mapstack_value::{Key, Map, Path, Str, Value, weight};
+use mapstack_yaml::{Loaded, Marks, load_rendered};
 
 use super::reads::Reads;
 use super::top::MergedTop;
@@ -106,6 +107,15 @@ impl Rendered {
     /// Where the file begins.
     pub fn place(&self) -> Option<Place> {
         self.text().map(|text| text.place(0))
+    }
+
+    /// Where a path leads to in the file, if that was read as YAML: to a key, or to an item of a list.
+    pub fn place_of(&self, path: &Path) -> Option<Place> {
+        let text = self.text()?;
+        let Loaded { marks, value, .. } = load_rendered(text.as_str(), &Default::default()).ok()?;
+        let item = || marks.at(&value, path).map(Marks::mark);
+        let mark = marks.key_at(&value, path).or_else(item)?;
+        Some(text.place_of_mark(mark))
     }
 
     /// The data without `include`.
@@ -276,4 +286,9 @@ impl<'r> Renders<'r> {
             }
         }
     }
+}
+
+/// The step of a path to an item of a list.
+pub(crate) fn item_key(index: usize) -> Key {
+    Key::from(i64::try_from(index).unwrap_or(i64::MAX))
 }

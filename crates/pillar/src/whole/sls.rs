@@ -6,12 +6,12 @@ use std::collections::HashMap;
 use mapstack::{File, PillarSls, RenderedSls};
 use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 use mapstack_merge::{Options, Strategy};
-use mapstack_value::{Extent, Key, MapKind, Value};
+use mapstack_value::{Extent, Key, MapKind, Path, Value};
 
 use super::defaults::variables;
 use super::errors::{Fault, PillarError};
 use super::files::{Found, PillarFiles};
-use super::renders::{Render, Renders};
+use super::renders::{Render, Renders, item_key};
 use super::settings::Settings;
 use crate::cache::MergeCache;
 use crate::recipe::{Made, PillarLayer, Reached, Recipe, RecipeStep};
@@ -71,6 +71,8 @@ pub(crate) struct SlsReader<'t, 'e> {
     pub events: &'t Events,
     pub recipe: &'t Recipe,
     pub visits: Cell<usize>,
+    /// Where the top files name an sls of the minion.
+    pub named_at: &'t dyn Fn(&Key, &str) -> Option<Place>,
 }
 
 /// Includes nest this deep at most.
@@ -94,6 +96,8 @@ struct Asked<'a> {
     saltenv: &'a Key,
     defaults: &'a Value,
     included_by: Option<&'a str>,
+    /// Where it is named.
+    named_at: &'a dyn Fn() -> Option<Place>,
     /// The name in the top file by which it is reached.
     pattern: &'a str,
     /// The sls that include each other on the way to it.
@@ -123,6 +127,7 @@ impl SlsReader<'_, '_> {
                     saltenv,
                     defaults: &Value::None,
                     included_by: None,
+                    named_at: &|| (self.named_at)(saltenv, pattern),
                     pattern,
                     through: &[],
                     depth: 0,
@@ -252,7 +257,7 @@ impl SlsReader<'_, '_> {
     }
 
     fn render(&self, asked: &Asked<'_>, file: &File) -> Result<Render> {
-        let variables = match variables(asked.defaults, PillarSls::taken(file)) {
+        let variables = match variables(asked.defaults) {
             Ok(variables) => variables,
             Err(e) => return Ok(Render::failed(e)),
         };
@@ -290,7 +295,8 @@ impl SlsReader<'_, '_> {
         let mut defaults = asked.defaults.clone();
         // The reference reports the errors of the last sls that it rendered again for each that it does not.
         let mut last: Vec<PillarError> = Vec::new();
-        for item in includes {
+        for (index, item) in includes.iter().enumerate() {
+            let named_at = || render.place_of(&include_path(index, item));
             let include = read_include(item, &mut defaults)
                 .map_err(|message| no_include(asked, &message, render.place()))?;
             for name in self.candidates(&include.pattern, asked, found)? {
@@ -305,6 +311,7 @@ impl SlsReader<'_, '_> {
                             sls: &name,
                             defaults: &defaults,
                             included_by: Some(asked.sls),
+                            named_at: &named_at,
                             through: &through,
                             depth: asked.depth + 1,
                             ..*asked
@@ -450,7 +457,7 @@ impl SlsReader<'_, '_> {
         let error = PillarError::new(text, self.no_sls(asked));
         outcome.errors.push(error.about(fault));
         // Variables are bound before the file is opened.
-        let state = match variables(asked.defaults, &[]) {
+        let state = match variables(asked.defaults) {
             Ok(_) => Some(Made::default()),
             Err(e) => {
                 outcome.errors.push(self.failed(asked, e));
@@ -468,7 +475,7 @@ impl SlsReader<'_, '_> {
             .map(|by| format!(", which '{by}' includes"))
             .unwrap_or_default();
         let message = format!("the pillar has no sls '{sls}' in saltenv '{saltenv}'{by}");
-        let error = Error::new(ErrorKind::File, message);
+        let error = Error::new(ErrorKind::File, message).at((asked.named_at)());
         let env = saltenv.as_str().unwrap_or_default();
         let names = self.files.names(env).ok();
         let near = names
@@ -602,6 +609,13 @@ fn outcome(state: Option<&Value>) -> SlsOutcome {
         Some(Value::Map(map)) => SlsOutcome::Read(map.len()),
         Some(other) => SlsOutcome::NoMapping(other.kind().described()),
     }
+}
+
+/// The path to an item of `include`, or to its key.
+fn include_path(index: usize, item: &Value) -> Path {
+    let path = [Key::from("include"), item_key(index)];
+    let name = item.as_map().and_then(|map| map.keys().next());
+    path.into_iter().chain(name.cloned()).collect()
 }
 
 /// Read an include. `defaults` are those of the last include that had some.

@@ -14,7 +14,7 @@ use mapstack_yaml::Marks;
 use super::errors::{Fault, PillarError};
 use super::files::PillarFiles;
 use super::python::{Number, int, items};
-use super::renders::{Render, Renders};
+use super::renders::{Render, Renders, item_key};
 use super::settings::Settings;
 use crate::trace::{Events, WholeEvent};
 
@@ -70,6 +70,8 @@ pub(crate) struct MergedTop {
 #[derive(Debug, Default)]
 pub(crate) struct Matches {
     pub sls: IndexMap<Key, Vec<String>>,
+    /// The targets that mean the minion: the positions of their saltenvs and of theirs there.
+    meant: Vec<(usize, usize)>,
 }
 
 /// The top files of a pillar.
@@ -501,6 +503,29 @@ impl Top {
         &self.merged.ignored
     }
 
+    /// Where the name of an sls stands that the minion gets.
+    pub fn place_of(&self, matches: &Matches, env: &Key, sls: &str) -> Option<Place> {
+        let found = matches.meant.iter().find_map(|(env_at, at)| {
+            let (_, targets) = self
+                .merged
+                .targets
+                .get_index(*env_at)
+                .filter(|it| it.0 == env)?;
+            let (target, entry) = targets.get_index(*at)?;
+            entry
+                .sls
+                .iter()
+                .any(|name| name == sls)
+                .then_some((target, entry))
+        });
+        let (target, entry) = found?;
+        let file = self.files.get(entry.file)?;
+        let listed = file.targets.get(env)?.as_map()?.get(target)?.as_list()?;
+        let index = listed.iter().position(|item| item.as_str() == Some(sls))?;
+        let path = [env.clone(), target.clone(), item_key(index)];
+        file.render.place_of(&path.into_iter().collect())
+    }
+
     /// The sls of the minion's targets, by saltenv (Salt: `Pillar.top_matches`).
     ///
     /// The run has the facts that targets see.
@@ -517,11 +542,11 @@ impl Top {
         let mut matches = Matches::default();
         let pillarenv = reader.settings.value("pillarenv");
         let Top { files, merged, .. } = self;
-        for (env, targets) in &merged.targets {
+        for (env_at, (env, targets)) in merged.targets.iter().enumerate() {
             if pillarenv.truthy() && env.to_value() != pillarenv {
                 continue;
             }
-            for (target, entry) in targets {
+            for (at, (target, entry)) in targets.iter().enumerate() {
                 let place = |files: &mut Vec<TopFile>| {
                     let path = [env.clone(), target.clone()].into_iter().collect();
                     files.get_mut(entry.file)?.place(&path)
@@ -543,6 +568,7 @@ impl Top {
                     is_meant,
                 });
                 if is_meant {
+                    matches.meant.push((env_at, at));
                     let sls = matches.sls.entry(env.clone()).or_default();
                     for name in &entry.sls {
                         if !sls.contains(name) {

@@ -74,10 +74,12 @@ impl Work<'_> {
         if let Some(pillar) = views.and_then(|views| views.external.as_ref()) {
             opts.insert("pillar", pillar.clone());
         }
+        let files = self.files.server();
         MasterSide {
             minion_id: self.settings.id.clone(),
             opts,
-            templates: Some(self.files.server()),
+            pillar_files: files.clone(),
+            templates: Some(files),
             facts: views.map(|views| views.templates.clone()),
             pillar_of_targets: views.map(|_| listed(&self.settings.functions)),
             // The options that the function gives the matchers have no pillar any more.

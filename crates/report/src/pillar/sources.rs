@@ -249,8 +249,16 @@ impl Facts<'_> {
     fn because(self, target: &str, matcher: &str) -> String {
         let facts: Vec<String> = match matcher {
             "compound" => {
-                let words = target.split_whitespace();
-                words.filter_map(|word| self.looked_at(word)).collect()
+                let mut facts = Vec::new();
+                for fact in target
+                    .split_whitespace()
+                    .filter_map(|word| self.looked_at(word))
+                {
+                    if !facts.contains(&fact) {
+                        facts.push(fact);
+                    }
+                }
+                facts
             }
             "grain" | "grain_pcre" => vec![self.grain(target)],
             "pillar" | "pillar_exact" | "pillar_pcre" => vec![of_pillar(target)],

@@ -68,9 +68,10 @@ fn pillar(
 /// are not understood.
 pub fn must_go_on(args: &mut impl Iterator<Item = OsString>) -> bool {
     let args: Vec<OsString> = args.skip(1).collect();
-    ["pillar", "--keep-going"]
-        .iter()
-        .all(|word| args.iter().any(|arg| arg == word))
+    let command = crate::definition();
+    let is_verb = |arg: &&OsString| command.find_subcommand(arg.as_os_str()).is_some();
+    let verb = args.iter().find(is_verb);
+    verb.is_some_and(|verb| verb == "pillar") && args.iter().any(|arg| arg == "--keep-going")
 }
 
 /// The pillar of a command line that is not understood. An id that is not quoted can be the reason.
@@ -96,7 +97,9 @@ mod tests {
     fn only_a_pillar_that_is_asked_for_whatever_happens_is_one() {
         let asks = |line: &str| must_go_on(&mut line.split(' ').map(OsString::from));
         assert!(asks("mapstack pillar --keep-going --bad"));
+        assert!(asks("mapstack --color never pillar --keep-going --bad"));
         assert!(!asks("mapstack pillar --bad"));
+        assert!(!asks("mapstack explain pillar a:b --keep-going"));
         assert!(!asks("mapstack data f --keep-going"));
     }
 }

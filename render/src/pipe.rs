@@ -1,11 +1,16 @@
-//! The `#!` line, which names the renderers of a file.
+//! Pipes: the `#!` line, which names the renderers of a file, and the names that these take.
 
 use mapstack_diagnostic::nearest;
 use mapstack_value::Value;
 
 /// The renderer of a stage.
+///
+/// ```
+/// use mapstack_render::pipe::Renderer;
+/// assert!(Renderer::Yaml.makes_data() && !Renderer::Jinja.makes_data());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Renderer {
+pub enum Renderer {
     /// Runs Jinja over text.
     Jinja,
     /// Runs Tera over text. Salt has no such renderer.
@@ -72,7 +77,9 @@ const GONE: [&str; 9] = [
 ];
 
 impl Renderer {
-    pub(super) fn named(name: &str) -> Option<Self> {
+    /// A renderer that is built in, or one of Salt's that is not, by its name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
         RENDERERS
             .iter()
             .find(|(known, _)| *known == name)
@@ -80,6 +87,7 @@ impl Renderer {
     }
 
     /// Whether the renderer makes data. The others make text, though what the tree has can make both.
+    #[must_use]
     pub fn makes_data(self) -> bool {
         !matches!(
             self,
@@ -94,8 +102,10 @@ impl Renderer {
 
 /// A stage of a pipe.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PipeStage {
+pub struct PipeStage {
+    /// What runs.
     pub renderer: Renderer,
+    /// What the line calls it.
     pub name: String,
     /// The text after the name.
     pub argline: String,
@@ -103,7 +113,8 @@ pub(crate) struct PipeStage {
 
 /// A parsed pipe.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Pipe {
+pub struct Pipe {
+    /// What runs, in order.
     pub stages: Vec<PipeStage>,
     /// Names that the options forbid. Their stages are left out.
     pub disallowed: Vec<String>,
@@ -112,9 +123,11 @@ pub(crate) struct Pipe {
 }
 
 /// Salt's `renderer_whitelist` and `renderer_blacklist`.
-#[derive(Clone)]
-pub(crate) struct Allowed {
+#[derive(Debug, Clone, Default)]
+pub struct Allowed {
+    /// The renderers that may run; all of them if it is empty.
     pub whitelist: Value,
+    /// Those that may not.
     pub blacklist: Value,
 }
 
@@ -151,7 +164,14 @@ const OLD_NAMES: &[(&str, &str)] = &[
 ];
 
 /// The pipe in the first line of a text (Salt: `template_shebang`).
-pub(crate) fn shebang(first_line: &str) -> Option<&str> {
+///
+/// ```
+/// use mapstack_render::pipe::shebang;
+/// assert_eq!(shebang("#!jinja|yaml"), Some("jinja|yaml"));
+/// assert_eq!(shebang("#!/bin/sh"), None);
+/// ```
+#[must_use]
+pub fn shebang(first_line: &str) -> Option<&str> {
     if first_line.starts_with("#!/") {
         return None;
     }
@@ -160,17 +180,20 @@ pub(crate) fn shebang(first_line: &str) -> Option<&str> {
 }
 
 /// The first line, as Python reads it in text mode.
-pub(crate) fn first_line(text: &str) -> &str {
+#[must_use]
+pub fn first_line(text: &str) -> &str {
     text.split(['\n', '\r']).next().unwrap_or(text)
 }
 
 /// Python's `str.strip`.
-pub(crate) fn strip(text: &str) -> &str {
+#[must_use]
+pub fn strip(text: &str) -> &str {
     text.trim_matches(is_space)
 }
 
 /// Python's `str.split()[0]`.
-pub(crate) fn first_word(text: &str) -> Option<&str> {
+#[must_use]
+pub fn first_word(text: &str) -> Option<&str> {
     text.split(is_space).find(|word| !word.is_empty())
 }
 
@@ -178,11 +201,62 @@ fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\x1c'..='\x1f').contains(&c)
 }
 
+impl PipeStage {
+    /// Names of variables that the renderer cannot be given: what it is called with and passes on has them, and Python
+    /// refuses duplicates.
+    ///
+    /// ```
+    /// use mapstack_render::pipe::{Allowed, Pipe};
+    /// let pipe = Pipe::parse("jinja|yaml", &Allowed::default(), &|_, _| None);
+    /// let refused = pipe.stages.iter().map(|stage| stage.refuses("salt"));
+    /// assert_eq!(refused.collect::<Vec<_>>(), [true, false]);
+    /// ```
+    #[must_use]
+    pub fn refuses(&self, name: &str) -> bool {
+        OF_LOADER.contains(&name) || self.taken().split(' ').any(|taken| taken == name)
+    }
+
+    /// The names that only this renderer takes.
+    fn taken(&self) -> &'static str {
+        match self.renderer {
+            Renderer::Jinja | Renderer::Tera => {
+                "template_file to_str salt grains opts pillar proxy from_str tmplsrc"
+            }
+            Renderer::Mako => "template_file to_str salt grains opts pillar tmplsrc",
+            Renderer::Py => {
+                "sfn string salt grains opts pillar __salt__ __grains__ __opts__ __pillar__ __env__ __sls__"
+            }
+            Renderer::Stateconf => "input",
+            Renderer::Yaml => "yaml_data",
+            Renderer::Json => "json_data",
+            Renderer::Toml | Renderer::Yamlex => "sls_data",
+            Renderer::Msgpack => "msgpack_data",
+            Renderer::Absent(_) if self.name == "gpg" => "gpg_data",
+            Renderer::Absent(_) => "nacl_data",
+            // What a renderer of the tree takes, Python says.
+            Renderer::Objects | Renderer::Tree => "",
+        }
+    }
+}
+
+/// Names that no function of the reference can be given: its loader has them (Salt: `LoadedFunc.__call__`).
+const OF_LOADER: [&str; 2] = ["self", "_func_or_method"];
+
+/// Names that no pipe can be given: what runs it has them (Salt: `compile_template`).
+pub const TAKEN: [&str; 5] = ["template", "renderers", "default", "blacklist", "whitelist"];
+
 impl Pipe {
     /// Parse a pipe (Salt: `check_render_pipe_str`).
     ///
     /// An unknown name makes the pipe empty. `in_tree`: whether the tree has a renderer, if it says anything about the
     /// name; it gets the name, and whether Salt has one.
+    ///
+    /// ```
+    /// use mapstack_render::pipe::{Allowed, Pipe};
+    /// let pipe = Pipe::parse("jinja -s | yaml", &Allowed::default(), &|_, _| None);
+    /// assert_eq!((&*pipe.stages[0].name, &*pipe.stages[0].argline), ("jinja", "-s"));
+    /// ```
+    #[must_use]
     pub fn parse(
         text: &str,
         allowed: &Allowed,
@@ -220,6 +294,7 @@ impl Pipe {
     }
 
     /// The renderer whose name is most similar to an unknown one.
+    #[must_use]
     pub fn nearest(unknown: &str) -> Option<&'static str> {
         let usable = RENDERERS
             .iter()
@@ -231,11 +306,13 @@ impl Pipe {
     }
 
     /// Whether older versions of Salt have a renderer of a name.
+    #[must_use]
     pub fn is_gone(unknown: &str) -> bool {
         GONE.contains(&unknown)
     }
 
     /// The names of the available renderers, for messages.
+    #[must_use]
     pub fn present() -> String {
         let usable = RENDERERS
             .iter()
