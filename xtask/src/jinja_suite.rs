@@ -28,10 +28,8 @@ pub const SUITE: Suite = Suite {
             "calls nest 180 levels deep",
         ),
         (
-            |_, _, theirs| {
-                theirs["text"]
-                    .as_str()
-                    .is_some_and(|text| text.contains(" at 0x"))
+            |_, ours, theirs| {
+                without_addresses(theirs).is_some_and(|theirs| says(ours) == Some(theirs))
             },
             "addresses of Python's objects are not printed",
         ),
@@ -44,6 +42,26 @@ pub const SUITE: Suite = Suite {
 
 /// What Salt says where the trace of an error has no template.
 const SALT_FAILS: &str = "'NoneType' object is not subscriptable";
+
+/// What an answer says, a text or the first line of an error, in small letters: filters change them.
+fn says(answer: &Value) -> Option<String> {
+    let error = || answer["error"].as_str()?.lines().next();
+    answer["text"]
+        .as_str()
+        .or_else(error)
+        .map(str::to_lowercase)
+}
+
+/// What an answer says without the addresses of objects in it; nothing if there are none.
+fn without_addresses(answer: &Value) -> Option<String> {
+    let said = says(answer)?;
+    let mut parts = said.split(" at 0x");
+    let first = parts.next()?.to_owned();
+    let rest: Vec<&str> = parts
+        .map(|part| part.trim_start_matches(|c: char| c.is_ascii_hexdigit()))
+        .collect();
+    (!rest.is_empty()).then(|| first + &rest.concat())
+}
 
 fn is_error(answer: &Value, part: &str) -> bool {
     let error = answer["error"].as_str();
@@ -74,6 +92,21 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn addresses_are_all_that_may_differ() {
+        let theirs = json!({"text": "<METHOD AT 0X7FB947520D00> and <method at 0xff>"});
+        assert_eq!(
+            without_addresses(&theirs).as_deref(),
+            Some("<method> and <method>")
+        );
+        let theirs = json!({"error": "no element <method at 0x7f>\nTraceback"});
+        assert_eq!(
+            without_addresses(&theirs),
+            says(&json!({"error": "no element <method>"}))
+        );
+        assert_eq!(without_addresses(&json!({"text": "a"})), None);
+    }
 
     #[test]
     fn answers_are_equal_by_text_and_by_message() {
