@@ -105,7 +105,7 @@ impl Memo {
     pub(super) fn keep(
         &self,
         asked: Asked<'_>,
-        read: Vec<Reading>,
+        read: &[Reading],
         (exports, steps): (&Exports, usize),
     ) {
         let of_files: usize = read.iter().map(|reading| reading.steps).sum();
@@ -120,7 +120,7 @@ impl Memo {
             environment: asked.environment.clone(),
             queries: asked.queries.clone(),
             files: asked.files.map(Files::clone),
-            read,
+            read: read.to_vec(),
             steps,
             exports: exports.clone(),
             bytes,

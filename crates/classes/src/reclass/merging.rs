@@ -84,8 +84,8 @@ impl<'r> Reader<'r> {
     }
 
     /// What was read so far, in order.
-    pub fn readings(&self) -> Vec<Reading> {
-        self.readings.borrow().clone()
+    pub fn readings(&self) -> std::cell::Ref<'_, Vec<Reading>> {
+        self.readings.borrow()
     }
 
     /// What it costs to read a file that was read for another minion; `None` if it has other data.
