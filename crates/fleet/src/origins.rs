@@ -96,7 +96,7 @@ impl Origins {
             }
             Value::List(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    path.push(Key::from(i64::try_from(index).unwrap_or(i64::MAX)));
+                    path.push(Key::of_index(index));
                     self.add_numbers(item, path, secret);
                     path.pop();
                 }

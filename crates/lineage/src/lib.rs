@@ -320,7 +320,7 @@ impl Lineage {
                     items
                         .iter()
                         .enumerate()
-                        .for_each(|(index, item)| step(tree::index_key(index), item));
+                        .for_each(|(index, item)| step(Key::of_index(index), item));
                 }
                 _ => {}
             }

@@ -342,8 +342,10 @@ impl Node {
         if let Some(items) = now.items.take() {
             return items;
         }
-        let of = |(index, value): (usize, &Value)| match (now.child(&index_key(index)), &now.claim)
-        {
+        let of = |(index, value): (usize, &Value)| match (
+            now.child(&Key::of_index(index)),
+            &now.claim,
+        ) {
             (Some(child), _) => child,
             (None, Some(claim)) => Node::whole(claim.over(value)),
             (None, None) => Node::default(),
@@ -377,7 +379,7 @@ impl Node {
         let owner = self.owner(&base.iter().cloned().collect(), theirs);
         let mut ours: Vec<Option<Node>> = self.take_items(base).into_iter().map(Some).collect();
         let items = origins.iter().map(|origin| {
-            let new = |index| theirs.child(&index_key(index)).map(Node::whole);
+            let new = |index| theirs.child(&Key::of_index(index)).map(Node::whole);
             match origin {
                 Origin::Base(index) => ours.get_mut(*index).and_then(Option::take),
                 Origin::Overlay(index) => new(*index),
@@ -491,7 +493,7 @@ impl Node {
                 .and_then(|claim| claim.value.as_list())
                 .map_or(0, <[Value]>::len);
             let mut items: Vec<Node> = (0..length)
-                .map(|index| self.child(&index_key(index)).unwrap_or_default())
+                .map(|index| self.child(&Key::of_index(index)).unwrap_or_default())
                 .collect();
             let index = integer_step(first).and_then(|index| usize::try_from(index.to_i64()?).ok());
             if let Some(item) = index.and_then(|index| items.get_mut(index)) {
@@ -602,7 +604,7 @@ impl Node {
             }
             Value::List(values) => {
                 let item = |(index, value): (usize, &Value)| {
-                    let mut item = self.now.child(&index_key(index)).unwrap_or_default();
+                    let mut item = self.now.child(&Key::of_index(index)).unwrap_or_default();
                     item.verify(value, unknown);
                     item
                 };
@@ -697,11 +699,6 @@ impl Node {
 
 /// How many earlier items are compared with each item of a changed list.
 const MAX_ITEMS_COMPARED: usize = 200;
-
-/// The key of an item in a path.
-pub(crate) fn index_key(index: usize) -> Key {
-    Key::from(i64::try_from(index).unwrap_or(i64::MAX))
-}
 
 /// Records the changes of a merge in the tree.
 pub(crate) struct Merging<'t> {

@@ -255,7 +255,7 @@ impl Document {
                     let Some(child) = marks.child(index) else {
                         continue;
                     };
-                    path.push(Key::from(i64::try_from(index).unwrap_or(i64::MAX)));
+                    path.push(Key::of_index(index));
                     self.walk((item, child), Some(value), path, visit);
                     path.pop();
                 }

@@ -243,7 +243,6 @@ impl Secrets {
             path.pop();
             masked
         };
-        let index = |at: usize| Key::from(i64::try_from(at).unwrap_or(i64::MAX));
         match value {
             Value::Map(map) => {
                 let entries = map
@@ -254,13 +253,13 @@ impl Secrets {
             Value::List(items) => items
                 .iter()
                 .enumerate()
-                .map(|(at, item)| inside(index(at), item))
+                .map(|(at, item)| inside(Key::of_index(at), item))
                 .collect(),
             Value::Tuple(items) => Value::Tuple(
                 items
                     .iter()
                     .enumerate()
-                    .map(|(at, item)| inside(index(at), item))
+                    .map(|(at, item)| inside(Key::of_index(at), item))
                     .collect(),
             ),
             scalar => self

@@ -49,6 +49,17 @@ pub struct Unhashable {
 }
 
 impl Key {
+    /// The step of a [`Path`](crate::Path) to an item of a list.
+    ///
+    /// ```
+    /// use mapstack_value::Key;
+    /// assert_eq!(Key::of_index(2), Key::from(2));
+    /// ```
+    #[must_use]
+    pub fn of_index(index: usize) -> Self {
+        Key::from(i64::try_from(index).unwrap_or(i64::MAX))
+    }
+
     /// The text of a string key.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {

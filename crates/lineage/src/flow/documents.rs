@@ -13,7 +13,7 @@ use mapstack_yaml::{Limits, Lines, Marks, load_marked};
 use super::sources::shown;
 use crate::bounds::MAX_VALUES;
 use crate::source::LayerText;
-use crate::tree::{At, Claim, Node, index_key};
+use crate::tree::{At, Claim, Node};
 
 /// Data that was written as text, by the text without surrounding space.
 #[derive(Default)]
@@ -158,7 +158,7 @@ fn find<'v>(
         Value::List(items) => items
             .iter()
             .enumerate()
-            .map(|(index, item)| (index_key(index), item))
+            .map(|(index, item)| (Key::of_index(index), item))
             .collect(),
         _ => Vec::new(),
     };

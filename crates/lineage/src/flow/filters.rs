@@ -7,7 +7,7 @@ use mapstack_value::{Key, Path};
 
 use super::objects::is_container;
 use super::{Operand, State, data};
-use crate::tree::{Node, index_key};
+use crate::tree::Node;
 
 /// Filters that keep the items of their input, or some of them, in some order.
 const REARRANGING: &[&str] = &[
@@ -137,7 +137,7 @@ impl State {
                     .and_then(|default| self.node(default));
             };
             let step = match &here {
-                Obj::List(_) => index_key(step.to_string().parse().ok()?),
+                Obj::List(_) => Key::of_index(step.to_string().parse().ok()?),
                 _ => step,
             };
             let outer = Operand {

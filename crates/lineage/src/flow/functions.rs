@@ -10,7 +10,7 @@ use super::merging::merged;
 use super::objects::is_container;
 use super::{Operand, State, ValueTracer, data, query, whole};
 use crate::layers::Because;
-use crate::tree::{At, How, Node, index_key};
+use crate::tree::{At, How, Node};
 
 /// The letter of matchers by that part of the facts.
 fn kind_of(part: Part) -> &'static str {
@@ -175,10 +175,12 @@ impl State {
         let length = data(&old).as_list().map_or(0, <[Value]>::len);
         let item = |(index, item): (usize, &Value)| {
             if index < length {
-                return items_before.child(&index_key(index)).unwrap_or_default();
+                return items_before
+                    .child(&Key::of_index(index))
+                    .unwrap_or_default();
             }
             let own = theirs.iter().position(|known| known.is_same(item));
-            own.and_then(|own| overlay.child(&index_key(own)))
+            own.and_then(|own| overlay.child(&Key::of_index(own)))
                 .unwrap_or_default()
         };
         let items = data(is)

@@ -3,7 +3,7 @@
 use mapstack_merge::{Change, Observer, Options, Origin, Trail, merge};
 use mapstack_value::{Key, Value};
 
-use crate::tree::{Claim, How, Node, index_key};
+use crate::tree::{Claim, How, Node};
 
 /// The origins of the result of a merge.
 pub(crate) fn merged(base: (&Value, Node), overlay: (&Value, &Node), options: &Options) -> Node {
@@ -65,8 +65,8 @@ impl Observer for Merging<'_> {
                 // The items keep their own histories; those of the lists are theirs.
                 let (ours, theirs) = (node.clone().without_past(), theirs.without_past());
                 let item = |origin: &Origin| match origin {
-                    Origin::Base(index) => ours.child(&index_key(*index)),
-                    Origin::Overlay(index) => theirs.child(&index_key(*index)),
+                    Origin::Base(index) => ours.child(&Key::of_index(*index)),
+                    Origin::Overlay(index) => theirs.child(&Key::of_index(*index)),
                 };
                 let items = origins.iter().map(item).map(Option::unwrap_or_default);
                 let items = items.collect();

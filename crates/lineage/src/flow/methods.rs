@@ -9,7 +9,7 @@ use mapstack_value::{Key, Value};
 use super::expression::called_name;
 use super::objects::is_container;
 use super::{Operand, State, data};
-use crate::tree::{Claim, Node, entry, index_key};
+use crate::tree::{Claim, Node, entry};
 
 impl State {
     /// What a call returns. The first operand is the object of the method, or what is called.
@@ -195,7 +195,7 @@ impl State {
             .and_then(|claim| claim.value.as_list())
             .map_or(0, <[Value]>::len);
         let items = (0..node.items().unwrap_or(length)).map(|index| {
-            let item = node.child(&index_key(index))?;
+            let item = node.child(&Key::of_index(index))?;
             let value = item.claim()?.value.clone();
             Some((value, item))
         });

@@ -8,7 +8,7 @@ use mapstack_render::Obj;
 use mapstack_value::{Key, Value};
 
 use crate::bounds::MAX_VALUES;
-use crate::tree::{Claim, Node, index_key};
+use crate::tree::{Claim, Node};
 
 /// How deep containers are looked through; they can contain themselves.
 const MAX_DEPTH: usize = 100;
@@ -69,14 +69,14 @@ impl Objects {
             Obj::List(list) if !list.is_frozen() => {
                 for (index, value) in list.items().iter().enumerate() {
                     if let Some(own) = self.composed(value, depth, left) {
-                        inside.push((index_key(index), own));
+                        inside.push((Key::of_index(index), own));
                     }
                 }
             }
             Obj::Tuple(items) => {
                 for (index, value) in items.iter().enumerate() {
                     if let Some(own) = self.composed(value, depth, left) {
-                        inside.push((index_key(index), own));
+                        inside.push((Key::of_index(index), own));
                     }
                 }
             }
@@ -150,7 +150,7 @@ impl Objects {
                     .and_then(|claim| claim.value.as_list())
                     .map(|values| {
                         let item = |(index, value): (usize, &Value)| {
-                            Some((value.clone(), node.child(&index_key(index))?))
+                            Some((value.clone(), node.child(&Key::of_index(index))?))
                         };
                         values.iter().enumerate().filter_map(item).collect()
                     })
@@ -159,7 +159,7 @@ impl Objects {
         };
         let mut pool = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
-            if let Some(node) = self.child(object, &index_key(index), item)
+            if let Some(node) = self.child(object, &Key::of_index(index), item)
                 && let Ok((value, _)) = item.to_value_lossy()
             {
                 pool.push((value, node));

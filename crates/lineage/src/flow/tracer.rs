@@ -8,7 +8,7 @@ use mapstack_value::{Key, Str, Value};
 use super::documents::Document;
 use super::objects::is_container;
 use super::{Operand, State, ValueTracer, data, whole};
-use crate::tree::{At, Claim, Node, index_key};
+use crate::tree::{At, Claim, Node};
 
 impl Tracer for ValueTracer {
     fn starts(&self, variables: &Names) {
@@ -166,7 +166,7 @@ impl State {
             let claim = self.objects.key(container, &key)?;
             return (data(item).is_same(&claim.value)).then(|| Node::whole(claim));
         }
-        self.objects.child(container, &index_key(index), item)
+        self.objects.child(container, &Key::of_index(index), item)
     }
 
     /// The origins of the pairs, values or keys of a dict, in order.

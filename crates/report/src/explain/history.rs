@@ -7,7 +7,7 @@ use mapstack::secrets::Redacted;
 use mapstack::value::{Key, Value};
 use mapstack_lineage::{Ancestry, Because, Chosen, How, Layer, LayerKind, Merged, Reason, Spot};
 
-use super::{Report, index as item_key, is_of_the_pillar, is_secret_matcher, short, shown};
+use super::{Report, is_of_the_pillar, is_secret_matcher, short, shown};
 use crate::words::joined;
 use crate::yaml_form::inline;
 
@@ -31,7 +31,7 @@ impl Report<'_> {
             let place = |spot: &Spot| format!("{blue}{}{blue:#}", place(spot));
             lines.push(String::new());
             for index in 0..items.len() {
-                let path = [path, &[item_key(index)]].concat();
+                let path = [path, &[Key::of_index(index)]].concat();
                 let Some(item) = self.at(&path) else { continue };
                 let value = short(&inline(&self.now(&path, &item.value)));
                 lines.push(format!("  [{index}] {value}  {}", place(&item.spot)));

@@ -135,11 +135,6 @@ impl<'r> Report<'r> {
     }
 }
 
-/// The step to an item.
-fn index(at: usize) -> Key {
-    Key::from(i64::try_from(at).unwrap_or(i64::MAX))
-}
-
 /// Whether a matcher looks into grains, which are not secret.
 fn is_of_grains(matcher: &str) -> bool {
     matcher.starts_with("G@") || matcher.starts_with("G:")

@@ -84,7 +84,7 @@ impl Form {
 
     fn items(&mut self, items: &[Value]) {
         for (index, item) in items.iter().enumerate() {
-            self.below(Key::from(i64::try_from(index).unwrap_or(i64::MAX)), item);
+            self.below(Key::of_index(index), item);
         }
     }
 
