@@ -125,7 +125,7 @@ impl Reporter {
         &self,
         given: impl IntoIterator<Item = &'g T>,
     ) -> Vec<Redacted<T>> {
-        given.into_iter().map(|one| self.redact(one)).collect()
+        self.secrets.borrow().redact_all(given)
     }
 
     /// Whether what goes to standard output is coloured.

@@ -143,4 +143,10 @@ impl Redact for Error {
     fn redacted(&self, secrets: &Secrets) -> Self {
         Error::of(self.diagnostic().redacted(secrets))
     }
+
+    fn all_redacted<'g>(given: impl IntoIterator<Item = &'g Self>, secrets: &Secrets) -> Vec<Self> {
+        let diagnostics = given.into_iter().map(Error::diagnostic);
+        let redacted = Diagnostic::all_redacted(diagnostics, secrets).into_iter();
+        redacted.map(Error::of).collect()
+    }
 }

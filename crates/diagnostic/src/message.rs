@@ -1,5 +1,6 @@
 //! One message to a person.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -171,6 +172,48 @@ impl Redact for Diagnostic {
     /// The message and everything else that is said, and the lines of files. The names of files stay. A cause that
     /// says a secret goes, as nothing can be taken out of it.
     fn redacted(&self, secrets: &Secrets) -> Self {
+        self.redacted_with(secrets, &mut Starred::default())
+    }
+
+    fn all_redacted<'g>(given: impl IntoIterator<Item = &'g Self>, secrets: &Secrets) -> Vec<Self> {
+        let mut known = Starred::default();
+        let given = given.into_iter();
+        given
+            .map(|one| one.redacted_with(secrets, &mut known))
+            .collect()
+    }
+}
+
+/// Texts of files with what they are without secrets: the place of each message has the whole text of its file, and many
+/// messages can be about one file.
+#[derive(Default)]
+struct Starred(HashMap<(*const u8, bool), [Arc<str>; 2]>);
+
+impl Starred {
+    /// A text without secrets. A document of facts that cannot be read has unknown ones.
+    fn of(&mut self, text: &Arc<str>, is_of_facts: bool, secrets: &Secrets) -> Arc<str> {
+        let starred = || {
+            let starred = match is_of_facts {
+                true => secrets.starred_facts(text),
+                false => secrets.starred(text),
+            };
+            match *starred == **text {
+                true => text.clone(),
+                false => starred.into(),
+            }
+        };
+        // The text is kept as well, so that no other one gets its address.
+        let key = (text.as_ptr(), is_of_facts);
+        let kept = self
+            .0
+            .entry(key)
+            .or_insert_with(|| [text.clone(), starred()]);
+        kept[1].clone()
+    }
+}
+
+impl Diagnostic {
+    fn redacted_with(&self, secrets: &Secrets, known: &mut Starred) -> Self {
         let mut redacted = self.clone();
         // What cannot be read or written by a path of its own is named.
         if self.kind != ErrorKind::File || self.place.is_some() {
@@ -182,20 +225,13 @@ impl Redact for Diagnostic {
             .notes
             .iter_mut()
             .for_each(|note| *note = secrets.scrubbed(note));
-        let starred = |place: &mut Place| {
-            // A document of facts that cannot be read has unknown secrets.
-            let source = match self.kind {
-                ErrorKind::Facts => secrets.starred_facts(&place.source),
-                _ => secrets.starred(&place.source),
-            };
-            if *source != *place.source {
-                place.source = source.into();
-            }
-        };
-        redacted.place.iter_mut().for_each(starred);
+        let is_of_facts = self.kind == ErrorKind::Facts;
+        let mut star =
+            |place: &mut Place| place.source = known.of(&place.source, is_of_facts, secrets);
+        redacted.place.iter_mut().for_each(&mut star);
         for step in &mut redacted.trace {
             step.what = secrets.scrubbed(&step.what);
-            starred(&mut step.place);
+            star(&mut step.place);
         }
         redacted
     }
@@ -205,6 +241,30 @@ impl Redact for Diagnostic {
 mod tests {
     use super::*;
     use crate::Error;
+
+    #[test]
+    fn messages_about_one_file_share_its_text_without_secrets() {
+        let source: Arc<str> = "api_token: x\n".into();
+        let about = |kind| {
+            let place = Place {
+                file: "a.sls".into(),
+                source: source.clone(),
+                start: 0,
+                end: 0,
+            };
+            Error::new(kind, "no").at(Some(place))
+        };
+        let kinds = [ErrorKind::Yaml, ErrorKind::Facts, ErrorKind::Yaml];
+        let errors = kinds.map(about);
+        let secrets = Secrets::without_digests();
+        let redacted = secrets.redact_all(&errors);
+        for (error, redacted) in errors.iter().zip(&redacted) {
+            assert_eq!(**redacted, error.redacted(&secrets));
+        }
+        let source = |at: usize| &redacted[at].diagnostic().place.as_ref().unwrap().source;
+        assert_eq!(&**source(0), "api_token: *\n");
+        assert!(Arc::ptr_eq(source(0), source(2)));
+    }
 
     #[test]
     fn a_cause_that_says_a_secret_goes() {

@@ -12,6 +12,16 @@ pub trait Redact {
     /// The same without secrets.
     #[must_use]
     fn redacted(&self, secrets: &Secrets) -> Self;
+
+    /// The same of several, which can have texts in common that are looked through once.
+    #[must_use]
+    fn all_redacted<'g>(given: impl IntoIterator<Item = &'g Self>, secrets: &Secrets) -> Vec<Self>
+    where
+        Self: Sized + 'g,
+    {
+        let given = given.into_iter();
+        given.map(|one| one.redacted(secrets)).collect()
+    }
 }
 
 /// What went through [`Secrets::redact`]: it cannot be made in another way, so a function that prints
@@ -58,6 +68,22 @@ impl Secrets {
     /// Mask the secrets in a value, which makes it acceptable for output.
     pub fn redact<T: Redact>(&self, given: &T) -> Redacted<T> {
         Redacted(given.redacted(self))
+    }
+
+    /// The same of several.
+    ///
+    /// ```
+    /// use mapstack_redact::Secrets;
+    /// let secrets = Secrets::without_digests().derived(["hunter2hunter2"]);
+    /// let redacted = secrets.redact_all(&["to hunter2hunter2".to_string(), "to all".to_string()]);
+    /// assert_eq!(redacted.iter().map(|one| one.as_str()).collect::<Vec<_>>(), ["to <secret>", "to all"]);
+    /// ```
+    pub fn redact_all<'g, T: Redact + 'g>(
+        &self,
+        given: impl IntoIterator<Item = &'g T>,
+    ) -> Vec<Redacted<T>> {
+        let all = T::all_redacted(given, self).into_iter();
+        all.map(Redacted).collect()
     }
 }
 
