@@ -19,6 +19,7 @@ mod top;
 mod views;
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -110,10 +111,12 @@ impl WholePillar {
     /// ```
     #[must_use]
     pub fn failures(&self) -> Vec<Error> {
-        let mut failures: Vec<Error> = Vec::new();
+        let mut by_message: HashMap<&str, Vec<&Error>> = HashMap::new();
+        let mut failures = Vec::new();
         for error in self.errors.iter().map(|error| &error.error) {
-            let is_known = |known: &Error| known.diagnostic() == error.diagnostic();
-            if !failures.iter().any(is_known) {
+            let alike = by_message.entry(&error.diagnostic().message).or_default();
+            if !alike.contains(&error) {
+                alike.push(error);
                 failures.push(error.clone());
             }
         }

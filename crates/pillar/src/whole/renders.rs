@@ -8,8 +8,8 @@ use mapstack::trace::FileRead;
 use mapstack::{Engine, File, PillarSls, RenderedSls, Run, Text};
 use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 use mapstack_share::{Found, MinionAnswers, SharedWork, WorkKey};
-use mapstack_value::{Key, Map, Path, Str, Value, weight};
-use mapstack_yaml::{Loaded, Marks, load_rendered};
+use mapstack_value::{Map, Path, Str, Value, weight};
+use mapstack_yaml::{Lines, Loaded, Marks, load_rendered};
 
 use super::reads::Reads;
 use super::top::MergedTop;
@@ -72,6 +72,25 @@ impl Hash for RenderKey {
     }
 }
 
+/// Where everything stands in a file that was read as YAML, which the first question reads again.
+#[derive(Default)]
+pub(crate) struct Places(OnceCell<Option<(Loaded, Lines)>>);
+
+impl Places {
+    /// Where a path leads to in the file: to a key, or to an item of a list.
+    pub fn find(&self, rendered: &Rendered, path: &Path) -> Option<Place> {
+        let text = rendered.text()?;
+        let read = || {
+            let loaded = load_rendered(text.as_str(), &Default::default()).ok()?;
+            Some((loaded, Lines::of(text.as_str())))
+        };
+        let (Loaded { value, marks, .. }, lines) = self.0.get_or_init(read).as_ref()?;
+        let item = || marks.at(value, path).map(Marks::mark);
+        let mark = marks.key_at(value, path).or_else(item)?;
+        Some(text.place(lines.offset(text.as_str(), mark)))
+    }
+}
+
 /// What a file rendered to.
 pub(crate) struct Rendered {
     pub result: Result<RenderedSls>,
@@ -107,15 +126,6 @@ impl Rendered {
     /// Where the file begins.
     pub fn place(&self) -> Option<Place> {
         self.text().map(|text| text.place(0))
-    }
-
-    /// Where a path leads to in the file, if that was read as YAML: to a key, or to an item of a list.
-    pub fn place_of(&self, path: &Path) -> Option<Place> {
-        let text = self.text()?;
-        let Loaded { marks, value, .. } = load_rendered(text.as_str(), &Default::default()).ok()?;
-        let item = || marks.at(&value, path).map(Marks::mark);
-        let mark = marks.key_at(&value, path).or_else(item)?;
-        Some(text.place_of_mark(mark))
     }
 
     /// The data without `include`.
@@ -286,9 +296,4 @@ impl<'r> Renders<'r> {
             }
         }
     }
-}
-
-/// The step of a path to an item of a list.
-pub(crate) fn item_key(index: usize) -> Key {
-    Key::from(i64::try_from(index).unwrap_or(i64::MAX))
 }

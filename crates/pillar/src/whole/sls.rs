@@ -11,7 +11,7 @@ use mapstack_value::{Extent, Key, MapKind, Path, Value};
 use super::defaults::variables;
 use super::errors::{Fault, PillarError};
 use super::files::{Found, PillarFiles};
-use super::renders::{Render, Renders, item_key};
+use super::renders::{Places, Render, Renders};
 use super::settings::Settings;
 use crate::cache::MergeCache;
 use crate::recipe::{Made, PillarLayer, Reached, Recipe, RecipeStep};
@@ -23,6 +23,16 @@ enum Given {
     Own,
     /// A new object, merged of its data and what it includes.
     Merged(Made),
+}
+
+impl Given {
+    /// The data as it is now.
+    fn data(&self, sls: &str, known: &Known) -> Made {
+        match self {
+            Given::Own => known.get(sls).cloned().flatten().unwrap_or_default(),
+            Given::Merged(made) => made.clone(),
+        }
+    }
 }
 
 /// The data of an sls that is to be merged.
@@ -39,14 +49,6 @@ impl Layer {
             given,
             sls: sls.into(),
             key,
-        }
-    }
-
-    /// What it is now, wherever it goes.
-    fn data(&self, known: &Known) -> Made {
-        match &self.given {
-            Given::Own => known.get(&self.sls).cloned().flatten().unwrap_or_default(),
-            Given::Merged(made) => made.clone(),
         }
     }
 }
@@ -134,8 +136,7 @@ impl SlsReader<'_, '_> {
                 };
                 let outcome = self.sls(&asked, &mut known)?;
                 errors.extend(outcome.errors);
-                let layer = outcome.given.map(|given| Layer::new(given, &sls, None));
-                let data = layer.map(|layer| layer.data(&known));
+                let data = outcome.given.map(|given| given.data(&sls, &known));
                 if let Some(data) = data.filter(|data| data.value.as_map().is_some()) {
                     pillar = self.merge(pillar, &data, &sls)?;
                 }
@@ -295,8 +296,9 @@ impl SlsReader<'_, '_> {
         let mut defaults = asked.defaults.clone();
         // The reference reports the errors of the last sls that it rendered again for each that it does not.
         let mut last: Vec<PillarError> = Vec::new();
+        let places = Places::default();
         for (index, item) in includes.iter().enumerate() {
-            let named_at = || render.place_of(&include_path(index, item));
+            let named_at = || places.find(render, &include_path(index, item));
             let include = read_include(item, &mut defaults)
                 .map_err(|message| no_include(asked, &message, render.place()))?;
             for name in self.candidates(&include.pattern, asked, found)? {
@@ -321,10 +323,9 @@ impl SlsReader<'_, '_> {
                         outcome.given
                     }
                 };
-                let key = include.key.clone();
-                let layer = given.map(|given| Layer::new(given, &name, key));
-                let is_empty = |layer: &Layer| !layer.data(known).value.truthy();
-                if let Some(layer) = layer.filter(|layer| !is_empty(layer)) {
+                let is_truthy = |given: &Given| given.data(&name, known).value.truthy();
+                if let Some(given) = given.filter(is_truthy) {
+                    let layer = Layer::new(given, &name, include.key.clone());
                     if overrides {
                         let so_far = overridden.take().unwrap_or(Given::Own);
                         let layers = vec![Layer::new(so_far, asked.sls, None), layer];
@@ -349,7 +350,7 @@ impl SlsReader<'_, '_> {
             && self.merging.strategy == Strategy::Overwrite
             && matches!((&first.given, &first.key), (Given::Own, None))
         {
-            let second = self.data(second, known);
+            let second = self.placed(second, known);
             self.overwrite(known, &first.sls, &second);
         }
         let mut layers = layers.into_iter();
@@ -357,9 +358,9 @@ impl SlsReader<'_, '_> {
             Some(first) if layers.len() > 0 => first,
             only => return Ok(only.map_or(Given::Own, |only| only.given)),
         };
-        let base = self.data(&first, known);
+        let base = self.placed(&first, known);
         let merged = layers.try_fold(base, |base, layer| {
-            self.merge(base, &self.data(&layer, known), &layer.sls)
+            self.merge(base, &self.placed(&layer, known), &layer.sls)
         })?;
         Ok(Given::Merged(merged))
     }
@@ -565,12 +566,13 @@ impl SlsReader<'_, '_> {
         Made { value, id }
     }
 
-    /// Data below the keys of a path with colons.
     /// The data of a layer as it is now, where it goes.
-    fn data(&self, layer: &Layer, known: &Known) -> Made {
-        self.below(layer.key.as_deref(), layer.data(known))
+    fn placed(&self, layer: &Layer, known: &Known) -> Made {
+        let data = layer.given.data(&layer.sls, known);
+        self.below(layer.key.as_deref(), data)
     }
 
+    /// Data below the keys of a path with colons.
     fn below(&self, key: Option<&str>, data: Made) -> Made {
         let Some(key) = key else {
             return data;
@@ -613,7 +615,7 @@ fn outcome(state: Option<&Value>) -> SlsOutcome {
 
 /// The path to an item of `include`, or to its key.
 fn include_path(index: usize, item: &Value) -> Path {
-    let path = [Key::from("include"), item_key(index)];
+    let path = [Key::from("include"), Key::of_index(index)];
     let name = item.as_map().and_then(|map| map.keys().next());
     path.into_iter().chain(name.cloned()).collect()
 }

@@ -9,38 +9,29 @@ use mapstack::{File, PillarSls, Run};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use mapstack_minion::SaltVersion;
 use mapstack_value::{Int, Key, Map, Path, Value};
-use mapstack_yaml::Marks;
 
 use super::errors::{Fault, PillarError};
 use super::files::PillarFiles;
 use super::python::{Number, int, items};
-use super::renders::{Render, Renders, item_key};
+use super::renders::{Places, Render, Renders};
 use super::settings::Settings;
 use crate::trace::{Events, WholeEvent};
 
 /// A top file that was rendered.
 struct TopFile {
     shown: String,
-    /// What it renders to, for places.
-    whole: Value,
-    /// That without what it includes.
+    /// What it renders to, without what it includes.
     targets: Map,
     render: Rc<Render>,
-    marks: Option<Marks>,
+    places: Places,
     /// Why it has no targets. The reference asks for them when it merges top files.
     refused: Option<Error>,
 }
 
 impl TopFile {
     /// Where a saltenv or a target of one stands.
-    fn place(&mut self, path: &Path) -> Option<Place> {
-        let text = self.render.text()?;
-        if self.marks.is_none() {
-            let loaded = mapstack_yaml::load_rendered(text.as_str(), &Default::default());
-            self.marks = loaded.ok().map(|loaded| loaded.marks);
-        }
-        let mark = self.marks.as_ref()?.key_at(&self.whole, path)?;
-        Some(text.place_of_mark(mark))
+    fn place(&self, path: &Path) -> Option<Place> {
+        self.places.find(&self.render, path)
     }
 }
 
@@ -225,7 +216,10 @@ impl TopReader<'_, '_> {
         for (env, tops) in tops {
             let mut included = Vec::new();
             for top in tops.iter_mut() {
-                if let Some(refused) = top.refused.as_ref().filter(|_| ends_at_include(&top.whole))
+                if let Some(refused) = top
+                    .refused
+                    .as_ref()
+                    .filter(|_| ends_at_include(&top.render.value()))
                 {
                     return Err(refused.clone());
                 }
@@ -293,9 +287,8 @@ impl TopReader<'_, '_> {
 
 /// A rendered top file; a mapping, or nothing.
 fn top_file(shown: String, render: &Rc<Render>) -> TopFile {
-    let whole = render.value();
-    let (targets, refused) = match &whole {
-        Value::Map(targets) => (targets.clone(), None),
+    let (targets, refused) = match render.value() {
+        Value::Map(targets) => (targets, None),
         Value::None => (Map::new(), None),
         other => {
             let what = other.kind().described();
@@ -309,10 +302,9 @@ fn top_file(shown: String, render: &Rc<Render>) -> TopFile {
     };
     TopFile {
         shown,
-        whole,
         targets,
         render: render.clone(),
-        marks: None,
+        places: Places::default(),
         refused,
     }
 }
@@ -330,7 +322,7 @@ fn ends_at_include(whole: &Value) -> bool {
 fn merged_once(files: &mut [TopFile]) -> std::result::Result<Arc<MergedTop>, Unmergeable> {
     let kept = match &*files {
         // Without what it includes, nothing was removed.
-        [only] if !matches!(&only.whole, Value::Map(map) if map.contains_key("include")) => {
+        [only] if !matches!(only.render.value(), Value::Map(map) if map.contains_key("include")) => {
             Some(only.render.clone())
         }
         _ => None,
@@ -522,8 +514,8 @@ impl Top {
         let file = self.files.get(entry.file)?;
         let listed = file.targets.get(env)?.as_map()?.get(target)?.as_list()?;
         let index = listed.iter().position(|item| item.as_str() == Some(sls))?;
-        let path = [env.clone(), target.clone(), item_key(index)];
-        file.render.place_of(&path.into_iter().collect())
+        let path = [env.clone(), target.clone(), Key::of_index(index)];
+        file.place(&path.into_iter().collect())
     }
 
     /// The sls of the minion's targets, by saltenv (Salt: `Pillar.top_matches`).
