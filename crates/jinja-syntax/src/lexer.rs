@@ -121,7 +121,7 @@ enum Class {
     Digit,
     Quote,
     Operator,
-    /// A character outside of ASCII, or one that starts nothing.
+    /// A character outside ASCII, or one that starts no token of Jinja.
     Other,
 }
 
@@ -761,7 +761,7 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    /// The character at this place starts no token.
+    /// The character at this place does not start a token.
     #[cold]
     fn unexpected(&self, start: usize) -> Box<Failure> {
         let first = self.source[start..].chars().next().unwrap_or_default();

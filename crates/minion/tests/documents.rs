@@ -102,7 +102,7 @@ fn errors_say_where_and_what_to_do() {
     );
     check_refused(
         b"a: 1\nb: \xff\n",
-        "m.yaml:2:4: byte 8 starts no UTF-8 character; save the text as UTF-8",
+        "m.yaml:2:4: byte 8 does not start a UTF-8 character; save the text as UTF-8",
     );
 }
 

@@ -345,7 +345,7 @@ fn a_text_in_no_form_says_which_forms_there_are() {
         ),
         (
             b"a: \xff\n",
-            "m.yaml:1:4: byte 3 starts no UTF-8 character".into(),
+            "m.yaml:1:4: byte 3 does not start a UTF-8 character".into(),
         ),
         (
             b"grains: {os: X}\npilar: {}\n",

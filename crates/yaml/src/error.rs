@@ -28,7 +28,7 @@ pub struct Error {
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The bytes are not UTF-8.
-    #[error("byte {offset} starts no UTF-8 character; save the text as UTF-8")]
+    #[error("byte {offset} does not start a UTF-8 character; save the text as UTF-8")]
     NotUtf8 {
         /// Offset of the first bad byte.
         offset: usize,
