@@ -13,7 +13,7 @@ pub mod tera;
 pub use mapstack_pyobject::{
     CallArgs, DictRef, Error, ErrorKind, Frame, Interpreter, Iter, ListRef, Obj, ObjIter, Object,
     Reader, Result, SetRef, Sweep, TemplatePlace, TupleRef, Undefined, changes, check_extent,
-    required, spend,
+    required, spend, spend_apart,
 };
 pub use mapstack_salt_jinja::{
     clock_reads, expr_match, is_host_filter, python, regex_matches, salt_object, traverse_object,

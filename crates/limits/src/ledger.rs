@@ -132,3 +132,24 @@ impl Drop for Open {
         OPEN.with_borrow_mut(|open| *open = self.before);
     }
 }
+
+/// Do work that does not belong to what the render asked for: it pays from an allowance of its own, so that the
+/// render's steps do not depend on it.
+///
+/// ```
+/// use std::cell::Cell;
+/// use mapstack_limits::{Limits, ledger};
+/// let (limits, allowance) = (Limits::default(), Cell::new(100));
+/// let render = ledger::Open::new(limits, 1_000);
+/// assert!(ledger::spend_apart(limits, &allowance, || ledger::spend(70)).is_ok());
+/// assert_eq!((allowance.get(), ledger::take()), (30, 0));
+/// assert!(ledger::spend_apart(limits, &allowance, || ledger::spend(70)).is_err());
+/// # drop(render);
+/// ```
+pub fn spend_apart<T>(limits: Limits, allowance: &Cell<u64>, work: impl FnOnce() -> T) -> T {
+    let account = Open::new(limits, allowance.get());
+    let result = work();
+    allowance.set(allowance.get().saturating_sub(take()));
+    drop(account);
+    result
+}

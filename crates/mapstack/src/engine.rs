@@ -14,7 +14,7 @@ use mapstack_matcher::Definition;
 use mapstack_minion::{Minion, Part, SaltVersion};
 use mapstack_render::jinja::{Limits, Syntax, Taint, TemplateCache};
 use mapstack_render::sandbox::Interpreter;
-use mapstack_render::{DictRef, Obj, Sweep, changes, salt_object};
+use mapstack_render::{DictRef, Obj, Sweep, changes, salt_object, spend_apart};
 use mapstack_value::{Map, Str, Value};
 use mapstack_yaml::Skeleton;
 
@@ -288,6 +288,10 @@ pub struct Run<'e> {
     pub(crate) limits: Limits,
     /// Remaining steps of the templates.
     pub(crate) fuel: Cell<u64>,
+    /// Remaining steps for following what templates change in the facts. How many it takes depends on which facts
+    /// earlier templates turned into objects, so on which of them were rendered and which were answered from memory:
+    /// the templates do not pay for it.
+    pub(crate) following: Cell<u64>,
     /// What runs the templates in Mako and Python.
     pub(crate) interpreter: Interpreter,
     /// What files have set for each other; all runs of one compile share it.
@@ -364,6 +368,7 @@ impl<'e> Run<'e> {
             master: None,
             limits: engine.limits.restarted(),
             fuel: Cell::new(engine.limits.fuel),
+            following: Cell::new(engine.limits.fuel),
             interpreter: Interpreter::new(),
             stateconf: Rc::default(),
             tree: TreeMemo::default(),
@@ -559,7 +564,7 @@ impl<'e> Run<'e> {
             Part::Pillar => (&self.live.pillar, &facts.pillar),
             Part::Grains | Part::Opts => (&self.live.grains, &facts.grains),
         };
-        match live.to_value_unread() {
+        match self.frozen(live) {
             Ok(Value::Map(now)) if now.ptr_eq(known) => {
                 Run::live_dict(self.hooks.get().as_deref(), root, known)
             }
@@ -586,13 +591,18 @@ impl<'e> Run<'e> {
         }
     }
 
+    /// The data that live facts are now. This is not paid by the template that runs.
+    pub(crate) fn frozen(&self, live: &Obj) -> mapstack_render::Result<Value> {
+        spend_apart(self.limits, &self.following, || live.to_value_unread())
+    }
+
     /// Apply the changes that templates made in the live facts to the facts that look-ups see.
     ///
     /// # Errors
     /// The facts contain something other than data.
     pub fn sync_facts(&self) -> mapstack_render::Result<()> {
         let changed = |live: &Obj, known: &Map| -> mapstack_render::Result<Option<Map>> {
-            match live.to_value_unread()? {
+            match self.frozen(live)? {
                 Value::Map(map) if !map.ptr_eq(known) => Ok(Some(map)),
                 _ => Ok(None),
             }

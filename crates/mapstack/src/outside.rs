@@ -102,7 +102,7 @@ impl Run<'_> {
             return Ok(None);
         };
         let map = |live: &Obj| -> mapstack_render::Result<Map> {
-            let value = live.to_value_unread()?;
+            let value = self.frozen(live)?;
             Ok(value.as_map().cloned().unwrap_or_default())
         };
         Ok(Some([map(grains)?, map(pillar)?]))

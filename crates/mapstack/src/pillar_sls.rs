@@ -93,6 +93,7 @@ impl<'e> Run<'e> {
         };
         run.limits = self.limits;
         run.fuel = self.fuel.clone();
+        run.following = self.following.clone();
         run.saltenv = self.saltenv.clone();
         run.stateconf = self.stateconf.clone();
         match &self.master {

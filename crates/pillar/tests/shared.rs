@@ -363,7 +363,7 @@ proptest! {
         options in select(OPTIONS),
         minions in proptest::collection::vec(minion(), 4..14),
         bytes in select(vec![1 << 24, 1 << 24, 1 << 15, 1]),
-        fuel in select(vec![50_000_000, 50_000_000, 50_000_000, 2_000]),
+        fuel in select(vec![50_000_000, 50_000_000, 2_000, 300]),
         stacked in proptest::option::of(stacked()),
         version in select(vec![SaltVersion::V3008, SaltVersion::V3008, SaltVersion::V3006]),
     ) {
@@ -379,4 +379,38 @@ proptest! {
             assert_same(&compile(&shared.0, &shared.1, minion), &own);
         }
     }
+}
+
+/// What templates turned into objects of the facts depends on which of them were rendered. The steps do not.
+#[test]
+fn limits_count_the_same_whatever_earlier_templates_read() {
+    let files = [
+        ("top.sls", "base: {'*': [a, d]}"),
+        ("a.sls", "a: 1"),
+        (
+            "b.sls",
+            "include: [{c: {key: 'x:y'}}]\nb: {% for k, v in grains.nested.items() %}{{ k }}{% endfor %}",
+        ),
+        (
+            "c.sls",
+            "c: {% do pillar.setdefault('deep', {}).update({'q': 9}) %}{{ salt['pillar.get']('deep:q') }}",
+        ),
+        ("d.sls", "include: [b]"),
+    ];
+    let files = files.map(|(path, text)| (path.to_owned(), text.to_owned()));
+    let minion = "{id: web1, grains: {id: web1, nested: {a: 1}, list: [one, two]}}";
+    let mut ended = [0, 0];
+    for fuel in 60..180 {
+        let limits = Limits {
+            fuel,
+            ..Limits::default()
+        };
+        let own = compile(&master("", &files), &engine(limits), minion);
+        let (master, engine) = (master("", &files).with_memory(1 << 24), engine(limits));
+        for _ in 0..3 {
+            assert_same(&compile(&master, &engine, minion), &own);
+        }
+        ended[usize::from(own.0.is_ok())] += 1;
+    }
+    assert!(ended.iter().all(|&count| count > 10), "{ended:?}");
 }

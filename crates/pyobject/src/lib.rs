@@ -15,7 +15,7 @@ mod suggest;
 
 pub use budget::Budget;
 pub use interpreter::Interpreter;
-pub use mapstack_limits::ledger::spend;
+pub use mapstack_limits::ledger::{spend, spend_apart};
 pub use mapstack_limits::{
     Deadline, Error, ErrorKind, Frame, Limits, MemoryLimit, Result, Span, TemplatePlace, depth,
     ledger,

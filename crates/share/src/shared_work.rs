@@ -81,22 +81,51 @@ pub struct Done<T> {
     steps: u64,
 }
 
+/// What is known of a piece of work for a minion.
+enum LookedUp<T> {
+    Known(Arc<Done<T>>),
+    /// What others have made of it, to which this minion's result belongs.
+    Unknown(Arc<Work<T>>),
+    /// Minions differ too much in what it reads.
+    NotShared,
+}
+
 /// How a minion comes by the result of a piece of work.
 pub enum Found<'e, T> {
     /// Another minion has the same. [`Done::replay`] lets the run of this one know.
     Known(Arc<Done<T>>),
-    /// The work was done, in a run of its own. That run says whether templates [changed](Found::Done::changed) the
-    /// facts.
+    /// The work was done, in a run of its own.
     Done {
         /// What came of it.
         done: Arc<Done<T>>,
-        /// The run.
-        run: Box<Run<'e>>,
-        /// Whether the run sees other facts than it was given. Later work has to go on in it.
-        changed: bool,
+        /// The run, if it sees other facts than it was given. Later work has to go on in it.
+        changed: Option<Box<Run<'e>>>,
+        /// Whether other minions can have the result.
+        is_shared: bool,
     },
-    /// Nothing was done: minions differ too much in what this work reads.
-    NotShared,
+}
+
+impl<'e, T> Found<'e, T> {
+    /// Do work in a run beside another one, which no other minion can have.
+    ///
+    /// Work of which nothing is recorded has a run of its own, too. What an operation costs depends on what earlier
+    /// templates of the run turned into objects, so all minions would not reach a limit at the same step if only some
+    /// of them did the earlier work.
+    pub fn alone(
+        answers: &MinionAnswers<'e>,
+        run: &Run<'e>,
+        work: impl FnOnce(&Run<'e>) -> T,
+    ) -> Self {
+        let probe = answers.probe(run);
+        let beside = run.beside(None);
+        let done = Done::in_run(work(&beside), &beside, run);
+        let is_changed = !has_given_facts(&beside, probe);
+        Found::Done {
+            done,
+            changed: is_changed.then(|| Box::new(beside)),
+            is_shared: false,
+        }
+    }
 }
 
 /// What a minion answers to the questions of its works, which see the facts that it has when the first of them is
@@ -109,15 +138,14 @@ impl<'e> MinionAnswers<'e> {
         let make = || Rc::new(Probe::new(run.engine(), run.beside(None)));
         self.0.get_or_init(make)
     }
+}
 
-    /// Whether a run still sees the facts and options that its minion was given. If not, its work is nothing that
-    /// other minions can have.
-    pub fn hold_in(&self, run: &Run<'e>) -> bool {
-        let is_synced = run.sync_facts().is_ok()
-            && run.has_given_options()
-            && run.has_given_facts_of_templates();
-        is_synced && has_facts_of(run, &self.probe(run).run.minion())
-    }
+/// Whether a run still sees the facts and options that its minion was given. If not, its work is nothing that other
+/// minions can have.
+fn has_given_facts(run: &Run<'_>, probe: &Probe<'_>) -> bool {
+    let is_synced =
+        run.sync_facts().is_ok() && run.has_given_options() && run.has_given_facts_of_templates();
+    is_synced && has_facts_of(run, &probe.run.minion())
 }
 
 impl<K: WorkKey, T> SharedWork<K, T> {
@@ -153,42 +181,52 @@ impl<K: WorkKey, T> SharedWork<K, T> {
         run: &Run<'e>,
         work: impl FnOnce(&Run<'e>) -> (T, Option<usize>),
     ) -> Found<'e, T> {
-        if self.max_bytes == 0 {
-            return Found::NotShared;
-        }
         let probe = answers.probe(run);
-        let known = self.work(key, probe);
-        if known.refused.load(Ordering::Relaxed) >= MAX_REFUSED {
-            return Found::NotShared;
-        }
-        match known.known.follow(|question| probe.ask(question)) {
-            // Where the steps do not suffice, the error has to name the place at which they run out.
-            Walk::Leaf(done, _) if done.steps > run.steps_left() => return Found::NotShared,
-            Walk::Leaf(done, _) => {
-                known.refused.store(0, Ordering::Relaxed);
-                return Found::Known(done);
-            }
-            Walk::NotShared => return Found::NotShared,
-            Walk::Unknown => {}
-        }
+        let recorded = match self.look_up(key, probe, run.steps_left()) {
+            LookedUp::Known(done) => return Found::Known(done),
+            LookedUp::NotShared => return Found::alone(answers, run, |run| work(run).0),
+            LookedUp::Unknown(known) => known,
+        };
         let recorder = Rc::new(Recorder::new(probe.clone(), Arc::default()));
         let beside = run.beside(Some(hooks(recorder.clone())));
         let (value, size) = work(&beside);
-        let done = Arc::new(Done {
-            value,
-            warnings: beside.warnings(),
-            reads: beside.file_reads(),
-            steps: run.steps_left().saturating_sub(beside.steps_left()),
-        });
-        let changed = !answers.hold_in(&beside);
-        let record = recorder.finish(&beside);
-        if let (Record::Shared(steps, _), Some(size), false) = (record, size, changed) {
-            self.keep(&known, steps, &done, size);
-        } else {
-            known.refused.fetch_add(1, Ordering::Relaxed);
+        let done = Done::in_run(value, &beside, run);
+        let is_changed = !has_given_facts(&beside, probe);
+        let is_shared = match (recorder.finish(&beside), size, is_changed) {
+            (Record::Shared(steps, _), Some(size), false) => {
+                self.keep(&recorded, steps, &done, size);
+                true
+            }
+            _ => {
+                recorded.refused.fetch_add(1, Ordering::Relaxed);
+                false
+            }
+        };
+        Found::Done {
+            done,
+            changed: is_changed.then(|| Box::new(beside)),
+            is_shared,
         }
-        let run = Box::new(beside);
-        Found::Done { done, run, changed }
+    }
+
+    fn look_up(&self, key: K, probe: &Probe<'_>, steps_left: u64) -> LookedUp<T> {
+        if self.max_bytes == 0 {
+            return LookedUp::NotShared;
+        }
+        let recorded = self.work(key, probe);
+        if recorded.refused.load(Ordering::Relaxed) >= MAX_REFUSED {
+            return LookedUp::NotShared;
+        }
+        match recorded.known.follow(|question| probe.ask(question)) {
+            // Where the steps do not suffice, the error has to name the place at which they run out.
+            Walk::Leaf(done, _) if done.steps > steps_left => LookedUp::NotShared,
+            Walk::Leaf(done, _) => {
+                recorded.refused.store(0, Ordering::Relaxed);
+                LookedUp::Known(done)
+            }
+            Walk::NotShared => LookedUp::NotShared,
+            Walk::Unknown => LookedUp::Unknown(recorded),
+        }
     }
 
     fn work(&self, key: K, probe: &Probe<'_>) -> Arc<Work<T>> {
@@ -233,6 +271,16 @@ impl<K: WorkKey, T> SharedWork<K, T> {
 }
 
 impl<T> Done<T> {
+    /// What came of work that was done in a run beside another one.
+    fn in_run(value: T, beside: &Run<'_>, run: &Run<'_>) -> Arc<Self> {
+        Arc::new(Done {
+            value,
+            warnings: beside.warnings(),
+            reads: beside.file_reads(),
+            steps: run.steps_left().saturating_sub(beside.steps_left()),
+        })
+    }
+
     /// Let a run have the warnings, the reads of files and the steps of the work as if it had done it.
     ///
     /// # Errors
@@ -327,7 +375,6 @@ mod tests {
                 let hooks = |recorder| Rc::new(Broken { recorder, lost });
                 let value = match works.find_by(hooks, "a.sls", &answers, &run, work) {
                     Found::Known(done) | Found::Done { done, .. } => done.value.clone(),
-                    Found::NotShared => return true,
                 };
                 !value.is_same(&engine.run(&minion).sls("a.sls").unwrap())
             })

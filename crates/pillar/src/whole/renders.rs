@@ -1,6 +1,6 @@
 //! The renders of one compile's files, which other compiles can have made.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::OnceCell;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
@@ -202,8 +202,8 @@ pub(crate) struct Renders<'r> {
     first: Run<'r>,
     /// The run in which a template changed the facts. All later templates run there.
     changed: OnceCell<Box<Run<'r>>>,
-    /// What other minions can have made; `None` once a template of this one changed the facts.
-    shared: Cell<Option<&'r Shared>>,
+    /// What other minions can have made, until a template of this one changes the facts.
+    shared: Option<&'r Shared>,
     answers: MinionAnswers<'r>,
     reads: Arc<Reads>,
 }
@@ -214,7 +214,7 @@ impl<'r> Renders<'r> {
         Renders {
             first: run,
             changed: OnceCell::new(),
-            shared: Cell::new(shared),
+            shared,
             answers: MinionAnswers::default(),
             reads,
         }
@@ -235,8 +235,13 @@ impl<'r> Renders<'r> {
     /// # Errors
     /// There are not enough steps left. Everything else is an error of the render.
     pub fn render(&self, sls: PillarSls<'_>) -> Result<Render> {
-        let Some(shared) = self.shared.get() else {
-            return Ok(Render::own(self.rendered(self.run(), sls)));
+        if let Some(run) = self.changed.get() {
+            return Ok(Render::own(self.rendered(run, sls)));
+        }
+        let run = &self.first;
+        let Some(shared) = self.shared else {
+            let found = Found::alone(&self.answers, run, |run| self.rendered(run, sls));
+            return self.found(found);
         };
         let key = RenderKey {
             file: sls.file.clone(),
@@ -244,37 +249,42 @@ impl<'r> Renders<'r> {
             sls: sls.sls.into(),
             variables: sls.variables.to_vec(),
         };
-        let run = &self.first;
         let work = |run: &Run<'r>| {
             let rendered = self.rendered(run, sls);
             let size = rendered.size();
             (rendered, size)
         };
-        match shared.renders.find(key, &self.answers, run, work) {
+        self.found(shared.renders.find(key, &self.answers, run, work))
+    }
+
+    /// Bring what was found into this compile.
+    fn found(&self, found: Found<'r, Rendered>) -> Result<Render> {
+        let done = match found {
             Found::Known(done) => {
-                done.replay(run)?;
+                done.replay(&self.first)?;
                 self.reads.note_again(&done.value.reads);
-                Ok(Render::Shared(done))
+                done
             }
-            Found::Done { done, run, changed } if changed => {
-                self.shared.set(None);
+            Found::Done {
+                done,
+                changed: Some(run),
+                ..
+            } => {
                 // Templates change the facts for good only once.
                 let _ = self.changed.set(run);
-                Ok(Render::Shared(done))
+                done
             }
-            Found::Done { done, .. } => {
-                done.replay(run)?;
-                self.adopt(shared, &done.value);
-                Ok(Render::Shared(done))
-            }
-            Found::NotShared => {
-                let rendered = self.rendered(run, sls);
-                if !self.answers.hold_in(run) {
-                    self.shared.set(None);
+            Found::Done {
+                done, is_shared, ..
+            } => {
+                done.replay(&self.first)?;
+                if let Some(shared) = self.shared.filter(|_| is_shared) {
+                    self.adopt(shared, &done.value);
                 }
-                Ok(Render::own(rendered))
+                done
             }
-        }
+        };
+        Ok(Render::Shared(done))
     }
 
     fn rendered(&self, run: &Run<'r>, sls: PillarSls<'_>) -> Rendered {
