@@ -3,15 +3,16 @@
 
 usage: speed.py [--calls N] [--profile FILE]
 
-Calls of `map.data` are measured with the modules of a state run and with those of a minion outside one, in turns by
-either implementation, of the formula `users` of the examples and without Salt's memory of results. So are the external
-pillars `stack` and `mapstack_stack` over 150 files. At the end, the extension answers N calls (default: 10,000) in one
-state run, and the growth of memory is printed.
+Calls of `map.data` are measured with the modules of a state run, with those of a minion outside one, and as the first
+call of a process, in turns by either implementation, of the formula `users` of the examples and without Salt's memory of
+results. So are the external pillars `stack` and `mapstack_stack` over 150 files. At the end, the extension answers N
+calls (default: 10,000) in one state run, and the growth of memory is printed.
 """
 
 import argparse
 import cProfile
 import logging
+import multiprocessing
 import pathlib
 import resource
 import statistics
@@ -53,6 +54,18 @@ def outside(opts, measured):
     return measured(modules["map.data"])
 
 
+def first(opts, measured):
+    """Work with the function `map.data` of a process that a minion forks for a job, before anything has called it."""
+    modules = salt.loader.minion_mods(opts, utils=salt.loader.utils(opts))
+    fork = multiprocessing.get_context("fork")
+    received, sent = fork.Pipe(duplex=False)
+    job = fork.Process(target=lambda: sent.send(measured(modules["map.data"])))
+    job.start()
+    times = received.recv()
+    job.join()
+    return times
+
+
 def stacked(root):
     """The external pillars, as functions of a minion's id, over files that take something from others and from grains."""
     files = {
@@ -81,11 +94,12 @@ def printed(what, times):
     )
 
 
-def taking(calls):
-    """A measurement: the milliseconds of each of some calls, and those on the processor, after one that does not count."""
+def taking(calls, after=1):
+    """A measurement: the milliseconds of each of some calls, and those on the processor, after some that do not count."""
 
     def measured(data):
-        data("users", cache=False)
+        for _ in range(after):
+            data("users", cache=False)
         start, busy = time.perf_counter(), time.process_time()
         for _ in range(calls):
             data("users", cache=False)
@@ -126,6 +140,8 @@ def main():
             for name, place, calls in (("in a state run", in_state_run, 100), ("outside one", outside, 10)):
                 times = [(place(ours, taking(calls)), place(theirs, taking(calls // 10))) for _ in range(ROUNDS)]
                 printed(f"map.data {name}", times)
+            once = taking(1, after=0)
+            printed("map.data as the first call of a process", [(first(ours, once), first(theirs, once)) for _ in range(ROUNDS)])
             ours_of, theirs_of = stacked(root)
             printed("ext_pillar of 150 files", [(ours_of(5), theirs_of(1)) for _ in range(3)])
             if args.profile:

@@ -2,9 +2,8 @@
 
 use xshell::cmd;
 
-use super::notices;
 use super::package::Package;
-use super::workshop::{Workshop, answers};
+use super::workshop::{PROGRAMS, Workshop, answers};
 use crate::Result;
 
 /// The recipe of the image.
@@ -25,7 +24,9 @@ pub fn run(workshop: &Workshop) -> Result<Package> {
             "{RECIPE} has no findings of hadolint, but was not built: neither docker nor podman has an engine here"
         )));
     };
-    notices::write(workshop)?;
+    for program in &PROGRAMS {
+        workshop.write_notices(program.directory)?;
+    }
     let image = format!("mapstack:{}", workshop.version);
     cmd!(sh, "{engine} build --file {RECIPE} --tag {image} .").run()?;
     let said = cmd!(sh, "{engine} run --rm {image} --version -v").read()?;

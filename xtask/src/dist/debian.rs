@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use xshell::cmd;
 
+use super::glibc;
 use super::manual;
 use super::package::Package;
 use super::trial::Trial;
-use super::workshop::{Workshop, answers};
+use super::workshop::{PROGRAMS, Workshop, answers};
 use crate::Result;
 
 /// The release of Debian that the package is tried in.
@@ -24,7 +25,7 @@ pub fn run(workshop: &Workshop) -> Result<Package> {
             "cargo-deb is missing: cargo install --locked cargo-deb".into(),
         ));
     }
-    workshop.programs()?;
+    let programs = workshop.programs()?;
     manual::write(workshop)?;
     let package = workshop.dist.join(format!(
         "mapstack_{}_{}.deb",
@@ -48,7 +49,15 @@ pub fn run(workshop: &Workshop) -> Result<Package> {
     let needs = cmd!(sh, "dpkg-deb --field {package} Depends")
         .quiet()
         .read()?;
-    seen.push(format!("needs {needs}"));
+    let programs = PROGRAMS.map(|program| programs.join(program.name));
+    let truly = format!("libc6 (>= {})", glibc::needed_by(sh, &programs)?);
+    if needs != truly {
+        return Err(format!(
+            "the package needs {needs:?} by the manifest of the command, and the programs need {truly:?}"
+        )
+        .into());
+    }
+    seen.push(format!("needs {needs}, as the programs' symbols say"));
     if answers(sh, &["lintian", "--version"]) {
         // The project has no address for its maintainers, and its packages are not uploaded to Debian.
         let suppressed = "malformed-contact,no-changelog";

@@ -4,11 +4,13 @@ mod archive;
 mod cargo;
 mod container;
 mod debian;
+mod glibc;
 mod hook;
 mod manual;
 mod notices;
 mod package;
 mod rpm;
+mod salt;
 mod trial;
 mod wheel;
 mod workshop;
@@ -46,6 +48,8 @@ pub enum Part {
     Crates,
     /// The hooks for pre-commit
     Hook,
+    /// Wheels of the Salt extension and its native module
+    Salt,
     /// A container image
     Container,
 }
@@ -60,6 +64,7 @@ impl Part {
             Part::Rpm => rpm::run(workshop),
             Part::Crates => cargo::run(workshop),
             Part::Hook => hook::run(workshop),
+            Part::Salt => salt::run(workshop),
             Part::Container => container::run(workshop),
         }
     }

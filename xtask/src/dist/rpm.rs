@@ -21,18 +21,12 @@ pub fn run(workshop: &Workshop) -> Result<Package> {
     workshop.programs()?;
     manual::write(workshop)?;
     let (dist, triple) = (&workshop.dist, &workshop.triple);
-    for old in workshop.made(&[".rpm"])? {
-        sh.remove_path(old)?;
-    }
     cmd!(
         sh,
         "cargo generate-rpm --package mapstack-cli --target {triple} --output {dist}"
     )
     .run()?;
-    let package = workshop
-        .made(&[".rpm"])?
-        .pop()
-        .ok_or("cargo-generate-rpm made no package")?;
+    let package = workshop.made(&format!("mapstack-{}-", workshop.version), ".rpm")?;
     if !answers(sh, &["rpm", "--version"]) {
         return Ok(Package::NotRun(
             "made, but not tried: rpm is not installed".into(),

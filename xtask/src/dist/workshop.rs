@@ -1,6 +1,7 @@
 //! Where packages are made: the directories, the tools, and the release programs.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use xshell::{Shell, cmd};
@@ -8,8 +9,8 @@ use xshell::{Shell, cmd};
 use super::notices;
 use crate::{Result, project_root};
 
-/// The platform of the wheels. The linker takes its version of glibc, 2.17, for all packages.
-pub const PLATFORM: &str = "manylinux2014";
+/// The platform of the wheels. The linker takes its version of glibc for all packages.
+pub const PLATFORM: &str = "manylinux_2_17";
 
 /// A program that is packaged: its own name, which its distribution for Python has as well, and its crate.
 pub struct Program {
@@ -43,6 +44,8 @@ pub struct Workshop<'s> {
     pub version: String,
     tools: PathBuf,
     built: OnceCell<PathBuf>,
+    /// The directories of crates whose notices were written.
+    noticed: RefCell<BTreeSet<&'static str>>,
 }
 
 impl<'s> Workshop<'s> {
@@ -62,6 +65,7 @@ impl<'s> Workshop<'s> {
             version: version(sh)?,
             tools: target.join("dist-tools"),
             built: OnceCell::new(),
+            noticed: RefCell::default(),
         };
         sh.create_dir(&workshop.dist)?;
         sh.create_dir(&workshop.stage)?;
@@ -96,22 +100,42 @@ impl<'s> Workshop<'s> {
         if let Some(built) = self.built.get() {
             return Ok(built);
         }
-        notices::write(self)?;
-        let (sh, dist, triple) = (self.sh, &self.dist, &self.triple);
-        let maturin = self.tool("maturin");
+        for program in &PROGRAMS {
+            self.build_wheel(program.directory)?;
+        }
+        let built = project_root().join("target").join(&self.triple);
+        Ok(self.built.get_or_init(|| built.join("release")))
+    }
+
+    /// Build the wheel of the crate in this directory, optimized and for old versions of glibc.
+    ///
+    /// # Errors
+    /// The build fails.
+    pub fn build_wheel(&self, directory: &'static str) -> Result {
+        self.write_notices(directory)?;
+        let (sh, dist, triple, maturin) = (self.sh, &self.dist, &self.triple, self.tool("maturin"));
         // The linker is a module of the Python that maturin belongs to.
         let _path = self.with_tools_on_path()?;
-        for program in &PROGRAMS {
-            let manifest = format!("{}/Cargo.toml", program.directory);
-            cmd!(
-                sh,
-                "{maturin} build --release --locked --zig --target {triple} --compatibility {PLATFORM}
-                 --manifest-path {manifest} --out {dist}"
-            )
-            .run()?;
+        cmd!(
+            sh,
+            "{maturin} build --release --locked --zig --target {triple} --compatibility {PLATFORM}
+             --manifest-path {directory}/Cargo.toml --out {dist}"
+        )
+        .run()?;
+        Ok(())
+    }
+
+    /// Write the licences of what is built into the crate in this directory, once.
+    ///
+    /// # Errors
+    /// They cannot be collected.
+    pub fn write_notices(&self, directory: &'static str) -> Result {
+        if self.noticed.borrow().contains(directory) {
+            return Ok(());
         }
-        let built = project_root().join("target").join(triple).join("release");
-        Ok(self.built.get_or_init(|| built))
+        notices::write(self, directory)?;
+        self.noticed.borrow_mut().insert(directory);
+        Ok(())
     }
 
     /// Put the tools for Python on the path, as long as the result lives.
@@ -123,18 +147,25 @@ impl<'s> Workshop<'s> {
         Ok(self.sh.push_env("PATH", std::env::join_paths(directories)?))
     }
 
-    /// The packages whose names end in one of these, in order.
+    /// The package whose name starts and ends like this.
     ///
     /// # Errors
-    /// The directory cannot be read.
-    pub fn made(&self, endings: &[&str]) -> Result<Vec<PathBuf>> {
+    /// There is none, or more than one.
+    pub fn made(&self, start: &str, end: &str) -> Result<PathBuf> {
         let mut files = self.sh.read_dir(&self.dist)?;
         files.retain(|file| {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
-            endings.iter().any(|end| name.ends_with(end))
+            name.starts_with(start) && name.ends_with(end)
         });
-        files.sort();
-        Ok(files)
+        match <[PathBuf; 1]>::try_from(files) {
+            Ok([file]) => Ok(file),
+            Err(files) => Err(format!(
+                "{} has {} packages {start}…{end} in place of one; remove what is left of earlier builds",
+                self.dist.display(),
+                files.len()
+            )
+            .into()),
+        }
     }
 
     /// Write `SHA256SUMS` of all packages that are there.
