@@ -1,8 +1,6 @@
 //! `--config`: files and minions from a master's or minion's configuration, and `mapstack config`.
 
-mod common;
-
-use common::{Ran, Tree, assert_snapshot, run, run_line, run_with_input};
+use crate::common::{Ran, Tree, assert_snapshot, run, run_line, run_with_input};
 
 /// `{"os": "Debian"}` and `{"key": "one1"}` as a master packs them.
 const GRAINS: &[u8] = b"\x81\xa2os\xa6Debian";

@@ -1,10 +1,8 @@
 //! `mapstack diff`: what a change does to every minion.
 
-mod common;
-
 #[cfg(feature = "git")]
-use common::git;
-use common::{Tree, assert_line, assert_snapshot, run, run_line};
+use crate::common::git;
+use crate::common::{Tree, assert_line, assert_snapshot, run, run_line};
 
 /// Two states of the files, and minions.
 fn tree() -> Tree {

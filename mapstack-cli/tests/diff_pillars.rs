@@ -1,8 +1,7 @@
 //! `mapstack diff` of pillars: what an edit of a top file or an sls does to every minion.
 
-mod common;
-
-use common::{Tree, assert_line, assert_snapshot, run_line};
+use crate::common;
+use crate::common::{Tree, assert_line, assert_snapshot, run_line};
 
 const MASTER: &str =
     "pillar_roots: {base: [pillar], dev: [dev]}\nfile_roots: {base: [salt]}\ncachedir: nowhere\n";

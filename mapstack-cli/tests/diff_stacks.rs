@@ -1,8 +1,7 @@
 //! `mapstack diff` of pillars with stacked files: what an edit of a layer does to every minion.
 
-mod common;
-
-use common::{Tree, assert_line};
+use crate::common;
+use crate::common::{Tree, assert_line};
 
 const MASTER: &str = "pillar_roots: {base: [pillar]}\next_pillar: [{stack: stack/stack.cfg}]\n";
 

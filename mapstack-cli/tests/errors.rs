@@ -1,9 +1,7 @@
 //! What is wrong is said with its place: exit status 1, nothing on standard output, and a message
 //! that shows the file, the line and the column, and the text there.
 
-mod common;
-
-use common::{Ran, Tree, assert_snapshot, run, run_with_input};
+use crate::common::{Ran, Tree, assert_snapshot, run, run_with_input};
 
 /// A formula `f` in the root `r`, and a minion.
 struct Case {

@@ -1,9 +1,7 @@
 //! The examples give what their expected files say, which is what Salt's `map.data` and its
 //! templates give.
 
-mod common;
-
-use common::{assert_file, assert_snapshot, repository, run};
+use crate::common::{assert_file, assert_snapshot, repository, run};
 
 const INPUT: [&str; 5] = [
     "users",

@@ -1,8 +1,6 @@
 //! `mapstack explain`: the examples, secrets, and files that are not used.
 
-mod common;
-
-use common::{Tree, assert_snapshot, repository, run, run_line};
+use crate::common::{Tree, assert_snapshot, repository, run, run_line};
 use mapstack::value::{Value, json};
 
 const EXAMPLE: &str = "--root examples/site --root examples/formulas --minion examples/minions/web1.yaml --digest-salt x";

@@ -1,8 +1,6 @@
 //! `mapstack explain pillar`: which sls set a value, and why the minion has it.
 
-mod common;
-
-use common::{Tree, assert_line, assert_snapshot, run_line};
+use crate::common::{Tree, assert_line, assert_snapshot, run_line};
 
 fn tree() -> Tree {
     Tree::new(&[

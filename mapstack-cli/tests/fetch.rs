@@ -1,9 +1,7 @@
 //! `mapstack fetch`: which repositories, and what is said of them.
 #![cfg(feature = "fetch")]
 
-mod common;
-
-use common::{Tree, run};
+use crate::common::{Tree, run};
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "one row for each command line")]

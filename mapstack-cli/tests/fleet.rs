@@ -1,12 +1,10 @@
 //! `mapstack fleet`: many minions at once, in order, whatever happens to some of them.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-use common::{Ran, Tree, assert_snapshot, command, run, run_line};
+use crate::common::{Ran, Tree, assert_snapshot, command, run, run_line};
 
 /// A formula whose values differ by grains, one whose template never ends on one minion, and minions of which one is
 /// broken.

@@ -1,13 +1,11 @@
 //! Calls of functions that are not built in: stubs, permissions, and a Salt that is asked.
 #![cfg(unix)]
 
-mod common;
-
 use std::io::ErrorKind;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 
-use common::{Ran, Tree, assert_snapshot, command, run};
+use crate::common::{Ran, Tree, assert_snapshot, command, run};
 
 const DEFAULTS: &str = "r/f/parameters/defaults.yaml";
 

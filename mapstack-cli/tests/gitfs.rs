@@ -2,11 +2,9 @@
 
 #![cfg(all(unix, feature = "git"))]
 
-mod common;
-
 use std::process::Command;
 
-use common::{assert_snapshot, repository, run, run_line};
+use crate::common::{assert_snapshot, repository, run, run_line};
 use mapstack::value::{Value, json};
 use tempfile::TempDir;
 

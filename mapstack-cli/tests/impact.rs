@@ -1,8 +1,6 @@
 //! `mapstack impact`: which minions a file, a key or a fact affects.
 
-mod common;
-
-use common::{Tree, assert_snapshot, run_line};
+use crate::common::{Tree, assert_snapshot, run_line};
 
 fn tree() -> Tree {
     Tree::new(&[

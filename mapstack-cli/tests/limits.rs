@@ -1,13 +1,11 @@
 //! Templates that would take all time or memory end in an error, and the command stays within its figures.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
 
-use common::{Ran, run};
+use crate::common::{Ran, run};
 
 /// A formula whose post-map template this is.
 fn formula(template: &str) -> TempDir {

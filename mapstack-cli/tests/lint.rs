@@ -1,8 +1,6 @@
 //! `mapstack lint` and `mapstack schema`.
 
-mod common;
-
-use common::{Tree, assert_snapshot, run, run_line};
+use crate::common::{Tree, assert_snapshot, run, run_line};
 
 /// A formula with one mistake of many kinds.
 fn mistakes() -> Tree {

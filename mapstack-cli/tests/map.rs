@@ -1,8 +1,6 @@
 //! `mapstack map`: which variable it prints, and what it says when it cannot.
 
-mod common;
-
-use common::{Tree, assert_snapshot, run_line};
+use crate::common::{Tree, assert_snapshot, run_line};
 
 fn tree() -> Tree {
     Tree::new(&[

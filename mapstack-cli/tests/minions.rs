@@ -1,8 +1,7 @@
 //! `--minions`: a directory of files, one text with many, or a master's cache in any of its layouts; and `--platform`.
 
-mod common;
-
-use common::{Ran, Tree, assert_snapshot, run};
+use crate::common;
+use crate::common::{Ran, Tree, assert_snapshot, run};
 
 /// `{"id": ID, "os": "Debian"}` as a master packs it, for an id of four characters.
 fn grains(id: &str) -> Vec<u8> {

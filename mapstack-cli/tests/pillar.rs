@@ -1,8 +1,7 @@
 //! `mapstack pillar`: what it prints, where it puts the blame, and Salt's `cmd_json` and `cmd_yaml` beside it.
 
-mod common;
-
-use common::{Ran, Tree, assert_file, assert_snapshot, repository, run};
+use crate::common;
+use crate::common::{Ran, Tree, assert_file, assert_snapshot, repository, run};
 use mapstack::value::{Value, json};
 use mapstack::yaml;
 

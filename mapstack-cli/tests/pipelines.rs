@@ -2,12 +2,10 @@
 
 #![cfg(all(unix, feature = "git"))]
 
-mod common;
-
 use std::path::Path;
 use std::process::Command;
 
-use common::{Ran, Tree, git, repository, run_line};
+use crate::common::{Ran, Tree, git, repository, run_line};
 
 const DEFAULTS: &str = "values:\n  port: 22\n  shell: /bin/sh\n";
 

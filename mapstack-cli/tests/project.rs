@@ -1,8 +1,7 @@
 //! In a checkout, verbs need no flags.
 
-mod common;
-
-use common::{Tree, assert_line, run_line};
+use crate::common;
+use crate::common::{Tree, assert_line, run_line};
 
 const MAP: &str = "{% set ntp = salt['grains.filter_by']({'Debian': {'pkg': 'ntpsec'}, 'RedHat': {'pkg': 'chrony'}}, \
      default='Debian') %}\n";

@@ -1,12 +1,10 @@
 //! The README and the tour show what the command does: every `console` block is run from the repository's root.
 
-mod common;
-
 use std::path::Path;
 
 #[cfg(feature = "git")]
-use common::{Tree, git};
-use common::{repository, run};
+use crate::common::{Tree, git};
+use crate::common::{repository, run};
 use snapbox::Assert;
 
 /// A command of a `console` block, and the output shown below it.

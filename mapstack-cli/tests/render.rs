@@ -1,8 +1,6 @@
 //! `mapstack render`: sls files and managed files.
 
-mod common;
-
-use common::{Ran, Tree, assert_snapshot, repository, run};
+use crate::common::{Ran, Tree, assert_snapshot, repository, run};
 
 #[expect(clippy::too_many_lines, reason = "one row for each file")]
 fn tree() -> Tree {

@@ -2,8 +2,6 @@
 //! a fleet where it is killed.
 #![cfg(target_os = "linux")]
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
@@ -12,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Tree, command, run};
+use crate::common::{Tree, command, run};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 
 const RENDER: &[&str] = &[
@@ -285,7 +283,7 @@ fn a_fleet_loses_nothing_where_its_interpreters_are_killed_as_they_start() {
     reason = "one fleet: started, killed at, and looked through afterwards"
 )]
 fn loses_nothing(starting: bool) {
-    let kills: usize = std::env::var("MAPSTACK_KILLS").map_or(20, |many| many.parse().unwrap());
+    let kills: usize = std::env::var("MAPSTACK_KILLS").map_or(10, |many| many.parse().unwrap());
     let minions = 30 * kills;
     let tree = Tree::new(&[
         ("r/f/parameters/defaults.yaml", "values: {a: 1}\n"),

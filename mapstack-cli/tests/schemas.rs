@@ -1,11 +1,9 @@
 //! What programs read is as `docs/*.schema.json` say, and the schemas say nothing that is never printed.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 
-use common::{Tree, repository, run_line};
+use crate::common::{Tree, repository, run_line};
 use serde_json::{Value, json};
 
 fn schema(verb: &str) -> Value {

@@ -1,8 +1,6 @@
 //! No verb prints what the pillar holds, or what templates make of that.
 
-mod common;
-
-use common::{Going, Tree, run_line};
+use crate::common::{Going, Tree, run_line};
 
 const PEM: &str = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEF\nAASCBKcwggSjAgEAAoIBAQDx12\nq9Zx=\n-----END PRIVATE KEY-----\n";
 

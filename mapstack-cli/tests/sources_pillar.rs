@@ -1,9 +1,7 @@
 //! `mapstack sources pillar`: which targets mean a minion and why, which sls were read in which order, and the external
 //! pillars.
 
-mod common;
-
-use common::{Tree, assert_snapshot, run_line};
+use crate::common::{Tree, assert_snapshot, run_line};
 
 fn tree() -> Tree {
     Tree::new(&[

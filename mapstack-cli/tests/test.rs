@@ -1,10 +1,9 @@
 //! `mapstack test`.
 
-mod common;
-
 use std::fs;
 
-use common::{Tree, assert_snapshot, repository, run, run_line};
+use crate::common;
+use crate::common::{Tree, assert_snapshot, repository, run, run_line};
 
 const DEFAULTS: &str =
     "values:\n  port: 22\n  shell: /bin/sh\n  admins: [root, toor]\n  api_token: hunter2-is-here\n";

@@ -1,9 +1,7 @@
 //! Grains that modules of the tree compute, in `salt://_grains`: who sees them, what changes to them do, and what is said
 //! about those that are not computed.
 
-mod common;
-
-use common::{Tree, run_line};
+use crate::common::{Tree, run_line};
 
 const ROLE: &str =
     "def role(grains):\n    return {'role': 'web' if grains['os_family'] == 'Debian' else 'db'}\n";

@@ -1,8 +1,6 @@
 //! Modules that the tree ships, in `salt://_modules`: what changes to them do, and what is said about them.
 
-mod common;
-
-use common::{Tree, run_line};
+use crate::common::{Tree, run_line};
 
 const MAP: &str =
     "{% set web = {'port': salt['ports.of']('web'), 'os': salt['grains.get']('os')} %}\n";

@@ -1,11 +1,10 @@
 //! The command line: what it takes, refuses, and prints.
 
-mod common;
-
 use std::io::Read;
 use std::process::Stdio;
 
-use common::{Tree, assert_snapshot, command, repository, run, run_with_input};
+use crate::common;
+use crate::common::{Tree, assert_snapshot, command, repository, run, run_with_input};
 
 const VERBS: &[&str] = &[
     "data",

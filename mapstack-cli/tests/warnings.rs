@@ -1,8 +1,6 @@
 //! Warnings: the answer is the reference's, and probably not what was meant.
 
-mod common;
-
-use common::{Tree, assert_snapshot, run};
+use crate::common::{Tree, assert_snapshot, run};
 
 const MINION: (&str, &str) = ("minion.yaml", "id: web1\ngrains: {os: Debian}\n");
 

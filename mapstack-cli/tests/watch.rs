@@ -1,8 +1,6 @@
 //! `mapstack watch`: what changes do, as they happen.
 
-mod common;
-
-use common::{Going, Tree, run_line};
+use crate::common::{Going, Tree, run_line};
 
 #[test]
 fn changes_are_reported_until_the_end() {

@@ -1,8 +1,6 @@
 //! Warnings, errors, sharing and reports: what no single result shows.
 
-mod common;
-
-use common::{Recorded, Recorder, json};
+use crate::common::{Recorded, Recorder, json};
 use mapstack_merge::{Change, Observer, Options, Origin, Strategy, Trail, merge, merge_all, stack};
 use mapstack_value::{Key, Map, MapKind, Value};
 

@@ -1,8 +1,6 @@
 //! Every recorded merge of the reference, result or refusal.
 
-mod common;
-
-use common::{Recorder, from_json};
+use crate::common::{Recorder, from_json};
 use mapstack_merge::{Options, merge, stack};
 use mapstack_value::Value;
 

@@ -1,8 +1,6 @@
 //! The laws of the crate documentation on random data, and the counterexamples where one fails.
 
-mod common;
-
-use common::{Recorder, json};
+use crate::common::{Recorder, json};
 use mapstack_merge::{Options, Strategy, merge, stack};
 use mapstack_value::{Int, Key, Map, MapKind, Value};
 use proptest::prelude::*;

@@ -1,9 +1,8 @@
 //! Mistakes that people made, each as a small tree, and trees that look like them and are right.
 
-mod common;
-
 use std::collections::BTreeMap;
 
+use crate::common;
 use mapstack::minion::platforms;
 use mapstack::{Engine, loader::MemoryFiles};
 use mapstack_lint::{Finding, Linter, SchemaFrom};

@@ -1,8 +1,6 @@
 //! Compares render pipes, `slsutil.renderer` and managed files with recorded results of the reference.
 
-mod common;
-
-use common::{assert_repeated, map, minion, records};
+use crate::common::{assert_repeated, map, minion, records};
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};

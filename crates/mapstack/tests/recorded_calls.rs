@@ -3,15 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-mod common;
-#[path = "../../../loader/tests/common/mod.rs"]
-mod serving;
-
-use common::{assert_repeated, map, minion};
-use mapstack::loader::{self, Fetched, MemoryFiles};
+use crate::common::{assert_repeated, map, minion};
+use crate::serving::Intercepted;
+use mapstack::loader::{Fetched, MemoryFiles};
 use mapstack::value::{Map, Value, json};
 use mapstack::{Engine, Error, ErrorKind, TemplateOptions};
-use serving::Intercepted;
 
 /// Templates whose results differ deliberately, with the reason.
 const DIFFERENT: &[(&str, &str)] = &[

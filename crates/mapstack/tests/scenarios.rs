@@ -1,8 +1,6 @@
 //! Compares whole runs with recorded runs of the reference: results, errors, and the order of file requests.
 
-mod common;
-
-use common::{assert_repeated, map, minion, records};
+use crate::common::{assert_repeated, map, minion, records};
 use mapstack::loader::MemoryFiles;
 use mapstack::trace::{Asked, Event, RequestOutcome};
 use mapstack::value::{Map, Value};

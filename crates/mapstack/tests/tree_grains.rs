@@ -1,9 +1,7 @@
 //! Compares grains that modules of a tree compute with recorded results of the reference, and shows what is said about
 //! those that are not computed.
 
-mod common;
-
-use common::{assert_repeated, map, records};
+use crate::common::{assert_repeated, map, records};
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::{FactPlaces, Minion, Part, platforms};
 use mapstack::value::{Map, Value};

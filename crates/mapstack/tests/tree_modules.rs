@@ -1,9 +1,7 @@
 //! Compares functions of modules that a tree ships with recorded results of the reference, and shows what such calls
 //! leave behind.
 
-mod common;
-
-use common::{assert_repeated, map, minion, records};
+use crate::common::{assert_repeated, map, minion, records};
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};

@@ -1,15 +1,11 @@
 //! The external pillar `git` beside the reference's, recorded; and its errors.
 #![cfg(feature = "git")]
 
-#[path = "../../mapstack/tests/common/mod.rs"]
-mod common;
-#[path = "common/whole_pillar.rs"]
-mod whole_pillar;
-
 use std::path::Path;
 use std::sync::Arc;
 
-use common::{assert_repeated, records};
+use crate::common::{assert_repeated, records};
+use crate::whole_pillar;
 use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;

@@ -1,12 +1,9 @@
 //! External pillars beside the reference's, recorded: what they return, and where they fail.
 
-#[path = "../../mapstack/tests/common/mod.rs"]
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{assert_repeated, map, records};
+use crate::common::{assert_repeated, map, records};
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value, json};

@@ -1,18 +1,13 @@
 //! The external pillar `reclass` beside the reference's, recorded; and its errors.
 
-#[path = "../../mapstack/tests/common/mod.rs"]
-mod common;
-#[path = "common/inventory.rs"]
-mod common_inventory;
-#[path = "common/whole_pillar.rs"]
-mod whole_pillar;
-
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use common::{assert_repeated, records};
-use common_inventory::{assert_says, compile, error_of, minion};
+use crate::common::{assert_repeated, records};
+use crate::common_inventory;
+use crate::common_inventory::{assert_says, compile, error_of, minion};
+use crate::whole_pillar;
 use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
 use mapstack_pillar::{Ask, Master};

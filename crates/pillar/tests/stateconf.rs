@@ -1,15 +1,9 @@
 //! Pillars whose files name the renderer `stateconf`, beside what the reference compiles.
 
-#[path = "../../mapstack/tests/common/mod.rs"]
-mod common;
-#[path = "common/some_files.rs"]
-mod some_files;
-#[path = "common/whole_pillar.rs"]
-mod whole_pillar;
-
-use common::{assert_repeated, records};
+use crate::common::{assert_repeated, records};
+use crate::some_files::{error, shown};
+use crate::whole_pillar;
 use mapstack::loader::MemoryFiles;
-use some_files::{error, shown};
 
 /// Records whose result here differs on purpose, with the reason.
 const DIFFERENCES: &[(&str, &str)] = &[(

@@ -1,13 +1,10 @@
 //! Pillars of older versions of Salt, beside what these compile.
 
-#[path = "../../mapstack/tests/common/mod.rs"]
-mod common;
-#[path = "common/whole_pillar.rs"]
-mod whole_pillar;
-
 use std::sync::Arc;
 
-use common::{assert_repeated, records};
+use crate::common;
+use crate::common::{assert_repeated, records};
+use crate::whole_pillar;
 use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::{Minion, SaltVersion};

@@ -1,13 +1,9 @@
 //! Whole pillars beside the reference's, recorded: what a master compiles, and where it ends.
 
-#[path = "../../mapstack/tests/common/mod.rs"]
-mod common;
-#[path = "common/whole_pillar.rs"]
-mod whole_pillar;
-
 use std::sync::Arc;
 
-use common::{assert_repeated, records};
+use crate::common::{assert_repeated, records};
+use crate::whole_pillar;
 use mapstack::loader::{FileServer, MemoryFiles};
 use mapstack::minion::Minion;
 use mapstack::trace::FileReadKind;

@@ -95,6 +95,12 @@ const PUBLIC: [&str; 5] = ["authorized", "known", "pub", "public", "pubkey"];
 /// Words that end in `pass` and have nothing to do with passwords.
 const PASSING: [&str; 5] = ["bypass", "compass", "encompass", "surpass", "trespass"];
 
+/// What every secret name has in it, whatever stands between its words. Most names have none of it, so that nothing else
+/// has to be looked for.
+const STEMS: [&str; 8] = [
+    "auth", "cred", "key", "pass", "psk", "pw", "secret", "token",
+];
+
 /// Whether what stands under a name is a secret because of the name.
 ///
 /// Names are taken apart into words, which `_` and the like or a capital letter begin. The rule is the
@@ -107,6 +113,9 @@ const PASSING: [&str; 5] = ["bypass", "compass", "encompass", "surpass", "trespa
 /// ```
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
+    if !has_stem(name) {
+        return false;
+    }
     let words = words(name);
     let Some(last) = words.last() else {
         return false;
@@ -116,6 +125,12 @@ pub fn is_secret_name(name: &str) -> bool {
         return false;
     }
     words.iter().any(|word| is_secret_word(word)) || has_pair(&words)
+}
+
+fn has_stem(name: &str) -> bool {
+    let letters = name.chars().filter(|c| c.is_alphanumeric());
+    let letters: String = letters.flat_map(char::to_lowercase).collect();
+    STEMS.iter().any(|stem| letters.contains(stem))
 }
 
 fn is_secret_word(word: &str) -> bool {
@@ -157,6 +172,18 @@ fn words(name: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_secret_name_has_a_stem() {
+        let short = ["pw", "pwd", "pass"];
+        for word in SECRET.iter().chain(&TELLING).chain(&short) {
+            assert!(has_stem(word), "{word}");
+        }
+        // Where words are looked at in pairs, and where letters become small.
+        for name in ["to_ken", "pass-Word", "PASS", "My API Key", "\u{212a}ey"] {
+            assert!(has_stem(name) && is_secret_name(name), "{name}");
+        }
+    }
 
     #[test]
     #[expect(clippy::too_many_lines, reason = "one row for each name")]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use mapstack_value::{Value, json, quote_str};
 
 /// A text this long is a secret wherever it stands inside another.
@@ -50,8 +50,10 @@ impl Search {
         let mut forms: Vec<(String, usize)> = known.into_iter().collect();
         forms.sort_unstable();
         let (patterns, owners): (Vec<String>, Vec<usize>) = forms.into_iter().unzip();
+        // The texts that are searched are short, and a run of the command searches few: what is quick to build.
         let build = || {
             AhoCorasick::builder()
+                .kind(Some(AhoCorasickKind::ContiguousNFA))
                 .match_kind(MatchKind::LeftmostLongest)
                 .build(&patterns)
                 .ok()

@@ -1,8 +1,6 @@
 //! Errors as a compiler gives them: which file, line and column, how the template got there, and what was probably meant.
 
-mod common;
-
-use common::Files;
+use crate::common::Files;
 use mapstack_pyobject::Obj;
 use mapstack_salt_jinja::{render, request};
 use mapstack_value::{Key, Value};

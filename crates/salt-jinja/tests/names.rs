@@ -1,8 +1,6 @@
 //! Names that are looked up often, and what other templates see of them. Results are those of Jinja2 3.1.6.
 
-mod common;
-
-use common::Files;
+use crate::common::Files;
 use mapstack_pyobject::{DictRef, Entries, Obj};
 use mapstack_salt_jinja::{NoHost, render, request};
 use mapstack_value::{Map, MapKind};

@@ -1,10 +1,8 @@
 //! Templates rendered by Salt, recorded: output, or the message of the error.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::assert_repeated;
+use crate::common::assert_repeated;
 use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result};
 use mapstack_salt_jinja::{Host, Vm, render, request, salt_object};
 use mapstack_value::{Map, Value, json};

@@ -1,8 +1,6 @@
 //! Templates in the environment that PillarStack sets up, recorded from it.
 
-mod common;
-
-use common::{Files, assert_repeated};
+use crate::common::{Files, assert_repeated};
 use mapstack_pyobject::Obj;
 use mapstack_salt_jinja::{PillarStack, render, request};
 use mapstack_value::{Map, Value, json};

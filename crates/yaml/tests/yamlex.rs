@@ -2,12 +2,9 @@
 //!
 //! `cargo xtask reference --record --only yamlex` records the results again; `--check --kind yamlex` compares more.
 
-#[path = "common/marked.rs"]
-mod marked;
-
+use crate::marked::marked;
 use mapstack_value::Path;
 use mapstack_yaml::{ErrorKind, Limits, Mark, load_aggregating};
-use marked::marked;
 use serde_json::Value as Json;
 
 #[test]

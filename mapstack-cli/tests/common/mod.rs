@@ -2,8 +2,6 @@
 //!
 //! `SNAPSHOTS=overwrite cargo test -p mapstack-cli` rewrites the files; review the diff.
 
-#![allow(dead_code, reason = "every test file uses its own part of this")]
-
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};

@@ -11,6 +11,7 @@ mod flags;
 mod licences;
 mod published;
 mod sources;
+mod test_files;
 mod thin;
 mod versions;
 
@@ -44,6 +45,7 @@ pub fn run(sh: &Shell, _: &Args) -> Result {
         problems.extend(sources::check(path, text));
     }
     problems.extend(circles::check(&files));
+    problems.extend(test_files::check(&files));
     let command: Vec<_> = files
         .iter()
         .filter(|(path, _)| {

@@ -1,0 +1,8 @@
+//! The tests of the crate, in one program: each one more would link everything once more.
+
+mod common;
+
+mod cases;
+mod docs;
+mod fixes;
+mod levels;

@@ -1,0 +1,19 @@
+//! The tests of the crate, in one program: each one more would link everything once more.
+
+mod common;
+#[path = "../../../loader/tests/common/mod.rs"]
+mod serving;
+
+// The file server of the loader's tests, `serving`, finds the crate's types here.
+use mapstack::loader;
+
+mod differences;
+mod fold;
+mod functions;
+mod pipes;
+mod recorded_calls;
+mod scenarios;
+mod skeletons;
+mod tree_grains;
+mod tree_modules;
+mod tree_renderers;

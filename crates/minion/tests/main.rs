@@ -1,0 +1,7 @@
+//! The tests of the crate, in one program: each one more would link everything once more.
+
+mod cache;
+mod documents;
+mod goldens;
+mod lookups;
+mod minions;

@@ -1,0 +1,13 @@
+//! The tests of the crate, in one program: each one more would link everything once more.
+
+mod common;
+
+mod errors;
+mod filters;
+mod limits;
+mod methods;
+mod names;
+mod parser;
+mod recorded;
+mod stack_dialect;
+mod taint;

@@ -1,0 +1,11 @@
+//! The tests of the crate, in one program: each one more would link everything once more.
+
+#[path = "common/marked.rs"]
+mod marked;
+
+mod errors;
+mod goldens;
+mod laws;
+mod loading;
+mod skeleton;
+mod yamlex;

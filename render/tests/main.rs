@@ -1,0 +1,6 @@
+//! The tests of the crate, in one program: each one more would link everything once more.
+
+mod attacks;
+mod interpreter;
+mod mako;
+mod python;
