@@ -173,7 +173,7 @@ def main():
                 answer = pillar(question)
                 if question["master"].count("saltclass\":") > 1:
                     answer["values"] = pillar_of_values(question).get("ok")
-                if question["op"] == "pillar" and any(": &" in text for text in question["files"].values()):
+                if question["op"] in ("pillar", "stateconf") and any(": &" in text for text in question["files"].values()):
                     answer["values"] = pillar_without_anchors(question).get("ok")
                 if question["op"] == "reclass":
                     answer["values"] = pillar_of_own_classes(question).get("ok")
