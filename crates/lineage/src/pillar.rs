@@ -131,7 +131,7 @@ impl<'r> Replay<'r> {
             left.push((id, true));
             match step {
                 RecipeStep::Layer(_) => {}
-                RecipeStep::Below { inside, .. } => {
+                RecipeStep::Below { inside, .. } | RecipeStep::Order { inside, .. } => {
                     options[*inside] = options[id];
                     left.push((*inside, false));
                 }
@@ -220,6 +220,10 @@ impl<'r> Replay<'r> {
                 let part = take(parts, *inside)?;
                 Some(path.iter().rev().fold(part, below))
             }
+            RecipeStep::Order { inside, value } => {
+                let (_, node) = take(parts, *inside)?;
+                Some((value.clone(), node))
+            }
             RecipeStep::Merge {
                 base,
                 layer,
@@ -256,7 +260,11 @@ impl<'r> Replay<'r> {
     fn descends(&self, mut part: PartId, from: PartId) -> bool {
         while part != from {
             part = match self.recipe.steps.get(part) {
-                Some(RecipeStep::Merge { base, .. } | RecipeStep::Put { base, .. }) => *base,
+                Some(
+                    RecipeStep::Merge { base, .. }
+                    | RecipeStep::Put { base, .. }
+                    | RecipeStep::Order { inside: base, .. },
+                ) => *base,
                 _ => return false,
             };
         }

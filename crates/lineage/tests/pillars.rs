@@ -262,10 +262,20 @@ fn layers_say_why_the_minion_has_them() {
     assert_eq!(place.as_ref().unwrap().to_string(), "top.sls:2:3");
 }
 
+/// A directory with files.
+fn written(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = directory.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    directory
+}
+
 #[test]
 fn values_of_classes_name_their_files() {
-    let directory = tempfile::tempdir().unwrap();
-    let files = [
+    let directory = written(&[
         (
             "nodes/web1.yml",
             "classes: [default, web]\npillars:\n  port: 443\n  url: 'x ${name}'\n",
@@ -278,12 +288,7 @@ fn values_of_classes_name_their_files() {
             "classes/web.yml",
             "# web\npillars:\n  name: {{ minion_id }}\n  list: [b]\n",
         ),
-    ];
-    for (path, text) in files {
-        let path = directory.path().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
+    ]);
     let root = directory.path().display();
     let options = format!("ext_pillar: [{{saltclass: [{{path: {root}}}]}}]");
     let sls = [
@@ -321,16 +326,46 @@ fn values_of_classes_name_their_files() {
 }
 
 #[test]
+fn parameters_of_reclass_are_the_files_that_set_them() {
+    let directory = written(&[
+        (
+            "nodes/web1.yml",
+            "classes: [web]\nparameters:\n  peers: $[ exports:port ]\n  d: {own: 1}\n",
+        ),
+        ("nodes/db.yml", "exports: {port: 81}\n"),
+        (
+            "classes/web.yml",
+            "classes: [all]\nparameters:\n  d: {web: 1}\n  url: ${port}/\nexports: {port: 80}\n",
+        ),
+        (
+            "classes/all.yml",
+            "parameters:\n  port: 8\n  d:\n    all: 1\n",
+        ),
+    ]);
+    let root = directory.path().display();
+    let options = format!("ext_pillar: [{{reclass: {{inventory_base_uri: {root}}}}}]");
+    let (_, lineage) = explained(&options, &[("top.sls", "base: {}")]);
+    let at = |path: &[&str]| history(&lineage, path).replace(&format!("{root}/"), "");
+    // What a query answers is computed where it stands, and is in no layer before.
+    assert_eq!(at(&["peers"]), "nodes/web1.yml:3:10");
+    assert_eq!(at(&["peers", "db"]), "nodes/web1.yml:3:10");
+    assert_eq!(at(&["url"]), "classes/web.yml:4:8");
+    // A mapping is the first file's that has it, in the order of the merge.
+    assert_eq!(at(&["d"]), "classes/all.yml:4:5");
+    assert_eq!(at(&["d", "web"]), "classes/web.yml:3:12");
+    assert_eq!(at(&["d", "own"]), "nodes/web1.yml:4:12");
+    // No file sets what the external pillar adds.
+    assert_eq!(at(&["__reclass__", "nodename"]), "master:2:15");
+}
+
+#[test]
 fn what_an_included_template_prints_is_in_its_file() {
     let files = [
         ("top.sls", "base: {'*': [web]}\n"),
         ("web.sls", "{% include 'lib.jinja' %}\n"),
         ("lib.jinja", "# ports\nport: 80\n"),
     ];
-    let directory = tempfile::tempdir().unwrap();
-    for (path, text) in files {
-        std::fs::write(directory.path().join(path), text).unwrap();
-    }
+    let directory = written(&files);
     let text = format!("pillar_roots: {{base: ['{}']}}", directory.path().display());
     let config = Config::parse(text.as_bytes(), "master", Kind::Master).unwrap();
     let roots = mapstack::loader::Roots::new().root("base", directory.path());

@@ -44,6 +44,13 @@ pub enum RecipeStep {
         /// The keys of these.
         keys: Vec<Key>,
     },
+    /// A part whose keys come in another order.
+    Order {
+        /// The part.
+        inside: PartId,
+        /// The same data in that order.
+        value: Value,
+    },
 }
 
 /// What adds values to a pillar.
@@ -140,6 +147,21 @@ impl FilePart {
 /// Mappings are merged by their keys; everything else is replaced.
 fn by_keys() -> Options {
     Options::new(&"recurse".into(), &false.into())
+}
+
+/// What a mapping has besides a part of it.
+fn besides(whole: &Map, part: &Map) -> Map {
+    let rest = whole
+        .iter()
+        .filter_map(|(key, value)| match (value, part.get(key)) {
+            (Value::Map(whole), Some(Value::Map(part))) => {
+                let rest = besides(whole, part);
+                (!rest.is_empty()).then(|| (key.clone(), rest.into()))
+            }
+            (_, Some(_)) => None,
+            (value, None) => Some((key.clone(), value.clone())),
+        });
+    rest.collect()
 }
 
 /// What is new or different in a mapping.
@@ -272,7 +294,7 @@ impl Recipe {
         Ok(Made { value, id })
     }
 
-    /// What an external pillar returns, and over it what each of its files set, which is the same once more.
+    /// What an external pillar returns: what each of its files set of it, over what none of them did.
     pub fn external(&self, one: Option<&ExtPillar>, data: Value, parts: Vec<FilePart>) -> Made {
         let layer = |file: Option<ExternalFile>| {
             move |value| PillarLayer::External {
@@ -282,20 +304,26 @@ impl Recipe {
                 value,
             }
         };
-        let mut made = self.layer(data, layer(None));
-        if !self.wanted {
-            return made;
-        }
+        let Some(whole) = data.as_map().filter(|_| self.wanted && !parts.is_empty()) else {
+            return self.layer(data, layer(None));
+        };
+        let rest = parts
+            .iter()
+            .fold(whole.clone(), |rest, part| besides(&rest, &part.data));
+        let mut id = self.layer(rest.into(), layer(None)).id;
         for FilePart { file, data } in parts {
             let part = self.layer(data.into(), layer(Some(file)));
-            let options = by_keys();
-            made.id = self.add(|| RecipeStep::Merge {
-                base: made.id,
+            id = self.add(|| RecipeStep::Merge {
+                base: id,
                 layer: part.id,
-                options,
+                options: by_keys(),
             });
         }
-        made
+        let id = self.add(|| RecipeStep::Order {
+            inside: id,
+            value: data.clone(),
+        });
+        Made { value: data, id }
     }
 
     /// A part that something changed in place: what differs is a layer over it.

@@ -25,6 +25,9 @@ const MAX_DEPTH: usize = 200;
 /// The number of what no file says.
 pub const NO_FILE: usize = 0;
 
+/// The number of the file of the minion's node, which is read before all others.
+pub const NODE_FILE: usize = 1;
+
 /// The files of an inventory, each read once.
 pub struct Reader<'r> {
     pub inventory: &'r Inventory<'r>,

@@ -31,7 +31,7 @@ use entity::Entity;
 use interpolate::{Failure, Parameters, Role};
 use keys::shown_path;
 pub use memo::Memo;
-use merging::{NO_FILE, Reader};
+use merging::{NO_FILE, NODE_FILE, Reader};
 use meter::Metered;
 use paths::Problem;
 use settings::Settings;
@@ -114,7 +114,7 @@ impl Inventory<'_> {
         let data = data.map_err(|failure| failed(&reader, &failure))?;
         Ok(Classified {
             parameters: data,
-            origins: origins(&reader, &parameters.set_by),
+            origins: origins(&reader, &merged.classes, &parameters.set_by),
             classes: merged.classes,
             applications: merged.applications.items,
             environment: merged.environment,
@@ -177,11 +177,25 @@ fn resolved<'r>(reader: &Reader<'r>, merged: &Entity) -> Result<Parameters<'r>> 
     Ok(parameters)
 }
 
-/// The files that set values.
-fn origins(reader: &Reader<'_>, set_by: &[(Vec<Key>, usize)]) -> Origins {
+/// The files that set values, in the order of their merge.
+fn origins(reader: &Reader<'_>, classes: &[String], set_by: &[(Vec<Key>, usize)]) -> Origins {
     let mut origins = Origins::default();
     let files = reader.files();
-    let numbers: Vec<usize> = files.iter().map(|file| origins.add(file.clone())).collect();
+    let mut in_order: Vec<usize> = (0..files.len()).collect();
+    in_order.sort_by_key(|&number| match number {
+        NO_FILE => (0, 0),
+        // The node is read first, and merged last.
+        NODE_FILE => (2, 0),
+        class => {
+            let name = &files[class].name;
+            let at = classes.iter().position(|class| class == name);
+            (1, at.unwrap_or(classes.len()))
+        }
+    });
+    let mut numbers = vec![0; files.len()];
+    for number in in_order {
+        numbers[number] = origins.add(files[number].clone());
+    }
     for (path, file) in set_by {
         // Origins know mappings; items of lists are the list's.
         let item = path.iter().position(|key| matches!(key, Key::Int(_)));

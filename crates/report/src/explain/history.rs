@@ -28,13 +28,13 @@ impl Report<'_> {
         ];
         lines.extend(self.origins(path, &known, (bold, blue)));
         if let Value::List(items) = &known.value {
-            let place = |spot: &Spot| format!("{blue}{}{blue:#}", place(spot));
             lines.push(String::new());
             for index in 0..items.len() {
                 let path = [path, &[Key::of_index(index)]].concat();
                 let Some(item) = self.at(&path) else { continue };
                 let value = short(&inline(&self.now(&path, &item.value)));
-                lines.push(format!("  [{index}] {value}  {}", place(&item.spot)));
+                let place = self.place(&item.spot, item.layer);
+                lines.push(format!("  [{index}] {value}  {blue}{place}{blue:#}"));
             }
         }
         if matches!(known.value, Value::Map(_)) {
@@ -52,11 +52,15 @@ impl Report<'_> {
 
     /// What set a value and why, and all that it overrode.
     fn origins(&self, path: &[Key], known: &Ancestry, (bold, blue): (Style, Style)) -> Vec<String> {
-        let place = |spot: &Spot| format!("{blue}{}{blue:#}", place(spot));
+        let place =
+            |spot: &Spot, layer: usize| format!("{blue}{}{blue:#}", self.place(spot, layer));
         let now = short(&inline(&self.now(path, &known.value)));
-        let mut lines = vec![format!("  {bold}{now}{bold:#}  {}", place(&known.spot))];
+        let mut lines = vec![format!(
+            "  {bold}{now}{bold:#}  {}",
+            place(&known.spot, known.layer)
+        )];
         let inputs = known.inputs.iter();
-        lines.extend(inputs.map(|input| format!("    from {}", place(input))));
+        lines.extend(inputs.map(|input| format!("    from {}", place(input, known.layer))));
         lines.extend(self.layer(known.layer, true));
         lines.extend(self.in_pillar(&known.spot, (bold, blue)));
         for past in known.past.iter().rev() {
@@ -64,7 +68,7 @@ impl Report<'_> {
             lines.push(format!(
                 "  {}  {}",
                 short(&inline(&self.past(path, past))),
-                place(&past.spot)
+                place(&past.spot, past.layer)
             ));
             lines.extend(self.layer(past.layer, past.layer != known.layer));
             lines.push(format!("    {}", ended(past.how, past.by)));
@@ -91,6 +95,18 @@ impl Report<'_> {
                         }),
                 )
                 .collect(),
+        }
+    }
+
+    /// A place, with what computed the value there.
+    fn place(&self, spot: &Spot, layer: usize) -> String {
+        let kind = self.lineage.layers().get(layer).map(|layer| &layer.kind);
+        match (spot, kind) {
+            (Spot::File { computed: true, .. }, Some(LayerKind::External { .. })) => {
+                format!("{spot}  (computed there)")
+            }
+            (Spot::File { computed: true, .. }, _) => format!("{spot}  (by the template there)"),
+            (spot, _) => shown(spot),
         }
     }
 
@@ -169,13 +185,6 @@ impl Report<'_> {
         };
         let is_secret = |path: &[Key]| of_pillar && !at(path).is_some_and(in_path);
         self.secrets.redact_value(&[], &because.found, &is_secret)
-    }
-}
-
-fn place(spot: &Spot) -> String {
-    match spot {
-        Spot::File { computed: true, .. } => format!("{spot}  (by the template there)"),
-        spot => shown(spot),
     }
 }
 
