@@ -144,3 +144,95 @@ impl Kept {
             && Value::from(self.options.clone()).is_same(&options)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use mapstack_diagnostic::Result;
+    use mapstack_loader::Tree;
+
+    use super::super::Inventory;
+    use super::super::meter::Metered;
+    use super::*;
+    use crate::Host;
+
+    /// Files on the disk.
+    struct Disk(Tree);
+
+    impl Host<Value> for Disk {
+        fn tree(&self) -> &Tree {
+            &self.0
+        }
+
+        fn read(&self, path: &str) -> Result<Value> {
+            let text = std::fs::read_to_string(path).unwrap();
+            Ok(mapstack_yaml::load(&text).unwrap())
+        }
+    }
+
+    /// Nodes that ask all nodes for an export.
+    fn inventory() -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(root.path().join("nodes")).unwrap();
+        std::fs::create_dir_all(root.path().join("classes")).unwrap();
+        for (node, port) in [("a", 1), ("b", 2)] {
+            put(root.path(), node, port);
+        }
+        root
+    }
+
+    fn put(root: &Path, node: &str, port: u32) {
+        let text =
+            format!("parameters: {{peers: '$[ exports:port ]'}}\nexports: {{port: {port}}}\n");
+        std::fs::write(root.join(format!("nodes/{node}.yml")), text).unwrap();
+    }
+
+    /// What a node's query answers, with a star if that was known from a node before.
+    fn peers(root: &Path, node: &str, environment: &str, memo: &Memo) -> String {
+        let host = Disk(Tree::new().directory(root));
+        let meter = Metered::new(&host);
+        let (base, options) = (root.to_str().unwrap(), "inventory_base_uri");
+        let options: Map = [(options, base), ("default_environment", environment)]
+            .into_iter()
+            .collect();
+        let inventory = Inventory {
+            host: &meter,
+            options: &options,
+            minion_id: node,
+            pillar: &Map::new(),
+            memo: Some(memo),
+        };
+        let made = inventory.classified(&meter).unwrap();
+        let star = if meter.is_shared.get() { " *" } else { "" };
+        format!("{}{star}", made.parameters.get("peers").unwrap())
+    }
+
+    #[test]
+    fn what_a_query_came_to_is_taken_while_its_files_are_the_same() {
+        let (root, memo) = (inventory(), Memo::with_memory(1 << 20));
+        let root = root.path();
+        assert_eq!(peers(root, "a", "base", &memo), "{'a': 1, 'b': 2}");
+        assert_eq!(peers(root, "b", "base", &memo), "{'a': 1, 'b': 2} *");
+        // Another environment is another question.
+        assert_eq!(peers(root, "a", "dev", &memo), "{'a': 1, 'b': 2}");
+        put(root, "b", 3);
+        assert_eq!(peers(root, "a", "base", &memo), "{'a': 1, 'b': 3}");
+        assert_eq!(peers(root, "b", "base", &memo), "{'a': 1, 'b': 3} *");
+        put(root, "c", 4);
+        assert_eq!(peers(root, "a", "base", &memo), "{'a': 1, 'b': 3, 'c': 4}");
+        assert_eq!(
+            peers(root, "c", "base", &memo),
+            "{'a': 1, 'b': 3, 'c': 4} *"
+        );
+    }
+
+    #[test]
+    fn nothing_is_kept_beyond_the_memory() {
+        let (root, memo) = (inventory(), Memo::with_memory(100));
+        for node in ["a", "b"] {
+            assert_eq!(peers(root.path(), node, "base", &memo), "{'a': 1, 'b': 2}");
+        }
+        assert!(memo.is_empty());
+    }
+}
