@@ -59,7 +59,7 @@ const RENDERERS: &[(&str, Renderer)] = &[
     ),
     (
         "nacl",
-        Renderer::Absent("keys stay where they are: pass the decrypted pillar as a fact"),
+        Renderer::Absent("or pass the decrypted pillar as a fact"),
     ),
 ];
 

@@ -16,6 +16,11 @@ pub trait Host {
     /// The template exists and cannot be read.
     fn template(&self, path: &str) -> Result<Option<Arc<str>>>;
 
+    /// Where a template was looked for that does not exist.
+    fn missing_template_help(&self, path: &str) -> String {
+        format!("no file salt://{path} on the file server")
+    }
+
     /// Whether there is a function of this name.
     fn has_function(&self, _name: &str) -> bool {
         false

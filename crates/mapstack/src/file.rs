@@ -26,9 +26,14 @@ impl File {
     pub fn text(&self) -> Result<&str> {
         mapstack_yaml::decode(&self.bytes).map_err(|e| {
             if self.bytes.starts_with(GIT_CRYPT) {
-                let message = format!("{} is encrypted by git-crypt", self.shown);
-                return Error::new(ErrorKind::File, message)
+                // The path is the same in every state of the files.
+                let message = format!("{} is encrypted by git-crypt", self.path);
+                let error = Error::new(ErrorKind::File, message)
                     .help("`git-crypt unlock` decrypts the files of a checkout");
+                return match self.shown == self.path {
+                    true => error,
+                    false => error.note(format!("the file is {}", self.shown)),
+                };
             }
             let place = e
                 .mark()

@@ -10,6 +10,7 @@ use mapstack_value::{Str, Value, weight};
 
 use crate::engine::Run;
 use crate::file::File;
+use crate::master_side::MasterSide;
 use crate::render::{Language, TemplateStage};
 use crate::text::in_file;
 use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind, Means};
@@ -222,6 +223,16 @@ impl Host for RunHost<'_, '_> {
         match found.map_err(failed)? {
             Some(file) => Ok(Some(file.text().map_err(failed)?.into())),
             None => Ok(None),
+        }
+    }
+
+    fn missing_template_help(&self, path: &str) -> String {
+        let of_pillar = |master: &MasterSide| master.templates.is_some();
+        match (&self.templates, &self.run.master) {
+            (Templates::Saltenv(saltenv), Some(master)) if of_pillar(master) => format!(
+                "no file {path} in the pillar roots of saltenv '{saltenv}', where templates of a pillar load others from"
+            ),
+            _ => format!("no file salt://{path} on the file server"),
         }
     }
 

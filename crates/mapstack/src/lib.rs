@@ -90,6 +90,6 @@ pub use master_side::MasterSide;
 pub use options::{DataOptions, StackOptions, TofsOptions};
 pub use outside::OtherTemplate;
 pub use pillar_sls::{ExternalText, PillarSls, RenderedSls};
-pub use pipe::{TemplateOptions, has_message, how_to_decrypt};
+pub use pipe::{Cipher, TemplateOptions, is_ciphertext};
 pub use stack::{directories, parse as parse_definition};
 pub use text::Text;

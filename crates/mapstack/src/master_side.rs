@@ -23,6 +23,8 @@ pub struct MasterSide {
     pub templates: Option<Arc<dyn FileServer>>,
     /// The grains and the pillar of templates, if functions have others: then neither sees what the other changes.
     pub facts: Option<[Map; 2]>,
+    /// The options of templates have this pillar of templates: what changes one changes the other.
+    pub opts_have_pillar: bool,
     /// What targets by pillar look into if it is not the pillar.
     pub pillar_of_targets: Option<Value>,
     /// The same for functions that templates call, such as `match.pillar`, if it is not what others look into.

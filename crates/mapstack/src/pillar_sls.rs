@@ -77,6 +77,11 @@ impl<'e> Run<'e> {
         let apart = side.facts.as_ref();
         self.live.apart =
             apart.map(|[grains, pillar]| [live(Part::Grains, grains), live(Part::Pillar, pillar)]);
+        if side.opts_have_pillar
+            && let (Obj::Dict(opts), Some([_, pillar])) = (&opts, &self.live.apart)
+        {
+            opts.insert("pillar", pillar.clone());
+        }
         // Nothing has asked for the options yet.
         let _ = self.live.opts.set(opts);
         self.master = Some(side);

@@ -63,6 +63,15 @@ fn what_the_sandbox_lacks_is_an_error() {
 }
 
 #[test]
+fn templates_have_no_renderers() {
+    let files = |sls: &str| MemoryFiles::new().file("base", "a.sls", sls);
+    let error = made(files("x: {{ renderers['yaml']('1') }}\n")).unwrap_err();
+    assert!(error.contains("'renderers' is undefined"), "{error}");
+    let called = files("x: {{ salt['slsutil.renderer'](string='{y: 1}') }}\n");
+    assert_eq!(made(called).unwrap(), "{'x': {'y': 1}}");
+}
+
+#[test]
 fn saltenvs_are_searched_in_order() {
     let renderer =
         |name: &str| format!("def render(*args, **kwargs):\n    return {{'of': '{name}'}}\n");

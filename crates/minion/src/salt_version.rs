@@ -57,12 +57,15 @@ pub struct Behaviour {
     pub given_variables_override_places: bool,
     /// The renderer `pyobjects` makes variables of a `context`. Otherwise it ignores one.
     pub pyobjects_take_context: bool,
+    /// Where the options forbid all of the default pipe, those of the usual pipe are enough for other pipes to work.
+    pub usual_renderers_are_enough: bool,
 }
 
 /// What 3006 does otherwise than 3007.
 const BEFORE_3007: Behaviour = Behaviour {
     keeps_nested_classes: false,
     pyobjects_take_context: false,
+    usual_renderers_are_enough: false,
     ..BEFORE_3008
 };
 
@@ -80,6 +83,7 @@ const BEFORE_3008: Behaviour = Behaviour {
     keeps_nested_classes: true,
     given_variables_override_places: false,
     pyobjects_take_context: true,
+    usual_renderers_are_enough: true,
 };
 
 const SINCE_3008: Behaviour = Behaviour {
@@ -96,6 +100,7 @@ const SINCE_3008: Behaviour = Behaviour {
     keeps_nested_classes: true,
     given_variables_override_places: true,
     pyobjects_take_context: true,
+    usual_renderers_are_enough: true,
 };
 
 /// Each version with its name, the release that it is compared with, and what it does.

@@ -25,7 +25,7 @@ pub(crate) fn from_file_server(vm: &Vm<'_>, name: &Str) -> Result<(Str, Arc<str>
     remember_place(vm, name, &path, relative);
     match vm.host().template(&path)? {
         Some(source) => Ok((path.into(), source)),
-        None => Err(not_found().with_help(format!("no file salt://{path} on the file server"))),
+        None => Err(not_found().with_help(vm.host().missing_template_help(&path))),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The renderer `gpg`: ciphertext in data, decrypted by the function `gpg.decrypt` if that is permitted.
+//! The renderers `gpg` and `nacl`: ciphertext in data, decrypted by a function if anything answers it.
 
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Means, Result};
 use mapstack_redact::note_decrypted;
@@ -11,33 +11,114 @@ use crate::host::RunHost;
 const BEGIN: &str = "-----BEGIN PGP MESSAGE-----";
 const END: &str = "-----END PGP MESSAGE-----";
 
-/// The function that decrypts.
-const FUNCTION: &str = "gpg.decrypt";
+/// A kind of ciphertext: that of a renderer.
+///
+/// ```
+/// use mapstack::{Cipher, value::Value};
+/// let nacl = Cipher::of_renderer("nacl").unwrap();
+/// assert!(nacl.is_in(&Value::from("NACL[xw==]")));
+/// assert!(!nacl.is_in(&Value::from("see NACL[xw==]")));
+/// assert_eq!(Cipher::of_renderer("yaml"), None);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cipher {
+    /// PGP messages, anywhere in a text.
+    Gpg,
+    /// Boxes of NaCl, each of which is a whole text.
+    Nacl,
+}
 
-impl Run<'_> {
-    /// Whether anything answers calls of `gpg.decrypt`, by a permission or a stub.
+impl Cipher {
+    /// The ciphertext that a renderer decrypts.
     #[must_use]
-    pub fn decrypts(&self) -> bool {
-        RunHost::new(self).has_function(FUNCTION)
+    pub fn of_renderer(name: &str) -> Option<Self> {
+        match name {
+            "gpg" => Some(Cipher::Gpg),
+            "nacl" => Some(Cipher::Nacl),
+            _ => None,
+        }
     }
 
-    /// Data with the PGP messages in its texts decrypted (Salt: `salt.renderers.gpg`). What is decrypted counts as
-    /// secret wherever it is printed.
+    /// The function that decrypts.
+    fn function(self) -> &'static str {
+        match self {
+            Cipher::Gpg => "gpg.decrypt",
+            Cipher::Nacl => "nacl.dec",
+        }
+    }
+
+    /// What its texts are called.
+    pub(crate) fn described(self) -> &'static str {
+        match self {
+            Cipher::Gpg => "PGP messages",
+            Cipher::Nacl => "NaCl boxes",
+        }
+    }
+
+    /// What to do about ciphertext that stays.
+    #[must_use]
+    pub fn how_to_decrypt(self) -> String {
+        match self {
+            Cipher::Gpg => {
+                let permission = Means::Permission(Some(self.function()));
+                format!("{permission} decrypts with the keys of this machine")
+            }
+            Cipher::Nacl => format!(
+                "answers of {} in a file for {} decrypt",
+                self.function(),
+                Means::Stub
+            ),
+        }
+    }
+
+    /// Whether there is any in the texts of data.
+    #[must_use]
+    pub fn is_in(self, data: &Value) -> bool {
+        match data {
+            Value::Str(text) => match self {
+                Cipher::Gpg => next_message(text).is_some(),
+                Cipher::Nacl => boxed(text).is_some(),
+            },
+            Value::Map(map) => map.values().any(|value| self.is_in(value)),
+            Value::List(items) => items.iter().any(|item| self.is_in(item)),
+            _ => false,
+        }
+    }
+}
+
+/// Whether a text has ciphertext of any kind. A PGP message counts even if its end is missing.
+#[must_use]
+pub fn is_ciphertext(text: &str) -> bool {
+    text.contains(BEGIN) || boxed(text).is_some()
+}
+
+impl Run<'_> {
+    /// Whether anything answers calls of the function that decrypts, such as a permission or a stub.
+    #[must_use]
+    pub fn decrypts(&self, cipher: Cipher) -> bool {
+        RunHost::new(self).has_function(cipher.function())
+    }
+
+    /// Data with the ciphertext in its texts decrypted (Salt: `salt.renderers.gpg`, `salt.renderers.nacl`). What is
+    /// decrypted counts as secret wherever it is printed.
     ///
     /// # Errors
-    /// A message cannot be decrypted, and the option `gpg_decrypt_must_succeed` does not say that it then stays.
-    pub fn decrypted(&self, data: &Value) -> Result<Value> {
+    /// A text cannot be decrypted, and the option `gpg_decrypt_must_succeed` does not say that it then stays.
+    pub fn decrypted(&self, cipher: Cipher, data: &Value) -> Result<Value> {
         Ok(match data {
-            Value::Str(text) => self.decrypted_text(text)?,
+            Value::Str(text) => match cipher {
+                Cipher::Gpg => self.decrypted_text(text)?,
+                Cipher::Nacl => self.opened(text)?,
+            },
             Value::Map(map) => {
                 let entries = map
                     .iter()
-                    .map(|(key, value)| Ok((key.clone(), self.decrypted(value)?)));
+                    .map(|(key, value)| Ok((key.clone(), self.decrypted(cipher, value)?)));
                 let made: Map = entries.collect::<Result<_>>()?;
                 Value::Map(made.with_kind(map.kind()))
             }
             Value::List(items) => {
-                let made = items.iter().map(|item| self.decrypted(item));
+                let made = items.iter().map(|item| self.decrypted(cipher, item));
                 let made: List = made.collect::<Result<_>>()?;
                 Value::List(match items.is_aggregate() {
                     true => made.as_aggregate(),
@@ -46,6 +127,26 @@ impl Run<'_> {
             }
             other => other.clone(),
         })
+    }
+
+    /// What is in a box of NaCl; any other text as it is.
+    fn opened(&self, text: &str) -> Result<Value> {
+        let Some(inside) = boxed(text) else {
+            return Ok(text.into());
+        };
+        let says = self.call_function(Cipher::Nacl.function(), &[inside.into()], &Map::new())?;
+        let says = match says {
+            // A master sends bytes as text where they are UTF-8.
+            Value::Bytes(bytes) => match std::str::from_utf8(&bytes) {
+                Ok(text) => text.into(),
+                Err(_) => Value::Bytes(bytes),
+            },
+            says => says,
+        };
+        if let Value::Str(text) = &says {
+            note_decrypted(text);
+        }
+        Ok(says)
     }
 
     fn decrypted_text(&self, text: &str) -> Result<Value> {
@@ -83,7 +184,7 @@ impl Run<'_> {
             named.insert("gnupghome", keys.clone());
         }
         named.insert("bare", true);
-        match self.call_function(FUNCTION, &[], &named)? {
+        match self.call_function(Cipher::Gpg.function(), &[], &named)? {
             Value::Bytes(bytes) if !bytes.is_empty() => {
                 if let Ok(text) = std::str::from_utf8(&bytes) {
                     note_decrypted(text);
@@ -127,24 +228,11 @@ impl Run<'_> {
     }
 }
 
-/// What to do about ciphertext that stays.
-#[must_use]
-pub fn how_to_decrypt() -> String {
-    format!(
-        "{} decrypts it with the keys of this machine",
-        Means::Permission(Some("gpg.decrypt"))
-    )
-}
-
-/// Whether there is a PGP message in the texts of data.
-#[must_use]
-pub fn has_message(data: &Value) -> bool {
-    match data {
-        Value::Str(text) => next_message(text).is_some(),
-        Value::Map(map) => map.values().any(has_message),
-        Value::List(items) => items.iter().any(has_message),
-        _ => false,
-    }
+/// What is in a text that is a box of NaCl: `^NACL\[(.*)\]$`.
+fn boxed(text: &str) -> Option<&str> {
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    let inside = text.strip_prefix("NACL[")?.strip_suffix(']')?;
+    (!inside.contains('\n')).then_some(inside)
 }
 
 /// The first message in a text, with what is before and behind it.

@@ -19,7 +19,7 @@ use mapstack_render::jinja::{Names, Syntax};
 use mapstack_render::pipe::{self, Allowed, Pipe, PipeStage, Renderer, strip};
 use mapstack_value::{Map, Str, Value};
 
-pub use self::decrypt::{has_message, how_to_decrypt};
+pub use self::decrypt::{Cipher, is_ciphertext};
 pub(crate) use self::keywords::context_of;
 pub use self::template::TemplateOptions;
 pub(crate) use self::template::engine as template_engine;
@@ -29,7 +29,7 @@ use crate::file::File;
 use crate::render::{Job, Language};
 pub(crate) use crate::sls_data::Data;
 use crate::text::Text;
-use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Means, Place, Result};
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use mapstack_minion::Part;
 
 /// The input of a pipe.
@@ -230,14 +230,19 @@ impl Run<'_> {
     }
 
     /// In the reference, no pipe works without the renderers of the default pipe (Salt: `salt.loader.render`).
-    fn check_default_renderers(&self) -> Result<()> {
+    ///
+    /// # Errors
+    /// The options forbid all of them.
+    pub fn check_default_renderers(&self) -> Result<()> {
         let allowed = self.allowed_renderers();
         let works = |pipe: &Value| {
             pipe.as_str()
                 .is_some_and(|pipe| !self.parsed_pipe(pipe, &allowed).stages.is_empty())
         };
         let configured = self.default_pipe();
-        if works(&configured) || works(&DEFAULT_PIPE.into()) {
+        let behaviour = self.engine.salt_version().behaviour();
+        let usual_works = || behaviour.usual_renderers_are_enough && works(&DEFAULT_PIPE.into());
+        if works(&configured) || usual_works() {
             return Ok(());
         }
         let message = format!("the options forbid every renderer of the default pipe {configured}");
@@ -362,21 +367,18 @@ impl Run<'_> {
         made: Made<'f>,
         help: &str,
     ) -> Result<Made<'f>> {
-        let is_gpg = &*running.stage.name == "gpg";
-        if is_gpg && self.decrypts() {
-            return self.decrypt_stage(made);
+        let Some(cipher) = Cipher::of_renderer(&running.stage.name) else {
+            return Err(running.absent(help));
+        };
+        if self.decrypts(cipher) {
+            return self.decrypt_stage(cipher, made);
         }
-        // Whoever has no keys sees the ciphertext.
-        if self.keeps_ciphertext(running.stage, &made) {
-            self.warn_of_ciphertext(&made, running.source, running.place);
+        // Whoever has no keys sees the ciphertext of a pillar.
+        if self.master.is_some() {
+            self.warn_of_ciphertext(cipher, &made, running.source, running.place);
             return Ok(made);
         }
-        if is_gpg {
-            let permission = Means::Permission(Some("gpg.decrypt"));
-            let help = format!("{permission} decrypts with the keys of this machine; {help}");
-            return Err(running.absent(&help));
-        }
-        Err(running.absent(help))
+        Err(running.absent(&format!("{}; {help}", cipher.how_to_decrypt())))
     }
 
     /// The arguments of a text stage.
@@ -420,42 +422,38 @@ impl Run<'_> {
     }
 
     /// Decrypt what a stage made (Salt: `salt.renderers.gpg.render`). A text is one from then on, not a file.
-    fn decrypt_stage<'f>(&self, made: Made<'f>) -> Result<Made<'f>> {
+    fn decrypt_stage<'f>(&self, cipher: Cipher, made: Made<'f>) -> Result<Made<'f>> {
         Ok(Made::Data(match made {
-            Made::Text(text) => Data::new(self.decrypted(&Value::from(text.as_str()))?),
+            Made::Text(text) => Data::new(self.decrypted(cipher, &Value::from(text.as_str()))?),
             Made::Data(Data { value, shared }) => Data {
-                value: self.decrypted(&value)?,
+                value: self.decrypted(cipher, &value)?,
                 shared,
             },
         }))
     }
 
     /// Say that what a stage would decrypt stays as it is.
-    fn warn_of_ciphertext(&self, made: &Made<'_>, source: &Source<'_>, place: Option<&Place>) {
+    fn warn_of_ciphertext(
+        &self,
+        cipher: Cipher,
+        made: &Made<'_>,
+        source: &Source<'_>,
+        place: Option<&Place>,
+    ) {
         let is_there = match made {
-            Made::Text(text) => decrypt::has_message(&Value::from(text.as_str())),
-            Made::Data(data) => decrypt::has_message(&data.value),
+            Made::Text(text) => cipher.is_in(&Value::from(text.as_str())),
+            Made::Data(data) => cipher.is_in(&data.value),
         };
         if !is_there {
             return;
         }
-        let message = format!("{}: PGP messages stay ciphertext", source.file.shown);
-        let warning =
-            Diagnostic::warning(ErrorKind::Unsupported, message).with_help(how_to_decrypt());
+        let (file, what) = (&source.file.shown, cipher.described());
+        let message = format!("{file}: {what} stay ciphertext");
+        let warning = Diagnostic::warning(ErrorKind::Unsupported, message);
         self.warn(Diagnostic {
             place: place.cloned(),
-            ..warning
+            ..warning.with_help(cipher.how_to_decrypt())
         });
-    }
-
-    /// Whether a stage would decrypt what is a pillar's, which then stays as it is.
-    fn keeps_ciphertext(&self, stage: &PipeStage, made: &Made<'_>) -> bool {
-        let is_kept = match &*stage.name {
-            "gpg" => true,
-            "nacl" => matches!(made, Made::Data(_)),
-            _ => false,
-        };
-        is_kept && self.master.is_some()
     }
 
     /// The variables of a template in a pipe (Salt: `salt.renderers.jinja.render`,

@@ -1,6 +1,6 @@
 //! The option `decrypt_pillar`: keys of a pillar whose values are decrypted at the end (Salt: `Pillar.decrypt_pillar`).
 
-use mapstack::{Run, has_message, how_to_decrypt};
+use mapstack::{Cipher, Run};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use mapstack_value::{Key, Map, Value};
 
@@ -52,18 +52,23 @@ pub(super) fn decrypted(
         let Some(slot) = below(&mut pillar, &path).filter(|value| !value.is_none()) else {
             continue;
         };
-        match with_renderer(run, settings, renderer, slot) {
-            Ok(value) => {
-                if !run.decrypts() && has_message(&value) {
-                    let message = format!("the key '{key}' of the pillar stays ciphertext");
-                    let warning = Diagnostic::warning(ErrorKind::Unsupported, message);
-                    run.warn(Diagnostic {
-                        place: place.cloned(),
-                        ..warning.with_help(how_to_decrypt())
-                    });
-                }
-                *slot = value;
+        let made = cipher(settings, renderer).and_then(|cipher| {
+            if run.decrypts(cipher) {
+                let made = run.decrypted(cipher, slot);
+                return made.map_err(|e| (e.diagnostic().message.clone(), e));
             }
+            if cipher.is_in(slot) {
+                let message = format!("the key '{key}' of the pillar stays ciphertext");
+                let warning = Diagnostic::warning(ErrorKind::Unsupported, message);
+                run.warn(Diagnostic {
+                    place: place.cloned(),
+                    ..warning.with_help(cipher.how_to_decrypt())
+                });
+            }
+            Ok(slot.clone())
+        });
+        match made {
+            Ok(value) => *slot = value,
             Err((text, error)) => {
                 let text = format!("Failed to decrypt pillar key '{key}': {text}");
                 let note = format!("while decrypting the key '{key}' of the pillar");
@@ -74,13 +79,8 @@ pub(super) fn decrypted(
     Ok((pillar, errors))
 }
 
-/// A value decrypted by a renderer; or the reference's words for what is wrong, and ours.
-fn with_renderer(
-    run: &Run<'_>,
-    settings: &Settings,
-    renderer: &Value,
-    value: &Value,
-) -> std::result::Result<Value, (String, Error)> {
+/// What a renderer decrypts; or the reference's words for what is wrong, and ours.
+fn cipher(settings: &Settings, renderer: &Value) -> std::result::Result<Cipher, (String, Error)> {
     let renderer = match renderer.truthy() {
         true => renderer.to_string(),
         false => settings.value("decrypt_pillar_default").to_string(),
@@ -96,19 +96,12 @@ fn with_renderer(
         let help = format!("it allows {}", names.join(", "));
         return Err((text, Error::new(ErrorKind::Options, message).help(help)));
     }
-    match &*renderer {
-        "gpg" if run.decrypts() => run
-            .decrypted(value)
-            .map_err(|e| (e.diagnostic().message.clone(), e)),
-        // Without the permission the ciphertext stays.
-        "gpg" | "nacl" => Ok(value.clone()),
-        _ => {
-            let text = format!("Decryption renderer '{renderer}' is not available");
-            let message = format!("'{renderer}' is not a renderer that decrypts here");
-            let error = Error::new(ErrorKind::Unsupported, message);
-            Err((text, error.help("`gpg` decrypts")))
-        }
-    }
+    Cipher::of_renderer(&renderer).ok_or_else(|| {
+        let text = format!("Decryption renderer '{renderer}' is not available");
+        let message = format!("'{renderer}' is not a renderer that decrypts here");
+        let error = Error::new(ErrorKind::Unsupported, message);
+        (text, error.help("`gpg` and `nacl` decrypt"))
+    })
 }
 
 /// The keys and their renderers; `None` for what the reference calls malformed (`repack_dictlist`).

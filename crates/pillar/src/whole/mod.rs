@@ -25,7 +25,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use indexmap::IndexSet;
-use mapstack::Engine;
+use mapstack::{Engine, is_ciphertext};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_loader::FileServer;
 use mapstack_merge::Options;
@@ -347,6 +347,7 @@ impl Work<'_> {
             state.hear(vec![Diagnostic::warning(ErrorKind::Options, message)]);
         }
         let run = self.renders(&state);
+        run.run().check_default_renderers()?;
         let mut top = self.reader(&run).read()?;
         let top_errors = std::mem::take(&mut top.errors);
         if self.settings.is_on("ext_pillar_first") {
@@ -686,7 +687,6 @@ fn encrypted(pillar: &Map) -> Vec<String> {
 
 /// What a part is called in messages about merging it.
 const PART: &str = "a part of the pillar";
-const CIPHERTEXT: &str = "-----BEGIN PGP MESSAGE-----";
 
 /// A step on the way to a value. Hardly any pillar has ciphertext, so steps become texts only where some is found.
 #[derive(Clone, Copy)]
@@ -714,7 +714,7 @@ fn find_in_map<'v>(map: &'v Map, path: &mut Vec<PathPart<'v>>, found: &mut Vec<S
 
 fn find_ciphertext<'v>(value: &'v Value, path: &mut Vec<PathPart<'v>>, found: &mut Vec<String>) {
     match value {
-        Value::Str(text) if text.contains(CIPHERTEXT) => {
+        Value::Str(text) if is_ciphertext(text) => {
             let path: Vec<String> = path.iter().map(ToString::to_string).collect();
             found.push(path.join(":"));
         }

@@ -70,17 +70,14 @@ impl Work<'_> {
 
     fn side(&self, state: &State) -> MasterSide {
         let views = state.views.as_ref();
-        let mut opts = self.settings.templates.clone();
-        if let Some(pillar) = views.and_then(|views| views.external.as_ref()) {
-            opts.insert("pillar", pillar.clone());
-        }
         let files = self.files.server();
         MasterSide {
             minion_id: self.settings.id.clone(),
-            opts,
+            opts: self.settings.templates.clone(),
             pillar_files: files.clone(),
             templates: Some(files),
             facts: views.map(|views| views.templates.clone()),
+            opts_have_pillar: views.is_some_and(|views| views.external.is_some()),
             pillar_of_targets: views.map(|_| listed(&self.settings.functions)),
             // The options that the function gives the matchers have no pillar any more.
             pillar_of_functions: views.is_none().then(|| Map::new().into()),
@@ -90,7 +87,7 @@ impl Work<'_> {
     /// What external pillars and their templates see otherwise than functions.
     pub(super) fn side_of_external(&self, state: &State) -> MasterSide {
         MasterSide {
-            opts: self.settings.templates.clone(),
+            opts_have_pillar: false,
             ..self.side(state)
         }
     }
@@ -135,8 +132,11 @@ impl Work<'_> {
             true => &["pillar", "__context__", "functions", "matchers", "rend"],
             false => &["grains"],
         };
-        let side = self.side(state);
-        let entries = side.opts.into_iter();
+        let mut all = self.settings.templates.clone();
+        if let Some(pillar) = state.views.as_ref().and_then(|it| it.external.as_ref()) {
+            all.insert("pillar", pillar.clone());
+        }
+        let entries = all.into_iter();
         let mut options: Map = entries
             .filter(|(name, _)| !name.as_str().is_some_and(|name| hidden.contains(&name)))
             .collect();
