@@ -128,7 +128,10 @@ impl Session {
             return None;
         }
         let says = match configuration.compute(&self.run()) {
-            Ok(map) if read_back(&map).is_same(&read_back(data)) => return None,
+            // Most are the same as they are, which is quicker to see.
+            Ok(map) if map.is_same(data) || read_back(&map).is_same(&read_back(data)) => {
+                return None;
+            }
             Ok(_) => "exports something else than its layers come to",
             Err(_) => "fails",
         };
