@@ -239,7 +239,8 @@ impl<'t> Reader<'t> {
                 .map(Value::Float)
                 .map_err(|_| self.error("Expecting value", start));
         }
-        if digits.len() > MAX_DIGITS {
+        // Python does not count the sign.
+        if digits.trim_start_matches('-').len() > MAX_DIGITS {
             return Err(self.error(
                 "Exceeds the limit (4300 digits) for integer string conversion",
                 start,

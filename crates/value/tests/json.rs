@@ -201,3 +201,36 @@ proptest! {
         }
     }
 }
+
+/// The limit of the writer is the limit of the reader, for lists and mappings alike.
+#[test]
+fn what_can_be_written_can_be_read() {
+    let list = |inner| List::from(vec![inner]).into();
+    let map = |inner| Value::from([("a", inner)].into_iter().collect::<Map>());
+    for wrap in [list, map] {
+        let written = |levels| {
+            let deep = (0..levels).fold(Value::from(1), |inner, _| wrap(inner));
+            dumps(&deep, &DumpOptions::default())
+        };
+        let most = (1..400)
+            .take_while(|&levels| written(levels).is_ok())
+            .last()
+            .unwrap();
+        let text = written(most).unwrap();
+        assert!(loads(&text).is_ok(), "{most}");
+        let (open, close) = if text.starts_with('[') {
+            ("[", "]")
+        } else {
+            ("{\"a\": ", "}")
+        };
+        assert!(loads(&format!("{open}{text}{close}")).is_err(), "{most}");
+    }
+}
+
+#[test]
+fn the_limit_of_digits_does_not_count_the_sign() {
+    for sign in ["", "-"] {
+        let number = |digits| loads(&format!("{sign}{}", "1".repeat(digits)));
+        assert!(number(4300).is_ok() && number(4301).is_err(), "{sign}");
+    }
+}

@@ -185,8 +185,32 @@ fn truth_is_pythons() {
         "false".into(),
         f64::NAN.into(),
         Value::from_iter([Value::None]),
+        Value::Tuple([Value::None].into()),
+        [("", Value::None)].into_iter().collect::<Map>().into(),
+        Value::Set(Set::from_iter([Key::from("")])),
+        Value::Bytes([0].into()),
     ];
     assert!(truthy.iter().all(Value::truthy));
+}
+
+#[test]
+fn mappings_are_equal_if_all_entries_are() {
+    let map = |entries: &[(&str, i32)]| entries.iter().copied().collect::<Map>();
+    let one = map(&[("a", 1), ("b", 2)]);
+    assert_eq!(one, map(&[("b", 2), ("a", 1)]));
+    for other in [
+        &[("a", 1), ("b", 3)][..],
+        &[("a", 1), ("c", 2)],
+        &[("a", 1)],
+    ] {
+        assert_ne!(one, map(other));
+    }
+}
+
+#[test]
+fn zero_is_not_negative() {
+    let signs = [-1, 0, 1].map(|number| Int::from(number).is_negative());
+    assert_eq!(signs, [true, false, false]);
 }
 
 #[test]
