@@ -57,6 +57,9 @@ pub struct Behaviour {
     pub given_variables_override_places: bool,
     /// The renderer `pyobjects` makes variables of a `context`. Otherwise it ignores one.
     pub pyobjects_take_context: bool,
+    /// External pillars that come first may come to any list, which counts for nothing. Otherwise it has to be one that a
+    /// mapping can be made of.
+    pub ignores_external_lists: bool,
     /// Where the options forbid all of the default pipe, those of the usual pipe are enough for other pipes to work.
     pub usual_renderers_are_enough: bool,
 }
@@ -65,6 +68,7 @@ pub struct Behaviour {
 const BEFORE_3007: Behaviour = Behaviour {
     keeps_nested_classes: false,
     pyobjects_take_context: false,
+    ignores_external_lists: false,
     usual_renderers_are_enough: false,
     ..BEFORE_3008
 };
@@ -83,6 +87,7 @@ const BEFORE_3008: Behaviour = Behaviour {
     keeps_nested_classes: true,
     given_variables_override_places: false,
     pyobjects_take_context: true,
+    ignores_external_lists: true,
     usual_renderers_are_enough: true,
 };
 
@@ -100,6 +105,7 @@ const SINCE_3008: Behaviour = Behaviour {
     keeps_nested_classes: true,
     given_variables_override_places: true,
     pyobjects_take_context: true,
+    ignores_external_lists: false,
     usual_renderers_are_enough: true,
 };
 

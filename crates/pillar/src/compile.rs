@@ -203,6 +203,15 @@ pub struct PillarRun<'c> {
     is_explained: Cell<bool>,
 }
 
+/// External pillars come to something else than a mapping, as the strategy `aggregate` makes lists of what they give.
+pub(crate) fn not_a_mapping(external: &Value) -> Error {
+    let what = external.kind().described();
+    let message = format!("the external pillars come to {what}, not a mapping");
+    Error::new(ErrorKind::DataSource, message).help(
+        "let each of them give a mapping; pillar_source_merging_strategy says how they are merged",
+    )
+}
+
 #[cfg(feature = "git")]
 impl<'c> PillarRun<'c> {
     /// The same, with what compiles the external pillar `git`.
@@ -249,16 +258,18 @@ impl PillarRun<'_> {
             pillar = self.merge(pillar, &given.into())?;
         }
         let finish = |value: Value| {
-            let mut map = value.as_map().cloned().unwrap_or_default();
+            let Value::Map(mut map) = value else {
+                return Err(not_a_mapping(&value));
+            };
             if !errors.is_empty() {
                 let texts = errors.iter().map(|error| Value::from(error.text.as_str()));
                 map.insert("_errors", texts.collect::<Value>());
             }
-            map
+            Ok(map)
         };
         Ok(Compiled {
-            external: finish(external),
-            merged: finish(pillar),
+            external: finish(external)?,
+            merged: finish(pillar)?,
         })
     }
 

@@ -47,7 +47,7 @@ use self::sls::SlsReader;
 pub use self::top::unknown_order;
 use self::top::{Matches, Top, TopReader};
 use self::views::Views;
-use crate::compile::{Compiler, PillarRun};
+use crate::compile::{Compiler, PillarRun, not_a_mapping};
 use crate::config::{ExtPillar, Listed};
 use crate::external::unasked;
 use crate::recipe::{Made, PillarLayer, PillarRecipe, Recipe};
@@ -367,11 +367,29 @@ impl Work<'_> {
         let external = self.external(&mut pillar, state)?;
         if self.behaviour().keeps_pillar_of_malformed_items {
             state.data = pillar;
-            self.update(state, &external);
-        } else {
+            self.update(state, &self.updating(external)?);
+        } else if external.value.as_map().is_some() {
             state.data = external;
+        } else {
+            return Err(self.not_a_mapping(&external.value));
         }
         Ok(())
+    }
+
+    /// What external pillars come to, as `dict.update` takes it: a strategy can make a list of what they give.
+    fn updating(&self, external: Made) -> Result<Made> {
+        let Value::List(items) = &external.value else {
+            return Ok(external);
+        };
+        let pairs = items.iter().map(pair).collect::<Option<Map>>();
+        let map = pairs.ok_or_else(|| self.not_a_mapping(&external.value))?;
+        Ok(self.recipe.layer(map.into(), PillarLayer::Unknown))
+    }
+
+    /// What ends the compile where external pillars come to something else than a mapping.
+    fn not_a_mapping(&self, external: &Value) -> Error {
+        let place = self.master.config.settings("ext_pillar").last();
+        not_a_mapping(external).at(place.map(Setting::place))
     }
 
     /// The top files' sls.
@@ -391,6 +409,14 @@ impl Work<'_> {
         if is_given {
             self.pillar_override.replace(pillar);
         }
+        let external = match self.behaviour() {
+            does if does.ignores_external_lists => external,
+            does => match (self.updating(external.clone())?, does.functions_share_facts) {
+                (made, true) => made,
+                // Templates have a mapping made of it, and the pillar nothing.
+                (_, false) => external,
+            },
+        };
         self.update(state, &external);
         state.show_external();
         let run = self.renders(state);
@@ -676,6 +702,27 @@ fn malformed(value: &Value, settings: &[Setting], rule: &str) -> PillarError {
         .at(place)
         .help("write it as `- stack: /path/to/stack.cfg`");
     PillarError::new("The \"ext_pillar\" option is malformed", error)
+}
+
+/// An item that `dict.update` takes for a key and its value.
+fn pair(item: &Value) -> Option<(Key, Value)> {
+    match item {
+        Value::List(items) => match &**items {
+            [key, value] => Some((Key::try_from(key).ok()?, value.clone())),
+            _ => None,
+        },
+        Value::Map(map) => {
+            let keys: Vec<&Key> = map.keys().collect();
+            let [key, value] = keys[..] else { return None };
+            Some((key.clone(), value.to_value()))
+        }
+        Value::Str(text) => {
+            let chars: Vec<char> = text.chars().collect();
+            let [key, value] = chars[..] else { return None };
+            Some((Key::from(key.to_string()), value.to_string().into()))
+        }
+        _ => None,
+    }
 }
 
 /// The keys of values that are messages of PGP or boxes of NaCl.
