@@ -91,7 +91,7 @@ fn build_extension(workshop: &Workshop) -> Result<String> {
     }
     cmd!(
         sh,
-        "{uv} build --quiet --python {python} --out-dir {dist} {directory}"
+        "{uv} build --quiet --no-create-gitignore --python {python} --out-dir {dist} {directory}"
     )
     .run()?;
     let wheel = workshop.made(&format!("saltext_mapstack-{}-", workshop.version), ".whl")?;

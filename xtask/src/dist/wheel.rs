@@ -131,6 +131,7 @@ pub fn sources(workshop: &Workshop) -> Result<Package> {
         // An optimized build would take many minutes, and show nothing more about what the archives have.
         let _profile = sh.push_env("MATURIN_PEP517_ARGS", "--profile dev");
         let _debug = sh.push_env("CARGO_PROFILE_DEV_DEBUG", "none");
+        let _incremental = sh.push_env("CARGO_INCREMENTAL", "0");
         let target = workshop.fresh("sdist-target")?;
         let _target = sh.push_env("CARGO_TARGET_DIR", &target);
         // Lints are a matter of the checkout, whose configuration of Clippy the archives do not have.
