@@ -241,6 +241,19 @@ fn ciphertext_stays_and_is_named() {
 }
 
 #[test]
+fn a_text_below_a_key_is_text() {
+    let files = [
+        ("top.sls", "base: {'*': [a]}"),
+        ("a.sls", "include: [{b: {key: 'k:l'}}]\n"),
+        ("b.sls", "#!jinja\ntext"),
+    ];
+    let pillar = compile(&master("", &files)).unwrap();
+    assert!(!pillar.errors.is_empty());
+    let k = pillar.data.get("k").unwrap().repr();
+    assert!(k.ends_with("text'}"), "{k}");
+}
+
+#[test]
 fn the_options_keep_the_grains_that_were_asked_with() {
     let sls = "{% do grains.update({'fresh': 1}) %}a: {{ grains.fresh }}\nb: {{ opts.grains.fresh | default('none') }}\n";
     let files = [("top.sls", "base: {'*': [a]}"), ("a.sls", sls)];
