@@ -1,27 +1,29 @@
 //! Which glibc the programs need, by the versions of the symbols that they take from it.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use xshell::{Shell, cmd};
 
 use crate::Result;
 
-/// The libraries that glibc consists of; those after the first became parts of it in glibc 2.34.
-const LIBRARIES: [&str; 6] = [
+/// The libraries of glibc, beside the loader. The last three are parts of the first since glibc 2.34.
+const LIBRARIES: [&str; 5] = [
     "libc.so.6",
     "libm.so.6",
-    "ld-linux-x86-64.so.2",
     "libpthread.so.0",
     "libdl.so.2",
     "librt.so.1",
 ];
 
+/// How the name of glibc's loader starts; the rest is the architecture's.
+const LOADER: &str = "ld-linux-";
+
 /// The latest version of glibc that has a symbol which one of the programs takes.
 ///
 /// # Errors
 /// A program needs another library, whose package would have to be named as well, or does not need glibc.
-pub fn needed_by(sh: &Shell, programs: &[std::path::PathBuf]) -> Result<String> {
+pub fn needed_by(sh: &Shell, programs: &[PathBuf]) -> Result<String> {
     let mut versions = BTreeSet::new();
     for program in programs {
         let said = cmd!(sh, "readelf --wide --dynamic --version-info {program}")
@@ -41,7 +43,7 @@ fn versions_of(program: &Path, said: &str) -> Result<BTreeSet<Vec<u32>>> {
     for line in said.lines() {
         if line.contains("(NEEDED)") {
             let library = line.split(['[', ']']).nth(1).unwrap_or_default();
-            if !LIBRARIES.contains(&library) {
+            if !LIBRARIES.contains(&library) && !library.starts_with(LOADER) {
                 return Err(format!(
                     "{} needs {library}, which glibc does not have",
                     program.display()
@@ -68,8 +70,9 @@ mod tests {
     use super::*;
 
     const SAID: &str = "
-Dynamic section at offset 0x1f8 contains 2 entries:
+Dynamic section at offset 0x1f8 contains 3 entries:
  0x0000000000000001 (NEEDED)             Shared library: [libc.so.6]
+ 0x0000000000000001 (NEEDED)             Shared library: [ld-linux-aarch64.so.1]
  0x000000000000000e (SONAME)             Library soname: [own.so]
 
 Version needs section '.gnu.version_r' contains 1 entry:
