@@ -234,3 +234,9 @@ fn the_limit_of_digits_does_not_count_the_sign() {
         assert!(number(4300).is_ok() && number(4301).is_err(), "{sign}");
     }
 }
+
+#[test]
+fn a_lone_surrogate_is_named_by_its_place() {
+    let error = loads(r#"["ab\ud83dx"]"#).unwrap_err().to_string();
+    assert_eq!(error, "Lone surrogate in \\uXXXX escape: line 1 column 6");
+}

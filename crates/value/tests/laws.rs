@@ -284,6 +284,17 @@ fn a_path_needs_a_delimiter() {
 }
 
 #[test]
+fn a_step_into_a_list_is_a_key_of_its_first_mapping_that_has_it() {
+    let map = |entries: &[(&str, i32)]| Value::from(entries.iter().copied().collect::<Map>());
+    let data = Value::from_iter([map(&[("a", 1)]), Value::None, map(&[("a", 2), ("b", 3)])]);
+    let at = |step: &str| traverse(&data, &Path::from_iter([Key::from(step)]), &|_| None);
+    assert_eq!(
+        [at("a"), at("b"), at("c")],
+        [Some(1.into()), Some(3.into()), None]
+    );
+}
+
+#[test]
 fn steps_are_read_as_pythons_int_reads_them() {
     let data = Value::from_iter(["a", "b", "c"]);
     let at = |step: Key| {
