@@ -116,10 +116,7 @@ impl Machine {
             Job::Render(job) => renderers::perform(&self.shared, prelude, &job, vm),
         };
         performed
-            .map_err(|raised| match raised {
-                Raised::Error(error) => error,
-                Raised::Exception(exception) => failure::error(&self.shared, &exception, vm),
-            })
+            .map_err(|raised| raised.into_error(&self.shared, vm))
             .and_then(|outcome| match self.shared.meter.broken() {
                 // Code can swallow the exception, but not go on.
                 Some(why) => {

@@ -21,7 +21,7 @@ use rustpython_vm::{AsObject, PyObjectRef, PyResult, VirtualMachine};
 
 use super::meter::Meter;
 use super::unit::{Unit, current_line, unit_of, unit_path};
-use super::{Line, convert, instrument, unfold};
+use super::{Line, convert, failure, instrument, unfold};
 use crate::error::{Error, ErrorKind, Result, SourceSpan};
 
 const SYNTAX: ErrorKind = ErrorKind::Raised(Cow::Borrowed("SyntaxError"));
@@ -259,6 +259,16 @@ impl Shared {
 pub(crate) enum Raised {
     Error(Box<Error>),
     Exception(PyBaseExceptionRef),
+}
+
+impl Raised {
+    /// The error that the command receives.
+    pub(crate) fn into_error(self, shared: &Rc<Shared>, vm: &VirtualMachine) -> Box<Error> {
+        match self {
+            Raised::Error(error) => error,
+            Raised::Exception(exception) => failure::error(shared, &exception, vm),
+        }
+    }
 }
 
 impl From<Box<Error>> for Raised {

@@ -358,9 +358,13 @@ pub(crate) fn render(
         }
     };
     let changed = left(&data, &job.changed, &job.variables, &ordered, vm)?;
-    Ok(JobOutcome::Text {
-        printed: text(shared, &printed, vm)?,
-        changed,
+    Ok(match text(shared, &printed, vm) {
+        Ok(printed) => JobOutcome::Text { printed, changed },
+        // The template ran to its end, so what it changed stays changed.
+        Err(raised) => JobOutcome::Failed {
+            failure: shared.line.failure(&raised.into_error(shared, vm)),
+            changed,
+        },
     })
 }
 
