@@ -4,9 +4,8 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use mapstack::Text;
-use mapstack::secrets::SecretLeaves;
 use mapstack_diagnostic::Place;
-use mapstack_yaml::{Limits, Lines, Mark, load_marked};
+use mapstack_yaml::{Limits, Lines, Mark, TouchedScalars, load_marked};
 
 use crate::tree::At;
 
@@ -16,7 +15,7 @@ pub struct LayerText {
     /// The offset of each line.
     lines: OnceLock<Lines>,
     /// The scalars that a template made from secrets.
-    secret: OnceLock<SecretLeaves>,
+    secret: OnceLock<TouchedScalars>,
 }
 
 impl fmt::Debug for LayerText {
@@ -76,9 +75,9 @@ impl LayerText {
         let ranges = self.text.secret();
         let leaves = || match load_marked(self.text.as_str(), &Limits::default()) {
             Ok((value, marks)) => {
-                SecretLeaves::of(&value, &marks, ranges, |mark| self.offset(mark))
+                TouchedScalars::of(&value, &marks, ranges, |mark| self.offset(mark))
             }
-            Err(_) => SecretLeaves::default(),
+            Err(_) => TouchedScalars::default(),
         };
         !ranges.is_empty() && self.secret.get_or_init(leaves).has(mark)
     }

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use mapstack_diagnostic::Result;
 use mapstack_value::Value;
-use mapstack_yaml::{Limits, Lines, load_marked};
+use mapstack_yaml::{Limits, Lines, TouchedScalars, load_marked};
 
 use crate::engine::Run;
 use crate::hooks::LayerTemplate;
 use crate::layer_file::LayerFile;
 use crate::render::TemplateStage;
-use crate::secrets::SecretLeaves;
 use crate::text::Text;
 
 impl Run<'_> {
@@ -63,7 +62,7 @@ impl Run<'_> {
         };
         let lines = Lines::of(text.as_str());
         let offset = |mark| lines.offset(text.as_str(), mark);
-        let leaves = SecretLeaves::of(&whole, &marks, text.secret(), offset);
+        let leaves = TouchedScalars::of(&whole, &marks, text.secret(), offset);
         leaves.visit(&whole, &marks, &mut |leaf| taint.add(leaf));
     }
 }

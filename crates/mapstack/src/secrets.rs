@@ -1,12 +1,13 @@
 //! Keeps secrets out of messages: the policy of [`mapstack_redact`], applied to messages and runs.
 
 use mapstack_minion::Minion;
-pub use mapstack_redact::{Policy, Redact, Redacted, Secrets, is_secret_name};
+pub use mapstack_redact::{
+    Cipher, Policy, Redact, Redacted, Secrets, is_ciphertext, is_secret_name,
+};
 use mapstack_render::jinja::Taint;
 use mapstack_value::{Str, Value};
 
 use crate::engine::Run;
-pub use crate::secret_leaves::SecretLeaves;
 
 impl<'e> Run<'e> {
     /// Track the texts that templates make from secrets, so that messages can be masked. Secrets are all values of

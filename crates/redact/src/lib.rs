@@ -4,6 +4,7 @@
 //!
 #![doc = include_str!("../README.md")]
 
+mod cipher;
 mod excerpts;
 mod names;
 mod policy;
@@ -12,6 +13,7 @@ mod search;
 mod secrets;
 mod stars;
 
+pub use cipher::{Cipher, is_ciphertext};
 pub use excerpts::Excerpts;
 pub use names::is_secret_name;
 pub use policy::{Policy, is_encrypted, note_decrypted};

@@ -16,6 +16,7 @@ mod scalar;
 mod skeleton;
 mod source;
 mod timestamp;
+mod touched;
 mod yamlex;
 
 use mapstack_value::{MapKind, Value};
@@ -26,6 +27,7 @@ pub use error::{Error, ErrorKind, SyntaxStage};
 pub use loose::{loose_scalar, traverse};
 pub use mark::{Lines, Mark, Marks};
 pub use skeleton::Skeleton;
+pub use touched::TouchedScalars;
 pub use yamlex::load_aggregating;
 
 /// How much a text may ask for.

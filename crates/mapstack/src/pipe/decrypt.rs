@@ -1,102 +1,50 @@
 //! The renderers `gpg` and `nacl`: ciphertext in data, decrypted by a function if anything answers it.
 
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Means, Result};
-use mapstack_redact::note_decrypted;
+use mapstack_redact::{Cipher, note_decrypted};
 use mapstack_render::jinja::Host;
 use mapstack_value::{List, Map, Value};
 
 use crate::engine::Run;
 use crate::host::RunHost;
 
-const BEGIN: &str = "-----BEGIN PGP MESSAGE-----";
-const END: &str = "-----END PGP MESSAGE-----";
-
-/// A kind of ciphertext: that of a renderer.
-///
-/// ```
-/// use mapstack::{Cipher, value::Value};
-/// let nacl = Cipher::of_renderer("nacl").unwrap();
-/// assert!(nacl.is_in(&Value::from("NACL[xw==]")));
-/// assert!(!nacl.is_in(&Value::from("see NACL[xw==]")));
-/// assert_eq!(Cipher::of_renderer("yaml"), None);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cipher {
-    /// PGP messages, anywhere in a text.
-    Gpg,
-    /// Boxes of NaCl, each of which is a whole text.
-    Nacl,
-}
-
-impl Cipher {
-    /// The ciphertext that a renderer decrypts.
-    #[must_use]
-    pub fn of_renderer(name: &str) -> Option<Self> {
-        match name {
-            "gpg" => Some(Cipher::Gpg),
-            "nacl" => Some(Cipher::Nacl),
-            _ => None,
-        }
-    }
-
-    /// The function that decrypts.
-    fn function(self) -> &'static str {
-        match self {
-            Cipher::Gpg => "gpg.decrypt",
-            Cipher::Nacl => "nacl.dec",
-        }
-    }
-
-    /// What its texts are called.
-    pub(crate) fn described(self) -> &'static str {
-        match self {
-            Cipher::Gpg => "PGP messages",
-            Cipher::Nacl => "NaCl boxes",
-        }
-    }
-
-    /// What to do about ciphertext that stays.
-    #[must_use]
-    pub fn how_to_decrypt(self) -> String {
-        match self {
-            Cipher::Gpg => {
-                let permission = Means::Permission(Some(self.function()));
-                format!("{permission} decrypts with the keys of this machine")
-            }
-            Cipher::Nacl => format!(
-                "answers of {} in a file for {} decrypt",
-                self.function(),
-                Means::Stub
-            ),
-        }
-    }
-
-    /// Whether there is any in the texts of data.
-    #[must_use]
-    pub fn is_in(self, data: &Value) -> bool {
-        match data {
-            Value::Str(text) => match self {
-                Cipher::Gpg => next_message(text).is_some(),
-                Cipher::Nacl => boxed(text).is_some(),
-            },
-            Value::Map(map) => map.values().any(|value| self.is_in(value)),
-            Value::List(items) => items.iter().any(|item| self.is_in(item)),
-            _ => false,
-        }
+/// The function that decrypts.
+fn function(cipher: Cipher) -> &'static str {
+    match cipher {
+        Cipher::Gpg => "gpg.decrypt",
+        Cipher::Nacl => "nacl.dec",
     }
 }
 
-/// Whether a text has ciphertext of any kind. A PGP message counts even if its end is missing.
+/// What its texts are called.
+pub(crate) fn described(cipher: Cipher) -> &'static str {
+    match cipher {
+        Cipher::Gpg => "PGP messages",
+        Cipher::Nacl => "NaCl boxes",
+    }
+}
+
+/// What to do about ciphertext that stays.
 #[must_use]
-pub fn is_ciphertext(text: &str) -> bool {
-    text.contains(BEGIN) || boxed(text).is_some()
+pub fn how_to_decrypt(cipher: Cipher) -> String {
+    match cipher {
+        Cipher::Gpg => {
+            let permission = Means::Permission(Some(function(cipher)));
+            format!("{permission} decrypts with the keys of this machine")
+        }
+        Cipher::Nacl => format!(
+            "answers of {} in a file for {} decrypt",
+            function(cipher),
+            Means::Stub
+        ),
+    }
 }
 
 impl Run<'_> {
     /// Whether anything answers calls of the function that decrypts, such as a permission or a stub.
     #[must_use]
     pub fn decrypts(&self, cipher: Cipher) -> bool {
-        RunHost::new(self).has_function(cipher.function())
+        RunHost::new(self).has_function(function(cipher))
     }
 
     /// Data with the ciphertext in its texts decrypted (Salt: `salt.renderers.gpg`, `salt.renderers.nacl`). What is
@@ -131,10 +79,10 @@ impl Run<'_> {
 
     /// What is in a box of NaCl; any other text as it is.
     fn opened(&self, text: &str) -> Result<Value> {
-        let Some(inside) = boxed(text) else {
+        let Some(inside) = Cipher::boxed(text) else {
             return Ok(text.into());
         };
-        let says = self.call_function(Cipher::Nacl.function(), &[inside.into()], &Map::new())?;
+        let says = self.call_function(function(Cipher::Nacl), &[inside.into()], &Map::new())?;
         let says = match says {
             // A master sends bytes as text where they are UTF-8.
             Value::Bytes(bytes) => match std::str::from_utf8(&bytes) {
@@ -151,7 +99,7 @@ impl Run<'_> {
 
     fn decrypted_text(&self, text: &str) -> Result<Value> {
         let (mut made, mut rest, mut is_any) = (Vec::new(), text, false);
-        while let Some((before, message, behind)) = next_message(rest) {
+        while let Some((before, message, behind)) = Cipher::next_message(rest) {
             made.extend_from_slice(before.as_bytes());
             made.extend(self.decrypted_message(message)?);
             (rest, is_any) = (behind, true);
@@ -165,7 +113,7 @@ impl Run<'_> {
         }
         Ok(match String::from_utf8(made) {
             Ok(text) => {
-                if !text.contains(BEGIN) {
+                if !text.contains(Cipher::PGP_BEGIN) {
                     note_decrypted(&text);
                 }
                 text.into()
@@ -184,7 +132,7 @@ impl Run<'_> {
             named.insert("gnupghome", keys.clone());
         }
         named.insert("bare", true);
-        match self.call_function(Cipher::Gpg.function(), &[], &named)? {
+        match self.call_function(function(Cipher::Gpg), &[], &named)? {
             Value::Bytes(bytes) if !bytes.is_empty() => {
                 if let Ok(text) = std::str::from_utf8(&bytes) {
                     note_decrypted(text);
@@ -226,19 +174,4 @@ impl Run<'_> {
             _ => Value::None,
         }
     }
-}
-
-/// What is in a text that is a box of NaCl: `^NACL\[(.*)\]$`.
-fn boxed(text: &str) -> Option<&str> {
-    let text = text.strip_suffix('\n').unwrap_or(text);
-    let inside = text.strip_prefix("NACL[")?.strip_suffix(']')?;
-    (!inside.contains('\n')).then_some(inside)
-}
-
-/// The first message in a text, with what is before and behind it.
-fn next_message(text: &str) -> Option<(&str, &str, &str)> {
-    let start = text.find(BEGIN)?;
-    let inner = start + BEGIN.len();
-    let end = inner + text[inner..].find(END)? + END.len();
-    Some((&text[..start], &text[start..end], &text[end..]))
 }

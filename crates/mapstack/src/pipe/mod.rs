@@ -14,12 +14,13 @@ mod variables;
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use mapstack_redact::Cipher;
 use mapstack_render::Obj;
 use mapstack_render::jinja::{Names, Syntax};
 use mapstack_render::pipe::{self, Allowed, Pipe, PipeStage, Renderer, strip};
 use mapstack_value::{Map, Str, Value};
 
-pub use self::decrypt::{Cipher, is_ciphertext};
+pub use self::decrypt::how_to_decrypt;
 pub(crate) use self::keywords::context_of;
 pub use self::template::TemplateOptions;
 pub(crate) use self::template::engine as template_engine;
@@ -378,7 +379,7 @@ impl Run<'_> {
             self.warn_of_ciphertext(cipher, &made, running.source, running.place);
             return Ok(made);
         }
-        Err(running.absent(&format!("{}; {help}", cipher.how_to_decrypt())))
+        Err(running.absent(&format!("{}; {help}", how_to_decrypt(cipher))))
     }
 
     /// The arguments of a text stage.
@@ -447,12 +448,12 @@ impl Run<'_> {
         if !is_there {
             return;
         }
-        let (file, what) = (&source.file.shown, cipher.described());
+        let (file, what) = (&source.file.shown, decrypt::described(cipher));
         let message = format!("{file}: {what} stay ciphertext");
         let warning = Diagnostic::warning(ErrorKind::Unsupported, message);
         self.warn(Diagnostic {
             place: place.cloned(),
-            ..warning.with_help(cipher.how_to_decrypt())
+            ..warning.with_help(how_to_decrypt(cipher))
         });
     }
 

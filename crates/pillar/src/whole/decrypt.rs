@@ -1,6 +1,6 @@
 //! The option `decrypt_pillar`: keys of a pillar whose values are decrypted at the end (Salt: `Pillar.decrypt_pillar`).
 
-use mapstack::{Cipher, Run};
+use mapstack::{Run, how_to_decrypt, secrets::Cipher};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use mapstack_value::{Key, Map, Value};
 
@@ -62,7 +62,7 @@ pub(super) fn decrypted(
                 let warning = Diagnostic::warning(ErrorKind::Unsupported, message);
                 run.warn(Diagnostic {
                     place: place.cloned(),
-                    ..warning.with_help(cipher.how_to_decrypt())
+                    ..warning.with_help(how_to_decrypt(cipher))
                 });
             }
             Ok(slot.clone())

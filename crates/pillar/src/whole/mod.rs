@@ -25,7 +25,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use indexmap::IndexSet;
-use mapstack::{Engine, is_ciphertext};
+use mapstack::{Engine, secrets::is_ciphertext};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_loader::FileServer;
 use mapstack_merge::Options;

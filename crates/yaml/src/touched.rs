@@ -1,22 +1,33 @@
-//! Finds the scalars of a YAML text in which a template printed a secret.
+//! Finds the scalars of a text that ranges of its bytes touch, such as those in which a template printed a secret.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
+use crate::mark::{Mark, Marks};
 use mapstack_value::Value;
-use mapstack_yaml::{Mark, Marks};
 
-/// The starts of scalars that contain secret bytes. A scalar extends to the next value or key, so it does not matter
+/// The starts of scalars that ranges of bytes touch. A scalar extends to the next value or key, so it does not matter
 /// how YAML reads the bytes.
+///
+/// ```
+/// use mapstack_yaml::{Limits, Lines, TouchedScalars, load_marked};
+/// let text = "a: 1\nb: [two, three]\n";
+/// let (value, marks) = load_marked(text, &Limits::default()).unwrap();
+/// let (lines, at) = (Lines::of(text), text.find("wo").unwrap());
+/// let touched = TouchedScalars::of(&value, &marks, &[at..at + 1], |mark| lines.offset(text, mark));
+/// let mut seen = Vec::new();
+/// touched.visit(&value, &marks, &mut |scalar| seen.push(scalar.repr()));
+/// assert_eq!(seen, ["'two'"]);
+/// ```
 #[derive(Debug, Default)]
-pub struct SecretLeaves(HashSet<Mark>);
+pub struct TouchedScalars(HashSet<Mark>);
 
-impl SecretLeaves {
-    /// Find the scalars that contain secret bytes. `secret` is in order; `offset` converts marks to offsets.
+impl TouchedScalars {
+    /// Find the scalars that the ranges touch. `ranges` are in order; `offset` converts marks to offsets.
     pub fn of(
         value: &Value,
         marks: &Marks,
-        secret: &[Range<usize>],
+        ranges: &[Range<usize>],
         offset: impl Fn(Mark) -> usize,
     ) -> Self {
         let mut starts = Vec::new();
@@ -33,20 +44,20 @@ impl SecretLeaves {
                 .map(|(next, ..)| *next)
                 .find(|next| next > start);
             let end = next.unwrap_or(usize::MAX);
-            let first = secret.partition_point(|range| range.end <= *start);
-            if *is_leaf && secret.get(first).is_some_and(|range| range.start < end) {
+            let first = ranges.partition_point(|range| range.end <= *start);
+            if *is_leaf && ranges.get(first).is_some_and(|range| range.start < end) {
                 leaves.insert(*mark);
             }
         }
-        SecretLeaves(leaves)
+        TouchedScalars(leaves)
     }
 
-    /// Whether the scalar at a mark contains secret bytes.
+    /// Whether a range touches the scalar at a mark.
     pub fn has(&self, mark: Mark) -> bool {
         self.0.contains(&mark)
     }
 
-    /// Visit all scalars that contain secret bytes.
+    /// Visit all scalars that the ranges touch.
     pub fn visit(&self, value: &Value, marks: &Marks, visit: &mut dyn FnMut(&Value)) {
         walk(value, marks, &mut |mark, leaf| {
             if let Some(leaf) = leaf.filter(|_| self.has(mark)) {
@@ -77,10 +88,10 @@ fn walk(value: &Value, marks: &Marks, visit: &mut dyn FnMut(Mark, Option<&Value>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mapstack_yaml::{Limits, Lines, load_marked};
+    use crate::{Limits, Lines, load_marked};
 
     #[test]
-    fn a_scalar_is_secret_wherever_in_it_the_secret_bytes_are() {
+    fn a_scalar_is_touched_wherever_in_it_the_bytes_are() {
         for (text, secret, leaves) in [
             ("a: 1\nb: xSECRETy\nc: 2", "SECRET", "'xSECRETy'"),
             ("a: \"x\\\n  SECRET\"\nc: 2", "SECRET", "'xSECRET'"),
@@ -92,7 +103,7 @@ mod tests {
             let (value, marks) = load_marked(text, &Limits::default()).unwrap();
             let (start, lines) = (text.find(secret).unwrap(), Lines::of(text));
             let range = start..start + secret.len();
-            let found = SecretLeaves::of(&value, &marks, std::slice::from_ref(&range), |m| {
+            let found = TouchedScalars::of(&value, &marks, std::slice::from_ref(&range), |m| {
                 lines.offset(text, m)
             });
             let mut seen = Vec::new();
