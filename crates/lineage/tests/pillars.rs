@@ -2,12 +2,15 @@
 
 #[path = "../../mapstack/tests/common/mod.rs"]
 mod common;
+#[path = "../../pillar/tests/common/disk.rs"]
+mod disk;
 #[path = "../../pillar/tests/common/whole_pillar.rs"]
 mod whole_pillar;
 
 use std::sync::Arc;
 
 use common::records;
+use disk::written;
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::{Minion, SaltVersion};
 use mapstack::secrets::Policy;
@@ -260,17 +263,6 @@ fn layers_say_why_the_minion_has_them() {
     };
     assert_eq!((by.as_str(), target.as_str()), ("roles.web", "web*"));
     assert_eq!(place.as_ref().unwrap().to_string(), "top.sls:2:3");
-}
-
-/// A directory with files.
-fn written(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let directory = tempfile::tempdir().unwrap();
-    for (path, text) in files {
-        let path = directory.path().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-    directory
 }
 
 #[test]

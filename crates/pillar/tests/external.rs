@@ -1,10 +1,9 @@
 //! External pillars that follow from files and options, beside the reference's, recorded; and their errors.
 
-use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 
 use crate::common::{assert_repeated, records};
+use crate::disk::write;
 use crate::whole_pillar;
 use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
@@ -47,14 +46,6 @@ fn error(external: &str) -> String {
         panic!("{:?}", pillar.errors)
     };
     error.error.to_string()
-}
-
-fn write(root: &Path, files: &[(&str, &str)]) {
-    for (name, text) in files {
-        let path = root.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
 }
 
 #[test]

@@ -4,6 +4,8 @@
 mod common;
 #[path = "common/inventory.rs"]
 mod common_inventory;
+#[path = "common/disk.rs"]
+mod disk;
 #[path = "common/some_files.rs"]
 mod some_files;
 #[path = "common/whole_pillar.rs"]

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::common::{assert_repeated, records};
-use crate::common_inventory;
 use crate::common_inventory::{assert_says, compile, error_of, minion};
+use crate::disk::written;
 use crate::whole_pillar;
 use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
@@ -26,11 +26,11 @@ fn every_recorded_inventory_is_as_the_reference_has_it() {
 
 /// A directory with the files of an inventory; reclass wants one for classes.
 fn inventory(files: &[(&str, &str)]) -> tempfile::TempDir {
-    common_inventory::inventory(&[files, &[("classes/none.yml", "{}\n")]].concat())
+    written(&[files, &[("classes/none.yml", "{}\n")]].concat())
 }
 
 fn master(arguments: &str) -> Master {
-    common_inventory::master("reclass", arguments)
+    crate::common_inventory::master("reclass", arguments)
 }
 
 fn master_of(directory: &Path) -> Master {

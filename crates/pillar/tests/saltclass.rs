@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use crate::common::{assert_repeated, records};
 use crate::common_inventory;
-use crate::common_inventory::{assert_says, compile, compile_as, error_of, inventory, minion};
+use crate::common_inventory::{assert_says, compile, compile_as, error_of, minion};
+use crate::disk::written;
 use crate::whole_pillar;
 use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
@@ -32,7 +33,7 @@ fn master_of(directory: &Path) -> Master {
 
 /// The only error for an inventory.
 fn error(files: &[(&str, &str)]) -> String {
-    let directory = inventory(files);
+    let directory = written(files);
     error_of(&compile(&master_of(directory.path())))
 }
 
@@ -138,7 +139,7 @@ fn arguments_need_a_path() {
 #[test]
 fn what_is_not_there_is_a_warning() {
     let warnings = |files: &[(&str, &str)]| {
-        let directory = inventory(files);
+        let directory = written(files);
         let pillar = compile(&master_of(directory.path()));
         assert!(pillar.errors.is_empty(), "{:?}", pillar.errors);
         let shown = |warning: &mapstack_diagnostic::Diagnostic| {
@@ -208,14 +209,14 @@ fn hostile_inventories_end() {
     files.push(("nodes/web1.yml", "classes: [c0]\n"));
     assert_says(&error(&files), &["nested deeper than 200"]);
     let cyclic = "{% set _ = __pillar__.update({'p': __pillar__}) %}pillars: {p: {p: {p: {}}}}\n";
-    let directory = inventory(&[("nodes/web1.yml", cyclic)]);
+    let directory = written(&[("nodes/web1.yml", cyclic)]);
     assert!(!compile(&master_of(directory.path())).errors.is_empty());
 }
 
 #[test]
 fn salt_3006_ends_at_names_that_are_patterns_or_too_many() {
     let error = |files: &[(&str, &str)]| {
-        let directory = inventory(files);
+        let directory = written(files);
         error_of(&compile_as(
             &master_of(directory.path()),
             SaltVersion::V3006,
@@ -242,7 +243,7 @@ fn salt_3006_ends_at_names_that_are_patterns_or_too_many() {
 
 #[test]
 fn links_that_lead_back_or_out_are_errors() {
-    let directory = inventory(&[
+    let directory = written(&[
         ("sc/nodes/web1.yml", "{}\n"),
         ("secret.yml", "pillars: {secret: s}\n"),
     ]);
@@ -262,7 +263,7 @@ fn links_that_lead_back_or_out_are_errors() {
 
 #[test]
 fn files_come_from_a_mounted_server_and_are_noted() {
-    let directory = inventory(&[("sc/nodes/web1.yml", "pillars: {k: now}\n")]);
+    let directory = written(&[("sc/nodes/web1.yml", "pillars: {k: now}\n")]);
     let before = MemoryFiles::new()
         .file("base", "sc/nodes/web1.yml", "classes: [a.*]\n")
         .file("base", "sc/classes/a/b.yml", "pillars: {k: before}\n");

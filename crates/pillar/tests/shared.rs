@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::disk::write;
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::{Minion, SaltVersion};
 use mapstack::{Call, CallError, Engine, Functions, Limits, Stubs, value::Value};
@@ -250,18 +251,10 @@ fn stacked() -> impl Strategy<Value = Vec<(&'static str, String)>> {
 
 /// Write two stacks below a directory; the options that name them.
 fn write_stacks(home: &std::path::Path, files: &[(&str, String)]) -> String {
-    let write = |name: &str, text: &str| {
-        let path = home.join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    };
     let first = "common.yml\nos/{{ __grains__['os'] }}.yml\nminions/{{ minion_id }}.yml\ns*.yml\n";
-    write("first.cfg", first);
-    write(
-        "second.cfg",
-        "common.yml\n{{ pillar.get('shared', {}).get('last', 'x') }}.yml\nos/*.yml\n",
-    );
-    files.iter().for_each(|(name, text)| write(name, text));
+    let second = "common.yml\n{{ pillar.get('shared', {}).get('last', 'x') }}.yml\nos/*.yml\n";
+    write(home, &[("first.cfg", first), ("second.cfg", second)]);
+    write(home, files);
     let at = home.display();
     format!(
         "ext_pillar: [{{stack: {at}/first.cfg}}, {{stack: {{'grains:os': {{Debian: {at}/second.cfg, Arch: {at}/gone.cfg}}}}}}]\n"

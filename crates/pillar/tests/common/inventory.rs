@@ -8,17 +8,6 @@ use mapstack::minion::{Minion, SaltVersion};
 use mapstack_pillar::{Ask, Master, WholePillar};
 use mapstack_salt_config::{Config, Kind};
 
-/// A directory with the files of an inventory.
-pub fn inventory(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let directory = tempfile::tempdir().unwrap();
-    for (name, text) in files {
-        let path = directory.path().join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-    directory
-}
-
 /// A master with one external pillar.
 pub fn master(name: &str, arguments: &str) -> Master {
     let config =

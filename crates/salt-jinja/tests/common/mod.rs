@@ -1,7 +1,5 @@
 //! Files for templates, and records of the reference.
 
-#![allow(dead_code, reason = "every test file uses its own part of this")]
-
 use std::sync::Arc;
 
 use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result};
