@@ -149,18 +149,17 @@ fn by_keys() -> Options {
     Options::new(&"recurse".into(), &false.into())
 }
 
-/// What a mapping has besides a part of it.
-fn besides(whole: &Map, part: &Map) -> Map {
-    let rest = whole
-        .iter()
-        .filter_map(|(key, value)| match (value, part.get(key)) {
-            (Value::Map(whole), Some(Value::Map(part))) => {
-                let rest = besides(whole, part);
-                (!rest.is_empty()).then(|| (key.clone(), rest.into()))
-            }
-            (_, Some(_)) => None,
-            (value, None) => Some((key.clone(), value.clone())),
-        });
+/// What a mapping has besides parts of it.
+fn besides(whole: &Map, parts: &[&Map]) -> Map {
+    let rest = whole.iter().filter_map(|(key, value)| {
+        let set: Vec<&Value> = parts.iter().filter_map(|part| part.get(key)).collect();
+        if set.is_empty() {
+            return Some((key.clone(), value.clone()));
+        }
+        let inside: Option<Vec<&Map>> = set.into_iter().map(Value::as_map).collect();
+        let rest = besides(value.as_map()?, &inside?);
+        (!rest.is_empty()).then(|| (key.clone(), rest.into()))
+    });
     rest.collect()
 }
 
@@ -307,10 +306,8 @@ impl Recipe {
         let Some(whole) = data.as_map().filter(|_| self.wanted && !parts.is_empty()) else {
             return self.layer(data, layer(None));
         };
-        let rest = parts
-            .iter()
-            .fold(whole.clone(), |rest, part| besides(&rest, &part.data));
-        let mut id = self.layer(rest.into(), layer(None)).id;
+        let set: Vec<&Map> = parts.iter().map(|part| &part.data).collect();
+        let mut id = self.layer(besides(whole, &set).into(), layer(None)).id;
         for FilePart { file, data } in parts {
             let part = self.layer(data.into(), layer(Some(file)));
             id = self.add(|| RecipeStep::Merge {

@@ -120,10 +120,14 @@ impl<'e, T> Found<'e, T> {
         let beside = run.beside(None);
         let done = Done::in_run(work(&beside), &beside, run);
         let is_changed = !has_given_facts(&beside, probe);
+        Found::done(done, beside, is_changed, false)
+    }
+
+    fn done(done: Arc<Done<T>>, beside: Run<'e>, is_changed: bool, is_shared: bool) -> Self {
         Found::Done {
             done,
             changed: is_changed.then(|| Box::new(beside)),
-            is_shared: false,
+            is_shared,
         }
     }
 }
@@ -202,11 +206,7 @@ impl<K: WorkKey, T> SharedWork<K, T> {
                 false
             }
         };
-        Found::Done {
-            done,
-            changed: is_changed.then(|| Box::new(beside)),
-            is_shared,
-        }
+        Found::done(done, beside, is_changed, is_shared)
     }
 
     fn look_up(&self, key: K, probe: &Probe<'_>, steps_left: u64) -> LookedUp<T> {
