@@ -96,7 +96,7 @@ fn copy(dict: &DictRef) -> Obj {
         MapKind::Bunch => MapKind::Dict,
         kind => kind,
     };
-    Obj::Dict(DictRef::with_kind(dict.read(Clone::clone), kind))
+    Obj::Dict(dict.copy(kind))
 }
 
 fn from_keys(vm: &dyn Interpreter, kind: MapKind, call: Call<'_>) -> Result<Obj> {
@@ -175,7 +175,7 @@ fn set_default(dict: &DictRef, key: &Obj, default: Option<Obj>) -> Result<Obj> {
 }
 
 fn move_to_end(dict: &DictRef, key: &Obj, last: bool) -> Result<Obj> {
-    let index = hash_key(key).map(|key| dict.read(|entries| entries.get_index_of(&key)))?;
+    let index = hash_key(key).map(|key| dict.position(&key))?;
     let Some(index) = index else {
         return Err(Error::python("KeyError", repr(key)?));
     };

@@ -1,6 +1,7 @@
 //! Mutable lists, dicts and sets with identity, built lazily over frozen values.
 
 mod freeze;
+mod items;
 
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::HashMap;
@@ -17,6 +18,7 @@ use super::{Obj, cycles};
 pub use freeze::Refreezer;
 pub use freeze::check_extent;
 pub(super) use freeze::{freeze, freeze_lossy, freeze_unread};
+use items::Items;
 
 /// The entries of a live dict.
 pub type Entries = IndexMap<Key, Obj, RandomState>;
@@ -51,7 +53,7 @@ struct TupleCell(Vec<Obj>);
 pub struct DictRef(Rc<DictCell>);
 
 pub struct DictCell {
-    state: RefCell<State<Map, Entries>>,
+    state: RefCell<State<Map, Items>>,
     /// What the content is worked out with, until something looks at it.
     pending: RefCell<Option<Box<dyn FnOnce() -> Map>>>,
     /// The watcher to which reads are reported, as long as the state is frozen and only single entries were.
@@ -304,7 +306,11 @@ impl DictRef {
     }
 
     /// A dict or one of its kin.
-    pub fn with_kind(items: Entries, kind: MapKind) -> Self {
+    pub fn with_kind(entries: Entries, kind: MapKind) -> Self {
+        Self::live(Items::Own(entries), kind)
+    }
+
+    fn live(items: Items, kind: MapKind) -> Self {
         let state = RefCell::new(State::Live {
             items,
             origin: None,
@@ -317,6 +323,12 @@ impl DictRef {
             watched,
             kind: Cell::new(kind),
         }))
+    }
+
+    /// A dict of the same entries.
+    #[must_use]
+    pub fn copy(&self, kind: MapKind) -> Self {
+        Self::live(self.read(Items::clone), kind)
     }
 
     /// A dict over frozen entries.
@@ -468,7 +480,7 @@ impl DictRef {
             }
             State::Live { items, .. } => return items.get(key).cloned(),
         }
-        self.read(|entries| entries.get(key).cloned())
+        self.read(|items| items.get(key).cloned())
     }
 
     /// Whether the key is present.
@@ -478,7 +490,15 @@ impl DictRef {
         }
         match &*self.state() {
             State::Frozen(map) => map.contains_key(key),
-            State::Live { items, .. } => items.contains_key(key),
+            State::Live { items, .. } => items.index_of(key).is_some(),
+        }
+    }
+
+    /// The position of a key.
+    pub fn position(&self, key: &Key) -> Option<usize> {
+        match &*self.state() {
+            State::Frozen(map) => map.index_of(key),
+            State::Live { items, .. } => items.index_of(key),
         }
     }
 
@@ -486,7 +506,7 @@ impl DictRef {
     pub fn key_at(&self, index: usize) -> Option<Key> {
         match &*self.state() {
             State::Frozen(map) => map.entry_at(index).map(|(k, _)| k.clone()),
-            State::Live { items, .. } => items.get_index(index).map(|(k, _)| k.clone()),
+            State::Live { items, .. } => items.entry_at(index).map(|(k, _)| k.clone()),
         }
     }
 
@@ -500,15 +520,11 @@ impl DictRef {
                 }
             }
             State::Live { items, .. } => {
-                let (key, value) = items.get_index(index)?;
+                let (key, value) = items.entry_at(index)?;
                 return Some((key.clone(), value.clone()));
             }
         }
-        self.read(|entries| {
-            entries
-                .get_index(index)
-                .map(|(k, v)| (k.clone(), v.clone()))
-        })
+        self.read(|items| items.entry_at(index).map(|(k, v)| (k.clone(), v.clone())))
     }
 
     /// The keys in order.
@@ -519,23 +535,23 @@ impl DictRef {
         }
     }
 
+    /// The values in order.
+    pub fn values(&self) -> Vec<Obj> {
+        self.read(|items| items.values().cloned().collect())
+    }
+
     /// Look at the entries.
-    pub fn read<T>(&self, look: impl FnOnce(&Entries) -> T) -> T {
+    fn read<T>(&self, look: impl FnOnce(&Items) -> T) -> T {
         self.thaw();
         match &*self.state() {
             State::Live { items, .. } => look(items),
-            State::Frozen(_) => look(&Entries::default()),
+            State::Frozen(_) => look(&Items::Own(Entries::default())),
         }
     }
 
     /// A copy of the entries.
     pub fn entries(&self) -> Vec<(Key, Obj)> {
-        self.read(|entries| {
-            entries
-                .iter()
-                .map(|(k, v)| (k.clone(), v.clone()))
-                .collect()
-        })
+        self.read(|items| items.iter().map(|(k, v)| (k.clone(), v.clone())).collect())
     }
 
     /// Change the entries.
@@ -553,7 +569,10 @@ impl DictRef {
             } => {
                 *origin = None;
                 *touched = changes();
-                change(items)
+                let mut entries = items.take();
+                let changed = change(&mut entries);
+                *items = Items::Own(entries);
+                changed
             }
             State::Frozen(_) => change(&mut Entries::default()),
         }
@@ -632,7 +651,7 @@ impl DictRef {
     }
 
     /// The content, computed if it was pending. The caller can read all of it.
-    fn state(&self) -> Ref<'_, State<Map, Entries>> {
+    fn state(&self) -> Ref<'_, State<Map, Items>> {
         self.work_out();
         if self.0.watched.borrow().is_none() {
             return self.0.state.borrow();
@@ -642,11 +661,11 @@ impl DictRef {
             let mut taken = watched.give_up();
             let mut state = self.0.state.borrow_mut();
             if let (State::Frozen(map), false) = (&*state, taken.is_empty()) {
-                let mut object =
-                    |k: &Key, v: &Value| taken.remove(k).unwrap_or_else(|| Obj::from(v.clone()));
-                let items = map.iter().map(|(k, v)| (k.clone(), object(k, v))).collect();
+                let object = |(k, v): (&Key, &Value)| {
+                    taken.remove(k).unwrap_or_else(|| Obj::from(v.clone()))
+                };
                 *state = State::Live {
-                    items,
+                    items: Items::over(map, object),
                     origin: Some(map.clone()),
                     touched: next_change(),
                 };
@@ -661,12 +680,8 @@ impl DictRef {
         }
         let mut state = self.0.state.borrow_mut();
         if let State::Frozen(map) = &*state {
-            let items = map
-                .iter()
-                .map(|(k, v)| (k.clone(), Obj::from(v.clone())))
-                .collect();
             *state = State::Live {
-                items,
+                items: Items::over(map, |(_, v)| Obj::from(v.clone())),
                 origin: Some(map.clone()),
                 touched: next_change(),
             };
@@ -837,7 +852,7 @@ impl Drop for TupleCell {
 impl Drop for DictCell {
     fn drop(&mut self) {
         if let State::Live { items, .. } = self.state.get_mut() {
-            drop_flat(std::mem::take(items).into_values().collect());
+            drop_flat(items.take_objects());
         }
     }
 }

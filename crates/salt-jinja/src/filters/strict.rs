@@ -37,15 +37,8 @@ fn undefined_parts(vm: &Vm<'_>, x: &Obj) -> Result<Option<Obj>> {
                 });
             }
             Obj::Dict(dict) if !dict.is_frozen() && seen.insert(dict.address()) => {
-                dict.read(|entries| {
-                    open.extend(
-                        entries
-                            .values()
-                            .rev()
-                            .filter(|v| may_hold_undefined(v))
-                            .cloned(),
-                    );
-                });
+                let values = dict.values();
+                open.extend(values.into_iter().rev().filter(may_hold_undefined));
             }
             Obj::Tuple(items) => open.extend(
                 items

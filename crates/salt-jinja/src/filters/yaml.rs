@@ -103,7 +103,7 @@ fn is_foreign(vm: &Vm<'_>, x: &Obj) -> Result<bool> {
                 open.extend(list.items());
             }
             Obj::Dict(dict) if !dict.is_frozen() && seen.insert(dict.address()) => {
-                dict.read(|entries| open.extend(entries.values().cloned()));
+                open.extend(dict.values());
             }
             Obj::Tuple(items) => open.extend(items.iter().cloned()),
             _ => {}

@@ -8,7 +8,8 @@ use mapstack_value::{Extent, Key, Map, Set, Value};
 
 use super::super::Obj;
 use super::super::watched::Watched;
-use super::{DictRef, Entries, ListRef, State, changes};
+use super::items::Items;
+use super::{DictRef, ListRef, State, changes};
 use mapstack_limits::depth;
 use mapstack_limits::ledger;
 use mapstack_limits::{Error, Result};
@@ -304,7 +305,7 @@ impl Freezer {
         let compare = Compare::of(last.is_some(), touched <= self.seen);
         let Some(mut before) = last.or_else(|| origin.clone()) else {
             let mut frozen = Map::with_capacity(items.len()).with_kind(dict.kind());
-            for (key, object) in items {
+            for (key, object) in items.iter() {
                 frozen.insert(key.clone(), self.freeze(object)?);
             }
             return Ok(Value::Map(frozen));
@@ -398,14 +399,12 @@ impl Freezer {
 }
 
 /// Whether a mapping is of a dict's kind and has its keys in the same order, `1` not being `True`.
-fn is_alike(map: &Map, dict: &DictRef, entries: &Entries) -> bool {
+fn is_alike(map: &Map, dict: &DictRef, items: &Items) -> bool {
     let same = |(a, b): (&Key, &Key)| match (a, b) {
         (Key::Str(a), Key::Str(b)) => a == b,
         _ => a.to_value().is_same(&b.to_value()),
     };
-    map.kind() == dict.kind()
-        && map.len() == entries.len()
-        && map.keys().zip(entries.keys()).all(same)
+    map.kind() == dict.kind() && map.len() == items.len() && map.keys().zip(items.keys()).all(same)
 }
 
 /// Whether a nested value is still the storage it came from. Scalars cannot change under a level
@@ -434,6 +433,7 @@ mod tests {
     use std::rc::Rc;
 
     use super::super::super::Undefined;
+    use super::super::Entries;
     use super::*;
 
     /// Freeze again after each change, which has to give the same result as freezing from scratch.
