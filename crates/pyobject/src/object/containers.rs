@@ -53,7 +53,7 @@ struct TupleCell(Vec<Obj>);
 pub struct DictRef(Rc<DictCell>);
 
 pub struct DictCell {
-    state: RefCell<State<Map, Items>>,
+    state: RefCell<State<Map, Items<Obj>>>,
     /// What the content is worked out with, until something looks at it.
     pending: RefCell<Option<Box<dyn FnOnce() -> Map>>>,
     /// The watcher to which reads are reported, as long as the state is frozen and only single entries were.
@@ -310,7 +310,7 @@ impl DictRef {
         Self::live(Items::Own(entries), kind)
     }
 
-    fn live(items: Items, kind: MapKind) -> Self {
+    fn live(items: Items<Obj>, kind: MapKind) -> Self {
         let state = RefCell::new(State::Live {
             items,
             origin: None,
@@ -541,7 +541,7 @@ impl DictRef {
     }
 
     /// Look at the entries.
-    fn read<T>(&self, look: impl FnOnce(&Items) -> T) -> T {
+    fn read<T>(&self, look: impl FnOnce(&Items<Obj>) -> T) -> T {
         self.thaw();
         match &*self.state() {
             State::Live { items, .. } => look(items),
@@ -651,7 +651,7 @@ impl DictRef {
     }
 
     /// The content, computed if it was pending. The caller can read all of it.
-    fn state(&self) -> Ref<'_, State<Map, Items>> {
+    fn state(&self) -> Ref<'_, State<Map, Items<Obj>>> {
         self.work_out();
         if self.0.watched.borrow().is_none() {
             return self.0.state.borrow();

@@ -399,7 +399,7 @@ impl Freezer {
 }
 
 /// Whether a mapping is of a dict's kind and has its keys in the same order, `1` not being `True`.
-fn is_alike(map: &Map, dict: &DictRef, items: &Items) -> bool {
+fn is_alike(map: &Map, dict: &DictRef, items: &Items<Obj>) -> bool {
     let same = |(a, b): (&Key, &Key)| match (a, b) {
         (Key::Str(a), Key::Str(b)) => a == b,
         _ => a.to_value().is_same(&b.to_value()),
