@@ -359,8 +359,7 @@ pub(crate) fn perform(
 fn replace(argument: &Obj, value: Value) -> mapstack_render::Result<()> {
     match (argument, Obj::from(value)) {
         (Obj::Dict(dict), Obj::Dict(new)) => {
-            let entries = new.read(Clone::clone);
-            dict.change(|all| *all = entries);
+            dict.change(|all| *all = new.entries().into_iter().collect());
             Ok(())
         }
         (Obj::List(list), Obj::List(new)) => {

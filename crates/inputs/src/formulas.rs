@@ -48,12 +48,13 @@ pub(crate) fn compared(
 ) -> Result<Vec<String>, InputError> {
     let [before, after] = engines;
     if !given.is_empty() {
-        let missing = |name: &&String| existing(before, saltenv, &[(*name).clone()]).is_err();
-        let of_after: Vec<String> = given.iter().filter(missing).cloned().collect();
+        let wanted = named(given);
+        let of_before = |name: &String| !is_folder(name) || has_files(before, saltenv, name);
+        let of_after: Vec<String> = wanted.iter().filter(|n| !of_before(n)).cloned().collect();
         if !of_after.is_empty() {
             existing(after, saltenv, &of_after)?;
         }
-        return Ok(named(given));
+        return Ok(wanted);
     }
     let mut all = configured(before, saltenv)?;
     all.extend(configured(after, saltenv)?);
@@ -87,8 +88,8 @@ pub fn existing(
     saltenv: &str,
     given: &[String],
 ) -> Result<Vec<String>, InputError> {
-    let found = all(engine, saltenv)?;
     if given.is_empty() {
+        let found = all(engine, saltenv)?;
         misplaced::check(engine, saltenv)?;
         if found.is_empty() {
             let error = Error::new(
@@ -102,31 +103,37 @@ pub fn existing(
         return Ok(found.into_iter().collect());
     }
     let wanted = named(given);
-    let listed = |name: &String| {
-        let files = engine.list(saltenv, &format!("{name}/"));
-        files.is_ok_and(|files| !files.is_empty())
-    };
     for name in wanted.iter().filter(|name| is_folder(name)) {
-        if !found.contains(name) && !listed(name) {
+        if !has_files(engine, saltenv, name) {
             misplaced::check(engine, saltenv)?;
-            let error = Error::new(
-                ErrorKind::File,
-                format!("no root has a formula '{name}' in saltenv {saltenv}"),
-            );
-            return Err(match nearest(name, found.iter()) {
-                Some(near) => error.note(format!("did you mean '{near}'?")),
-                None if found.is_empty() => {
-                    error.note("no folder below the roots is a formula: check --root")
-                }
-                None => error.note(format!(
-                    "there are {}",
-                    found.iter().cloned().collect::<Vec<_>>().join(", ")
-                )),
-            }
-            .into());
+            return Err(missing(name, saltenv, &all(engine, saltenv)?).into());
         }
     }
     Ok(wanted)
+}
+
+/// Whether there is any file in a formula's folder. Only that folder is listed: a tree can be large, and formulas many.
+fn has_files(engine: &Engine, saltenv: &str, name: &str) -> bool {
+    let files = engine.list(saltenv, &format!("{name}/"));
+    files.is_ok_and(|files| !files.is_empty())
+}
+
+/// The error for a formula that is in no root, where these are.
+fn missing(name: &str, saltenv: &str, found: &BTreeSet<String>) -> Error {
+    let error = Error::new(
+        ErrorKind::File,
+        format!("no root has a formula '{name}' in saltenv {saltenv}"),
+    );
+    match nearest(name, found.iter()) {
+        Some(near) => error.note(format!("did you mean '{near}'?")),
+        None if found.is_empty() => {
+            error.note("no folder below the roots is a formula: check --root")
+        }
+        None => error.note(format!(
+            "there are {}",
+            found.iter().cloned().collect::<Vec<_>>().join(", ")
+        )),
+    }
 }
 
 /// The formula that is given, or else the only one that has a configuration.
@@ -169,14 +176,17 @@ pub fn served(
         Some(saltenv) => vec![saltenv.to_owned()],
         None => engine.files().envs(),
     };
-    for name in given {
-        let name = std::slice::from_ref(name);
-        let is_in = |env: &String| existing(engine, env, name).is_ok();
-        if !envs.iter().any(is_in) {
-            existing(engine, saltenv.unwrap_or("base"), name)?;
-        }
+    let wanted = named(given);
+    let is_missing =
+        |name: &&String| is_folder(name) && !envs.iter().any(|env| has_files(engine, env, name));
+    if let Some(missing) = wanted.iter().find(is_missing) {
+        existing(
+            engine,
+            saltenv.unwrap_or("base"),
+            std::slice::from_ref(missing),
+        )?;
     }
-    Ok(named(given))
+    Ok(wanted)
 }
 
 /// Whether a name can be a formula's; the linter says what is wrong with others.
@@ -197,4 +207,65 @@ fn folders(
         (is_one(rest) && !folder.starts_with('.')).then(|| folder.to_owned())
     };
     Ok(listed.iter().filter_map(of_formula).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::sync::{Arc, Mutex};
+
+    use mapstack::loader::{Fetched, FileServer, LoadError, MemoryFiles, SaltPath};
+
+    use super::*;
+
+    /// Files, and which folders of them were listed.
+    #[derive(Debug)]
+    struct Listed(MemoryFiles, Arc<Mutex<Vec<String>>>);
+
+    impl FileServer for Listed {
+        fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<Fetched, LoadError> {
+            self.0.fetch(path, saltenv)
+        }
+
+        fn find_all(&self, path: &SaltPath, saltenv: &str) -> Result<Vec<PathBuf>, LoadError> {
+            self.0.find_all(path, saltenv)
+        }
+
+        fn list(&self, saltenv: &str, prefix: &str) -> Result<Vec<String>, LoadError> {
+            self.1.lock().unwrap().push(prefix.into());
+            self.0.list(saltenv, prefix)
+        }
+
+        fn envs(&self) -> Vec<String> {
+            self.0.envs()
+        }
+    }
+
+    #[test]
+    fn of_formulas_that_are_named_only_the_folders_are_listed() {
+        let files =
+            MemoryFiles::new()
+                .file("base", "ntp/map.jinja", "")
+                .file("base", "ssh/map.jinja", "");
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let engine = Engine::new(Listed(files, asked.clone()));
+        let asked = || std::mem::take(&mut *asked.lock().unwrap());
+        let given = ["ntp".to_owned(), "ssh/".to_owned()];
+        assert_eq!(existing(&engine, "base", &given).unwrap(), ["ntp", "ssh"]);
+        assert_eq!(asked(), ["ntp/", "ssh/"]);
+        assert_eq!(served(&engine, &given, None).unwrap(), ["ntp", "ssh"]);
+        assert_eq!(asked(), ["ntp/", "ssh/"]);
+        let both = [&engine, &engine];
+        assert_eq!(
+            compared(both, "base", &given, false).unwrap(),
+            ["ntp", "ssh"]
+        );
+        assert_eq!(asked(), ["ntp/", "ssh/"]);
+        let misspelt = ["sssh".to_owned()];
+        let error = existing(&engine, "base", &misspelt).unwrap_err();
+        assert!(
+            error.to_string().contains("no root has a formula 'sssh'"),
+            "{error}"
+        );
+    }
 }
