@@ -59,7 +59,7 @@ enum Stop {
 }
 
 /// Where `path` leads, if below `real`.
-fn resolve(real: &Path, path: &Path) -> io::Result<Option<PathBuf>> {
+pub(crate) fn resolve(real: &Path, path: &Path) -> io::Result<Option<PathBuf>> {
     let target = fs::canonicalize(path)?;
     Ok(target.starts_with(real).then_some(target))
 }

@@ -1,10 +1,10 @@
 //! Listing the files below a root.
 
-use std::fs::{self, Metadata};
+use std::fs::{self, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::open::is_inside;
+use crate::open::resolve;
 use crate::path::MAX_COMPONENTS;
 use crate::roots::is_missing;
 use crate::{LoadError, SaltPath};
@@ -21,7 +21,7 @@ pub(crate) struct Walk<'r> {
     pub(crate) hide_links: bool,
     /// How many entries were seen.
     pub(crate) entries: usize,
-    /// The directories that lead here, none of which is entered again.
+    /// The directories that lead here, by their paths without links; none is entered again.
     pub(crate) above: Vec<PathBuf>,
 }
 
@@ -34,9 +34,9 @@ impl Walk<'_> {
     ) -> Result<(), LoadError> {
         let prefix = prefix.to_string();
         let start = self.real.join(&prefix);
-        match self.served(&start) {
-            Ok(true) => self.directory(&start, &prefix, all),
-            Ok(false) => Ok(()),
+        match self.place(&start) {
+            Ok(Some(place)) => self.directory(&start, place, &prefix, all),
+            Ok(None) => Ok(()),
             Err(e) if is_missing(&e) => Ok(()),
             Err(source) => Err(LoadError::Io {
                 path: start,
@@ -45,30 +45,28 @@ impl Walk<'_> {
         }
     }
 
-    /// Adds the files of a directory that is served.
+    /// Adds the files of a directory that is served and lies at `place`.
     fn directory(
         &mut self,
         at: &Path,
+        place: PathBuf,
         relative: &str,
         all: &mut Vec<String>,
     ) -> Result<(), LoadError> {
         // Files further down have paths that are refused.
-        if self.above.len() >= MAX_COMPONENTS {
+        if self.above.len() >= MAX_COMPONENTS || self.above.contains(&place) {
             return Ok(());
         }
         let failed = |source| LoadError::Io {
             path: at.into(),
             source,
         };
-        let entries = match identity(at).and_then(|identity| Ok((identity, fs::read_dir(at)?))) {
-            Ok((identity, _)) if self.above.contains(&identity) => return Ok(()),
-            Ok((identity, entries)) => {
-                self.above.push(identity);
-                entries
-            }
+        let entries = match fs::read_dir(at) {
+            Ok(entries) => entries,
             Err(e) if is_missing(&e) => return Ok(()),
             Err(source) => return Err(failed(source)),
         };
+        self.above.push(place);
         for entry in entries {
             let entry = entry.map_err(failed)?;
             self.count()?;
@@ -76,40 +74,48 @@ impl Walk<'_> {
             let Ok(name) = entry.file_name().into_string() else {
                 continue;
             };
-            let inner = if relative.is_empty() {
-                name
-            } else {
-                format!("{relative}/{name}")
-            };
             let path = entry.path();
-            match self.look(&path, &entry) {
-                Some(found) if found.is_dir() => self.directory(&path, &inner, all)?,
-                Some(found) if found.is_file() && !self.is_hidden(&entry) => all.push(inner),
-                _ => {}
+            let Some(found) = self.look(&path, &entry) else {
+                continue;
+            };
+            let inner = match relative {
+                "" => name,
+                _ => format!("{relative}/{name}"),
+            };
+            if found.kind.is_dir() {
+                self.directory(&path, found.place, &inner, all)?;
+            } else if found.kind.is_file() && !self.is_hidden(&entry) {
+                all.push(inner);
             }
         }
         self.above.pop();
         Ok(())
     }
 
-    /// What an entry is, if it is there and is served; only a link can lead elsewhere.
-    fn look(&self, path: &Path, entry: &fs::DirEntry) -> Option<Metadata> {
-        if !entry.file_type().ok()?.is_symlink() {
-            return entry.metadata().ok();
+    /// What an entry of the directory that is walked is, if it is there and is served.
+    fn look(&self, path: &Path, entry: &fs::DirEntry) -> Option<Found> {
+        let kind = entry.file_type().ok()?;
+        // What is not a link lies where its directory does, so that no system call has to say it.
+        if !kind.is_symlink() {
+            let place = self.above.last()?.join(entry.file_name());
+            return Some(Found { kind, place });
         }
-        let found = fs::metadata(path).ok()?;
-        self.served(path).ok()?.then_some(found)
+        Some(Found {
+            kind: fs::metadata(path).ok()?.file_type(),
+            place: self.place(path).ok()??,
+        })
     }
 
     fn is_hidden(&self, entry: &fs::DirEntry) -> bool {
         self.hide_links && entry.file_type().is_ok_and(|found| found.is_symlink())
     }
 
-    fn served(&self, path: &Path) -> io::Result<bool> {
+    /// The path without links of what is served, and nothing of what is not.
+    fn place(&self, path: &Path) -> io::Result<Option<PathBuf>> {
         if self.follow_outside_links {
-            Ok(true)
+            fs::canonicalize(path).map(Some)
         } else {
-            is_inside(self.real, path)
+            resolve(self.real, path)
         }
     }
 
@@ -125,7 +131,9 @@ impl Walk<'_> {
     }
 }
 
-/// What makes a directory the same under any name.
-fn identity(directory: &Path) -> io::Result<PathBuf> {
-    fs::canonicalize(directory)
+/// What an entry of a directory leads to.
+struct Found {
+    kind: FileType,
+    /// Where it lies, without links: what makes a directory the same under any name.
+    place: PathBuf,
 }

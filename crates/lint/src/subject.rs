@@ -172,8 +172,7 @@ impl<'s> Subject<'s> {
         let form = subject
             .files
             .contains_key(&map)
-            .then(|| engine.map_form(&subject.formula, None, saltenv))
-            .transpose()?;
+            .then(|| MapForm::of(&subject.survey, &subject.formula, None));
         subject.runs = subject.runs_of(minions, has_parameters, form.as_ref(), &supported)?;
         subject.render_states()?;
         subject.forget_variables_of_importers();

@@ -105,7 +105,12 @@ impl Engine {
     /// ```
     pub fn survey(&self, formula: &str, saltenv: &str) -> Result<Survey> {
         let prefix = format!("{}/", formula.trim_end_matches('/'));
-        Survey::of(self.list(saltenv, &prefix)?, |path| {
+        self.survey_of(self.list(saltenv, &prefix)?, saltenv)
+    }
+
+    /// The survey of files that were listed.
+    pub(crate) fn survey_of(&self, listed: Vec<String>, saltenv: &str) -> Result<Survey> {
+        Survey::of(listed, |path| {
             let fetched = self.fetch(&SaltPath::from_relative(path), saltenv)?;
             Ok(match fetched {
                 Fetched::Found { on_disk, bytes } => Some((on_disk.display().to_string(), bytes)),

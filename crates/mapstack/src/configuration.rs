@@ -74,7 +74,11 @@ impl Configuration {
             ..Self::by_layers(formula, saltenv, options)
         };
         match files.iter().any(|path| path == "map.jinja") {
-            true => layers.by(engine, Way::Map),
+            true => {
+                let survey = engine.survey_of(listed, saltenv)?;
+                let map = Some(MapForm::of(&survey, formula, None));
+                Ok(Configuration { map, ..layers })
+            }
             false => Ok(layers),
         }
     }
@@ -102,10 +106,6 @@ impl Configuration {
     pub fn made(mut self, engine: &Engine, way: Way) -> Result<Self> {
         self.forced = Some(way);
         self.is_there = true;
-        self.by(engine, way)
-    }
-
-    fn by(mut self, engine: &Engine, way: Way) -> Result<Self> {
         self.map = match way {
             Way::Data => None,
             Way::Map => Some(engine.map_form(&self.formula, None, &self.saltenv)?),

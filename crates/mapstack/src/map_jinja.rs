@@ -3,6 +3,7 @@
 use mapstack_diagnostic::nearest;
 use mapstack_render::jinja::Names;
 use mapstack_render::{DictRef, Obj};
+use mapstack_survey::Survey;
 use mapstack_value::{Key, Map, Str, Value};
 use std::collections::HashMap;
 
@@ -54,9 +55,27 @@ impl Engine {
         template: Option<&str>,
         saltenv: &str,
     ) -> Result<MapForm> {
+        Ok(MapForm::of(
+            &self.survey(formula, saltenv)?,
+            formula,
+            template,
+        ))
+    }
+}
+
+impl MapForm {
+    /// How the templates of a survey import a formula's `map.jinja`, or another template in its directory.
+    ///
+    /// ```
+    /// use mapstack::{Engine, MapForm, loader::MemoryFiles};
+    /// let engine = Engine::new(MemoryFiles::new().file("base", "web/init.sls", "{% from 'web/map.jinja' import a %}"));
+    /// let survey = engine.survey("web", "base").unwrap();
+    /// assert_eq!(MapForm::of(&survey, "web", None), engine.map_form("web", None, "base").unwrap());
+    /// ```
+    #[must_use]
+    pub fn of(survey: &Survey, formula: &str, template: Option<&str>) -> Self {
         let formula = formula.trim_end_matches('/');
         let path = format!("{formula}/{}", template.unwrap_or("map.jinja"));
-        let survey = self.survey(formula, saltenv)?;
         let sites = || {
             survey
                 .imports
@@ -69,13 +88,13 @@ impl Engine {
         }
         let with_context = sites().next().is_none() || sites().any(|site| site.with_context);
         let as_module = sites().any(|site| site.module.is_some());
-        Ok(MapForm {
+        MapForm {
             formula: formula.into(),
             path,
             with_context,
             imported,
             as_module,
-        })
+        }
     }
 }
 
