@@ -1,6 +1,7 @@
 //! Where something stands in a text.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
@@ -70,11 +71,15 @@ impl Place {
             return line_and_column(&self.source, self.start);
         }
         LAST_LINES.with_borrow_mut(|last| {
-            let lines = match last {
-                Some(lines) if Arc::ptr_eq(&lines.source, &self.source) => lines,
-                _ => last.insert(Lines::of(&self.source)),
-            };
-            lines.line_and_column(self.start)
+            let known = last
+                .iter()
+                .position(|lines| Arc::ptr_eq(&lines.source, &self.source));
+            let lines = known.and_then(|at| last.remove(at));
+            let lines = lines.unwrap_or_else(|| Lines::of(&self.source));
+            let found = lines.line_and_column(self.start);
+            last.truncate(MOST_LINES - 1);
+            last.push_front(lines);
+            found
         })
     }
 }
@@ -83,9 +88,13 @@ impl Place {
 /// would take time by the square of its size.
 const LARGE: usize = 4 << 10;
 
+/// How many texts have their lines kept.
+const MOST_LINES: usize = 8;
+
 thread_local! {
-    /// The lines of the text that a place was last found in: reports go through one file after the other.
-    static LAST_LINES: RefCell<Option<Lines>> = const { RefCell::new(None) };
+    /// The lines of the texts that places were last found in, the last one first: a report of values goes back and forth
+    /// between the layers that they come from.
+    static LAST_LINES: RefCell<VecDeque<Lines>> = const { RefCell::new(VecDeque::new()) };
 }
 
 /// Where the lines of a text begin, and how many characters begin before some of its bytes.
@@ -172,6 +181,24 @@ mod tests {
             };
             let expected = line_and_column(text, byte);
             assert_eq!(place.line_and_column(), expected, "{byte}");
+        }
+    }
+
+    #[test]
+    fn texts_in_turns_have_their_own_places() {
+        let texts: Vec<Arc<str>> = (0..MOST_LINES + 2)
+            .map(|lines| ("\n".repeat(lines) + &"x".repeat(LARGE)).into())
+            .collect();
+        for round in 1..4 {
+            for (lines, source) in texts.iter().enumerate().cycle().take(texts.len() + round) {
+                let place = Place {
+                    file: "x".into(),
+                    source: source.clone(),
+                    start: lines + round,
+                    end: lines + round,
+                };
+                assert_eq!(place.line_and_column(), (lines + 1, round + 1));
+            }
         }
     }
 

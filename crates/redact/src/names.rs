@@ -128,8 +128,13 @@ pub fn is_secret_name(name: &str) -> bool {
 }
 
 fn has_stem(name: &str) -> bool {
-    let letters = name.chars().filter(|c| c.is_alphanumeric());
-    let letters: String = letters.flat_map(char::to_lowercase).collect();
+    let mut letters = String::with_capacity(name.len());
+    for c in name.chars().filter(|c| c.is_alphanumeric()) {
+        match c.is_ascii() {
+            true => letters.push(c.to_ascii_lowercase()),
+            false => letters.extend(c.to_lowercase()),
+        }
+    }
     STEMS.iter().any(|stem| letters.contains(stem))
 }
 
