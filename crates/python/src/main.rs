@@ -2,6 +2,10 @@
 
 use std::process::ExitCode;
 
+const HELP: &str = "\
+mapstack-python runs Mako and Python templates for the command mapstack, which starts it.
+Put it beside mapstack, on the path, or name it in MAPSTACK_PYTHON.";
+
 fn main() -> ExitCode {
     let argument = std::env::args().nth(1);
     let served = match argument.as_deref() {
@@ -12,11 +16,12 @@ fn main() -> ExitCode {
             println!("mapstack-python {}", env!("CARGO_PKG_VERSION"));
             return ExitCode::SUCCESS;
         }
+        Some("--help") => {
+            println!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
         _ => {
-            eprintln!(
-                "mapstack-python runs Mako and Python templates for the command mapstack, which starts it."
-            );
-            eprintln!("Put it beside mapstack, on the path, or name it in MAPSTACK_PYTHON.");
+            eprintln!("{HELP}");
             return ExitCode::from(2);
         }
     };

@@ -12,7 +12,10 @@ const SHELLS: [(&str, &str); 3] = [
     ("fish", "mapstack.fish"),
 ];
 
-/// Write a page for each verb to `man`, and a script for each shell to `completions`.
+/// The page of the program that people do not run.
+const WORKER: &str = "crates/python/mapstack-python.1";
+
+/// Write a page for each verb to `man`, with that of the program beside the command, and a script for each shell to `completions`.
 ///
 /// # Errors
 /// The program that makes the pages cannot be built, or a verb has no page.
@@ -23,6 +26,7 @@ pub fn write(workshop: &Workshop) -> Result {
         "cargo run --quiet --locked --package mapstack-cli --features manual --example manual -- {man}"
     )
     .run()?;
+    sh.copy_file(WORKER, &man)?;
     let completions = workshop.fresh("completions")?;
     let command = workshop.programs()?.join(PROGRAMS[0].name);
     for (shell, file) in SHELLS {
