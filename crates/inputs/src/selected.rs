@@ -24,7 +24,10 @@ pub fn names_of_grains(minions: &dyn Minions, ids: &[String]) -> BTreeSet<String
 
 /// The same, where the names of all grains are known.
 pub fn none_of(select: &str, count: usize, known: &BTreeSet<String>) -> InputError {
-    let mut message = format!("--select is true for none of {count} minions");
+    let mut message = match count {
+        1 => "--select is not true for the minion".to_owned(),
+        count => format!("--select is true for none of {count} minions"),
+    };
     let unknown = grains(select).into_iter();
     for name in unknown.filter(|name| !known.contains(*name)) {
         message.push_str(&format!("\nno minion has a grain '{name}'"));

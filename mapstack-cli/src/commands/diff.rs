@@ -5,6 +5,7 @@ use mapstack_fleet::Differences;
 use mapstack_inputs::flags::{Input, Layering, ResultFlags, ScopeFlags, WorkFlags};
 use mapstack_inputs::{InputError, Many, Plan, States, selects_none};
 use mapstack_report::diff::{self, Accounting};
+use mapstack_report::words::count;
 
 use crate::memory;
 use crate::output;
@@ -165,7 +166,8 @@ fn verdict(
 ) -> Result<(), Failure> {
     if let [(_, first), ..] = differences.broken.as_slice() {
         reporter.report([reporter.redact(first)]);
-        let message = format!("{} minions could not be compared", differences.broken.len());
+        let broken = count(differences.broken.len(), "minion");
+        let message = format!("{broken} could not be compared");
         return Err(Failure::Incomplete {
             message,
             status: FAILED,
