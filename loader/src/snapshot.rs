@@ -1,6 +1,7 @@
 //! A file server as it was when each file, or its directory, was first asked for.
 
 mod directories;
+mod lists;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -9,14 +10,15 @@ use std::sync::{PoisonError, RwLock};
 use foldhash::fast::RandomState;
 
 use self::directories::{Directories, ListedFile};
+use self::lists::Lists;
 use crate::{Fetched, FileServer, LoadError, SaltPath};
 
 /// What a file server answered, kept: for work on many minions, which is to see the same files, and to
 /// ask for each once. Where files of one directory are missing again and again, it asks what is in there
 /// ([`FileServer::names_in`]), and for no other file there from then on.
 ///
-/// Errors are not kept. What is kept is bounded: beyond some hundred megabytes of files, or tens of
-/// thousands of paths that lead nowhere, it starts over with those.
+/// Lists of files are kept as well. Errors are not. What is kept is bounded: beyond some hundred megabytes of files, or
+/// tens of thousands of paths that lead nowhere, it starts over with those.
 ///
 /// ```
 /// use mapstack_loader::{FileServer, MemoryFiles, SaltPath, Snapshot};
@@ -37,6 +39,7 @@ struct Kept {
     bytes: usize,
     missing: usize,
     directories: Directories,
+    lists: Lists,
 }
 
 /// The most bytes of files that are kept.
@@ -120,7 +123,15 @@ impl<F: FileServer> FileServer for Snapshot<F> {
     }
 
     fn list(&self, saltenv: &str, prefix: &str) -> Result<Vec<String>, LoadError> {
-        self.files.list(saltenv, prefix)
+        let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept.lists.get(saltenv, prefix) {
+            return Ok(known);
+        }
+        drop(kept);
+        let listed = self.files.list(saltenv, prefix)?;
+        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+        kept.lists.keep(saltenv, prefix, &listed);
+        Ok(listed)
     }
 
     fn envs(&self) -> Vec<String> {

@@ -102,6 +102,11 @@ proptest! {
         };
         let (plain, snapshot) = (files(), Snapshot::new(files()));
         for _ in 0..2 {
+            for prefix in DIRECTORIES {
+                for saltenv in ["base", "dev", "other"] {
+                    prop_assert_eq!(snapshot.list(saltenv, prefix).unwrap(), plain.list(saltenv, prefix).unwrap(), "{}", prefix);
+                }
+            }
             for (path, saltenv) in &asked {
                 let path = SaltPath::from_relative(path);
                 prop_assert_eq!(snapshot.fetch(&path, saltenv).unwrap(), plain.fetch(&path, saltenv).unwrap(), "{}", path);
@@ -154,4 +159,15 @@ fn a_server_without_lists_of_names_gets_a_request_for_every_file() {
             .unwrap();
     }
     assert_eq!(requests.load(Ordering::Relaxed), 100);
+}
+
+#[test]
+fn files_are_listed_once() {
+    let dir = TempDir::new().unwrap();
+    let files = Snapshot::new(Roots::new().root("base", dir.path()));
+    let write = |name: &str| fs::write(dir.path().join(name), "").unwrap();
+    write("a");
+    assert_eq!(files.list("base", "").unwrap(), ["a"]);
+    write("b");
+    assert_eq!(files.list("base", "").unwrap(), ["a"]);
 }
