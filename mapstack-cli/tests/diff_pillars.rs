@@ -63,6 +63,13 @@ const DIRECTORIES: &str =
     "diff --config master --from old --to new --minions minions --digest-salt x";
 
 #[test]
+fn a_platform_with_an_id_has_that_name() {
+    let tree = tree();
+    let line = "diff --config master --from old --to new --platform rockylinux-9 --id db7";
+    assert_line(tree.path(), line, 1, ("on 1 minion: db7\n", ""));
+}
+
+#[test]
 fn an_edit_of_a_pillar_is_shown_like_one_of_a_formula() {
     let tree = tree();
     for (name, format) in [

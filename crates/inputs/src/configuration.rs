@@ -250,7 +250,7 @@ pub fn cached(
 pub fn no_cache(directory: &str, what: &str) -> Error {
     let message = format!("{what}: no cache of minions in {directory}, the master's cachedir");
     Error::new(ErrorKind::Facts, message).note(
-        "a minion is given by --minion FILE or --grains FILE, a copy of the cache by --minions DIR",
+        "a minion is given by --platform NAME, --minion FILE or --grains FILE, a copy of the cache by --minions DIR",
     )
 }
 

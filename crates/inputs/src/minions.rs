@@ -82,7 +82,8 @@ fn minion_of<'f>(
         facts.grains.is_none() && facts.set.is_empty(),
     ) {
         return Err(InputError::Usage(format!(
-            "no minion given: say which one of the cache {cache} with --id NAME, or give --minion FILE or --grains FILE"
+            "no minion given: say which one of the cache {cache} with --id NAME, or give --platform NAME, --minion FILE or \
+             --grains FILE"
         )));
     }
     let described = config.is_some_and(|config| config.kind() != Kind::Master);

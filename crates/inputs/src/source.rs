@@ -200,11 +200,16 @@ pub fn of_platforms(names: &[String], chosen: Choice<'_>) -> Result<Vec<Minion>,
     let found = names.iter().map(|name| named_platforms(name));
     let found = found.collect::<Result<Vec<_>, InputError>>()?.concat();
     let mut minions: Vec<Minion> = found.iter().map(|platform| platform.minion()).collect();
-    if let (Choice::Id(id), true) = (chosen, minions.len() > 1) {
-        return Err(InputError::Usage(format!(
-            "--id {id} names one minion, and there are {} platforms",
-            minions.len()
-        )));
+    if let Choice::Id(id) = chosen {
+        match &mut minions[..] {
+            [minion] => minion.set_id(id),
+            several => {
+                return Err(InputError::Usage(format!(
+                    "--id {id} names one minion, and there are {} platforms",
+                    several.len()
+                )));
+            }
+        }
     }
     let ids: Vec<String> = minions.iter().map(|minion| minion.id.to_string()).collect();
     if let Some(twice) = ids

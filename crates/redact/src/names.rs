@@ -36,7 +36,7 @@ const TELLING: [&str; 9] = [
 ];
 
 /// Last words of names that are only about a secret: `token_expire`, `key_size`.
-const ABOUT: [&str; 50] = [
+const ABOUT: [&str; 54] = [
     "algorithm",
     "algorithms",
     "attempts",
@@ -60,6 +60,8 @@ const ABOUT: [&str; 50] = [
     "files",
     "folder",
     "format",
+    "function",
+    "functions",
     "grace",
     "host",
     "interval",
@@ -71,6 +73,7 @@ const ABOUT: [&str; 50] = [
     "methods",
     "mode",
     "name",
+    "names",
     "path",
     "policy",
     "port",
@@ -87,6 +90,7 @@ const ABOUT: [&str; 50] = [
     "type",
     "url",
     "user",
+    "username",
 ];
 
 /// Words in names of keys whose values are public.
@@ -258,6 +262,9 @@ mod tests {
             "pinned",
             "password_file",
             "password_pbkdf2_default_rounds",
+            "mine_keys_function",
+            "smtp_auth_username",
+            "ssh_key_names",
         ] {
             assert!(!is_secret_name(name), "{name}");
         }

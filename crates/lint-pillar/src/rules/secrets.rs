@@ -2,7 +2,7 @@
 
 use mapstack::value::{Key, Value};
 use mapstack_lint::{Finding, Rule, Scalar};
-use mapstack_redact::is_encrypted;
+use mapstack_redact::{is_encrypted, is_secret_name};
 
 use super::Subject;
 
@@ -66,7 +66,7 @@ const SWITCHES: [&str; 14] = [
     "disabled",
 ];
 
-/// Last words of names that are those of many things besides secrets.
+/// Words in names that are those of many things besides secrets.
 const WEAK: [&str; 8] = [
     "key", "keys", "keyid", "auth", "pass", "cred", "id", "keyids",
 ];
@@ -86,9 +86,15 @@ fn is_public(text: &str, name: &str) -> bool {
     if PUBLIC.iter().any(|start| text.starts_with(start)) {
         return !has_user;
     }
-    let last = name.rsplit(|c: char| !c.is_alphanumeric()).next();
-    let is_weak = last.is_some_and(|last| WEAK.contains(&last.to_lowercase().as_str()));
-    is_weak && !is_random(text)
+    is_weak(name) && !is_random(text)
+}
+
+/// Whether only weak words make a name that of a secret: `private_key` and `key_city`, and not `key_token`.
+fn is_weak(name: &str) -> bool {
+    let words = name.split(|c: char| !c.is_alphanumeric());
+    let is_strong = |word: &&str| !WEAK.contains(&word.to_lowercase().as_str());
+    let strong: Vec<&str> = words.filter(is_strong).collect();
+    is_secret_name(name) && !is_secret_name(&strong.join("_"))
 }
 
 /// Whether a text looks like random characters: long, in one word, with letters and digits, and not the number of a key.
@@ -121,6 +127,8 @@ mod tests {
             ("key", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA me@here"),
             ("token", "https://example.org/token"),
             ("auth", "ldap"),
+            ("key_country", "US"),
+            ("key_file_resource_id", "repositories:base.rpm"),
         ] {
             assert!(is_public(text, name), "{name}: {text}");
         }
@@ -130,6 +138,10 @@ mod tests {
             ("db_pass", "a8f5f167f44f4964e6c998dee827110c"),
             ("token", "https://me:hunter2@example.org/"),
             ("key", "wJalrXUtnFEMI4K7MDENGbPxRfiCYEXAMPLEKEY"),
+            ("key_data", "wJalrXUtnFEMI4K7MDENGbPxRfiCYEXAMPLEKEY"),
+            ("key_token", "hunter2"),
+            ("password_secret", "hunter2"),
+            ("hush", "named by the user"),
         ] {
             assert!(!is_public(text, name), "{name}: {text}");
         }
