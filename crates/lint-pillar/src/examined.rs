@@ -23,14 +23,14 @@ pub(crate) struct Examined {
     pub clashes: Vec<Clash>,
     /// What a schema does not allow in the pillar, if it is whole, and where it stands.
     pub violations: Vec<(Violation, Option<Place>)>,
-    /// The texts of its sls, with the name and the environment of each.
-    pub texts: Vec<SlsText>,
+    /// The texts of its sls and of the files of external pillars.
+    pub texts: Vec<ReadText>,
 }
 
-/// What an sls renders to for some minion.
-pub(crate) struct SlsText {
-    pub sls: String,
-    pub saltenv: String,
+/// What an sls, or a file of an external pillar, renders to for some minion.
+pub(crate) struct ReadText {
+    /// The environment and the name of an sls.
+    pub sls: Option<(String, String)>,
     pub shown: String,
     pub text: Arc<LayerText>,
 }
@@ -120,20 +120,25 @@ impl Examined {
     }
 }
 
-fn texts(lineage: &Lineage) -> Vec<SlsText> {
-    let of = |(number, layer): (usize, &Layer)| match &layer.kind {
-        LayerKind::Sls {
+fn texts(lineage: &Lineage) -> Vec<ReadText> {
+    let of = |(number, layer): (usize, &Layer)| {
+        let (sls, shown) = match &layer.kind {
+            LayerKind::Sls {
+                sls,
+                saltenv,
+                shown,
+                ..
+            } => (Some((saltenv.clone(), sls.clone())), shown),
+            LayerKind::External {
+                shown: Some(shown), ..
+            } => (None, shown),
+            _ => return None,
+        };
+        Some(ReadText {
             sls,
-            saltenv,
-            shown,
-            ..
-        } => Some(SlsText {
-            sls: sls.clone(),
-            saltenv: saltenv.clone(),
             shown: shown.clone(),
             text: lineage.text(number)?.clone(),
-        }),
-        _ => None,
+        })
     };
     lineage.layers().iter().enumerate().filter_map(of).collect()
 }

@@ -90,7 +90,6 @@ impl PillarFile {
 
 /// Whether a text names something: the name stands by itself, and not in a comment.
 pub(crate) fn names(text: &str, name: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
     text.lines()
         .filter(|line| !line.trim_start().starts_with('#'))
         .any(|line| {
@@ -100,6 +99,11 @@ pub(crate) fn names(text: &str, name: &str) -> bool {
                 !before.is_some_and(is_part) && !after.is_some_and(is_part)
             })
         })
+}
+
+/// Whether a character can be part of the name of an sls or of a path.
+pub(crate) fn is_part(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/')
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 mod examined;
 mod files;
 mod linter;
+mod naming;
 mod rules;
 mod seen;
 

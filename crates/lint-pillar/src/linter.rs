@@ -286,7 +286,7 @@ fn documents(seen: &Seen, files: &Files) -> Vec<Document> {
     });
     let unread = files
         .sls()
-        .filter(|file| !seen.read.contains(&file.source.shown) && !file.source.is_template());
+        .filter(|file| !seen.is_read(&file.source.shown) && !file.source.is_template());
     let plain = unread.map(|file| {
         let source = Arc::new(file.source.clone());
         Document::parse(&file.source.path, Content::Plain(source))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use mapstack::{Error, Place};
 use mapstack_lineage::LayerText;
-use mapstack_pillar::{Fault, PillarError, PillarEvent, SlsOutcome, WholeEvent};
+use mapstack_pillar::{Fault, PillarError, PillarEvent, SlsOutcome, StackEvent, WholeEvent};
 
 use crate::examined::{Clash, Examined, Target};
 
@@ -20,6 +20,10 @@ pub(crate) struct Seen {
     pub sls: BTreeMap<(String, String), Rendered>,
     /// The files of top files and sls that were read, as a person opens them.
     pub read: HashSet<String>,
+    /// Those that stacked external pillars read.
+    pub stacked: HashSet<String>,
+    /// The directories of stacked external pillars that failed, so that what else they would have read is not known.
+    broken: BTreeSet<String>,
     /// Those of top files.
     pub tops: BTreeSet<String>,
     /// The environments whose top files were looked for.
@@ -27,7 +31,7 @@ pub(crate) struct Seen {
     pub failures: BTreeMap<(String, usize, String), Failed>,
     /// With the minions that have them, by the places of both values and their path.
     pub clashes: BTreeMap<ClashKey, (Clash, Vec<String>)>,
-    /// What sls render to, each text once.
+    /// What sls and files of external pillars render to, each text once.
     pub texts: BTreeMap<(String, Arc<str>), Arc<LayerText>>,
     /// The texts of sls for the minion that showed them last.
     pub last: HashMap<(String, String), Arc<LayerText>>,
@@ -74,9 +78,22 @@ impl Seen {
     pub fn add(&mut self, examined: Examined) {
         let number = self.minions;
         self.minions += 1;
+        let mut stacks = Vec::new();
         for event in &examined.events {
-            if let PillarEvent::Whole(event) = event {
-                self.event(number, event);
+            match event {
+                PillarEvent::Whole(event) => {
+                    if let WholeEvent::External { problem, .. } = event {
+                        let broken = stacks.drain(..).filter(|_| problem.is_some());
+                        self.broken.extend(broken);
+                    }
+                    self.event(number, event);
+                }
+                PillarEvent::Stack(event) => {
+                    self.stacked.extend(event.file().map(str::to_owned));
+                    if let StackEvent::Config { path, .. } = event {
+                        stacks.extend(path.rsplit_once('/').map(|(above, _)| format!("{above}/")));
+                    }
+                }
             }
         }
         for clash in examined.clashes {
@@ -97,8 +114,9 @@ impl Seen {
         }
         for text in examined.texts {
             let shown: Arc<str> = text.text.as_str().into();
-            let of_minion = (text.saltenv, text.sls);
-            self.last.insert(of_minion, text.text.clone());
+            if let Some(sls) = text.sls {
+                self.last.insert(sls, text.text.clone());
+            }
             self.texts.entry((text.shown, shown)).or_insert(text.text);
         }
         for error in examined.errors {
@@ -185,6 +203,16 @@ impl Seen {
             } => drop(self.externals.insert(name.clone())),
             WholeEvent::External { .. } => {}
         }
+    }
+
+    /// Whether a file was read for some minion, as a person opens it.
+    pub fn is_read(&self, file: &str) -> bool {
+        self.read.contains(file) || self.stacked.contains(file)
+    }
+
+    /// Whether a file could be one that a stacked external pillar would have read, had it not failed.
+    pub fn could_be_stacked(&self, file: &str) -> bool {
+        self.broken.iter().any(|above| file.starts_with(above))
     }
 
     /// The minions that an sls is rendered for, and whether it works for some of them.

@@ -106,6 +106,17 @@ pub enum StackEvent {
     },
 }
 
+impl StackEvent {
+    /// The file that was read, if one was.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            StackEvent::Config { path, found, .. } => found.then_some(path),
+            StackEvent::File { path, .. } => path.as_deref(),
+        }
+    }
+}
+
 /// What came of an sls.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SlsOutcome {

@@ -1,13 +1,14 @@
 //! What no minion gets.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use mapstack::Place;
 use mapstack::loader::Fnmatch;
 use mapstack_lint::{Finding, Level, Rule};
 
 use super::Subject;
-use crate::files::{Files, PillarFile, names};
+use crate::files::{Files, PillarFile};
+use crate::naming::Naming;
 use crate::seen::{Asked, Seen};
 
 /// Targets that mean no minion, and missing sls that they name.
@@ -98,32 +99,37 @@ pub(super) fn named_in(target: &Place, sls: &str) -> Option<Place> {
     })
 }
 
-/// Why no minion gets an sls, as far as files show it.
-enum Why<'f> {
-    /// A target that means no minion names it, or an sls that includes it; which is reported there.
-    Target,
-    /// A file names it, or could.
-    Named(&'f PillarFile),
-    /// Only an sls names it that nothing leads to.
-    Dead(&'f PillarFile),
+/// Why no minion gets an sls, as far as files show it; files by their numbers. Each reason makes less of it than the one
+/// before.
+#[derive(Debug, Clone, Copy)]
+enum Why {
     /// Nothing names it.
     Nothing,
+    /// Only an sls names it that nothing leads to.
+    Dead(usize),
+    /// A file names it, or could.
+    Named(usize),
+    /// A target that means no minion names it, or an sls that includes it; which is reported there.
+    Target,
 }
 
-impl Why<'_> {
-    /// The better reason of two: the one that makes less of it.
+impl Why {
+    /// The better reason of two; the first of two that are alike.
     fn or(self, other: Self) -> Self {
-        let rank = |why: &Self| match why {
-            Why::Target => 3,
-            Why::Named(_) => 2,
-            Why::Dead(_) => 1,
-            Why::Nothing => 0,
-        };
-        if rank(&other) > rank(&self) {
-            other
-        } else {
-            self
+        match self.is_worse(other) {
+            true => other,
+            false => self,
         }
+    }
+
+    fn is_worse(self, other: Self) -> bool {
+        let rank = |why| match why {
+            Why::Nothing => 0,
+            Why::Dead(_) => 1,
+            Why::Named(_) => 2,
+            Why::Target => 3,
+        };
+        rank(self) < rank(other)
     }
 }
 
@@ -133,25 +139,27 @@ pub(super) fn unused(subject: &Subject<'_>) -> Vec<Finding> {
     if seen.is_partial() {
         return Vec::new();
     }
+    let naming = Naming::of(subject.files, seen);
+    let shown = |number| &naming.file(number).source.shown;
+    let looked = format!("{} looked at", minions(seen.minions));
     let mut found = Vec::new();
-    for file in subject.files.sls() {
-        let Some(name) = file.name().filter(|_| is_unread(seen, file)) else {
+    for (sls, why) in reasons(subject, &naming) {
+        if seen.could_be_stacked(shown(sls.number)) {
             continue;
-        };
-        let message = format!("no minion gets the sls '{name}'");
-        let finding = Finding::of_file(Rule::UnusedSls, file.source.place(0, 0), message);
-        let looked = format!("{} looked at", minions(seen.minions));
-        match why(subject, file, &name, 0) {
+        }
+        let message = format!("no minion gets the sls '{}'", sls.name);
+        let place = naming.file(sls.number).source.place(0, 0);
+        let finding = Finding::of_file(Rule::UnusedSls, place, message);
+        match why {
             Why::Target => {}
             Why::Dead(by) => {
-                let by = &by.source.shown;
-                found.push(finding.note(format!("only {by} names it, which no minion gets")));
+                let note = format!("only {} names it, which no minion gets", shown(by));
+                found.push(finding.note(note));
             }
             Why::Named(_) if !subject.is_fleet || fails(seen) => {}
             Why::Named(by) => {
-                let by = &by.source.shown;
-                let mut finding =
-                    finding.note(format!("{by} names it, but not for them: {looked}"));
+                let note = format!("{} names it, but not for them: {looked}", shown(by));
+                let mut finding = finding.note(note);
                 finding.level = Level::Note;
                 found.push(finding);
             }
@@ -171,87 +179,70 @@ fn fails(seen: &Seen) -> bool {
 }
 
 fn is_unread(seen: &Seen, file: &PillarFile) -> bool {
-    !seen.read.contains(&file.source.shown) && seen.envs.contains(&file.saltenv)
+    !seen.is_read(&file.source.shown) && seen.envs.contains(&file.saltenv)
 }
 
-/// So many sls that no minion gets are followed from one to the next at most.
-const MAX_DEPTH: usize = 20;
+/// An sls that no minion gets.
+struct Unread {
+    number: usize,
+    name: String,
+    /// The files that name it.
+    by: Vec<usize>,
+}
 
-fn why<'f>(subject: &Subject<'f>, file: &PillarFile, name: &str, depth: usize) -> Why<'f> {
-    let in_targets = subject
-        .seen
-        .targets
-        .values()
-        .flat_map(|asked| &asked.sls)
-        .any(|sls| {
-            sls == name || (sls.contains(['*', '?', '[']) && Fnmatch::new(sls).matches(name))
-        });
-    if in_targets || depth > MAX_DEPTH {
-        return Why::Target;
-    }
-    let mut why = Why::Nothing;
-    for by in subject.files.all.values() {
-        let is_top = subject.seen.tops.contains(&by.source.shown);
-        let is_other = by.source.shown != file.source.shown;
-        if is_other && could_name(by, is_top, (file, name)) {
-            why = why.or(named(subject, by, depth));
+/// The sls that no minion gets, each with the reason. What names an sls can be such an sls itself, so reasons are handed on
+/// until nothing changes; each can only get better.
+fn reasons(subject: &Subject<'_>, naming: &Naming<'_>) -> Vec<(Unread, Why)> {
+    let unread = naming.files().filter_map(|(number, file)| {
+        let name = file.name().filter(|_| is_unread(subject.seen, file))?;
+        let by = naming.of_sls(number, &name);
+        Some(Unread { number, name, by })
+    });
+    let unread: Vec<Unread> = unread.collect();
+    let first = |sls: &Unread| match is_in_targets(subject.seen, &sls.name) {
+        true => Why::Target,
+        false => Why::Nothing,
+    };
+    let mut known: HashMap<usize, Why> =
+        unread.iter().map(|sls| (sls.number, first(sls))).collect();
+    let mut changes = true;
+    while changes {
+        changes = false;
+        for sls in &unread {
+            let reasons = sls.by.iter().map(|by| named(*by, known.get(by)));
+            let why = reasons.fold(Why::Nothing, Why::or);
+            if let Some(old) = known.get_mut(&sls.number).filter(|old| old.is_worse(why)) {
+                *old = why;
+                changes = true;
+            }
         }
     }
-    why
-}
-
-/// What it means that a file names an sls.
-fn named<'f>(subject: &Subject<'f>, by: &'f PillarFile, depth: usize) -> Why<'f> {
-    let Some(name) = by.name().filter(|_| is_unread(subject.seen, by)) else {
-        return Why::Named(by);
+    let with_reason = |sls: Unread| {
+        let why = known.get(&sls.number).copied().unwrap_or(Why::Nothing);
+        (sls, why)
     };
-    match self::why(subject, by, &name, depth + 1) {
-        Why::Nothing | Why::Dead(_) => Why::Dead(by),
-        Why::Named(_) => Why::Named(by),
-        Why::Target => Why::Target,
-    }
+    unread.into_iter().map(with_reason).collect()
 }
 
-/// Whether a file names an sls: as an include does, by its path, or by a name that a template completes.
-fn could_name(by: &PillarFile, is_top: bool, (file, name): (&PillarFile, &str)) -> bool {
-    let text = &*by.source.text;
-    let relative = name
-        .strip_prefix(&by.directory())
-        .map(|rest| format!(".{rest}"));
-    let mut prefixes = vec![String::new()];
-    prefixes.extend(
-        name.match_indices('.')
-            .map(|(at, dot)| name[..at + dot.len()].to_owned()),
-    );
-    names(text, name)
-        || names(text, &file.source.path)
-        || names(text, &name.replace('.', "/"))
-        || relative.is_some_and(|relative| names(text, &relative))
-        || prefixes.iter().any(|prefix| completes(by, is_top, prefix))
-}
-
-/// Whether a template or a pattern completes a name in a list of sls, as in `- users.{{ name }}`.
-fn completes(by: &PillarFile, is_top: bool, prefix: &str) -> bool {
-    let mut in_list = is_top;
-    by.source.text.lines().any(|line| {
-        let line = line.trim_end();
-        let item = line.trim_start().strip_prefix('-').map(str::trim_start);
-        let Some(item) = item else {
-            let is_between = line.is_empty() || line.trim_start().starts_with(['{', '#']);
-            in_list = is_top || line.starts_with("include:") || (in_list && is_between);
-            return false;
-        };
-        let item = item.trim_start_matches(['\'', '"', '.']);
-        let rest = item.strip_prefix(prefix).filter(|_| in_list);
-        rest.is_some_and(|rest| rest.starts_with("{{") || rest.starts_with('*'))
+fn is_in_targets(seen: &Seen, name: &str) -> bool {
+    let mut asked = seen.targets.values().flat_map(|asked| &asked.sls);
+    asked.any(|sls| {
+        sls == name || (sls.contains(['*', '?', '[']) && Fnmatch::new(sls).matches(name))
     })
+}
+
+/// What it means that a file names an sls, by the reason why no minion gets the file, if it is such an sls.
+fn named(by: usize, why: Option<&Why>) -> Why {
+    match why {
+        Some(Why::Target) => Why::Target,
+        Some(Why::Nothing | Why::Dead(_)) => Why::Dead(by),
+        Some(Why::Named(_)) | None => Why::Named(by),
+    }
 }
 
 /// The sls that no minion of those looked at gets, with the reason why they were not looked at.
 pub(crate) fn unread(seen: &Seen, files: &Files) -> BTreeMap<String, String> {
-    let unread = files
-        .sls()
-        .filter(|file| !seen.read.contains(&file.source.shown));
+    let unread = files.sls().filter(|file| !seen.is_read(&file.source.shown));
     let why = |file: &PillarFile| {
         let is_template = file.source.is_template();
         let why = match (seen.envs.contains(&file.saltenv), is_template) {
