@@ -30,9 +30,9 @@ fn files(prefixes: [&str; 2]) -> Vec<(String, String)> {
 }
 
 const CHANGES: [&str; 5] = [
-    "pillar: core\n  - 1\n  + 2\n  on 2 minions: debian-12, fedora-40\n",
+    "pillar: core\n  - 1  stack/core.yml:1:7\n  + 2  stack/core.yml:1:7\n  on 2 minions: debian-12, fedora-40\n",
     "pillar: deb\n",
-    "pillar: web\n  - debian-12\n",
+    "pillar: web\n  - debian-12  stack/roles/web.yml:1:6 (computed)\n",
     "changed outside of the roots, and not compared: 1 file (stack/Suse.yml)",
     "2 minions",
 ];

@@ -339,7 +339,17 @@ fn parse(marker: Option<&Value>, in_list: bool, at: &Trail<'_>) -> Result<Strate
 }
 
 /// The strategy that the first item of a list names.
-fn head_marker(items: &[Value]) -> Option<&Value> {
+/// What the first item of a list names as its strategy, if it does; it is then no data.
+///
+/// ```
+/// use mapstack_merge::stack::head_marker;
+/// use mapstack_value::Value;
+/// let marker: Value = [("__", "overwrite")].into_iter().collect();
+/// assert_eq!(head_marker(&[marker, "tom".into()]), Some(&"overwrite".into()));
+/// assert_eq!(head_marker(&["tom".into()]), None);
+/// ```
+#[must_use]
+pub fn head_marker(items: &[Value]) -> Option<&Value> {
     items.first()?.as_map()?.get(MARKER)
 }
 

@@ -61,9 +61,9 @@ impl Origins {
         }
         let known = lineage.at(path)?;
         let layer = lineage.layers().get(known.layer).map(|layer| &layer.kind);
-        // Of an external pillar only the name has a place, which is the same for all its values.
-        let is_external = matches!(layer, Some(LayerKind::External { .. }));
-        (known.spot != Spot::Unknown && !is_external).then_some(known.spot)
+        // Of an external pillar without files only the name has a place, which is the same for all its values.
+        let is_named = matches!(layer, Some(LayerKind::External { shown: None, .. }));
+        (known.spot != Spot::Unknown && !is_named).then_some(known.spot)
     }
 
     /// The paths of the scalars in a value, which stands at a path, that are secret. Texts with a secret in them are

@@ -6,17 +6,17 @@ use mapstack::Text;
 use mapstack::hooks::{Chosen, Moment};
 use mapstack::secrets::Policy;
 use mapstack::trace::DataStage;
-use mapstack_merge::Options;
+use mapstack_merge::{Options, stack};
 use mapstack_minion::{FactPlaces, Minion};
 use mapstack_pillar::{
     ExternalFile, PartId, PillarEvent, PillarLayer, PillarRecipe, Reached, RecipeStep, WholeEvent,
     WholePillar,
 };
 use mapstack_value::{Key, Map, Path, Value};
-use mapstack_yaml::{Limits, Marks, load_aggregating, load_rendered};
+use mapstack_yaml::{Limits, Mark, Marks, load_aggregating, load_document, load_rendered};
 
 use crate::Lineage;
-use crate::flow::{SERVED, Traced, merged};
+use crate::flow::{SERVED, Traced, merged, stacked};
 use crate::layers::{Layer, LayerKind, Merged, Reason};
 use crate::source::LayerText;
 use crate::tracker::Texts;
@@ -144,6 +144,12 @@ impl<'r> Replay<'r> {
                     options[*base] = options[*base].or(Some(how));
                     left.extend([(*layer, false), (*base, false)]);
                 }
+                RecipeStep::Stack { base, layer } => {
+                    // The stack is merged into the pillar like this; its files name their strategies.
+                    options[*layer] = options[*layer].or(options[id]);
+                    options[*base] = options[*base].or(options[id]);
+                    left.extend([(*layer, false), (*base, false)]);
+                }
                 RecipeStep::Put { base, layer, .. } => {
                     left.extend([(*layer, false), (*base, false)]);
                 }
@@ -171,7 +177,7 @@ impl<'r> Replay<'r> {
             } => LayerKind::External {
                 name: name.clone(),
                 place: place.clone(),
-                class: file.as_ref().map(|file| file.name.clone()),
+                class: file.as_ref().and_then(|file| file.name.clone()),
                 shown: file.as_ref().map(|file| file.path.clone()),
             },
             PillarLayer::Override(_) => LayerKind::Arguments,
@@ -234,6 +240,15 @@ impl<'r> Replay<'r> {
                 let value = mapstack_merge::merge(base.0, &layer.0, options, &mut ()).ok()?;
                 Some((value, node))
             }
+            RecipeStep::Stack { base, layer } => {
+                let (layer, base) = (take(parts, *layer)?, take(parts, *base)?);
+                let mut stack = base.0.as_map().cloned().unwrap_or_default();
+                let overlay = layer.0.as_map()?;
+                let node = stacked((&base.0, base.1), (overlay, &layer.1));
+                // What the reference merged before it fails stays merged.
+                let _ = stack::merge_into(&mut stack, overlay, &mut ());
+                Some((stack.into(), node))
+            }
             RecipeStep::Put { base, layer, keys } => {
                 let is_made_of_it = self.descends(*layer, *base);
                 let (layer, (value, mut node)) = (take(parts, *layer)?, take(parts, *base)?);
@@ -262,6 +277,7 @@ impl<'r> Replay<'r> {
             part = match self.recipe.steps.get(part) {
                 Some(
                     RecipeStep::Merge { base, .. }
+                    | RecipeStep::Stack { base, .. }
                     | RecipeStep::Put { base, .. }
                     | RecipeStep::Order { inside: base, .. },
                 ) => *base,
@@ -278,7 +294,7 @@ impl<'r> Replay<'r> {
             value,
             ..
         } = made
-            && let Some((text, node)) = class_file(file, value, number)
+            && let Some((text, node)) = external_file(file, value, number)
         {
             self.texts.insert(number, text);
             return (value.clone(), node);
@@ -316,16 +332,65 @@ impl<'r> Replay<'r> {
     }
 }
 
-/// The positions of what a class set, in the text that was read.
-fn class_file(file: &ExternalFile, value: &Value, layer: usize) -> Option<(Arc<LayerText>, Node)> {
+/// The positions of what a file of an external pillar set, in the text that was read.
+fn external_file(
+    file: &ExternalFile,
+    value: &Value,
+    layer: usize,
+) -> Option<(Arc<LayerText>, Node)> {
     let text = Arc::new(LayerText::new(file.text.clone()?));
+    let Some(below) = file.below else {
+        let loaded = load_document(text.as_str(), &Limits::default()).ok();
+        let loaded = loaded.filter(|loaded| loaded.value.is_same(value));
+        let claim = Claim {
+            layer,
+            value: value.clone(),
+            at: match loaded {
+                Some(loaded) => At::Text(text.clone(), loaded.marks),
+                None => At::Statement(Arc::new(text.spot(Mark::default()).0)),
+            },
+        };
+        return Some((text, without_markers(claim)));
+    };
     let loaded = load_rendered(text.as_str(), &Limits::default()).ok()?;
-    let path: Path = [Key::from(file.below)].into_iter().collect();
+    let path: Path = [Key::from(below)].into_iter().collect();
     let marks = loaded.marks.at(&loaded.value, &path)?;
-    let read = loaded.value.as_map()?.get(file.below)?;
+    let read = loaded.value.as_map()?.get(below)?;
     let found = Found { layer, text: &text };
     let node = found.node(value, read, marks);
     Some((text, node))
+}
+
+/// The origins of what a stacked file says, whose lists can begin with an item that names a strategy: the other items are
+/// the data.
+fn without_markers(claim: Claim) -> Node {
+    let child = |step: &Key| claim.child(step).map(without_markers).unwrap_or_default();
+    match &claim.value {
+        Value::Map(map) => {
+            let mut node = Node::whole(claim.clone());
+            let marked = map.iter().filter(|(_, value)| has_markers(value));
+            for (key, _) in marked {
+                node.set(key, child(key), node.key_of(key));
+            }
+            node
+        }
+        Value::List(items) if has_markers(&claim.value) => {
+            let rest: Value = items.iter().skip(1).cloned().collect();
+            let item = |index| claim.child(&Key::of_index(index)).map(Node::whole);
+            let nodes = (1..items.len()).map(|index| item(index).unwrap_or_default());
+            Node::list(claim.over(&rest), nodes.collect())
+        }
+        _ => Node::whole(claim),
+    }
+}
+
+/// Whether a list in a value, not inside of other lists, begins with an item that names a strategy.
+fn has_markers(value: &Value) -> bool {
+    match value {
+        Value::Map(map) => map.values().any(has_markers),
+        Value::List(items) => stack::head_marker(items).is_some(),
+        _ => false,
+    }
 }
 
 /// Values that a text sets, perhaps with others between them.

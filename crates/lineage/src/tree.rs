@@ -138,7 +138,7 @@ impl Claim {
     }
 
     /// The same claim on another value.
-    fn over(&self, value: &Value) -> Claim {
+    pub fn over(&self, value: &Value) -> Claim {
         Claim {
             value: value.clone(),
             ..self.clone()
@@ -520,6 +520,16 @@ impl Node {
         };
     }
 
+    /// Record that a merge rejected a value.
+    pub fn reject(&mut self, claim: Claim, by: usize) {
+        self.past.push(Past {
+            claim,
+            inside: None,
+            by,
+            how: How::Rejected,
+        });
+    }
+
     /// Take a value away.
     pub fn remove(&mut self, key: &Key, by: usize) {
         let entry = self.entry_mut(key);
@@ -730,12 +740,7 @@ impl Observer for Merging<'_> {
             }
             Change::Replaced { old, new } => node.replace(old, claim(new), How::Replaced),
             Change::Kept { rejected, .. } | Change::Dropped { new: rejected } => {
-                node.past.push(Past {
-                    claim: claim(rejected),
-                    inside: None,
-                    by: layer,
-                    how: How::Rejected,
-                });
+                node.reject(claim(rejected), layer);
             }
             Change::Joined {
                 base,

@@ -14,6 +14,7 @@ use disk::written;
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::{Minion, SaltVersion};
 use mapstack::secrets::Policy;
+use mapstack::value::json::{self, DumpOptions};
 use mapstack::value::{Key, Map, Value};
 use mapstack::yaml::{Limits, load, load_aggregating};
 use mapstack::{Engine, Place};
@@ -81,13 +82,13 @@ fn is_at(place: &Place, value: &Value) -> bool {
         return first.is_some_and(|line| text.contains(line.trim()));
     }
     if let Some(quoted) = text.strip_prefix('\'')
-        && let Some((quoted, _)) = quoted.split_once("\n")
+        && let Some(quoted) = quoted.lines().next()
         && quoted.contains("{{")
     {
         // A part of the text is printed by an expression.
         return value.as_str().is_some();
     }
-    let ends = text.char_indices().filter(|(_, c)| ",]}#:\n".contains(*c));
+    let ends = text.char_indices().filter(|(_, c)| ",]}#:{\n".contains(*c));
     let ends = ends.map(|(at, _)| at).chain([text.len()]);
     ends.take(50).any(|end| {
         let text = text.get(..end).unwrap_or_default().trim_end();
@@ -133,6 +134,48 @@ fn places_in_recorded_parameters_have_the_values() {
     let all = records(include_str!("../../pillar/tests/data/reclass_pillars.json"));
     let found = found_in(&all);
     assert!(found.there > 500 && found.unknown < 5, "{found:?}");
+}
+
+#[test]
+fn places_in_recorded_stacks_have_the_values() {
+    let all = [
+        include_str!("../../pillar/tests/data/pillar_stacks.json"),
+        include_str!("../../pillar/tests/data/stack_e2e.json"),
+    ];
+    let all: Vec<Map> = all
+        .into_iter()
+        .flat_map(records)
+        .filter_map(|record| with_stack(&record))
+        .collect();
+    let found = found_in(&all);
+    assert!(found.there > 900 && found.unknown < 5, "{found:?}");
+}
+
+/// A master whose pillar has the stack of a record, over what the record gives as the pillar.
+fn with_stack(record: &Map) -> Option<Map> {
+    let text = |value: &Value| json::dumps(value, &DumpOptions::default()).ok();
+    let empty = |value: &Value| !value.truthy();
+    let named = record.get("kwargs")?;
+    let arguments = Some(named).filter(|named| !empty(named));
+    let stack: Map = [("stack", arguments.or(record.get("args"))?.clone())]
+        .into_iter()
+        .collect();
+    let roots: Map = [("base", Value::from_iter(["<DIR>/base"]))]
+        .into_iter()
+        .collect();
+    let options: Map = [
+        ("pillar_roots", Value::from(roots)),
+        ("ext_pillar", Value::from_iter([Value::from(stack)])),
+    ]
+    .into_iter()
+    .collect();
+    let mut files = record.get("files")?.as_map()?.clone();
+    files.insert("base/top.sls", "base: {'*': [given]}");
+    files.insert("base/given.sls", text(record.get("pillar")?)?);
+    let mut record = record.clone();
+    record.insert("files", files);
+    record.insert("master", text(&options.into())?);
+    Some(record)
 }
 
 /// What the places of the values of recorded pillars come to.
@@ -190,6 +233,7 @@ fn history(lineage: &Lineage, path: &[&str]) -> String {
             How::Replaced => "replaced",
             How::Joined => "joined",
             How::Removed => "removed",
+            How::Rejected => "rejected",
             _ => "ended",
         };
         format!("{} {how}", past.spot)
@@ -348,6 +392,63 @@ fn parameters_of_reclass_are_the_files_that_set_them() {
     assert_eq!(at(&["d", "own"]), "nodes/web1.yml:4:12");
     // No file sets what the external pillar adds.
     assert_eq!(at(&["__reclass__", "nodename"]), "master:2:15");
+}
+
+#[test]
+fn stacked_files_are_layers_with_the_history_of_their_strategies() {
+    let directory = written(&[
+        ("stack.cfg", "core.yml\nrole.yml\nhost.yml\nedit.yml\n"),
+        (
+            "core.yml",
+            "port: 80\nlog: low\nusers: [tom]\ndns: [a, b]\ntree:\n  left: 1\n  right: 2\nold: x\n",
+        ),
+        (
+            "role.yml",
+            "__: merge-first\nport: 81\nnew: {{ minion_id }}\nusers: [ann]\n",
+        ),
+        (
+            "host.yml",
+            "log: high\nusers:\n  - __: merge-first\n  - joe\ndns:\n  - __: overwrite\n  - c\ntree: {__: remove, left: 0}\n",
+        ),
+        ("edit.yml", "{% do stack.update({'old': 'y'}) %}\nend: 1\n"),
+    ]);
+    let root = directory.path().display();
+    let options = format!("ext_pillar: [{{stack: {root}/stack.cfg}}]");
+    let sls = [
+        ("top.sls", "base: {'*': [s]}"),
+        ("s.sls", "port: 1\nown: 2"),
+    ];
+    let (data, lineage) = explained(&options, &sls);
+    assert_eq!(
+        Value::from(data).repr(),
+        "{'port': 80, 'own': 2, 'log': 'high', 'users': ['joe', 'ann', 'tom'], 'dns': ['c'], \
+         'tree': {'right': 2}, 'old': 'y', 'new': 'web1', 'end': 1}"
+    );
+    let at = |path: &[&str]| history(&lineage, path).replace(&format!("{root}/"), "");
+    assert_eq!(
+        at(&["port"]),
+        "core.yml:1:7, role.yml:2:7 rejected, s.sls:1:7 replaced"
+    );
+    assert_eq!(at(&["log"]), "host.yml:1:6, core.yml:2:6 replaced");
+    assert_eq!(at(&["new"]), "role.yml:3:6");
+    assert_eq!(at(&["users", "0"]), "host.yml:4:5");
+    assert_eq!(at(&["users", "1"]), "role.yml:4:9");
+    assert_eq!(at(&["users", "2"]), "core.yml:3:9");
+    assert_eq!(at(&["dns", "0"]), "host.yml:7:5, core.yml:4:7 replaced");
+    assert_eq!(at(&["tree", "right"]), "core.yml:7:10");
+    // What a template changes is near its file.
+    assert_eq!(at(&["old"]), "edit.yml:1:1, core.yml:8:6 replaced");
+    assert_eq!(at(&["end"]), "edit.yml:2:6");
+    assert_eq!(at(&["own"]), "s.sls:2:6");
+    let known = lineage.at(&["log".into()]).unwrap();
+    let LayerKind::External {
+        name, class, shown, ..
+    } = &lineage.layers()[known.layer].kind
+    else {
+        panic!("{:?}", lineage.layers()[known.layer])
+    };
+    assert_eq!((&**name, class.as_deref()), ("stack", None));
+    assert_eq!(shown.as_deref(), Some(&*format!("{root}/host.yml")));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use super::cache::StackCache;
 use super::command::Command;
 use super::config::{ExtPillar, ExtPillars, SALTS_OWN};
 use super::external::{Asked, BuiltIn, Own, passed};
-use super::recipe::{Made, PillarLayer, Recipe};
+use super::recipe::{Made, Parts, PillarLayer, Recipe};
 use super::select::Stores;
 use super::stack::Stacking;
 use super::trace::{PillarEvent, WholeEvent};
@@ -470,8 +470,7 @@ impl PillarRun<'_> {
     /// What one external pillar returns; `None` for one that there is not.
     fn returned(&self, one: &ExtPillar, pillar: &mut Value) -> Result<Option<Own>> {
         if let Some(kind) = one.kind {
-            let stacked = self.stacked(one, kind, pillar)?;
-            return Ok(Some(Value::Map(stacked).into()));
+            return self.stacked(one, kind, pillar).map(Some);
         }
         if let Some(command) = Command::named(&one.name) {
             let run = self.run_for(&self.minion_with(pillar), self.side.clone());
@@ -566,7 +565,7 @@ impl PillarRun<'_> {
     }
 
     /// What stacked files return. Templates may change the pillar they see in place.
-    fn stacked(&self, one: &ExtPillar, kind: StackKind, pillar: &mut Value) -> Result<Map> {
+    fn stacked(&self, one: &ExtPillar, kind: StackKind, pillar: &mut Value) -> Result<Own> {
         let minion = self.minion_with(pillar);
         let stores = Stores {
             pillar: minion.pillar.clone().into(),
@@ -584,11 +583,16 @@ impl PillarRun<'_> {
             opts: &self.opts,
             events: &self.events,
             aliases: RefCell::default(),
+            done: self.is_explained.get().then(RefCell::default),
         };
         let result = stacking.stack(&chosen);
         self.end(&run);
         *pillar = run.current_pillar().into();
-        result
+        let done = stacking.done.map(RefCell::into_inner);
+        Ok(Own {
+            data: result?.into(),
+            parts: done.map_or(Parts::Unknown, Parts::Stacked),
+        })
     }
 
     fn is_excluded(&self, run: &[ExtPillar]) -> bool {

@@ -35,6 +35,13 @@ pub enum RecipeStep {
         /// How.
         options: Options,
     },
+    /// A part merged over another by the strategies that it names itself, as stacked files are.
+    Stack {
+        /// The earlier part.
+        base: PartId,
+        /// The part over it.
+        layer: PartId,
+    },
     /// Values of a part in place of those of another, which are not merged.
     Put {
         /// The earlier part.
@@ -90,17 +97,17 @@ pub enum PillarLayer {
     Unknown(Value),
 }
 
-/// A file of an external pillar, such as that of a class.
+/// A file of an external pillar, such as that of a class or a stacked one.
 #[derive(Debug, Clone)]
 pub struct ExternalFile {
-    /// What the external pillar calls it.
-    pub name: String,
+    /// What the external pillar calls it, if it has names besides paths.
+    pub name: Option<String>,
     /// Its path.
     pub path: String,
     /// The text that was read as YAML.
     pub text: Option<Text<'static>>,
-    /// The key of the text whose value is the data.
-    pub below: &'static str,
+    /// The key of the text whose value is the data; otherwise it is the whole text.
+    pub below: Option<&'static str>,
 }
 
 /// A reason why a minion gets an sls.
@@ -134,14 +141,37 @@ impl FilePart {
     ) -> Self {
         FilePart {
             file: ExternalFile {
-                name: file.name.clone(),
+                name: Some(file.name.clone()),
                 path: file.path.clone(),
                 text,
-                below,
+                below: Some(below),
             },
             data,
         }
     }
+}
+
+/// What a stacked file did.
+#[derive(Debug, Clone)]
+pub(crate) struct StackedFile {
+    pub path: String,
+    /// The text that was read as YAML, or the template that changed the stack.
+    pub text: Text<'static>,
+    /// What was merged, below these keys; otherwise its template changed the stack in place.
+    pub merged: Option<(Map, Vec<Key>)>,
+    /// What the stack was then.
+    pub stack: Value,
+}
+
+/// How an external pillar came to its data, as far as that is known.
+#[derive(Debug, Default)]
+pub(crate) enum Parts {
+    #[default]
+    Unknown,
+    /// What each file set of it.
+    Files(Vec<FilePart>),
+    /// What each file did, in order.
+    Stacked(Vec<StackedFile>),
 }
 
 /// Mappings are merged by their keys; everything else is replaced.
@@ -293,8 +323,8 @@ impl Recipe {
         Ok(Made { value, id })
     }
 
-    /// What an external pillar returns: what each of its files set of it, over what none of them did.
-    pub fn external(&self, one: Option<&ExtPillar>, data: Value, parts: Vec<FilePart>) -> Made {
+    /// What an external pillar returns, with what its files did.
+    pub fn external(&self, one: Option<&ExtPillar>, data: Value, parts: Parts) -> Made {
         let layer = |file: Option<ExternalFile>| {
             move |value| PillarLayer::External {
                 name: one.map(|one| one.name.clone()).unwrap_or_default(),
@@ -303,9 +333,32 @@ impl Recipe {
                 value,
             }
         };
-        let Some(whole) = data.as_map().filter(|_| self.wanted && !parts.is_empty()) else {
-            return self.layer(data, layer(None));
-        };
+        match (parts, data.as_map()) {
+            (Parts::Files(parts), Some(whole)) if self.wanted && !parts.is_empty() => {
+                let id = self.of_files(whole, parts, layer);
+                let id = self.add(|| RecipeStep::Order {
+                    inside: id,
+                    value: data.clone(),
+                });
+                Made { value: data, id }
+            }
+            (Parts::Stacked(files), Some(_)) if self.wanted => {
+                let made = files.into_iter().fold(Made::default(), |made, file| {
+                    self.stacked(made, file, layer)
+                });
+                self.changed(made, &data, layer(None))
+            }
+            _ => self.layer(data, layer(None)),
+        }
+    }
+
+    /// What each file set, over what none of them did.
+    fn of_files<L: FnOnce(Value) -> PillarLayer>(
+        &self,
+        whole: &Map,
+        parts: Vec<FilePart>,
+        layer: impl Fn(Option<ExternalFile>) -> L,
+    ) -> PartId {
         let set: Vec<&Map> = parts.iter().map(|part| &part.data).collect();
         let mut id = self.layer(besides(whole, &set).into(), layer(None)).id;
         for FilePart { file, data } in parts {
@@ -316,11 +369,41 @@ impl Recipe {
                 options: by_keys(),
             });
         }
-        let id = self.add(|| RecipeStep::Order {
-            inside: id,
-            value: data.clone(),
+        id
+    }
+
+    /// A stack after one more file.
+    fn stacked<L: FnOnce(Value) -> PillarLayer>(
+        &self,
+        before: Made,
+        file: StackedFile,
+        layer: impl Fn(Option<ExternalFile>) -> L,
+    ) -> Made {
+        let layer = layer(Some(ExternalFile {
+            name: None,
+            path: file.path,
+            text: Some(file.text),
+            below: None,
+        }));
+        let Some((merged, graft)) = file.merged else {
+            return self.changed(before, &file.stack, layer);
+        };
+        let own = self.layer(merged.into(), layer).id;
+        let own = match graft.is_empty() {
+            true => own,
+            false => self.add(|| RecipeStep::Below {
+                inside: own,
+                path: graft,
+            }),
+        };
+        let id = self.add(|| RecipeStep::Stack {
+            base: before.id,
+            layer: own,
         });
-        Made { value: data, id }
+        Made {
+            value: file.stack,
+            id,
+        }
     }
 
     /// A part that something changed in place: what differs is a layer over it.

@@ -14,6 +14,7 @@ use super::StackKind;
 use super::cache::StackCache;
 use super::files::{Base, DataFile, Named, unreadable};
 use super::items::{Item, items};
+use super::recipe::StackedFile;
 use super::select::Chosen;
 use super::template::Templates;
 use super::trace::{FileOutcome, PillarEvent, StackEvent};
@@ -33,6 +34,8 @@ pub(crate) struct Stacking<'s, 'e> {
     pub events: &'s RefCell<Vec<PillarEvent>>,
     /// The mappings that files so far have at several places by YAML anchors.
     pub aliases: RefCell<Aliases>,
+    /// What each file did, if the compile is explained.
+    pub done: Option<RefCell<Vec<StackedFile>>>,
 }
 
 impl Stacking<'_, '_> {
@@ -89,7 +92,7 @@ impl Stacking<'_, '_> {
             tree: self.tree,
         };
         let templates = Templates::new(self.run, base, self.kind, &config.path, self.opts);
-        let text = templates.render(file, stack, None)?;
+        let text = self.rendered(&templates, file, stack, None)?;
         let one = OneConfig {
             stacking: self,
             base,
@@ -111,6 +114,35 @@ impl Stacking<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// The output of a file's template, which may change the stack in place.
+    fn rendered<'f>(
+        &self,
+        templates: &Templates<'_, '_>,
+        file: &'f File,
+        stack: &mut Value,
+        ymlpath: Option<&str>,
+    ) -> Result<Text<'f>> {
+        let before = self.done.as_ref().map(|_| stack.clone());
+        let rendered = templates.render(file, stack, ymlpath);
+        if before.is_some_and(|before| !before.is_same(stack)) {
+            let source = file.text().unwrap_or_default();
+            self.note(|| StackedFile {
+                path: file.shown.clone(),
+                text: Text::plain(file, source).into_owned(),
+                merged: None,
+                stack: stack.clone(),
+            });
+        }
+        rendered
+    }
+
+    /// Keep what a file did, if that is wanted.
+    fn note(&self, file: impl FnOnce() -> StackedFile) {
+        if let Some(done) = &self.done {
+            done.borrow_mut().push(file());
+        }
     }
 
     /// What a config file lists. Many minions have the same text.
@@ -246,6 +278,7 @@ impl OneConfig<'_, '_> {
             .filter(|_| self.graft.is_empty())
         {
             *base = merged;
+            self.merged(data, text, overlay, stack);
             return Ok(FileOutcome::Merged(strategy(&loaded)));
         }
         // What templates print is theirs alone as a rule.
@@ -259,7 +292,17 @@ impl OneConfig<'_, '_> {
         if let Some(before) = before {
             cache.merged.keep(&before, overlay, base);
         }
+        self.merged(data, text, overlay, stack);
         Ok(FileOutcome::Merged(strategy(&loaded)))
+    }
+
+    fn merged(&self, data: &DataFile, text: Text<'_>, overlay: &Map, stack: &Value) {
+        self.stacking.note(|| StackedFile {
+            path: data.path.clone(),
+            text: text.into_owned(),
+            merged: Some((overlay.clone(), self.graft.clone())),
+            stack: stack.clone(),
+        });
     }
 
     /// What is in a file, and the text that says so.
@@ -269,7 +312,8 @@ impl OneConfig<'_, '_> {
         data: &DataFile,
         stack: &mut Value,
     ) -> Result<(Text<'f>, Value)> {
-        let text = self.templates.render(file, stack, Some(&data.path))?;
+        let stacking = self.stacking;
+        let text = stacking.rendered(self.templates, file, stack, Some(&data.path))?;
         let cache = self.stacking.cache;
         let filled = match text.is_rendered() {
             true => self.stacking.run.fill_yaml(&text),

@@ -1,7 +1,7 @@
 //! Repeats a merge on the origins of both sides.
 
-use mapstack_merge::{Change, Observer, Options, Origin, Trail, merge};
-use mapstack_value::{Key, Value};
+use mapstack_merge::{Change, Observer, Options, Origin, Trail, merge, stack};
+use mapstack_value::{Key, Map, Value};
 
 use crate::tree::{Claim, How, Node};
 
@@ -14,6 +14,19 @@ pub(crate) fn merged(base: (&Value, Node), overlay: (&Value, &Node), options: &O
     };
     // The function did the same merge, and reports only those that succeed.
     let _ = merge(value.clone(), overlay.0, options, &mut merging);
+    root
+}
+
+/// The origins of a stack after one more file, by the strategies that the file names.
+pub(crate) fn stacked(base: (&Value, Node), overlay: (&Map, &Node)) -> Node {
+    let (value, mut root) = base;
+    let mut merging = Merging {
+        root: &mut root,
+        overlay: overlay.1,
+    };
+    let mut value = value.as_map().cloned().unwrap_or_default();
+    // What the reference merged before it fails stays merged.
+    let _ = stack::merge_into(&mut value, overlay.0, &mut merging);
     root
 }
 
@@ -53,8 +66,16 @@ impl Observer for Merging<'_> {
         let path = at.to_path().0;
         match change {
             Change::Added { .. } | Change::Replaced { .. } => self.take_over(&path),
-            // No strategy of `slsutil.merge` rejects values in a way that changes the result.
-            Change::Kept { .. } | Change::Dropped { .. } => {}
+            Change::Kept { rejected, .. } => {
+                let theirs = self.overlay.follow(&path);
+                let claim = theirs.and_then(|node| node.claim().cloned());
+                let by = self.layer(&path);
+                if let Some(claim) = claim.map(|claim| claim.over(rejected)) {
+                    self.root.follow_mut(&path).reject(claim, by);
+                }
+            }
+            // No strategy of `slsutil.merge` drops values in a way that changes the result.
+            Change::Dropped { .. } => {}
             Change::Joined { origins, .. } => {
                 let theirs = self.overlay.follow(&path).unwrap_or_default();
                 let by = self.layer(&path);

@@ -37,7 +37,7 @@ use documents::Dumps;
 use objects::{Objects, is_container};
 use sources::{Sources, shown};
 
-pub(crate) use merging::merged;
+pub(crate) use merging::{merged, stacked};
 pub(crate) use sources::SERVED;
 
 /// The hooks that follow the values of a map.

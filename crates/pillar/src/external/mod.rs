@@ -11,7 +11,7 @@ mod saltclass;
 use mapstack_diagnostic::Result;
 use mapstack_value::Value;
 
-use crate::recipe::FilePart;
+use crate::recipe::Parts;
 
 pub(crate) use self::asked::Asked;
 pub(crate) use self::extra_data::{passed, unasked};
@@ -31,15 +31,15 @@ pub(crate) enum BuiltIn {
 pub(crate) struct Own {
     /// The data.
     pub data: Value,
-    /// What each of its files set of it, if it knows.
-    pub parts: Vec<FilePart>,
+    /// What its files did, if it knows.
+    pub parts: Parts,
 }
 
 impl From<Value> for Own {
     fn from(data: Value) -> Self {
         Own {
             data,
-            parts: Vec::new(),
+            parts: Parts::Unknown,
         }
     }
 }

@@ -16,7 +16,7 @@ use super::Own;
 use super::arguments::wrong;
 use super::asked::Asked;
 use crate::files::unreadable;
-use crate::recipe::FilePart;
+use crate::recipe::{FilePart, Parts};
 
 /// What the inventory gives the minion.
 pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Own> {
@@ -48,7 +48,7 @@ pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Own> {
     let part = |(file, data): (&ClassFile, _)| {
         FilePart::of(file, texts.remove(&file.path), "parameters", data)
     };
-    let parts = parts.map(part).collect();
+    let parts = Parts::Files(parts.map(part).collect());
     Ok(Own {
         data: made.into_pillar(&minion_id).into(),
         parts,

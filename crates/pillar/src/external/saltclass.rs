@@ -20,7 +20,7 @@ use super::Own;
 use super::arguments::wrong;
 use super::asked::Asked;
 use crate::files::unreadable;
-use crate::recipe::FilePart;
+use crate::recipe::{FilePart, Parts};
 use crate::template::without_final_newline;
 
 /// What the inventory gives the minion. Its classes change the pillar so far in place, whether it fails or not.
@@ -66,7 +66,7 @@ pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Own> {
     let part = |(file, data): (&ClassFile, _)| {
         FilePart::of(file, texts.remove(&file.path), "pillars", data)
     };
-    let parts = parts.into_iter().map(part).collect();
+    let parts = Parts::Files(parts.into_iter().map(part).collect());
     Ok(Own {
         data: made.into_pillar(&minion_id).into(),
         parts,

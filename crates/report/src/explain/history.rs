@@ -102,7 +102,7 @@ impl Report<'_> {
     fn place(&self, spot: &Spot, layer: usize) -> String {
         let kind = self.lineage.layers().get(layer).map(|layer| &layer.kind);
         match (spot, kind) {
-            (Spot::File { computed: true, .. }, Some(LayerKind::External { .. })) => {
+            (Spot::File { computed: true, .. }, Some(LayerKind::External { shown: None, .. })) => {
                 format!("{spot}  (computed there)")
             }
             (Spot::File { computed: true, .. }, _) => format!("{spot}  (by the template there)"),
