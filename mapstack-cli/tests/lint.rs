@@ -504,6 +504,35 @@ fn a_pillar_is_checked_beside_formulas() {
 }
 
 #[test]
+fn files_that_a_stack_reads_are_used_and_checked() {
+    let stack = "pillar_roots: {base: [p]}\next_pillar: [{stack: p/stack.cfg}]\n";
+    let files = [
+        ("master", stack),
+        ("p/top.sls", "base: {'*': [a]}\n"),
+        ("p/a.sls", "a: 1\n"),
+        ("p/stack.cfg", "*/init.sls\n"),
+        ("p/git/init.sls", "git: {password: hunter2}\n"),
+        ("p/old.sls", "git: 2\n"),
+        ("minions/web1.yaml", "id: web1\n"),
+    ];
+    let line = "lint pillar --config master --config-kind master --minions minions";
+    let tree = Tree::new(&files);
+    let ran = run_line(tree.path(), line);
+    let unused = "no minion gets the sls 'old'";
+    let secret = "the secret 'git:password' is in plain text\n --> p/git/init.sls:1:17\n";
+    assert!(
+        ran.stdout.contains(unused) && ran.stdout.contains(secret),
+        "{}",
+        ran.stdout
+    );
+    assert!(!ran.stdout.contains("the sls 'git'"), "{}", ran.stdout);
+    // What a stack that fails would have read is not known.
+    tree.write("p/git/init.sls", b"git: [\n");
+    let ran = run_line(tree.path(), line);
+    assert!(!ran.stdout.contains("no minion gets"), "{}", ran.stdout);
+}
+
+#[test]
 fn the_pillar_alone_or_a_formula_alone_can_be_named() {
     let tree = pillar();
     let flags = "--config master --config-kind master --minions m";

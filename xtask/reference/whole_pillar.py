@@ -139,12 +139,17 @@ def before_3008():
     return int(salt.version.__version__.partition(".")[0]) < 3008
 
 
+# External pillars that left Salt after 3007, but for the code behind them.
+FORMER = ("cmd_yamlex", "nacl", "saltclass")
+
+
 def extend(opts):
-    """Saltclass left Salt after 3007, but for the code behind it: its module is an older one's file, which the environment names."""
-    if "saltclass" in str(opts.get("ext_pillar")):
-        place = os.path.join(opts["extension_modules"], "pillar")
-        os.makedirs(place, exist_ok=True)
-        shutil.copy(os.environ["MAPSTACK_SALTCLASS"], place)
+    """The modules of former external pillars are an older Salt's files, which lie beside the one that the environment names."""
+    for name in FORMER:
+        if name in str(opts.get("ext_pillar")):
+            place = os.path.join(opts["extension_modules"], "pillar")
+            os.makedirs(place, exist_ok=True)
+            shutil.copy(os.path.join(os.path.dirname(os.environ["MAPSTACK_SALTCLASS"]), name + ".py"), place)
     if "reclass" in str(opts.get("ext_pillar")):
         forget_settings()
 

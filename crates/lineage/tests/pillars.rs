@@ -81,7 +81,7 @@ fn is_at(place: &Place, value: &Value) -> bool {
         let first = first.lines().find(|line| !line.trim().is_empty());
         return first.is_some_and(|line| text.contains(line.trim()));
     }
-    if let Some(quoted) = text.strip_prefix('\'')
+    if let Some(quoted) = text.strip_prefix(['\'', '"'])
         && let Some(quoted) = quoted.lines().next()
         && quoted.contains("{{")
     {

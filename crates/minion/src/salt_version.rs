@@ -50,6 +50,9 @@ pub struct Behaviour {
     /// The variables about the place of an sls do without slashes at the end of its name, and a file of another name is
     /// in no directory. Otherwise the whole path stands for that of the file.
     pub trims_names_of_sls: bool,
+    /// All slashes in front of a path count for nothing. Otherwise one or three do, and a path with two, or more than three,
+    /// leads nowhere.
+    pub takes_off_all_slashes: bool,
     /// saltclass keeps the classes that classes of classes name, and each state once. Otherwise it keeps what the node
     /// and its own classes name.
     pub keeps_nested_classes: bool,
@@ -84,6 +87,7 @@ const BEFORE_3008: Behaviour = Behaviour {
     nodegroups_need_a_cache: false,
     reads_jinja_headers: false,
     trims_names_of_sls: false,
+    takes_off_all_slashes: false,
     keeps_nested_classes: true,
     given_variables_override_places: false,
     pyobjects_take_context: true,
@@ -102,6 +106,7 @@ const SINCE_3008: Behaviour = Behaviour {
     nodegroups_need_a_cache: true,
     reads_jinja_headers: true,
     trims_names_of_sls: true,
+    takes_off_all_slashes: true,
     keeps_nested_classes: true,
     given_variables_override_places: true,
     pyobjects_take_context: true,

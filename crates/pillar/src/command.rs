@@ -1,4 +1,5 @@
-//! The external pillars that read what a command prints: `cmd_json` and `cmd_yaml`.
+//! The external pillars that read what a command prints: `cmd_json`, `cmd_yaml`, and `cmd_yamlex`, which Salt 3008 no longer
+//! has.
 //!
 //! The command is run by the function that the reference calls, so that it runs only if the user permitted this, or
 //! wrote down what it returns.
@@ -6,6 +7,7 @@
 use mapstack::Run;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_value::{Map, Value, json};
+use mapstack_yaml::{Limits, load_aggregating};
 
 use super::config::ExtPillar;
 
@@ -14,6 +16,7 @@ use super::config::ExtPillar;
 pub(crate) enum Command {
     Json,
     Yaml,
+    Yamlex,
 }
 
 impl Command {
@@ -22,6 +25,7 @@ impl Command {
         match name {
             "cmd_json" => Some(Command::Json),
             "cmd_yaml" => Some(Command::Yaml),
+            "cmd_yamlex" => Some(Command::Yamlex),
             _ => None,
         }
     }
@@ -38,7 +42,7 @@ impl Command {
         };
         let command = command.replace("%s", &run.given_id().to_string());
         let (function, kwargs) = match self {
-            Command::Json => ("cmd.run", Map::new()),
+            Command::Json | Command::Yamlex => ("cmd.run", Map::new()),
             Command::Yaml => (
                 "cmd.run_stdout",
                 [("python_shell", true)].into_iter().collect(),
@@ -54,6 +58,9 @@ impl Command {
         let read = match self {
             Command::Json => json::loads(&text).map_err(|e| e.to_string()),
             Command::Yaml => mapstack_yaml::load(&text).map_err(|e| e.to_string()),
+            Command::Yamlex => load_aggregating(&text, &Limits::default())
+                .map(|loaded| loaded.value)
+                .map_err(|e| e.to_string()),
         };
         Ok(read.unwrap_or_else(|problem| {
             let message = format!(

@@ -524,8 +524,15 @@ impl PillarRun<'_> {
             cache: self.cache,
         });
         self.end(&run);
-        if built_in == BuiltIn::Saltclass {
-            *pillar = run.current_pillar().into();
+        match built_in {
+            BuiltIn::Saltclass => *pillar = run.current_pillar().into(),
+            // It decrypts in place.
+            BuiltIn::Decrypted(_) => {
+                if let Ok(own) = &data {
+                    *pillar = own.data.clone();
+                }
+            }
+            _ => {}
         }
         data
     }

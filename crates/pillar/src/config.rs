@@ -45,8 +45,7 @@ impl StackKind {
 }
 
 /// External pillars of Salt and of its known extensions that are not made here.
-pub(crate) const SALTS_OWN: [&str; 37] = [
-    "cmd_yamlex",
+pub(crate) const SALTS_OWN: [&str; 34] = [
     "cobbler",
     "confidant",
     "consul",
@@ -57,7 +56,6 @@ pub(crate) const SALTS_OWN: [&str; 37] = [
     "foreman",
     "git",
     "git_pillar",
-    "gpg",
     "hg_pillar",
     "hiera",
     "http_json",
@@ -65,7 +63,6 @@ pub(crate) const SALTS_OWN: [&str; 37] = [
     "libvirt",
     "mongo",
     "mysql",
-    "nacl",
     "netbox",
     "neutron",
     "nsot",

@@ -208,3 +208,39 @@ fn options_in_a_pillar_are_those_of_the_version_or_a_warning() {
         );
     }
 }
+
+#[test]
+fn an_external_pillar_sees_no_list_as_the_pillar() {
+    let stack = "e: {{ pillar.get('a') | json }}\nf: {{ pillar | length }}\n";
+    let options = "pillar_source_merging_strategy: aggregate\n\
+        ext_pillar: [{cmd_json: \"echo '[1]'\"}, {stack: <DIR>/s.cfg}]\n";
+    let files = [
+        ("base/top.sls", "base: {'*': [a]}"),
+        ("base/a.sls", "a: 1"),
+        ("s.cfg", "s.yml"),
+        ("s.yml", stack),
+    ];
+    let of_version = |version: SaltVersion| {
+        let record: Map = [
+            ("files", Value::from(files.into_iter().collect::<Map>())),
+            (
+                "master",
+                format!("pillar_roots: {{base: [<DIR>/base]}}\n{options}").into(),
+            ),
+            ("minion_id", "web1".into()),
+            ("salt_version", version.name().into()),
+        ]
+        .into_iter()
+        .collect();
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("here");
+        whole_pillar::write(&record, &root);
+        whole_pillar::compiled(&record, &root).unwrap().repr()
+    };
+    assert_eq!(of_version(SaltVersion::V3006), "{'e': None, 'f': 0}");
+    assert_eq!(of_version(SaltVersion::V3007), "{'e': None, 'f': 0}");
+    assert_eq!(
+        of_version(SaltVersion::V3008),
+        "{'a': 1, 'e': None, 'f': 0}"
+    );
+}

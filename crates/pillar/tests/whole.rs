@@ -423,7 +423,7 @@ fn names_of_sls_do_not_lead_out_of_the_roots() {
     assert!(
         asked
             .iter()
-            .all(|path| !path.contains("etc") && !path.contains("..")),
+            .all(|path| !path.starts_with('/') && !path.contains("..")),
         "{asked:?}"
     );
 }

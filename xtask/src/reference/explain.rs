@@ -32,6 +32,10 @@ const REASONS: &[(&str, Shows)] = &[
     ("what TOML forbids is an error", no_toml),
     ("includes nest at most 100 levels deep", deep_includes),
     (
+        "an external pillar sees no list as the pillar",
+        list_as_pillar,
+    ),
+    (
         "brackets in the name of an sls are not those of an address in a URL",
         brackets,
     ),
@@ -165,6 +169,15 @@ fn no_toml(ours: &Value, theirs: &Value) -> bool {
 fn deep_includes(ours: &Value, theirs: &Value) -> bool {
     text(ours, "error").starts_with("includes of the pillar nest deeper")
         && (theirs.get("ok").is_some() || text(theirs, "error").starts_with("RecursionError"))
+}
+
+/// The errors of an external pillar cannot be put into a list.
+fn list_as_pillar(ours: &Value, theirs: &Value) -> bool {
+    let refusals = [
+        "TypeError: list indices must be integers or slices, not str",
+        "TypeError: cannot convert dictionary update sequence element #0 to a sequence",
+    ];
+    ours.get("ok").is_some() && refusals.contains(&text(theirs, "error"))
 }
 
 /// Salt reads the name of an sls as a URL.

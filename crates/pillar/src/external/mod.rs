@@ -2,12 +2,14 @@
 
 mod arguments;
 mod asked;
+mod decrypted;
 mod extra_data;
 mod file_tree;
 mod nodegroups;
 mod reclass;
 mod saltclass;
 
+use mapstack::secrets::Cipher;
 use mapstack_diagnostic::Result;
 use mapstack_value::Value;
 
@@ -19,6 +21,8 @@ pub(crate) use self::extra_data::{passed, unasked};
 /// An external pillar of this module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BuiltIn {
+    /// Decrypts the pillar so far.
+    Decrypted(Cipher),
     ExtraData,
     FileTree,
     Nodegroups,
@@ -50,6 +54,8 @@ impl BuiltIn {
         match name {
             "extra_minion_data_in_pillar" => Some(BuiltIn::ExtraData),
             "file_tree" => Some(BuiltIn::FileTree),
+            "gpg" => Some(BuiltIn::Decrypted(Cipher::Gpg)),
+            "nacl" => Some(BuiltIn::Decrypted(Cipher::Nacl)),
             "nodegroups" => Some(BuiltIn::Nodegroups),
             "reclass" => Some(BuiltIn::Reclass),
             "saltclass" => Some(BuiltIn::Saltclass),
@@ -63,6 +69,7 @@ impl BuiltIn {
     /// Arguments that it does not have, and files that cannot be read.
     pub fn data(self, asked: &Asked<'_, '_>) -> Result<Own> {
         match self {
+            BuiltIn::Decrypted(cipher) => decrypted::data(asked, cipher).map(Own::from),
             BuiltIn::ExtraData => extra_data::data(asked).map(Own::from),
             BuiltIn::FileTree => file_tree::data(asked).map(Own::from),
             BuiltIn::Nodegroups => nodegroups::data(asked).map(Own::from),

@@ -7,6 +7,7 @@ use mapstack::File;
 use mapstack::trace::FileReadKind;
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 use mapstack_loader::{Fetched, FileServer, Fnmatch, LoadError, SaltPath, has_magic};
+use mapstack_minion::SaltVersion;
 use mapstack_value::{Key, Map, Value};
 
 use super::reads::{Noting, Reads};
@@ -110,9 +111,18 @@ impl PillarFiles {
         }
     }
 
-    /// An sls by its name: `a.b` is `a/b.sls`, or else `a/b/init.sls`.
-    pub fn sls(&self, name: &str, env: &str) -> Result<Option<Found>> {
-        let path = name.replace('.', "/");
+    /// An sls by its name: `a.b` is `a/b.sls`, or else `a/b/init.sls`. Slashes and dots in front are those of the URL (Salt:
+    /// `salt.utils.url`).
+    pub fn sls(&self, name: &str, env: &str, version: SaltVersion) -> Result<Option<Found>> {
+        let whole = name.replace('.', "/");
+        let path = whole.trim_start_matches('/');
+        let path = match (
+            version.behaviour().takes_off_all_slashes,
+            whole.len() - path.len(),
+        ) {
+            (true, _) | (false, 0 | 1 | 3) => path,
+            (false, _) => return Ok(None),
+        };
         for (path, is_init) in [
             (format!("{path}.sls"), false),
             (format!("{path}/init.sls"), true),
@@ -206,12 +216,18 @@ mod tests {
             ["a", "a.b", "top", "x.y"].map(String::from)
         );
         assert_eq!(files.matching("a*", "base").unwrap(), ["a", "a.b"]);
-        let found = files.sls("x.y", "base").unwrap().unwrap();
+        let found = files
+            .sls("x.y", "base", SaltVersion::default())
+            .unwrap()
+            .unwrap();
         assert_eq!(
             (found.file.path.as_str(), found.is_init),
             ("x/y/init.sls", true)
         );
-        assert!(files.sls("a.c", "base").unwrap().is_none());
+        let of = |name, version| files.sls(name, "base", version).unwrap().is_some();
+        assert!(!of("a.c", SaltVersion::V3008));
+        assert!(of(".a.b", SaltVersion::V3007) && of("/a/b", SaltVersion::V3008));
+        assert!(!of("//a", SaltVersion::V3007) && of("//a", SaltVersion::V3008));
         assert!(files.file("/top.sls", "base").unwrap().is_none());
         assert!(files.names("dev").unwrap().is_empty());
     }

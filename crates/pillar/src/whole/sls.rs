@@ -208,7 +208,9 @@ impl SlsReader<'_, '_> {
         let mut errors = Vec::new();
         let env = asked.saltenv.as_str();
         let env = env.filter(|env| self.settings.has_roots(env));
-        let found = env.map(|env| self.files.sls(asked.sls, env)).transpose()?;
+        let version = self.renders.run().engine().salt_version();
+        let found = env.map(|env| self.files.sls(asked.sls, env, version));
+        let found = found.transpose()?;
         let Some(found) = found.flatten() else {
             return Ok(self.missing(asked, known));
         };

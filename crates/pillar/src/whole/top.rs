@@ -266,7 +266,8 @@ impl TopReader<'_, '_> {
             );
             return Err(Error::new(ErrorKind::DataSource, message));
         };
-        let found = self.files.sls(name, env)?;
+        let version = self.renders.run().engine().salt_version();
+        let found = self.files.sls(name, env, version)?;
         self.events.add(|| WholeEvent::Top {
             saltenv: env.into(),
             path: found.as_ref().map(|found| found.file.shown.clone()),
