@@ -272,6 +272,21 @@ def files_answers():
     return files._answers
 
 
+@pytest.mark.parametrize(
+    "given, said",
+    [
+        ("client", "the option `mapstack` is 'client', not a mapping of `files` or `command`"),
+        ({"take_over": True}, "the option `mapstack` has no 'take_over'; it has `files` or `command`"),
+        ({"files": "cleint"}, "the option `mapstack: files` is 'cleint', not `auto` or `client`"),
+        ({"command": ["a"]}, "the option `mapstack: command` is ['a'], not a path"),
+    ],
+)
+def test_an_option_that_there_is_not_is_an_error(web, minion, given, said):
+    with pytest.raises(salt.exceptions.CommandExecutionError) as caught:
+        minion(pillar=PILLAR, mapstack=given)["map.data"]("web")
+    assert str(caught.value) == said
+
+
 def test_functions_see_the_pillar_as_templates_do(tree, minion):
     secret = pytest.importorskip("salt.utils.secret")
     tree("web/parameters/defaults.yaml", "values: {a: {{ salt['pillar.items']().web.secret }}}\n")

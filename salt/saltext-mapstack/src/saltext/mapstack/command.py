@@ -7,6 +7,7 @@ import subprocess
 
 from salt.exceptions import CommandExecutionError
 
+from saltext.mapstack.options import option
 from saltext.mapstack.sessions import VERSION
 
 log = logging.getLogger(__name__)
@@ -25,7 +26,7 @@ def _installed():
 
 def _program(opts):
     """The program: the one that the master's configuration names, that of the wheel, or the one on the path."""
-    program = (opts.get("mapstack") or {}).get("command") or _installed() or shutil.which(_NAME)
+    program = option(opts, "command") or _installed() or shutil.which(_NAME)
     if program is None:
         raise CommandExecutionError(
             "the command mapstack is not installed: `pip install mapstack` into Salt's own Python, or name the program in"

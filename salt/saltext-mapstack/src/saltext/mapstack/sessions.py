@@ -14,6 +14,7 @@ from salt.exceptions import SaltRenderError
 
 from saltext.mapstack.files import Files, packed_client
 from saltext.mapstack.live import Live, plain
+from saltext.mapstack.options import option
 
 try:
     from salt.utils.secret import mask_pillar
@@ -55,8 +56,7 @@ def served(opts):
 
 def reads_directories(opts):
     """Whether the files that Salt serves itself are those of ``file_roots`` and nothing else."""
-    wanted = (opts.get("mapstack") or {}).get("files", "auto")
-    if wanted == "client":
+    if option(opts, "files") == "client":
         return False
     backends = opts.get("fileserver_backend") or ["roots"]
     return opts.get("file_client") == "local" and list(backends) == ["roots"]

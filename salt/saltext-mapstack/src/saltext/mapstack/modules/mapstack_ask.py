@@ -5,7 +5,6 @@ The answers are the documents that the commands ``mapstack explain``, ``sources`
 about formulas with layers of parameter files, as ``map.data`` reads them, and about those that have a ``map.jinja``.
 """
 
-import mapstack
 from salt.exceptions import CommandExecutionError
 
 try:
@@ -15,13 +14,17 @@ except ImportError:
     # Salt 3006 has none there, and gives them to each module.
     pass
 
-from saltext.mapstack import sessions
+from saltext.mapstack import native
+
+if native.missing is None:
+    import mapstack
+    from saltext.mapstack import sessions
 
 __virtualname__ = "mapstack"
 
 
 def __virtual__():
-    return __virtualname__
+    return native.missing or __virtualname__
 
 
 def _session():

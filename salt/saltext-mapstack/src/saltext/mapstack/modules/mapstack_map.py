@@ -21,7 +21,10 @@ except ImportError:
     # Salt 3006 has none there, and gives them to each module.
     pass
 
-from saltext.mapstack.sessions import Session
+from saltext.mapstack import native
+
+if native.missing is None:
+    from saltext.mapstack.sessions import Session
 
 __virtualname__ = "map"
 
@@ -49,7 +52,7 @@ def stands_in(opts, option):
 
 
 def __virtual__():
-    return stands_in(__opts__, "disable_modules")
+    return native.missing or stands_in(__opts__, "disable_modules")
 
 
 def _session():

@@ -11,7 +11,10 @@ Where Salt has a ``makostack`` of its own, that one answers to this name, and th
 
 import importlib.util
 
-from saltext.mapstack import pillars
+from saltext.mapstack import native
+
+if native.missing is None:
+    from saltext.mapstack import pillars
 
 __virtualname__ = "makostack"
 __virtual_aliases__ = ("mapstack_makostack",)
@@ -20,7 +23,7 @@ __virtual_aliases__ = ("mapstack_makostack",)
 def __virtual__():
     if importlib.util.find_spec("mako") is None:
         return False, "Mako is not installed in Salt's Python"
-    return pillars.name_beside_salts(__virtualname__, "pillar")
+    return native.missing or pillars.name_beside_salts(__virtualname__, "pillar")
 
 
 def ext_pillar(minion_id, pillar, *args, **kwargs):

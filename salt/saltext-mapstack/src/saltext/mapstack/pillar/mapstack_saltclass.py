@@ -10,14 +10,17 @@ The external pillar ``saltclass`` by Rust, for the same inventories. Salt 3008 n
 Where Salt has a ``saltclass`` of its own, that one answers to this name, and this one to ``mapstack_saltclass``.
 """
 
-from saltext.mapstack import pillars
+from saltext.mapstack import native
+
+if native.missing is None:
+    from saltext.mapstack import pillars
 
 __virtualname__ = "saltclass"
 __virtual_aliases__ = ("mapstack_saltclass",)
 
 
 def __virtual__():
-    return pillars.name_beside_salts(__virtualname__, "pillar")
+    return native.missing or pillars.name_beside_salts(__virtualname__, "pillar")
 
 
 def ext_pillar(minion_id, pillar, *args):

@@ -9,13 +9,16 @@ PillarStack by Rust: the external pillar ``stack`` under another name, for the s
 The arguments are those of ``stack``: config files, or mappings such as ``grains:os`` from values to config files.
 """
 
-from saltext.mapstack import pillars
+from saltext.mapstack import native
+
+if native.missing is None:
+    from saltext.mapstack import pillars
 
 __virtualname__ = "mapstack_stack"
 
 
 def __virtual__():
-    return __virtualname__
+    return native.missing or __virtualname__
 
 
 def ext_pillar(minion_id, pillar, *args, **kwargs):

@@ -18,13 +18,16 @@ from io import StringIO
 
 from salt.exceptions import SaltRenderError
 
-from saltext.mapstack import templates
+from saltext.mapstack import native
+
+if native.missing is None:
+    from saltext.mapstack import templates
 
 __virtualname__ = "mapstack"
 
 
 def __virtual__():
-    return __virtualname__
+    return native.missing or __virtualname__
 
 
 def render(

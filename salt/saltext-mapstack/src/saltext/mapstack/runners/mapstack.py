@@ -14,13 +14,16 @@ import json
 import salt.utils.args
 from salt.exceptions import CommandExecutionError
 
-from saltext.mapstack import command
+from saltext.mapstack import native
+
+if native.missing is None:
+    from saltext.mapstack import command
 
 __virtualname__ = "mapstack"
 
 
 def __virtual__():
-    return __virtualname__
+    return native.missing or __virtualname__
 
 
 def fleet(*formulas, **kwargs):

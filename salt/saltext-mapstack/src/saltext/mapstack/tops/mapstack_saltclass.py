@@ -10,14 +10,17 @@ The states of saltclass by Rust, for the same inventories.
 Where Salt has no ``saltclass`` of its own, this one answers to that name as well.
 """
 
-from saltext.mapstack import pillars
+from saltext.mapstack import native
+
+if native.missing is None:
+    from saltext.mapstack import pillars
 
 __virtualname__ = "saltclass"
 __virtual_aliases__ = ("mapstack_saltclass",)
 
 
 def __virtual__():
-    return pillars.name_beside_salts(__virtualname__, "tops")
+    return native.missing or pillars.name_beside_salts(__virtualname__, "tops")
 
 
 def top(**kwargs):

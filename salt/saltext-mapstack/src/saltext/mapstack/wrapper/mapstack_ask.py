@@ -4,14 +4,17 @@ Questions about the configuration of formulas for ``salt-ssh``: the execution mo
 
 from salt.utils.functools import namespaced_function
 
+from saltext.mapstack import native
 from saltext.mapstack.modules import mapstack_ask
-from saltext.mapstack.sessions import Session
+
+if native.missing is None:
+    from saltext.mapstack.sessions import Session
 
 __virtualname__ = "mapstack"
 
 
 def __virtual__():
-    return __virtualname__
+    return native.missing or __virtualname__
 
 
 def _session():

@@ -14,14 +14,17 @@ saltext-formula is installed as well, its wrapper answers, unless the options of
 
 from salt.utils.functools import namespaced_function
 
+from saltext.mapstack import native
 from saltext.mapstack.modules import mapstack_map
-from saltext.mapstack.sessions import Session
+
+if native.missing is None:
+    from saltext.mapstack.sessions import Session
 
 __virtualname__ = "map"
 
 
 def __virtual__():
-    return mapstack_map.stands_in(__opts__, "disable_wrappers")
+    return native.missing or mapstack_map.stands_in(__opts__, "disable_wrappers")
 
 
 def _session():
