@@ -8,7 +8,7 @@ IDS = ["web1", "web2.example.com", "db-1", "Web1", "a", "w[e]b", "1"]
 GRAINS = {"os": ["Debian", "debian", "RedHat", None, 5], "roles": [["web", "db"], ["Web"], "web", [], {"web": {"deep": "x"}}, [{"web": 1}]],
           "deep": [{"a": {"b": "c"}}, {"a": ["b", "c"]}, {"a:b": "c"}, "a"], "ipv4": [["127.0.0.1", "10.1.2.3"], "10.1.2.3", []], "ipv6": [["::1", "fe80::1"], "::1"], "num": [5, 1.5, True, "5"]}
 SLS = ["a", "b", "c", "sub.a", "sub.b", "sub.deep.a", "sub", "only", "x-y"]
-PATTERNS = ["*", "sub.*", "s*", "?", "[ab]*", "sub", "sub/a", "a.*", "nosuch", "no.*"]
+PATTERNS = ["*", "sub.*", "s*", "?", "[ab]*", "sub", "sub/a", "a.*", "nosuch", "no.*", "/a", "//b", ".sub.a", "..c", "/sub/a"]
 ENVS = ["base", "dev", "prod", "qa"]
 KEYS = ["a", "b", "c", "list", "users", "port", "deep", 1, True, None, "é"]
 SCALARS = [None, True, False, 0, 1, 22, -1, 1.5, "", "x", "y", "1", "é", "yes", "0644", "a: b", "text with spaces"]
@@ -98,7 +98,7 @@ def top(r, minion_id, envs, wild):
 
 
 def include(r, wild):
-    name = r.choice(SLS + [".a", ".b", ".deep.a", "sub/a", "sub.*", "*", "nosuch", ".nosuch", "?", "[ab]", ".deep.*"])
+    name = r.choice(SLS + [".a", ".b", ".deep.a", "sub/a", "sub.*", "*", "nosuch", ".nosuch", "?", "[ab]", ".deep.*", "/sub/a", "//a"])
     if wild and r.random() < 0.05:
         # These include themselves by ever longer names, if they do.
         name = r.choice([".", "..a"])
@@ -170,8 +170,10 @@ def external(r, wild):
     kind = r.random()
     if kind < 0.5:
         return {r.choice(["cmd_yaml", "cmd_json"]): "echo '" + json.dumps(r.choice([{"e": "x"}, {"e": {"x": 1}, "a": "from %s"}, {"o": 1, "list": [9]}, {"a": 2, "deep": {"e": 1}}, {}, {"e": "x", "users": {"z": None}}])) + "'"}
-    if kind < 0.8:
+    if kind < 0.75:
         return {"stack": "<DIR>/stack/stack.cfg"}
+    if kind < 0.8:
+        return {"gpg": {}}
     if kind < 0.9 or not wild:
         return {"nosuch": "x"}
     return r.choice([{"cmd_yaml": "echo 'a: ['"}, {"cmd_json": "echo 'x'"}, {"cmd_json": "echo '[1]'"}, {"cmd_yaml": "echo 'x'"}, {"cmd_yaml": ["echo 'a: 1'", "b"]}, {"cmd_yaml": 5}, {}, "x", 5,

@@ -96,11 +96,44 @@ impl Both {
     }
 }
 
-/// What an error says, without the name of its file, which is another one in each state.
-fn text(error: &Error) -> String {
+/// What an error says, without what is called otherwise in each state: its file, and a revision with its commit, as in
+/// `HEAD@0123456789ab:`.
+pub(crate) fn text(error: &Error) -> String {
     let diagnostic = error.diagnostic();
-    match &diagnostic.place {
+    let message = match &diagnostic.place {
         Some(place) => diagnostic.message.replace(&place.file, ""),
         None => diagnostic.message.clone(),
+    };
+    let words = message.split(' ').map(without_revision);
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn without_revision(word: &str) -> &str {
+    let is_commit = |id: &str| id.len() == 12 && id.bytes().all(|b| b.is_ascii_hexdigit());
+    let behind = word
+        .split_once('@')
+        .and_then(|(_, rest)| rest.split_once(':'));
+    match behind {
+        Some((id, path)) if is_commit(id) => path,
+        _ => word,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mapstack::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn an_error_is_the_same_in_two_revisions() {
+        let of = |name: &str| {
+            let message = format!("a.sls is not read: {name}: in b is a submodule");
+            text(&Error::new(ErrorKind::File, message))
+        };
+        let same = "a.sls is not read:  in b is a submodule";
+        assert_eq!(of("HEAD~1@e23f8581dcba"), same);
+        assert_eq!(of("HEAD@8cbfafccd03d"), same);
+        assert_ne!(of("tom@example.org"), same);
     }
 }

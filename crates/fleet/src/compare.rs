@@ -9,7 +9,7 @@ use mapstack::value::{Map, Str, Value};
 use mapstack::{Configuration, Engine, Error, Result};
 use mapstack_share::{Answers, Outcome};
 
-use crate::both::Both;
+use crate::both::{Both, text};
 use crate::change::{Change, changes};
 use crate::fleet::Fleet;
 use crate::origins::Origins;
@@ -568,9 +568,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
             (Ok(old), Ok(new)) => self.changes(old, new).map_or(What::Same, What::Changed),
             (Ok(_), Err(error)) => What::Broken(error.clone()),
             (Err(error), Ok(_)) => What::Fixed(error.clone()),
-            (Err(old), Err(new)) if old.diagnostic().message == new.diagnostic().message => {
-                What::FailsStill
-            }
+            (Err(old), Err(new)) if text(old) == text(new) => What::FailsStill,
             (Err(_), Err(error)) => What::FailsOtherwise(error.clone()),
         }
     }
