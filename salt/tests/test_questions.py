@@ -82,7 +82,7 @@ def test_secrets_are_masked(web, tree, minion):
 
 def test_secrets_are_masked_in_errors(web, tree, minion):
     tree("web/parameters/os/Debian.yaml", "values: {{ {}['pw ' ~ pillar.web.user] }}\n")
-    with pytest.raises(salt.exceptions.SaltException, match="has no attribute") as caught:
+    with pytest.raises(salt.exceptions.CommandExecutionError, match="has no attribute") as caught:
         minion(pillar=PILLAR)["mapstack.explain"]("web")
     assert "www" not in str(caught.value)
 
@@ -166,5 +166,5 @@ def test_questions_are_answered_through_the_file_client(web, minion):
 @pytest.mark.parametrize("function", ["explain", "sources"])
 def test_errors_are_salts(tree, minion, function):
     tree("bad/parameters/defaults.yaml", "values: {{ nope }}\n")
-    with pytest.raises(salt.exceptions.SaltException, match="nope"):
+    with pytest.raises(salt.exceptions.CommandExecutionError, match="nope"):
         minion()[f"mapstack.{function}"]("bad")

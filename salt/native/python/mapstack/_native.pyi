@@ -1,12 +1,15 @@
 """The native part of the package."""
 
-from typing import Any, Optional, Protocol, Union, final
+from typing import Any, Optional, Protocol, Union, final, type_check_only
+
+__all__ = ["Engine", "ExtPillar", "Facts", "__version__"]
 
 __version__: str
 
 #: The entries of a dict that were set, and the keys that are gone.
-Changed = tuple[dict[Any, Any], list[Any]]
+_Changed = tuple[dict[Any, Any], list[Any]]
 
+@type_check_only
 class Caller(Protocol):
     """What Rust asks on the way, on the thread of the caller."""
 
@@ -166,7 +169,7 @@ class Engine:
         variables: dict[str, Any],
         caller: Optional[Caller] = None,
         saltenv: Optional[str] = None,
-    ) -> tuple[str, Optional[Changed], Optional[Changed]]:
+    ) -> tuple[str, Optional[_Changed], Optional[_Changed]]:
         """What a template prints, and its changes of the grains and the pillar."""
 
     def explain(
@@ -207,5 +210,5 @@ class ExtPillar:
 
     def give(
         self, facts: Facts, caller: Optional[Caller] = None
-    ) -> tuple[Any, Optional[Exception], Optional[Changed]]:
+    ) -> tuple[Any, Optional[Exception], Optional[_Changed]]:
         """What it returns for a minion, or the exception that it ends in, and what it changed in the pillar in place."""

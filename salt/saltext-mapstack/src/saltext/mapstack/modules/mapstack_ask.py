@@ -5,7 +5,7 @@ The answers are the documents that the commands ``mapstack explain``, ``sources`
 about formulas with layers of parameter files, as ``map.data`` reads them, and about those that have a ``map.jinja``.
 """
 
-from salt.exceptions import CommandExecutionError
+from salt.exceptions import CommandExecutionError, SaltRenderError
 
 try:
     # Salt 3008 changes the option `test` in the options of modules that do not import them from here.
@@ -34,7 +34,7 @@ def _session():
 def _asked(question, *args, saltenv):
     try:
         return question(*args, saltenv=saltenv)
-    except mapstack.Error as err:
+    except (mapstack.Error, SaltRenderError) as err:
         raise CommandExecutionError(str(err)) from err
 
 
