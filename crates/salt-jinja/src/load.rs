@@ -31,8 +31,13 @@ pub(crate) fn from_file_server(vm: &Vm<'_>, name: &Str) -> Result<(Str, Arc<str>
 
 fn resolve_relative(vm: &Vm<'_>, name: &str) -> Option<String> {
     let tpldir = vm.global("tpldir")?.as_str()?.clone();
+    // A file client that is local is meant to have paths on disk, and starts from the root then.
+    let base = match tpldir.starts_with('/') && has_local_client(vm) {
+        true => "",
+        false => &tpldir,
+    };
     let mut parts: Vec<&str> = Vec::new();
-    for part in tpldir.split('/').chain(name.split('/')) {
+    for part in base.split('/').chain(name.split('/')) {
         match part {
             "" | "." => {}
             ".." if matches!(parts.last(), Some(&last) if last != "..") => {
@@ -49,6 +54,14 @@ fn resolve_relative(vm: &Vm<'_>, name: &str) -> Option<String> {
         return None;
     }
     Some(parts.join("/"))
+}
+
+fn has_local_client(vm: &Vm<'_>) -> bool {
+    let Some(Obj::Dict(opts)) = vm.global("opts") else {
+        return false;
+    };
+    let client = opts.get_str("file_client");
+    client.is_some_and(|client| client.as_str().is_some_and(|client| &**client == "local"))
 }
 
 /// Loading a template changes the globals `tpldir`, `tplfile` and `tpldot`.
