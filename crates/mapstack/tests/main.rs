@@ -10,6 +10,7 @@ use mapstack::loader;
 mod differences;
 mod fold;
 mod functions;
+mod hooks;
 mod pipes;
 mod recorded_calls;
 mod scenarios;
