@@ -4,7 +4,9 @@
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
 use mapstack::value::Value;
-use mapstack::{DataOptions, Engine, Error, ErrorKind, Result, Run, StackOptions, yaml};
+use mapstack::{
+    DataOptions, Engine, Error, ErrorKind, Result, Run, StackOptions, TofsOptions, yaml,
+};
 
 const FACTS: &str = "
 id: web1
@@ -382,14 +384,64 @@ fn secrets_that_templates_print_into_layers_are_known() {
         "f/parameters/defaults.yaml",
         "values: {a: {{ pillar['password'] | upper }}, b: x{{ pillar['password'] }}y, plain: word}\n",
     );
-    let engine = served(&[file]);
+    let with_one = (
+        "f/parameters/os/Debian.yaml",
+        "values: {c: p{{ pillar['password'] }}q}\n",
+    );
+    let engine = served(&[file, with_one]);
     let mut minion = minion();
     minion.pillar.insert("password", "hunter2hunter2");
     let run = engine.run(&minion).following_secrets();
     run.data("f", &DataOptions::default()).unwrap();
     let texts: Vec<String> = run.secret_texts().iter().map(ToString::to_string).collect();
-    for secret in ["HUNTER2HUNTER2", "xhunter2hunter2y"] {
+    for secret in ["HUNTER2HUNTER2", "xhunter2hunter2y", "phunter2hunter2q"] {
         assert!(texts.iter().any(|text| text == secret), "{texts:?}");
     }
     assert!(!texts.iter().any(|text| text == "word"), "{texts:?}");
+}
+
+#[test]
+fn calls_of_one_engine_do_not_take_each_others_arguments() {
+    let (engine, minion) = (
+        served(&[
+            ("f/parameters/os/Debian.yaml", "values: {from: parameters}"),
+            ("one/os/Debian.yaml", "values: {from: one}"),
+            ("two/os/Debian.yaml", "values: {from: two}"),
+        ]),
+        minion(),
+    );
+    let from = |directory: &str| {
+        let given = yaml::load(&format!("{{parameter_dirs: [{directory}]}}")).unwrap();
+        let options = match directory {
+            "" => DataOptions::default(),
+            _ => DataOptions::from_kwargs(given.as_map().unwrap()).unwrap(),
+        };
+        engine.run(&minion).data("f", &options).unwrap().repr()
+    };
+    for (directory, expected) in [("one", "one"), ("two", "two"), ("", "parameters")] {
+        let values = from(directory);
+        assert!(
+            values.contains(&format!("'from': '{expected}'")),
+            "{values}"
+        );
+    }
+}
+
+#[test]
+fn tofs_takes_nothing_for_an_empty_text_and_refuses_other_kinds() {
+    let (engine, minion) = (served(&[]), minion());
+    let options = TofsOptions::default();
+    let files = |text: &str| {
+        let files = yaml::load(text).unwrap();
+        engine.run(&minion).tofs("f", &files, &options)
+    };
+    let last = files("[null]").unwrap().pop();
+    assert_eq!(last.as_deref(), Some("salt://f/files/default"));
+    let error = files("[[x]]").unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("an item of `source_files` is a list, not text"),
+        "{error}"
+    );
 }

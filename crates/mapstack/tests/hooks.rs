@@ -45,20 +45,27 @@ impl Hooks for Log {
         true
     }
 
+    fn data_reduced(&self, data: &Value) {
+        self.note(format!("reduced to {}", data.repr()));
+    }
+
     fn merging(&self, _: Moment, layer: &MergedLayer<'_>) {
-        let MergedKind::File { file, .. } = layer.kind else {
-            return;
+        let layer_is = match &layer.kind {
+            MergedKind::File { file, .. } => file.path.to_string(),
+            MergedKind::Value { definition, .. } => definition.to_string(),
+            MergedKind::Printed { .. } => return,
         };
         let chosen = match &layer.chosen {
-            Chosen::Layer(place) => format!("at {}", place.as_ref().unwrap()),
+            Chosen::Layer(Some(place)) => format!("at {place}"),
             other => format!("{other:?}"),
         };
-        self.note(format!("merge {}: {chosen}", file.path));
+        self.note(format!("merge {layer_is}: {chosen}"));
     }
 }
 
 fn minion() -> Minion {
-    let facts = b"{id: web1, grains: {os: Debian, none: [], short: x}}";
+    let facts = b"{id: web1, grains: {os: Debian, none: [], short: x, plain: {values: {b: 1}},
+        own: {strategy: overwrite, values: {b: 2}}}}";
     Minion::parse(facts, "web1.yaml").unwrap().complete()
 }
 
@@ -119,7 +126,7 @@ fn a_strategy_is_chosen_where_it_stands() {
     let log = reported(&[
         (
             "web/parameters/map_jinja.yaml",
-            "values: {sources: ['defaults.yaml', 'Y!G@os']}",
+            "values: {sources: ['defaults.yaml', 'Y!G@os', 'G@plain', 'G@own']}",
         ),
         ("web/parameters/defaults.yaml", "values: {a: 1}"),
         (
@@ -128,11 +135,13 @@ fn a_strategy_is_chosen_where_it_stands() {
         ),
     ]);
     assert_eq!(
-        log.of("merge web"),
+        log.of("merge"),
         [
-            "/parameters/map_jinja.yaml: BuiltIn",
-            "/parameters/defaults.yaml: BuiltIn",
-            "/parameters/os/Debian.yaml: at web/parameters/os/Debian.yaml:1:11",
+            "web/parameters/map_jinja.yaml: BuiltIn",
+            "web/parameters/defaults.yaml: BuiltIn",
+            "web/parameters/os/Debian.yaml: at web/parameters/os/Debian.yaml:1:11",
+            "G@plain: BuiltIn",
+            "G@own: Layer(None)",
         ]
     );
 }
@@ -158,6 +167,32 @@ fn a_definition_that_leads_to_no_path_is_recorded_and_no_other() {
             })
             .collect();
         assert_eq!(without, queries, "{definition}");
+    }
+}
+
+#[test]
+fn a_value_is_recorded_as_found_or_not() {
+    for (definition, found) in [("G@plain", true), ("G@absent", false)] {
+        let (engine, minion) = (Engine::new(MemoryFiles::new()), minion());
+        let run = engine.run(&minion);
+        let sources = Value::from_iter([definition]);
+        run.stack("web", &sources, &StackOptions::default())
+            .unwrap();
+        let asked: Vec<Asked> = run.events().into_iter().map(|event| event.asked).collect();
+        assert_eq!(asked, [Asked::Value { found }], "{definition}");
+    }
+}
+
+#[test]
+fn a_definition_reduces_the_data_if_one_of_its_matchers_looks_there() {
+    for (definition, reduces) in [("Y!G@os|M@a", true), ("Y!M@a", true), ("Y!G@os", false)] {
+        let sources = format!("values: {{sources: ['defaults.yaml', '{definition}']}}");
+        let log = reported(&[
+            ("web/parameters/map_jinja.yaml", &sources),
+            ("web/parameters/defaults.yaml", "values: {a: 1}"),
+        ]);
+        let expected: &[&str] = if reduces { &["{'a': 1}"] } else { &[] };
+        assert_eq!(log.of("reduced to"), expected, "{definition}");
     }
 }
 

@@ -569,6 +569,9 @@ impl DictRef {
             } => {
                 *origin = None;
                 *touched = changes();
+                if let Items::Own(entries) = items {
+                    return change(entries);
+                }
                 let mut entries = items.take();
                 let changed = change(&mut entries);
                 *items = Items::Own(entries);

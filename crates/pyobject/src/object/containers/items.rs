@@ -30,6 +30,7 @@ impl<O> Items<O> {
     }
 
     /// The position of a key.
+    #[inline]
     pub fn index_of<Q: ?Sized + Hash + Equivalent<Key>>(&self, key: &Q) -> Option<usize> {
         match self {
             Items::Own(entries) => entries.get_index_of(key),
@@ -38,6 +39,7 @@ impl<O> Items<O> {
     }
 
     /// The object under a key.
+    #[inline]
     pub fn get<Q: ?Sized + Hash + Equivalent<Key>>(&self, key: &Q) -> Option<&O> {
         match self {
             Items::Own(entries) => entries.get(key),
