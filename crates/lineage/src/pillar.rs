@@ -242,12 +242,7 @@ impl<'r> Replay<'r> {
             }
             RecipeStep::Stack { base, layer } => {
                 let (layer, base) = (take(parts, *layer)?, take(parts, *base)?);
-                let mut stack = base.0.as_map().cloned().unwrap_or_default();
-                let overlay = layer.0.as_map()?;
-                let node = stacked((&base.0, base.1), (overlay, &layer.1));
-                // What the reference merged before it fails stays merged.
-                let _ = stack::merge_into(&mut stack, overlay, &mut ());
-                Some((stack.into(), node))
+                Some(stacked(base, (layer.0.as_map()?, &layer.1)))
             }
             RecipeStep::Put { base, layer, keys } => {
                 let is_made_of_it = self.descends(*layer, *base);

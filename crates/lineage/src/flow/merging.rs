@@ -17,17 +17,18 @@ pub(crate) fn merged(base: (&Value, Node), overlay: (&Value, &Node), options: &O
     root
 }
 
-/// The origins of a stack after one more file, by the strategies that the file names.
-pub(crate) fn stacked(base: (&Value, Node), overlay: (&Map, &Node)) -> Node {
-    let (value, mut root) = base;
+/// A stack after one more file, by the strategies that the file names, and its origins.
+pub(crate) fn stacked(base: (Value, Node), overlay: (&Map, &Node)) -> (Value, Node) {
+    let (Value::Map(mut stack), mut root) = base else {
+        return base;
+    };
     let mut merging = Merging {
         root: &mut root,
         overlay: overlay.1,
     };
-    let mut value = value.as_map().cloned().unwrap_or_default();
     // What the reference merged before it fails stays merged.
-    let _ = stack::merge_into(&mut value, overlay.0, &mut merging);
-    root
+    let _ = stack::merge_into(&mut stack, overlay.0, &mut merging);
+    (stack.into(), root)
 }
 
 struct Merging<'m> {
