@@ -139,9 +139,11 @@ impl<'r> Replay<'r> {
                     base,
                     layer,
                     options: how,
+                    is_option,
                 } => {
-                    options[*layer] = options[*layer].or(Some(how));
-                    options[*base] = options[*base].or(Some(how));
+                    let how = is_option.then_some(how).or(options[id]);
+                    options[*layer] = options[*layer].or(how);
+                    options[*base] = options[*base].or(how);
                     left.extend([(*layer, false), (*base, false)]);
                 }
                 RecipeStep::Stack { base, layer } => {
@@ -234,6 +236,7 @@ impl<'r> Replay<'r> {
                 base,
                 layer,
                 options,
+                ..
             } => {
                 let (layer, base) = (take(parts, *layer)?, take(parts, *base)?);
                 let node = merged((&base.0, base.1), (&layer.0, &layer.1), options);

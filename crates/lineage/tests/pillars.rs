@@ -394,6 +394,16 @@ fn parameters_of_reclass_are_the_files_that_set_them() {
     assert_eq!(at(&["__reclass__", "nodename"]), "master:2:15");
 }
 
+/// The strategies by which layers that are known are merged into the pillar.
+fn strategies(lineage: &Lineage) -> Vec<String> {
+    let known = lineage.layers().iter();
+    let known = known.filter(|layer| !matches!(layer.kind, LayerKind::Unknown));
+    let merged = known.map(|layer| layer.merged.as_ref());
+    merged
+        .map(|merged| merged.map_or_else(String::new, |merged| merged.strategy.to_string()))
+        .collect()
+}
+
 #[test]
 fn stacked_files_are_layers_with_the_history_of_their_strategies() {
     let directory = written(&[
@@ -448,6 +458,8 @@ fn stacked_files_are_layers_with_the_history_of_their_strategies() {
         panic!("{:?}", lineage.layers()[known.layer])
     };
     assert_eq!((&**name, class.as_deref()), ("stack", None));
+    // How the stack is merged into the pillar, with its files and what templates change in it.
+    assert_eq!(strategies(&lineage), ["smart"; 6]);
     assert_eq!(shown.as_deref(), Some(&*format!("{root}/host.yml")));
 }
 

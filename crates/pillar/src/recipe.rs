@@ -34,6 +34,8 @@ pub enum RecipeStep {
         layer: PartId,
         /// How.
         options: Options,
+        /// Whether an option of the master says so.
+        is_option: bool,
     },
     /// A part merged over another by the strategies that it names itself, as stacked files are.
     Stack {
@@ -314,10 +316,21 @@ impl Recipe {
         layer: &Made,
         options: &Options,
     ) -> Result<Made, MergeError> {
+        self.merge_as(base, layer, options, true)
+    }
+
+    fn merge_as(
+        &self,
+        base: Made,
+        layer: &Made,
+        options: &Options,
+        is_option: bool,
+    ) -> Result<Made, MergeError> {
         let id = self.add(|| RecipeStep::Merge {
             base: base.id,
             layer: layer.id,
             options: options.clone(),
+            is_option,
         });
         let value = merge(base.value, &layer.value, options, &mut ())?;
         Ok(Made { value, id })
@@ -367,6 +380,7 @@ impl Recipe {
                 base: id,
                 layer: part.id,
                 options: by_keys(),
+                is_option: false,
             });
         }
         id
@@ -420,7 +434,7 @@ impl Recipe {
         let made = self.wanted.then(|| {
             let difference = difference(before.value.as_map()?, now.as_map()?);
             let layer = self.layer(difference.into(), layer);
-            self.merge_values(before, &layer, &by_keys()).ok()
+            self.merge_as(before, &layer, &by_keys(), false).ok()
         });
         match made.flatten() {
             Some(made) if made.value.repr() == now.repr() => Made { value, ..made },
