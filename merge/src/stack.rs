@@ -338,14 +338,13 @@ fn parse(marker: Option<&Value>, in_list: bool, at: &Trail<'_>) -> Result<Strate
     })
 }
 
-/// The strategy that the first item of a list names.
-/// What the first item of a list names as its strategy, if it does; it is then no data.
+/// The strategy that the first item of a list names, if it does; the item is not data then.
 ///
 /// ```
 /// use mapstack_merge::stack::head_marker;
-/// use mapstack_value::Value;
-/// let marker: Value = [("__", "overwrite")].into_iter().collect();
-/// assert_eq!(head_marker(&[marker, "tom".into()]), Some(&"overwrite".into()));
+/// use mapstack_value::{Map, Value};
+/// let marker = Value::from(Map::from_iter([("__", "overwrite")]));
+/// assert_eq!(head_marker(&[marker, "tom".into()]), Some(&Value::from("overwrite")));
 /// assert_eq!(head_marker(&["tom".into()]), None);
 /// ```
 #[must_use]
