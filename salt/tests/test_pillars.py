@@ -113,7 +113,8 @@ def test_makostack_returns_what_salts_own_did(directory, tmp_path):
 @pytest.mark.parametrize("kind", ["saltclass", "reclass"])
 def test_classes_give_what_salts_own_gave(directory, master, tmp_path, kind):
     different = {}
-    cases = recorded(f"{kind}_pillars")
+    # Other external pillars that newer versions do not have are recorded beside saltclass.
+    cases = [case for case in recorded(f"{kind}_pillars") if kind in case["master"]]
     assert len(cases) > 200
     # What this version of Salt has otherwise.
     others = recorded("other_saltclass_versions").get(salt.version.__version__, {}) if kind == "saltclass" else {}
