@@ -307,9 +307,10 @@ fn is_sequence(x: &Obj) -> bool {
 }
 
 fn mul(vm: &dyn Interpreter, a: &Obj, b: &Obj) -> Result<Obj> {
+    let repeats = |x: &Obj| is_sequence(x) || matches!(x, Obj::Markup(_));
     let (sequence, times) = match (as_index(a), as_index(b)) {
-        (None, Some(n)) => (a, n),
-        (Some(n), None) => (b, n),
+        (None, Some(n)) if repeats(a) => (a, n),
+        (Some(n), None) if repeats(b) => (b, n),
         _ => {
             let beside = |of: fn(&Obj) -> bool| {
                 let side = [(a, b), (b, a)].into_iter().find(|(x, _)| of(x));
