@@ -1,7 +1,6 @@
 //! Mutable lists, dicts and sets with identity, built lazily over frozen values.
 
 mod freeze;
-mod items;
 
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::HashMap;
@@ -11,14 +10,13 @@ use std::rc::{Rc, Weak};
 
 use foldhash::fast::RandomState;
 use indexmap::{Equivalent, IndexMap, IndexSet};
-use mapstack_value::{Key, List, Map, MapKind, Value};
+use mapstack_value::{Key, Keyed, List, Map, MapKind, Value};
 
 use super::watched::{Reader, Watched, WatchedCell};
 use super::{Obj, cycles};
 pub use freeze::Refreezer;
 pub use freeze::check_extent;
 pub(super) use freeze::{freeze, freeze_lossy, freeze_unread};
-use items::Items;
 
 /// The entries of a live dict.
 pub type Entries = IndexMap<Key, Obj, RandomState>;
@@ -53,7 +51,7 @@ struct TupleCell(Vec<Obj>);
 pub struct DictRef(Rc<DictCell>);
 
 pub struct DictCell {
-    state: RefCell<State<Map, Items<Obj>>>,
+    state: RefCell<State<Map, Keyed<Obj>>>,
     /// What the content is worked out with, until something looks at it.
     pending: RefCell<Option<Box<dyn FnOnce() -> Map>>>,
     /// The watcher to which reads are reported, as long as the state is frozen and only single entries were.
@@ -307,20 +305,24 @@ impl DictRef {
 
     /// A dict or one of its kin.
     pub fn with_kind(entries: Entries, kind: MapKind) -> Self {
-        Self::live(Items::Own(entries), kind)
+        Self::live(entries.into(), kind)
     }
 
-    fn live(items: Items<Obj>, kind: MapKind) -> Self {
-        let state = RefCell::new(State::Live {
+    fn live(items: Keyed<Obj>, kind: MapKind) -> Self {
+        let (origin, touched) = (None, next_change());
+        let state = State::Live {
             items,
-            origin: None,
-            touched: next_change(),
-        });
-        let (pending, watched) = (RefCell::default(), WatchedCell::default());
+            origin,
+            touched,
+        };
+        Self::in_state(state, kind)
+    }
+
+    fn in_state(state: State<Map, Keyed<Obj>>, kind: MapKind) -> Self {
         DictRef(Rc::new(DictCell {
-            state,
-            pending,
-            watched,
+            state: RefCell::new(state),
+            pending: RefCell::default(),
+            watched: WatchedCell::default(),
             kind: Cell::new(kind),
         }))
     }
@@ -328,23 +330,13 @@ impl DictRef {
     /// A dict of the same entries.
     #[must_use]
     pub fn copy(&self, kind: MapKind) -> Self {
-        Self::live(self.read(Items::clone), kind)
+        Self::live(self.read(Keyed::clone), kind)
     }
 
     /// A dict over frozen entries.
     pub fn frozen(map: Map) -> Self {
-        let kind = Cell::new(map.kind());
-        let (state, pending, watched) = (
-            RefCell::new(State::Frozen(map)),
-            RefCell::default(),
-            WatchedCell::default(),
-        );
-        DictRef(Rc::new(DictCell {
-            state,
-            pending,
-            watched,
-            kind,
-        }))
+        let kind = map.kind();
+        Self::in_state(State::Frozen(map), kind)
     }
 
     /// The same, with a watcher to which reads are reported; `path` is the dict's name for the watcher. Every way to
@@ -541,11 +533,11 @@ impl DictRef {
     }
 
     /// Look at the entries.
-    fn read<T>(&self, look: impl FnOnce(&Items<Obj>) -> T) -> T {
+    fn read<T>(&self, look: impl FnOnce(&Keyed<Obj>) -> T) -> T {
         self.thaw();
         match &*self.state() {
             State::Live { items, .. } => look(items),
-            State::Frozen(_) => look(&Items::Own(Entries::default())),
+            State::Frozen(_) => look(&Entries::default().into()),
         }
     }
 
@@ -569,13 +561,7 @@ impl DictRef {
             } => {
                 *origin = None;
                 *touched = changes();
-                if let Items::Own(entries) = items {
-                    return change(entries);
-                }
-                let mut entries = items.take();
-                let changed = change(&mut entries);
-                *items = Items::Own(entries);
-                changed
+                items.change(change)
             }
             State::Frozen(_) => change(&mut Entries::default()),
         }
@@ -654,7 +640,7 @@ impl DictRef {
     }
 
     /// The content, computed if it was pending. The caller can read all of it.
-    fn state(&self) -> Ref<'_, State<Map, Items<Obj>>> {
+    fn state(&self) -> Ref<'_, State<Map, Keyed<Obj>>> {
         self.work_out();
         if self.0.watched.borrow().is_none() {
             return self.0.state.borrow();
@@ -664,14 +650,7 @@ impl DictRef {
             let mut taken = watched.give_up();
             let mut state = self.0.state.borrow_mut();
             if let (State::Frozen(map), false) = (&*state, taken.is_empty()) {
-                let object = |(k, v): (&Key, &Value)| {
-                    taken.remove(k).unwrap_or_else(|| Obj::from(v.clone()))
-                };
-                *state = State::Live {
-                    items: Items::over(map, object),
-                    origin: Some(map.clone()),
-                    touched: next_change(),
-                };
+                *state = taken_apart(map, |key| taken.remove(key));
             }
         }
         self.0.state.borrow()
@@ -683,12 +662,18 @@ impl DictRef {
         }
         let mut state = self.0.state.borrow_mut();
         if let State::Frozen(map) = &*state {
-            *state = State::Live {
-                items: Items::over(map, |(_, v)| Obj::from(v.clone())),
-                origin: Some(map.clone()),
-                touched: next_change(),
-            };
+            *state = taken_apart(map, |_| None);
         }
+    }
+}
+
+/// Frozen entries as objects, some of which may be there by now.
+fn taken_apart(map: &Map, mut known: impl FnMut(&Key) -> Option<Obj>) -> State<Map, Keyed<Obj>> {
+    let object = |(key, value): (&Key, &Value)| known(key).unwrap_or_else(|| value.clone().into());
+    State::Live {
+        items: Keyed::over(map, object),
+        origin: Some(map.clone()),
+        touched: next_change(),
     }
 }
 
@@ -855,7 +840,7 @@ impl Drop for TupleCell {
 impl Drop for DictCell {
     fn drop(&mut self) {
         if let State::Live { items, .. } = self.state.get_mut() {
-            drop_flat(items.take_objects());
+            drop_flat(items.take_items());
         }
     }
 }

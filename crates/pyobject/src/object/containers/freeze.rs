@@ -4,11 +4,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use foldhash::fast::RandomState;
-use mapstack_value::{Extent, Key, Map, Set, Value};
+use mapstack_value::{Extent, Key, Keyed, Map, Set, Value};
 
 use super::super::Obj;
 use super::super::watched::Watched;
-use super::items::Items;
 use super::{DictRef, ListRef, State, changes};
 use mapstack_limits::depth;
 use mapstack_limits::ledger;
@@ -399,7 +398,7 @@ impl Freezer {
 }
 
 /// Whether a mapping is of a dict's kind and has its keys in the same order, `1` not being `True`.
-fn is_alike(map: &Map, dict: &DictRef, items: &Items<Obj>) -> bool {
+fn is_alike(map: &Map, dict: &DictRef, items: &Keyed<Obj>) -> bool {
     let same = |(a, b): (&Key, &Key)| match (a, b) {
         (Key::Str(a), Key::Str(b)) => a == b,
         _ => a.to_value().is_same(&b.to_value()),
