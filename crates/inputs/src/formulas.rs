@@ -211,35 +211,12 @@ fn folders(
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
     use std::sync::{Arc, Mutex};
 
-    use mapstack::loader::{Fetched, FileServer, LoadError, MemoryFiles, SaltPath};
+    use mapstack::loader::MemoryFiles;
 
     use super::*;
-
-    /// Files, and which folders of them were listed.
-    #[derive(Debug)]
-    struct Listed(MemoryFiles, Arc<Mutex<Vec<String>>>);
-
-    impl FileServer for Listed {
-        fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<Fetched, LoadError> {
-            self.0.fetch(path, saltenv)
-        }
-
-        fn find_all(&self, path: &SaltPath, saltenv: &str) -> Result<Vec<PathBuf>, LoadError> {
-            self.0.find_all(path, saltenv)
-        }
-
-        fn list(&self, saltenv: &str, prefix: &str) -> Result<Vec<String>, LoadError> {
-            self.1.lock().unwrap().push(prefix.into());
-            self.0.list(saltenv, prefix)
-        }
-
-        fn envs(&self) -> Vec<String> {
-            self.0.envs()
-        }
-    }
+    use crate::serving::Intercepted;
 
     #[test]
     fn of_formulas_that_are_named_only_the_folders_are_listed() {
@@ -248,7 +225,7 @@ mod tests {
                 .file("base", "ntp/map.jinja", "")
                 .file("base", "ssh/map.jinja", "");
         let asked = Arc::new(Mutex::new(Vec::new()));
-        let engine = Engine::new(Listed(files, asked.clone()));
+        let engine = Engine::new(Intercepted::new(files, |_| None).noting_lists(&asked));
         let asked = || std::mem::take(&mut *asked.lock().unwrap());
         let given = ["ntp".to_owned(), "ssh/".to_owned()];
         assert_eq!(existing(&engine, "base", &given).unwrap(), ["ntp", "ssh"]);

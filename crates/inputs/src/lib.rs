@@ -31,6 +31,14 @@
 //! assert_eq!(cli.target.minion_glob.as_deref(), Some("web*"));
 //! ```
 
+#[cfg(test)]
+#[path = "../../../loader/tests/common/mod.rs"]
+mod serving;
+
+// The file server of the loader's tests, `serving`, finds the crate's types here.
+#[cfg(test)]
+use mapstack::loader;
+
 mod around;
 mod asked;
 mod brief;

@@ -223,6 +223,12 @@ fn explained(options: &str, files: &[(&str, &str)]) -> (Map, Lineage) {
     (pillar.data, lineage)
 }
 
+/// An sls for all minions, over which external pillars are merged.
+const ONE_SLS: [(&str, &str); 2] = [
+    ("top.sls", "base: {'*': [s]}"),
+    ("s.sls", "port: 1\nown: 2"),
+];
+
 /// The place of a value, and its history with the layers that ended each part.
 fn history(lineage: &Lineage, path: &[&str]) -> String {
     let path: Vec<Key> = path.iter().map(|step| Key::from(*step)).collect();
@@ -327,11 +333,7 @@ fn values_of_classes_name_their_files() {
     ]);
     let root = directory.path().display();
     let options = format!("ext_pillar: [{{saltclass: [{{path: {root}}}]}}]");
-    let sls = [
-        ("top.sls", "base: {'*': [s]}"),
-        ("s.sls", "port: 1\nown: 2"),
-    ];
-    let (data, lineage) = explained(&options, &sls);
+    let (data, lineage) = explained(&options, &ONE_SLS);
     assert_eq!(data.get("name").unwrap().to_string(), "web1");
     let place = |path: &[&str]| {
         history(&lineage, path)
@@ -424,11 +426,7 @@ fn stacked_files_are_layers_with_the_history_of_their_strategies() {
     ]);
     let root = directory.path().display();
     let options = format!("ext_pillar: [{{stack: {root}/stack.cfg}}]");
-    let sls = [
-        ("top.sls", "base: {'*': [s]}"),
-        ("s.sls", "port: 1\nown: 2"),
-    ];
-    let (data, lineage) = explained(&options, &sls);
+    let (data, lineage) = explained(&options, &ONE_SLS);
     assert_eq!(
         Value::from(data).repr(),
         "{'port': 80, 'own': 2, 'log': 'high', 'users': ['joe', 'ann', 'tom'], 'dns': ['c'], \

@@ -3,6 +3,7 @@
 //! The tests of other crates include this file by its path. They name the crate `loader` at their root.
 
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 use crate::loader::{Fetched, FileServer, LoadError, SaltPath};
 
@@ -13,6 +14,7 @@ pub struct Intercepted<F, I> {
     files: F,
     intercept: I,
     lists_names: bool,
+    listed: Option<Arc<Mutex<Vec<String>>>>,
 }
 
 impl<F, I> Intercepted<F, I>
@@ -26,6 +28,16 @@ where
             files,
             intercept,
             lists_names: true,
+            listed: None,
+        }
+    }
+
+    /// Note the prefixes whose files are listed.
+    #[allow(dead_code, reason = "not every test file needs it")]
+    pub fn noting_lists(self, listed: &Arc<Mutex<Vec<String>>>) -> Self {
+        Intercepted {
+            listed: Some(listed.clone()),
+            ..self
         }
     }
 
@@ -53,6 +65,9 @@ where
     }
 
     fn list(&self, saltenv: &str, prefix: &str) -> Result<Vec<String>, LoadError> {
+        if let Some(listed) = &self.listed {
+            listed.lock().unwrap().push(prefix.to_owned());
+        }
         self.files.list(saltenv, prefix)
     }
 
