@@ -53,20 +53,18 @@ impl Constants {
             objects: 2 + entries.len(),
             steps: 2 * entries.len(),
         };
-        let (mut map, mut unhashable) = (Map::new(), None);
+        let mut map = Map::new();
         for (key, value) in entries {
             let key = self.part(key, &mut made)?;
             // Hashing a long text takes steps of its own.
             made.steps += key.as_str().map_or(0, |text| text.len() / 16);
             let value = self.part(value, &mut made)?;
-            match Key::try_from(&key) {
-                Ok(key) => drop(map.insert(key, value)),
-                Err(_) => unhashable = unhashable.or(Some(unhashable_part(&key))),
-            }
-        }
-        if let Some(kind) = unhashable {
-            self.unhashable.insert(start, kind);
-            return None;
+            let Ok(hashable) = Key::try_from(&key) else {
+                // Jinja makes the dict entry by entry, so what comes after this one does not matter.
+                self.unhashable.insert(start, unhashable_part(&key));
+                return None;
+            };
+            map.insert(hashable, value);
         }
         made.value = Value::Map(map);
         Some(made)
@@ -84,6 +82,16 @@ impl Constants {
                 }
             }
             ExprKind::List(_) | ExprKind::Dict(_) => self.made.get(&expr.span.start)?.clone(),
+            ExprKind::Neg(number) | ExprKind::Pos(number) => {
+                whole.steps += 1;
+                let negative = matches!(expr.kind, ExprKind::Neg(_));
+                return match self.part(number, whole)? {
+                    Value::Int(int) if negative => Some(Value::Int(int.neg())),
+                    Value::Float(float) if negative => Some(Value::Float(-float)),
+                    number @ (Value::Int(_) | Value::Float(_)) => Some(number),
+                    _ => None,
+                };
+            }
             _ => return None,
         };
         whole.objects += part.objects;
@@ -109,14 +117,19 @@ mod tests {
 
     #[test]
     fn what_is_made_of_literals_is_constant() {
-        let source = "{{ {'a': [1, {'b': ()}]} }}{{ [x, [2]] }}{{ {[]: 1} }}{{ [-1] }}";
+        let source = "{{ {'a': [1, {'b': ()}]} }}{{ [x, [2]] }}{{ {[]: 1} }}{{ [-1, +2, --1.5] }}{{ [-'a'] }}";
         let template = parse(source, None, &Syntax::default(), &[]).unwrap();
         let constants: Vec<(u32, String)> = template
             .constants
             .iter()
             .map(|(start, constant)| (*start, constant.value.repr()))
             .collect();
-        let expected = [(3, "{'a': [1, {'b': ()}]}"), (34, "[2]"), (45, "[]")];
+        let expected = [
+            (3, "{'a': [1, {'b': ()}]}"),
+            (34, "[2]"),
+            (45, "[]"),
+            (57, "[-1, 2, 1.5]"),
+        ];
         assert_eq!(
             constants,
             expected.map(|(at, value)| (at, value.to_owned()))
@@ -124,9 +137,20 @@ mod tests {
     }
 
     #[test]
+    fn the_first_entry_that_cannot_be_made_decides() {
+        let source = "{{ {'a': -1, [1]: 2, x: 3} }}{{ {x: 3, [1]: 2} }}{{ {1: 2, (1, [2]): 3} }}";
+        let template = parse(source, None, &Syntax::default(), &[]).unwrap();
+        let unhashable: Vec<(u32, &str)> = template.unhashable.into_iter().collect();
+        assert_eq!(unhashable, [(3, "list"), (52, "list")]);
+    }
+
+    #[test]
     fn a_constant_costs_what_its_parts_cost() {
         let template = parse("{{ {'a': [1, 2]} }}", None, &Syntax::default(), &[]).unwrap();
         let constant = &template.constants[&3];
         assert_eq!((constant.objects, constant.steps), (3 + 3, 2 + 2));
+        let template = parse("{{ [-1, 2] }}", None, &Syntax::default(), &[]).unwrap();
+        let constant = &template.constants[&3];
+        assert_eq!((constant.objects, constant.steps), (3, 2 + 1));
     }
 }
