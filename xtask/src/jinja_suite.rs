@@ -29,6 +29,25 @@ pub const SUITE: Suite = Suite {
         ),
         (
             |_, ours, theirs| {
+                is_error(ours, "maximum recursion depth")
+                    && is_error(theirs, "maximum recursion depth")
+            },
+            "Python names the function in which its stack ends",
+        ),
+        (
+            |_, ours, _| is_error(ours, "Jinja syntax error: unhashable type"),
+            "a dict of literals that cannot be made is refused, also where a constant condition never chooses it",
+        ),
+        (
+            |source, ours, theirs| {
+                source.contains("%s' % (")
+                    && ours["error"].is_string()
+                    && theirs["error"].is_string()
+            },
+            "Python 3.11 and later print each value of a format before they compute the next",
+        ),
+        (
+            |_, ours, theirs| {
                 without_addresses(theirs).is_some_and(|theirs| says(ours) == Some(theirs))
             },
             "addresses of Python's objects are not printed",

@@ -5,11 +5,11 @@
 )]
 
 use mapstack_pyobject::{
-    CallArgs, Error, Obj, Result, as_index, binary, compare, contains, hash_key, len, to_str,
+    CallArgs, Error, Obj, Result, as_index, binary, compare, contains, len, lookup_key, to_str,
 };
 
 use crate::dialect::Tests;
-use crate::filters::call::{Function, builtin_of_one, inner, is_hashable, method, plain};
+use crate::filters::call::{Function, builtin_of_one, inner, method, plain};
 use crate::vm::Vm;
 use mapstack_jinja_syntax::ast::{BinaryOp, CompareOp};
 
@@ -229,8 +229,9 @@ fn known(
 ) -> Result<bool> {
     function.alone(args)?;
     // Looking a name up in a dict needs its hash.
-    if !is_hashable(x) || matches!(x, Obj::Undefined(_)) {
-        hash_key(x)?;
+    match x {
+        Obj::Undefined(u) => return Err(u.error()),
+        x => drop(lookup_key(x)?),
     }
     Ok(x.as_str().is_some_and(|name| exists(name)))
 }

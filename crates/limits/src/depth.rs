@@ -30,6 +30,12 @@ pub fn data(level: usize) -> Result<()> {
     Ok(())
 }
 
+/// What Python raises when a function calls itself without end.
+#[must_use]
+pub fn endless() -> Box<Error> {
+    Error::python("RecursionError", "maximum recursion depth exceeded")
+}
+
 /// Refuse objects below the last level that is allowed, as Python does.
 ///
 /// # Errors

@@ -23,8 +23,9 @@ pub use mapstack_limits::{
 pub use object::{
     BinaryOp, CallArgs, CompareOp, DictPart, DictRef, Entries, Iter, ListRef, Obj, ObjIter, Object,
     PrintStyle, Reader, Refreezer, SetRef, Sweep, TupleRef, Undefined, as_float, as_index, binary,
-    changes, check_extent, compare, contains, dict_iter, equal, get_item, hash_key, len, negate,
-    order, positive, repr, repr_with, required, slice, text_of, to_str, wrap_index,
+    changes, check_extent, compare, contains, dict_iter, equal, get_item, hash_key, is_hashable,
+    len, lookup_key, negate, order, positive, repr, repr_with, required, slice, text_of, to_str,
+    wrap_index,
 };
 pub use price::Reads;
 pub use random::Twister;

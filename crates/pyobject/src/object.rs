@@ -9,6 +9,7 @@
 mod args;
 mod containers;
 mod cycles;
+mod hash;
 mod iter;
 mod ops;
 mod print;
@@ -27,10 +28,11 @@ pub use containers::{
 };
 pub(crate) use cycles::Noted;
 pub use cycles::Sweep;
+pub use hash::{hash_key, is_hashable, lookup_key};
 pub use iter::{DictPart, Iter, ObjIter, dict_iter};
 pub use ops::{
-    BinaryOp, CompareOp, as_float, as_index, binary, compare, contains, equal, get_item, hash_key,
-    len, negate, order, positive, slice, wrap_index,
+    BinaryOp, CompareOp, as_float, as_index, binary, compare, contains, equal, get_item, len,
+    negate, order, positive, slice, wrap_index,
 };
 pub use print::{PrintStyle, repr, repr_with, text_of, to_str};
 pub(crate) use set_like::SetLike;

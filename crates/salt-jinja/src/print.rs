@@ -31,6 +31,10 @@ impl PrintStyle for YamlSafe {
         true
     }
 
+    fn copies_containers(&self) -> bool {
+        true
+    }
+
     fn entry(&self, value: &Obj, in_sequence: bool) -> Result<Option<String>> {
         match value {
             Obj::Str(s) | Obj::Markup(s) if s.contains(['\n', '\r', '\t']) => {

@@ -2,7 +2,7 @@
 
 use crate::common::Files;
 use mapstack_pyobject::Obj;
-use mapstack_salt_jinja::{render, request};
+use mapstack_salt_jinja::{NoHost, render, request};
 use mapstack_value::{Key, Value};
 
 const FILES: [(&str, &str); 9] = [
@@ -246,4 +246,22 @@ fn lines_end_in_any_way_and_are_counted_as_the_file_has_them() {
         reported(&format!("{filler}  last: {{{{ grans }}}}\r\n"))[0],
         "main.jinja:1000:12 grans"
     );
+}
+
+fn message(template: &str) -> String {
+    render(request(template, &NoHost)).unwrap_err().message
+}
+
+#[test]
+fn a_format_computes_all_its_values_first() {
+    let said = message("{{ '%s-%s' % (nosuch, 1 % 0) }}");
+    assert_eq!(said, "integer modulo by zero");
+}
+
+#[test]
+fn only_data_is_a_key() {
+    let template = "{% set d = {range: 1} %}";
+    assert_eq!(message(template), "unhashable type: 'function'");
+    let printed = render(request("{{ range in {'a': 1} }}", &NoHost));
+    assert_eq!(printed.unwrap().text, "False");
 }

@@ -141,7 +141,10 @@ fn objects_that_hold_themselves_print_and_end() {
             "{% set ns = namespace(l=1) %}{% set ns.l = ns %}{{ ns }}",
             "<Namespace {'l': <Namespace {...}>}>",
         ),
-        ("{% set l = [1] %}{% do l.append(l) %}{{ l }}", "[1, [...]]"),
+        (
+            "{% set l = [1] %}{% do l.append(l) %}{{ l ~ '' }}",
+            "[1, [...]]",
+        ),
         (
             "{% set c = [1] %}{% set n = namespace(a=c) %}{% do c.append(n) %}{{ c }}",
             "[1, <Namespace {'a': [...]}>]",
@@ -149,6 +152,22 @@ fn objects_that_hold_themselves_print_and_end() {
     ];
     for (template, printed) in table {
         assert_eq!(render(request(template, &NoHost)).unwrap().text, printed);
+    }
+}
+
+#[test]
+fn what_salt_copies_to_print_it_must_not_contain_itself() {
+    for template in [
+        "{% set l = [1] %}{% do l.append(l) %}{{ l }}",
+        "{% set d = {} %}{% do d.update(a=[d]) %}{{ d.items()|list }}",
+    ] {
+        let error = render(request(template, &NoHost)).unwrap_err();
+        assert_eq!(
+            error.message, "maximum recursion depth exceeded",
+            "{template}"
+        );
+        assert_eq!(error.help.as_deref(), Some("the data contains itself"));
+        assert!(error.place.is_some(), "{template}");
     }
 }
 

@@ -279,16 +279,6 @@ pub fn room(vm: &Vm<'_>, bytes: usize) -> Result<()> {
     methods::limit::text(vm, bytes)
 }
 
-/// Whether the object's type has a hash, whatever it contains.
-#[must_use]
-pub fn is_hashable(x: &Obj) -> bool {
-    match x {
-        Obj::List(_) | Obj::Dict(_) | Obj::Set(_) => false,
-        Obj::Native(native) => !matches!(native.type_name(), "dict_keys" | "dict_items"),
-        _ => true,
-    }
-}
-
 /// The items of a mapping.
 #[must_use]
 pub fn items_of(x: &Obj) -> Option<Iter> {

@@ -2,10 +2,9 @@
 
 use std::rc::Rc;
 
-use mapstack_pyobject::{CallArgs, Iter, Obj, Result, hash_key};
+use mapstack_pyobject::{CallArgs, Iter, Obj, Result, lookup_key};
 use mapstack_value::Str;
 
-use super::call::is_hashable;
 use super::call::{generator, misuse, quoted};
 use super::sequence::{Getter, attribute_getter};
 use crate::dialect::{Filter, Filters, Test};
@@ -72,8 +71,7 @@ fn callable_name(name: &Obj) -> Result<Option<Str>> {
         Obj::Undefined(u) => Err(u.error()),
         Obj::Str(name) | Obj::Markup(name) => Ok(Some(name.clone())),
         // Not a name; Python looks it up in a dict nevertheless, which needs a hash.
-        other if is_hashable(other) => Ok(None),
-        other => hash_key(other).map(|_| None),
+        other => lookup_key(other).map(|_| None),
     }
 }
 

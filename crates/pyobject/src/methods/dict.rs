@@ -5,7 +5,9 @@ use mapstack_value::{Key, MapKind};
 use super::signature::{Call, flag_or};
 use super::views::View;
 use crate::Interpreter;
-use crate::object::{CallArgs, DictPart, DictRef, Entries, Obj, get_item, hash_key, repr};
+use crate::object::{
+    CallArgs, DictPart, DictRef, Entries, Obj, get_item, hash_key, lookup_key, repr,
+};
 use mapstack_limits::{Error, Result};
 
 /// Every method of `dict`.
@@ -52,7 +54,8 @@ pub fn call(vm: &dyn Interpreter, dict: &DictRef, name: &str, args: CallArgs) ->
     match name {
         "get" => {
             let [key, default] = call.positional(1)?;
-            let found = dict.get(&hash_key(&key.unwrap_or_default())?);
+            let key = lookup_key(&key.unwrap_or_default())?;
+            let found = key.and_then(|key| dict.get(&key));
             Ok(found.or(default).unwrap_or_default())
         }
         "keys" => view(call, DictPart::Keys),
@@ -122,13 +125,13 @@ fn pop(vm: &dyn Interpreter, dict: &DictRef, key: &Obj, default: Option<Obj>) ->
     // What follows moves up.
     vm.burn(dict.len() / 16)?;
     // An empty dict is not asked, so that not even an unhashable key is an error.
-    if !dict.is_empty() || matches!(key, Obj::Undefined(_)) {
-        let key = hash_key(key)?;
-        if dict.contains(&key)
-            && let Some(value) = dict.change(|entries| entries.shift_remove(&key))
-        {
-            return Ok(value);
-        }
+    if (!dict.is_empty() || matches!(key, Obj::Undefined(_)))
+        && let Some(key) = lookup_key(key)?
+        && dict.contains(&key)
+        && let Some(value) = dict.change(|entries| entries.shift_remove(&key))
+    {
+        dict.note_move();
+        return Ok(value);
     }
     match default {
         Some(default) => Ok(default),
@@ -153,6 +156,9 @@ fn pop_item(vm: &dyn Interpreter, dict: &DictRef, call: Call<'_>) -> Result<Obj>
             entries.shift_remove_index(0)
         }
     });
+    if ordered {
+        dict.note_move();
+    }
     let empty = if ordered {
         "'dictionary is empty'"
     } else {
@@ -179,9 +185,11 @@ fn move_to_end(dict: &DictRef, key: &Obj, last: bool) -> Result<Obj> {
     let Some(index) = index else {
         return Err(Error::python("KeyError", repr(key)?));
     };
-    dict.change(|entries| {
-        entries.move_index(index, if last { entries.len() - 1 } else { 0 });
-    });
+    let to = if last { dict.len() - 1 } else { 0 };
+    if to != index {
+        dict.change(|entries| entries.move_index(index, to));
+        dict.note_move();
+    }
     Ok(Obj::None)
 }
 

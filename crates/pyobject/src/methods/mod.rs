@@ -14,7 +14,7 @@ mod number;
 mod set;
 mod signature;
 mod text;
-mod views;
+pub(crate) mod views;
 
 use std::any::Any;
 

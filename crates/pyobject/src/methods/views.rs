@@ -5,9 +5,7 @@ use std::cell::RefCell;
 
 use super::{BoundMethod, signature::Call};
 use crate::Interpreter;
-use crate::object::{
-    CallArgs, DictPart, DictRef, Iter, Obj, Object, SetLike, dict_iter, hash_key, repr,
-};
+use crate::object::{CallArgs, DictPart, DictRef, Iter, Obj, Object, SetLike, dict_iter, repr};
 use mapstack_limits::Result;
 use mapstack_limits::depth;
 
@@ -77,11 +75,7 @@ impl Object for View {
     }
 
     fn contains(&self, _: &dyn Interpreter, needle: &Obj) -> Option<Result<bool>> {
-        match self.part {
-            DictPart::Keys => Some(hash_key(needle).map(|key| self.dict.contains(&key))),
-            DictPart::Items => Some(SetLike::Items(self.dict.clone()).contains(needle)),
-            DictPart::Values => None,
-        }
+        self.as_set().map(|set| set.contains(needle))
     }
 
     fn as_any(&self) -> Option<&dyn Any> {

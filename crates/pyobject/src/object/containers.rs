@@ -56,6 +56,8 @@ pub struct DictCell {
     pending: RefCell<Option<Box<dyn FnOnce() -> Map>>>,
     /// The watcher to which reads are reported, as long as the state is frozen and only single entries were.
     watched: WatchedCell,
+    /// How often entries left their places, as loops over the dict notice.
+    moves: Cell<u32>,
     kind: Cell<MapKind>,
 }
 
@@ -323,6 +325,7 @@ impl DictRef {
             state: RefCell::new(state),
             pending: RefCell::default(),
             watched: WatchedCell::default(),
+            moves: Cell::default(),
             kind: Cell::new(kind),
         }))
     }
@@ -565,6 +568,16 @@ impl DictRef {
             }
             State::Frozen(_) => change(&mut Entries::default()),
         }
+    }
+
+    /// Note that entries left their places: one before them was taken out, or they were moved.
+    pub fn note_move(&self) {
+        self.0.moves.set(self.0.moves.get().wrapping_add(1));
+    }
+
+    /// How often entries left their places.
+    pub fn moves(&self) -> u32 {
+        self.0.moves.get()
     }
 
     /// Set a key.

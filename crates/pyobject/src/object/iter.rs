@@ -8,6 +8,7 @@ use crate::Interpreter;
 use mapstack_limits::depth;
 use mapstack_limits::ledger;
 use mapstack_limits::{Error, Result};
+use mapstack_value::Key;
 
 /// A source of objects; `None` when exhausted.
 pub trait ObjIter {
@@ -152,24 +153,55 @@ impl ObjIter for ListIter {
     }
 }
 
-/// Follows a dict's keys and notices when their number changes.
+/// Follows a dict's keys and notices when they change.
 struct DictIter {
     dict: DictRef,
     len: usize,
     next: usize,
+    /// What the dict's moves were, and its key before the next one, when the last item was given.
+    moves: u32,
+    last: Option<Key>,
     item: fn(&DictRef, usize) -> Option<Obj>,
+}
+
+impl DictIter {
+    /// What Python raises when the keys of a dict change in a loop over it.
+    fn check(&mut self) -> Result<()> {
+        let resized = self.dict.len() != self.len;
+        if !resized && self.dict.moves() == self.moves {
+            return Ok(());
+        }
+        self.moves = self.dict.moves();
+        let changed = if self.dict.kind().is_ordered() {
+            "OrderedDict mutated"
+        } else if resized {
+            "dictionary changed size"
+        } else if self.gave_what_is_gone() {
+            // Python would give the other keys first, then find one too many.
+            "dictionary keys changed"
+        } else {
+            return Ok(());
+        };
+        let message = format!("{changed} during iteration");
+        Err(Error::python("RuntimeError", message))
+    }
+
+    /// Whether a key that was given has been taken out, now that there are as many keys as before. What an only key's
+    /// dict is updated with takes the place of the table itself, which Python's loop does not notice.
+    fn gave_what_is_gone(&self) -> bool {
+        let all_given = self.next == self.len;
+        self.len > 1 && (all_given || self.next > 0 && self.dict.key_at(self.next - 1) != self.last)
+    }
 }
 
 impl ObjIter for DictIter {
     fn next(&mut self, _: &dyn Interpreter) -> Result<Option<Obj>> {
-        if self.dict.len() != self.len {
-            return Err(Error::python(
-                "RuntimeError",
-                "dictionary changed size during iteration",
-            ));
-        }
+        self.check()?;
         let item = (self.item)(&self.dict, self.next);
-        self.next += usize::from(item.is_some());
+        if item.is_some() {
+            self.last = self.dict.key_at(self.next);
+            self.next += 1;
+        }
         Ok(item)
     }
 }
@@ -205,6 +237,8 @@ pub fn dict_iter(dict: &DictRef, part: DictPart) -> Iter {
             dict: dict.clone(),
             len: dict.len(),
             next: 0,
+            moves: dict.moves(),
+            last: None,
             item,
         },
     )

@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
-use mapstack_value::{Int, Key, Str};
+use mapstack_value::{Int, Str};
 
 use super::set_like::{self, SetLike};
-use super::{DictRef, Obj};
+use super::{DictRef, Obj, hash_key, lookup_key};
 use crate::Interpreter;
 use mapstack_limits::depth;
 use mapstack_limits::ledger;
@@ -90,52 +90,9 @@ pub fn wrap_index(index: &Int, len: usize) -> Option<usize> {
     usize::try_from(from_start).ok().filter(|i| *i < len)
 }
 
-/// The object as a dict key or set element. What is hashed is read whole, so it pays.
-///
-/// # Errors
-/// A `TypeError` for unhashable objects, a limit for tuples without end and for steps that are used up.
-pub fn hash_key(object: &Obj) -> Result<Key> {
-    key_within(object, &mut Budget::default(), 0)
-}
-
-fn key_within(object: &Obj, budget: &mut Budget, depth: usize) -> Result<Key> {
-    Ok(match object {
-        Obj::None => Key::None,
-        Obj::Bool(b) => Key::Bool(*b),
-        Obj::Int(i) => Key::Int(i.clone()),
-        Obj::Float(f) => Key::Float(*f),
-        Obj::Str(s) | Obj::Markup(s) => {
-            ledger::spend(s.len() / 16)?;
-            Key::Str(s.clone())
-        }
-        Obj::Bytes(b) => {
-            ledger::spend(b.len() / 16)?;
-            Key::Bytes(b.clone())
-        }
-        Obj::Tuple(items) => {
-            let depth = depth + 1;
-            depth::objects(depth, depth::OBJECTS, " while calling a Python object")?;
-            budget.spend(items.len())?;
-            Key::Tuple(
-                items
-                    .iter()
-                    .map(|item| key_within(item, budget, depth))
-                    .collect::<Result<_>>()?,
-            )
-        }
-        Obj::Undefined(u) => return Err(u.error()),
-        other => {
-            return Err(Error::type_error(format!(
-                "unhashable type: '{}'",
-                other.type_name()
-            )));
-        }
-    })
-}
-
 /// Steps that one comparison or hash may take. Objects can hold each other many times over, so
 /// that a few of them stand for more than could ever be walked through.
-struct Budget(usize);
+pub(super) struct Budget(usize);
 
 impl Default for Budget {
     fn default() -> Self {
@@ -146,7 +103,7 @@ impl Default for Budget {
 impl Budget {
     const STEPS: usize = 2_500_000;
 
-    fn spend(&mut self, steps: usize) -> Result<()> {
+    pub fn spend(&mut self, steps: usize) -> Result<()> {
         match self.0.checked_sub(steps) {
             Some(left) => {
                 self.0 = left;
@@ -737,10 +694,6 @@ pub fn contains(vm: &dyn Interpreter, haystack: &Obj, needle: &Obj) -> Result<bo
     {
         return verdict;
     }
-    if let (Obj::Dict(_) | Obj::Set(_), Obj::Undefined(u)) = (haystack, needle) {
-        // Nothing undefined is ever a key.
-        return u.check().map(|()| false);
-    }
     match haystack {
         Obj::Undefined(u) => u.check().map(|()| false),
         Obj::Str(text) | Obj::Markup(text) => match needle.as_str() {
@@ -753,11 +706,8 @@ pub fn contains(vm: &dyn Interpreter, haystack: &Obj, needle: &Obj) -> Result<bo
                 needle.type_name()
             ))),
         },
-        Obj::Dict(dict) => Ok(dict.contains(&hash_key(needle)?)),
-        Obj::Set(set) => {
-            let key = hash_key(needle)?;
-            Ok(set.read(|s| s.contains(&key)))
-        }
+        Obj::Dict(dict) => Ok(lookup_key(needle)?.is_some_and(|key| dict.contains(&key))),
+        Obj::Set(set) => Ok(lookup_key(needle)?.is_some_and(|key| set.read(|s| s.contains(&key)))),
         Obj::None | Obj::Bool(_) | Obj::Int(_) | Obj::Float(_) => Err(not_a_container(haystack)),
         Obj::Native(native) if native.iter().is_none() => Err(not_a_container(haystack)),
         Obj::List(list) => list.read(|items| is_among(vm, items, needle)),

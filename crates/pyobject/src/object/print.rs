@@ -77,6 +77,11 @@ pub trait PrintStyle {
         Ok(None)
     }
 
+    /// Whether containers are copied before they print, so that one that contains itself has no end.
+    fn copies_containers(&self) -> bool {
+        false
+    }
+
     /// Refuse an object that does not print inside of others.
     ///
     /// # Errors
@@ -101,6 +106,7 @@ pub fn repr_with(object: &Obj, style: &dyn PrintStyle) -> Result<String> {
         open: Vec::new(),
         style,
         sequences: 0,
+        copied: style.copies_containers(),
     };
     printer.repr(object)?;
     Ok(printer.out)
@@ -113,6 +119,8 @@ struct Printer<'s> {
     style: &'s dyn PrintStyle,
     /// How many lists and tuples what is printed stands in: there it is `repr()` that counts.
     sequences: usize,
+    /// Whether what is printed is a copy: nothing inside of another object is.
+    copied: bool,
 }
 
 impl Printer<'_> {
@@ -150,7 +158,9 @@ impl Printer<'_> {
                 match native.repr_around() {
                     Some((before, inner, after)) => {
                         self.out.push_str(before);
+                        let copied = std::mem::take(&mut self.copied);
                         self.repr(&inner)?;
+                        self.copied = copied;
                         self.out.push_str(after);
                     }
                     None => self.out.push_str(&native.repr()?),
@@ -168,6 +178,9 @@ impl Printer<'_> {
         print: impl FnOnce(&mut Self) -> Result<()>,
     ) -> Result<()> {
         if self.open.contains(&identity) {
+            if self.copied {
+                return Err(depth::endless().with_help("the data contains itself"));
+            }
             self.out.push_str(again);
             return Ok(());
         }

@@ -7,7 +7,7 @@ use indexmap::IndexSet;
 use mapstack_value::Key;
 
 use super::ops::Comparison;
-use super::{DictRef, Obj, SetRef, hash_key};
+use super::{DictRef, Obj, SetRef, hash_key, lookup_key};
 use crate::Interpreter;
 use crate::methods;
 use mapstack_limits::Result;
@@ -58,9 +58,10 @@ impl SetLike {
     fn holds(&self, comparison: &mut Comparison, element: &Obj) -> Result<bool> {
         match self {
             SetLike::Set(set) => {
-                hash_key(element).map(|key| set.read(|items| items.contains(&key)))
+                let key = lookup_key(element)?;
+                Ok(key.is_some_and(|key| set.read(|items| items.contains(&key))))
             }
-            SetLike::Keys(dict) => hash_key(element).map(|key| dict.contains(&key)),
+            SetLike::Keys(dict) => Ok(lookup_key(element)?.is_some_and(|key| dict.contains(&key))),
             SetLike::Items(dict) => {
                 let Obj::Tuple(pair) = element else {
                     return Ok(false);
@@ -68,7 +69,7 @@ impl SetLike {
                 let [key, value] = &**pair else {
                     return Ok(false);
                 };
-                match dict.get(&hash_key(key)?) {
+                match lookup_key(key)?.and_then(|key| dict.get(&key)) {
                     Some(found) => Ok(found.is_same(value) || comparison.equal(&found, value)?),
                     None => Ok(false),
                 }

@@ -94,7 +94,7 @@ pub(crate) fn traverse(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 
 fn avg(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     plain("lst_avg", "lst").alone(args)?;
-    if mapstack_jinja::call::is_hashable(&x) {
+    if mapstack_pyobject::is_hashable(&x) {
         return mapstack_jinja::filters::number::float_of(&x).map(Obj::Float);
     }
     let mut total = Obj::from(0);

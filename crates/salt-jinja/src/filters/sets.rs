@@ -3,14 +3,14 @@
 use foldhash::fast::RandomState;
 use indexmap::IndexSet;
 use mapstack_pyobject::{
-    CallArgs, Error, ErrorKind, Obj, Result, SetRef, binary, contains, equal, hash_key,
+    CallArgs, Error, ErrorKind, Obj, Result, SetRef, binary, contains, equal, hash_key, is_hashable,
 };
 use mapstack_value::Key;
 
 use mapstack_jinja::Filters;
 use mapstack_jinja::Vm;
 use mapstack_jinja::ast::BinaryOp;
-use mapstack_jinja::call::{is_hashable, plain};
+use mapstack_jinja::call::plain;
 
 pub(super) const TABLE: Filters = &[
     ("difference", |vm, x, args| {

@@ -56,7 +56,7 @@ fn to_bool(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         Obj::Bool(b) => *b,
         Obj::Str(s) | Obj::Markup(s) => matches!(s.to_lowercase().as_str(), "yes" | "1" | "true"),
         Obj::Int(i) => !i.is_negative() && !i.is_zero(),
-        other if !mapstack_jinja::call::is_hashable(other) => len(other)? > 0,
+        other if !mapstack_pyobject::is_hashable(other) => len(other)? > 0,
         _ => false,
     }))
 }
