@@ -9,7 +9,6 @@
 mod args;
 mod containers;
 mod cycles;
-mod hash;
 mod iter;
 mod ops;
 mod print;
@@ -28,7 +27,6 @@ pub use containers::{
 };
 pub(crate) use cycles::Noted;
 pub use cycles::Sweep;
-pub use hash::{hash_key, is_hashable, lookup_key};
 pub use iter::{DictPart, Iter, ObjIter, dict_iter};
 pub use ops::{
     BinaryOp, CompareOp, as_float, as_index, binary, compare, contains, equal, get_item, len,
@@ -36,6 +34,7 @@ pub use ops::{
 };
 pub use print::{PrintStyle, repr, repr_with, text_of, to_str};
 pub(crate) use set_like::SetLike;
+pub use set_like::{hash_key, is_hashable, lookup_key};
 pub use undefined::Undefined;
 pub use watched::Reader;
 

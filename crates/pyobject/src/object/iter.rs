@@ -161,8 +161,11 @@ struct DictIter {
     /// What the dict's moves were, and its key before the next one, when the last item was given.
     moves: u32,
     last: Option<Key>,
-    item: fn(&DictRef, usize) -> Option<Obj>,
+    item: ItemAt,
 }
+
+/// The key at a position, and what a loop gets for it.
+type ItemAt = fn(&DictRef, usize) -> Option<(Key, Obj)>;
 
 impl DictIter {
     /// What Python raises when the keys of a dict change in a loop over it.
@@ -196,13 +199,17 @@ impl DictIter {
 
 impl ObjIter for DictIter {
     fn next(&mut self, _: &dyn Interpreter) -> Result<Option<Obj>> {
-        self.check()?;
-        let item = (self.item)(&self.dict, self.next);
-        if item.is_some() {
-            self.last = self.dict.key_at(self.next);
-            self.next += 1;
+        if self.next == self.len && self.dict.kind().is_ordered() {
+            // Python's own loop over one is over once its last key was given.
+            return Ok(None);
         }
-        Ok(item)
+        self.check()?;
+        let Some((key, item)) = (self.item)(&self.dict, self.next) else {
+            return Ok(None);
+        };
+        self.last = Some(key);
+        self.next += 1;
+        Ok(Some(item))
     }
 }
 
@@ -219,16 +226,17 @@ pub enum DictPart {
 
 /// An iterator over a part of a dict that notices when the dict changes its size.
 pub fn dict_iter(dict: &DictRef, part: DictPart) -> Iter {
-    let (type_name, item): (_, fn(&DictRef, usize) -> Option<Obj>) = match part {
+    let (type_name, item): (_, ItemAt) = match part {
         DictPart::Keys => ("dict_keyiterator", |dict, at| {
-            dict.key_at(at).map(|key| Obj::from(&key))
+            let key = dict.key_at(at)?;
+            let item = Obj::from(&key);
+            Some((key, item))
         }),
-        DictPart::Values => ("dict_valueiterator", |dict, at| {
-            dict.entry_at(at).map(|(_, value)| value)
-        }),
+        DictPart::Values => ("dict_valueiterator", DictRef::entry_at),
         DictPart::Items => ("dict_itemiterator", |dict, at| {
             let (key, value) = dict.entry_at(at)?;
-            Some(Obj::tuple([Obj::from(&key), value]))
+            let pair = Obj::tuple([Obj::from(&key), value]);
+            Some((key, pair))
         }),
     };
     Iter::plain(
