@@ -124,6 +124,9 @@ fn missing(name: &str, saltenv: &str, found: &BTreeSet<String>) -> Error {
         ErrorKind::File,
         format!("no root has a formula '{name}' in saltenv {saltenv}"),
     );
+    if is_revision(name) {
+        return error.note("a revision is given by --from and --to");
+    }
     match nearest(name, found.iter()) {
         Some(near) => error.note(format!("did you mean '{near}'?")),
         None if found.is_empty() => {
@@ -134,6 +137,11 @@ fn missing(name: &str, saltenv: &str, found: &BTreeSet<String>) -> Error {
             found.iter().cloned().collect::<Vec<_>>().join(", ")
         )),
     }
+}
+
+/// Whether somebody wrote a name as Git writes revisions, and no folder is called so.
+fn is_revision(name: &str) -> bool {
+    name == "HEAD" || name.contains(['~', '^']) || name.contains("..") || name.contains("@{")
 }
 
 /// The formula that is given, or else the only one that has a configuration.
@@ -244,5 +252,19 @@ mod tests {
             error.to_string().contains("no root has a formula 'sssh'"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_revision_in_place_of_a_formula_is_said_to_be_one() {
+        let found = BTreeSet::from(["ntp".to_owned()]);
+        for revision in ["HEAD", "HEAD~5", "main^", "v1..v2", "main@{1}"] {
+            let error = missing(revision, "base", &found);
+            assert_eq!(
+                error.diagnostic().notes,
+                ["a revision is given by --from and --to"]
+            );
+        }
+        let error = missing("ssh", "base", &found);
+        assert_eq!(error.diagnostic().notes, ["there are ntp"]);
     }
 }
