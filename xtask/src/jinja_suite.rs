@@ -53,6 +53,13 @@ pub const SUITE: Suite = Suite {
             "addresses of Python's objects are not printed",
         ),
         (
+            |_, ours, theirs| {
+                ours["error"].is_string()
+                    && is_error(theirs, "Object of type Undefined is not JSON serializable")
+            },
+            "an error about an undefined value in data names the value",
+        ),
+        (
             |_, ours, _| is_error(ours, "repetition would make more than"),
             "what a repetition makes is bounded",
         ),

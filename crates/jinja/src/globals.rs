@@ -52,7 +52,16 @@ impl Object for Function {
     }
 
     fn repr(&self) -> Result<String> {
-        Ok(format!("<function {}>", self.name))
+        // Some are classes in Jinja, and others are called differently there.
+        Ok(match self.name {
+            "cycler" => "<class 'jinja2.utils.Cycler'>".to_owned(),
+            "joiner" => "<class 'jinja2.utils.Joiner'>".to_owned(),
+            "namespace" => "<class 'jinja2.utils.Namespace'>".to_owned(),
+            "dict" => "<class 'dict'>".to_owned(),
+            "lipsum" => "<function generate_lorem_ipsum>".to_owned(),
+            "range" => "<function safe_range>".to_owned(),
+            name => format!("<function {name}>"),
+        })
     }
 
     fn callable(&self) -> bool {

@@ -88,9 +88,13 @@ pub trait Object {
         None
     }
 
-    /// `repr(x)`.
+    /// `repr(x)`, without the address.
     fn repr(&self) -> Result<String> {
-        Ok(format!("<{} object>", self.type_name()))
+        let name = self.type_name();
+        Ok(match self.module() {
+            Some(module) => format!("<{module}.{name} object>"),
+            None => format!("<{name} object>"),
+        })
     }
 
     /// `repr(x)` as a text around the `repr` of another object, for objects that hold others. It
