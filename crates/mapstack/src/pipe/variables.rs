@@ -24,14 +24,12 @@ pub(crate) fn sls_variables(path: &str, sls: &str, behaviour: &Behaviour) -> Nam
         let own = own.or_else(|| (!behaviour.trims_names_of_sls).then_some(&*template));
         let Some(file) = own else {
             // The path is not that of the sls.
-            let dir = posix(sls);
+            let name = posix(sls);
+            let dir = name.rsplit_once('/').map_or(".", |(dir, _)| dir);
+            let root = posix_root(sls);
             set("tplpath", path);
             set("tplfile", sls);
-            set(
-                "tpldir",
-                dir.rsplit_once('/')
-                    .map_or(".", |(dir, _)| if dir.is_empty() { "/" } else { dir }),
-            );
+            set("tpldir", if dir.len() < root.len() { root } else { dir });
             return names;
         };
         let dir = file.rsplit_once('/').map_or("", |(dir, _)| dir).to_string();
@@ -59,13 +57,22 @@ fn own_part<'p>(path: &'p str, sls: &str, slspath: &str) -> Option<&'p str> {
         .and_then(|suffix| path.get(path.len() - suffix.len()..))
 }
 
+/// What an absolute path begins with: POSIX leaves open what two slashes mean, so Python keeps them.
+fn posix_root(path: &str) -> &'static str {
+    match path.len() - path.trim_start_matches('/').len() {
+        0 => "",
+        2 => "//",
+        _ => "/",
+    }
+}
+
 /// Python's `PurePosixPath`, as text.
 fn posix(path: &str) -> String {
     let parts: Vec<&str> = path
         .split('/')
         .filter(|part| !part.is_empty() && *part != ".")
         .collect();
-    let root = if path.starts_with('/') { "/" } else { "" };
+    let root = posix_root(path);
     if parts.is_empty() && root.is_empty() {
         ".".into()
     } else {
@@ -110,5 +117,20 @@ mod tests {
             shown,
             ["tplpath=/srv/salt/a/x.conf", "tplfile=a.b", "tpldir=."]
         );
+    }
+
+    #[test]
+    fn two_slashes_are_a_root_of_their_own() {
+        for (sls, tpldir) in [
+            ("a", "."),
+            ("/a", "/"),
+            ("//a", "//"),
+            ("///a", "/"),
+            ("//a/b", "//a"),
+            ("/a/b", "/a"),
+        ] {
+            let names = sls_variables("/p/x.conf", sls, SaltVersion::V3008.behaviour());
+            assert_eq!(&**names["tpldir"].as_str().unwrap(), tpldir, "{sls}");
+        }
     }
 }

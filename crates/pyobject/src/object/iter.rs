@@ -157,6 +157,8 @@ impl ObjIter for ListIter {
 struct DictIter {
     dict: DictRef,
     len: usize,
+    /// How many items were given, and where the next one is.
+    given: usize,
     next: usize,
     /// What the dict's moves were, and its key before the next one, when the last item was given.
     moves: u32,
@@ -171,7 +173,9 @@ impl DictIter {
     /// What Python raises when the keys of a dict change in a loop over it.
     fn check(&mut self) -> Result<()> {
         let resized = self.dict.len() != self.len;
-        if !resized && self.dict.moves() == self.moves {
+        let one_too_many = self.given == self.len && self.next < self.len;
+        let moves = self.dict.moves().wrapping_sub(self.moves);
+        if !resized && !one_too_many && moves == 0 {
             return Ok(());
         }
         self.moves = self.dict.moves();
@@ -179,8 +183,11 @@ impl DictIter {
             "OrderedDict mutated"
         } else if resized {
             "dictionary changed size"
-        } else if self.gave_what_is_gone() {
-            // Python would give the other keys first, then find one too many.
+        } else if moves == 1 && self.given < self.len && self.gave_what_is_gone() {
+            // The others are given first; then there is one too many.
+            self.next -= 1;
+            return Ok(());
+        } else if one_too_many || self.gave_what_is_gone() {
             "dictionary keys changed"
         } else {
             return Ok(());
@@ -192,14 +199,14 @@ impl DictIter {
     /// Whether a key that was given has been taken out, now that there are as many keys as before. What an only key's
     /// dict is updated with takes the place of the table itself, which Python's loop does not notice.
     fn gave_what_is_gone(&self) -> bool {
-        let all_given = self.next == self.len;
+        let all_given = self.given == self.len;
         self.len > 1 && (all_given || self.next > 0 && self.dict.key_at(self.next - 1) != self.last)
     }
 }
 
 impl ObjIter for DictIter {
     fn next(&mut self, _: &dyn Interpreter) -> Result<Option<Obj>> {
-        if self.next == self.len && self.dict.kind().is_ordered() {
+        if self.given == self.len && self.dict.kind().is_ordered() {
             // Python's own loop over one is over once its last key was given.
             return Ok(None);
         }
@@ -209,6 +216,7 @@ impl ObjIter for DictIter {
         };
         self.last = Some(key);
         self.next += 1;
+        self.given += 1;
         Ok(Some(item))
     }
 }
@@ -244,6 +252,7 @@ pub fn dict_iter(dict: &DictRef, part: DictPart) -> Iter {
         DictIter {
             dict: dict.clone(),
             len: dict.len(),
+            given: 0,
             next: 0,
             moves: dict.moves(),
             last: None,
