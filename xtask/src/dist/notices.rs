@@ -19,10 +19,18 @@ pub fn write(workshop: &Workshop, directory: &str) -> Result {
                     missing: cargo install --locked --features cli cargo-about"
             .into());
     }
+    // Licences are read from the crates' sources alone, and those of the other workspaces may not be here yet.
+    let manifest = format!("{directory}/Cargo.toml");
+    cmd!(
+        sh,
+        "cargo fetch --quiet --locked --target {triple} --manifest-path {manifest}"
+    )
+    .quiet()
+    .run()?;
     cmd!(
         sh,
         "cargo about generate --locked --offline --fail --config xtask/dist/about.toml --target {triple}
-         --manifest-path {directory}/Cargo.toml --output-file {directory}/{FILE} xtask/dist/about.hbs"
+         --manifest-path {manifest} --output-file {directory}/{FILE} xtask/dist/about.hbs"
     )
     .quiet()
     .run()?;
