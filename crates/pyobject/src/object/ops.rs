@@ -783,9 +783,15 @@ pub fn get_item(vm: &dyn Interpreter, object: &Obj, key: &Obj) -> Result<Option<
             // Positions are characters, which are found by counting.
             vm.burn(s.len() / 16)?;
             let len = s.chars().count();
-            index(len)
-                .and_then(|i| s.chars().nth(i))
-                .map(|c| Obj::from(c.encode_utf8(&mut [0; 4]) as &str))
+            let found = index(len).and_then(|i| s.chars().nth(i));
+            found.map(|c| {
+                let text = Str::from(c.encode_utf8(&mut [0; 4]) as &str);
+                if matches!(object, Obj::Markup(_)) {
+                    Obj::Markup(text)
+                } else {
+                    Obj::Str(text)
+                }
+            })
         }
         Obj::Bytes(b) => index(b.len()).map(|i| Obj::from(i64::from(b[i]))),
         Obj::Native(native) => native.item(vm, key)?,
