@@ -31,7 +31,7 @@ use mapstack_loader::FileServer;
 use mapstack_merge::Options;
 use mapstack_minion::Minion;
 use mapstack_salt_config::{Config, Setting};
-use mapstack_value::{Key, Map, Value, text_for_bytes};
+use mapstack_value::{Key, List, Map, Value, text_for_bytes};
 
 pub use self::errors::{Fault, PillarError};
 use self::files::PillarFiles;
@@ -537,10 +537,7 @@ impl Work<'_> {
         if is_copied {
             base = self.merged(base, &self.overriding())?;
         }
-        let items = items
-            .iter()
-            .map(|item| external_item(item, settings))
-            .collect::<Result<Vec<_>>>()?;
+        let items = external_items(items, settings)?;
         let mut opts = self.settings.templates.clone();
         opts.insert("id", self.settings.masters_id.clone());
         let minion = Minion {
@@ -670,11 +667,24 @@ fn overriding(recipe: &Recipe, over: &Map) -> Made {
     recipe.layer(over.clone().into(), PillarLayer::Override)
 }
 
-/// An item of `ext_pillar`; the inner error is one that the pillar keeps.
-fn external_item(
-    item: &Value,
-    settings: &[Setting],
-) -> Result<std::result::Result<Vec<ExtPillar>, PillarError>> {
+/// An item of `ext_pillar`, or an error that the pillar keeps.
+type ExternalItem = std::result::Result<Vec<ExtPillar>, PillarError>;
+
+/// The items of `ext_pillar`. Nothing after one with an error that the pillar keeps is looked at.
+fn external_items(items: &List, settings: &[Setting]) -> Result<Vec<ExternalItem>> {
+    let mut known = Vec::new();
+    for item in items.iter() {
+        let item = external_item(item, settings)?;
+        let is_last = item.is_err();
+        known.push(item);
+        if is_last {
+            break;
+        }
+    }
+    Ok(known)
+}
+
+fn external_item(item: &Value, settings: &[Setting]) -> Result<ExternalItem> {
     match item {
         Value::Map(entries) if entries.is_empty() => Err(malformed(
             item,
