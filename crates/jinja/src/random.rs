@@ -7,7 +7,8 @@
     reason = "every filter has the signature of `Filter`"
 )]
 
-use mapstack_pyobject::{CallArgs, Error, Obj, Result, Twister, Undefined, get_item, len, to_str};
+use mapstack_pyobject::{CallArgs, Error, Obj, Result, Undefined, get_item, len, to_str};
+use mapstack_pyrandom::Twister;
 
 use super::dialect::Filters;
 use super::filters::call::inner;

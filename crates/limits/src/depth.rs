@@ -31,6 +31,10 @@ pub fn data(level: usize) -> Result<()> {
 }
 
 /// What Python raises when a function calls itself without end.
+///
+/// ```
+/// assert_eq!(mapstack_limits::depth::endless().message, "maximum recursion depth exceeded");
+/// ```
 #[must_use]
 pub fn endless() -> Box<Error> {
     Error::python("RecursionError", "maximum recursion depth exceeded")

@@ -10,7 +10,6 @@ mod interpreter;
 pub mod methods;
 mod object;
 mod price;
-mod random;
 mod suggest;
 
 pub use budget::Budget;
@@ -28,5 +27,4 @@ pub use object::{
     wrap_index,
 };
 pub use price::Reads;
-pub use random::Twister;
 pub use suggest::for_argument;

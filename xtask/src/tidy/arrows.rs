@@ -32,6 +32,10 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "mapstack-pyrandom",
+        &["mapstack-pyobject", "mapstack-value"],
+    ),
+    (
         "mapstack-jinja-syntax",
         &[
             "mapstack-diagnostic",
@@ -46,6 +50,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mapstack-diagnostic",
             "mapstack-jinja-syntax",
             "mapstack-pyobject",
+            "mapstack-pyrandom",
             "mapstack-pytext",
             "mapstack-value",
         ],
@@ -56,6 +61,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mapstack-diagnostic",
             "mapstack-jinja",
             "mapstack-pyobject",
+            "mapstack-pyrandom",
             "mapstack-pytext",
             "mapstack-value",
             "mapstack-yaml",

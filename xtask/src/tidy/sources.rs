@@ -35,6 +35,7 @@ const LIBRARIES: &[&str] = &[
     "crates/python",
     "crates/limits",
     "crates/pyobject",
+    "crates/pyrandom",
     "crates/jinja-syntax",
     "crates/jinja",
     "crates/salt-jinja",

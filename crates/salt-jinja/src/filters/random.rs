@@ -3,7 +3,8 @@
 //! A template must render the same every time, so where Salt asks the operating system
 //! for randomness, the choice here depends on the input alone. With a seed it is Salt's.
 
-use mapstack_pyobject::{CallArgs, Error, Obj, Result, Twister, as_index, len, to_str};
+use mapstack_pyobject::{CallArgs, Error, Obj, Result, as_index, len, to_str};
+use mapstack_pyrandom::Twister;
 use mapstack_pytext::base64;
 
 use super::digest::hash;

@@ -1,11 +1,13 @@
 //! The generator of Python's `random` module.
+//!
+//! The crate does not know about files, templates or minions.
+//!
+#![doc = include_str!("../README.md")]
 
-use mapstack_limits::{Error, Result};
+use mapstack_pyobject::{Error, Obj, Result, as_index, repr};
 use mapstack_value::Int;
 use rand_mt::Mt;
 use sha2::{Digest, Sha512};
-
-use crate::object::{Obj, as_index, repr};
 
 /// The generator of Python's `random` module, MT19937.
 pub struct Twister(Mt);
@@ -14,7 +16,7 @@ impl Twister {
     /// `random.Random(text)`.
     ///
     /// ```
-    /// use mapstack_pyobject::Twister;
+    /// use mapstack_pyrandom::Twister;
     /// assert_eq!(Twister::seeded("abc").below(100), 98);
     /// ```
     #[must_use]
