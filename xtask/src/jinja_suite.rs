@@ -42,7 +42,7 @@ pub const SUITE: Suite = Suite {
             |source, ours, theirs| {
                 source.contains("%s' % (")
                     && ours["error"].is_string()
-                    && theirs["error"].is_string()
+                    && is_error(theirs, "Jinja variable ")
             },
             "Python 3.11 and later print each value of a format before they compute the next",
         ),

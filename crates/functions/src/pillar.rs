@@ -5,7 +5,7 @@ use mapstack_loader::{Fetched, SaltPath};
 use mapstack_merge::{Options, Strategy};
 use mapstack_minion::{Part, PillarGet};
 use mapstack_render::jinja::Vm;
-use mapstack_render::python::hash_key;
+use mapstack_render::python::{endless, hash_key};
 use mapstack_render::{CallArgs, DictRef, Error, ErrorKind, Obj, Result, required};
 use mapstack_value::Key;
 
@@ -330,10 +330,7 @@ const MAX_DEPTH: usize = 200;
 fn obfuscated(vm: &Vm<'_>, value: &Obj, depth: usize) -> Result<Obj> {
     vm.burn(1)?;
     let Some(depth) = depth.checked_sub(1) else {
-        return Err(Error::python(
-            "RecursionError",
-            "maximum recursion depth exceeded",
-        ));
+        return Err(endless());
     };
     let all = |items: Vec<Obj>| {
         items

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use foldhash::fast::RandomState;
 use mapstack_merge::{Change, Observer, Options, Strategy, Trail, merge};
 use mapstack_render::jinja::Vm;
-use mapstack_render::python::{as_index, hash_key, wrap};
+use mapstack_render::python::{as_index, endless, hash_key, wrap};
 use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required, spend};
 use mapstack_value::{Extent, Key, Value};
 
@@ -316,10 +316,7 @@ impl Update<'_> {
     /// Dicts that hold each other many times over are updated as often: each time is paid for.
     fn dict(&self, dest: &DictRef, upd: &DictRef, recursive: bool, depth: usize) -> Result<()> {
         let Some(depth) = depth.checked_sub(1) else {
-            return Err(Error::python(
-                "RecursionError",
-                "maximum recursion depth exceeded",
-            ));
+            return Err(endless());
         };
         spend(ENTRY_STEPS * (1 + upd.len()))?;
         for (key, value) in upd.entries() {

@@ -44,6 +44,10 @@ impl Object for SelfObject {
         Some(Err(Error::type_error("unhashable type: 'slice'")))
     }
 
+    fn is_subscriptable(&self) -> bool {
+        true
+    }
+
     fn item(&self, vm: &dyn Interpreter, key: &Obj) -> Result<Option<Obj>> {
         Ok(key.as_str().and_then(|name| self.attr(vm, name)))
     }

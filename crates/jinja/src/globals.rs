@@ -52,16 +52,17 @@ impl Object for Function {
     }
 
     fn repr(&self) -> Result<String> {
-        // Some are classes in Jinja, and others are called differently there.
-        Ok(match self.name {
-            "cycler" => "<class 'jinja2.utils.Cycler'>".to_owned(),
-            "joiner" => "<class 'jinja2.utils.Joiner'>".to_owned(),
-            "namespace" => "<class 'jinja2.utils.Namespace'>".to_owned(),
-            "dict" => "<class 'dict'>".to_owned(),
-            "lipsum" => "<function generate_lorem_ipsum>".to_owned(),
-            "range" => "<function safe_range>".to_owned(),
-            name => format!("<function {name}>"),
-        })
+        // Some are classes in Jinja, and others have another name there.
+        let shown = match self.name {
+            "cycler" => "class 'jinja2.utils.Cycler'",
+            "joiner" => "class 'jinja2.utils.Joiner'",
+            "namespace" => "class 'jinja2.utils.Namespace'",
+            "dict" => "class 'dict'",
+            "lipsum" => "function generate_lorem_ipsum",
+            "range" => "function safe_range",
+            name => return Ok(format!("<function {name}>")),
+        };
+        Ok(format!("<{shown}>"))
     }
 
     fn callable(&self) -> bool {
@@ -215,6 +216,10 @@ impl Object for Range {
 
     fn len(&self) -> Option<usize> {
         Some(self.count())
+    }
+
+    fn is_subscriptable(&self) -> bool {
+        true
     }
 
     fn item(&self, _: &dyn Interpreter, key: &Obj) -> Result<Option<Obj>> {

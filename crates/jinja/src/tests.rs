@@ -5,11 +5,11 @@
 )]
 
 use mapstack_pyobject::{
-    CallArgs, Error, Obj, Result, as_index, binary, compare, contains, len, lookup_key, to_str,
+    CallArgs, Error, Obj, Result, as_index, binary, compare, contains, len, to_str,
 };
 
 use crate::dialect::Tests;
-use crate::filters::call::{Function, builtin_of_one, inner, method, plain};
+use crate::filters::call::{Function, builtin_of_one, callable_name, inner, method, plain};
 use crate::vm::Vm;
 use mapstack_jinja_syntax::ast::{BinaryOp, CompareOp};
 
@@ -228,12 +228,7 @@ fn known(
     exists: impl Fn(&str) -> bool,
 ) -> Result<bool> {
     function.alone(args)?;
-    // Looking a name up in a dict needs its hash.
-    match x {
-        Obj::Undefined(u) => return Err(u.error()),
-        x => drop(lookup_key(x)?),
-    }
-    Ok(x.as_str().is_some_and(|name| exists(name)))
+    Ok(callable_name(x)?.is_some_and(|name| exists(&name)))
 }
 
 fn is_callable(x: &Obj) -> bool {

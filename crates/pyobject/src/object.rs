@@ -128,8 +128,13 @@ pub trait Object {
         Ok(None)
     }
 
-    /// `setattr(x, name, value)`, reached only by `{% set x.name = value %}`; `false` if `x` is no
-    /// namespace.
+    /// Whether Python asks `x[key]`, whatever the key: then `text % x` takes it for a mapping.
+    fn is_subscriptable(&self) -> bool {
+        false
+    }
+
+    /// `setattr(x, name, value)`, reached only by `{% set x.name = value %}`; `false` if `x` is not
+    /// a namespace.
     fn set_attr(&self, _name: &str, _value: Obj) -> bool {
         false
     }
@@ -233,6 +238,15 @@ impl Obj {
         match self {
             Obj::Str(s) | Obj::Markup(s) => Some(s),
             _ => None,
+        }
+    }
+
+    /// Another text of this one's type: what is made of safe text is safe.
+    #[must_use]
+    pub fn with_text(&self, text: impl Into<Str>) -> Obj {
+        match self {
+            Obj::Markup(_) => Obj::Markup(text.into()),
+            _ => Obj::Str(text.into()),
         }
     }
 

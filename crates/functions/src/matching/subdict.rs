@@ -2,7 +2,7 @@
 
 use mapstack_loader::fnmatch;
 use mapstack_render::jinja::Vm;
-use mapstack_render::python::{Anchor, Pattern};
+use mapstack_render::python::{Anchor, Pattern, endless};
 use mapstack_render::{Error, Result};
 use mapstack_value::{Map, Path, Value};
 
@@ -49,10 +49,7 @@ impl Search<'_, '_> {
         depth: usize,
     ) -> Result<bool> {
         let Some(depth) = depth.checked_sub(1) else {
-            return Err(Error::python(
-                "RecursionError",
-                "maximum recursion depth exceeded",
-            ));
+            return Err(endless());
         };
         let cuts: Vec<usize> = expression
             .match_indices(delimiter)
@@ -101,10 +98,7 @@ impl Search<'_, '_> {
     /// other.
     fn dict(&self, map: &Map, pattern: &str, depth: usize) -> Result<bool> {
         let Some(depth) = depth.checked_sub(1) else {
-            return Err(Error::python(
-                "RecursionError",
-                "maximum recursion depth exceeded",
-            ));
+            return Err(endless());
         };
         self.vm.burn(1)?;
         let (pattern, wildcard) = pattern

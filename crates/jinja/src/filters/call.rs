@@ -1,8 +1,8 @@
 //! What every filter needs: reading arguments as Python binds them, and making generators.
 
 use mapstack_pyobject::{
-    CallArgs, DictPart, Error, Iter, Obj, Result, as_index, dict_iter, for_argument, methods, repr,
-    to_str,
+    CallArgs, DictPart, Error, Iter, Obj, Result, as_index, dict_iter, for_argument, lookup_key,
+    methods, repr, to_str,
 };
 use mapstack_value::{Int, Str};
 
@@ -277,6 +277,16 @@ pub fn generator(
 /// Check that so many bytes of text may be made, and charge for the work.
 pub fn room(vm: &Vm<'_>, bytes: usize) -> Result<()> {
     methods::limit::text(vm, bytes)
+}
+
+/// The name of a filter or test given as an object.
+pub(crate) fn callable_name(name: &Obj) -> Result<Option<Str>> {
+    match name {
+        Obj::Undefined(u) => Err(u.error()),
+        Obj::Str(name) | Obj::Markup(name) => Ok(Some(name.clone())),
+        // Not a name; Python looks it up in a dict nevertheless, which needs a hash.
+        other => lookup_key(other).map(|_| None),
+    }
 }
 
 /// The items of a mapping.

@@ -2,10 +2,9 @@
 
 use std::rc::Rc;
 
-use mapstack_pyobject::{CallArgs, Iter, Obj, Result, lookup_key};
-use mapstack_value::Str;
+use mapstack_pyobject::{CallArgs, Iter, Obj, Result};
 
-use super::call::{generator, misuse, quoted};
+use super::call::{callable_name, generator, misuse, quoted};
 use super::sequence::{Getter, attribute_getter};
 use crate::dialect::{Filter, Filters, Test};
 use crate::vm::Vm;
@@ -62,16 +61,6 @@ impl Mapper {
             Mapper::Attribute(getter, default) => getter.get(vm, item, default.as_ref()),
             Mapper::Filter(filter, args) => filter(vm, item, args.clone()),
         }
-    }
-}
-
-/// The name of a filter or test given as an argument.
-fn callable_name(name: &Obj) -> Result<Option<Str>> {
-    match name {
-        Obj::Undefined(u) => Err(u.error()),
-        Obj::Str(name) | Obj::Markup(name) => Ok(Some(name.clone())),
-        // Not a name; Python looks it up in a dict nevertheless, which needs a hash.
-        other => lookup_key(other).map(|_| None),
     }
 }
 

@@ -7,7 +7,7 @@ use mapstack_pyobject::{
     CallArgs, Error, Iter, ListRef, Obj, Object, Result, Undefined, as_index, equal, len, methods,
     text_of, wrap_index,
 };
-use mapstack_value::{Int, Str};
+use mapstack_value::Int;
 
 use super::call::{
     attribute, builtin_of_one, flag, generator, index_of, inner, items_of, misuse, no_attribute,
@@ -279,12 +279,7 @@ fn reversed(vm: &Vm<'_>, x: &Obj) -> Result<Option<(&'static str, Vec<Obj>)>> {
 fn reverse(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     plain("do_reverse", "value").alone(args)?;
     if let Obj::Str(s) | Obj::Markup(s) = &x {
-        let text: Str = s.chars().rev().collect::<String>().into();
-        return Ok(if matches!(x, Obj::Markup(_)) {
-            Obj::Markup(text)
-        } else {
-            Obj::Str(text)
-        });
+        return Ok(x.with_text(s.chars().rev().collect::<String>()));
     }
     if let Some((type_name, items)) = reversed(vm, &x)? {
         return Ok(Obj::Iter(Iter::over(type_name, items)));
@@ -471,6 +466,10 @@ impl Object for Group {
             "list" => Some(list),
             _ => methods::bound(&Obj::tuple(self.parts()), name),
         }
+    }
+
+    fn is_subscriptable(&self) -> bool {
+        true
     }
 
     fn item(&self, _: &dyn mapstack_pyobject::Interpreter, key: &Obj) -> Result<Option<Obj>> {

@@ -183,11 +183,7 @@ fn indent(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         }
         out.push_str(line);
     }
-    Ok(if matches!(x, Obj::Markup(_)) {
-        Obj::Markup(out.into())
-    } else {
-        Obj::from(out)
-    })
+    Ok(x.with_text(out))
 }
 
 /// What stands before an indented line: a text, or so many spaces.
@@ -273,11 +269,7 @@ fn truncate(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         kept = match &kept {
             Obj::Str(s) | Obj::Markup(s) => {
                 let cut = s.rsplit_once(' ').map_or(&**s, |(before, _)| before);
-                if matches!(kept, Obj::Markup(_)) {
-                    Obj::Markup(cut.into())
-                } else {
-                    Obj::from(cut)
-                }
+                kept.with_text(cut)
             }
             other => return Err(super::call::no_attribute(other, "rsplit")),
         };

@@ -10,7 +10,6 @@ use super::ascii;
 use super::spec::{char_of, digits_of, truncated};
 use crate::Interpreter;
 use crate::methods::limit;
-use crate::methods::views;
 use crate::object::{Obj, as_float, as_index, get_item, repr, to_str};
 use mapstack_limits::{Error, Result};
 
@@ -133,12 +132,7 @@ impl<'a> Values<'a> {
     fn is_mapping(&self) -> bool {
         match self.all {
             Obj::Dict(_) | Obj::List(_) | Obj::Bytes(_) | Obj::Undefined(_) => true,
-            Obj::Native(native) => match native.type_name() {
-                "TemplateReference" => true,
-                "LoopContext" => false,
-                _ if views::of(self.all).is_some() => false,
-                _ => native.len().is_some(),
-            },
+            Obj::Native(native) => native.is_subscriptable(),
             _ => false,
         }
     }

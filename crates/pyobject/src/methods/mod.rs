@@ -14,7 +14,7 @@ mod number;
 mod set;
 mod signature;
 mod text;
-pub(crate) mod views;
+mod views;
 
 use std::any::Any;
 

@@ -84,7 +84,7 @@ impl Object for View {
 }
 
 impl View {
-    /// The view as a set; one of values is none.
+    /// The view as a set; nothing for a view of values, which is not one.
     pub fn as_set(&self) -> Option<SetLike> {
         match self.part {
             DictPart::Keys => Some(SetLike::Keys(self.dict.clone())),

@@ -784,14 +784,7 @@ pub fn get_item(vm: &dyn Interpreter, object: &Obj, key: &Obj) -> Result<Option<
             vm.burn(s.len() / 16)?;
             let len = s.chars().count();
             let found = index(len).and_then(|i| s.chars().nth(i));
-            found.map(|c| {
-                let text = Str::from(c.encode_utf8(&mut [0; 4]) as &str);
-                if matches!(object, Obj::Markup(_)) {
-                    Obj::Markup(text)
-                } else {
-                    Obj::Str(text)
-                }
-            })
+            found.map(|c| object.with_text(c.encode_utf8(&mut [0; 4]) as &str))
         }
         Obj::Bytes(b) => index(b.len()).map(|i| Obj::from(i64::from(b[i]))),
         Obj::Native(native) => native.item(vm, key)?,
@@ -837,11 +830,7 @@ pub fn slice(
                     .collect::<String>()
                     .into()
             };
-            if matches!(object, Obj::Markup(_)) {
-                Obj::Markup(text)
-            } else {
-                Obj::Str(text)
-            }
+            object.with_text(text)
         }
         Obj::List(l) => {
             let picked = picked(l.len())?;

@@ -180,8 +180,8 @@ pub fn hash_key(object: &Obj) -> Result<Key> {
     key_within(object, &mut Budget::default(), 0, refuse)
 }
 
-/// The key under which the object may be found. Nothing for what can be hashed and is never a key here, such as a
-/// function, a macro or a range: looking it up finds nothing and is no error.
+/// The key under which the object may be found. Nothing for what can be hashed but is never a key here, such as
+/// a function, a macro or a range: looking it up finds nothing and does not fail.
 ///
 /// ```
 /// use mapstack_pyobject::{Obj, lookup_key};
@@ -211,11 +211,7 @@ pub fn lookup_key(object: &Obj) -> Result<Option<Key>> {
 pub fn is_hashable(object: &Obj) -> bool {
     match object {
         Obj::List(_) | Obj::Dict(_) | Obj::Set(_) => false,
-        Obj::Native(native) => !matches!(
-            native.type_name(),
-            "dict_keys" | "dict_items" | "odict_keys" | "odict_items"
-        ),
-        _ => true,
+        object => methods::view_of(object).is_none_or(|view| view.as_set().is_none()),
     }
 }
 
@@ -223,7 +219,7 @@ fn unhashable(object: &Obj) -> Box<Error> {
     Error::type_error(format!("unhashable type: '{}'", object.type_name()))
 }
 
-/// The key of an object; `foreign` says what becomes of a part that is none.
+/// The key of an object; `foreign` decides about a part that cannot be one.
 fn key_within(
     object: &Obj,
     budget: &mut Budget,
