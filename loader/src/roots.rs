@@ -103,7 +103,7 @@ impl Roots {
         self
     }
 
-    /// The directories that are none.
+    /// The roots that do not exist as directories.
     #[must_use]
     pub fn missing_roots(&self) -> Vec<&Path> {
         let all = self

@@ -128,7 +128,7 @@ Examples:
   salt-call --local grains.items --out=json | mapstack data openssh --root /srv/salt --grains -
       the machine this runs on
   mapstack data openssh --root /srv/salt --platform rockylinux-9
-      a machine there is none of: `mapstack platforms` lists the platforms
+      a machine that you do not have: `mapstack platforms` lists the platforms
   mapstack data openssh --config /etc/salt/master --id web1
       on a master: its files, and a minion from its cache
   mapstack sources openssh --root /srv/salt --minion web1.yaml

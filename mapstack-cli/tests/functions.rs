@@ -228,7 +228,7 @@ fn nothing_is_reached_without_permission() {
             DEFAULTS,
             format!("values:\n  a: {{{{ ({expression})|json }}}}\n").as_bytes(),
         );
-        // A permission for something else is none.
+        // A permission for something else does not count.
         for more in [&[][..], &["--allow", "network.get_hostname"]] {
             let args = [
                 &["stack", "f", "defaults.yaml", "--root", "r", "--id", "web1"],

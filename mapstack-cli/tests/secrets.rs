@@ -351,7 +351,7 @@ fn no_error_shows_a_secret_whichever_verb_prints_it() {
             format!("stack {formula} defaults.yaml --root new --minion minions/web1.yaml"),
             format!("map {formula} --root new --minion minions/web1.yaml"),
         ] {
-            // What these print of data is their job; of a formula that fails there is none.
+            // What these print of data is their job; a formula that fails has no data.
             let prints_data =
                 line.starts_with("render") || line.starts_with("map") || line.contains("--of map");
             if !(prints_data

@@ -55,7 +55,7 @@ pub enum MergeErrorCause {
     /// The overlay is not a mapping.
     #[error("a layer must be a mapping; write its data as `key: value`")]
     OverlayIsNoMapping,
-    /// Strategy `list` looks for the base's keys in the overlay, which is none to look in.
+    /// Strategy `list` looks for the base's keys in the overlay, which cannot be searched for keys.
     #[error("the overlay cannot be asked for this key; write it as a mapping")]
     NoSuchLookUp,
 }

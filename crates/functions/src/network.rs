@@ -155,7 +155,7 @@ fn calc_net(address: &Obj, mask: Option<Obj>) -> Result<Network> {
     }
 }
 
-/// A network to be in; `None`, with a warning, for what is none.
+/// A network to be in; `None`, with a warning, for what is not a network.
 fn subnet(run: &dyn Context, cidr: &Obj) -> Result<Option<Network>> {
     match Network::of(cidr, true) {
         Ok(network) => Ok(Some(network)),

@@ -40,7 +40,7 @@ pub(crate) fn glob(pattern: &Path) -> Result<Vec<PathBuf>> {
         require_literal_leading_dot: true,
         ..Default::default()
     };
-    // What the reference cannot read as a pattern is none that matches.
+    // A text that the reference cannot read as a pattern matches nothing.
     let Ok(paths) = glob::glob_with(&text, options) else {
         return Ok(Vec::new());
     };
@@ -70,7 +70,7 @@ enum Criterion {
 }
 
 impl Criterion {
-    /// An option of `file.find`, or why it is none, in the reference's words.
+    /// An option of `file.find`, or why the call is wrong, in the reference's words.
     fn new(call: &Call, option: &str, value: &Value) -> Result<Result<Self, String>> {
         if !value.truthy() {
             return Ok(Err(format!("missing value for \"{option}\" option")));

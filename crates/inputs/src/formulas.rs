@@ -139,7 +139,7 @@ fn missing(name: &str, saltenv: &str, found: &BTreeSet<String>) -> Error {
     }
 }
 
-/// Whether somebody wrote a name as Git writes revisions, and no folder is called so.
+/// Whether a name is written as Git writes revisions.
 fn is_revision(name: &str) -> bool {
     name == "HEAD" || name.contains(['~', '^']) || name.contains("..") || name.contains("@{")
 }

@@ -81,7 +81,7 @@ impl Linted {
         if pillars.is_none() && !of_pillar.is_empty() {
             return Err(match facts.pillar {
                 Some(_) => InputError::Usage(
-                    "--pillar gives the pillar, so there is none of a master's to check".into(),
+                    "--pillar gives the pillar, so a master's pillar is not compiled and cannot be checked".into(),
                 ),
                 None => InputError::Usage(ExplainedPillar::NOTHING_COMPILES.into()),
             });

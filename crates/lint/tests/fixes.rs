@@ -3,7 +3,7 @@
 use mapstack::{Engine, loader::MemoryFiles};
 use mapstack_lint::{Linter, fix};
 
-/// The file after every fix; as it was, if there is none.
+/// The file after every fix; as it was, if no finding has one.
 fn fixed(path: &str, text: &str) -> String {
     let files = MemoryFiles::new()
         .file("base", "f/init.sls", "{{ salt['map.data']('f') }}")

@@ -87,7 +87,7 @@ pub enum ReadErrorKind {
         /// The environments.
         environments: Vec<String>,
     },
-    /// The text begins as JSON and is none.
+    /// The text begins as JSON and is not valid JSON.
     #[error("is not JSON: {0}")]
     Json(JsonError),
     /// A directory is neither one of minions' files nor a master's cache.
@@ -114,7 +114,7 @@ pub enum ReadErrorKind {
     /// One of several minions has no id.
     #[error("has no id; write `id: NAME` beside its `grains`")]
     NoId,
-    /// An id that can be none.
+    /// An id that no minion can have.
     #[error(
         "'{id}' is not a valid id: Salt refuses ids that are empty, `.` or `..`, or have `/` or `\\` in them"
     )]

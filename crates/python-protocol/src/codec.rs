@@ -24,7 +24,7 @@ pub trait Message: Sized {
     /// Read a message.
     ///
     /// # Errors
-    /// [`DecodeError`]: the bytes are none.
+    /// [`DecodeError`]: the bytes are not such a value.
     fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError>;
 
     /// The message as bytes.
@@ -38,7 +38,7 @@ pub trait Message: Sized {
     /// The message that bytes are.
     ///
     /// # Errors
-    /// [`DecodeError`]: the bytes are none, or there are more behind it.
+    /// [`DecodeError`]: the bytes are not such a message, or more bytes follow it.
     fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut input = Reader::new(bytes);
         let message = Self::read(&mut input)?;

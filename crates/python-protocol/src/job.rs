@@ -93,7 +93,7 @@ pub struct RenderJob {
     pub data: Option<Value>,
     /// The saltenv of the file.
     pub saltenv: Str,
-    /// The sls that the file is; empty for a text that is none.
+    /// The sls that the file is; empty for a text that is not an sls.
     pub sls: Str,
     /// What the renderer gets besides.
     pub keywords: Names,

@@ -214,7 +214,7 @@ impl Secrets {
             .get_or_init(|| Search::new(self.texts.iter().map(String::as_str)))
     }
 
-    /// What is printed in place of a secret; `None` for what is none. Mappings and lists are taken for
+    /// What is printed in place of a secret; `None` for what is not secret. Mappings and lists are taken for
     /// what they hold.
     #[must_use]
     pub fn shown(&self, path: &[Key], from_pillar: bool, value: &Value) -> Option<String> {

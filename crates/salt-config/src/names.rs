@@ -88,7 +88,7 @@ const USED: [&str; 18] = [
 ];
 
 /// The option that a name which Salt does not know was probably meant to be, if that one counts
-/// here. Options of people's own are none of our business.
+/// here. Options that people define themselves are left alone.
 pub(super) fn meant(name: &str) -> Option<&'static str> {
     let recorded = &*RECORDED;
     let known = |name: &str| {

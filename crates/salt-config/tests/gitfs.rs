@@ -342,7 +342,7 @@ fn files_come_out_of_git_as_recorded() {
     assert_eq!(
         seen.len(),
         DIFFERENCES.len(),
-        "a difference is none any more"
+        "a listed difference no longer differs"
     );
     assert!(
         differing.is_empty(),

@@ -15,7 +15,7 @@ pub struct Schema {
     validator: Validator,
 }
 
-/// A schema that is none.
+/// A document that is not a valid schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{message}", if at.is_empty() { String::new() } else { format!("{}: ", at.join("/")) })]
 pub struct SchemaError {

@@ -44,7 +44,7 @@ impl Default for DumpOptions {
     }
 }
 
-/// Why a value has no JSON, or a text is none; worded as Python words it.
+/// Why a value has no JSON form, or why a text is not JSON; worded as Python words it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JsonError {

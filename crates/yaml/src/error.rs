@@ -134,13 +134,13 @@ pub enum ErrorKind {
         /// What was found.
         found: &'static str,
     },
-    /// A `!!bool` that is none.
+    /// A `!!bool` with a text that does not stand for a boolean.
     #[error("`!!bool` knows yes, no, true, false, on and off, not {text:?}; use one of them")]
     BadBool {
         /// The scalar.
         text: String,
     },
-    /// An integer that is none.
+    /// A text that should be an integer and cannot be read as one.
     #[error("{text:?} cannot be read as an integer; put it in quotes if text was meant")]
     BadInt {
         /// The scalar, or its start.
@@ -158,7 +158,7 @@ pub enum ErrorKind {
         /// The scalar.
         text: String,
     },
-    /// A float that is none.
+    /// A text that should be a float and cannot be read as one.
     #[error("{text:?} cannot be read as a float; put it in quotes if text was meant")]
     BadFloat {
         /// The scalar, or its start.

@@ -300,7 +300,7 @@ fn references(
         if names.is_empty() {
             continue;
         }
-        // A symbolic reference that leads nowhere is none.
+        // A symbolic reference that leads nowhere is left out.
         let Ok(id) = reference.follow_to_object_packed(packed.as_ref().map(|p| &***p)) else {
             continue;
         };

@@ -42,7 +42,7 @@ fn parts(text: &str) -> impl Iterator<Item = (usize, &str, bool)> {
 }
 
 fn ends_in_word(text: &str) -> bool {
-    // `br"…"` is a literal, `far"…"` is none that compiles.
+    // `br"…"` is a literal, `far"…"` does not compile.
     let before = text.strip_suffix('b').unwrap_or(text);
     before.ends_with(|c: char| c.is_alphanumeric() || c == '_')
 }

@@ -175,7 +175,7 @@ impl Source<'_> {
         })
     }
 
-    /// A node as what one file says; several of them are none.
+    /// A node as what one file says; a node of several files is handed back.
     fn as_item(self, node: Node) -> Result<Item, Vec<Item>> {
         Ok(match node {
             Node::One(item) => item,

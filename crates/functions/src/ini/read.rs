@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 10;
 /// each piece of text that is copied.
 ///
 /// # Errors
-/// `DeserializationError` for a line that is none of a file, for what stands twice, and for a reference that leads
+/// `DeserializationError` for a line that does not belong in such a file, for what stands twice, and for a reference that leads
 /// nowhere. Errors of `spend`.
 pub(crate) fn deserialize(text: &str, spend: &dyn Fn(usize) -> Result<()>) -> Result<Map> {
     let Sections { defaults, named } = read(text)?;

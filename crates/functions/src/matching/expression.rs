@@ -46,7 +46,7 @@ impl From<Answer> for Obj {
 /// Brackets nest this deep at most, as in Python.
 const MAX_DEPTH: usize = 200;
 
-/// Evaluate an expression; `None` if it is none, or fails.
+/// Evaluate an expression; `None` if the tokens do not form one, or if it fails.
 pub(super) fn evaluate(tokens: &[Token]) -> Option<Answer> {
     let mut parser = Parser { tokens, depth: 0 };
     let expression = parser.or()?;

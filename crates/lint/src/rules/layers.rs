@@ -116,7 +116,7 @@ fn unknown_strategy(document: &Document, path: &[&str]) -> Option<Finding> {
         Value::None => return None,
         value => value.to_string(),
     };
-    // A word in other letters is none either.
+    // Upper and lower case differ: `Smart` is unknown.
     if Strategy::names().contains(&&*name) {
         return None;
     }

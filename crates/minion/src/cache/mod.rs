@@ -370,7 +370,7 @@ fn names(directory: &Path) -> Result<impl Iterator<Item = String> + use<>, ReadE
         Err(error) if is_missing(&error) => None,
         Err(error) => return Err(at(directory, ReadErrorKind::Unreadable(error.into()))),
     };
-    // An entry that vanishes in between is none.
+    // An entry that vanishes in between is left out.
     Ok(entries
         .into_iter()
         .flatten()

@@ -167,7 +167,7 @@ impl Report<'_> {
         }
     }
 
-    /// What a matcher found, without secrets. What became part of a file's path is none, unless the pillar has it:
+    /// What a matcher found, without secrets. What became part of a file's path is not secret, unless the pillar has it:
     /// that the file is read shows the name of a file, and not whose value it is.
     pub(super) fn found(&self, layer: &Layer, because: &Because) -> Redacted<Value> {
         let of_pillar = is_secret_matcher(&because.matcher, self.secrets);

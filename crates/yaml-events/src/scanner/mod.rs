@@ -234,7 +234,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// What could be a key between these brackets is none.
+    /// What could have been a key between these brackets is not one.
     fn drop_key(&mut self) -> Result<(), Error> {
         match self.take_key() {
             Some(key) => self.give_up(key),

@@ -336,7 +336,7 @@ impl Fetch<'_> {
             let (Some(name), Some(id)) = (mapping.remote.as_name(), mapping.remote.as_id()) else {
                 continue;
             };
-            // A name that is none could break the file.
+            // An invalid name could break the file.
             if gix::validate::reference::name(name.as_bstr()).is_ok() && name.starts_with(b"refs/")
             {
                 references.insert(name.to_str_lossy().into_owned(), id.to_owned());
