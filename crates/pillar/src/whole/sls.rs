@@ -1,7 +1,7 @@
 //! Rendering the sls of a pillar with what they include (Salt: `Pillar.render_pillar`, `render_pstate`).
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use mapstack::{File, PillarSls, RenderedSls};
 use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
@@ -29,7 +29,7 @@ impl Given {
     /// The data as it is now.
     fn data(&self, sls: &str, known: &Known) -> Made {
         match self {
-            Given::Own => known.get(sls).cloned().flatten().unwrap_or_default(),
+            Given::Own => known.states.get(sls).cloned().flatten().unwrap_or_default(),
             Given::Merged(made) => made.clone(),
         }
     }
@@ -56,7 +56,7 @@ impl Layer {
 /// Remember what an sls gives.
 fn remembered(known: &mut Known, sls: &str, state: Option<Made>) -> Option<Given> {
     let given = state.as_ref().map(|_| Given::Own);
-    known.insert(sls.into(), state);
+    known.states.insert(sls.into(), state);
     given
 }
 
@@ -83,8 +83,14 @@ const MAX_DEPTH: usize = 100;
 /// So often an sls is included in one compile at most.
 const MAX_VISITS: usize = 100_000;
 
-/// What the sls of a saltenv rendered to, each without what it includes; `None` for one that failed.
-type Known = HashMap<String, Option<Made>>;
+/// What the sls of a saltenv rendered to.
+#[derive(Default)]
+struct Known {
+    /// The data of each without what it includes; `None` for one that failed.
+    states: HashMap<String, Option<Made>>,
+    /// Those whose pipe ends in text, which is a stream (Python: `io.StringIO`).
+    streams: HashSet<String>,
+}
 
 /// What came of an sls, and what went wrong.
 struct SlsData {
@@ -122,7 +128,7 @@ impl SlsReader<'_, '_> {
     ) -> Result<(Made, Vec<PillarError>)> {
         let mut errors = Vec::new();
         for (saltenv, patterns) in matches {
-            let mut known = Known::new();
+            let mut known = Known::default();
             for (sls, pattern) in self.expanded(saltenv, patterns, &mut errors)? {
                 let asked = Asked {
                     sls: &sls,
@@ -210,13 +216,12 @@ impl SlsReader<'_, '_> {
         let env = env.filter(|env| self.settings.has_roots(env));
         let version = self.renders.run().engine().salt_version();
         let found = env.map(|env| self.files.sls(asked.sls, env, version));
-        let found = found.transpose()?;
-        let Some(found) = found.flatten() else {
+        let Some(found) = found.transpose()?.flatten() else {
             return Ok(self.missing(asked, known));
         };
         let render = self.render(asked, &found.file)?;
         let rendered = render.result.as_ref();
-        let is_good = |data: &Value| matches!(data, Value::Map(_)) || !data.truthy();
+        let is_good = |data: &Value| data.as_map().is_some() || !data.truthy();
         let is_good = rendered.is_ok_and(|data| is_good(&data.value));
         self.files.reads().end_file(is_good);
         let state = match rendered {
@@ -228,6 +233,9 @@ impl SlsReader<'_, '_> {
             }
         };
         let is_text = rendered.is_ok_and(|rendered| rendered.is_text);
+        if is_text {
+            known.streams.insert(asked.sls.into());
+        }
         let value = state.as_ref().map(|made| &made.value);
         self.note(asked, Some(&found), outcome(value));
         let includes = match value {
@@ -251,7 +259,7 @@ impl SlsReader<'_, '_> {
         if let Value::Map(map) = &own.value {
             own.value = render.own(map).into();
         }
-        known.insert(asked.sls.into(), Some(own));
+        known.states.insert(asked.sls.into(), Some(own));
         let given = self.included(asked, (&found, &includes, &render), known, &mut errors)?;
         Ok(SlsData {
             given: Some(given),
@@ -305,7 +313,7 @@ impl SlsReader<'_, '_> {
                 .map_err(|message| no_include(asked, &message, render.place()))?;
             for name in self.candidates(&include.pattern, asked, found)? {
                 self.visit(1)?;
-                let given = match known.get(&name) {
+                let given = match known.states.get(&name) {
                     Some(known) => {
                         self.note_again(asked, &name);
                         known.as_ref().map(|_| Given::Own)
@@ -325,7 +333,9 @@ impl SlsReader<'_, '_> {
                         outcome.given
                     }
                 };
-                let is_truthy = |given: &Given| given.data(&name, known).value.truthy();
+                let is_stream = known.streams.contains(&name);
+                let is_truthy =
+                    |given: &Given| is_stream || given.data(&name, known).value.truthy();
                 if let Some(given) = given.filter(is_truthy) {
                     let layer = Layer::new(given, &name, include.key.clone());
                     if overrides {
@@ -362,6 +372,9 @@ impl SlsReader<'_, '_> {
         };
         let base = self.placed(&first, known);
         let merged = layers.try_fold(base, |base, layer| {
+            if self.merging.strategy == Strategy::List && layer.key.is_none() {
+                read_stream(&base, &layer.sls, known);
+            }
             self.merge(base, &self.placed(&layer, known), &layer.sls)
         })?;
         Ok(Given::Merged(merged))
@@ -369,7 +382,7 @@ impl SlsReader<'_, '_> {
 
     /// The strategy `overwrite` of the reference overwrites in the base itself, which is what a second include gives.
     fn overwrite(&self, known: &mut Known, name: &str, layer: &Made) {
-        let Some(Some(base)) = known.get_mut(name) else {
+        let Some(Some(base)) = known.states.get_mut(name) else {
             return;
         };
         let (Value::Map(map), Some(overlay)) = (&mut base.value, layer.value.as_map()) else {
@@ -599,6 +612,24 @@ impl SlsReader<'_, '_> {
             included_by: asked.included_by.map(Into::into),
             outcome,
         });
+    }
+}
+
+/// The strategy `list` looks for each key of the base in the layer. In a stream that reads lines until one is the key:
+/// the first key finds its line or reads to the end, and nothing is left for the others, nor for a later merge.
+fn read_stream(base: &Made, sls: &str, known: &mut Known) {
+    let first = base.value.as_map().and_then(|map| map.keys().next());
+    if let Some(key) = first
+        && known.streams.contains(sls)
+        && let Some(Some(stream)) = known.states.get_mut(sls)
+    {
+        let text = stream.value.as_str().unwrap_or_default();
+        if !text
+            .split_inclusive('\n')
+            .any(|line| key.as_str() == Some(line))
+        {
+            stream.value = Value::List(Default::default());
+        }
     }
 }
 
