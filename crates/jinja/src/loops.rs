@@ -1,5 +1,6 @@
 //! The `loop` object.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -128,13 +129,11 @@ impl Object for LoopObject {
     }
 
     fn repr(&self) -> Result<String> {
-        let length = self
-            .0
-            .length
-            .get()
-            .or_else(|| len(&self.0.iterable).ok())
-            .unwrap_or_else(|| self.0.count.get());
-        Ok(format!("<LoopContext {}/{length}>", self.0.count.get()))
+        let count = self.0.count.get();
+        Ok(format!(
+            "<LoopContext {count}/{}>",
+            self.len().unwrap_or(count)
+        ))
     }
 
     fn attr(&self, vm: &dyn Interpreter, name: &str) -> Option<Obj> {
@@ -201,8 +200,23 @@ impl Object for LoopObject {
     }
 
     fn len(&self) -> Option<usize> {
-        len(&self.0.iterable).ok()
+        let known = self.0.length.get();
+        known.or_else(|| len(&self.0.iterable).ok())
     }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+}
+
+/// Find out the length of a loop that is to be printed or measured, as only a render can read what is left of it.
+pub(super) fn measure(vm: &dyn Interpreter, object: &Obj) -> Result<()> {
+    if let Obj::Native(native) = object
+        && let Some(LoopObject(state)) = native.as_any().and_then(|any| any.downcast_ref())
+    {
+        state.length(vm)?;
+    }
+    Ok(())
 }
 
 /// `loop.cycle` and `loop.changed`.

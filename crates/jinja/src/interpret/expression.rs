@@ -11,6 +11,7 @@ use mapstack_value::{Str, Value};
 
 use super::{LEVELS, place, position, roomy};
 use crate::blocks::SelfObject;
+use crate::loops::measure;
 use crate::scope::{Frame, Local};
 use crate::taint::Taint;
 use crate::tracer::Evaluated;
@@ -241,6 +242,7 @@ impl Vm<'_> {
                     text.push_str(part);
                 }
                 value => {
+                    measure(self, value)?;
                     let printed = text_of(value);
                     text.push_str(&printed.map_err(|e| self.blame(e, frame, &[(value, part)]))?);
                 }

@@ -7,6 +7,7 @@ use mapstack_pyobject::{Obj, Result};
 use mapstack_value::Str;
 
 use super::place;
+use crate::loops::measure;
 use crate::output::{Origin, Output};
 use crate::scope::Frame;
 use crate::vm::Vm;
@@ -148,6 +149,7 @@ impl Vm<'_> {
                 Ok(Cow::Borrowed(if *value { "True" } else { "False" }))
             }
             value => {
+                measure(self, value)?;
                 let text = self.dialect().print(value)?;
                 self.settle(text.len() / 16)?;
                 Ok(if self.autoescape.get() {
