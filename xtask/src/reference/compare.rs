@@ -54,6 +54,8 @@ pub fn run(sh: &Shell, args: &Args) -> Result {
     let other = args.python.as_ref().unwrap_or(&python);
     let version = "import salt.version; print(salt.version.__version__)";
     let version = cmd!(sh, "{other} -c {version}").quiet().read()?;
+    // Trees with Python ask the worker, which cargo does not build as a part of the example.
+    cmd!(sh, "cargo build --quiet --package mapstack-python").run()?;
     cmd!(
         sh,
         "cargo build --quiet --package mapstack-pillar --example answer --features git"
