@@ -19,11 +19,12 @@ pub fn write(workshop: &Workshop, directory: &str) -> Result {
                     missing: cargo install --locked --features cli cargo-about"
             .into());
     }
-    // Licences are read from the crates' sources alone, and those of the other workspaces may not be here yet.
+    // Licences are read from the crates' sources alone, and those of the other workspaces may not be here yet. Those
+    // of other targets are read as well, if only to be left out.
     let manifest = format!("{directory}/Cargo.toml");
     cmd!(
         sh,
-        "cargo fetch --quiet --locked --target {triple} --manifest-path {manifest}"
+        "cargo fetch --quiet --locked --manifest-path {manifest}"
     )
     .quiet()
     .run()?;
