@@ -434,14 +434,16 @@ fn outside(path: &str, real: &Path) -> LoadError {
     }
 }
 
-/// What a mounted file server gives for a path on the disk.
+/// What a mounted file server gives for a path on the disk. A file that lies elsewhere, as in a revision, says where.
 fn fetched(path: &str, fetched: Fetched) -> Result<Fetched, LoadError> {
     match fetched {
-        Fetched::Found { bytes, .. } => Ok(Fetched::Found {
-            on_disk: path.into(),
-            bytes,
-        }),
-        Fetched::Missing => Ok(Fetched::Missing),
+        Fetched::Found { on_disk, bytes } => {
+            let there = fs::canonicalize(&on_disk);
+            let is_here = there.is_ok_and(|there| fs::canonicalize(path).is_ok_and(|p| p == there));
+            let on_disk = if is_here { path.into() } else { on_disk };
+            Ok(Fetched::Found { on_disk, bytes })
+        }
+        Fetched::Missing => Ok(fetched),
         // A link out of the mounted directory.
         Fetched::Refused { .. } | Fetched::Unusable { .. } => Err(LoadError::Outside {
             path: path.into(),

@@ -30,9 +30,9 @@ fn files(prefixes: [&str; 2]) -> Vec<(String, String)> {
 }
 
 const CHANGES: [&str; 5] = [
-    "pillar: core\n  - 1  stack/core.yml:1:7\n  + 2  stack/core.yml:1:7\n  on 2 minions: debian-12, fedora-40\n",
+    "stack/core.yml:1:7\n  on 2 minions: debian-12, fedora-40\n",
     "pillar: deb\n",
-    "pillar: web\n  - debian-12  stack/roles/web.yml:1:6 (computed)\n",
+    "stack/roles/web.yml:1:6 (computed)\n",
     "changed outside of the roots, and not compared: 1 file (stack/Suse.yml)",
     "2 minions",
 ];
@@ -50,6 +50,8 @@ fn an_edit_of_a_layer_is_a_change_of_the_pillar() {
     for change in CHANGES {
         assert_line(tree.path(), line, 1, (change, ""));
     }
+    let core = "pillar: core\n  - 1  old/stack/core.yml:1:7\n  + 2  new/stack/core.yml:1:7\n";
+    assert_line(tree.path(), line, 1, (core, ""));
     // What no minion has is not compared.
     for path in ["stack/core.yml", "stack/Debian.yml"] {
         let new = std::fs::read(tree.path().join("new").join(path)).unwrap();
@@ -97,6 +99,14 @@ fn revisions_have_their_own_layers() {
     for change in CHANGES {
         let line = format!("{line} --from HEAD~1 --to HEAD");
         assert_line(tree.path(), &line, 1, (change, ""));
+    }
+    // The place in a revision is one that `git show` takes.
+    let line_of_one = format!("{line} --from HEAD~1");
+    for place in [
+        "  - 1  HEAD~1@",
+        ":stack/core.yml:1:7\n  + 2  stack/core.yml:1:7\n",
+    ] {
+        assert_line(tree.path(), &line_of_one, 1, (place, ""));
     }
     // A layer that git does not have yet.
     tree.write("stack/roles/new.yml", b"fresh: 1\n");

@@ -1,5 +1,7 @@
 //! Data files: what a name in a config file stands for.
 
+use std::path::Path;
+
 use mapstack_loader::{Fetched, LoadError, Tree};
 use mapstack_value::posixpath::{join, normpath};
 
@@ -95,9 +97,12 @@ impl Base<'_> {
     pub fn read(self, file: &DataFile) -> Result<Option<File>> {
         let found = self.tree.read(&file.on_disk).map_err(|e| unreadable(&e))?;
         Ok(match found {
-            Fetched::Found { bytes, .. } => Some(File {
+            Fetched::Found { on_disk, bytes } => Some(File {
                 path: file.name.clone(),
-                shown: file.path.clone(),
+                shown: match on_disk == Path::new(&file.on_disk) {
+                    true => file.path.clone(),
+                    false => on_disk.display().to_string(),
+                },
                 bytes,
             }),
             Fetched::Missing | Fetched::Refused { .. } | Fetched::Unusable { .. } => None,

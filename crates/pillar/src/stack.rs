@@ -75,13 +75,13 @@ impl Stacking<'_, '_> {
             return Ok(None);
         }
         let read = self.tree.read_named(path);
-        let Fetched::Found { bytes, .. } = read.map_err(|e| unreadable(&e))? else {
+        let Fetched::Found { on_disk, bytes } = read.map_err(|e| unreadable(&e))? else {
             let message = format!("{path} is no longer a file");
             return Err(Error::new(ErrorKind::File, message));
         };
         Ok(Some(File {
             path: split(path).1.into(),
-            shown: path.into(),
+            shown: on_disk.display().to_string(),
             bytes,
         }))
     }

@@ -119,13 +119,13 @@ impl Host<Value> for Reading<'_, '_> {
 
     fn read(&self, path: &str) -> Result<Value> {
         let read = self.tree.read(path).map_err(|e| unreadable(&e))?;
-        let Fetched::Found { bytes, .. } = read else {
+        let Fetched::Found { on_disk, bytes } = read else {
             let message = format!("{path} is not a regular file");
             return Err(Error::new(ErrorKind::File, message).help("does a link lead nowhere?"));
         };
         let file = File {
             path: split(path).1.into(),
-            shown: path.into(),
+            shown: on_disk.display().to_string(),
             bytes,
         };
         let text = Text::plain(&file, file.text()?);

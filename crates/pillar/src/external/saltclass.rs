@@ -140,7 +140,7 @@ impl Host<Obj> for Reading<'_, '_> {
             let message = format!("{path} is not a regular file");
             return Err(Error::new(ErrorKind::File, message).help("does a link lead nowhere?"));
         };
-        let text = self.rendered(&file)?;
+        let text = self.rendered(split(path).0, &file)?;
         let loaded = self
             .asked
             .cache
@@ -179,23 +179,22 @@ impl Reading<'_, '_> {
     fn file(&self, path: &str, name: &str) -> Result<Option<File>> {
         let read = self.tree.read(path).map_err(|e| unreadable(&e))?;
         Ok(match read {
-            Fetched::Found { bytes, .. } => Some(File {
+            Fetched::Found { on_disk, bytes } => Some(File {
                 path: name.into(),
-                shown: path.into(),
+                shown: on_disk.display().to_string(),
                 bytes,
             }),
             Fetched::Missing | Fetched::Refused { .. } | Fetched::Unusable { .. } => None,
         })
     }
 
-    /// The output of a file's template, which finds others by their paths from the file's directory.
-    fn rendered<'f>(&self, file: &'f File) -> Result<Text<'f>> {
+    /// The output of a file's template, which finds others by their paths from the directory.
+    fn rendered<'f>(&self, directory: &str, file: &'f File) -> Result<Text<'f>> {
         let source = file.text()?;
         if !Syntax::has_marks(source) {
             return Ok(Text::plain(file, without_final_newline(source)));
         }
         let run = self.asked.run;
-        let directory = split(&file.shown).0;
         let find = |name: &str| self.further(directory, name);
         let template = OtherTemplate {
             file,
