@@ -233,6 +233,8 @@ fn files_that_fail_alike_are_not_compared() {
     );
     tree.write("new/pillar/b.sls", b"b: 2\n");
     assert_line(tree.path(), line, 1, ("1 fails in both states", ""));
+    let why = "pillar fails in both states\n  new/pillar/a.sls:1:7: ";
+    assert_line(tree.path(), line, 1, (why, ""));
     assert_line(tree.path(), line, 1, (unread, ""));
     let strict = format!("{line} --strict");
     assert_line(

@@ -73,7 +73,7 @@ impl Both {
 
     /// Whether it fails as it did.
     pub fn fails_still(&self) -> bool {
-        matches!(self.failures().first(), Some(What::FailsStill))
+        matches!(self.failures().first(), Some(What::FailsStill(_)))
     }
 
     /// How failing changed: each error that is new, or that is gone where none is left.
@@ -88,7 +88,7 @@ impl Both {
         match new.first() {
             None => each(old.clone(), What::Fixed),
             Some(_) if old.is_empty() => each(fresh, What::Broken),
-            Some(_) if before == after => vec![What::FailsStill],
+            Some(first) if before == after => vec![What::FailsStill(first.clone())],
             // Some errors of before are gone, and the others are what it fails with.
             Some(first) if fresh.is_empty() => vec![What::FailsOtherwise(first.clone())],
             Some(_) => each(fresh, What::FailsOtherwise),

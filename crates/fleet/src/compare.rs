@@ -104,7 +104,7 @@ pub(crate) enum What {
     /// It fails in both states, and says something else.
     FailsOtherwise(Error),
     /// It fails in both states alike.
-    FailsStill,
+    FailsStill(Error),
 }
 
 /// What became of a minion.
@@ -521,7 +521,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         pairs
             .map(|(index, (before, after))| {
                 let pair = self.pair(index, before.clone(), after.clone());
-                if !matches!(pair.what, What::FailsStill) {
+                if !matches!(pair.what, What::FailsStill(_)) {
                     self.note_files(before);
                     self.note_files(after);
                 }
@@ -568,7 +568,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
             (Ok(old), Ok(new)) => self.changes(old, new).map_or(What::Same, What::Changed),
             (Ok(_), Err(error)) => What::Broken(error.clone()),
             (Err(error), Ok(_)) => What::Fixed(error.clone()),
-            (Err(old), Err(new)) if text(old) == text(new) => What::FailsStill,
+            (Err(old), Err(new)) if text(old) == text(new) => What::FailsStill(new.clone()),
             (Err(_), Err(error)) => What::FailsOtherwise(error.clone()),
         }
     }

@@ -89,7 +89,12 @@ pub enum Turn {
     Fixed,
     /// It fails with something else.
     Otherwise,
+    /// It fails as it did.
+    Still,
 }
+
+/// So many ways of failing as before are kept; the others are only counted.
+const MAX_STILL: usize = 100;
 
 impl Differences {
     /// What becomes of some minions, worked on side by side.
@@ -144,8 +149,9 @@ impl Differences {
         for pair in pairs {
             match &pair.what {
                 What::Same => continue,
-                What::FailsStill => {
+                What::FailsStill(error) => {
                     fails_still = true;
+                    self.failure(comparison, (Turn::Still, pair.subject, error), id, &read);
                     continue;
                 }
                 What::Changed(_) => self.changed(comparison, id, &pair, &read),
@@ -292,26 +298,28 @@ impl Differences {
         id: &str,
         read: &impl Fn() -> Minion,
     ) {
-        let index = *self
-            .by_failure
-            .entry((turn, subject, error.to_string()))
-            .or_insert_with(|| {
-                let examples = comparison.examples(read());
-                // A limit says nothing of what templates made, and is a long way to go.
-                let secret_texts = match error.kind() {
-                    ErrorKind::Limit => Vec::new(),
-                    _ => comparison.secret_texts(subject, &examples),
-                };
-                let failing = Failing {
-                    subject,
-                    error: error.clone(),
-                    minions: Vec::new(),
-                    examples,
-                    secret_texts,
-                };
-                self.failing.push((turn, failing));
-                self.failing.len() - 1
-            });
+        let key = (turn, subject, error.to_string());
+        let is_new = turn == Turn::Still && !self.by_failure.contains_key(&key);
+        if is_new && self.still().count() >= MAX_STILL {
+            return;
+        }
+        let index = *self.by_failure.entry(key).or_insert_with(|| {
+            let examples = comparison.examples(read());
+            // A limit says nothing of what templates made, and is a long way to go.
+            let secret_texts = match error.kind() {
+                ErrorKind::Limit => Vec::new(),
+                _ => comparison.secret_texts(subject, &examples),
+            };
+            let failing = Failing {
+                subject,
+                error: error.clone(),
+                minions: Vec::new(),
+                examples,
+                secret_texts,
+            };
+            self.failing.push((turn, failing));
+            self.failing.len() - 1
+        });
         if let Some((_, failing)) = self.failing.get_mut(index) {
             failing.minions.push(id.into());
         }
@@ -325,13 +333,21 @@ impl Differences {
 
     /// The failures that began, ended or changed, in the order they were first seen.
     pub fn failing(&self) -> impl Iterator<Item = (Turn, &Failing)> {
-        self.failing.iter().map(|(turn, failing)| (*turn, failing))
+        let all = self.failing.iter().map(|(turn, failing)| (*turn, failing));
+        all.filter(|(turn, _)| *turn != Turn::Still)
+    }
+
+    /// What fails in both states alike, in the order it was first seen. Of a fleet that fails in many ways, these are
+    /// the first.
+    pub fn still(&self) -> impl Iterator<Item = &Failing> {
+        let still = self.failing.iter().filter(|(turn, _)| *turn == Turn::Still);
+        still.map(|(_, failing)| failing)
     }
 
     /// Whether nothing is different.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.groups.is_empty() && self.failing.is_empty()
+        self.groups.is_empty() && self.failing().next().is_none()
     }
 }
 

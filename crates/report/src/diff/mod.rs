@@ -130,6 +130,15 @@ impl Report<'_> {
         }
     }
 
+    /// What fails in one state or in both, with how that changed.
+    fn failing(&self) -> impl Iterator<Item = (Turn, &Failing)> {
+        let still = self
+            .differences
+            .still()
+            .map(|failing| (Turn::Still, failing));
+        self.differences.failing().chain(still)
+    }
+
     /// How many minions have a difference.
     fn affected(&self) -> usize {
         self.differences.minions - self.differences.unaffected
@@ -182,5 +191,6 @@ fn turned(turn: Turn) -> &'static str {
         Turn::Broken => "fails now",
         Turn::Fixed => "works again",
         Turn::Otherwise => "fails with something else",
+        Turn::Still => "fails in both states",
     }
 }

@@ -18,7 +18,7 @@ use crate::yaml_form::{Sign, lines};
 /// The page's template fails, which no content makes it do.
 pub fn html(report: &Report<'_>) -> Result<String, Error> {
     let groups = report.differences.groups().iter();
-    let failing = report.differences.failing();
+    let failing = report.failing();
     let page = Changes {
         from: report.from.into(),
         to: report.to.into(),
@@ -96,7 +96,7 @@ fn failed(report: &Report<'_>, turn: Turn, failing: &Failing) -> Changed {
         formulas: report.subjects(&[failing.subject]),
         title: turned(turn).into(),
         message: Some(report.message(failing)),
-        bad: turn != Turn::Fixed,
+        bad: !matches!(turn, Turn::Fixed | Turn::Still),
         common: report.common(&failing.minions),
         minions: failing.minions.clone(),
         ..Changed::default()

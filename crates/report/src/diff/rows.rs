@@ -103,7 +103,7 @@ enum What {
     Changed,
 }
 
-/// A result that fails before or after only, or in another way.
+/// A result that fails before or after, or in both states.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Failing<'r> {
@@ -119,7 +119,7 @@ struct Failing<'r> {
 }
 
 names! {
-    TurnName of Turn, "lowercase": Broken, Fixed, Otherwise
+    TurnName of Turn, "lowercase": Broken, Fixed, Otherwise, Still
 }
 
 #[derive(Serialize)]
@@ -137,7 +137,7 @@ impl<'r> From<&'r Report<'_>> for Differences<'r> {
             error: error.to_string(),
         });
         let changes = differences.groups().iter();
-        let failing = differences.failing();
+        let failing = report.failing();
         Differences {
             files: None,
             from: report.from,
