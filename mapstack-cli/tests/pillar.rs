@@ -247,7 +247,10 @@ fn going_on_gives_one_document_whatever_goes_wrong() {
             "_errors no-list:1:13: `ext_pillar` must be a list",
         ),
         (&["--config=no-yaml"], "_errors no-yaml:2:1"),
-        (&["--config=nothing"], "_errors nothing has no ext_pillar"),
+        (
+            &["--config=nothing"],
+            "_errors nothing sets neither pillar_roots nor ext_pillar",
+        ),
         (
             &["--config=others"],
             "_warnings the external pillar 'git' is left out",
@@ -262,7 +265,10 @@ fn going_on_gives_one_document_whatever_goes_wrong() {
         ),
         (&["--stack=ok.cfg", "--allow=bogus"], "_errors --allow: "),
         (&["--stack=ok.cfg", "--set=x"], "_errors --set x: "),
-        (&[], "_errors no external pillar given"),
+        (
+            &[],
+            "_errors no pillar given: pass --config MASTER, whose pillar_roots",
+        ),
         (
             &["--stack=ok.cfg", "--get=a"],
             "_errors cannot be used with '--get",
@@ -1009,7 +1015,10 @@ fn wrong_usage_is_status_2() {
     ];
     for (args, says) in [
         (&["--minion=m.yaml"][..], "--stack CFG"),
-        (&["--minion=m.yaml", "--config=master"], "has no ext_pillar"),
+        (
+            &["--minion=m.yaml", "--config=master"],
+            "sets neither pillar_roots nor ext_pillar",
+        ),
         (&["--stack=s.cfg"], "no minion given"),
         (
             &["--stack=s.cfg", "--minions=ms", "--id=../m"],

@@ -92,12 +92,12 @@ pub fn ext_pillars(
         let message = match config {
             Some(config) => {
                 format!(
-                    "{} has no ext_pillar; name a stack with --stack CFG or --makostack CFG",
+                    "{} sets neither pillar_roots nor ext_pillar; name a stack with --stack CFG or --makostack CFG",
                     config.path()
                 )
             }
-            None => "no external pillar given: pass --config MASTER, whose ext_pillar counts,\n\
-                     or name a stack with --stack CFG or --makostack CFG"
+            None => "no pillar given: pass --config MASTER, whose pillar_roots and ext_pillar count, name pillar_roots in\n\
+                     .mapstack.yaml, or name a stack with --stack CFG or --makostack CFG"
                 .into(),
         };
         return Err(InputError::Usage(message));
