@@ -121,8 +121,9 @@ pub fn sources(workshop: &Workshop) -> Result<Package> {
         .quiet()
         .ignore_stderr()
         .run()?;
-        let start = format!("{}-{}", name.replace('-', "_"), workshop.version);
-        archives.push(workshop.made(&start, ".tar.gz")?);
+        // The archive for `cargo binstall` has a longer name that starts and ends alike.
+        let archive = format!("{}-{}.tar.gz", name.replace('-', "_"), workshop.version);
+        archives.push(workshop.made(&archive, "")?);
     }
     let environment = workshop.fresh("sdist")?;
     cmd!(sh, "python3 -m venv {environment}").run()?;
