@@ -11,6 +11,7 @@ mod flags;
 mod licences;
 mod published;
 mod sources;
+mod targets;
 mod test_files;
 mod thin;
 mod versions;
@@ -44,6 +45,7 @@ pub fn run(sh: &Shell, _: &Args) -> Result {
     for (path, text) in &files {
         problems.extend(sources::check(path, text));
     }
+    problems.extend(targets::check(&own, files.iter().chain(&jobs(sh)?))?);
     problems.extend(circles::check(&files));
     problems.extend(test_files::check(&files));
     let command: Vec<_> = files
@@ -98,6 +100,13 @@ fn our_files(sh: &Shell, directory: &Path) -> Result<Vec<PathBuf>> {
         }
     }
     Ok(files)
+}
+
+/// The scripts of jobs, which lie in a hidden folder.
+fn jobs(sh: &Shell) -> Result<Vec<(PathBuf, String)>> {
+    let scripts = sh.read_dir(".ci")?.into_iter();
+    let read = |path: PathBuf| Ok((path.clone(), sh.read_file(path)?));
+    scripts.map(read).collect()
 }
 
 /// The changelog has an entry for the version of the workspace.
