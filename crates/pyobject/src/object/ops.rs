@@ -193,10 +193,13 @@ fn apply(vm: &dyn Interpreter, op: BinaryOp, a: &Obj, b: &Obj) -> Result<Obj> {
     let formats = op == BinaryOp::Mod && matches!(a, Obj::Str(_) | Obj::Markup(_));
     // A view asks an undefined value on its right for nothing but its elements.
     let subtracts = op == BinaryOp::Sub && matches!(a, Obj::Native(_)) && SetLike::of(a).is_some();
+    // Safe text wants a number, and asks nothing else of what is on its right.
+    let repeats = op == BinaryOp::Mul && matches!(a, Obj::Markup(_));
     for operand in [a, b] {
         // Formatting text asks for what it prints.
         if let Obj::Undefined(u) = operand
             && !formats
+            && !repeats
             && (u.strict || !subtracts)
         {
             return Err(u.error());
@@ -495,9 +498,14 @@ impl Comparison {
 
     pub fn equal(&mut self, a: &Obj, b: &Obj) -> Result<bool> {
         Ok(match (a, b) {
-            (Obj::Undefined(u), other) | (other, Obj::Undefined(u)) => {
+            (Obj::Undefined(u), Obj::Undefined(other)) => {
                 u.check()?;
-                matches!(other, Obj::Undefined(_))
+                other.check()?;
+                true
+            }
+            (Obj::Undefined(u), _) | (_, Obj::Undefined(u)) => {
+                u.check()?;
+                false
             }
             (Obj::None, Obj::None) => true,
             (Obj::Str(x) | Obj::Markup(x), Obj::Str(y) | Obj::Markup(y)) => {
@@ -567,6 +575,10 @@ impl Comparison {
 
     fn order(&mut self, a: &Obj, b: &Obj, symbol: &str) -> Result<Option<Ordering>> {
         Ok(match (a, b) {
+            // The class of strict ones is a subclass, which Python asks first.
+            (Obj::Undefined(u), Obj::Undefined(other)) if !u.strict && other.strict => {
+                return Err(other.error());
+            }
             (Obj::Undefined(u), _) | (_, Obj::Undefined(u)) => return Err(u.error()),
             (Obj::Str(x) | Obj::Markup(x), Obj::Str(y) | Obj::Markup(y)) => {
                 self.long(x.len().min(y.len()))?;
