@@ -44,7 +44,7 @@ const NAMES: [(&str, Strategy); 6] = [
 ];
 
 impl Strategy {
-    /// The names of the strategies that there are.
+    /// The names of all strategies.
     ///
     /// ```
     /// use mapstack_merge::Strategy;

@@ -128,7 +128,7 @@ struct Wanted {
     key: KeyPattern,
     /// Whether any data had it.
     is_found: AtomicBool,
-    /// A similar key that there is, with the index of the first step that is another one: the furthest of all.
+    /// The most similar existing key, with the index of the first step that differs: the furthest of all.
     near: Mutex<Option<(usize, KeyPattern)>>,
 }
 
@@ -138,7 +138,7 @@ struct Wanted {
 pub struct UnknownKey {
     /// The key.
     pub key: KeyPattern,
-    /// A similar one that there is, at least up to the step that is not.
+    /// A similar existing one, at least up to the step that does not exist.
     pub nearest: Option<KeyPattern>,
 }
 

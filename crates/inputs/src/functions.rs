@@ -33,7 +33,7 @@ fn limits(given: LimitFlags, memory: MemoryOf) -> Limits {
 /// An engine for files, with the answers, the limits and the permissions that flags ask for.
 ///
 /// # Errors
-/// Answers that cannot be read, and permissions and commands that there are not.
+/// Answers that cannot be read, and permissions and commands that do not exist.
 pub fn engine(
     files: impl FileServer + 'static,
     given: &Functions,

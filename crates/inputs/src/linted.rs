@@ -31,7 +31,7 @@ pub struct Linted {
 pub struct LintMinions {
     /// The minions. Where the pillar is checked, they have none but what they are given with.
     pub minions: Vec<Minion>,
-    /// Whether they are those that there are, not examples.
+    /// Whether they are real minions, not examples.
     pub are_known: bool,
 }
 

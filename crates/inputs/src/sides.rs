@@ -53,7 +53,7 @@ impl Sides {
     /// Each state is a revision, a directory, or `worktree`. Without pillars, their files are any others.
     ///
     /// # Errors
-    /// A state that there is not, or that cannot hold the roots.
+    /// A state that does not exist, or that cannot hold the roots.
     pub fn new(
         files: &Files,
         (from, to): (&str, &str),

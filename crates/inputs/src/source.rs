@@ -195,7 +195,7 @@ impl Source {
 /// The minions of built-in platforms that are meant. With an id, the only one has it.
 ///
 /// # Errors
-/// A platform that there is not or that is named twice, and a choice that none meets.
+/// A platform that does not exist or that is named twice, and a choice that none meets.
 pub fn of_platforms(names: &[String], chosen: Choice<'_>) -> Result<Vec<Minion>, InputError> {
     let found = names.iter().map(|name| named_platforms(name));
     let found = found.collect::<Result<Vec<_>, InputError>>()?.concat();

@@ -40,7 +40,7 @@ pub struct Error {
     pub message: String,
     /// What to do about it, when that is known.
     pub help: Option<String>,
-    /// The function of Salt that was called and that there is not, if this is what happened.
+    /// The function of Salt that was called and does not exist, if this is what happened.
     pub missing_function: Option<Str>,
     /// Where it happened.
     pub place: Option<TemplatePlace>,
@@ -172,7 +172,7 @@ impl Error {
         self
     }
 
-    /// Say which function of Salt there is not.
+    /// Say which function of Salt does not exist.
     ///
     /// ```
     /// use mapstack_limits::{Error, ErrorKind};

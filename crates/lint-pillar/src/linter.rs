@@ -30,14 +30,14 @@ pub struct PillarLinter<'m> {
 /// The minions for which a pillar is checked.
 #[derive(Debug, Clone)]
 pub enum Minions {
-    /// Those that there are: what none of them gets, no minion gets.
+    /// The real ones: what none of them gets, no minion gets.
     Known(Vec<Minion>),
     /// Examples, such as one of each platform: what none of them gets may well be for others.
     Examples(Vec<Minion>),
 }
 
 impl Minions {
-    /// Minions that are those that there are, or examples.
+    /// Real minions, or examples.
     #[must_use]
     pub fn given(minions: Vec<Minion>, are_known: bool) -> Self {
         match are_known {

@@ -29,7 +29,7 @@ struct Case {
     options: String,
     /// By saltenv.
     files: BTreeMap<String, BTreeMap<String, String>>,
-    /// The minions that there are, with their grains.
+    /// The real minions, with their grains.
     #[serde(default)]
     minions: BTreeMap<String, BTreeMap<String, String>>,
     /// The platforms that are examples of minions; without minions these are all.

@@ -95,7 +95,7 @@ pub enum ReadErrorKind {
         "has no file of a minion, ID.yaml or ID.json, and is not a master's cache, with grains/ID.p or minions/ID/data.p"
     )]
     NoMinions,
-    /// A text holds minions in no form that there is.
+    /// A text holds minions in an unknown form.
     #[error(
         "holds no minions, but {seen}; a text with minions is one of: documents with `id`, `grains`, `pillar`, `opts`; \
          a mapping from ids to such documents or to grains, as `salt --static --out=json '*' grains.items` prints it; \

@@ -47,7 +47,7 @@ const FLUSH_EVERY: Duration = Duration::from_millis(200);
 const MAX_HELD: usize = 1 << 16;
 
 impl<'f> Sink<'f> {
-    /// Write to a stream, which has all that there is within a moment.
+    /// Write to a stream, which has all output within a moment.
     ///
     /// # Errors
     /// The head of a table cannot be written.

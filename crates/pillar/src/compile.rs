@@ -451,7 +451,7 @@ impl PillarRun<'_> {
         });
     }
 
-    /// What one external pillar gives; `None` for one that there is not.
+    /// What one external pillar gives; `None` for one that does not exist.
     fn external(&self, one: &ExtPillar, pillar: &mut Value) -> Result<Option<Given>> {
         #[cfg(feature = "git")]
         if let Some(git) = self.git.filter(|_| one.name == "git") {
@@ -467,7 +467,7 @@ impl PillarRun<'_> {
         Ok(self.returned(one, pillar)?.map(Given::Data))
     }
 
-    /// What one external pillar returns; `None` for one that there is not.
+    /// What one external pillar returns; `None` for one that does not exist.
     fn returned(&self, one: &ExtPillar, pillar: &mut Value) -> Result<Option<Own>> {
         if let Some(kind) = one.kind {
             return self.stacked(one, kind, pillar).map(Some);

@@ -101,7 +101,7 @@ impl GitFs {
     }
 
     /// The remotes that serve nothing as saltenv `base`, although nothing says that they should not:
-    /// their names, the reference that there is not, and some that there are.
+    /// their names, the missing reference, and some that exist.
     ///
     /// # Errors
     /// As for [`fetch`](FileServer::fetch).

@@ -94,7 +94,7 @@ struct Exception<'e> {
     text: String,
     message: &'e str,
     help: Option<&'e str>,
-    /// The function of Salt that there is not.
+    /// The function of Salt that does not exist.
     missing_function: Option<&'e str>,
     /// The file, unless the text has none; the line and the column.
     place: Option<(Option<&'e str>, usize, usize)>,

@@ -58,7 +58,7 @@ impl Trial<'_> {
     fn answer(&self, arguments: &[&str], status: i32) -> Result<String> {
         let (sh, command) = (self.sh, &self.command);
         let _in = sh.push_dir(self.directory);
-        let (program, before) = command.split_first().ok_or("there is no command to try")?;
+        let (program, before) = command.split_first().ok_or("the command to try is empty")?;
         let output = cmd!(sh, "{program} {before...} {arguments...}")
             .quiet()
             .env("PATH", BARE_PATH)

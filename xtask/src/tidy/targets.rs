@@ -1,4 +1,4 @@
-//! That commands in scripts and documents name test targets that there are.
+//! Commands in scripts and documents name existing test targets.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ pub fn check<'f>(
             };
             if !targets.iter().any(is_it) {
                 problems.push(format!(
-                    "{}:{}: there is no test target `{test}`; `cargo test --test` lists those that there are",
+                    "{}:{}: no test target is named `{test}`; `cargo test --test` lists the names",
                     path.display(),
                     index + 1
                 ));

@@ -1,4 +1,4 @@
-//! Templates that Jinja refuses, and calls of functions that there are not.
+//! Templates that Jinja refuses, and calls of functions that do not exist.
 
 use mapstack::loader::{Fetched, SaltPath};
 use mapstack::{Answerer, Means, SALT_MODULES, is_in_salt, nearest};

@@ -1,4 +1,4 @@
-//! Macros that there are not: called by the name of their module, or by a slip.
+//! Macros that do not exist: called by the name of their module, or by a slip.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -22,7 +22,7 @@ pub enum Fault {
     External,
     /// A top file, or a saltenv that it names.
     Top,
-    /// An sls that there is not.
+    /// An sls that does not exist.
     Missing {
         /// Its name.
         sls: String,

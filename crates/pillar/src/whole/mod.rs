@@ -208,7 +208,7 @@ impl Master {
     /// engine's file server.
     ///
     /// # Errors
-    /// What ends a compile in the reference, such as a matcher that there is not, and limits. Anything else is an
+    /// What ends a compile in the reference, such as an unknown matcher, and limits. Anything else is an
     /// error that the pillar [keeps](WholePillar::errors).
     pub fn compile(&self, engine: &Engine, minion: &Minion, ask: &Ask) -> Result<WholePillar> {
         self.compile_noting(engine, minion, ask).0

@@ -427,7 +427,7 @@ impl SlsReader<'_, '_> {
         Ok(names)
     }
 
-    /// An sls that there is not.
+    /// An sls that does not exist.
     fn missing(&self, asked: &Asked<'_>, known: &mut Known) -> SlsData {
         let Asked { sls, saltenv, .. } = asked;
         let mut outcome = SlsData {

@@ -53,7 +53,7 @@ const OTHERS: [&str; 6] = ["azurefs", "hgfs", "minionfs", "s3fs", "svnfs", "gcsf
 /// ```
 ///
 /// # Errors
-/// An option of a wrong type, an option of a remote that there is not, a mirror that was not fetched
+/// An option of a wrong type, an unknown option of a remote, a mirror that was not fetched
 /// yet, or a repository that cannot be read.
 pub fn open(options: &Map, mirrors: &Path) -> Result<Configured> {
     open_around(options, mirrors, |options| {

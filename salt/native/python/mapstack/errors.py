@@ -12,7 +12,7 @@ class Error(Exception):
     message: "str | None" = None
     #: What to do.
     help: "str | None" = None
-    #: The function of Salt that a template called and that there is not, if this is what happened.
+    #: The function of Salt that a template called and that does not exist, if this is what happened.
     missing_function: "str | None" = None
     #: The file as a person would open it.
     file: "str | None" = None

@@ -84,7 +84,7 @@ type Done = HashMap<usize, Option<(Value, usize)>, RandomState>;
 struct Freezer {
     done: Done,
     /// What was done the time before. It can hold containers that are gone, and others may have
-    /// their identities now, so it is no more than a guess.
+    /// their identities now, so it is only a guess.
     last: Done,
     /// How many changes there had been then.
     seen: u64,

@@ -124,7 +124,7 @@ class Live:
     def cache_file(self, path, saltenv):
         """The path on disk of a file of the master.
 
-        One list of all files answers for those that there are not: otherwise each costs a question to the master.
+        One list of all files answers for those that do not exist: otherwise each costs a question to the master.
         """
         if path not in self._files.listed(saltenv):
             return None

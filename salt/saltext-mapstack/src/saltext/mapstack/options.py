@@ -2,7 +2,7 @@
 
 from salt.exceptions import CommandExecutionError
 
-#: What stands under it, with the values that there are, or None for any text.
+#: What stands under it, with the possible values, or None for any text.
 _KNOWN = {"files": ("auto", "client"), "command": None}
 
 
