@@ -165,7 +165,7 @@ impl Tree {
     /// As [`read_named`].
     pub fn read_named(&self, path: &str) -> Result<Fetched, LoadError> {
         if let Some((mount, way)) = self.mounted(path) {
-            return fetched(path, mount.fetch(&way)?);
+            return fetched(path, mount, &way);
         }
         if let Some(bytes) = self.kept_named(path) {
             let on_disk = path.into();
@@ -217,7 +217,7 @@ impl Tree {
     /// read.
     pub fn read(&self, path: &str) -> Result<Fetched, LoadError> {
         if let Some((mount, way)) = self.mounted_inside(path)? {
-            return fetched(path, mount.fetch(&way)?);
+            return fetched(path, mount, &way);
         }
         let kept = self.kept.as_ref();
         if let Some(known) = kept.and_then(|kept| kept.get(path, &self.directories)) {
@@ -435,15 +435,14 @@ fn outside(path: &str, real: &Path) -> LoadError {
 }
 
 /// What a mounted file server gives for a path on the disk. A file that lies elsewhere, as in a revision, says where.
-fn fetched(path: &str, fetched: Fetched) -> Result<Fetched, LoadError> {
-    match fetched {
+fn fetched(path: &str, mount: &Mount, way: &str) -> Result<Fetched, LoadError> {
+    match mount.fetch(way)? {
         Fetched::Found { on_disk, bytes } => {
-            let there = fs::canonicalize(&on_disk);
-            let is_here = there.is_ok_and(|there| fs::canonicalize(path).is_ok_and(|p| p == there));
+            let is_here = on_disk == mount.at().join(way);
             let on_disk = if is_here { path.into() } else { on_disk };
             Ok(Fetched::Found { on_disk, bytes })
         }
-        Fetched::Missing => Ok(fetched),
+        Fetched::Missing => Ok(Fetched::Missing),
         // A link out of the mounted directory.
         Fetched::Refused { .. } | Fetched::Unusable { .. } => Err(LoadError::Outside {
             path: path.into(),

@@ -300,7 +300,7 @@ impl Differences {
     ) {
         let key = (turn, subject, error.to_string());
         let is_new = turn == Turn::Still && !self.by_failure.contains_key(&key);
-        if is_new && self.still().count() >= MAX_STILL {
+        if is_new && self.still_failing(true).count() >= MAX_STILL {
             return;
         }
         let index = *self.by_failure.entry(key).or_insert_with(|| {
@@ -333,15 +333,17 @@ impl Differences {
 
     /// The failures that began, ended or changed, in the order they were first seen.
     pub fn failing(&self) -> impl Iterator<Item = (Turn, &Failing)> {
-        let all = self.failing.iter().map(|(turn, failing)| (*turn, failing));
-        all.filter(|(turn, _)| *turn != Turn::Still)
+        self.still_failing(false)
     }
 
-    /// What fails in both states alike, in the order it was first seen. Of a fleet that fails in many ways, these are
-    /// the first.
-    pub fn still(&self) -> impl Iterator<Item = &Failing> {
-        let still = self.failing.iter().filter(|(turn, _)| *turn == Turn::Still);
-        still.map(|(_, failing)| failing)
+    /// The same, then what fails in both states alike; of a fleet that fails in many ways, the first hundred.
+    pub fn failures(&self) -> impl Iterator<Item = (Turn, &Failing)> {
+        self.failing().chain(self.still_failing(true))
+    }
+
+    fn still_failing(&self, still: bool) -> impl Iterator<Item = (Turn, &Failing)> {
+        let all = self.failing.iter().map(|(turn, failing)| (*turn, failing));
+        all.filter(move |(turn, _)| (*turn == Turn::Still) == still)
     }
 
     /// Whether nothing is different.

@@ -146,10 +146,8 @@ fn text(differences: &Differences) -> String {
             group.minions
         )
     });
-    let still = differences.still().map(|failing| (Turn::Still, failing));
     let failing = differences
-        .failing()
-        .chain(still)
+        .failures()
         .map(|(turn, failing)| format!("{turn:?} {} {:?}", failing.error, failing.minions));
     let all: Vec<String> = groups.chain(failing).collect();
     format!(
@@ -277,8 +275,9 @@ fn changes_of_a_map_are_found_and_what_is_not_looked_at_is_listed() {
     let broken = "{{ nope.x }}";
     let (found, not_compared) = compared_maps(&ntp(broken, SLS), &ntp(&format!("{broken} "), SLS));
     assert!(found.is_empty() && found.fail_still == 5);
-    let still: Vec<_> = found.still().map(|failing| failing.minions.len()).collect();
-    assert_eq!(still, [5]);
+    let still = found.failures();
+    let still: Vec<_> = still.map(|(turn, one)| (turn, one.minions.len())).collect();
+    assert_eq!(still, [(Turn::Still, 5)]);
     assert_eq!(not_compared, ["m/map.jinja"]);
 }
 

@@ -31,7 +31,7 @@ pub fn comment(report: &Report<'_>) -> String {
         .groups()
         .iter()
         .map(|group| one(report, group));
-    let failing = report.failing().map(|(turn, failing)| {
+    let failing = report.differences.failures().map(|(turn, failing)| {
         let formula = report.subjects(&[failing.subject]);
         let title = format!(
             "{} {} · {}",

@@ -130,15 +130,6 @@ impl Report<'_> {
         }
     }
 
-    /// What fails in one state or in both, with how that changed.
-    fn failing(&self) -> impl Iterator<Item = (Turn, &Failing)> {
-        let still = self
-            .differences
-            .still()
-            .map(|failing| (Turn::Still, failing));
-        self.differences.failing().chain(still)
-    }
-
     /// How many minions have a difference.
     fn affected(&self) -> usize {
         self.differences.minions - self.differences.unaffected

@@ -18,7 +18,7 @@ use crate::yaml_form::{Sign, lines};
 /// The page's template fails, which no content makes it do.
 pub fn html(report: &Report<'_>) -> Result<String, Error> {
     let groups = report.differences.groups().iter();
-    let failing = report.failing();
+    let failing = report.differences.failures();
     let page = Changes {
         from: report.from.into(),
         to: report.to.into(),

@@ -137,7 +137,7 @@ impl<'r> From<&'r Report<'_>> for Differences<'r> {
             error: error.to_string(),
         });
         let changes = differences.groups().iter();
-        let failing = report.failing();
+        let failing = differences.failures();
         Differences {
             files: None,
             from: report.from,

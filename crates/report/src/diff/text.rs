@@ -18,7 +18,7 @@ pub fn text(report: &Report<'_>, colored: bool) -> String {
     for group in report.differences.groups() {
         one(report, group, &paint, &mut text);
     }
-    for (turn, failing) in report.failing() {
+    for (turn, failing) in report.differences.failures() {
         let formula = report.subjects(&[failing.subject]);
         // Writing to text does not fail.
         let _ = writeln!(text, "{} {}", paint.key(&formula), turned(turn));
