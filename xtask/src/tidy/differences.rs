@@ -24,7 +24,7 @@ pub fn check(document: &str, read: impl Fn(&Path) -> Option<String>) -> Vec<Stri
         problems.extend(problem.map(|problem| format!("{DOCUMENT}:{}: {problem}", number + 1)));
     }
     if count == 0 {
-        problems.push(format!("{DOCUMENT}: the document has no table rows"));
+        problems.push(format!("{DOCUMENT}: there is no row of a table"));
     }
     problems
 }
