@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use super::dialect::{Builtins, Dialect};
+use super::named::{self, Named};
 use super::{filters, globals, tests};
 
 /// Jinja2 as it comes, without extensions.
@@ -17,20 +18,17 @@ impl Dialect for Jinja2 {
     fn builtins(&self) -> &'static Builtins {
         static BUILTINS: LazyLock<Builtins> = LazyLock::new(|| {
             let tests = tests::TABLE.iter().copied();
-            Builtins::new(filters::all(), tests, globals::builtins)
+            let builtins = Builtins::new(filters::all(), tests, globals::builtins);
+            // The tables agree with each other, and name nothing twice.
+            debug_assert_eq!(builtins.filters().count(), filters::all().count());
+            debug_assert_eq!(builtins.tests().count(), tests::TABLE.len());
+            debug_assert!(named::exceptions_fit(|kind, name| match kind {
+                Named::Filter => builtins.filter(name).is_some(),
+                Named::Test => builtins.test(name).is_some(),
+                Named::Function => builtins.globals().get(name).is_some(),
+            }));
+            builtins
         });
         &BUILTINS
-    }
-}
-
-#[cfg(test)]
-mod checks {
-    use super::*;
-
-    #[test]
-    fn no_name_is_given_twice() {
-        let builtins = Jinja2.builtins();
-        assert_eq!(builtins.filters().count(), filters::all().count());
-        assert_eq!(builtins.tests().count(), tests::TABLE.len());
     }
 }

@@ -192,20 +192,3 @@ pub fn compile(name: Option<&Str>, source: Arc<str>, syntax: &Syntax) -> Result<
 pub fn parse(source: &str, name: Option<&str>, syntax: &Syntax) -> Result<Template, SyntaxError> {
     mapstack_jinja::parse(source, name, syntax, &SALT_TAGS)
 }
-
-#[cfg(test)]
-mod checks {
-    use super::*;
-
-    #[test]
-    fn dialects_differ_in_their_names() {
-        for dialect in [&Salt as &dyn Dialect, &PillarStack] {
-            let is_salt = dialect.name() == "salt";
-            let builtins = dialect.builtins();
-            assert!(builtins.test("defined").is_some() && builtins.filter("default").is_some());
-            assert_eq!(builtins.test("match").is_some(), is_salt);
-            assert_eq!(builtins.filter("regex_replace").is_some(), is_salt);
-            assert_eq!(builtins.globals().get("odict").is_some(), is_salt);
-        }
-    }
-}

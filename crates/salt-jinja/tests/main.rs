@@ -2,6 +2,7 @@
 
 mod common;
 
+mod builtins;
 mod errors;
 mod filters;
 mod limits;

@@ -9,6 +9,7 @@ mod code;
 mod differences;
 mod flags;
 mod licences;
+mod own_tests;
 mod published;
 mod sources;
 mod targets;
@@ -46,6 +47,7 @@ pub fn run(sh: &Shell, _: &Args) -> Result {
         problems.extend(sources::check(path, text));
     }
     problems.extend(targets::check(&own, files.iter().chain(&jobs(sh)?))?);
+    problems.extend(own_tests::check(&own, &files)?);
     problems.extend(circles::check(&files));
     problems.extend(test_files::check(&files));
     let command: Vec<_> = files

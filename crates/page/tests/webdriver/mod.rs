@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 /// Keys that are not characters, as the protocol names them.
 pub mod key {
@@ -21,14 +22,18 @@ pub mod key {
 pub struct Browser {
     driver: Child,
     session: String,
+    /// For the profile and the sockets of the browser, which leaves them behind.
+    _temporary: TempDir,
 }
 
 impl Browser {
     /// Start the driver on a port of its choice, and by it a browser without a window.
     pub fn start(flags: &[&str]) -> Self {
         let program = std::env::var_os("CHROMEDRIVER").unwrap_or_else(|| "chromedriver".into());
+        let temporary = TempDir::new().expect("a directory for the browser");
         let mut driver = Command::new(&program)
             .arg("--port=0")
+            .env("TMPDIR", temporary.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
@@ -59,6 +64,7 @@ impl Browser {
         .expect("lines do not end");
         let mut browser = Browser {
             driver,
+            _temporary: temporary,
             session: format!("http://127.0.0.1:{port}/session"),
         };
         let capabilities = json!({"capabilities": {"alwaysMatch": {
