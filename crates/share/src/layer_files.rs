@@ -34,11 +34,20 @@ pub(crate) struct LayerFiles {
 #[derive(Debug)]
 struct KnownFiles {
     by_paths: HashMap<(Str, HashedAnswer), HashedAnswer, RandomState>,
-    /// The names in directories by saltenv and directory; `None` if the file server cannot list the directory
-    /// reliably.
-    listings: Vec<(Str, String, Option<Arc<Listing>>)>,
+    listings: Vec<Listed>,
     /// The answer of a minion for which no file exists.
     no_files: HashedAnswer,
+}
+
+/// The names in a directory.
+#[derive(Debug)]
+struct Listed {
+    saltenv: Str,
+    /// The index of one of the directories of the formula, and the path below it.
+    below: usize,
+    path: String,
+    /// `None` if the file server cannot list the directory reliably.
+    listing: Option<Arc<Listing>>,
 }
 
 /// Limit on the answers kept for one question. Definitions with different paths for every minion gain nothing from
@@ -184,33 +193,36 @@ impl LayerFiles {
                 return false;
             }
             let names = variants(name);
-            self.directories.iter().all(|directory| {
-                let listing = self.listing(probe, &join([directory, parent]));
+            (0..self.directories.len()).all(|directory| {
+                let listing = self.listing(probe, directory, parent);
                 listing.is_some_and(|listing| names.iter().all(|name| listing.lacks(name)))
             })
         })
     }
 
-    /// The names in a directory, if the file server can list them reliably.
-    fn listing(&self, probe: &Probe<'_>, directory: &str) -> Option<Arc<Listing>> {
+    /// The names in the directory at a path below one of the formula's, if the file server can list them reliably.
+    fn listing(&self, probe: &Probe<'_>, below: usize, path: &str) -> Option<Arc<Listing>> {
         let saltenv = probe.run.saltenv();
         {
             let known = self.known();
-            if let Some((.., listing)) = known
-                .listings
-                .iter()
-                .find(|(env, of, _)| env == saltenv && of == directory)
-            {
-                return listing.clone();
+            let of_directory = |listed: &&Listed| {
+                listed.below == below && listed.path == path && listed.saltenv == *saltenv
+            };
+            if let Some(listed) = known.listings.iter().find(of_directory) {
+                return listed.listing.clone();
             }
             if known.listings.len() >= MAX_LISTINGS {
                 return None;
             }
         }
-        let listing = Listing::of(probe.engine.files(), directory, saltenv).map(Arc::new);
-        self.known()
-            .listings
-            .push((saltenv.clone(), directory.to_owned(), listing.clone()));
+        let directory = join([self.directories.get(below)?, path]);
+        let listing = Listing::of(probe.engine.files(), &directory, saltenv).map(Arc::new);
+        self.known().listings.push(Listed {
+            saltenv: saltenv.clone(),
+            below,
+            path: path.to_owned(),
+            listing: listing.clone(),
+        });
         listing
     }
 

@@ -20,6 +20,9 @@ use crate::scalar;
 /// ```
 #[must_use]
 pub fn loose_scalar(step: &str) -> Option<Value> {
+    if is_long_name(step) {
+        return None;
+    }
     let bare = step.trim();
     let grouped_digits =
         step.contains('_') && bare.bytes().all(|b| b.is_ascii_digit() || b == b'_');
@@ -48,6 +51,15 @@ pub fn loose_scalar(step: &str) -> Option<Value> {
         Value::Bytes(_) | Value::Tuple(_) | Value::Set(_) => false,
     };
     taken.then_some(value)
+}
+
+/// Whether a step is longer than every word that stands for something else than itself, such as `false`, and starts
+/// with a letter, as no number and no time does. Most steps are such names.
+fn is_long_name(step: &str) -> bool {
+    const LONGEST_WORD: usize = 5;
+    step.len() > LONGEST_WORD
+        && step.starts_with(|c: char| c.is_ascii_alphabetic())
+        && is_one_plain_scalar(step)
 }
 
 fn is_one_plain_scalar(step: &str) -> bool {

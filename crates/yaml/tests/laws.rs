@@ -175,6 +175,17 @@ proptest! {
             prop_assert_ne!(loose.repr(), Value::from(&text).repr());
         }
     }
+
+    /// A plain word is read loosely as what the parser makes of it, whether the parser is asked or not.
+    #[test]
+    fn a_word_is_loosely_what_the_parser_reads(
+        word in prop_oneof!["[a-zA-Z][a-zA-Z0-9_.+/~-]{0,12}", "(true|False|NULL|yes|No|on|OFF|y|inf|nan)[a-z]{0,2}"],
+    ) {
+        let read = load(&word).unwrap();
+        let expected = (read != Value::from(&word)).then_some(read);
+        prop_assume!(word != "None");
+        prop_assert_eq!(loose_scalar(&word), expected);
+    }
 }
 
 /// White space at the ends goes with the final break, even where a plain scalar ends in it, as in Salt: such text does
