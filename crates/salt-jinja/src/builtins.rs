@@ -13,7 +13,17 @@ pub(crate) static SALT: LazyLock<Builtins> = LazyLock::new(|| {
     all_tests.sort_by_key(|(name, _)| *name);
     let all_filters = jinja2.filters().chain(filters::all());
     let builtins = Builtins::new(all_filters, all_tests, globals::builtins);
-    // Nothing else is replaced, and Salt's own tables name nothing twice.
+    // These are replaced and nothing else, and Salt's own tables name nothing twice.
+    debug_assert!(
+        REPLACED_FILTERS
+            .iter()
+            .all(|name| jinja2.filter(name).is_some())
+    );
+    debug_assert!(
+        REPLACED_TESTS
+            .iter()
+            .all(|name| jinja2.test(name).is_some())
+    );
     let own = filters::all().count() - REPLACED_FILTERS.len();
     debug_assert_eq!(builtins.filters().count(), jinja2.filters().count() + own);
     let own = tests::TABLE.len() - REPLACED_TESTS.len();
