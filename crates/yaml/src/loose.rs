@@ -20,25 +20,22 @@ use crate::scalar;
 /// ```
 #[must_use]
 pub fn loose_scalar(step: &str) -> Option<Value> {
-    if is_long_name(step) {
-        return None;
-    }
-    let bare = step.trim();
-    let grouped_digits =
-        step.contains('_') && bare.bytes().all(|b| b.is_ascii_digit() || b == b'_');
-    if matches!(bare, "" | "---" | "...") || grouped_digits || step.contains(['\t', '\r', '\n']) {
-        return None;
-    }
     if step == "None" {
         return Some(Value::None);
     }
     let value = if is_one_plain_scalar(step) {
-        // What is one scalar whatever stands around it needs no parser.
+        // What is one scalar whatever stands around it needs no parser. Most steps are names, and end here.
         match implicit(step) {
             Tag::Str => return None,
+            _ if step.is_empty() || has_grouped_digits(step) => return None,
             tag => scalar::construct(&tag, step)?.ok()?,
         }
     } else {
+        let bare = step.trim();
+        let is_kept = matches!(bare, "" | "---" | "...") || has_grouped_digits(bare);
+        if is_kept || step.contains(['\t', '\r', '\n']) {
+            return None;
+        }
         crate::load(step).ok()?
     };
     let taken = match &value {
@@ -53,13 +50,9 @@ pub fn loose_scalar(step: &str) -> Option<Value> {
     taken.then_some(value)
 }
 
-/// Whether a step is longer than every word that stands for something else than itself, such as `false`, and starts
-/// with a letter, as no number and no time does. Most steps are such names.
-fn is_long_name(step: &str) -> bool {
-    const LONGEST_WORD: usize = 5;
-    step.len() > LONGEST_WORD
-        && step.starts_with(|c: char| c.is_ascii_alphabetic())
-        && is_one_plain_scalar(step)
+/// Whether a text is a number with underscores between its digits, which Salt leaves as it is.
+fn has_grouped_digits(bare: &str) -> bool {
+    bare.contains('_') && bare.bytes().all(|b| b.is_ascii_digit() || b == b'_')
 }
 
 fn is_one_plain_scalar(step: &str) -> bool {
