@@ -23,8 +23,6 @@ pub struct Template {
     pub blocks: Vec<Arc<Block>>,
     /// The outermost lists and dicts that are made of literals alone, by the byte where they start.
     pub constants: BTreeMap<u32, Constant>,
-    /// Dicts of literals with a key that no dict can have, by the byte where they start; with the type of that key.
-    pub unhashable: BTreeMap<u32, &'static str>,
     /// By the byte where a body starts, the names that have no value at its start, whatever was given under them,
     /// and that something in it reads before it sets them.
     pub unset: BTreeMap<u32, Vec<Str>>,
@@ -48,7 +46,6 @@ impl Template {
             body: Vec::new(),
             blocks: Vec::new(),
             constants: BTreeMap::new(),
-            unhashable: BTreeMap::new(),
             unset: BTreeMap::new(),
         }
     }

@@ -5,6 +5,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod ast;
+mod compiled;
 mod lexer;
 mod operands;
 mod parser;

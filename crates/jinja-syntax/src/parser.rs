@@ -85,7 +85,6 @@ pub fn parse(
             constants,
             sets_names,
         }) => {
-            let (constants, unhashable) = constants.into_parts();
             // A name that is not set anywhere is not hidden until it is.
             let unset = if sets_names {
                 unset_names(&body, &blocks)
@@ -96,8 +95,7 @@ pub fn parse(
                 unset,
                 body,
                 blocks,
-                constants,
-                unhashable,
+                constants: constants.made,
                 ..Template::empty(name.map(Str::from), source)
             })
         }

@@ -25,14 +25,6 @@ fn what_is_made_of_literals_is_constant() {
 }
 
 #[test]
-fn the_first_entry_that_cannot_be_made_decides() {
-    let source = "{{ {'a': -1, [1]: 2, x: 3} }}{{ {x: 3, [1]: 2} }}{{ {1: 2, (1, [2]): 3} }}";
-    let template = parse(source, None, &Syntax::default(), &[]).unwrap();
-    let unhashable: Vec<(u32, &str)> = template.unhashable.into_iter().collect();
-    assert_eq!(unhashable, [(3, "list"), (52, "list")]);
-}
-
-#[test]
 fn a_constant_costs_what_its_parts_cost() {
     let template = parse("{{ {'a': [1, 2]} }}", None, &Syntax::default(), &[]).unwrap();
     let constant = &template.constants[&3];

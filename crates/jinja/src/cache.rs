@@ -13,26 +13,29 @@ use mapstack_value::Str;
 #[derive(Debug, Default)]
 pub struct TemplateCache(Mutex<HashMap<Arc<str>, Vec<CachedTemplate>, RandomState>>);
 
+/// The name of a dialect, and whether undefined values are errors.
+type Environment = (&'static str, bool);
+
 /// One reading of a source: the same text can stand in files of several names.
 #[derive(Debug)]
 struct CachedTemplate {
-    dialect: &'static str,
+    environment: Environment,
     syntax: Syntax,
     template: Arc<Template>,
 }
 
 impl TemplateCache {
-    /// The template of a source in a dialect, which `parse` makes if it is not there yet.
+    /// The template of a source in an environment, which `parse` makes if it is not there yet.
     pub(super) fn get_or_parse(
         &self,
-        dialect: &'static str,
+        environment: Environment,
         name: Option<&Str>,
         source: &Arc<str>,
         syntax: &Syntax,
         parse: impl FnOnce() -> Result<Arc<Template>>,
     ) -> Result<Arc<Template>> {
         let is_it = |c: &&CachedTemplate| {
-            c.template.name.as_ref() == name && c.dialect == dialect && c.syntax == *syntax
+            c.template.name.as_ref() == name && c.environment == environment && c.syntax == *syntax
         };
         if let Some(known) = self.lock().get(source)
             && let Some(found) = known.iter().find(is_it)
@@ -41,7 +44,7 @@ impl TemplateCache {
         }
         let template = parse()?;
         let cached = CachedTemplate {
-            dialect,
+            environment,
             syntax: syntax.clone(),
             template: template.clone(),
         };

@@ -1,35 +1,39 @@
-//! What Jinja refuses when it compiles a template: filters and tests that do not exist, and dicts that cannot be made.
-//!
-//! Jinja computes what is made of literals when it compiles an expression; where a dict in it has a list as a key, that
-//! fails, whether the expression would ever run or not.
+//! What Jinja refuses when it compiles a template: filters and tests that do not exist, and [constants](super::fold) that
+//! cannot be computed.
 //!
 //! Inside the branches of an `if` Jinja waits until the branch runs, so that a template can probe
 //! for a filter. What would be printed after an `extends` is not compiled at all.
 
+use std::sync::Arc;
+
+use mapstack_jinja_syntax::ast::{ExprKind, Span, Template};
+use mapstack_jinja_syntax::{Node, visit};
 use mapstack_pyobject::{Error, ErrorKind, Result, TemplatePlace};
 
-use mapstack_jinja_syntax::ast::{Expr, ExprKind, Span, Stmt, StmtKind, Template};
-use mapstack_jinja_syntax::{Node, visit};
-
 use super::dialect::Dialect;
+use super::fold::Folding;
 
-pub(super) fn check(template: &Template, dialect: &dyn Dialect) -> Result<()> {
+/// `strict` says whether undefined values are errors.
+pub(super) fn check(template: &Arc<Template>, dialect: &dyn Dialect, strict: bool) -> Result<()> {
     let builtins = dialect.builtins();
-    let unprinted = unprinted(template);
+    let unprinted = template.unprinted();
     let compiled = |span: Span| {
-        !unprinted
-            .iter()
-            .any(|output| (output.start..output.end).contains(&span.start))
+        let before = unprinted.partition_point(|output| output.start <= span.start);
+        !unprinted[..before]
+            .last()
+            .is_some_and(|output| span.start < output.end)
     };
+    let mut folding = Folding::new(template, dialect, strict);
     visit(template, &mut |node, conditional| {
         let Node::Expr(e) = node else {
             return Ok(());
         };
-        if !template.unhashable.is_empty() && is_computed(e) {
-            unhashable(template, e)?;
+        if !compiled(e.span) {
+            return Ok(());
         }
+        folding.meet(e)?;
         match &e.kind {
-            _ if conditional || !compiled(e.span) => Ok(()),
+            _ if conditional => Ok(()),
             ExprKind::Filter { name, .. } if builtins.filter(name).is_none() => {
                 let known = builtins.filters().map(|(name, _)| name);
                 Err(missing(template, "filter", name, e.span, known))
@@ -41,71 +45,6 @@ pub(super) fn check(template: &Template, dialect: &dyn Dialect) -> Result<()> {
             _ => Ok(()),
         }
     })
-}
-
-/// Whether Jinja computes an expression when it compiles it, if it can.
-fn is_computed(expr: &Expr) -> bool {
-    !matches!(
-        expr.kind,
-        ExprKind::Const(_)
-            | ExprKind::Name(_)
-            | ExprKind::Tuple(_)
-            | ExprKind::List(_)
-            | ExprKind::Dict(_)
-    )
-}
-
-/// Refuse an expression that holds a dict of literals which cannot be made.
-fn unhashable(template: &Template, expr: &Expr) -> Result<()> {
-    expr.try_each_operand(&mut |operand| {
-        let Span { start, end } = operand.span;
-        // The place of an expression in parentheses is that of the parentheses.
-        let found = match operand.kind {
-            ExprKind::Dict(_) => template.unhashable.range(start..end).next(),
-            _ => None,
-        };
-        match found {
-            Some((_, kind)) => Err(Error::new(
-                ErrorKind::Syntax,
-                format!("unhashable type: '{kind}'"),
-            )
-            .at(|| TemplatePlace {
-                template: template.name.clone(),
-                source: template.source.clone(),
-                span: operand.span,
-            })),
-            None => unhashable(template, operand),
-        }
-    })
-}
-
-/// Where a template that extends another one would print.
-fn unprinted(template: &Template) -> Vec<Span> {
-    let mut spans = Vec::new();
-    let after = template
-        .body
-        .iter()
-        .skip_while(|stmt| !matches!(stmt.kind, StmtKind::Extends(_)));
-    after.for_each(|stmt| outputs(stmt, &mut spans));
-    spans
-}
-
-/// What a statement prints itself; blocks, macros and captures print elsewhere.
-fn outputs(stmt: &Stmt, spans: &mut Vec<Span>) {
-    let mut each = |body: &[Stmt]| body.iter().for_each(|stmt| outputs(stmt, spans));
-    match &stmt.kind {
-        StmtKind::Output(_) => spans.push(stmt.span),
-        StmtKind::For(f) => {
-            each(&f.body);
-            each(&f.otherwise);
-        }
-        StmtKind::FilterBlock { body, .. }
-        | StmtKind::With { body, .. }
-        | StmtKind::Autoescape { body, .. } => {
-            each(body);
-        }
-        _ => {}
-    }
 }
 
 fn missing(

@@ -12,14 +12,14 @@ use super::dialect::Dialect;
 use super::vm::Vm;
 
 /// Read a template as a render would, without running it: prepared by the dialect, and refused if it
-/// names a filter or test that does not exist.
+/// names a filter or test that does not exist. `strict` says whether undefined values are errors.
 ///
 /// # Errors
 /// What Jinja refuses when it compiles the template, with the place in the source.
 ///
 /// ```
 /// use mapstack_jinja::{Jinja2, Syntax, compile};
-/// let e = compile(&Jinja2, None, "a\n{{ x|uper }}".into(), &Syntax::default()).unwrap_err();
+/// let e = compile(&Jinja2, None, "a\n{{ x|uper }}".into(), &Syntax::default(), true).unwrap_err();
 /// assert_eq!(e.to_string(), "Jinja syntax error: No filter named 'uper'.");
 /// assert_eq!(e.help.as_deref(), Some("did you mean 'upper'?"));
 /// ```
@@ -28,10 +28,11 @@ pub fn compile(
     name: Option<&Str>,
     mut source: Arc<str>,
     syntax: &Syntax,
+    strict: bool,
 ) -> Result<Arc<Template>> {
     let mut syntax = syntax.clone();
     dialect.prepare(&mut source, &mut syntax, &|_| {});
-    parse_checked(dialect, name, &source, &syntax)
+    parse_checked(dialect, name, &source, &syntax, strict)
 }
 
 fn parse_checked(
@@ -39,6 +40,7 @@ fn parse_checked(
     name: Option<&Str>,
     source: &str,
     syntax: &Syntax,
+    strict: bool,
 ) -> Result<Arc<Template>> {
     let template = parse(source, name.map(|n| &**n), syntax, dialect.tags()).map_err(|e| {
         let place = TemplatePlace {
@@ -50,8 +52,9 @@ fn parse_checked(
         error.help = e.help;
         error.at(|| place)
     })?;
-    check(&template, dialect)?;
-    Ok(Arc::new(template))
+    let template = Arc::new(template);
+    check(&template, dialect, strict)?;
+    Ok(template)
 }
 
 impl Vm<'_> {
@@ -63,9 +66,11 @@ impl Vm<'_> {
         syntax: &Syntax,
     ) -> Result<Arc<Template>> {
         let dialect = self.dialect();
-        let parse = || parse_checked(dialect, name, source, syntax);
+        let parse = || parse_checked(dialect, name, source, syntax, self.strict());
         match self.cache {
-            Some(cache) => cache.get_or_parse(dialect.name(), name, source, syntax, parse),
+            Some(cache) => {
+                cache.get_or_parse((dialect.name(), self.strict()), name, source, syntax, parse)
+            }
             None => parse(),
         }
     }

@@ -10,6 +10,7 @@ mod check;
 mod compile;
 mod dialect;
 pub mod filters;
+mod fold;
 pub mod globals;
 mod host;
 mod host_function;

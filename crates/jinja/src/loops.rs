@@ -209,7 +209,9 @@ impl Object for LoopObject {
     }
 }
 
-/// Find out the length of a loop that is to be printed or measured, as only a render can read what is left of it.
+/// Find out the length of a loop that is printed or measured, or may be later, as only a render can read what is left
+/// of it.
+#[inline]
 pub(super) fn measure(vm: &dyn Interpreter, object: &Obj) -> Result<()> {
     if let Obj::Native(native) = object
         && let Some(LoopObject(state)) = native.as_any().and_then(|any| any.downcast_ref())

@@ -126,3 +126,11 @@ pub enum Conversion {
 pub(crate) fn converts(filter: &str) -> Option<Conversion> {
     matches!(filter, "tojson" | "xmlattr").then_some(Conversion::Writes)
 }
+
+/// Whether one of Jinja2's filters is given the variables of the template.
+pub(crate) fn reads_context(filter: &str) -> bool {
+    matches!(
+        filter,
+        "map" | "random" | "reject" | "rejectattr" | "select" | "selectattr"
+    )
+}

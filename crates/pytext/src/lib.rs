@@ -11,6 +11,7 @@ pub mod codec;
 pub mod float;
 mod fnmatch;
 pub mod markup;
+pub mod number;
 pub mod posixpath;
 mod repr;
 pub mod shlex;

@@ -182,7 +182,7 @@ pub fn request<'r>(source: impl Into<Arc<str>>, host: &'r dyn Host) -> Request<'
 /// assert_eq!(e.help.as_deref(), Some("did you mean 'to_bool'?"));
 /// ```
 pub fn compile(name: Option<&Str>, source: Arc<str>, syntax: &Syntax) -> Result<Arc<Template>> {
-    mapstack_jinja::compile(&Salt, name, source, syntax)
+    mapstack_jinja::compile(&Salt, name, source, syntax, true)
 }
 
 /// [`mapstack_jinja::parse`] with Salt's tags.

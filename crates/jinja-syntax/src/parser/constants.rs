@@ -11,16 +11,10 @@ use super::super::ast::{Constant, Expr, ExprKind};
 /// The constants of a template by the place where they start. Those inside of others are part of them.
 #[derive(Debug, Default)]
 pub(super) struct Constants {
-    made: BTreeMap<u32, Constant>,
-    unhashable: BTreeMap<u32, &'static str>,
+    pub made: BTreeMap<u32, Constant>,
 }
 
 impl Constants {
-    /// All of them, and the dicts with a key that no dict can have, by the type of that key.
-    pub fn into_parts(self) -> (BTreeMap<u32, Constant>, BTreeMap<u32, &'static str>) {
-        (self.made, self.unhashable)
-    }
-
     /// Note a list or dict that has been parsed, if it is constant.
     pub fn note(&mut self, start: u32, kind: &ExprKind) {
         let constant = match kind {
@@ -28,7 +22,7 @@ impl Constants {
                 value: Value::List(List::from_iter(items)),
                 ..made
             }),
-            ExprKind::Dict(entries) => self.dict(start, entries),
+            ExprKind::Dict(entries) => self.dict(entries),
             _ => None,
         };
         let Some(constant) = constant else { return };
@@ -47,7 +41,7 @@ impl Constants {
         Some((values.collect::<Option<_>>()?, made))
     }
 
-    fn dict(&mut self, start: u32, entries: &[(Expr, Expr)]) -> Option<Constant> {
+    fn dict(&self, entries: &[(Expr, Expr)]) -> Option<Constant> {
         let mut made = Constant {
             value: Value::None,
             objects: 2 + entries.len(),
@@ -59,12 +53,7 @@ impl Constants {
             // Hashing a long text takes steps of its own.
             made.steps += key.as_str().map_or(0, |text| text.len() / 16);
             let value = self.part(value, &mut made)?;
-            let Ok(hashable) = Key::try_from(&key) else {
-                // Jinja makes the dict entry by entry, so what comes after this one does not matter.
-                self.unhashable.insert(start, unhashable_part(&key));
-                return None;
-            };
-            map.insert(hashable, value);
+            map.insert(Key::try_from(&key).ok()?, value);
         }
         made.value = Value::Map(map);
         Some(made)
@@ -97,16 +86,5 @@ impl Constants {
         whole.objects += part.objects;
         whole.steps += part.steps;
         Some(part.value)
-    }
-}
-
-/// The type that Python names when a value cannot be a key.
-fn unhashable_part(key: &Value) -> &'static str {
-    match key {
-        Value::Tuple(items) => {
-            let part = items.iter().find(|item| Key::try_from(*item).is_err());
-            part.map_or("tuple", unhashable_part)
-        }
-        other => other.kind().python_name(),
     }
 }

@@ -1,7 +1,7 @@
 //! Jinja2's filters for numbers.
 
 use mapstack_pyobject::{CallArgs, Error, Obj, Result, as_float, as_index, binary};
-use mapstack_pytext::classes::is_space;
+use mapstack_pytext::number;
 use mapstack_value::Int;
 
 use super::call::{builtin_of_one, flag, index_of, inner, misuse, plain};
@@ -62,117 +62,9 @@ fn sum(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 
 /// The number that text is, as `int(text, base)` reads it.
 pub fn parse_int(text: &str, base: u32) -> Option<Int> {
-    let text = text.trim_matches(is_space);
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
-    };
-    let lower = digits.get(..2).map(str::to_ascii_lowercase);
-    let prefix = match lower.as_deref() {
-        Some("0x") => 16,
-        Some("0o") => 8,
-        Some("0b") => 2,
-        _ => 0,
-    };
-    let (digits, radix, prefixed) = match base {
-        0 | 2 | 8 | 16 if prefix != 0 && (base == 0 || base == prefix) => {
-            (&digits[2..], prefix, true)
-        }
-        0 => (digits, 10, false),
-        base => (digits, base, false),
-    };
-    if !(2..=36).contains(&radix) {
-        return None;
-    }
-    let digits = if prefixed {
-        digits.strip_prefix('_').unwrap_or(digits)
-    } else {
-        digits
-    };
-    let plain = without_underscores(digits)?;
-    let leading_zero =
-        base == 0 && !prefixed && plain.starts_with('0') && plain.bytes().any(|b| b != b'0');
-    if leading_zero || (plain.len() > MAX_DIGITS && !radix.is_power_of_two()) {
-        return None;
-    }
-    if !plain.bytes().all(|b| char::from(b).is_digit(radix)) {
-        return None;
-    }
-    let value = Int::from_str_radix(&plain, radix)?;
-    Some(if negative { value.neg() } else { value })
-}
-
-/// Python refuses to read longer decimal integers.
-const MAX_DIGITS: usize = 4300;
-
-/// Digits in ASCII without the single underscores that may stand between them.
-fn without_underscores(digits: &str) -> Option<String> {
-    if digits.is_empty()
-        || digits.starts_with('_')
-        || digits.ends_with('_')
-        || digits.contains("__")
-    {
-        return None;
-    }
-    Some(
-        digits
-            .chars()
-            .filter(|c| *c != '_')
-            .map(ascii_digit)
-            .collect(),
-    )
-}
-
-/// A decimal digit of any script as ASCII.
-fn ascii_digit(c: char) -> char {
-    if c.is_ascii() || !mapstack_pytext::classes::is_decimal_digit(c) {
-        return c;
-    }
-    // Digits of a script stand in one block of ten that begins with the zero.
-    let mut value = 0;
-    let mut code = u32::from(c);
-    while value < 9
-        && char::from_u32(code - 1).is_some_and(mapstack_pytext::classes::is_decimal_digit)
-    {
-        code -= 1;
-        value += 1;
-    }
-    char::from_digit(value, 10).unwrap_or(c)
-}
-
-/// The number that text is, as `float(text)` reads it.
-pub fn parse_float(text: &str) -> Option<f64> {
-    let text = text.trim_matches(is_space);
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    if unsigned.starts_with(['+', '-']) {
-        return None;
-    }
-    let number = match unsigned.to_ascii_lowercase().as_str() {
-        "inf" | "infinity" => f64::INFINITY,
-        "nan" => f64::NAN,
-        _ => {
-            let between_digits = |s: &str| {
-                let bytes = s.as_bytes();
-                let digit =
-                    |i: Option<usize>| i.and_then(|i| bytes.get(i)).is_some_and(u8::is_ascii_digit);
-                (0..bytes.len())
-                    .filter(|&i| bytes[i] == b'_')
-                    .all(|i| digit(i.checked_sub(1)) && digit(Some(i + 1)))
-            };
-            let digits: String = unsigned.chars().map(ascii_digit).collect();
-            let allowed =
-                |c: char| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-' | '_');
-            if !digits.chars().all(allowed) || !between_digits(&digits) {
-                return None;
-            }
-            digits.replace('_', "").parse().ok()?
-        }
-    };
-    Some(if text.starts_with('-') {
-        -number
-    } else {
-        number
-    })
+    let read = number::int(text, base)?;
+    let value = Int::from_str_radix(&read.digits, read.radix)?;
+    Some(if read.is_negative { value.neg() } else { value })
 }
 
 /// Why `float(x)` fails.
@@ -200,10 +92,10 @@ fn to_float(x: &Obj) -> Result<f64, NotFloat> {
         ))
     };
     match x {
-        Obj::Str(s) | Obj::Markup(s) => parse_float(s).ok_or_else(|| unreadable(x)),
+        Obj::Str(s) | Obj::Markup(s) => number::float(s).ok_or_else(|| unreadable(x)),
         Obj::Bytes(b) => std::str::from_utf8(b)
             .ok()
-            .and_then(parse_float)
+            .and_then(number::float)
             .ok_or_else(|| unreadable(x)),
         Obj::Undefined(u) => Err(NotFloat::Other(u.error())),
         other => match as_float(other) {

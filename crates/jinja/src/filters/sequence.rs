@@ -14,7 +14,6 @@ use super::call::{
     plain, room,
 };
 use crate::dialect::Filters;
-use crate::loops::measure;
 use crate::vm::Vm;
 
 pub(super) const TABLE: Filters = &[
@@ -189,7 +188,6 @@ fn length(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     // Characters are counted.
     vm.burn(x.as_str().map_or(0, |text| text.len() / 64))?;
     builtin_of_one("len", &args)?;
-    measure(vm, &x)?;
     len(&x).map(Obj::from)
 }
 

@@ -3,6 +3,7 @@
 use mapstack_pyobject::{DictRef, Error, Obj, Result, Undefined, get_item, methods};
 use mapstack_value::{MapKind, Str, quote_str};
 
+use crate::loops::measure;
 use crate::vm::Vm;
 
 impl Vm<'_> {
@@ -45,7 +46,11 @@ impl Vm<'_> {
         let attribute = key
             .as_str()
             .map_or(Ok(None), |name| self.own_attr(object, name))?;
-        Ok(attribute.unwrap_or_else(|| Undefined::item(object, key, self.strict()).into()))
+        if let Some(attribute) = attribute {
+            return Ok(attribute);
+        }
+        measure(self, key)?;
+        Ok(Undefined::item(object, key, self.strict()).into())
     }
 
     /// What Python's `getattr` finds, as far as the sandbox allows.

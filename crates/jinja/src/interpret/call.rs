@@ -8,6 +8,7 @@ use super::{place, through};
 use crate::dialect::{Filter, Test};
 use crate::globals;
 use crate::host_function::HostFunction;
+use crate::loops::measure;
 use crate::macros::MacroObject;
 use crate::named::Named;
 use crate::scope::Frame;
@@ -186,6 +187,7 @@ impl Vm<'_> {
     }
 
     fn run_filter(&self, filter: Filter, name: &str, input: Obj, args: CallArgs) -> Result<Obj> {
+        measure(self, &input)?;
         self.charged(Named::Filter, name, Some(&input), &args)?;
         let missing = missing_function(&input);
         let output = self.made(filter(self, input, args)?)?;

@@ -263,7 +263,9 @@ impl Vm<'_> {
     /// The items of a new container.
     fn eval_items(&self, items: &[Expr], frame: &Frame) -> Result<Vec<Obj>> {
         self.pay(1 + items.len(), 0)?;
-        self.eval_all(items, frame)
+        let items = self.eval_all(items, frame)?;
+        items.iter().try_for_each(|item| measure(self, item))?;
+        Ok(items)
     }
 
     pub(super) fn lookup(&self, name: &Str, frame: &Frame) -> Obj {

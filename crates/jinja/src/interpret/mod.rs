@@ -120,11 +120,11 @@ const LEVELS: u32 = 8;
 
 /// Run with enough stack for one more level of statements, or for [some](LEVELS) of expressions. The parser bounds how
 /// many there are.
-fn roomy<T>(run: impl FnOnce() -> T) -> T {
+pub(crate) fn roomy<T>(run: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(128 << 10, 2 << 20, run)
 }
 
-fn place(frame: &Frame, span: Span) -> TemplatePlace {
+pub(crate) fn place(frame: &Frame, span: Span) -> TemplatePlace {
     TemplatePlace {
         template: frame.template.name.clone(),
         source: frame.template.source.clone(),

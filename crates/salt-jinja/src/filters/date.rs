@@ -7,11 +7,11 @@ use jiff::SignedDuration;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::fmt::strtime;
 use mapstack_pyobject::{CallArgs, Error, Obj, Result, as_float, to_str};
+use mapstack_pytext::number;
 
 use mapstack_jinja::Filters;
 use mapstack_jinja::Vm;
 use mapstack_jinja::call::{plain, quoted, room};
-use mapstack_jinja::filters::number::parse_float;
 
 pub(super) const TABLE: Filters = &[("date_format", strftime), ("strftime", strftime)];
 
@@ -143,7 +143,7 @@ fn parse(text: &str) -> Option<DateTime> {
             _ => since_1970(lower.parse().ok()?, 0),
         };
     }
-    parse_words(&lower).or_else(|| parse_float(&lower).and_then(from_float))
+    parse_words(&lower).or_else(|| number::float(&lower).and_then(from_float))
 }
 
 /// So many seconds after the start of a day. Behind the end of a month, days count on.

@@ -1,6 +1,7 @@
 //! Salt's filters for text and numbers in text.
 
 use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result, as_index, binary, len, to_str};
+use mapstack_pytext::number;
 use mapstack_value::Str;
 
 use super::regex::{Anchor, Pattern};
@@ -10,7 +11,7 @@ use mapstack_jinja::ast::BinaryOp;
 use mapstack_jinja::call::{
     class_of, flag, index_of, method, no_attribute, plain, quoted, text_or,
 };
-use mapstack_jinja::filters::number::{int_of, parse_float, parse_int, whole};
+use mapstack_jinja::filters::number::{int_of, parse_int, whole};
 
 pub(super) const TABLE: Filters = &[
     ("check_whitelist_blacklist", check_lists),
@@ -63,7 +64,7 @@ fn to_bool(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 
 /// The number text stands for, else the text.
 pub(super) fn number_or_text(text: &str) -> Obj {
-    match (parse_int(text, 10), parse_float(text)) {
+    match (parse_int(text, 10), number::float(text)) {
         (Some(i), _) => Obj::Int(i),
         (None, Some(f)) => Obj::Float(f),
         (None, None) => Obj::from(text),
