@@ -19,31 +19,36 @@ pub(super) fn check(template: &Arc<Template>, dialect: &dyn Dialect, strict: boo
     let unprinted = template.unprinted();
     let compiled = |span: Span| {
         let before = unprinted.partition_point(|output| output.start <= span.start);
-        !unprinted[..before]
+        unprinted[..before]
             .last()
-            .is_some_and(|output| span.start < output.end)
+            .is_none_or(|output| output.end <= span.start)
     };
     let mut folding = Folding::new(template, dialect, strict);
     visit(template, &mut |node, conditional| {
-        let Node::Expr(e) = node else {
-            return Ok(());
+        let e = match node {
+            Node::Expr(e) => e,
+            Node::Stmt(stmt) => {
+                folding.enter(stmt);
+                return Ok(());
+            }
         };
         if !compiled(e.span) {
             return Ok(());
         }
         folding.meet(e)?;
-        match &e.kind {
-            _ if conditional => Ok(()),
-            ExprKind::Filter { name, .. } if builtins.filter(name).is_none() => {
-                let known = builtins.filters().map(|(name, _)| name);
-                Err(missing(template, "filter", name, e.span, known))
-            }
-            ExprKind::Test { name, .. } if builtins.test(name).is_none() => {
-                let known = builtins.tests().map(|(name, _)| name);
-                Err(missing(template, "test", name, e.span, known))
-            }
-            _ => Ok(()),
+        let (what, name, exists) = match &e.kind {
+            ExprKind::Filter { name, .. } => ("filter", name, builtins.filter(name).is_some()),
+            ExprKind::Test { name, .. } => ("test", name, builtins.test(name).is_some()),
+            _ => return Ok(()),
+        };
+        if exists || conditional || folding.is_left_out(e) {
+            return Ok(());
         }
+        let known: Vec<&str> = match what {
+            "filter" => builtins.filters().map(|(name, _)| name).collect(),
+            _ => builtins.tests().map(|(name, _)| name).collect(),
+        };
+        Err(missing(template, what, name, e.span, known))
     })
 }
 
@@ -52,7 +57,7 @@ fn missing(
     what: &str,
     name: &str,
     span: Span,
-    known: impl Iterator<Item = &'static str>,
+    known: Vec<&str>,
 ) -> Box<Error> {
     let mut error = Error::new(
         ErrorKind::Syntax,

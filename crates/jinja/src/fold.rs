@@ -3,12 +3,14 @@
 //! What comes out is what the expression gives when it runs, so only failing matters. Most failures are caught, and the
 //! expression runs as it stands. Not caught are undefined values that `and`, `or`, `~` or an inline `if` ask for their
 //! truth or text, and keys that no dict can have: the template does not compile, whether it would ever come to that
-//! expression or not (`jinja2.nodes`: the `as_const` of each class).
+//! expression or not (`jinja2.nodes`: the `as_const` of each class). What `{{ … }}` prints is computed before its parts
+//! are looked at; if it has a value, they are not looked at.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
-use mapstack_jinja_syntax::ast::{Expr, ExprKind, Span, Template};
-use mapstack_pyobject::{Error, ErrorKind, Limits, Obj, Result, text_of};
+use mapstack_jinja_syntax::ast::{Expr, ExprKind, Span, Stmt, StmtKind, Template};
+use mapstack_pyobject::{Error, ErrorKind, Obj, Result, text_of};
 
 use super::dialect::Dialect;
 use super::host::NoHost;
@@ -17,14 +19,17 @@ use super::named::reads_context;
 use super::scope::{Context, Frame};
 use super::vm::{Request, Vm};
 
-/// Steps for the constants of one expression. What takes more is left to the run.
-const FUEL: u64 = 100_000;
+/// Steps for the constants of a template. What takes more is left to the run.
+const FUEL: u64 = 1_000_000;
 
 /// Looks at the expressions of a template for constants that cannot be computed.
 pub(super) struct Folding<'t> {
     template: &'t Arc<Template>,
     dialect: &'t dyn Dialect,
     strict: bool,
+    fuel: Cell<u64>,
+    /// What the last `{{ … }}` prints, and whether that is a constant, once it is known.
+    printed: Option<(&'t Expr, Option<bool>)>,
     /// The outermost expression around the present one that is computed if it can be, unless that was done.
     root: Option<&'t Expr>,
     /// Where that stands.
@@ -37,36 +42,31 @@ impl<'t> Folding<'t> {
             template,
             dialect,
             strict,
+            fuel: Cell::new(FUEL),
+            printed: None,
             root: None,
             within: Span::default(),
         }
     }
 
-    /// Look at an expression. Those around it come before it.
-    pub fn meet(&mut self, expr: &'t Expr) -> Result<()> {
-        let Span { start, end } = self.within;
-        if (expr.span.start < start || expr.span.end > end) && expr.is_folded() {
-            self.root = Some(expr);
-            self.within = expr.span;
-        }
-        match self.root.take_if(|_| expr.folds_with_risk()) {
-            Some(root) => self.fold(root),
-            None => Ok(()),
+    /// Look at a statement, before its expressions.
+    pub fn enter(&mut self, stmt: &'t Stmt) {
+        if let StmtKind::Output(printed) = &stmt.kind {
+            self.printed = Some((printed, None));
         }
     }
 
-    fn fold(&self, expr: &Expr) -> Result<()> {
-        let mut request = Request::new(self.dialect, "", &NoHost);
-        request.strict = self.strict;
-        request.limits = Limits {
-            fuel: FUEL,
-            ..Limits::default()
+    /// Look at an expression. Those around it come before it.
+    pub fn meet(&mut self, expr: &'t Expr) -> Result<()> {
+        if !is_inside(expr, self.within) && expr.is_folded() {
+            self.root = Some(expr);
+            self.within = expr.span;
+        }
+        let Some(root) = self.root.take_if(|_| expr.folds_with_risk()) else {
+            return Ok(());
         };
-        let vm = Vm::new(&request);
-        let context = Context::new(self.template, vm.globals_now());
-        let folded = vm.fold(expr, &Frame::root(self.template.clone(), context));
-        match folded {
-            Err(e) if e.kind != ErrorKind::Limit => {
+        match self.run(|vm, frame| vm.optimize(root, frame)) {
+            Err(e) if e.kind != ErrorKind::Limit && !self.is_left_out(root) => {
                 let mut refused = Error::new(ErrorKind::Syntax, e.message).with_help(
                     "Jinja2 computes literals when it compiles a template, also where they are never used",
                 );
@@ -76,49 +76,103 @@ impl<'t> Folding<'t> {
             _ => Ok(()),
         }
     }
+
+    /// Whether Jinja2 never looks at an expression, because what is printed around it is a constant.
+    pub fn is_left_out(&mut self, expr: &Expr) -> bool {
+        let Some((printed, known)) = self.printed.filter(|(e, _)| is_inside(expr, e.span)) else {
+            return false;
+        };
+        let compute = || {
+            let value = self.run(|vm, frame| vm.constant(printed, frame));
+            matches!(value, Ok(Some(value)) if text_of(&value).is_ok())
+        };
+        let is_constant = known.unwrap_or_else(compute);
+        self.printed = Some((printed, Some(is_constant)));
+        is_constant
+    }
+
+    fn run<T>(&self, compute: impl FnOnce(&Vm<'_>, &Frame) -> Result<T>) -> Result<T> {
+        let mut request = Request::new(self.dialect, "", &NoHost);
+        request.strict = self.strict;
+        request.fuel = Some(&self.fuel);
+        let vm = Vm::new(&request);
+        let context = Context::new(self.template, vm.globals_now());
+        compute(&vm, &Frame::root(self.template.clone(), context))
+    }
+}
+
+fn is_inside(expr: &Expr, span: Span) -> bool {
+    span.start <= expr.span.start && expr.span.end <= span.end
 }
 
 impl Vm<'_> {
-    /// The value of an expression that is made of literals, if Jinja2 computes it.
-    fn fold(&self, expr: &Expr, frame: &Frame) -> Result<Option<Obj>> {
+    /// Compute the operands of an expression, and then the expression, whatever of it would be used.
+    fn optimize(&self, expr: &Expr, frame: &Frame) -> Result<()> {
+        expr.try_each_operand(&mut |operand| roomy(|| self.optimize(operand, frame)))?;
+        self.constant(expr, frame).map(drop)
+    }
+
+    /// The value of an expression that uses literals alone (`as_const`). Errors are those that are not caught.
+    fn constant(&self, expr: &Expr, frame: &Frame) -> Result<Option<Obj>> {
         self.burn(1)?;
-        let mut operands = Vec::new();
-        expr.try_each_operand(&mut |operand| {
-            let value = roomy(|| self.fold(operand, frame))?;
-            operands.push((operand, value));
-            Ok::<(), Box<Error>>(())
-        })?;
-        // What is asked of an operand; an error is not caught.
-        let truth = |(operand, value): &(&Expr, Option<Obj>)| match value {
-            Some(value) => {
-                let truth = value.truthy();
-                truth
-                    .map(Some)
-                    .map_err(|e| e.at(|| place(frame, operand.span)))
-            }
-            None => Ok(None),
+        let constant = |expr: &Expr| roomy(|| self.constant(expr, frame));
+        let truth = |expr: &Expr| -> Result<Option<(bool, Obj)>> {
+            let Some(value) = constant(expr)? else {
+                return Ok(None);
+            };
+            let truth = value
+                .truthy()
+                .map_err(|e| e.at(|| place(frame, expr.span)))?;
+            Ok(Some((truth, value)))
         };
-        let value = |at: usize| operands.get(at).and_then(|(_, value)| value.clone());
-        Ok(match &expr.kind {
+        match &expr.kind {
             ExprKind::Call { .. } | ExprKind::Name(_) | ExprKind::Filter { input: None, .. } => {
+                return Ok(None);
+            }
+            ExprKind::Filter { name, .. } if reads_context(name) => return Ok(None),
+            ExprKind::And(left, right) | ExprKind::Or(left, right) => {
+                return match truth(left)? {
+                    Some((is_true, _)) if is_true == matches!(expr.kind, ExprKind::And(..)) => {
+                        constant(right)
+                    }
+                    left => Ok(left.map(|(_, value)| value)),
+                };
+            }
+            ExprKind::Cond {
+                test,
+                then,
+                otherwise,
+            } => {
+                return match (truth(test)?, otherwise) {
+                    (Some((true, _)), _) => constant(then),
+                    (Some((false, _)), Some(otherwise)) => constant(otherwise),
+                    _ => Ok(None),
+                };
+            }
+            _ => {}
+        }
+        let mut is_constant = true;
+        expr.try_each_operand(&mut |operand| {
+            let value = if is_constant {
+                constant(operand)?
+            } else {
                 None
-            }
-            ExprKind::Filter { name, .. } if reads_context(name) => None,
-            ExprKind::And(..) => truth(&operands[0])?.and_then(|left| value(usize::from(left))),
-            ExprKind::Or(..) => truth(&operands[0])?.and_then(|left| value(usize::from(!left))),
-            ExprKind::Cond { .. } => {
-                truth(&operands[0])?.and_then(|test| value(if test { 1 } else { 2 }))
-            }
-            ExprKind::Concat(_) => {
-                for (operand, value) in &operands {
-                    let Some(value) = value else { return Ok(None) };
+            };
+            match (&expr.kind, &value) {
+                (_, None) => is_constant = false,
+                (ExprKind::Concat(_), Some(value)) => {
                     text_of(value).map_err(|e| e.at(|| place(frame, operand.span)))?;
                 }
-                self.eval(expr, frame).ok()
+                _ => {}
             }
-            _ if operands.iter().any(|(_, value)| value.is_none()) => None,
-            ExprKind::Dict(_) => Some(self.eval(expr, frame)?),
-            _ => self.eval(expr, frame).ok(),
-        })
+            Ok::<(), Box<Error>>(())
+        })?;
+        if !is_constant {
+            return Ok(None);
+        }
+        match (self.eval(expr, frame), &expr.kind) {
+            (Err(e), ExprKind::Dict(_)) => Err(e),
+            (value, _) => Ok(value.ok()),
+        }
     }
 }

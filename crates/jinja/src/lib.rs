@@ -22,7 +22,6 @@ mod macros;
 mod module;
 mod named;
 mod output;
-mod random;
 mod render;
 mod scope;
 mod suggest;

@@ -57,13 +57,9 @@ impl Object for ModuleObject {
     }
 
     fn repr(&self) -> Result<String> {
-        Ok(format!(
-            "<TemplateModule {}>",
-            self.0
-                .name
-                .as_deref()
-                .map_or("None".into(), mapstack_value::quote_str)
-        ))
+        let name = self.0.name.as_deref();
+        let name = name.map_or("None".into(), mapstack_value::quote_str);
+        Ok(format!("<TemplateModule {name}>"))
     }
 
     fn to_str(&self) -> Result<String> {

@@ -12,6 +12,7 @@ mod html;
 pub mod json;
 pub mod number;
 mod pretty;
+mod random;
 mod select;
 mod sequence;
 mod text;
@@ -21,7 +22,6 @@ pub use pretty::pformat;
 pub use wrap::wrap;
 
 use crate::dialect::{Filter, Filters};
-use crate::random;
 
 const TABLES: [Filters; 10] = [
     text::TABLE,

@@ -2,17 +2,13 @@
 //!
 //! A template must render the same every time, so where Jinja2 asks the operating system for
 //! randomness, the choice here depends on the input alone.
-#![expect(
-    clippy::needless_pass_by_value,
-    reason = "every filter has the signature of `Filter`"
-)]
 
 use mapstack_pyobject::{CallArgs, Error, Obj, Result, Undefined, get_item, len, to_str};
 use mapstack_pyrandom::Twister;
 
-use super::dialect::Filters;
-use super::filters::call::inner;
-use super::vm::Vm;
+use super::call::inner;
+use crate::dialect::Filters;
+use crate::vm::Vm;
 
 pub(super) const TABLE: Filters = &[("random", random)];
 
