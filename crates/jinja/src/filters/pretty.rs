@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use mapstack_pyobject::{ErrorKind, Obj, Result, depth, order, repr};
+use mapstack_pyobject::{ErrorKind, Obj, Result, depth, methods, order, repr};
 use mapstack_value::{Key, MapKind};
 
 use super::call::{class_of, method, plain, room};
@@ -339,11 +339,11 @@ fn words(line: &str) -> Vec<&str> {
 }
 
 fn sorted_entries(entries: Vec<(Key, Obj)>) -> Result<Vec<(Key, Obj)>> {
-    merge_sort(entries, &|a, b| less(&a.0, &b.0))
+    methods::sort_by(entries, &|a, b| less(&a.0, &b.0))
 }
 
 fn sorted_keys(keys: Vec<Key>) -> Result<Vec<Key>> {
-    merge_sort(keys, &less)
+    methods::sort_by(keys, &less)
 }
 
 /// By value where that is possible, else by the name of the type.
@@ -354,26 +354,4 @@ fn less(a: &Key, b: &Key) -> Result<bool> {
         Err(e) if e.kind == ErrorKind::Python("TypeError") => Ok(class_of(&a) < class_of(&b)),
         Err(e) => Err(e),
     }
-}
-
-/// The standard library's sorts may panic where an order is inconsistent, as it is here.
-fn merge_sort<T>(mut items: Vec<T>, less: &impl Fn(&T, &T) -> Result<bool>) -> Result<Vec<T>> {
-    if items.len() < 2 {
-        return Ok(items);
-    }
-    let right = merge_sort(items.split_off(items.len() / 2), less)?;
-    let left = merge_sort(items, less)?;
-    let mut merged = Vec::with_capacity(left.len() + right.len());
-    let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
-    while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
-        let next = if less(b, a)? {
-            right.next()
-        } else {
-            left.next()
-        };
-        merged.extend(next);
-    }
-    merged.extend(left);
-    merged.extend(right);
-    Ok(merged)
 }

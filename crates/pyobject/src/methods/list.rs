@@ -1,6 +1,7 @@
 //! The methods of `list` and `tuple`, and Python's sort.
 
 use std::cmp::Ordering;
+use std::iter::Peekable;
 use std::ops::Range;
 
 use super::signature::{Call, bounds, integer, integer_or};
@@ -219,35 +220,43 @@ pub fn sort(vm: &dyn Interpreter, mut keyed: Vec<(Obj, Obj)>, reverse: bool) -> 
     if reverse {
         keyed.reverse();
     }
-    let mut sorted = merge_sort(vm, keyed)?;
+    let mut sorted = sort_by(keyed, &|a, b| {
+        vm.burn(1)?;
+        Ok(order(&a.0, &b.0, "<")? == Some(Ordering::Less))
+    })?;
     if reverse {
         sorted.reverse();
     }
     Ok(sorted.into_iter().map(|(_, item)| item).collect())
 }
 
-type Keyed = (Obj, Obj);
-
-fn less(vm: &dyn Interpreter, a: &Keyed, b: &Keyed) -> Result<bool> {
-    vm.burn(1)?;
-    Ok(order(&a.0, &b.0, "<")? == Some(Ordering::Less))
-}
-
-/// The standard library's sorts may panic when an order is inconsistent, as with NaN, and cannot
-/// fail; Python's does neither.
-fn merge_sort(vm: &dyn Interpreter, items: Vec<Keyed>) -> Result<Vec<Keyed>> {
-    const RUN: usize = 32;
-    let mut runs: Vec<Vec<Keyed>> = Vec::new();
+/// The items in the order of `less`, equal ones in the order they came in.
+///
+/// The standard library's sorts may panic when an order is inconsistent, as with NaN, and cannot fail; Python's does
+/// neither. Which items are compared shows where two of them have no order, so up to 63 items it is those that Python
+/// compares (`Objects/listobject.c` of Python 3.11).
+///
+/// # Errors
+/// The first of `less`.
+pub fn sort_by<T>(items: Vec<T>, less: &impl Fn(&T, &T) -> Result<bool>) -> Result<Vec<T>> {
+    let least = least_run(items.len());
+    let mut runs: Vec<Vec<T>> = Vec::new();
     let mut items = items.into_iter().peekable();
     while items.peek().is_some() {
-        runs.push(insertion_sort(vm, items.by_ref().take(RUN))?);
+        let mut run = ordered_run(&mut items, less)?;
+        while run.len() < least
+            && let Some(item) = items.next()
+        {
+            place_in(&mut run, item, less)?;
+        }
+        runs.push(run);
     }
     while runs.len() > 1 {
         let mut merged = Vec::with_capacity(runs.len().div_ceil(2));
         let mut pairs = runs.into_iter();
         while let Some(left) = pairs.next() {
             merged.push(match pairs.next() {
-                Some(right) => merge(vm, left, right)?,
+                Some(right) => merge(left, right, less)?,
                 None => left,
             });
         }
@@ -256,32 +265,55 @@ fn merge_sort(vm: &dyn Interpreter, items: Vec<Keyed>) -> Result<Vec<Keyed>> {
     Ok(runs.pop().unwrap_or_default())
 }
 
-fn insertion_sort(vm: &dyn Interpreter, items: impl Iterator<Item = Keyed>) -> Result<Vec<Keyed>> {
-    let mut sorted: Vec<Keyed> = Vec::new();
-    for item in items {
-        // Most input is in order already: look at the end first.
-        let (mut low, mut high) = match sorted.last() {
-            Some(last) if less(vm, &item, last)? => (0, sorted.len() - 1),
-            _ => (sorted.len(), sorted.len()),
-        };
-        while low < high {
-            let middle = usize::midpoint(low, high);
-            if less(vm, &item, &sorted[middle])? {
-                high = middle;
-            } else {
-                low = middle + 1;
-            }
-        }
-        sorted.insert(low, item);
+/// How many items a run has at least, so that there are about as many runs as a power of two.
+fn least_run(mut items: usize) -> usize {
+    let mut odd = 0;
+    while items >= 64 {
+        odd |= items & 1;
+        items >>= 1;
     }
-    Ok(sorted)
+    items + odd
 }
 
-fn merge(vm: &dyn Interpreter, left: Vec<Keyed>, right: Vec<Keyed>) -> Result<Vec<Keyed>> {
+/// The items at the front that are in order, or in strictly falling order, which is turned round.
+fn ordered_run<T>(
+    items: &mut Peekable<impl Iterator<Item = T>>,
+    less: &impl Fn(&T, &T) -> Result<bool>,
+) -> Result<Vec<T>> {
+    let mut run: Vec<T> = items.next().into_iter().collect();
+    let mut falls = None;
+    while let (Some(last), Some(next)) = (run.last(), items.peek()) {
+        let is_less = less(next, last)?;
+        if *falls.get_or_insert(is_less) != is_less {
+            break;
+        }
+        run.extend(items.next());
+    }
+    if falls == Some(true) {
+        run.reverse();
+    }
+    Ok(run)
+}
+
+fn place_in<T>(sorted: &mut Vec<T>, item: T, less: &impl Fn(&T, &T) -> Result<bool>) -> Result<()> {
+    let (mut low, mut high) = (0, sorted.len());
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        if less(&item, &sorted[middle])? {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    sorted.insert(low, item);
+    Ok(())
+}
+
+fn merge<T>(left: Vec<T>, right: Vec<T>, less: &impl Fn(&T, &T) -> Result<bool>) -> Result<Vec<T>> {
     let mut out = Vec::with_capacity(left.len() + right.len());
     let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
     while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
-        let next = if less(vm, b, a)? {
+        let next = if less(b, a)? {
             right.next()
         } else {
             left.next()

@@ -18,7 +18,7 @@ mod views;
 
 use std::any::Any;
 
-pub use list::sort;
+pub use list::{sort, sort_by};
 pub use markup::escape;
 pub use views::of as view_of;
 
