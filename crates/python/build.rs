@@ -1,8 +1,11 @@
-//! Gathers the modules that templates may import, for the compiler to freeze.
+//! Gathers the modules that templates may import, and what is there besides, for the compiler to freeze.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src/sandbox/modules");
+    for part in python::PRELUDE {
+        println!("cargo::rerun-if-changed={part}");
+    }
     if let Err(error) = python::gather() {
         panic!("the Python modules could not be gathered: {error}");
     }
@@ -57,15 +60,29 @@ mod python {
         "weakref.py",
     ];
 
+    /// What runs before any template. Templates cannot import it.
+    pub const PRELUDE: &[&str] = &[
+        "src/sandbox/prelude.py",
+        "src/mako/runtime.py",
+        "src/sandbox/extmods.py",
+        "src/sandbox/objects.py",
+    ];
+
     pub fn gather() -> io::Result<()> {
         let library = Path::new(rustpython_pylib::LIB_PATH);
         let out =
             PathBuf::from(env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("no OUT_DIR"))?);
-        let frozen = out.join("python");
-        if frozen.exists() {
-            fs::remove_dir_all(&frozen)?;
+        let (frozen, prelude) = (out.join("python"), out.join("prelude"));
+        for folder in [&frozen, &prelude] {
+            if folder.exists() {
+                fs::remove_dir_all(folder)?;
+            }
+            fs::create_dir_all(folder)?;
         }
-        fs::create_dir_all(&frozen)?;
+        for part in PRELUDE {
+            let part = Path::new(part);
+            copy(part, &prelude.join(part.file_name().unwrap_or_default()))?;
+        }
         let mut names: Vec<String> = FROZEN.iter().map(|file| name_of(file)).collect();
         for file in FROZEN {
             copy(&library.join(file), &frozen.join(file))?;
@@ -76,10 +93,11 @@ mod python {
             copy(&entry.path(), &frozen.join(entry.file_name()))?;
         }
         fs::write(out.join("names.rs"), format!("{names:?}"))?;
-        fs::write(
-            out.join("frozen.rs"),
-            "rustpython_vm::py_freeze!(dir = \"python\")\n",
-        )
+        for folder in ["python", "prelude"] {
+            let freeze = format!("rustpython_vm::py_freeze!(dir = \"{folder}\")\n");
+            fs::write(out.join(folder).with_extension("rs"), freeze)?;
+        }
+        Ok(())
     }
 
     /// The module that a file holds.

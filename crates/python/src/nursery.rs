@@ -64,12 +64,21 @@ struct Child {
     said: Vec<u8>,
 }
 
+/// Most commands open no more sessions. After so many the interpreter is prepared for all kinds of jobs, as sessions do
+/// not see what others have imported.
+const FEW: usize = 2;
+
 /// What of a session's standard error is kept.
 const MAX_SAID: usize = 4096;
 
 /// Open one session after the other.
 fn nurse(control: UnixStream, machine: &Machine) -> io::Result<()> {
+    let mut sessions = 0;
     loop {
+        if sessions == FEW {
+            machine.prepare();
+        }
+        sessions += 1;
         let (mut child, socket) = match split()? {
             Side::Nursery { child, socket } => (child, socket),
             Side::Session {

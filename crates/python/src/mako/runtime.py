@@ -2,7 +2,7 @@
 #
 # This runs in the prelude's namespace: `native` and `BUILTINS` are those of the prelude.
 
-import functools as _functools_module
+from _functools import partial as _partial
 
 
 class MakoException(Exception):
@@ -95,7 +95,7 @@ class Context:
         self._kwargs = dict(data)
         self._with_template = None
         self.namespaces = {}
-        self._data["capture"] = _functools_module.partial(capture, self)
+        self._data["capture"] = _partial(capture, self)
         self.caller_stack = self._data["caller"] = _Callers()
 
     @property
@@ -392,7 +392,7 @@ class TemplateNamespace(Namespace):
 
     def _own(self, name):
         function = self.template._def(name)
-        return function and _functools_module.partial(function, self.context)
+        return function and _partial(function, self.context)
 
 
 class ModuleNamespace(Namespace):
@@ -407,7 +407,7 @@ class ModuleNamespace(Namespace):
 
     def _own(self, name):
         if hasattr(self.module, name):
-            return _functools_module.partial(getattr(self.module, name), self.context)
+            return _partial(getattr(self.module, name), self.context)
         return None
 
 
@@ -696,11 +696,3 @@ def render_template(uri, filename, names, data, has_lookup, functions_as):
     function, inner = _with_self(context, template)
     function(inner, **given)
     return buffer.parts, buffer.marks
-
-
-# What is here stays: the collector need not look at it. Otherwise its first pass in a session writes to every object,
-# and the kernel copies the page of each.
-import gc as _gc_module
-
-_gc_module.collect()
-_gc_module.freeze()

@@ -6,6 +6,18 @@
 # would need its value, or do something with it, ends the job with an error that names it. Code cannot catch that.
 
 
+def _json():
+    import json
+
+    return json
+
+
+def _deepcopy(value):
+    import copy
+
+    return copy.deepcopy(value)
+
+
 class Unavailable(BaseException):
     """Ends the job: nothing is known of what the code would do."""
 
@@ -219,7 +231,7 @@ def _update(dest, upd, recursive_update=True, merge_lists=False):
         if recursive_update and isinstance(old, dict) and isinstance(val, dict):
             dest[key] = _update(old, val, merge_lists=merge_lists)
         elif recursive_update and merge_lists and isinstance(old, list) and isinstance(val, list):
-            merged = _copy_module.deepcopy(old)
+            merged = _deepcopy(old)
             merged.extend(x for x in val if x not in merged)
             dest[key] = merged
         else:
@@ -233,20 +245,20 @@ def _merge(obj_a, obj_b, strategy="smart", renderer="yaml", merge_lists=False):
 
 
 def _merge_recurse(obj_a, obj_b, merge_lists=False):
-    return _update(_copy_module.deepcopy(obj_a), obj_b, merge_lists=merge_lists)
+    return _update(_deepcopy(obj_a), obj_b, merge_lists=merge_lists)
 
 
 _provide("salt.utils.dictupdate", {"update": _update, "merge": _merge, "merge_recurse": _merge_recurse})
 _provide(
     "salt.utils.json",
-    {"loads": lambda s, **kwargs: _json_module.loads(s, **kwargs), "dumps": lambda obj, **kwargs: _salt_dumps(obj, kwargs)},
+    {"loads": lambda s, **kwargs: _json().loads(s, **kwargs), "dumps": lambda obj, **kwargs: _salt_dumps(obj, kwargs)},
 )
 
 
 def _salt_dumps(obj, kwargs):
     kwargs.pop("_json_module", None)
     kwargs.setdefault("ensure_ascii", False)
-    return _json_module.dumps(obj, **kwargs)
+    return _json().dumps(obj, **kwargs)
 
 
 def _to_text(s, encoding=None, errors="strict", normalize=False):
@@ -575,7 +587,7 @@ def _functions_of(given):
             # A decorator from elsewhere was applied; what it made is not known.
             out.setdefault(alias.get(attr, attr), function)
             continue
-        if not isinstance(function, (_types_function, _functools_module.partial)):
+        if not isinstance(function, (_types_function, _partial)):
             continue
         if not str(getattr(function, "__module__", "")).startswith("salt.loaded"):
             continue
@@ -729,7 +741,7 @@ def _parameters(function):
     """The names of a function's parameters, as `inspect.signature` has them."""
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
-    if isinstance(function, _functools_module.partial):
+    if isinstance(function, _partial):
         return _parameters(function.func)[len(function.args) :]
     code = function.__code__
     return tuple(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])

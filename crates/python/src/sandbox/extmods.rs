@@ -16,8 +16,6 @@ use super::shared::{Raised, Service, Shared};
 use super::unit::Unit;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The part of the prelude that is about modules.
-pub(super) const EXTMODS: &str = include_str!("extmods.py");
 /// The names of the modules of `salt.utils` and some others, from Salt 3008.3.
 const SALT_MODULES: &str = include_str!("salt_modules.txt");
 

@@ -11,6 +11,7 @@ mod line;
 mod machine;
 mod meter;
 mod plan;
+mod prelude;
 mod purity;
 mod renderers;
 mod shared;

@@ -2,6 +2,8 @@
 #
 # Salt keeps what was made in a class of its process. Here it belongs to one render.
 
+import re as _re_module
+
 _REQUISITES = tuple(
     name + end for end in ("", "_in") for name in ("listen", "onchanges", "onfail", "require", "watch", "use")
 )

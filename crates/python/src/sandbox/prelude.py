@@ -19,20 +19,24 @@ def _find_codec(name):
 
 _codecs_module.register(_find_codec)
 
-# The library's modules that templates use most.
 import collections as _collections_module
-import copy as _copy_module
-import datetime as _datetime_module
-import functools as _functools_module
-import json as _json_module
-import math as _math_module
-import re as _re_module
-import string as _string_module
+import gc as _gc_module
 
 _sys_module.modules["os.path"] = _posixpath_module
 
-# Before each job. A pattern that is kept for some flags is found for others that are equal and not allowed, such as 2.0.
-forget = _re_module.purge
+
+def forget():
+    """Before each job. A pattern that is kept for some flags is found for others that are equal and not allowed, such as 2.0."""
+    if "re" in _sys_module.modules:
+        _sys_module.modules["re"].purge()
+
+
+def settle():
+    """What is here stays: the collector need not look at it. Otherwise its first pass in a session writes to every object,
+    and the kernel copies the page of each."""
+    _gc_module.collect()
+    _gc_module.freeze()
+
 
 # There is one time zone.
 _time_module.localtime = _time_module.gmtime

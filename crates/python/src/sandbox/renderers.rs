@@ -13,8 +13,6 @@ use super::unit::{Unit, line_span};
 use super::{convert, extmods};
 use crate::error::{Error, ErrorKind, Result};
 
-/// The part of the prelude that is about renderers.
-pub(super) const OBJECTS: &str = include_str!("objects.py");
 /// The functions of Salt's modules of states, from Salt 3008.3.
 const SALT_STATES: &str = include_str!("salt_states.txt");
 

@@ -20,8 +20,6 @@ use super::{convert, failure, plan, purity};
 use crate::error::{Error, ErrorKind, Result, SourceSpan};
 use crate::mako::{Module, generate};
 
-/// The part of the prelude that is about templates.
-pub(super) const RUNTIME: &str = include_str!("../mako/runtime.py");
 /// Marks of one template.
 const MARKS: usize = 1 << 24;
 /// The unit of the text that is the job.

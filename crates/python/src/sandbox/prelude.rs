@@ -1,0 +1,229 @@
+//! What is there before any template: functions of the minion, and what code of Mako, modules and renderers needs.
+//!
+//! It is written in Python, in parts that build on those before them. Few jobs need all of it, so a part runs when the
+//! first job needs it. A process that serves many jobs prepares all of them, and what templates import most.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use mapstack_python_protocol::{Bounds, Names, RefusalKind};
+use mapstack_value::{Str, Value};
+use rustpython_vm::builtins::{PyBaseExceptionRef, PyDictRef, PyStr};
+use rustpython_vm::frozen::FrozenLib;
+use rustpython_vm::function::FuncArgs;
+use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
+
+use super::shared::{Service, Shared, scope};
+use super::{convert, extmods, instrument, renderers, template, unfold};
+use crate::error::{Error, ErrorKind, Result};
+
+static FROZEN: &FrozenLib = include!(concat!(env!("OUT_DIR"), "/prelude.rs"));
+/// The modules that templates may import.
+const MODULES: &[&str] = &include!(concat!(env!("OUT_DIR"), "/names.rs"));
+
+/// The names of the parts, in their order.
+const PARTS: [&str; 4] = ["prelude", "runtime", "extmods", "objects"];
+
+/// What templates import most.
+#[cfg(unix)]
+const COMMON: [&str; 8] = [
+    "copy",
+    "datetime",
+    "functools",
+    "json",
+    "math",
+    "re",
+    "string",
+    "textwrap",
+];
+
+/// What preparing the interpreter may take.
+const WARMING: Bounds = Bounds {
+    fuel: 10_000_000,
+    output: 0,
+    depth: 900,
+    time: 600_000,
+    memory: 0,
+};
+
+/// Parts that a job needs, with those before them.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Parts {
+    Templates = 2,
+    Modules = 3,
+    Objects = 4,
+}
+
+/// The parts, and what they run in.
+pub(super) struct Prelude {
+    globals: PyDictRef,
+    /// How many parts have run, or why one did not.
+    ran: RefCell<std::result::Result<usize, String>>,
+}
+
+impl Prelude {
+    /// Run what templates need.
+    pub fn new(shared: &Rc<Shared>, vm: &VirtualMachine) -> Self {
+        let (globals, ran) = match globals(shared, vm) {
+            Ok(globals) => (globals, Ok(0)),
+            Err(error) => (vm.ctx.new_dict(), Err(text_of(&error, vm))),
+        };
+        let prelude = Prelude {
+            globals,
+            ran: RefCell::new(ran),
+        };
+        prelude.attempt(vm, || {
+            prelude.run(Parts::Templates, shared, vm)?;
+            prelude.settle(vm)
+        });
+        prelude
+    }
+
+    /// The globals, when the parts that a job needs have run.
+    ///
+    /// # Errors
+    /// A part failed, now or before.
+    pub fn with(&self, parts: Parts, shared: &Shared, vm: &VirtualMachine) -> Result<&PyDictRef> {
+        self.attempt(vm, || self.run(parts, shared, vm));
+        match &*self.ran.borrow() {
+            Ok(_) => Ok(&self.globals),
+            Err(why) => Err(Error::new(
+                ErrorKind::Broken,
+                format!("the Python prelude failed: {why}"),
+            )),
+        }
+    }
+
+    /// Run all parts, and import what templates import most.
+    #[cfg(unix)]
+    pub fn prepare(&self, shared: &Shared, vm: &VirtualMachine) {
+        self.attempt(vm, || {
+            self.run(Parts::Objects, shared, vm)?;
+            for module in COMMON {
+                vm.import(&*vm.ctx.new_str(module), 0)?;
+            }
+            self.settle(vm)
+        });
+    }
+
+    /// Do something that ends the prelude if it fails.
+    fn attempt(&self, vm: &VirtualMachine, work: impl FnOnce() -> PyResult<()>) {
+        if let Err(error) = work() {
+            *self.ran.borrow_mut() = Err(text_of(&error, vm));
+        }
+    }
+
+    fn run(&self, parts: Parts, shared: &Shared, vm: &VirtualMachine) -> PyResult<()> {
+        loop {
+            let at = match *self.ran.borrow() {
+                Ok(at) if at < parts as usize => at,
+                _ => return Ok(()),
+            };
+            shared.meter.start(&WARMING);
+            let part = FROZEN.decode().find(|(name, _)| *name == PARTS[at]);
+            let (_, part) = part.ok_or_else(|| vm.new_runtime_error(PARTS[at].to_owned()))?;
+            vm.run_code_obj(vm.ctx.new_code(part.code), scope(&self.globals))?;
+            *self.ran.borrow_mut() = Ok(at + 1);
+        }
+    }
+
+    fn settle(&self, vm: &VirtualMachine) -> PyResult<()> {
+        self.globals.get_item("settle", vm)?.call((), vm).map(drop)
+    }
+}
+
+fn text_of(error: &PyBaseExceptionRef, vm: &VirtualMachine) -> String {
+    let mut text = String::new();
+    let _ = vm.write_exception(&mut text, error);
+    text
+}
+
+/// The globals in which the parts run, with the functions that they build on.
+fn globals(shared: &Rc<Shared>, vm: &VirtualMachine) -> PyResult<PyDictRef> {
+    let base = vm.ctx.exceptions.base_exception_type.to_owned();
+    let limit_error = vm
+        .ctx
+        .new_exception_type("template", "LimitError", Some(vec![base]));
+    let native = vm.ctx.new_dict();
+    for (name, function) in shared.meter.functions(&limit_error, vm) {
+        native.set_item(name, function, vm)?;
+    }
+    native.set_item("tick_name", vm.ctx.new_str(instrument::TICK).into(), vm)?;
+    native.set_item("unfold_name", vm.ctx.new_str(unfold::UNFOLD).into(), vm)?;
+    let this = shared.clone();
+    let note = vm.new_function("note", move |vm: &VirtualMachine| this.note(vm));
+    native.set_item("note", note.into(), vm)?;
+    native.set_item("note_name", vm.ctx.new_str(instrument::NOTE).into(), vm)?;
+    let modules = MODULES
+        .iter()
+        .map(|name| vm.ctx.new_str(*name).into())
+        .collect();
+    native.set_item("modules", vm.ctx.new_list(modules).into(), vm)?;
+    let globals = vm.ctx.new_dict();
+    for (name, function) in host(shared, &globals, vm)
+        .into_iter()
+        .chain(template::services(shared, &globals, vm))
+        .chain(extmods::services(shared, &globals, vm))
+        .chain(renderers::services(shared, &globals, vm))
+    {
+        native.set_item(name, function, vm)?;
+    }
+    globals.set_item("__builtins__", vm.builtins.clone().into(), vm)?;
+    globals.set_item("__name__", vm.ctx.new_str("prelude").into(), vm)?;
+    globals.set_item("native", native.into(), vm)?;
+    Ok(globals)
+}
+
+/// The functions behind the `salt` object.
+fn host(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> Vec<Service> {
+    let this = shared.clone();
+    let has_function = vm.new_function("has_function", move |name: String| -> bool {
+        this.line.has_function(&name)
+    });
+    let this = shared.clone();
+    let has_module = vm.new_function("has_module", move |name: String| -> bool {
+        this.line.has_module(&name)
+    });
+    let (this, names) = (shared.clone(), prelude.clone());
+    let call = vm.new_function(
+        "call",
+        move |args: FuncArgs, vm: &VirtualMachine| -> PyResult {
+            let ordered = names.get_item("ordered", vm)?;
+            let out = |value: &PyObjectRef| {
+                convert::from_python(value, &ordered, vm).map_err(|why| {
+                    vm.new_type_error(format!("a function of the minion takes data: {why}"))
+                })
+            };
+            let mut arguments = args.args.iter();
+            let name = match arguments
+                .next()
+                .and_then(|name| name.downcast_ref::<PyStr>())
+            {
+                Some(name) => name.to_string_lossy().into_owned(),
+                None => return Err(vm.new_type_error("the name of a function is text".to_owned())),
+            };
+            let positional: PyResult<Vec<Value>> = arguments.map(out).collect();
+            let keywords: PyResult<Names> = args
+                .kwargs
+                .iter()
+                .map(|(name, value)| Ok((Str::from(name.as_str()), out(value)?)))
+                .collect();
+            let (positional, keywords) = (positional?, keywords?);
+            match this.ask(|line| line.call(&name, positional, keywords)) {
+                Ok(value) => convert::to_python(&value, &ordered, vm),
+                Err(error)
+                    if this.is_of_tree.get()
+                        && matches!(error.kind, ErrorKind::Refused(_, RefusalKind::Unanswered)) =>
+                {
+                    Err(this.give_up(*error, &names, vm))
+                }
+                Err(error) => Err(this.raise(*error, "CommandExecutionError", &names, vm)),
+            }
+        },
+    );
+    vec![
+        ("has_function", has_function.into()),
+        ("has_module", has_module.into()),
+        ("call", call.into()),
+    ]
+}
