@@ -63,6 +63,12 @@ pub const SUITE: Suite = Suite {
             "an error about an undefined value in data names the value",
         ),
         (
+            |source, ours, _| {
+                source.contains("|yaml") && is_error(ours, "Circular reference detected")
+            },
+            "what contains itself is not written as YAML",
+        ),
+        (
             |_, ours, _| is_error(ours, "repetition would make more than"),
             "what a repetition makes is bounded",
         ),

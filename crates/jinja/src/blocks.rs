@@ -1,7 +1,8 @@
 //! `self` and `super`.
 
 use mapstack_pyobject::{
-    CallArgs, Error, Interpreter, Iter, Obj, ObjIter, Object, Result, Undefined,
+    CallArgs, Error, ErrorKind, Interpreter, Iter, Obj, ObjIter, Object, Result, Undefined,
+    lookup_key,
 };
 use mapstack_value::Str;
 
@@ -49,7 +50,11 @@ impl Object for SelfObject {
     }
 
     fn item(&self, vm: &dyn Interpreter, key: &Obj) -> Result<Option<Obj>> {
-        Ok(key.as_str().and_then(|name| self.attr(vm, name)))
+        // What cannot be hashed is no block; something undefined cannot even be looked for.
+        match lookup_key(key) {
+            Err(e) if e.kind == ErrorKind::Undefined => Err(e),
+            _ => Ok(key.as_str().and_then(|name| self.attr(vm, name))),
+        }
     }
 
     fn iter(&self) -> Option<Iter> {
