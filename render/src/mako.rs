@@ -139,6 +139,7 @@ pub fn render(request: Request<'_>) -> Result<Rendered> {
         variables: request.variables,
         functions: request.functions,
         changed: request.changed,
+        is_pure: false,
         compiled: None,
     };
     match alone(request.host, &request.limits, Job::Template(job))? {

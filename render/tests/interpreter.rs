@@ -147,6 +147,17 @@ fn templates_of_one_interpreter_print_what_they_print_alone() {
     }
 }
 
+/// The program prepares less for its first sessions than for those that follow.
+#[test]
+fn code_finds_the_same_in_every_session() {
+    let source = "<% import sys %>${'json' in sys.modules} ${len(sys.modules)} ${len(object.__subclasses__())}";
+    let first = ran(source, &Interpreter::new());
+    assert!(first.starts_with("\"True "), "{first}");
+    for _ in 0..4 {
+        assert_eq!(ran(source, &Interpreter::new()), first);
+    }
+}
+
 #[test]
 fn nothing_passes_to_another_interpreter() {
     for hostile in HOSTILE {

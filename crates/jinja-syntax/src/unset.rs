@@ -84,7 +84,7 @@ struct Names<'t, 'o> {
     time: usize,
     /// When a name was set whatever branches are taken.
     set_at: HashMap<&'t str, usize, RandomState>,
-    /// Names that were read before they were set.
+    /// Names that were read, and may not have been set before.
     early: HashSet<&'t str, RandomState>,
     /// The bodies inside, with the time at which they stand here.
     inner: Vec<(usize, Inner<'t>)>,
@@ -233,7 +233,8 @@ impl<'t, 'o> Names<'t, 'o> {
 
     fn read(&mut self, text: &'t str) {
         let known = self.known.get(text);
-        if known.is_none_or(|name| !name.is_set) {
+        // What only some branches of an `if` set may still be what it is outside.
+        if known.is_none_or(|name| !name.is_set || name.start == Start::Outer) {
             self.early.insert(text);
         }
         if known.is_none() && self.given(text) == Start::Context {

@@ -36,6 +36,8 @@ pub struct ModuleJob {
     pub variables: Names,
     /// Variables to read back.
     pub changed: Vec<Str>,
+    /// Whether the code is known to see nothing of the interpreter, so that it need not be complete.
+    pub is_pure: bool,
     /// What a [`CompileJob`] made of the same text, if there was one.
     pub compiled: Option<Arc<[u8]>>,
 }
@@ -59,6 +61,8 @@ pub struct TemplateJob {
     pub functions: Vec<Str>,
     /// Variables to read back.
     pub changed: Vec<Str>,
+    /// Whether the code is known to see nothing of the interpreter, so that it need not be complete.
+    pub is_pure: bool,
     /// What a [`CompileJob`] made of the same text, if there was one.
     pub compiled: Option<Arc<[u8]>>,
 }
@@ -254,6 +258,7 @@ impl Message for Job {
                 out.option(job.name.as_deref(), Writer::text);
                 write_names(&job.variables, out);
                 write_texts(&job.changed, out);
+                out.flag(job.is_pure);
                 out.option(job.compiled.as_deref(), Writer::bytes);
             }
             Job::Template(job) => {
@@ -266,6 +271,7 @@ impl Message for Job {
                 write_names(&job.variables, out);
                 write_texts(&job.functions, out);
                 write_texts(&job.changed, out);
+                out.flag(job.is_pure);
                 out.option(job.compiled.as_deref(), Writer::bytes);
             }
             Job::Compile(job) => {
@@ -306,6 +312,7 @@ impl Message for Job {
                 name: input.option(Reader::shared)?,
                 variables: read_names(input)?,
                 changed: input.list(Reader::shared)?,
+                is_pure: input.flag()?,
                 compiled: input.option(|input| input.bytes().map(Arc::from))?,
             })),
             2 => Ok(Job::Template(TemplateJob {
@@ -317,6 +324,7 @@ impl Message for Job {
                 variables: read_names(input)?,
                 functions: input.list(Reader::shared)?,
                 changed: input.list(Reader::shared)?,
+                is_pure: input.flag()?,
                 compiled: input.option(|input| input.bytes().map(Arc::from))?,
             })),
             3 => Ok(Job::Compile(CompileJob {

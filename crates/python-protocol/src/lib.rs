@@ -43,4 +43,4 @@ pub use outcome::{
 pub use plan::{Comparison, Look, MAX_PLAN_DEPTH, MAX_PLAN_VARIABLES, METHODS, Plan, PlanStep};
 
 /// The version of the protocol. Sides of different versions do not talk.
-pub const VERSION: u16 = 7;
+pub const VERSION: u16 = 8;

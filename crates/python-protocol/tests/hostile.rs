@@ -276,6 +276,7 @@ fn answers(value: &Value) -> Vec<Vec<u8>> {
             name: None,
             variables: vec![("v".into(), value.clone())],
             changed: vec!["v".into()],
+            is_pure: true,
             compiled: Some(Arc::from(&b"code"[..])),
         })
         .to_bytes(),
@@ -288,6 +289,7 @@ fn answers(value: &Value) -> Vec<Vec<u8>> {
             variables: vec![("v".into(), value.clone())],
             functions: vec!["salt".into()],
             changed: Vec::new(),
+            is_pure: true,
             compiled: Some(Arc::from(&b"code"[..])),
         })
         .to_bytes(),

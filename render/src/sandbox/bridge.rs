@@ -138,6 +138,7 @@ impl<'a> Asked<'a> {
             variables: given.variables,
             functions: given.functions,
             changed: changed.iter().copied().map(Str::from).collect(),
+            is_pure: given.is_pure,
             compiled: Some(self.compiled.code.clone()),
         };
         let bridge = Bridge {
@@ -190,6 +191,7 @@ pub fn run_as(
         name: request.name.clone(),
         variables: given.variables,
         changed: changed.iter().copied().map(Str::from).collect(),
+        is_pure: given.is_pure,
         compiled: Some(compiled.code.clone()),
     };
     let bridge = Bridge {

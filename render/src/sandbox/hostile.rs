@@ -54,6 +54,7 @@ fn job() -> TemplateJob {
         ],
         functions: vec!["salt".into()],
         changed: vec!["b".into()],
+        is_pure: false,
         compiled: None,
     }
 }
@@ -111,6 +112,7 @@ fn asked() -> Vec<Vec<u8>> {
         name: None,
         variables: vec![("a".into(), Value::from(1))],
         changed: Vec::new(),
+        is_pure: false,
         compiled: None,
     };
     let compile = CompileJob {

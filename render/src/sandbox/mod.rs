@@ -86,6 +86,7 @@ pub fn run(request: &Request<'_>) -> Result<Value> {
         name: request.name.clone(),
         variables: request.variables.clone(),
         changed: Vec::new(),
+        is_pure: false,
         compiled: None,
     };
     match alone(request.host, &request.limits, Job::Module(job))? {

@@ -221,6 +221,7 @@ mod tests {
                 name: None,
                 variables: vec![],
                 changed: vec![],
+                is_pure: false,
                 compiled: None,
             });
             let mut session = process.session().unwrap();

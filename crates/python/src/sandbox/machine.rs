@@ -7,7 +7,7 @@ use rustpython_vm::builtins::{PyDictRef, PyFunction};
 use rustpython_vm::frozen::FrozenLib;
 use rustpython_vm::{Interpreter, PyObjectRef, Settings, VirtualMachine};
 
-use super::prelude::{Parts, Prelude};
+use super::prelude::{Needs, Prelude};
 use super::shared::{Raised, Shared, left, scope};
 use super::unit::{MAX_DEPTH, Unit};
 use super::{Line, convert, extmods, failure, renderers, template};
@@ -71,12 +71,18 @@ impl Machine {
     }
 
     fn perform_in(&self, job: Job, bounds: &Bounds, vm: &VirtualMachine) -> Result<JobOutcome> {
-        let parts = match &job {
-            Job::Module(_) | Job::Template(_) | Job::Compile(_) => Parts::Templates,
-            Job::Function(_) => Parts::Modules,
-            Job::Render(_) => Parts::Objects,
+        let is_pure = match &job {
+            Job::Module(job) => job.is_pure,
+            Job::Template(job) => job.is_pure,
+            Job::Compile(_) => true,
+            Job::Function(_) | Job::Render(_) => false,
         };
-        let prelude = self.prelude.with(parts, &self.shared, vm)?;
+        let needs = if is_pure {
+            Needs::Templates
+        } else {
+            Needs::All
+        };
+        let prelude = self.prelude.with(needs, &self.shared, vm)?;
         self.shared.meter.start(bounds);
         self.shared.failures.borrow_mut().clear();
         vm.recursion_limit.set(

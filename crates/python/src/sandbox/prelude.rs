@@ -1,14 +1,15 @@
 //! What is there before any template: functions of the minion, and what code of Mako, modules and renderers needs.
 //!
-//! It is written in Python, in parts that build on those before them. Few jobs need all of it, so a part runs when the
-//! first job needs it. A process that serves many jobs prepares all of them, and what templates import most.
+//! It is written in Python, in parts that build on those before them. Most jobs need two of them and cannot tell whether
+//! the others are there; so these run when a job needs them, or can tell. A process that serves many jobs prepares
+//! everything once.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use mapstack_python_protocol::{Bounds, Names, RefusalKind};
 use mapstack_value::{Str, Value};
-use rustpython_vm::builtins::{PyBaseExceptionRef, PyDictRef, PyStr};
+use rustpython_vm::builtins::{PyDictRef, PyStr};
 use rustpython_vm::frozen::FrozenLib;
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
@@ -25,7 +26,6 @@ const MODULES: &[&str] = &include!(concat!(env!("OUT_DIR"), "/names.rs"));
 const PARTS: [&str; 4] = ["prelude", "runtime", "extmods", "objects"];
 
 /// What templates import most.
-#[cfg(unix)]
 const COMMON: [&str; 8] = [
     "copy",
     "datetime",
@@ -46,45 +46,47 @@ const WARMING: Bounds = Bounds {
     memory: 0,
 };
 
-/// Parts that a job needs, with those before them.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Parts {
-    Templates = 2,
-    Modules = 3,
-    Objects = 4,
+/// What a job needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needs {
+    /// The parts for templates, which the first jobs have at once.
+    Templates,
+    /// All parts, and what templates import most. Code that can look at the interpreter finds the same in each session.
+    All,
 }
 
 /// The parts, and what they run in.
 pub(super) struct Prelude {
     globals: PyDictRef,
-    /// How many parts have run, or why one did not.
-    ran: RefCell<std::result::Result<usize, String>>,
+    /// What has run, or why it did not.
+    ran: RefCell<std::result::Result<Needs, String>>,
 }
 
 impl Prelude {
     /// Run what templates need.
     pub fn new(shared: &Rc<Shared>, vm: &VirtualMachine) -> Self {
-        let (globals, ran) = match globals(shared, vm) {
-            Ok(globals) => (globals, Ok(0)),
-            Err(error) => (vm.ctx.new_dict(), Err(text_of(&error, vm))),
+        let (globals, error) = match globals(shared, vm) {
+            Ok(globals) => (globals, None),
+            Err(error) => (vm.ctx.new_dict(), Some(error)),
         };
         let prelude = Prelude {
             globals,
-            ran: RefCell::new(ran),
+            ran: RefCell::new(Ok(Needs::Templates)),
         };
         prelude.attempt(vm, || {
-            prelude.run(Parts::Templates, shared, vm)?;
+            error.map_or(Ok(()), Err)?;
+            prelude.run(&PARTS[..2], shared, vm)?;
             prelude.settle(vm)
         });
         prelude
     }
 
-    /// The globals, when the parts that a job needs have run.
+    /// The globals, when what a job needs has run.
     ///
     /// # Errors
     /// A part failed, now or before.
-    pub fn with(&self, parts: Parts, shared: &Shared, vm: &VirtualMachine) -> Result<&PyDictRef> {
-        self.attempt(vm, || self.run(parts, shared, vm));
+    pub fn with(&self, needs: Needs, shared: &Shared, vm: &VirtualMachine) -> Result<&PyDictRef> {
+        self.attempt(vm, || self.complete(needs, shared, vm));
         match &*self.ran.borrow() {
             Ok(_) => Ok(&self.globals),
             Err(why) => Err(Error::new(
@@ -94,14 +96,11 @@ impl Prelude {
         }
     }
 
-    /// Run all parts, and import what templates import most.
+    /// Prepare for any job.
     #[cfg(unix)]
     pub fn prepare(&self, shared: &Shared, vm: &VirtualMachine) {
         self.attempt(vm, || {
-            self.run(Parts::Objects, shared, vm)?;
-            for module in COMMON {
-                vm.import(&*vm.ctx.new_str(module), 0)?;
-            }
+            self.complete(Needs::All, shared, vm)?;
             self.settle(vm)
         });
     }
@@ -109,33 +108,37 @@ impl Prelude {
     /// Do something that ends the prelude if it fails.
     fn attempt(&self, vm: &VirtualMachine, work: impl FnOnce() -> PyResult<()>) {
         if let Err(error) = work() {
-            *self.ran.borrow_mut() = Err(text_of(&error, vm));
+            let mut text = String::new();
+            let _ = vm.write_exception(&mut text, &error);
+            *self.ran.borrow_mut() = Err(text);
         }
     }
 
-    fn run(&self, parts: Parts, shared: &Shared, vm: &VirtualMachine) -> PyResult<()> {
-        loop {
-            let at = match *self.ran.borrow() {
-                Ok(at) if at < parts as usize => at,
-                _ => return Ok(()),
-            };
-            shared.meter.start(&WARMING);
-            let part = FROZEN.decode().find(|(name, _)| *name == PARTS[at]);
-            let (_, part) = part.ok_or_else(|| vm.new_runtime_error(PARTS[at].to_owned()))?;
-            vm.run_code_obj(vm.ctx.new_code(part.code), scope(&self.globals))?;
-            *self.ran.borrow_mut() = Ok(at + 1);
+    fn complete(&self, needs: Needs, shared: &Shared, vm: &VirtualMachine) -> PyResult<()> {
+        if needs == Needs::Templates || *self.ran.borrow() != Ok(Needs::Templates) {
+            return Ok(());
         }
+        self.run(&PARTS[2..], shared, vm)?;
+        for module in COMMON {
+            vm.import(&*vm.ctx.new_str(module), 0)?;
+        }
+        *self.ran.borrow_mut() = Ok(Needs::All);
+        Ok(())
+    }
+
+    fn run(&self, parts: &[&str], shared: &Shared, vm: &VirtualMachine) -> PyResult<()> {
+        shared.meter.start(&WARMING);
+        for name in parts {
+            let part = FROZEN.decode().find(|(found, _)| found == name);
+            let (_, part) = part.ok_or_else(|| vm.new_runtime_error((*name).to_owned()))?;
+            vm.run_code_obj(vm.ctx.new_code(part.code), scope(&self.globals))?;
+        }
+        Ok(())
     }
 
     fn settle(&self, vm: &VirtualMachine) -> PyResult<()> {
         self.globals.get_item("settle", vm)?.call((), vm).map(drop)
     }
-}
-
-fn text_of(error: &PyBaseExceptionRef, vm: &VirtualMachine) -> String {
-    let mut text = String::new();
-    let _ = vm.write_exception(&mut text, error);
-    text
 }
 
 /// The globals in which the parts run, with the functions that they build on.
