@@ -10,7 +10,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use mapstack_jinja_syntax::ast::{Expr, ExprKind, Span, Stmt, StmtKind, Template};
-use mapstack_pyobject::{Error, ErrorKind, Obj, Result, text_of};
+use mapstack_pyobject::{Error, ErrorKind, Obj, Result, lookup_key, text_of};
 
 use super::dialect::Dialect;
 use super::host::NoHost;
@@ -149,30 +149,36 @@ impl Vm<'_> {
                     _ => Ok(None),
                 };
             }
+            ExprKind::Dict(entries) => {
+                // It is made entry by entry: what comes after one that cannot be made does not matter.
+                for (key, value) in entries {
+                    let (Some(key), Some(_)) = (constant(key)?, constant(value)?) else {
+                        return Ok(None);
+                    };
+                    lookup_key(&key).map_err(|e| e.at(|| place(frame, expr.span)))?;
+                }
+                return Ok(self.eval(expr, frame).ok());
+            }
             _ => {}
         }
-        let mut is_constant = true;
+        let constant = self.operands_are_constant(expr, frame)?;
+        Ok(constant.then(|| self.eval(expr, frame).ok()).flatten())
+    }
+
+    fn operands_are_constant(&self, expr: &Expr, frame: &Frame) -> Result<bool> {
+        let is_text = matches!(expr.kind, ExprKind::Concat(_));
+        let mut are_constant = true;
         expr.try_each_operand(&mut |operand| {
-            let value = if is_constant {
-                constant(operand)?
-            } else {
-                None
-            };
-            match (&expr.kind, &value) {
-                (_, None) => is_constant = false,
-                (ExprKind::Concat(_), Some(value)) => {
-                    text_of(value).map_err(|e| e.at(|| place(frame, operand.span)))?;
-                }
-                _ => {}
+            if !are_constant {
+                return Ok(());
+            }
+            let value = roomy(|| self.constant(operand, frame))?;
+            are_constant = value.is_some();
+            if let Some(value) = value.filter(|_| is_text) {
+                text_of(&value).map_err(|e| e.at(|| place(frame, operand.span)))?;
             }
             Ok::<(), Box<Error>>(())
         })?;
-        if !is_constant {
-            return Ok(None);
-        }
-        match (self.eval(expr, frame), &expr.kind) {
-            (Err(e), ExprKind::Dict(_)) => Err(e),
-            (value, _) => Ok(value.ok()),
-        }
+        Ok(are_constant)
     }
 }
