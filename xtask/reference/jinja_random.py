@@ -201,6 +201,36 @@ class Maker:
         return f"{{% extends 'base' %}}{{% block h %}}{h}{{% endblock %}}{{% block i %}}{i}{{% endblock %}}"
 
 
+class Scopes(Maker):
+    """Makes templates that only set and print names: which variable one means depends on all bodies around it."""
+
+    NAMES = ["a", "s", "f", "q"]
+
+    def expression(self, depth=0):
+        return self.one([*self.NAMES, "1", "'t'"])
+
+    def statement(self, depth, in_loop=False):
+        body = lambda: self.body(depth)
+        name = lambda: self.one(self.NAMES)
+        simple = [(3, lambda: f"{{{{ {self.expression()} }}}},"),
+                  (2, lambda: f"{{% set {name()} = {self.expression()} %}}")]
+        if depth <= 0:
+            return self.weighed(simple)
+        return self.weighed([
+            *simple,
+            (2, lambda: self.choice(body)),
+            (1, lambda: f"{{% for {name()} in [1, 2] %}}{body()}{self.maybe(0.2, lambda: '{% else %}' + body())}{{% endfor %}}"),
+            (1, lambda: f"{{% with {name()} = {self.expression()} %}}{body()}{{% endwith %}}"),
+            (1, lambda: self.filtered(depth)),
+            (1, lambda: f"{{% set {name()} %}}{body()}{{% endset %}}"),
+            (1, lambda: f"{{% macro m({self.one(['', 's=1', 'a=s'])}) %}}{body()}{{% endmacro %}}{{{{ m() }}}}"),
+            (1, lambda: self.block(depth)),
+        ])
+
+    def question(self):
+        return {**super().question(), "strict": False}
+
+
 def node(value):
     """Data as the recorder of the suite writes it."""
     if isinstance(value, list):
@@ -211,6 +241,7 @@ def node(value):
 
 
 if __name__ == "__main__":
-    maker = Maker(int(sys.argv[1]))
-    for _ in range(int(sys.argv[2])):
-        print(json.dumps(maker.question()))
+    makers = [Maker(int(sys.argv[1])), Scopes(int(sys.argv[1]))]
+    for number in range(int(sys.argv[2])):
+        # One template in five is about names alone.
+        print(json.dumps(makers[number % 5 == 4].question()))

@@ -82,7 +82,7 @@ struct Names<'t, 'o> {
     branches: usize,
     /// How many statements were looked at.
     time: usize,
-    /// When a name was set whatever branches are taken.
+    /// When a name was set, also if only in some branches.
     set_at: HashMap<&'t str, usize, RandomState>,
     /// Names that were read, and may not have been set before.
     early: HashSet<&'t str, RandomState>,
@@ -124,26 +124,29 @@ impl<'t, 'o> Names<'t, 'o> {
     ) -> HashSet<&'t str, RandomState> {
         for (time, inner) in std::mem::take(&mut self.inner) {
             for name in self.look_into(inner, unset) {
-                if self.set_at.get(name).is_none_or(|set| *set >= time) {
+                let was_set = self.set_at.get(name).is_some_and(|set| *set < time);
+                if !was_set || self.start(name) == Some(Start::Outer) {
                     self.early.insert(name);
                 }
             }
         }
-        let start = |name: &str| self.known.get(name).map(|name| name.start);
-        let hidden = self.early.iter().filter(|n| start(n) == Some(Start::Unset));
+        let hidden = self
+            .early
+            .iter()
+            .filter(|n| self.start(n) == Some(Start::Unset));
         let mut hidden: Vec<Str> = hidden.map(|name| Str::from(*name)).collect();
         if let (Some(first), false) = (body.first(), hidden.is_empty()) {
             hidden.sort();
             unset.insert(first.span.start, hidden);
         }
         let mut early = std::mem::take(&mut self.early);
-        early.retain(|name| {
-            matches!(
-                self.known.get(name).map(|n| n.start),
-                None | Some(Start::Outer)
-            )
-        });
+        early.retain(|name| matches!(self.start(name), None | Some(Start::Outer)));
         early
+    }
+
+    /// What a name of this body starts with.
+    fn start(&self, name: &str) -> Option<Start> {
+        self.known.get(name).map(|name| name.start)
     }
 
     fn look_into(
