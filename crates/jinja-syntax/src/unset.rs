@@ -10,7 +10,7 @@
 //! ```
 //!
 //! prints nothing whatever `port` was. A name that the body itself reads first, or that only some branches of an `if`
-//! set, starts with the given value.
+//! set, starts with what it is in the bodies around, or else with the given value.
 //!
 //! The rules are those of `jinja2.idtracking`: the outer body is looked through as a whole before the bodies in it.
 
