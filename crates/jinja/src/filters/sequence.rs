@@ -244,10 +244,12 @@ fn last(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
             format!("'{name}' object is not reversible")
         }));
     };
-    Ok(items
-        .into_iter()
-        .next()
-        .unwrap_or_else(|| missing(vm, "No last item, sequence was empty.")))
+    Ok(match (items.into_iter().next(), &x) {
+        // From the end, Python takes the characters of safe text by their numbers, and they are safe.
+        (Some(Obj::Str(character)), Obj::Markup(_)) => Obj::Markup(character),
+        (Some(last), _) => last,
+        (None, _) => missing(vm, "No last item, sequence was empty."),
+    })
 }
 
 /// `reversed(x)`: what Python calls the iterator, and its items; `None` for what has no end to
