@@ -25,6 +25,26 @@ pub enum Job {
     Render(RenderJob),
 }
 
+impl Job {
+    /// Whether what runs is known to see nothing of the interpreter, and to leave nothing in it.
+    ///
+    /// ```
+    /// use mapstack_python_protocol::{CompileJob, Job, Language};
+    /// let (source, name, strict) = ("${a}".into(), None, true);
+    /// let job = Job::Compile(CompileJob { language: Language::Mako, source, name, strict });
+    /// assert!(job.is_pure());
+    /// ```
+    #[must_use]
+    pub fn is_pure(&self) -> bool {
+        match self {
+            Job::Module(job) => job.is_pure,
+            Job::Template(job) => job.is_pure,
+            Job::Compile(_) => true,
+            Job::Function(_) | Job::Render(_) => false,
+        }
+    }
+}
+
 /// A module to run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModuleJob {
@@ -36,7 +56,7 @@ pub struct ModuleJob {
     pub variables: Names,
     /// Variables to read back.
     pub changed: Vec<Str>,
-    /// Whether the code is known to see nothing of the interpreter, so that it need not be complete.
+    /// Whether the code is known to see nothing of the interpreter, and to leave nothing in it.
     pub is_pure: bool,
     /// What a [`CompileJob`] made of the same text, if there was one.
     pub compiled: Option<Arc<[u8]>>,
@@ -61,7 +81,7 @@ pub struct TemplateJob {
     pub functions: Vec<Str>,
     /// Variables to read back.
     pub changed: Vec<Str>,
-    /// Whether the code is known to see nothing of the interpreter, so that it need not be complete.
+    /// Whether the code is known to see nothing of the interpreter, and to leave nothing in it.
     pub is_pure: bool,
     /// What a [`CompileJob`] made of the same text, if there was one.
     pub compiled: Option<Arc<[u8]>>,

@@ -259,6 +259,19 @@ fn a_format_computes_all_its_values_first() {
 }
 
 #[test]
+fn the_first_entry_that_cannot_be_made_decides() {
+    let place = |template: &str| {
+        let error = render(request(template, &NoHost)).unwrap_err();
+        assert_eq!(error.message, "unhashable type: 'list'");
+        error.place.unwrap().span.start
+    };
+    assert_eq!(place("{{ 1 }}{{ {'a': -1, [1]: 2, x: 3}|length }}"), 10);
+    assert_eq!(place("{{ {1: 2, (1, [2]): 3}|length }}"), 3);
+    let unused = "{% if false %}{{ {x: 3, [1]: 2}|length }}{% endif %}";
+    assert_eq!(render(request(unused, &NoHost)).unwrap().text, "");
+}
+
+#[test]
 fn only_data_is_a_key() {
     let template = "{% set d = {range: 1} %}";
     assert_eq!(message(template), "unhashable type: 'function'");

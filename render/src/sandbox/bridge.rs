@@ -146,7 +146,7 @@ impl<'a> Asked<'a> {
             lookup: options.lookup,
         };
         let job = Job::Template(job);
-        match client::perform(self.interpreter, given.is_pure, &bridge, &self.limits, &job) {
+        match client::perform(self.interpreter, &bridge, &self.limits, &job) {
             Ok(SessionOutcome::Text {
                 text,
                 chunks,
@@ -199,7 +199,7 @@ pub fn run_as(
         lookup: Lookup::None,
     };
     let job = Job::Module(job);
-    match client::perform(interpreter, given.is_pure, &bridge, &limits, &job)? {
+    match client::perform(interpreter, &bridge, &limits, &job)? {
         SessionOutcome::Value { value, changed } => Ok((value, changed)),
         SessionOutcome::Failed { error, .. } => Err(error),
         SessionOutcome::Text { .. } | SessionOutcome::Function { .. } => Err(Error::new(
@@ -231,7 +231,7 @@ pub(crate) fn alone(host: &dyn Host, limits: &Limits, mut job: Job) -> Result<Se
         }
         Job::Compile(_) | Job::Function(_) | Job::Render(_) => {}
     }
-    client::perform(&interpreter, false, host, limits, &job)
+    client::perform(&interpreter, host, limits, &job)
 }
 
 /// What code is given.

@@ -70,13 +70,12 @@ const ATTEMPTS: usize = 20;
 /// Do a job of an interpreter. `shares`: it may share a session with others that may.
 pub(super) fn perform(
     interpreter: &Interpreter,
-    shares: bool,
     host: &dyn Host,
     limits: &Limits,
     job: &Job,
 ) -> Result<SessionOutcome> {
     let mut talk = Talk::new(host, limits, job);
-    let done = talk.result(interpreter, shares)?;
+    let done = talk.result(interpreter, job.is_pure())?;
     talk.outcome(done)
 }
 

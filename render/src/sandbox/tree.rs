@@ -80,7 +80,7 @@ fn perform<J>(
         bridge: Bridge::without_templates(vm),
         tree,
     };
-    match client::perform(interpreter, false, &host, &limits(bounds), &job_of(job))? {
+    match client::perform(interpreter, &host, &limits(bounds), &job_of(job))? {
         SessionOutcome::Function { answer, changed } => Ok((answer, changed)),
         SessionOutcome::Failed { error, .. } => Err(error),
         SessionOutcome::Value { .. } | SessionOutcome::Text { .. } => Err(Error::new(

@@ -244,12 +244,10 @@ fn last(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
             format!("'{name}' object is not reversible")
         }));
     };
-    Ok(match (items.into_iter().next(), &x) {
-        // From the end, Python takes the characters of safe text by their numbers, and they are safe.
-        (Some(Obj::Str(character)), Obj::Markup(_)) => Obj::Markup(character),
-        (Some(last), _) => last,
-        (None, _) => missing(vm, "No last item, sequence was empty."),
-    })
+    Ok(items
+        .into_iter()
+        .next()
+        .unwrap_or_else(|| missing(vm, "No last item, sequence was empty.")))
 }
 
 /// `reversed(x)`: what Python calls the iterator, and its items; `None` for what has no end to
@@ -275,6 +273,11 @@ fn reversed(vm: &Vm<'_>, x: &Obj) -> Result<Option<(&'static str, Vec<Obj>)>> {
     };
     let mut items = x.collect(vm)?;
     items.reverse();
+    // From the end, Python takes characters by their numbers, and those of safe text are safe.
+    if let Obj::Markup(_) = x {
+        let texts = items.iter().filter_map(Obj::as_str);
+        items = texts.map(|text| Obj::Markup(text.clone())).collect();
+    }
     Ok(Some((type_name, items)))
 }
 

@@ -5,17 +5,8 @@
 # `Missing`. It can be passed around, since most functions never touch what their module imports for others. Whatever
 # would need its value, or do something with it, ends the job with an error that names it. Code cannot catch that.
 
-
-def _json():
-    import json
-
-    return json
-
-
-def _deepcopy(value):
-    import copy
-
-    return copy.deepcopy(value)
+import copy as _copy_module
+import json as _json_module
 
 
 class Unavailable(BaseException):
@@ -231,7 +222,7 @@ def _update(dest, upd, recursive_update=True, merge_lists=False):
         if recursive_update and isinstance(old, dict) and isinstance(val, dict):
             dest[key] = _update(old, val, merge_lists=merge_lists)
         elif recursive_update and merge_lists and isinstance(old, list) and isinstance(val, list):
-            merged = _deepcopy(old)
+            merged = _copy_module.deepcopy(old)
             merged.extend(x for x in val if x not in merged)
             dest[key] = merged
         else:
@@ -245,20 +236,20 @@ def _merge(obj_a, obj_b, strategy="smart", renderer="yaml", merge_lists=False):
 
 
 def _merge_recurse(obj_a, obj_b, merge_lists=False):
-    return _update(_deepcopy(obj_a), obj_b, merge_lists=merge_lists)
+    return _update(_copy_module.deepcopy(obj_a), obj_b, merge_lists=merge_lists)
 
 
 _provide("salt.utils.dictupdate", {"update": _update, "merge": _merge, "merge_recurse": _merge_recurse})
 _provide(
     "salt.utils.json",
-    {"loads": lambda s, **kwargs: _json().loads(s, **kwargs), "dumps": lambda obj, **kwargs: _salt_dumps(obj, kwargs)},
+    {"loads": lambda s, **kwargs: _json_module.loads(s, **kwargs), "dumps": lambda obj, **kwargs: _salt_dumps(obj, kwargs)},
 )
 
 
 def _salt_dumps(obj, kwargs):
     kwargs.pop("_json_module", None)
     kwargs.setdefault("ensure_ascii", False)
-    return _json().dumps(obj, **kwargs)
+    return _json_module.dumps(obj, **kwargs)
 
 
 def _to_text(s, encoding=None, errors="strict", normalize=False):

@@ -71,13 +71,7 @@ impl Machine {
     }
 
     fn perform_in(&self, job: Job, bounds: &Bounds, vm: &VirtualMachine) -> Result<JobOutcome> {
-        let is_pure = match &job {
-            Job::Module(job) => job.is_pure,
-            Job::Template(job) => job.is_pure,
-            Job::Compile(_) => true,
-            Job::Function(_) | Job::Render(_) => false,
-        };
-        let needs = if is_pure {
+        let needs = if job.is_pure() {
             Needs::Templates
         } else {
             Needs::All
