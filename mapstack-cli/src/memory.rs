@@ -1,63 +1,37 @@
 //! How much memory this thread holds, as the allocator counts it.
 //!
-//! jemalloc counts for each thread what it allocates and frees, at no cost of its own. A template runs on one thread,
-//! so a minion is not blamed for what others do at the same time. Where jemalloc cannot be built, memory is not measured,
-//! and only the steps that templates pay bound them.
+//! The allocator is the system's, or jemalloc with the feature of that name, behind counters for each thread. A template
+//! runs on one thread, so a minion is not blamed for what others do at the same time.
 
+use alloc_metrics::{MetricAlloc, thread_metrics};
 use mapstack::MemoryLimit;
 
-/// The limit of so many bytes, where they can be counted.
+#[cfg(not(feature = "jemalloc"))]
+#[global_allocator]
+static ALLOCATOR: MetricAlloc<std::alloc::System> = MetricAlloc::new(std::alloc::System);
+
+#[cfg(feature = "jemalloc")]
+#[global_allocator]
+static ALLOCATOR: MetricAlloc<tikv_jemallocator::Jemalloc> =
+    MetricAlloc::new(tikv_jemallocator::Jemalloc);
+
+/// The limit of so many bytes.
 pub fn limit(bytes: usize) -> Option<MemoryLimit> {
-    counted::is_available().then(|| MemoryLimit::new(bytes, counted::held))
+    Some(MemoryLimit::new(bytes, held))
 }
 
-#[cfg(not(target_env = "msvc"))]
-mod counted {
-    use tikv_jemalloc_ctl::thread::{ThreadLocal, allocatedp, deallocatedp};
+/// What a thread has freed of others' memory must not make the count negative.
+const ZERO: usize = 1 << (usize::BITS - 2);
 
-    #[global_allocator]
-    static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
-
-    thread_local! {
-        /// Bytes that the thread has allocated so far, and those that it has freed.
-        static COUNTERS: Option<(ThreadLocal<u64>, ThreadLocal<u64>)> =
-            allocatedp::read().ok().zip(deallocatedp::read().ok());
-    }
-
-    /// What a thread has freed of others' memory must not make the count negative.
-    const ZERO: u64 = 1 << 62;
-
-    pub fn is_available() -> bool {
-        COUNTERS.with(Option::is_some)
-    }
-
-    /// What the thread holds, from some point on: only differences mean anything.
-    pub fn held() -> usize {
-        let count = COUNTERS.with(|counters| {
-            counters.as_ref().map_or(0, |(allocated, freed)| {
-                allocated.get().wrapping_sub(freed.get())
-            })
-        });
-        usize::try_from(count.wrapping_add(ZERO)).unwrap_or(usize::MAX)
-    }
-}
-
-#[cfg(target_env = "msvc")]
-mod counted {
-    pub fn is_available() -> bool {
-        false
-    }
-
-    pub fn held() -> usize {
-        0
-    }
+/// What the thread holds, from some point on: only differences mean anything.
+fn held() -> usize {
+    ZERO.wrapping_add_signed(thread_metrics().allocated_bytes)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::counted::held;
+    use super::held;
 
-    #[cfg(not(target_env = "msvc"))]
     #[test]
     fn what_this_thread_holds_is_counted() {
         let before = held();
