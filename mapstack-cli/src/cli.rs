@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use mapstack_inputs::flags::{Messages, SecretFlags, complete};
-use mapstack_inputs::{InputError, brief};
+use mapstack_inputs::{InputError, Warn, brief};
 
 use crate::verbs::{Command, VERBS, Verb};
 
@@ -140,7 +140,12 @@ Exit status: 0 done, 1 the data or templates are wrong, 2 wrong usage.";
 
 impl Command {
     /// Take what flags do not say from the project around the directory at hand.
-    pub fn complete(&mut self, secrets: &SecretFlags) -> Result<(), InputError> {
+    pub fn complete(&mut self, secrets: &SecretFlags, warn: &dyn Warn) -> Result<(), InputError> {
+        if let Command::Pillar(args) = self
+            && let Some(id) = args.minion_id.take()
+        {
+            args.site.facts.id = Some(id);
+        }
         let (files, facts, functions) = match self {
             Command::Data(args) => args.input.parts(),
             Command::Stack(args) => args.input.parts(),
@@ -166,6 +171,6 @@ impl Command {
             _ => return Ok(()),
         };
         functions.policy = secrets.policy();
-        complete(files, facts, functions)
+        complete(files, facts, functions, warn)
     }
 }

@@ -11,8 +11,10 @@ use crate::commands::explain::Explain;
 use crate::commands::fetch::Fetch;
 use crate::commands::fleet::FleetArgs;
 use crate::commands::impact::Impact;
+use crate::commands::init::Init;
 use crate::commands::lint::Lint;
 use crate::commands::map::Map;
+use crate::commands::minions::Minions;
 use crate::commands::parse::Parse;
 use crate::commands::pillar::Pillar;
 use crate::commands::platforms::Platforms;
@@ -83,6 +85,8 @@ verbs! {
     "parse" => Parse(Parse), "Explain how a source definition is understood";
     "lint" => Lint(Box<Lint>), "Find mistakes in formulas and pillars: dead files, YAML traps, plain secrets";
     "schema" => Schema(Box<Schema>), "Make a JSON Schema of a formula's layers, or of pillars";
+    "init" => Init(Init), "Write the .mapstack.yaml that says what was found in this checkout";
+    "minions" => Minions(Minions), "List the minions of this checkout, and what is assumed of them";
     "platforms" => Platforms(Platforms), "List the built-in platforms, or print one's minion";
     "config" => Config(ConfigArgs),
         "Print the options of a master's or minion's configuration, and which file set them";

@@ -12,12 +12,13 @@ use mapstack::{Diagnostic, Error, ErrorKind, yaml};
 use mapstack_salt_config::fileserver::root_directories;
 use mapstack_salt_config::{Config, Kind, Surroundings};
 
+use crate::project::FILE;
 use crate::flags::{ConfigKind, Facts, Files};
 use crate::read::{self as reading, shown};
 use crate::source::Source;
 use crate::{InputError, Warn, id};
 
-/// The configuration that `--config` names, its warnings reported. A file whose name does not say
+/// The configuration that `--config` names, its warnings reported; else that of the estate at hand. A file whose name does not say
 /// whose it is belongs to `default`.
 pub fn read(
     files: &Files,
@@ -26,7 +27,9 @@ pub fn read(
     warn: &dyn Warn,
 ) -> Result<Option<Config>, InputError> {
     let Some(given) = &files.config else {
-        return Ok(None);
+        let project = files.project.as_ref().filter(|_| files.root.is_empty());
+        let estate = project.and_then(|project| project.estate.as_ref());
+        return Ok(estate.map(|estate| estate.config.clone()));
     };
     read_file(given, files.config_kind, id, default, warn).map(Some)
 }
@@ -99,6 +102,7 @@ fn with_id(path: &str, kind: Kind, id: Option<&str>) -> Result<Config, InputErro
         home,
         id: id.map(Into::into),
         remembered_id: None,
+        within: None,
     };
     let config = Config::read(path, kind, &surroundings)?;
     let cached = config.get("minion_id_caching").is_none_or(Value::truthy);
@@ -204,7 +208,9 @@ pub fn cache<'c>(config: Option<&'c Config>, facts: &Facts) -> Option<&'c str> {
     if facts.minion.is_some() || facts.minions.is_some() || !facts.platform.is_empty() {
         return None;
     }
-    config.text("cachedir")
+    // The minions of an estate are those that its checkout names.
+    let is_estate = config.place("cachedir").is_some_and(|place| place.file == FILE);
+    config.text("cachedir").filter(|_| !is_estate)
 }
 
 /// The minion that a master's cache has; none if the cache does not exist, or does not have the minion,

@@ -5,6 +5,7 @@
 )]
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum, ValueHint};
 use mapstack::loader::Fnmatch;
@@ -15,8 +16,9 @@ use mapstack::{Error, ErrorKind, Way};
 use mapstack_fleet::{Pace, Scope, Shard, UnknownKey};
 use mapstack_salt_config::Kind;
 
+use crate::estate::FoundMinions;
 use crate::id::IdParser;
-use crate::{InputError, Project};
+use crate::{InputError, Project, Warn};
 
 /// Where files and facts come from.
 #[derive(Debug, Args)]
@@ -295,9 +297,23 @@ pub struct Facts {
     /// The value is YAML.
     #[arg(long, value_name = "PATH=YAML")]
     pub set: Vec<String>,
+    /// The minions of the estate at hand, where no flag names others.
+    #[arg(skip)]
+    pub found: Option<Arc<FoundMinions>>,
 }
 
 impl Facts {
+    /// Whether files or platforms say which minions there are, so that those of the estate at hand are not meant.
+    fn name_others(&self) -> bool {
+        let files = [&self.minion, &self.minions, &self.grains];
+        files.iter().any(|file| file.is_some()) || !self.platform.is_empty()
+    }
+
+    /// The minions of the estate at hand, if there are some.
+    pub fn of_estate(&self) -> Option<&Arc<FoundMinions>> {
+        self.found.as_ref().filter(|found| !found.all.is_empty())
+    }
+
     /// Whether anything says which minion or minions there are. A pillar, options and `--set` alone
     /// change facts of whichever there are.
     pub fn name_minions(&self) -> bool {
@@ -440,6 +456,7 @@ pub fn complete(
     files: &mut Files,
     facts: Option<&mut Facts>,
     functions: &mut Functions,
+    warn: &dyn Warn,
 ) -> Result<(), InputError> {
     if let Some(facts) = &facts {
         functions.find_mine(facts);
@@ -454,8 +471,17 @@ pub fn complete(
         functions.stub.clone_from(&project.stubs);
     }
     functions.salt_version = functions.salt_version.or(project.salt_version);
-    if let Some(facts) = facts.filter(|facts| !facts.name_minions()) {
-        facts.minions.clone_from(&project.minions);
+    if let Some(facts) = facts.filter(|facts| !facts.name_others()) {
+        if facts.id.is_none() || project.minions.is_some() {
+            facts.minions.clone_from(&project.minions);
+        }
+        if facts.minions.is_none() {
+            facts.found = project.find_minions().map(Arc::new);
+        }
+    }
+    if let Some(estate) = &project.estate {
+        warn.note_of(&estate.found);
+        estate.notes.iter().for_each(|note| warn.note_of(note));
     }
     files.project = Some(project);
     Ok(())

@@ -163,7 +163,8 @@ impl Linted {
         let is_cached = configuration::cache(config, facts).is_some();
         Ok(LintMinions {
             minions,
-            are_known: facts.platform.is_empty() && (facts.name_minions() || is_cached),
+            are_known: facts.platform.is_empty()
+                && (facts.name_minions() || is_cached || facts.of_estate().is_some()),
         })
     }
 

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use mapstack::minion::{Minion, Part};
 use mapstack::value::{Map, Value};
-use mapstack::{Condition, Engine, Error, ErrorKind, yaml};
+use mapstack::{Condition, Engine, Error, ErrorKind, nearest, yaml};
 use mapstack_salt_config::{Config, Kind};
 
 use crate::configuration;
+use crate::estate::{FoundMinion, FoundMinions};
 use crate::flags::{Facts, Input, Target, WorkFlags};
+use crate::id::shortened;
 use crate::pillars::{Configured, ConfiguredPillars};
 use crate::read::{read, shown, yaml_value};
 use crate::selected::none_of;
@@ -21,7 +23,6 @@ pub(crate) fn minion(
     by: Configured<'_>,
     warn: &dyn Warn,
 ) -> Result<Minion, InputError> {
-    let config = by.config;
     let others = input
         .functions
         .stub
@@ -29,7 +30,7 @@ pub(crate) fn minion(
         .chain(&input.custom_data)
         .chain(&input.files.config);
     let facts = &input.facts;
-    let is_named = facts.name_minions() || !facts.set.is_empty() || config.is_some();
+    let is_named = facts.name_minions() || !facts.set.is_empty() || input.files.config.is_some();
     if input.files.project.is_some() && !is_named {
         warn.note_of(&format!(
             "for the built-in minion {USUAL}; --platform or --minion names another"
@@ -72,6 +73,10 @@ fn minion_of<'f>(
             ))),
         };
     }
+    if let (Some(found), Some(id)) = (&facts.found, &facts.id) {
+        let one = estate_minion(found, id, facts, warn);
+        return Given::read(facts, by)?.change(one, true);
+    }
     if let (Some(cache), Some(id)) = (configuration::cache(config, facts), &facts.id) {
         let given = Given::read(facts, by)?;
         let cached = configuration::cached(cache, id, given.pillarenv().as_deref(), facts, warn)?;
@@ -103,6 +108,26 @@ fn minion_of<'f>(
         None => Minion::default(),
     };
     Given::read(facts, by)?.change(minion, true)
+}
+
+/// The minion of an id in an estate: one that the checkout names, or another of that id.
+fn estate_minion(found: &FoundMinions, id: &str, facts: &Facts, warn: &dyn Warn) -> Minion {
+    let of_id = |one: &&FoundMinion| one.minion.id().to_string() == id;
+    if let Some(one) = found.all.iter().find(of_id) {
+        return one.minion.clone();
+    }
+    let ids = found.all.iter().map(|one| one.minion.id().to_string());
+    let ids: Vec<String> = ids.collect();
+    let near = nearest(id, &ids).map(|near| format!("; did you mean '{near}'?"));
+    let platform = found.platform();
+    if facts.set.is_empty() || near.is_some() {
+        warn.note_of(&format!(
+            "nothing in the checkout names the minion '{}', so it is one of {platform} with that id{}",
+            shortened(id),
+            near.unwrap_or_default()
+        ));
+    }
+    found.another(id)
 }
 
 /// No two files can be standard input.
@@ -167,7 +192,8 @@ pub fn minions<'c>(
         .filter(|_| !described)
         .map(Path::new);
     let path = facts.minions.as_deref().or(cache);
-    if path.is_none() && facts.platform.is_empty() {
+    let of_estate = facts.of_estate().filter(|_| !described && path.is_none());
+    if path.is_none() && facts.platform.is_empty() && of_estate.is_none() {
         refuse_glob(target)?;
         return Ok(Chosen::one(minion_of(facts, by, stubs, warn)?));
     }
@@ -180,7 +206,14 @@ pub fn minions<'c>(
     }
     check_stdin(facts, stubs)?;
     let given = Given::read(facts, by)?;
-    let Some(path) = path else {
+    let source = match (path, of_estate) {
+        (Some(path), _) => {
+            let own = given.pillarenv();
+            Some(Source::open(path, own.as_deref().or(pillarenv), warn)?)
+        }
+        (None, found) => found.map(|found| Source::of_estate(found)),
+    };
+    let Some(source) = source else {
         let minions = source::of_platforms(&facts.platform, choice)?;
         let many = minions.len() > 1 || target.minion_glob.is_some();
         let named = minions
@@ -191,8 +224,6 @@ pub fn minions<'c>(
             many,
         });
     };
-    let own = given.pillarenv();
-    let source = Source::open(path, own.as_deref().or(pillarenv), warn)?;
     let many = !matches!(choice, Choice::Id(_));
     let mut minions = Vec::new();
     for id in source.chosen_ids(choice)? {
@@ -306,6 +337,18 @@ impl<'f> Many<'f> {
                 listed: Listed::There(source, ids),
             });
         }
+        if let Some(found) = facts
+            .of_estate()
+            .filter(|_| !described && facts.id.is_none())
+        {
+            let given = Given::read(facts, by)?;
+            let source = Source::of_estate(found);
+            let ids = source.chosen_ids(choice)?;
+            return Ok(Many {
+                given,
+                listed: Listed::There(source, ids),
+            });
+        }
         let minions = match facts.platform.is_empty() {
             false => source::of_platforms(&facts.platform, choice)?,
             true => {
@@ -336,7 +379,8 @@ impl<'f> Many<'f> {
     ) -> Result<Self, InputError> {
         let by = by.into();
         let config = by.config;
-        if facts.name_minions() || configuration::cache(config, facts).is_some() {
+        let is_found = || facts.of_estate().is_some();
+        if facts.name_minions() || is_found() || configuration::cache(config, facts).is_some() {
             return Self::list((facts, target), by, others, warn);
         }
         let minions = source::of_platforms(&["all".into()], Choice::of(facts, target))?;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mapstack::loader::{Backends, Roots, Snapshot};
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
-use mapstack::{Diagnostic, Engine, Error, ErrorKind, yaml};
+use mapstack::{Diagnostic, Engine, Error, ErrorKind};
 use mapstack_fleet::{Noted, Seen};
 use mapstack_pillar::{Ask, Master, WholePillar, pillar_roots, unknown_order};
 use mapstack_salt_config::{Config, Kind};
@@ -14,7 +14,6 @@ use mapstack_salt_config::{Config, Kind};
 use crate::configuration;
 use crate::flags::{Files, Functions};
 use crate::functions::{MemoryOf, engine};
-use crate::project::FILE;
 use crate::served::{self, Served};
 use crate::{InputError, Warn};
 
@@ -268,10 +267,18 @@ pub(crate) fn compiling(
     config: Option<&Config>,
     files: &Files,
 ) -> Result<Option<Config>, InputError> {
-    match config.filter(|config| compiles(config)) {
-        Some(config) => Ok(Some(config.clone())),
-        None => project(files),
-    }
+    let own = files
+        .project
+        .as_ref()
+        .and_then(|project| project.estate.as_ref());
+    let own = || {
+        own.map(|estate| &estate.config)
+            .filter(|config| compiles(config))
+    };
+    Ok(config
+        .filter(|config| compiles(config))
+        .or_else(own)
+        .cloned())
 }
 
 /// Warn of pillars whose environments a master of the version that is followed reads in an unknown order, for verbs
@@ -296,31 +303,6 @@ pub(crate) fn warn_of_order(
     }
     let does = format!("goes through the {envs} environments of pillar_roots");
     Ok(warn.warn_of(&[unknown_order(version, &does, "pillars are those")])?)
-}
-
-/// The configuration of a project that has roots of the pillar.
-fn project(files: &Files) -> Result<Option<Config>, InputError> {
-    let Some(project) = files.project.as_ref() else {
-        return Ok(None);
-    };
-    if project.pillar_roots.is_empty() {
-        return Ok(None);
-    }
-    let mut roots = Map::new();
-    for (env, _) in &project.pillar_roots {
-        let of_env = project.pillar_roots.iter().filter(|(own, _)| own == env);
-        let paths = of_env.map(|(_, path)| path.to_str().map(Value::from));
-        let paths: Option<Value> = paths.collect();
-        let paths = paths.ok_or_else(|| {
-            let message = "a root of the pillar has a name that is not Unicode";
-            Error::new(ErrorKind::File, message)
-        })?;
-        roots.insert(env.as_str(), paths);
-    }
-    let mut options = Map::new();
-    options.insert("pillar_roots", roots);
-    let text = yaml::dump(&options.into(), &yaml::DumpOptions::output());
-    Ok(Some(Config::parse(text.as_bytes(), FILE, Kind::Master)?))
 }
 
 /// Whether a configuration compiles pillars from files.

@@ -1,13 +1,17 @@
 //! The project around the directory at hand: which roots there are when no flag and no configuration says.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use mapstack::minion::SaltVersion;
+use mapstack::value::Value;
+use mapstack_salt_config::Config;
 
+use crate::estate::{self, Assumed, Deployment, Folders, FoundMinions, Layout, Root, Search};
 use crate::{InputError, Setting};
 
 /// What a checkout says about itself: its roots, the minions it is for, and what answers calls.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub struct Project {
     /// Where it was found.
     pub directory: PathBuf,
@@ -23,15 +27,63 @@ pub struct Project {
     pub salt_version: Option<SaltVersion>,
     /// How much rules of the linter matter.
     pub levels: Vec<Setting>,
+    /// Paths on the master with the directories that are deployed there.
+    pub deployed: Vec<(String, PathBuf)>,
+    /// Sls and files that lie elsewhere, as shell patterns.
+    pub absent: Vec<String>,
+    /// Repositories with formulas.
+    pub formulas: Vec<Formula>,
+    /// What it is as an estate; nothing for formulas alone.
+    pub estate: Option<Estate>,
+    /// What its file says of the configuration and of the minions.
+    pub(crate) given: Given,
+}
+
+/// A repository with a formula.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Formula {
+    /// The repository.
+    pub git: String,
+    /// The branch, the tag or the commit.
+    pub reference: Option<String>,
+}
+
+/// What a project's file says, before it is looked at together with the checkout.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Given {
+    pub has_roots: bool,
+    pub has_pillar_roots: bool,
+    pub config: Option<PathBuf>,
+    pub minions: Assumed,
+}
+
+/// A checkout of states and pillars, as it was found.
+#[derive(Debug, Clone)]
+pub struct Estate {
+    /// The options of its master.
+    pub config: Config,
+    /// What was taken for what, a line.
+    pub found: String,
+    /// What could be meant otherwise, what is missing, and how to say so; a sentence each.
+    pub notes: Vec<String>,
+    /// The folders, for what looks for minions.
+    pub(crate) folders: Arc<Folders>,
+}
+
+/// By what the roots of an estate were found.
+#[derive(Debug, Default)]
+struct Found {
+    by_config: bool,
 }
 
 /// The file in which a checkout says this.
 pub const FILE: &str = ".mapstack.yaml";
 
 impl Project {
-    /// The project that the current directory is in: it, or the nearest directory above it in the same git work tree,
-    /// that has a `.mapstack.yaml`, a `FORMULA` file, or a folder with `parameters/` or a `map.jinja`, or that is named
-    /// `X-formula` and has a folder `X` with states.
+    /// The project that the current directory is in: the nearest directory, from it up to the top of the git work tree,
+    /// with a `.mapstack.yaml`; else the nearest with a `FORMULA` file, or that is named `X-formula` and has a folder `X`
+    /// with states; else the work tree, if it has a top file; else the nearest with a folder with `parameters/` or a
+    /// `map.jinja`; else the work tree, if it has states in a usual place.
     ///
     /// # Errors
     /// A `.mapstack.yaml` cannot be read, or names what is not in its directory.
@@ -46,35 +98,248 @@ impl Project {
         // Outside a work tree, what lies above is not the user's project.
         let has_git = |above: &Path| above.join(".git").exists();
         let levels = real.ancestors().position(has_git).unwrap_or(0);
-        let mut shown = directory.to_path_buf();
-        for _ in 0..=levels {
-            if let Some(found) = Self::at(&shown)? {
-                return Ok(Some(found));
-            }
-            shown = match shown == Path::new(".") {
+        let mut shown = vec![directory.to_path_buf()];
+        for level in 0..levels {
+            let next = match shown[level] == Path::new(".") {
                 true => "..".into(),
-                false => shown.join(".."),
+                false => shown[level].join(".."),
             };
+            shown.push(next);
         }
-        Ok(None)
+        let nearest = |is_one: fn(&Path) -> bool| shown.iter().find(|path| is_one(path));
+        if let Some(found) = nearest(|path| path.join(FILE).is_file()) {
+            return Self::of_file(found).map(Some);
+        }
+        if let Some(found) = nearest(is_formula) {
+            return Ok(Some(Self::plain(found)));
+        }
+        let top = shown.last().map_or(directory, |path| path);
+        let folders = Folders::below(top);
+        let layout = Layout::of(&folders);
+        let estate = || Self::plain(top).estate((&folders, &layout)).map(Some);
+        match nearest(has_formula) {
+            _ if layout.has_top => estate(),
+            Some(found) => Ok(Some(Self::plain(found))),
+            None if layout.states.is_empty() => Ok(None),
+            None => estate(),
+        }
     }
 
-    /// The project of a directory, if it is one.
-    ///
-    /// # Errors
-    /// Its `.mapstack.yaml` cannot be read, or names what is not in the directory.
-    fn at(directory: &Path) -> Result<Option<Self>, InputError> {
-        let plain = || Project {
+    /// A directory that is a root.
+    fn plain(directory: &Path) -> Self {
+        Project {
             directory: directory.into(),
             roots: vec![("base".into(), directory.into())],
             ..Project::default()
-        };
-        let file = directory.join(FILE);
-        if file.is_file() {
-            return plain().with_file(&file).map(Some);
         }
-        let is_one = directory.join("FORMULA").is_file() || has_formula(directory);
-        Ok(is_one.then(plain))
+    }
+
+    /// The project of a directory with a file.
+    fn of_file(directory: &Path) -> Result<Self, InputError> {
+        let project = Self::plain(directory).with_file(&directory.join(FILE))?;
+        let folders = Folders::below(directory);
+        let layout = Layout::of(&folders);
+        let given = &project.given;
+        let says = given.has_pillar_roots || given.config.is_some();
+        match says || layout.has_top && !given.has_roots {
+            true => project.estate((&folders, &layout)),
+            false => Ok(project),
+        }
+    }
+
+    /// The same as an estate, with the roots that its file or its master's configuration says; others are found.
+    fn estate(mut self, (folders, layout): (&Folders, &Layout)) -> Result<Self, InputError> {
+        let config = match &self.given.config {
+            Some(path) => Some((path.clone(), estate::read_config(&self.directory, path)?)),
+            None => estate::find_config(&self.directory, folders, layout),
+        };
+        let own = self.deployed.iter().filter_map(|(path, folder)| {
+            Some((
+                path.clone(),
+                folder.strip_prefix(&self.directory).ok()?.into(),
+            ))
+        });
+        let deployed = estate::Given(own.collect());
+        let of_config = config.as_ref().map(|(_, config)| config);
+        let deployment = Deployment::of(of_config, folders, layout, &deployed);
+        let mut chosen = Found::default();
+        if !self.given.has_roots {
+            let of_config = !deployment.roots.is_empty();
+            chosen.by_config |= of_config;
+            self.roots = self.on_disk(match of_config {
+                true => &deployment.roots,
+                false => &layout.states,
+            });
+            if !of_config {
+                let formulas = layout.formulas.iter();
+                let formulas: Vec<_> = formulas
+                    .map(|path| ("base".into(), self.below(path)))
+                    .collect();
+                self.roots.extend(formulas);
+            }
+        }
+        if !self.given.has_pillar_roots {
+            let of_config = !deployment.pillar_roots.is_empty();
+            chosen.by_config |= of_config;
+            self.pillar_roots = self.on_disk(match of_config {
+                true => &deployment.pillar_roots,
+                false => &layout.pillars,
+            });
+        }
+        for (path, folder) in &deployment.paths {
+            if !self.deployed.iter().any(|(known, _)| known == path) {
+                self.deployed.push((path.clone(), self.below(folder)));
+            }
+        }
+        let master = estate::Checkout {
+            directory: &self.directory,
+            config: of_config,
+            roots: &self.roots,
+            pillar_roots: &self.pillar_roots,
+            is_chosen: self.given.config.is_some(),
+        };
+        let full = master.config()?;
+        let path = config.as_ref().map(|(path, _)| &**path);
+        let found = self.described(path.filter(|_| chosen.by_config));
+        let notes = self.notes(layout, &deployment, path);
+        self.estate = Some(Estate {
+            config: full,
+            found,
+            notes,
+            folders: Arc::new(Folders::clone(folders)),
+        });
+        Ok(self)
+    }
+
+    /// Roots with the directories that a person would open.
+    fn on_disk(&self, roots: &[Root]) -> Vec<(String, PathBuf)> {
+        let all = roots.iter();
+        all.map(|root| (root.saltenv.clone(), self.below(&root.path)))
+            .collect()
+    }
+
+    /// A folder of the checkout, as a person would open it.
+    fn below(&self, path: &Path) -> PathBuf {
+        match (
+            path.as_os_str().is_empty(),
+            self.directory == Path::new("."),
+        ) {
+            (true, _) => self.directory.clone(),
+            (false, true) => path.to_path_buf(),
+            (false, false) => self.directory.join(path),
+        }
+    }
+
+    /// What was taken for what.
+    fn described(&self, config: Option<&Path>) -> String {
+        let listed = |roots: &[(String, PathBuf)]| {
+            let shown = roots.iter().map(|(env, path)| match env.as_str() {
+                "base" => path.display().to_string(),
+                env => format!("{env}={}", path.display()),
+            });
+            let shown: Vec<String> = shown.collect();
+            match shown.len() {
+                0..=4 => shown.join(", "),
+                count => format!("{} and {} more", shown[..3].join(", "), count - 3),
+            }
+        };
+        let mut parts = Vec::new();
+        if !self.roots.is_empty() {
+            parts.push(format!("states in {}", listed(&self.roots)));
+        }
+        match self.pillar_roots.is_empty() {
+            true => parts.push("no pillar".into()),
+            false => parts.push(format!("pillar in {}", listed(&self.pillar_roots))),
+        }
+        if let Some(config) = config {
+            parts.push(format!("roots as in {}", self.below(config).display()));
+        }
+        parts.join("; ")
+    }
+
+    /// What could be meant otherwise, and what is missing.
+    fn notes(
+        &self,
+        layout: &Layout,
+        deployment: &Deployment,
+        config: Option<&Path>,
+    ) -> Vec<String> {
+        let mut notes = Vec::new();
+        let listed = |paths: &[PathBuf]| {
+            let shown = paths
+                .iter()
+                .map(|path| self.below(path).display().to_string());
+            shown.collect::<Vec<_>>().join(", ")
+        };
+        let decides = "`mapstack init` writes the .mapstack.yaml that decides";
+        let of_config = |roots: &[Root]| !roots.is_empty();
+        for (what, key, others, is_decided) in [
+            (
+                "states",
+                self.given.has_roots,
+                &layout.other_states,
+                of_config(&deployment.roots),
+            ),
+            (
+                "the pillar",
+                self.given.has_pillar_roots,
+                &layout.other_pillars,
+                of_config(&deployment.pillar_roots),
+            ),
+        ] {
+            if !others.is_empty() && !key && !is_decided {
+                notes.push(format!(
+                    "{} could be {what} as well; {decides}",
+                    listed(others)
+                ));
+            }
+        }
+        if let (Some(config), false) = (config, deployment.missing.is_empty()) {
+            notes.push(format!(
+                "{} serves {}, and nothing in the checkout is deployed there; `deployed` in .mapstack.yaml says what is",
+                self.below(config).display(),
+                deployment.missing.join(", ")
+            ));
+        }
+        if !layout.empty.is_empty() {
+            notes.push(format!(
+                "nothing is in {}; are they submodules? `git submodule update --init` fetches them",
+                listed(&layout.empty)
+            ));
+        }
+        if layout.is_cut {
+            notes.push("the checkout has more folders than were looked at".into());
+        }
+        notes
+    }
+
+    /// The minions of the estate.
+    pub fn find_minions(&self) -> Option<FoundMinions> {
+        let estate = self.estate.as_ref()?;
+        let relative = |roots: &'_ [(String, PathBuf)]| -> Vec<PathBuf> {
+            let inside = roots
+                .iter()
+                .filter_map(|(_, path)| match path == &self.directory {
+                    true => Some(PathBuf::new()),
+                    false if self.directory == Path::new(".") => Some(path.clone()),
+                    false => path
+                        .strip_prefix(&self.directory)
+                        .ok()
+                        .map(Path::to_path_buf),
+                });
+            inside.collect()
+        };
+        let (roots, pillar_roots) = (relative(&self.roots), relative(&self.pillar_roots));
+        let nodegroups = estate.config.get("nodegroups").and_then(Value::as_map);
+        let search = Search {
+            directory: &self.directory,
+            folders: &estate.folders,
+            roots: roots.iter().map(|path| &**path).collect(),
+            pillar_roots: pillar_roots.iter().map(|path| &**path).collect(),
+            nodegroups: nodegroups.cloned().unwrap_or_default(),
+            assumed: &self.given.minions,
+        };
+        Some(search.run())
     }
 
     /// A path of the file, if it stays in the project's directory, links followed: people run checkouts that they have not
@@ -92,17 +357,19 @@ impl Project {
     }
 }
 
-/// Whether a folder of a directory is a formula with a configuration, or has states and is what the directory is
-/// named after, as in `ssh-formula/ssh`.
-fn has_formula(directory: &Path) -> bool {
+/// Whether a directory says that it is a formula: it has a `FORMULA` file, or has states in a folder that it is named
+/// after, as in `ssh-formula/ssh`.
+fn is_formula(directory: &Path) -> bool {
     let name = || {
         let name = directory.canonicalize().ok()?;
         let name = name.file_name()?.to_str()?.strip_suffix("-formula")?;
         Some(directory.join(name).join("init.sls").is_file())
     };
-    if name().unwrap_or_default() {
-        return true;
-    }
+    directory.join("FORMULA").is_file() || name().unwrap_or_default()
+}
+
+/// Whether a folder of a directory is a formula with a configuration.
+fn has_formula(directory: &Path) -> bool {
     let Ok(entries) = directory.read_dir() else {
         return false;
     };

@@ -2,24 +2,32 @@
 
 use std::path::{Path, PathBuf};
 
-use mapstack::minion::UnknownVersion;
+use mapstack::minion::{UnknownVersion, platforms};
 use mapstack::value::{Key, Map, Value};
 use mapstack::yaml::{self, Limits, Marks};
 use mapstack::{Error, ErrorKind, Place, nearest};
 
 use crate::InputError;
-use crate::project::{FILE, Project};
+use crate::estate::Assumed;
+use crate::project::{FILE, Formula, Project};
 use crate::read::text_file;
 
 /// The keys of the file.
-const KEYS: [&str; 6] = [
+const KEYS: [&str; 10] = [
     "roots",
     "pillar_roots",
+    "config",
+    "deployed",
+    "formulas",
+    "absent",
     "minions",
     "stubs",
     "salt_version",
     "levels",
 ];
+
+/// The keys of `minions`, where it is a mapping.
+const MINION_KEYS: [&str; 4] = ["from", "platform", "grains", "grains_from"];
 
 /// A setting that something else has to make sense of.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,8 +92,37 @@ impl Project {
         let path = |value: &Value, marks: &Marks| reader.path(&directory, value, marks);
         let paths = |value: &Value, marks: &Marks| reader.each(value, marks, &path);
         match key.to_string().as_str() {
-            "roots" => self.roots = reader.roots(value, &marks, &paths)?,
-            "pillar_roots" => self.pillar_roots = reader.roots(value, &marks, &paths)?,
+            "roots" => {
+                self.roots = reader.roots(value, &marks, &|value, marks| {
+                    reader.folders(&directory, value, marks)
+                })?;
+                self.given.has_roots = true;
+            }
+            "pillar_roots" => {
+                self.pillar_roots = reader.roots(value, &marks, &paths)?;
+                self.given.has_pillar_roots = true;
+            }
+            "config" => {
+                path(value, &marks)?;
+                self.given.config = Some(value.to_string().into());
+            }
+            "deployed" => {
+                for (index, (deployed, folder)) in reader.map(value, &marks)?.iter().enumerate() {
+                    let marks = marks.child(index).cloned().unwrap_or_default();
+                    self.deployed
+                        .push((deployed.to_string(), path(folder, &marks)?));
+                }
+            }
+            "formulas" => {
+                self.formulas =
+                    reader.each(value, &marks, &|one, marks| reader.formula(one, marks))?;
+            }
+            "absent" => {
+                self.absent = reader.each(value, &marks, &|one, marks| reader.text(one, marks))?;
+            }
+            "minions" if value.as_map().is_some() => {
+                self.given.minions = reader.minions(&directory, value, &marks)?;
+            }
             "minions" => self.minions = Some(path(value, &marks)?),
             "stubs" => self.stubs = paths(value, &marks)?,
             "salt_version" => {
@@ -96,12 +133,7 @@ impl Project {
             }
             "levels" => self.levels = reader.settings(value, &marks)?,
             name => {
-                let near = nearest(name, KEYS)
-                    .map(|near| format!("; did you mean '{near}'?"))
-                    .unwrap_or_default();
-                let at = at_key.map_or(0, |mark| mark.offset(reader.text));
-                let message = format!("'{name}' means nothing{near}");
-                return Err(reader.error(at, name.len(), message));
+                return Err(reader.unknown(name, at_key, &KEYS));
             }
         }
         Ok(())
@@ -163,6 +195,121 @@ impl Reader<'_> {
             let message = format!("'{text}' is not there, or not below the directory of the file");
             self.refused(marks, value, message)
         })
+    }
+
+    /// Text.
+    fn text(&self, value: &Value, marks: &Marks) -> Result<String, InputError> {
+        let text = value.as_str().map(str::to_owned);
+        text.ok_or_else(|| {
+            let what = value.kind().described();
+            self.refused(marks, value, format!("expected text, found {what}"))
+        })
+    }
+
+    fn map<'v>(&self, value: &'v Value, marks: &Marks) -> Result<&'v Map, InputError> {
+        value.as_map().ok_or_else(|| {
+            let what = value.kind().described();
+            self.refused(marks, value, format!("expected a mapping, found {what}"))
+        })
+    }
+
+    /// The folders of a path, or of a pattern such as `formulas/*`, of which there is at least one.
+    fn folders(
+        &self,
+        project: &Project,
+        value: &Value,
+        marks: &Marks,
+    ) -> Result<Vec<PathBuf>, InputError> {
+        let found = self.each(value, marks, &|one, marks| {
+            let Some((folder, "*")) = one.as_str().and_then(|text| text.rsplit_once('/')) else {
+                return Ok(vec![self.path(project, one, marks)?]);
+            };
+            let folder = self.path(project, &folder.into(), marks)?;
+            let entries = folder.read_dir().into_iter().flatten().flatten();
+            let paths = entries.map(|entry| entry.path());
+            let mut paths: Vec<PathBuf> = paths.filter(|path| path.is_dir()).collect();
+            paths.sort();
+            match paths.is_empty() {
+                true => Err(self.refused(marks, one, "no folder matches the pattern")),
+                false => Ok(paths),
+            }
+        })?;
+        Ok(found.concat())
+    }
+
+    /// A repository with a formula: its address, or a mapping with `git` and `ref`.
+    fn formula(&self, value: &Value, marks: &Marks) -> Result<Formula, InputError> {
+        let Value::Map(map) = value else {
+            return Ok(Formula {
+                git: self.text(value, marks)?,
+                reference: None,
+            });
+        };
+        let (mut git, mut reference) = (None, None);
+        for (index, (key, value)) in map.iter().enumerate() {
+            let own = marks.child(index).cloned().unwrap_or_default();
+            match key.to_string().as_str() {
+                "git" => git = Some(self.text(value, &own)?),
+                "ref" => reference = Some(value.to_string()),
+                name => return Err(self.unknown(name, marks.key(index), &["git", "ref"])),
+            }
+        }
+        let git = git.ok_or_else(|| self.refused(marks, value, "a formula needs the key `git`"))?;
+        Ok(Formula { git, reference })
+    }
+
+    /// What is known of the minions.
+    fn minions(
+        &self,
+        project: &Project,
+        value: &Value,
+        marks: &Marks,
+    ) -> Result<Assumed, InputError> {
+        let mut assumed = Assumed::default();
+        for (index, (key, value)) in self.map(value, marks)?.iter().enumerate() {
+            let own = marks.child(index).cloned().unwrap_or_default();
+            match key.to_string().as_str() {
+                "from" => {
+                    assumed.from = self.each(value, &own, &|one, marks| {
+                        let text = self.text(one, marks)?;
+                        let folder = match text.rsplit_once('/') {
+                            Some((folder, name)) if name.contains(['*', '?', '[']) => folder,
+                            _ => return Ok(text),
+                        };
+                        self.path(project, &folder.into(), marks)?;
+                        Ok(text)
+                    })?;
+                }
+                "platform" => {
+                    let name = self.text(value, &own)?;
+                    let found = platforms::find(&name);
+                    let found = found.map_err(|e| self.refused(&own, value, e.to_string()))?;
+                    assumed.platform = Some(found.name);
+                }
+                "grains" => assumed.grains = self.map(value, &own)?.clone(),
+                "grains_from" => {
+                    let text = self.text(value, &own)?;
+                    let Some(key) = text.strip_prefix("pillar:").filter(|key| !key.is_empty())
+                    else {
+                        let message =
+                            "expected `pillar:KEY`, the key of the pillar with the grains";
+                        return Err(self.refused(&own, value, message));
+                    };
+                    assumed.grains_of_pillar = Some(key.to_owned());
+                }
+                name => return Err(self.unknown(name, marks.key(index), &MINION_KEYS)),
+            }
+        }
+        Ok(assumed)
+    }
+
+    /// The error for a key that there is not.
+    fn unknown(&self, name: &str, mark: Option<yaml::Mark>, keys: &[&str]) -> InputError {
+        let near = nearest(name, keys)
+            .map(|near| format!("; did you mean '{near}'?"))
+            .unwrap_or_default();
+        let at = mark.map_or(0, |mark| mark.offset(self.text));
+        self.error(at, name.len(), format!("unknown key '{name}'{near}"))
     }
 
     /// One or several of something.

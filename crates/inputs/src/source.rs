@@ -9,6 +9,7 @@ use mapstack::minion::minions::{CacheOptions, Minions};
 use mapstack::minion::platforms::{self, Platform};
 use mapstack::{Diagnostic, Error, ErrorKind, nearest};
 
+use crate::estate::FoundMinions;
 use crate::flags::{Facts, Target};
 use crate::id::shortened;
 use crate::read::{read, shown};
@@ -76,6 +77,14 @@ impl Source {
             .collect();
         warn.warn_of(&silent)?;
         Ok(source)
+    }
+
+    /// The minions of the estate at hand.
+    pub fn of_estate(found: &FoundMinions) -> Self {
+        Source {
+            name: "the minions of this checkout (`mapstack minions` lists them)".into(),
+            minions: Minions::of(found.all.iter().map(|one| one.minion.clone())),
+        }
     }
 
     /// The minion of an id; the only one there is, if none is named.

@@ -30,6 +30,7 @@ pub mod impact;
 pub mod lint;
 mod masked_options;
 pub mod message;
+pub mod minions;
 mod origin;
 pub mod parse;
 pub mod pillar;

@@ -5,6 +5,7 @@ use mapstack_value::posixpath::join;
 use mapstack_value::{Key, Value};
 
 use super::file::{self, Refused};
+use super::kind::Surroundings;
 use super::layer::Layer;
 use super::paths;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
@@ -19,12 +20,14 @@ pub(super) struct Includer<'s> {
     pub files: Vec<String>,
     pub warnings: Vec<Diagnostic>,
     chain: Vec<String>,
+    within: Option<&'s str>,
 }
 
 impl<'s> Includer<'s> {
-    pub fn new(home: Option<&'s str>) -> Self {
+    pub fn new(surroundings: &'s Surroundings) -> Self {
         Includer {
-            home,
+            home: surroundings.home.as_deref(),
+            within: surroundings.within.as_deref(),
             files: Vec::new(),
             warnings: Vec::new(),
             chain: Vec::new(),
@@ -74,11 +77,29 @@ impl<'s> Includer<'s> {
                         "paths start from the directory of the file that includes them",
                     ));
             }
+            let (found, outside): (Vec<_>, Vec<_>) =
+                found.into_iter().partition(|path| self.may_read(path));
+            if !outside.is_empty() {
+                let message = format!("`include` names {path}, which lies outside of the checkout");
+                let mut warning = Diagnostic::warning(ErrorKind::File, message);
+                warning.place = place.cloned();
+                self.warnings.push(
+                    warning
+                        .with_help("it is not read; --config reads a configuration from anywhere"),
+                );
+            }
             for path in found {
                 layer.merge(self.file(&path, verbose)?);
             }
         }
         Ok(layer)
+    }
+
+    /// Whether a file may be read, links followed.
+    fn may_read(&self, path: &str) -> bool {
+        self.within.is_none_or(|within| {
+            std::fs::canonicalize(path).is_ok_and(|real| real.starts_with(within))
+        })
     }
 
     /// An included file, and what it includes itself, whose options replace its own.

@@ -52,4 +52,7 @@ pub struct Surroundings {
     pub id: Option<String>,
     /// The id that a minion without either remembers, in its file `minion_id`.
     pub remembered_id: Option<String>,
+    /// The directory, links resolved, outside of which no included file is read: that of a configuration which nobody
+    /// vouches for.
+    pub within: Option<String>,
 }

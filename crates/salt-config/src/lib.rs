@@ -84,7 +84,7 @@ impl Config {
         } else {
             Layer::default()
         };
-        let mut reader = Includer::new(surroundings.home.as_deref());
+        let mut reader = Includer::new(surroundings);
         if there {
             reader.files.push(path.into());
         }
@@ -180,6 +180,31 @@ impl Config {
         };
         config.look_for_slips();
         Ok(config)
+    }
+
+    /// The configuration with options that replace those of its files, such as the roots of a checkout in place of the
+    /// directories of its master.
+    ///
+    /// ```
+    /// use mapstack_salt_config::{Config, Kind, Surroundings};
+    /// let config = Config::parse(b"hash_type: md5", "master", Kind::Master).unwrap();
+    /// let config = config.overridden(b"hash_type: sha256", "roots", &Surroundings::default()).unwrap();
+    /// assert_eq!(config.text("hash_type"), Some("sha256"));
+    /// assert_eq!(config.origin("hash_type").to_string(), "roots:1");
+    /// ```
+    ///
+    /// # Errors
+    /// The bytes are not YAML or not a mapping, or an option is of a kind on which Salt ends.
+    pub fn overridden(
+        mut self,
+        bytes: &[u8],
+        name: &str,
+        surroundings: &Surroundings,
+    ) -> Result<Self> {
+        let over = file::parse(name, bytes).map_err(Error::from)?;
+        self.set.update(Layer::from(over));
+        self.options = apply(self.kind, &self.set, surroundings)?.options;
+        Ok(self)
     }
 
     /// The options of a Salt that runs, as they are in force: no default is added, and where they were set is not

@@ -9,8 +9,10 @@ pub mod explain;
 pub mod fetch;
 pub mod fleet;
 pub mod impact;
+pub mod init;
 pub mod lint;
 pub mod map;
+pub mod minions;
 pub mod parse;
 pub mod pillar;
 pub mod platforms;
@@ -37,7 +39,7 @@ pub fn run(asked: Asked, secrets: &SecretFlags, reporter: &Reporter) -> Result<(
     match asked {
         Asked::Version { verbose } => version::run(verbose),
         Asked::Verb(mut command) => {
-            command.complete(secrets)?;
+            command.complete(secrets, reporter)?;
             run_verb(&command, reporter)
         }
     }
@@ -54,6 +56,8 @@ fn run_verb(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
         Command::Sources(args) => sources::run(args, reporter),
         Command::Explain(args) => explain::run(args, reporter),
         Command::Fleet(args) => fleet::run(args, reporter),
+        Command::Init(args) => init::run(args, reporter),
+        Command::Minions(args) => minions::run(args, reporter),
         Command::Parse(args) => parse::run(args),
         Command::Platforms(args) => platforms::run(args),
         Command::Diff(args) => diff::run(args, reporter),

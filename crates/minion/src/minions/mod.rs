@@ -13,6 +13,7 @@ mod directory;
 mod shape;
 pub mod text;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -42,6 +43,7 @@ enum Form {
     Directory(Directory),
     Cache(Cache),
     Text(Text),
+    Listed(BTreeMap<String, Minion>),
 }
 
 /// How a master's cache is read.
@@ -104,6 +106,15 @@ impl Minions {
         Text::parse(bytes, name).map(|text| Minions(Form::Text(text)))
     }
 
+    /// Minions that are known already; of those with the same id, the last counts.
+    #[must_use]
+    pub fn of(minions: impl IntoIterator<Item = Minion>) -> Self {
+        let listed = minions
+            .into_iter()
+            .map(|minion| (minion.id().to_string(), minion));
+        Minions(Form::Listed(listed.collect()))
+    }
+
     /// The ids of all minions, sorted; without those that did not answer.
     ///
     /// # Errors
@@ -113,6 +124,7 @@ impl Minions {
             Form::Directory(directory) => Ok(directory.ids().map(str::to_owned).collect()),
             Form::Cache(cache) => cache.ids(),
             Form::Text(text) => Ok(text.ids().map(str::to_owned).collect()),
+            Form::Listed(listed) => Ok(listed.keys().cloned().collect()),
         }
     }
 
@@ -125,6 +137,7 @@ impl Minions {
             Form::Directory(directory) => directory.minion(id),
             Form::Cache(cache) => cache.minion(id),
             Form::Text(text) => text.minion(id),
+            Form::Listed(listed) => Ok(listed.get(id).cloned()),
         }
     }
 
@@ -133,7 +146,7 @@ impl Minions {
     pub fn silent(&self) -> &[Silent] {
         match &self.0 {
             Form::Text(text) => text.silent(),
-            Form::Directory(_) | Form::Cache(_) => &[],
+            Form::Directory(_) | Form::Cache(_) | Form::Listed(_) => &[],
         }
     }
 

@@ -21,6 +21,8 @@ use mapstack_console::{Failure, Reporter};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  mapstack pillar web1.example.org
+      in a checkout with states and pillars: the whole pillar of one minion
   mapstack pillar --stack examples/pillars/stack/stack.cfg --minion examples/minions/web1.yaml
       what PillarStack gives for one minion
   mapstack pillar --config /etc/salt/master --minions /srv/minions --id web1 --merged
@@ -32,6 +34,9 @@ Examples:
   mapstack pillar --stack examples/pillars/stack/stack.cfg --minion examples/minions/web1.yaml --trace
       the files, in order, and how each was merged")]
 pub struct Pillar {
+    /// The minion, by its id; the same as --id
+    #[arg(value_name = "ID", conflicts_with = "id", value_parser = mapstack_inputs::IdParser)]
+    pub minion_id: Option<String>,
     #[command(flatten)]
     pub stacks: Stacks,
     /// Let files lie below this directory, too; those of the config files count anyway (repeatable)

@@ -1,0 +1,476 @@
+//! The minions that a checkout is for, by what names them in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use mapstack::loader::Fnmatch;
+use mapstack::minion::{Minion, platforms};
+use mapstack::value::{Key, Map, Value};
+use mapstack::yaml;
+
+use super::folders::Folders;
+use super::made_up::{Wanted, wanted};
+use super::top_text;
+
+/// A minion, and why there is one.
+#[derive(Debug, Clone)]
+pub struct FoundMinion {
+    /// Its facts: those that are known over those of the platform.
+    pub minion: Minion,
+    /// What names it.
+    pub from: String,
+    /// The built-in platform whose grains it is given.
+    pub platform: &'static str,
+    /// Grains that it has beside those of the platform, as far as they were set.
+    pub grains: Vec<String>,
+    /// Whether no such minion is known: it stands for a target.
+    pub is_made_up: bool,
+}
+
+/// The minions of a checkout.
+#[derive(Debug, Clone, Default)]
+pub struct FoundMinions {
+    /// Them, sorted by their ids.
+    pub all: Vec<FoundMinion>,
+    /// What names them, each with how many it names first.
+    pub sources: Vec<(String, usize)>,
+    /// Targets that no minion could be made up for.
+    pub targets_left: Vec<String>,
+    /// Whether more are named than are taken.
+    pub is_cut: bool,
+    /// The platform of all whose own is not known.
+    platform: &'static str,
+    /// Grains that all have.
+    grains: Map,
+}
+
+impl FoundMinions {
+    /// The platform of minions about which nothing is known.
+    #[must_use]
+    pub fn platform(&self) -> &'static str {
+        self.platform
+    }
+
+    /// Another minion of the estate, of which nothing is known but its id.
+    #[must_use]
+    pub fn another(&self, id: &str) -> Minion {
+        let mut minion = on_platform(self.platform, id);
+        let grains = self.grains.iter();
+        minion
+            .grains
+            .extend(grains.map(|(key, value)| (key.clone(), value.clone())));
+        minion
+    }
+}
+
+/// The minion of an id on a built-in platform.
+fn on_platform(platform: &str, id: &str) -> Minion {
+    let found = platforms::find(platform);
+    let mut minion = found.map_or_else(|_| Minion::new(id), platforms::Platform::minion);
+    name(&mut minion, id);
+    minion
+}
+
+/// What a project's file says of its minions.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Assumed {
+    /// What names them; nothing where they are looked for.
+    pub from: Vec<String>,
+    /// The platform of all whose own is not known.
+    pub platform: Option<&'static str>,
+    /// Grains that all have.
+    pub grains: Map,
+    /// The keys of the pillar whose mapping is grains.
+    pub grains_of_pillar: Option<String>,
+}
+
+/// How many minions are taken of a checkout.
+const MOST: usize = 5_000;
+
+/// How long a file that names minions may be.
+const LONGEST: u64 = 4 << 20;
+
+/// Folders of a pillar with a file for each minion.
+const FOLDERS: [&str; 14] = [
+    "id",
+    "ids",
+    "minion",
+    "minions",
+    "minion_id",
+    "host",
+    "hosts",
+    "node",
+    "nodes",
+    "server",
+    "servers",
+    "machine",
+    "machines",
+    "by_id",
+];
+
+/// The platform of minions about which nothing is known.
+const USUAL: &str = "debian-12";
+
+/// Where minions are looked for.
+pub struct Search<'s> {
+    /// The checkout.
+    pub directory: &'s Path,
+    /// Its folders.
+    pub folders: &'s Folders,
+    /// The roots of the file server.
+    pub roots: Vec<&'s Path>,
+    /// The roots of the pillar.
+    pub pillar_roots: Vec<&'s Path>,
+    /// The option `nodegroups`.
+    pub nodegroups: Map,
+    /// What the project's file says.
+    pub assumed: &'s Assumed,
+}
+
+/// What is known of a minion so far.
+#[derive(Debug, Default)]
+struct Known {
+    from: String,
+    is_made_up: bool,
+    platform: Option<&'static str>,
+    grains: Map,
+    wanted: Vec<Wanted>,
+}
+
+/// The minions that were found so far.
+#[derive(Default)]
+struct Found {
+    known: BTreeMap<String, Known>,
+    sources: Vec<(String, usize)>,
+    left: Vec<String>,
+    is_cut: bool,
+}
+
+impl Found {
+    fn add(&mut self, id: &str, source: &str, from: String) -> Option<&mut Known> {
+        let is_id = !id.is_empty() && id.len() < 256 && !id.contains(['/', '\\', '\0', '\n']);
+        if !is_id || self.known.contains_key(id) {
+            return None;
+        }
+        if self.known.len() >= MOST {
+            self.is_cut = true;
+            return None;
+        }
+        match self.sources.iter_mut().find(|(known, _)| known == source) {
+            Some((_, count)) => *count += 1,
+            None => self.sources.push((source.into(), 1)),
+        }
+        let known = Known {
+            from,
+            ..Known::default()
+        };
+        Some(self.known.entry(id.into()).or_insert(known))
+    }
+}
+
+impl Search<'_> {
+    /// Find them.
+    pub fn run(&self) -> FoundMinions {
+        let mut found = Found::default();
+        if self.assumed.from.is_empty() {
+            self.look(&mut found);
+        } else {
+            self.given(&mut found);
+        }
+        let guess = self.assumed.platform.unwrap_or_else(|| self.guess());
+        let mut all = Vec::new();
+        for (id, known) in found.known {
+            all.push(self.minion(id, known, guess));
+        }
+        FoundMinions {
+            all,
+            sources: found.sources,
+            targets_left: found.left,
+            is_cut: found.is_cut,
+            platform: guess,
+            grains: self.assumed.grains.clone(),
+        }
+    }
+
+    /// The minion of an id, on the platform of all unless its own is known.
+    fn minion(&self, id: String, known: Known, guess: &'static str) -> FoundMinion {
+        let platform = known
+            .platform
+            .or_else(|| known.wanted.iter().find_map(|wanted| wanted.platform))
+            .unwrap_or(guess);
+        let mut minion = on_platform(platform, &id);
+        let before = minion.grains.clone();
+        let given = self.assumed.grains.iter().chain(known.grains.iter());
+        minion
+            .grains
+            .extend(given.map(|(key, value)| (key.clone(), value.clone())));
+        for wanted in &known.wanted {
+            wanted.apply(&mut minion.grains);
+        }
+        let is_set = |(key, value): &(&Key, &Value)| {
+            before
+                .get(*key)
+                .is_none_or(|own| own.repr() != value.repr())
+        };
+        let grains = minion.grains.iter().filter(is_set);
+        let grains = grains.map(|(key, _)| key.to_string()).collect();
+        FoundMinion {
+            grains,
+            minion,
+            from: known.from,
+            platform,
+            is_made_up: known.is_made_up,
+        }
+    }
+
+    fn look(&self, found: &mut Found) {
+        let rosters = self.folders.of_salt.iter().filter(|path| {
+            path.file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with("roster"))
+                && !super::layout::is_trial(path)
+        });
+        for roster in rosters {
+            self.roster(roster, found);
+        }
+        for root in &self.pillar_roots {
+            for folder in FOLDERS {
+                let pattern = root.join(folder).join("*.sls");
+                self.files(&pattern.to_string_lossy(), found);
+            }
+        }
+        self.class_nodes(found);
+        self.targets(found);
+    }
+
+    /// The minions that a project's file names: by files, by a roster, or by their ids.
+    fn given(&self, found: &mut Found) {
+        for from in &self.assumed.from {
+            if from.contains(['*', '?', '[']) {
+                self.files(from, found);
+            } else if self.directory.join(from).is_file() {
+                self.roster(Path::new(from), found);
+            } else if from == "nodegroups" {
+                self.targets(found);
+            } else {
+                found.add(from, ".mapstack.yaml", ".mapstack.yaml".into());
+            }
+        }
+    }
+
+    fn read(&self, path: &Path) -> Option<String> {
+        let path = self.directory.join(path);
+        let home = self.directory.canonicalize().ok()?;
+        let is_inside = path.canonicalize().ok()?.starts_with(home);
+        let is_file = fs::metadata(&path).ok()?;
+        let fits = is_inside && is_file.is_file() && is_file.len() <= LONGEST;
+        fits.then(|| fs::read_to_string(&path).ok()).flatten()
+    }
+
+    /// The keys of a roster, as salt-ssh has it.
+    fn roster(&self, path: &Path, found: &mut Found) {
+        let Some(text) = self.read(path) else { return };
+        let shown = path.display().to_string();
+        let Ok(Value::Map(hosts)) = yaml::load(&top_text::without_template(&text)) else {
+            return;
+        };
+        for (id, host) in &hosts {
+            let options = host.as_map();
+            let is_host =
+                host.as_str().is_some() || options.is_some_and(|own| own.contains_key("host"));
+            let (Some(id), true) = (id.as_str(), is_host) else {
+                continue;
+            };
+            let grains = options
+                .and_then(|own| own.get("minion_opts")?.as_map()?.get("grains")?.as_map())
+                .cloned();
+            if let Some(known) = found.add(id, &shown, shown.clone()) {
+                known.grains = grains.unwrap_or_default();
+            }
+        }
+    }
+
+    /// One minion for each file of a pattern. Where top files make names of ids with other characters for the dots, the
+    /// dots are put back.
+    fn files(&self, pattern: &str, found: &mut Found) {
+        let path = Path::new(pattern);
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return;
+        };
+        let name = Fnmatch::new(&name.to_string_lossy());
+        let Ok(entries) = fs::read_dir(self.directory.join(folder)) else {
+            return;
+        };
+        let separator = self
+            .top_texts()
+            .find_map(|(_, text)| top_text::separator(&text));
+        let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        files.sort();
+        for file in files {
+            let (Some(own), Some(stem)) = (file.file_name(), file.file_stem()) else {
+                continue;
+            };
+            let (own, stem) = (own.to_string_lossy(), stem.to_string_lossy());
+            if !name.matches(&own) || matches!(&*stem, "init" | "top" | "default" | "defaults") {
+                continue;
+            }
+            let id = match separator {
+                Some(separator) => stem.replace(separator, "."),
+                None => stem.into_owned(),
+            };
+            let from = folder.join(&*own).display().to_string();
+            found.add(&id, pattern, from);
+        }
+    }
+
+    /// The nodes of reclass and saltclass: files in a folder `nodes` that has one `classes` beside it.
+    fn class_nodes(&self, found: &mut Found) {
+        let is_nodes = |path: &&PathBuf| {
+            let beside = path.parent().map(|above| above.join("classes"));
+            path.ends_with("nodes") && beside.is_some_and(|path| self.folders.at(&path).is_some())
+        };
+        let all = self.folders.all.iter().map(|folder| &folder.path);
+        let nodes: Vec<&PathBuf> = all.clone().filter(is_nodes).collect();
+        for path in all {
+            if nodes.iter().any(|nodes| path.starts_with(nodes)) {
+                for extension in ["*.yml", "*.yaml"] {
+                    self.files(&path.join(extension).to_string_lossy(), found);
+                }
+            }
+        }
+    }
+
+    /// The top files of states and pillars, with their texts.
+    fn top_texts(&self) -> impl Iterator<Item = (PathBuf, String)> {
+        let roots = self.roots.iter().chain(&self.pillar_roots);
+        roots.filter_map(|root| {
+            let path = root.join("top.sls");
+            let text = self.read(&path)?;
+            Some((path, text))
+        })
+    }
+
+    /// The ids that top files and nodegroups name, and a minion for each other target that can be met.
+    fn targets(&self, found: &mut Found) {
+        let mut made_up: BTreeMap<String, (Wanted, String, String)> = BTreeMap::new();
+        let of_groups = self.nodegroups.keys().map(|name| top_text::Target {
+            expression: name.to_string(),
+            matcher: Some("nodegroup".into()),
+            line: 0,
+        });
+        let of_groups: Vec<_> = of_groups
+            .map(|target| ("nodegroups".to_owned(), target))
+            .collect();
+        let of_tops = self.top_texts().flat_map(|(path, text)| {
+            let path = path.display().to_string();
+            let targets = top_text::targets(&text).into_iter();
+            targets
+                .map(move |target| (path.clone(), target))
+                .collect::<Vec<_>>()
+        });
+        let mut left = BTreeSet::new();
+        for (file, target) in of_groups.into_iter().chain(of_tops) {
+            let from = match target.line {
+                0 => file.clone(),
+                line => format!("{file}:{line}"),
+            };
+            let met = wanted(&target, &self.nodegroups);
+            if met.is_empty() && target.expression.chars().any(|c| c != '*') {
+                left.insert(target.expression.clone());
+            }
+            for wanted in met {
+                let name = wanted.name();
+                if wanted.is_named() {
+                    found.add(&name, &file, from.clone());
+                    let known = found.known.get_mut(&name);
+                    // What stands for a minion by its name has the rest of what the target asks for.
+                    let is_more = wanted.platform.is_some() || !wanted.grains.is_empty();
+                    if let Some(known) = known.filter(|_| is_more) {
+                        known.wanted.push(wanted);
+                    }
+                } else {
+                    let new = (wanted, file.clone(), from.clone());
+                    made_up.entry(name).or_insert(new);
+                }
+            }
+        }
+        found.left.extend(left);
+        for (name, (wanted, _, from)) in made_up {
+            // A pattern that a minion of the estate meets needs no other.
+            if found.known.keys().any(|id| wanted.is_met_by(id)) {
+                continue;
+            }
+            if let Some(known) = found.add(&name, "targets of top files", from) {
+                known.is_made_up = true;
+                known.wanted.push(wanted);
+            }
+        }
+    }
+
+    /// The platform that the estate's files speak of most.
+    fn guess(&self) -> &'static str {
+        let mut text = String::new();
+        for root in self.roots.iter().chain(&self.pillar_roots) {
+            for name in [
+                "top.sls",
+                "map.jinja",
+                "common/init.sls",
+                "common/map.jinja",
+            ] {
+                text.extend(self.read(&root.join(name)));
+            }
+        }
+        for folder in &self.folders.all {
+            text.push_str(&folder.path.to_string_lossy());
+            text.push('\n');
+        }
+        let text = text.to_lowercase();
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric());
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for word in words {
+            let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
+            *counts.entry(word).or_default() += 1;
+        }
+        let mut best: Option<(usize, bool, &'static str)> = None;
+        for platform in platforms::all() {
+            let system = platform.name.split('-').next().unwrap_or_default();
+            let count = counts.get(system).copied().unwrap_or_default();
+            // Of one system, the newest that has a version.
+            let is_released = platform.name.ends_with(|c: char| c.is_ascii_digit());
+            if count > 0 && best.is_none_or(|(most, of, _)| (count, is_released) >= (most, of)) {
+                best = Some((count, is_released, platform.name));
+            }
+        }
+        match best {
+            Some((.., platform)) if !platform.starts_with("debian") => platform,
+            _ => USUAL,
+        }
+    }
+}
+
+/// Give a minion an id, and the names that follow from it.
+fn name(minion: &mut Minion, id: &str) {
+    minion.set_id(id);
+    let (host, domain) = match id.split_once('.') {
+        Some((host, domain)) => (host, domain.to_owned()),
+        None => {
+            let own = minion.grains.get("domain").and_then(Value::as_str);
+            (
+                id,
+                own.filter(|own| !own.is_empty())
+                    .unwrap_or("example.org")
+                    .to_owned(),
+            )
+        }
+    };
+    let fqdn = format!("{host}.{domain}");
+    for name in ["host", "nodename", "localhost"] {
+        minion.grains.insert(name, host);
+    }
+    minion.grains.insert("id", id);
+    minion.grains.insert("domain", domain);
+    minion
+        .grains
+        .insert("fqdns", Value::from_iter([fqdn.as_str()]));
+    minion.grains.insert("fqdn", fqdn);
+}

@@ -1,0 +1,127 @@
+//! The configuration of a master's that a checkout has, and the one that is made of a checkout.
+
+use std::path::{Path, PathBuf};
+
+use mapstack::Error;
+use mapstack::value::{Map, Value};
+use mapstack::yaml;
+use mapstack_salt_config::{Config, Kind, Surroundings};
+
+use super::folders::Folders;
+use super::layout::{Layout, is_trial};
+use crate::InputError;
+use crate::project::FILE;
+
+/// The configuration in a checkout that says what its master serves: a file `master`, or a folder `master.d`. One below
+/// a root is something that the estate deploys.
+pub fn find_config(
+    directory: &Path,
+    folders: &Folders,
+    layout: &Layout,
+) -> Option<(PathBuf, Config)> {
+    let is_below = |path: &Path| {
+        let mut roots = layout.states.iter().chain(&layout.pillars);
+        roots.any(|root| !root.path.as_os_str().is_empty() && path.starts_with(&root.path))
+    };
+    let mut found: Vec<PathBuf> = Vec::new();
+    for path in &folders.of_salt {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with("roster") || is_below(path) {
+            continue;
+        }
+        // The files of `master.d` are read with the file beside the folder, which need not be there.
+        let main = match path.parent().filter(|parent| parent.ends_with("master.d")) {
+            Some(parent) => parent.with_file_name("master"),
+            None => path.clone(),
+        };
+        if !found.contains(&main) {
+            found.push(main);
+        }
+    }
+    found.sort_by_key(|path| (is_trial(path), path.components().count()));
+    found.into_iter().find_map(|path| {
+        let config = read(directory, &path).ok()?;
+        let counts = ["file_roots", "pillar_roots", "ext_pillar", "nodegroups"];
+        let says = counts.iter().any(|option| config.is_set(option));
+        says.then_some((path, config))
+    })
+}
+
+/// A configuration of the checkout. What it includes from elsewhere is not read.
+///
+/// # Errors
+/// It cannot be read.
+pub fn read(directory: &Path, path: &Path) -> Result<Config, Error> {
+    let surroundings = surroundings(directory);
+    Config::read(
+        &directory.join(path).to_string_lossy(),
+        Kind::Master,
+        &surroundings,
+    )
+}
+
+fn surroundings(directory: &Path) -> Surroundings {
+    let real = directory.canonicalize().unwrap_or_default();
+    let real = real.display().to_string();
+    Surroundings {
+        directory: real.clone(),
+        within: Some(real),
+        ..Surroundings::default()
+    }
+}
+
+/// A checkout as a master's configuration.
+pub struct Checkout<'c> {
+    /// The checkout.
+    pub directory: &'c Path,
+    /// The configuration in it.
+    pub config: Option<&'c Config>,
+    /// The roots of the file server by saltenv.
+    pub roots: &'c [(String, PathBuf)],
+    /// Those of the pillar.
+    pub pillar_roots: &'c [(String, PathBuf)],
+    /// Whether the project's file names the configuration.
+    pub is_chosen: bool,
+}
+
+impl Checkout<'_> {
+    /// The options of the checkout's master, with the checkout's folders for its directories.
+    ///
+    /// # Errors
+    /// A root's name is not Unicode.
+    pub fn config(&self) -> Result<Config, InputError> {
+        let mut over = Map::new();
+        over.insert("file_roots", by_env(self.roots)?);
+        if !self.pillar_roots.is_empty() {
+            over.insert("pillar_roots", by_env(self.pillar_roots)?);
+        }
+        // Minions come from the checkout, not from a cache of this machine.
+        over.insert("cachedir", "");
+        if !self.is_chosen {
+            over.insert("fileserver_backend", Value::from_iter(["roots"]));
+        }
+        let text = yaml::dump(&over.into(), &yaml::DumpOptions::output());
+        let surroundings = surroundings(self.directory);
+        let config = match self.config {
+            Some(config) => config.clone(),
+            None => Config::parse(b"", FILE, Kind::Master)?,
+        };
+        Ok(config.overridden(text.as_bytes(), FILE, &surroundings)?)
+    }
+}
+
+fn by_env(roots: &[(String, PathBuf)]) -> Result<Map, InputError> {
+    let mut all = Map::new();
+    for (env, _) in roots {
+        let own = roots.iter().filter(|(of, _)| of == env);
+        let paths: Option<Value> = own
+            .map(|(_, path)| path.to_str().map(Value::from))
+            .collect();
+        let paths = paths.ok_or_else(|| {
+            let message = "a root has a name that is not Unicode";
+            Error::new(mapstack::ErrorKind::File, message)
+        })?;
+        all.insert(env.as_str(), paths);
+    }
+    Ok(all)
+}

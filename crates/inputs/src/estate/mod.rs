@@ -1,0 +1,18 @@
+//! An estate: a checkout of the states, pillars and minions that someone runs, and what is found in it.
+
+mod deployed;
+mod folders;
+mod ids;
+mod layout;
+mod made_up;
+mod master;
+mod proposal;
+mod top_text;
+
+pub use layout::{Layout, Root};
+
+pub(crate) use deployed::{Deployment, Given};
+pub(crate) use folders::Folders;
+pub(crate) use ids::{Assumed, Search};
+pub use ids::{FoundMinion, FoundMinions};
+pub(crate) use master::{Checkout, find_config, read as read_config};

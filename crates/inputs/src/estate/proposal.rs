@@ -1,0 +1,121 @@
+//! The `.mapstack.yaml` that says what was found in a checkout, to be corrected by hand.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::project::Project;
+
+/// Text as YAML writes it: plain where that is the same text.
+fn scalar(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-');
+    let starts_plain =
+        text.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '.'));
+    match starts_plain && text.chars().all(is_plain) && text != "." && !text.starts_with("..") {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "''")),
+    }
+}
+
+impl Project {
+    /// The project as a `.mapstack.yaml`, in which nothing is that was not found.
+    ///
+    /// ```
+    /// # use mapstack_inputs::Project;
+    /// let text = Project::default().proposal();
+    /// assert!(text.starts_with("# What this checkout is"));
+    /// ```
+    #[must_use]
+    pub fn proposal(&self) -> String {
+        let mut text = String::from(
+            "# What this checkout is. Every key can be left out: what is not said is found.\n",
+        );
+        let relative = |path: &Path| -> String {
+            let inside = match self.directory == Path::new(".") {
+                true => path,
+                false => path.strip_prefix(&self.directory).unwrap_or(path),
+            };
+            match inside.as_os_str().is_empty() || inside == Path::new(".") {
+                true => ".".into(),
+                false => scalar(&inside.display().to_string()),
+            }
+        };
+        let roots = |text: &mut String, key: &str, roots: &[(String, std::path::PathBuf)]| {
+            let mut envs: Vec<&str> = Vec::new();
+            for (env, _) in roots {
+                if !envs.contains(&&**env) {
+                    envs.push(env);
+                }
+            }
+            let of = |env: &str| -> String {
+                let own = roots.iter().filter(|(of, _)| of == env);
+                let paths: Vec<String> = own.map(|(_, path)| relative(path)).collect();
+                paths.join(", ")
+            };
+            match envs[..] {
+                ["base"] => drop(writeln!(text, "{key}: [{}]", of("base"))),
+                _ => {
+                    let _ = writeln!(text, "{key}:");
+                    for env in envs {
+                        let _ = writeln!(text, "  {}: [{}]", scalar(env), of(env));
+                    }
+                }
+            }
+        };
+        if !self.roots.is_empty() {
+            text.push_str("\n# Roots of the file server, earlier ones stronger.\n");
+            roots(&mut text, "roots", &self.roots);
+        }
+        if !self.pillar_roots.is_empty() {
+            text.push_str("\n# Roots of the pillar.\n");
+            roots(&mut text, "pillar_roots", &self.pillar_roots);
+        }
+        let config = self.estate.as_ref().and_then(|estate| {
+            let files = estate.config.files().first()?;
+            let path = Path::new(files);
+            path.is_file().then(|| relative(path))
+        });
+        text.push_str("\n# The master's configuration, for the options that count; the paths in it are deployed paths.\n");
+        match config {
+            Some(config) => drop(writeln!(text, "config: {config}")),
+            None => text.push_str("# config: etc/salt/master\n"),
+        }
+        if !self.deployed.is_empty() {
+            text.push_str("\n# Where these folders are on the master.\ndeployed:\n");
+            for (path, folder) in &self.deployed {
+                let _ = writeln!(text, "  {}: {}", scalar(path), relative(folder));
+            }
+        }
+        text.push_str(
+            "\n# File roots in other repositories: `mapstack fetch` mirrors them.\n\
+             # formulas:\n#   - {git: https://example.org/users-formula, ref: v1.2.0}\n\
+             \n# Sls and files that live elsewhere, such as private ones: empty here, noted once.\n\
+             # absent: [secrets.*]\n",
+        );
+        self.propose_minions(&mut text);
+        text
+    }
+
+    fn propose_minions(&self, text: &mut String) {
+        text.push_str(
+            "\n# The minions, and what is assumed of them; `mapstack minions` lists them.\n",
+        );
+        let found = self.find_minions().unwrap_or_default();
+        let sources = found.sources.iter().filter(|(source, _)| {
+            let path = self.directory.join(source);
+            source.contains('*') || path.is_file() && !source.ends_with("top.sls")
+        });
+        let sources: Vec<String> = sources.map(|(source, _)| scalar(source)).collect();
+        if found.all.is_empty() {
+            text.push_str("# minions:\n#   from: [web1.example.org, db1.example.org]\n#   platform: debian-12\n");
+            return;
+        }
+        text.push_str("minions:\n");
+        match &sources[..] {
+            [] => text.push_str("  # from: pillar/minions/*.sls\n"),
+            [one] => drop(writeln!(text, "  from: {one}")),
+            several => drop(writeln!(text, "  from: [{}]", several.join(", "))),
+        }
+        let _ = writeln!(text, "  platform: {}", found.platform());
+        text.push_str("  # grains: {roles: [web]}\n  # grains_from: pillar:grains\n");
+    }
+}

@@ -1,0 +1,68 @@
+//! The sls that a file server has.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
+
+use mapstack::Engine;
+use mapstack::loader::Fnmatch;
+
+/// The sls of each saltenv, by name; listed when they are asked for.
+pub(crate) struct Available<'e> {
+    engine: &'e Engine,
+    listed: Mutex<HashMap<String, std::sync::Arc<Names>>>,
+}
+
+/// The sls of a saltenv: their names and paths.
+type Names = BTreeMap<String, String>;
+
+impl<'e> Available<'e> {
+    pub fn new(engine: &'e Engine) -> Self {
+        Available {
+            engine,
+            listed: Mutex::default(),
+        }
+    }
+
+    fn of(&self, saltenv: &str) -> std::sync::Arc<Names> {
+        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(names) = listed.get(saltenv) {
+            return names.clone();
+        }
+        let mut names = Names::new();
+        for path in self.engine.list(saltenv, "").unwrap_or_default() {
+            if let Some(stem) = path.strip_suffix(".sls") {
+                let is_init = stem.ends_with("/init");
+                let name = stem.strip_suffix("/init").unwrap_or(stem).replace('/', ".");
+                // Of `a.sls` and `a/init.sls`, the first is taken.
+                match is_init {
+                    true => drop(names.entry(name).or_insert(path)),
+                    false => drop(names.insert(name, path)),
+                }
+            }
+        }
+        let names = std::sync::Arc::new(names);
+        listed.insert(saltenv.into(), names.clone());
+        names
+    }
+
+    /// The names that a shell pattern matches (Salt: `fnmatch.filter(self.avail[saltenv], pattern)`).
+    pub fn matching(&self, saltenv: &str, pattern: &str) -> Vec<String> {
+        let names = self.of(saltenv);
+        if !pattern.contains(['*', '?', '[']) {
+            let found = names.get_key_value(pattern);
+            return found.map(|(name, _)| name.clone()).into_iter().collect();
+        }
+        let pattern = Fnmatch::new(pattern);
+        let found = names.keys().filter(|name| pattern.matches(name));
+        found.cloned().collect()
+    }
+
+    /// The path of an sls.
+    pub fn path(&self, saltenv: &str, name: &str) -> Option<String> {
+        self.of(saltenv).get(name).cloned()
+    }
+
+    pub fn has_env(&self, saltenv: &str) -> bool {
+        self.engine.files().envs().iter().any(|env| env == saltenv)
+    }
+}

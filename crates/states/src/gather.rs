@@ -1,0 +1,299 @@
+//! The sls of a minion, with those that they include (Salt: `render_highstate` and `render_state`).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use mapstack::minion::Minion;
+use mapstack::secrets::{Redact, Secrets};
+use mapstack::{Engine, Run};
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind};
+use mapstack_share::{Found, MinionAnswers, SharedWork, WorkKey};
+use mapstack_value::{Value, weight};
+
+use crate::available::Available;
+use crate::options::TopOptions;
+use crate::top::{Top, TopReader};
+
+/// What an sls renders to for a minion.
+#[derive(Debug)]
+pub struct Rendered {
+    /// The data, or why there is none. Errors have no secrets.
+    pub data: Result<Value, Error>,
+    /// What was worth a warning.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// An sls that a minion gets.
+#[derive(Debug, Clone)]
+pub struct GotSls {
+    /// The saltenv.
+    pub saltenv: String,
+    /// The name.
+    pub name: String,
+    /// The path on the file server.
+    pub path: String,
+    /// The sls that includes it first; nothing where a top file names it.
+    pub included_by: Option<String>,
+    /// What it renders to.
+    pub rendered: Arc<Rendered>,
+}
+
+/// What keeps a minion from its states.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Problem {
+    /// What is wrong.
+    pub kind: ProblemKind,
+    /// The saltenv.
+    pub saltenv: String,
+    /// The sls that is meant.
+    pub sls: String,
+    /// The target of a top file, or the sls, that names it.
+    pub named_by: String,
+}
+
+/// What can be wrong with the name of an sls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ProblemKind {
+    /// A top file names an sls that there is not.
+    MissingOfTop,
+    /// An sls includes another that there is not.
+    MissingInclude,
+}
+
+/// The states of a minion.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// What the top files give; an error where they cannot be used.
+    pub top: Option<Result<Top, Error>>,
+    /// The sls, in the order in which they are rendered.
+    pub sls: Vec<GotSls>,
+    /// What is missing.
+    pub problems: Vec<Problem>,
+}
+
+/// Finds the sls of minions, which share what they render to.
+pub struct Gatherer<'e> {
+    engine: &'e Engine,
+    options: TopOptions,
+    available: Available<'e>,
+    renders: SharedWork<RenderKey, Arc<Rendered>>,
+    secrets: Secrets,
+}
+
+#[derive(PartialEq, Eq, Hash)]
+struct RenderKey {
+    saltenv: String,
+    path: String,
+}
+
+impl WorkKey for RenderKey {
+    fn size(&self) -> usize {
+        self.saltenv.len() + self.path.len()
+    }
+}
+
+/// Bytes of renders that minions share.
+const SHARED: usize = 256 << 20;
+
+/// How deep sls may include each other before the rest is left out. Each is rendered once, so this bounds nothing else.
+const DEPTH: usize = 1_000;
+
+impl<'e> Gatherer<'e> {
+    /// A gatherer of the sls on an engine's file server.
+    #[must_use]
+    pub fn new(engine: &'e Engine, options: TopOptions) -> Self {
+        Gatherer {
+            engine,
+            options,
+            available: Available::new(engine),
+            renders: SharedWork::new(SHARED),
+            secrets: Secrets::numbered(),
+        }
+    }
+
+    /// What no error may say.
+    #[must_use]
+    pub fn secrets(mut self, secrets: Secrets) -> Self {
+        self.secrets = secrets;
+        self
+    }
+
+    /// The sls of a minion, from its top files.
+    #[must_use]
+    pub fn gather(&self, minion: &Minion) -> Gathered {
+        let reader = TopReader {
+            engine: self.engine,
+            options: &self.options,
+            available: &self.available,
+            minion,
+        };
+        let mut gathered = Gathered::default();
+        let top = reader.read();
+        if let Ok(top) = &top {
+            let mut work = Work::new(self, minion);
+            for (env, entries) in &top.entries {
+                for entry in entries {
+                    let names = self.available.matching(env, &entry.sls);
+                    if names.is_empty() {
+                        gathered.problems.push(Problem {
+                            kind: ProblemKind::MissingOfTop,
+                            saltenv: env.clone(),
+                            sls: entry.sls.clone(),
+                            named_by: entry.target.clone(),
+                        });
+                    }
+                    for name in names {
+                        work.add(&mut gathered, (env, &name), None, 0);
+                    }
+                }
+            }
+        }
+        gathered.top = Some(top);
+        gathered
+    }
+
+    /// An sls and what it includes, for a minion that need not get it.
+    #[must_use]
+    pub fn alone(&self, minion: &Minion, saltenv: &str, name: &str) -> Gathered {
+        let mut gathered = Gathered::default();
+        Work::new(self, minion).add(&mut gathered, (saltenv, name), None, 0);
+        gathered
+    }
+
+    /// The path of an sls on the file server.
+    #[must_use]
+    pub fn path(&self, saltenv: &str, name: &str) -> Option<String> {
+        self.available.path(saltenv, name)
+    }
+}
+
+/// The work for one minion.
+struct Work<'w, 'e> {
+    gatherer: &'w Gatherer<'e>,
+    minion: &'w Minion,
+    answers: MinionAnswers<'e>,
+    runs: HashMap<String, Run<'e>>,
+    done: std::collections::HashSet<(String, String)>,
+}
+
+impl<'w, 'e> Work<'w, 'e> {
+    fn new(gatherer: &'w Gatherer<'e>, minion: &'w Minion) -> Self {
+        Work {
+            gatherer,
+            minion,
+            answers: MinionAnswers::default(),
+            runs: HashMap::new(),
+            done: std::collections::HashSet::new(),
+        }
+    }
+
+    fn add(
+        &mut self,
+        gathered: &mut Gathered,
+        (saltenv, name): (&str, &str),
+        from: Option<&str>,
+        depth: usize,
+    ) {
+        let is_new = self.done.insert((saltenv.to_owned(), name.to_owned()));
+        if !is_new || depth > DEPTH {
+            return;
+        }
+        let Some(path) = self.gatherer.available.path(saltenv, name) else {
+            return;
+        };
+        let rendered = self.rendered(saltenv, &path);
+        gathered.sls.push(GotSls {
+            saltenv: saltenv.to_owned(),
+            name: name.to_owned(),
+            path: path.clone(),
+            included_by: from.map(str::to_owned),
+            rendered: rendered.clone(),
+        });
+        let Ok(Value::Map(states)) = &rendered.data else {
+            return;
+        };
+        let includes = states.get("include").and_then(Value::as_list);
+        for entry in includes.unwrap_or_default() {
+            let Some((env, wanted)) = included((saltenv, name, &path), entry) else {
+                continue;
+            };
+            let is_any = env.as_deref() == Some("_xenv");
+            let env = env
+                .filter(|_| !is_any)
+                .unwrap_or_else(|| saltenv.to_owned());
+            let names = self.gatherer.available.matching(&env, &wanted);
+            // Which saltenv `_xenv` means depends on all that the minion gets.
+            if names.is_empty() && !is_any {
+                gathered.problems.push(Problem {
+                    kind: ProblemKind::MissingInclude,
+                    saltenv: env.clone(),
+                    sls: wanted.clone(),
+                    named_by: name.to_owned(),
+                });
+            }
+            for inner in names {
+                stacked(|| self.add(gathered, (&env, &inner), Some(name), depth + 1));
+            }
+        }
+    }
+
+    fn rendered(&mut self, saltenv: &str, path: &str) -> Arc<Rendered> {
+        let gatherer = self.gatherer;
+        let minion = self.minion;
+        let run = self.runs.entry(saltenv.to_owned()).or_insert_with(|| {
+            let run = gatherer.engine.run(minion).with_saltenv(saltenv);
+            run.following_secrets()
+        });
+        let key = RenderKey {
+            saltenv: saltenv.into(),
+            path: path.into(),
+        };
+        let work = |run: &Run<'e>| {
+            let data = run.sls(&format!("salt://{path}"));
+            // What templates made of secrets is known to this run alone.
+            let redacted =
+                |e: Error| e.redacted(&gatherer.secrets.clone().derived(run.secret_texts()));
+            let data = data.map_err(redacted);
+            let size = match &data {
+                Err(e) if matches!(e.kind(), ErrorKind::Limit) => None,
+                Err(_) => Some(1024),
+                Ok(value) => Some(48 * weight(value)),
+            };
+            let warnings = run.warnings();
+            (Arc::new(Rendered { data, warnings }), size)
+        };
+        match gatherer.renders.find(key, &self.answers, run, work) {
+            Found::Known(done) => done.value.clone(),
+            Found::Done { done, .. } => done.value.clone(),
+        }
+    }
+}
+
+/// Sls can include each other as deep as there are files.
+fn stacked<T>(work: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(128 << 10, 2 << 20, work)
+}
+
+/// The sls that an entry of an `include` names, and the saltenv if it says one.
+fn included((_, own, path): (&str, &str, &str), entry: &Value) -> Option<(Option<String>, String)> {
+    let (saltenv, name) = match entry {
+        Value::Map(map) => {
+            let (saltenv, name) = map.iter().next_back()?;
+            (Some(saltenv.to_string()), name)
+        }
+        name => (None, name),
+    };
+    let name = name.as_str()?;
+    let dots = name.len() - name.trim_start_matches('.').len();
+    if dots == 0 {
+        return Some((saltenv, name.to_owned()));
+    }
+    let mut parts: Vec<&str> = own.split('.').collect();
+    if path.ends_with("/init.sls") {
+        parts.push("init");
+    }
+    let kept = parts.len().checked_sub(dots)?;
+    parts.truncate(kept);
+    parts.push(&name[dots..]);
+    Some((saltenv, parts.join(".")))
+}

@@ -1,0 +1,345 @@
+//! Top files of states (Salt: `BaseHighState.get_tops`, `merge_tops` and `top_matches`).
+
+use std::collections::HashSet;
+
+use indexmap::IndexMap;
+use mapstack::loader::{Fetched, SaltPath};
+use mapstack::minion::Minion;
+use mapstack::{Engine, Run};
+use mapstack_diagnostic::{Error, ErrorKind, Result};
+use mapstack_value::{Key, Map, Value};
+
+use crate::available::Available;
+use crate::options::{Strategy, TopOptions};
+
+/// An sls that a target of a top file gives a minion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The sls, or a shell pattern of several.
+    pub sls: String,
+    /// The target.
+    pub target: String,
+}
+
+/// What top files give a minion: entries by saltenv, in the order of the targets.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Top {
+    /// The entries.
+    pub entries: IndexMap<String, Vec<Entry>>,
+    /// Whether any top file was found.
+    pub is_there: bool,
+    /// The top files that were read, as people open them.
+    pub files: Vec<String>,
+}
+
+/// Targets by saltenv, each with what stands below it.
+type Targets = IndexMap<Key, IndexMap<Key, Value>>;
+
+/// The top files of a saltenv.
+type Tops = IndexMap<String, Vec<Map>>;
+
+/// Reads the top files for a minion.
+pub(crate) struct TopReader<'t, 'e> {
+    pub engine: &'e Engine,
+    pub options: &'t TopOptions,
+    pub available: &'t Available<'e>,
+    pub minion: &'t Minion,
+}
+
+impl TopReader<'_, '_> {
+    /// What the top files give.
+    pub fn read(&self) -> Result<Top> {
+        let mut top = Top::default();
+        let tops = self.tops(&mut top)?;
+        let merged = match self.options.strategy {
+            Strategy::Merge => merged(tops)?,
+            Strategy::Same => self.same(&tops)?,
+            Strategy::MergeAll => all_merged(&tops)?,
+        };
+        self.matches(&merged, &mut top)?;
+        Ok(top)
+    }
+
+    fn run(&self, saltenv: &str) -> Run<'_> {
+        self.engine.run(self.minion).with_saltenv(saltenv)
+    }
+
+    /// The saltenvs in the order in which they are read (Salt: `_get_envs`).
+    fn envs(&self) -> Vec<String> {
+        let served = self.engine.files().envs();
+        if !self.options.env_order.is_empty() {
+            let mut seen = HashSet::new();
+            let order = self
+                .options
+                .env_order
+                .iter()
+                .filter(|env| seen.insert(*env));
+            return order.filter(|env| served.contains(env)).cloned().collect();
+        }
+        let mut envs = vec!["base".to_owned()];
+        for env in served {
+            if !envs.contains(&env) {
+                envs.push(env);
+            }
+        }
+        envs
+    }
+
+    fn tops(&self, found: &mut Top) -> Result<Tops> {
+        let mut tops = Tops::new();
+        let is_same = self.options.strategy == Strategy::Same && self.options.saltenv.is_none();
+        if is_same && self.options.default_top.is_none() {
+            let message =
+                "top_file_merging_strategy is 'same', and the option default_top is not set";
+            return Err(Error::new(ErrorKind::Options, message));
+        }
+        let envs = match (&self.options.saltenv, &self.options.state_top_saltenv) {
+            (Some(only), _) | (None, Some(only)) => vec![only.clone()],
+            (None, None) => self.envs(),
+        };
+        for env in envs {
+            let top = self.rendered(&env, &self.options.state_top, found)?;
+            tops.insert(env, vec![top]);
+        }
+        let mut includes: Vec<(String, Vec<Value>)> = Vec::new();
+        for (env, own) in &mut tops {
+            for top in own {
+                let Some(listed) = top.shift_remove("include") else {
+                    continue;
+                };
+                includes.push((env.clone(), listed.as_list().unwrap_or_default().to_vec()));
+            }
+        }
+        for (env, listed) in includes {
+            let mut done = HashSet::new();
+            let names = listed.iter().map(ToString::to_string);
+            for name in names.flat_map(|name| self.available.matching(&env, &name)) {
+                if !done.insert(name.clone()) {
+                    continue;
+                }
+                if let Some(path) = self.available.path(&env, &name) {
+                    let top = self.rendered(&env, &path, found)?;
+                    tops.entry(env.clone()).or_default().push(top);
+                }
+            }
+        }
+        Ok(tops)
+    }
+
+    /// What a top file renders to; nothing if there is none.
+    fn rendered(&self, saltenv: &str, path: &str, found: &mut Top) -> Result<Map> {
+        let fetched = self.engine.fetch(&SaltPath::from_relative(path), saltenv)?;
+        let Fetched::Found { on_disk, .. } = fetched else {
+            return Ok(Map::new());
+        };
+        found.is_there = true;
+        let shown = on_disk.display().to_string();
+        if !found.files.contains(&shown) {
+            found.files.push(shown.clone());
+        }
+        match self.run(saltenv).sls(&format!("salt://{path}"))? {
+            Value::Map(top) => Ok(top),
+            other if !other.truthy() => Ok(Map::new()),
+            other => {
+                let what = other.kind().described();
+                let message = format!("{shown} renders to {what}, not a mapping");
+                let error = Error::new(ErrorKind::DataSource, message);
+                Err(error
+                    .help("a top file maps saltenvs to targets, as in `base: {'*': [common]}`"))
+            }
+        }
+    }
+
+    /// Each saltenv's own top file (Salt: `_merge_tops_same`).
+    fn same(&self, tops: &Tops) -> Result<Targets> {
+        let mut all = Targets::new();
+        let is_empty = |tops: &[Map]| tops.iter().all(Map::is_empty);
+        for (env, own) in tops {
+            let own = match is_empty(own) {
+                false => own,
+                true => {
+                    let default = self.options.default_top.as_ref();
+                    match default.and_then(|env| tops.get(env)) {
+                        Some(default) => default,
+                        None => continue,
+                    }
+                }
+            };
+            for top in own {
+                for (name, targets) in top.iter().filter(|(name, _)| name.as_str() == Some(env)) {
+                    add(&mut all, name, targets)?;
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// The entries of the targets that mean the minion (Salt: `top_matches`).
+    fn matches(&self, merged: &Targets, top: &mut Top) -> Result<()> {
+        let run = self.run("base");
+        let id = self.minion.id().to_string();
+        run.with_targets(&id, |is_meant| {
+            for (env, targets) in merged {
+                let env = env.to_string();
+                if self
+                    .options
+                    .saltenv
+                    .as_ref()
+                    .is_some_and(|only| *only != env)
+                {
+                    continue;
+                }
+                for (target, listed) in targets {
+                    self.entries(top, &env, (target, listed), is_meant, 0)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn entries(
+        &self,
+        top: &mut Top,
+        env: &str,
+        (target, listed): (&Key, &Value),
+        is_meant: &dyn Fn(&Key, Option<&Value>) -> Result<bool>,
+        depth: usize,
+    ) -> Result<()> {
+        let one;
+        let items = match listed {
+            Value::List(items) => &**items,
+            text @ Value::Str(_) => {
+                one = [text.clone()];
+                &one[..]
+            }
+            _ => &[],
+        };
+        let mut maps = items.iter().filter_map(Value::as_map);
+        let matcher = maps.find_map(|map| map.get("match"));
+        let noted = |e: Error| e.note(format!("for the target '{target}' of '{env}'"));
+        if !is_meant(target, matcher).map_err(noted)? {
+            return Ok(());
+        }
+        top.entries.entry(env.to_owned()).or_default();
+        for item in items {
+            let entry = |sls: &str| Entry {
+                sls: sls.to_owned(),
+                target: target.to_string(),
+            };
+            match item {
+                Value::Str(sls) => top
+                    .entries
+                    .entry(env.to_owned())
+                    .or_default()
+                    .push(entry(sls)),
+                Value::Map(map) => {
+                    if let Some(Value::Map(inner)) = map.get("subfilter").filter(|_| depth < 8) {
+                        for (target, listed) in inner {
+                            self.entries(top, env, (target, listed), is_meant, depth + 1)?;
+                        }
+                    }
+                    // The last key that is a saltenv has an sls of it.
+                    if let Some((other, Value::Str(sls))) = map.iter().next_back()
+                        && self.available.has_env(&other.to_string())
+                    {
+                        let entries = top.entries.entry(other.to_string()).or_default();
+                        entries.push(entry(sls));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Add the targets of a saltenv; an equal one is replaced.
+fn add(all: &mut Targets, env: &Key, targets: &Value) -> Result<()> {
+    let of_env = all.entry(env.clone()).or_default();
+    match targets {
+        Value::Map(targets) => {
+            of_env.extend(
+                targets
+                    .iter()
+                    .map(|(key, value)| (key.clone(), value.clone())),
+            );
+            Ok(())
+        }
+        other if other.as_list().is_some_and(<[Value]>::is_empty) => Ok(()),
+        _ => Err(no_targets(env, targets)),
+    }
+}
+
+fn no_targets(env: &Key, found: &Value) -> Error {
+    let what = found.kind().described();
+    let message = format!("expected targets below '{env}' in the top file, found {what}");
+    Error::new(ErrorKind::DataSource, message)
+        .help("below a saltenv are targets, and below a target a list of sls")
+}
+
+/// Base first, then of the other saltenvs what their own top files say (Salt: `_merge_tops_merge`).
+fn merged(mut tops: Tops) -> Result<Targets> {
+    let mut all = Targets::new();
+    for top in tops.shift_remove("base").unwrap_or_default() {
+        for (env, targets) in &top {
+            add(&mut all, env, targets)?;
+        }
+    }
+    for (own, tops) in &tops {
+        for top in tops {
+            for (env, targets) in top.iter().filter(|(env, _)| env.as_str() == Some(own)) {
+                if !all.contains_key(env) {
+                    add(&mut all, env, targets)?;
+                }
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// All targets, the sls of equal ones one after the other (Salt: `_merge_tops_merge_all`).
+fn all_merged(tops: &Tops) -> Result<Targets> {
+    let mut all = Targets::new();
+    for top in tops.values().flatten() {
+        for (env, targets) in top {
+            let Value::Map(targets) = targets else {
+                add(&mut all, env, targets)?;
+                continue;
+            };
+            let of_env = all.entry(env.clone()).or_default();
+            for (target, listed) in targets {
+                match of_env.get_mut(target) {
+                    None => drop(of_env.insert(target.clone(), listed.clone())),
+                    Some(known) => *known = joined(known, listed),
+                }
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The entries of two equal targets: how they match, then the sls of both.
+fn joined(one: &Value, other: &Value) -> Value {
+    let matcher = |listed: &Value| {
+        let mut maps = listed.as_list().unwrap_or_default().iter().rev();
+        maps.find(|item| item.as_map().is_some()).cloned()
+    };
+    let sls = |listed: &Value| -> Vec<Value> {
+        let items = listed.as_list().unwrap_or_default().iter();
+        items
+            .filter(|item| item.as_str().is_some())
+            .cloned()
+            .collect()
+    };
+    let mut all: Vec<Value> = matcher(other)
+        .or_else(|| matcher(one))
+        .into_iter()
+        .collect();
+    all.extend(sls(one));
+    for name in sls(other) {
+        if !all.iter().any(|known| known.is_same(&name)) {
+            all.push(name);
+        }
+    }
+    all.into_iter().collect()
+}
