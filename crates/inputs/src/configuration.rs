@@ -12,8 +12,8 @@ use mapstack::{Diagnostic, Error, ErrorKind, yaml};
 use mapstack_salt_config::fileserver::root_directories;
 use mapstack_salt_config::{Config, Kind, Surroundings};
 
-use crate::project::FILE;
 use crate::flags::{ConfigKind, Facts, Files};
+use crate::project::FILE;
 use crate::read::{self as reading, shown};
 use crate::source::Source;
 use crate::{InputError, Warn, id};
@@ -209,7 +209,9 @@ pub fn cache<'c>(config: Option<&'c Config>, facts: &Facts) -> Option<&'c str> {
         return None;
     }
     // The minions of an estate are those that its checkout names.
-    let is_estate = config.place("cachedir").is_some_and(|place| place.file == FILE);
+    let is_estate = config
+        .place("cachedir")
+        .is_some_and(|place| place.file == FILE);
     config.text("cachedir").filter(|_| !is_estate)
 }
 

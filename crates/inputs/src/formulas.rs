@@ -35,6 +35,15 @@ pub fn configured(engine: &Engine, saltenv: &str) -> Result<BTreeSet<String>, Er
     })
 }
 
+/// Those that have parameter files.
+///
+/// # Errors
+/// The files cannot be listed.
+pub fn layered(engine: &Engine, saltenv: &str) -> Result<Vec<String>, Error> {
+    let found = folders(engine, saltenv, |rest| rest.starts_with("parameters/"))?;
+    Ok(found.into_iter().collect())
+}
+
 /// The formulas to compare in two states of the files: those given, each of which is in one of them, or all that have
 /// a configuration in one of them; there may be none if pillars are compared.
 ///

@@ -85,7 +85,7 @@ pub use following::{FollowedChange, Following};
 pub use functions::{MemoryOf, engine};
 pub use id::IdParser;
 pub use kwargs::Kwargs;
-pub use linted::{LintMinions, Linted};
+pub use linted::{EstateStates, LintMinions, Linted};
 pub use means::name_of;
 pub use minions::{Chosen, Many, minions};
 pub use options::digest_of_options;

@@ -1,15 +1,18 @@
 //! What is checked for mistakes: formulas, and the pillar.
 
 use mapstack::Engine;
-use mapstack::loader::Backends;
+use std::collections::BTreeSet;
+
+use mapstack::loader::{Backends, Fetched, SaltPath};
 use mapstack::minion::Minion;
+use mapstack::value::Map;
 use mapstack::{Error, ErrorKind};
 use mapstack_fleet::Minions as _;
 use mapstack_salt_config::{Config, Kind};
 
 use crate::configuration;
 use crate::explained_pillar::ExplainedPillar;
-use crate::flags::{Facts, SiteFlags};
+use crate::flags::{Facts, Files, SiteFlags};
 use crate::functions::{MemoryOf, engine};
 use crate::minions::{Many, pillar_changes};
 use crate::pillars::{Configured, ConfiguredPillars};
@@ -24,7 +27,19 @@ pub struct Linted {
     pub formulas: Vec<String>,
     /// The pillar, if it is to be checked.
     pub pillars: Option<ConfiguredPillars>,
+    /// The states of the estate, if all of it is to be checked: how top files are read, and the folders below the roots
+    /// that have no states, with the reason.
+    pub estate: Option<EstateStates>,
     config: Option<Config>,
+}
+
+/// All states that are served.
+#[derive(Debug, Clone, Default)]
+pub struct EstateStates {
+    /// The options by which top files are read.
+    pub options: Map,
+    /// Folders below the roots that have no states, with the reason.
+    pub others: Vec<(String, String)>,
 }
 
 /// The minions for which things are checked.
@@ -33,6 +48,39 @@ pub struct LintMinions {
     pub minions: Vec<Minion>,
     /// Whether they are real minions, not examples.
     pub are_known: bool,
+    /// Those that stand for others.
+    pub examples: BTreeSet<String>,
+}
+
+/// The states of what is served, if it is an estate: the checkout at hand is one, or there is a top file.
+fn estate_states(
+    engine: &Engine,
+    saltenv: &str,
+    files: &Files,
+    config: Option<&Config>,
+) -> Option<EstateStates> {
+    let options = config.map(|config| config.options().clone());
+    let options = options.unwrap_or_default();
+    let project = files.project.as_ref();
+    let is_estate = project.is_some_and(|project| project.estate.is_some());
+    let top = SaltPath::from_relative("top.sls");
+    let has_top = || matches!(engine.fetch(&top, saltenv), Ok(Fetched::Found { .. }));
+    if !is_estate && !has_top() {
+        return None;
+    }
+    let below = config.map(|config| {
+        let own = crate::sides::roots_of_pillar(config).unwrap_or_default();
+        let roots = crate::sides::roots(files, Some(config)).unwrap_or_default();
+        crate::sides::below_roots(&own, &roots)
+    });
+    let others = below.unwrap_or_default().into_iter();
+    let others = others.filter(|folder| !folder.is_empty());
+    Some(EstateStates {
+        options,
+        others: others
+            .map(|folder| (folder, "it is of the pillar".to_owned()))
+            .collect(),
+    })
 }
 
 impl Linted {
@@ -86,7 +134,13 @@ impl Linted {
                 None => InputError::Usage(ExplainedPillar::NOTHING_COMPILES.into()),
             });
         }
+        let estate = match names.is_empty() {
+            true => estate_states(&engine, saltenv, files, config.as_ref()),
+            false => None,
+        };
         let formulas = match (named.is_empty(), pillars.is_some() && is_wanted) {
+            // Their states are among those of the estate.
+            (true, _) if estate.is_some() => formulas::layered(&engine, saltenv)?,
             // Nothing else may be served.
             (true, true) if of_pillar.is_empty() => all.into_iter().collect(),
             (true, true) => Vec::new(),
@@ -96,6 +150,7 @@ impl Linted {
             engine,
             formulas,
             pillars: pillars.filter(|_| is_wanted),
+            estate,
             config,
         })
     }
@@ -123,6 +178,7 @@ impl Linted {
             formulas: vec![formulas::one(&engine, saltenv, None)?],
             engine,
             pillars: None,
+            estate: None,
             config,
         })
     }
@@ -161,10 +217,21 @@ impl Linted {
             own.count_warnings(warn)?;
         }
         let is_cached = configuration::cache(config, facts).is_some();
+        let of_estate = facts.of_estate().filter(|_| !facts.name_minions());
+        let is_named = facts.name_minions() && facts.platform.is_empty();
+        let examples = match of_estate {
+            Some(found) => found.made_up().collect(),
+            None if is_named || is_cached => BTreeSet::new(),
+            None => ids.iter().cloned().collect(),
+        };
         Ok(LintMinions {
+            examples,
             minions,
             are_known: facts.platform.is_empty()
-                && (facts.name_minions() || is_cached || facts.of_estate().is_some()),
+                && match of_estate {
+                    Some(found) => found.is_given,
+                    None => facts.name_minions() || is_cached,
+                },
         })
     }
 

@@ -1,5 +1,6 @@
 //! The entry point.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mapstack::minion::Minion;
@@ -105,6 +106,7 @@ impl<'m> PillarLinter<'m> {
             with_pillars: Vec::new(),
             violations,
             unchecked: 0,
+            broken: BTreeSet::new(),
         };
         self.look(minions.all(), schema.as_ref(), &mut found)?;
         let Found {
@@ -112,6 +114,7 @@ impl<'m> PillarLinter<'m> {
             with_pillars,
             violations,
             unchecked,
+            broken,
         } = found;
         let documents = documents(&seen, &files);
         let subject = Subject {
@@ -138,6 +141,7 @@ impl<'m> PillarLinter<'m> {
         report.unanswered = rules::unanswered(&seen);
         report.ignored = rules::unread(&seen, &files);
         report.remarks = remarks(&subject);
+        report.broken = broken;
         if unchecked > 0 {
             report.remarks.push(format!(
                 "the schema was not checked for {unchecked} of {} minions: their pillars have errors",
@@ -249,6 +253,8 @@ struct Found<'f> {
     violations: Option<Violations<'f>>,
     /// How many pillars were not checked against the schema.
     unchecked: usize,
+    /// The minions whose pillars have errors.
+    broken: BTreeSet<String>,
 }
 
 impl Found<'_> {
@@ -264,6 +270,9 @@ impl Found<'_> {
             }
         }
         let is_broken = examined.data.is_err() || !examined.errors.is_empty();
+        if is_broken {
+            self.broken.insert(examined.id.clone());
+        }
         if self.violations.is_some() && is_broken {
             self.unchecked += 1;
         }

@@ -13,6 +13,7 @@
 //! | to change files | [`fix`] |
 
 mod document;
+mod estate;
 mod finding;
 pub mod fix;
 mod levels;
@@ -30,9 +31,11 @@ mod templates;
 mod work;
 
 pub use document::{Content, Document, Scalar, SourceFile};
+pub use estate::{Estate, Reached};
 pub use finding::{Edit, Finding, Level};
 pub use levels::Levels;
 pub use linter::{Linter, SchemaFrom};
+pub use mapstack_states::TopOptions;
 pub use report::{Report, Sources};
 pub use rule::Rule;
 pub use rules::{Unanswered, Violations, on, origin, read_schema, rule_of_failure};

@@ -9,6 +9,7 @@ use mapstack::{Configuration, DataOptions, Engine, Error, ErrorKind, Means, Way}
 
 use crate::Rule;
 use crate::document::{Document, SourceFile};
+use crate::estate::Estate;
 use crate::finding::Level;
 use crate::levels::Levels;
 use crate::report::{Report, Sources};
@@ -163,6 +164,29 @@ impl<'e> Linter<'e> {
 }
 
 impl Linter<'_> {
+    /// Check all states of an estate: those that its top files give the minions, then the others.
+    ///
+    /// # Errors
+    /// The files cannot be listed or read.
+    pub fn lint_estate(&self, estate: &Estate) -> Result<Report, Error> {
+        let minions = self.minions_with_grains();
+        let whole = (&*self.saltenv, estate);
+        let (subject, reached) = Subject::of_estate(self.engine, whole, &minions, &self.secrets)?;
+        let findings = rules::all(&subject);
+        let sources = Sources {
+            files: subject.files.values().map(|file| &**file).collect(),
+            documents: subject.documents.iter().collect(),
+        };
+        let mut report = Report::of(findings, &sources, &self.levels, self.secrets.clone());
+        report.looked = subject.looked();
+        report.minions = minions.len();
+        report.supported = minions.len();
+        report.reached = Some(reached);
+        report.unanswered = rules::unanswered_calls(&subject);
+        report.ignored.clone_from(&subject.ignored);
+        Ok(report)
+    }
+
     /// A JSON Schema of a formula's layers on all minions: what types its keys have. For a formula without layers, it is
     /// that of what its `map.jinja` exports, without defaults, since these can differ between minions.
     ///

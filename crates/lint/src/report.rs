@@ -8,6 +8,7 @@ use mapstack::secrets::{Redacted, Secrets};
 
 use crate::Rule;
 use crate::document::{Document, SourceFile};
+use crate::estate::Reached;
 use crate::finding::{Finding, Level};
 use crate::levels::Levels;
 use crate::mask;
@@ -49,6 +50,10 @@ pub struct Report {
     /// Files that fail for lack of facts which no minion here has, as a person would open them: what is behind the
     /// failure was not looked at.
     pub lacking: BTreeSet<String>,
+    /// The minions whose pillars have errors, if it is about the pillar.
+    pub broken: BTreeSet<String>,
+    /// How many sls of an estate were reached, if it is about one's states.
+    pub reached: Option<Reached>,
     /// What else was not looked at, a sentence each.
     pub remarks: Vec<String>,
     /// Files that hold secrets, with stars in their place; every byte stays where it was.
@@ -91,6 +96,8 @@ impl Report {
             masked: mask::masked(sources, &secrets),
             secrets,
             is_pillar: false,
+            reached: None,
+            broken: BTreeSet::new(),
             looked: Looked::default(),
             minions: 0,
             supported: 0,

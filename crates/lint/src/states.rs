@@ -26,6 +26,8 @@ pub(crate) struct State {
     /// Whether another sls of the formula names it, as for an include, but none includes it on any of the runs: it is
     /// meant for other minions or settings.
     pub is_part: bool,
+    /// Whether no minion gets it, of an estate: it was rendered for one all the same.
+    pub is_unnamed: bool,
 }
 
 /// What an sls renders to, as far as rules look at it.
@@ -134,6 +136,7 @@ impl Library<'_> {
                 outcomes,
                 used: BTreeSet::new(),
                 is_part: false,
+                is_unnamed: false,
             }
         };
         let mut states: Vec<State> = files.iter().enumerate().map(state).collect();
@@ -311,7 +314,7 @@ const PLAIN: [&str; 9] = [
     "slsutil.update",
 ];
 
-fn unknown_renderer(warning: Diagnostic) -> Error {
+pub(crate) fn unknown_renderer(warning: Diagnostic) -> Error {
     let error = Error::new(ErrorKind::Unsupported, warning.message).at(warning.place);
     match warning.help {
         Some(help) => error.help(help),
@@ -319,7 +322,7 @@ fn unknown_renderer(warning: Diagnostic) -> Error {
     }
 }
 
-fn made_of(value: &Value) -> Made {
+pub(crate) fn made_of(value: &Value) -> Made {
     let mut made = Made::default();
     match value {
         Value::Map(map) => {

@@ -13,6 +13,7 @@ use mapstack::{DataOptions, Engine, Error, ErrorKind, MapForm, Place, Run, Surve
 use mapstack_lineage::{Explain, LayerKind, Lineage, MAX_VALUES, WhyNot};
 
 use crate::document::{Content, Document, SourceFile};
+use crate::estate::Estate;
 use crate::states::{self, Library, State, Target};
 use crate::templates::Templates;
 use crate::work::side_by_side;
@@ -53,6 +54,33 @@ pub(crate) struct Subject<'s> {
     pub broken: Vec<(Arc<SourceFile>, yaml::Error)>,
     /// What no message may say.
     pub secrets: &'s Secrets,
+    /// What the top files name and there is not; of an estate.
+    pub problems: Vec<TopProblem>,
+    /// The estate of which it is all states, if it is not a formula.
+    pub estate: Option<Estate>,
+}
+
+/// Something that top files name and that there is not, or that keeps them from being used.
+#[derive(Debug)]
+pub(crate) struct TopProblem {
+    /// What is wrong with it.
+    pub what: TopFault,
+    /// The minions for which it is so.
+    pub minions: Vec<String>,
+}
+
+/// What can be wrong with top files.
+#[derive(Debug)]
+pub(crate) enum TopFault {
+    /// They cannot be rendered or merged.
+    Failed(Error),
+    /// An sls does not exist.
+    Missing {
+        /// Its name.
+        sls: String,
+        /// Where it is named, if the text has it.
+        place: Option<Place>,
+    },
 }
 
 /// How many files of each kind were looked at.
@@ -166,6 +194,8 @@ impl<'s> Subject<'s> {
             documents: Vec::new(),
             broken: Vec::new(),
             secrets,
+            problems: Vec::new(),
+            estate: None,
         };
         let has_parameters = dialect != Dialect::MapJinja || options.parameter_dirs.is_some();
         let map = format!("{}/map.jinja", subject.formula);
@@ -330,7 +360,7 @@ impl<'s> Subject<'s> {
     }
 
     /// Find the files that no rule looks into.
-    fn find_ignored(&mut self) {
+    pub(crate) fn find_ignored(&mut self) {
         let documents: BTreeSet<&str> = self
             .documents
             .iter()
@@ -499,13 +529,18 @@ impl<'s> Subject<'s> {
                 .into_iter()
                 .any(|other| other.text.contains(file.name()))
         };
+        if self.estate.is_some() {
+            // Templates name what they read, and the rest of an estate may be anything.
+            let mut loads = self.survey.used_files();
+            return has_suffix && loads.any(|(path, _)| path == file.path);
+        }
         let mut is_configuration =
             || !folders.any(|folder| NOT_CONFIGURATION.contains(&folder)) && is_loaded();
         has_suffix && (self.is_parameter_file(&file.path) || is_configuration())
     }
 
     /// Read each text of a data file once: of templates what they printed, of others the file.
-    fn read_documents(&mut self) {
+    pub(crate) fn read_documents(&mut self) {
         let mut seen: HashSet<(String, String)> = HashSet::new();
         let mut read = Vec::new();
         for (_, lineage) in self.runs.iter().filter_map(Examined::data) {
@@ -627,13 +662,17 @@ fn map_of(run: &Run<'_>, form: &MapForm) -> (Option<Error>, String) {
     }
 }
 
-fn read_files(
+pub(crate) fn read_files(
     engine: &Engine,
     formula: &str,
     saltenv: &str,
 ) -> Result<BTreeMap<String, Arc<SourceFile>>, Error> {
     let mut files = BTreeMap::new();
-    for path in engine.list(saltenv, &format!("{formula}/"))? {
+    let prefix = match formula {
+        "" => String::new(),
+        formula => format!("{formula}/"),
+    };
+    for path in engine.list(saltenv, &prefix)? {
         let fetched = engine.fetch(&SaltPath::from_relative(&path), saltenv)?;
         let Fetched::Found { on_disk, bytes } = fetched else {
             continue;

@@ -104,8 +104,19 @@ impl Engine {
     /// assert_eq!(survey.calls[0].place.to_string(), "web/init.sls:1:4");
     /// ```
     pub fn survey(&self, formula: &str, saltenv: &str) -> Result<Survey> {
-        let prefix = format!("{}/", formula.trim_end_matches('/'));
+        let prefix = match formula.trim_end_matches('/') {
+            "" => String::new(),
+            formula => format!("{formula}/"),
+        };
         self.survey_of(self.list(saltenv, &prefix)?, saltenv)
+    }
+
+    /// The survey of some files, by their paths on the file server.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn survey_files(&self, paths: Vec<String>, saltenv: &str) -> Result<Survey> {
+        self.survey_of(paths, saltenv)
     }
 
     /// The survey of files that were listed.

@@ -7,7 +7,7 @@ use mapstack::{Error, ErrorKind, Survey};
 use mapstack_inputs::flags::SiteFlags;
 use mapstack_inputs::{LintMinions, Linted, formulas};
 use mapstack_lint::fix::{distinct, fixed};
-use mapstack_lint::{Level, Levels, Linter, Report, Rule, SchemaFrom};
+use mapstack_lint::{Estate, Finding, Level, Levels, Linter, Report, Rule, SchemaFrom, TopOptions};
 use mapstack_lint_pillar::{Minions, PillarLinter};
 use mapstack_report::lint;
 use mapstack_report::words::count;
@@ -62,6 +62,9 @@ pub struct Lint {
     /// Check values against a JSON Schema: the own schema.yaml or schema.json of a formula or the pillar, or this file
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, value_hint = ValueHint::FilePath)]
     pub schema: Option<Option<PathBuf>>,
+    /// Show every finding, also those with one cause
+    #[arg(long)]
+    pub each: bool,
     /// List the rules
     #[arg(long)]
     pub rules: bool,
@@ -96,7 +99,11 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         return calls(args, &linted, reporter);
     }
     let (levels, schema) = (levels(args)?, schema(args, &linted)?);
-    let LintMinions { minions, are_known } = linted.minions(&args.site, memory::limit, reporter)?;
+    let LintMinions {
+        minions,
+        are_known,
+        examples,
+    } = linted.minions(&args.site, memory::limit, reporter)?;
     let (of_pillar, minions) = match &linted.pillars {
         Some(pillars) => {
             let linter = PillarLinter::new(pillars.master(), pillars.engine())
@@ -118,11 +125,29 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         .saltenv(saltenv(args))
         .schema(schema);
     let check = || -> Result<Vec<(String, Report)>, Error> {
-        let formulas = linted.formulas.iter();
-        formulas
-            .map(|formula| linter.lint(formula).map(|report| (formula.clone(), report)))
-            .chain(of_pillar.iter().cloned().map(Ok))
-            .collect()
+        let mut reports = Vec::new();
+        if let Some(states) = &linted.estate {
+            let estate = Estate {
+                options: TopOptions::of(&states.options),
+                others: states.others.clone(),
+                broken: of_pillar
+                    .iter()
+                    .flat_map(|(_, report)| report.broken.iter().cloned())
+                    .collect(),
+                examples: examples.clone(),
+            };
+            reports.push(("states".to_owned(), linter.lint_estate(&estate)?));
+        }
+        for formula in &linted.formulas {
+            let mut report = linter.lint(formula)?;
+            // What the states show is said of them.
+            let said = reports.iter().flat_map(|(_, report)| &report.findings);
+            let said: Vec<Finding> = said.cloned().collect();
+            report.findings.retain(|finding| !said.contains(finding));
+            reports.push((formula.clone(), report));
+        }
+        reports.extend(of_pillar.iter().cloned());
+        Ok(reports)
     };
     let mut reports = check()?;
     if args.fix {
@@ -134,7 +159,13 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         reports = check()?;
     }
     say_others(args, &linted, reporter)?;
-    print(args.format, &reports, reporter)?;
+    print(args, &reports, reporter)?;
+    // "Nothing found" is said of what was looked at.
+    if reports.iter().all(|(_, report)| report.files == 0) {
+        return Err(Failure::Usage(
+            "nothing was looked at: the roots have no files; `mapstack init --print` shows what was taken for what".into(),
+        ));
+    }
     let least = if reporter.is_strict() {
         Level::Warning
     } else {
@@ -178,13 +209,9 @@ fn saltenv(args: &Lint) -> &str {
     args.site.files.saltenv.as_deref().unwrap_or("base")
 }
 
-fn print(
-    format: Findings,
-    reports: &[(String, Report)],
-    reporter: &Reporter,
-) -> Result<(), Failure> {
-    match format {
-        Findings::Text => text(reports, reporter),
+fn print(args: &Lint, reports: &[(String, Report)], reporter: &Reporter) -> Result<(), Failure> {
+    match args.format {
+        Findings::Text => text(reports, args.each, reporter),
         Findings::Json => output::write_json(&lint::Findings::new(reports)),
         Findings::Sarif => output::write_json(&lint::Log::new(reports)),
         Findings::Github => output::write(&lint::commands(reports)),
@@ -212,9 +239,10 @@ fn levels(args: &Lint) -> Result<Levels, Failure> {
 }
 
 /// Print findings with excerpts, and count them on standard error.
-fn text(reports: &[(String, Report)], reporter: &Reporter) -> Result<(), Failure> {
+fn text(reports: &[(String, Report)], each: bool, reporter: &Reporter) -> Result<(), Failure> {
     let finding = |report: &Report, finding: &_| reporter.finding(report, finding);
-    output::write(&lint::findings(reports, reporter.is_quiet(), finding))?;
+    let shown = (reporter.is_quiet(), each);
+    output::write(&lint::findings(reports, shown, finding))?;
     lint::notes(reports)
         .iter()
         .for_each(|note| reporter.say(note));

@@ -39,6 +39,8 @@ pub struct FoundMinions {
     pub targets_left: Vec<String>,
     /// Whether more are named than are taken.
     pub is_cut: bool,
+    /// Whether the project's file says which minions there are.
+    pub is_given: bool,
     /// The platform of all whose own is not known.
     platform: &'static str,
     /// Grains that all have.
@@ -50,6 +52,12 @@ impl FoundMinions {
     #[must_use]
     pub fn platform(&self) -> &'static str {
         self.platform
+    }
+
+    /// The ids of those that stand for targets.
+    pub fn made_up(&self) -> impl Iterator<Item = String> {
+        let made_up = self.all.iter().filter(|one| one.is_made_up);
+        made_up.map(|one| one.minion.id().to_string())
     }
 
     /// Another minion of the estate, of which nothing is known but its id.
@@ -188,6 +196,7 @@ impl Search<'_> {
             sources: found.sources,
             targets_left: found.left,
             is_cut: found.is_cut,
+            is_given: !self.assumed.from.is_empty(),
             platform: guess,
             grains: self.assumed.grains.clone(),
         }

@@ -97,7 +97,26 @@ fn failure(subject: &Subject<'_>, failed: &Failed) -> Finding {
     } else if works && matches!(fault, Some(Fault::Failed { .. } | Fault::Shape { .. })) {
         finding.level = Level::Warning;
     }
+    if let Some(Fault::Missing { sls, .. }) = fault
+        && let Some(folder) = missing_folder(subject, sls)
+    {
+        finding.message = format!("no root of the pillar has the folder '{folder}'");
+        finding.level = Level::Warning;
+        finding.notes.insert(0, format!("for the sls '{sls}'"));
+        finding.help = Some(format!(
+            "if it is private, or made when the estate is deployed, add `absent: [{folder}.*]` to .mapstack.yaml; \
+             otherwise Salt refuses these pillars"
+        ));
+    }
     finding.note(on(&failed.ids, of.max(failed.ids.len())))
+}
+
+/// The folder of a missing sls, if there is no file in it: all that lies in it lies elsewhere.
+fn missing_folder<'s>(subject: &Subject<'_>, sls: &'s str) -> Option<&'s str> {
+    let (folder, _) = sls.split_once('.')?;
+    let prefix = format!("{folder}/");
+    let mut files = subject.files.all.values();
+    (!files.any(|file| file.source.path.starts_with(&prefix))).then_some(folder)
 }
 
 /// Whether what is missing is named after a minion that is an example.

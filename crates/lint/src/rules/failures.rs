@@ -7,6 +7,7 @@ use mapstack::{Answerer, CallSite, Diagnostic, Error, ErrorKind, Means, Place};
 use super::imports;
 use super::syntax::{indenting_tab, rule_of};
 use crate::Rule;
+use crate::estate::Estate;
 use crate::finding::{Finding, Level};
 use crate::origins::{Origins, Tracer};
 use crate::states::{Made, State};
@@ -54,6 +55,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
                 of: 0,
                 is_passed: false,
                 is_part: true,
+                is_unnamed: true,
             };
             let failed = by_place.entry(key).or_insert_with(new);
             let id = subject.runs[*run].minion.id.to_string();
@@ -67,12 +69,13 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
             failed.of = failed.of.max(of);
             failed.is_passed |= is_passed;
             failed.is_part &= state.is_some_and(|state| state.is_part);
+            failed.is_unnamed &= state.is_some_and(|state| state.is_unnamed);
         }
     }
     let mut tracer = Tracer::new(&subject.templates, &subject.survey.imports);
     by_place
         .into_values()
-        .map(|failed| failure(failed, &mut tracer))
+        .map(|failed| failure(failed, &mut tracer, subject.estate.as_ref()))
         .collect()
 }
 
@@ -117,12 +120,14 @@ struct Failed<'e> {
     is_passed: bool,
     /// Whether only sls fail that others name and do not include on any minion.
     is_part: bool,
+    /// Whether only sls fail that no minion gets.
+    is_unnamed: bool,
 }
 
 /// What the place of an error in a definition is called.
 const DEFINITION: &str = "source definition";
 
-fn failure(failed: Failed<'_>, tracer: &mut Tracer<'_>) -> Finding {
+fn failure(failed: Failed<'_>, tracer: &mut Tracer<'_>, estate: Option<&Estate>) -> Finding {
     let Failed {
         error,
         place,
@@ -130,6 +135,7 @@ fn failure(failed: Failed<'_>, tracer: &mut Tracer<'_>) -> Finding {
         of,
         is_passed,
         is_part,
+        is_unnamed,
     } = failed;
     let diagnostic = error.diagnostic();
     let rule = rule_of_failure(error);
@@ -158,20 +164,33 @@ fn failure(failed: Failed<'_>, tracer: &mut Tracer<'_>) -> Finding {
         let note = "other sls name it, but none that is used here includes it on these minions";
         finding.notes.push(note.to_owned());
     }
+    let softened = estate.and_then(|estate| softened(estate, error, &minions));
+    if is_unnamed && finding.level == Level::Error {
+        finding.level = Level::Warning;
+        let note = "no minion gets it by a top file, so it was rendered for one that may lack what it needs";
+        return finding.note(note);
+    }
+    if let Some(note) = softened.filter(|_| finding.level == Level::Error) {
+        finding.level = Level::Warning;
+        finding.lacks_facts = true;
+        finding.notes.push(note.to_owned());
+    }
     finding.note(on(&minions, of))
+}
+
+/// Why a failure on some minions of an estate need not be one: what their pillars lack, or what nobody knows of them.
+fn softened(estate: &Estate, error: &Error, minions: &[String]) -> Option<&'static str> {
+    if minions.iter().all(|id| estate.broken.contains(id)) {
+        return Some("the pillars of these minions have errors, and this may follow from them");
+    }
+    let is_example = |id: &String| estate.examples.contains(id) || estate.broken.contains(id);
+    (could_lack_facts(error) && minions.iter().all(is_example))
+        .then_some("these minions stand for others, which may have what it needs")
 }
 
 /// Which facts could mend a failure, if it is for lack of them.
 fn cure(error: &Error, origins: &Origins, everywhere: bool) -> Option<String> {
-    let diagnostic = error.diagnostic();
-    let could_be = match error.kind() {
-        ErrorKind::Undefined | ErrorKind::Yaml => true,
-        ErrorKind::Template => TYPE_ERRORS
-            .iter()
-            .any(|part| diagnostic.message.contains(part)),
-        _ => false,
-    };
-    if !could_be || is_slip(diagnostic) {
+    if !could_lack_facts(error) {
         return None;
     }
     let listed = |keys: &BTreeSet<String>| {
@@ -214,8 +233,22 @@ fn cure(error: &Error, origins: &Origins, everywhere: bool) -> Option<String> {
     })
 }
 
+/// Whether a failure can be for lack of a fact.
+fn could_lack_facts(error: &Error) -> bool {
+    let diagnostic = error.diagnostic();
+    let could_be = match error.kind() {
+        ErrorKind::Undefined | ErrorKind::Yaml => true,
+        ErrorKind::Template => TYPE_ERRORS
+            .iter()
+            .any(|part| diagnostic.message.contains(part)),
+        _ => false,
+    };
+    could_be && !is_slip(diagnostic)
+}
+
 /// What messages of Python's say about values of another type than expected, `None` above all.
-const TYPE_ERRORS: [&str; 7] = [
+const TYPE_ERRORS: [&str; 8] = [
+    "Undefined)",
     "object is not iterable",
     "not iterable",
     "has no len()",

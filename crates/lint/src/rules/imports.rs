@@ -127,9 +127,27 @@ fn of_file(subject: &Subject<'_>, place: &Place, path: &str) -> Finding {
         return finding;
     }
     // The master may have it, as with an include.
+    match subject.estate.is_some() {
+        true => elsewhere(place.clone(), path, format!("for salt://{path}")),
+        false => Finding {
+            level: Level::Warning,
+            ..finding
+        },
+    }
+}
+
+/// A formula that an estate uses and that no root has: one cause, wherever it is used.
+pub(super) fn elsewhere(place: Place, path: &str, needed: String) -> Finding {
+    let folder = path.split(['/', '.']).next().unwrap_or_default();
+    let message = format!("no root has '{folder}', which may be a formula of another repository");
+    let finding = Finding::new(Rule::MissingInclude, place, message);
+    let help = format!(
+        "add its root by {}, or name its repository in `formulas` of .mapstack.yaml",
+        Means::Root(None)
+    );
     Finding {
-        level: Level::Warning,
-        ..finding
+        level: Level::Note,
+        ..finding.note(needed).help(help)
     }
 }
 

@@ -6,6 +6,7 @@ use mapstack::value::Value;
 use mapstack::{Means, Place, nearest};
 
 use super::failures::on;
+use super::imports::elsewhere;
 use crate::Rule;
 use crate::finding::{Finding, Level};
 use crate::states::{Made, State, included, sls_name};
@@ -39,7 +40,22 @@ fn of_state(subject: &Subject<'_>, state: &State, available: &Available) -> Vec<
     }
     minions
         .into_iter()
-        .map(|(problem, minions)| problem.finding(state, available).note(on(&minions, all)))
+        .map(|(problem, minions)| {
+            let mut finding = match (&problem, subject.estate.is_some()) {
+                (Problem::Outside { written, name }, true)
+                    if nearest(folder_of(name), available.folders.iter()).is_none() =>
+                {
+                    let place = place_of(state, written);
+                    elsewhere(place, name, format!("for the sls '{name}'"))
+                }
+                _ => problem.finding(state, available).note(on(&minions, all)),
+            };
+            if state.is_unnamed && finding.level == Level::Error {
+                finding.level = Level::Warning;
+                finding = finding.note("no minion gets the sls by a top file");
+            }
+            finding
+        })
         .collect()
 }
 
@@ -106,8 +122,7 @@ fn of_entry(state: &State, entry: &Value, available: &Available) -> Option<Probl
     if saltenv.is_some_and(|saltenv| saltenv != available.saltenv) || available.has(&name) {
         return None;
     }
-    let folder = name.split('.').next().unwrap_or_default();
-    Some(match available.folders.contains(folder) {
+    Some(match available.folders.contains(folder_of(&name)) {
         true => Problem::Missing { written, name },
         false => Problem::Outside { written, name },
     })
@@ -155,6 +170,11 @@ impl Problem {
             }
         }
     }
+}
+
+/// The folder below the root in which an sls lies.
+fn folder_of(sls: &str) -> &str {
+    sls.split('.').next().unwrap_or_default()
 }
 
 /// The folder of the formula has no such sls.

@@ -15,6 +15,7 @@ mod scalars;
 mod schema;
 mod spelling;
 mod syntax;
+mod tops;
 
 use crate::finding::Finding;
 use crate::subject::Subject;
@@ -38,6 +39,7 @@ pub(crate) fn all(subject: &Subject<'_>) -> Vec<Finding> {
         imports::check,
         macros::check,
         includes::check,
+        tops::check,
         keys::check,
         spelling::check,
         comparisons::check,

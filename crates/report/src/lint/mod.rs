@@ -1,6 +1,7 @@
 //! Findings of the linter.
 
 mod calls;
+mod folded;
 mod github;
 #[cfg(feature = "html")]
 mod page;
@@ -11,6 +12,7 @@ mod text;
 use mapstack_lint::{Level, Report};
 
 pub use calls::{Call, Calls};
+pub use folded::{Folded, folded};
 pub use github::commands;
 #[cfg(feature = "html")]
 pub use page::html;

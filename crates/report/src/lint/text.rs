@@ -5,24 +5,31 @@ use std::fmt::Write;
 
 use mapstack::Means;
 use mapstack_lint::fix::Fixed;
-use mapstack_lint::{Finding, Level, Report, Rule, Unanswered};
+use mapstack_lint::{Finding, Level, Reached, Report, Rule, Unanswered};
 use similar::TextDiff;
 
-use super::counts;
+use super::folded;
 use crate::words::{count, some};
 
-/// The findings with excerpts, as `finding` prints one.
+/// The findings with excerpts, as `finding` prints one: one for each cause, or each by itself.
 pub fn findings(
     reports: &[(String, Report)],
-    only_errors: bool,
+    (only_errors, each): (bool, bool),
     finding: impl Fn(&Report, &Finding) -> String,
 ) -> String {
     let mut text = String::new();
     for (_, report) in reports {
-        for one in &report.findings {
-            if one.level == Level::Error || !only_errors {
-                text.push_str(&finding(report, one));
-                text.push_str("\n\n");
+        let shown = |one: &&Finding| one.level == Level::Error || !only_errors;
+        let mut add = |one: &Finding| {
+            text.push_str(&finding(report, one));
+            text.push_str("\n\n");
+        };
+        match each {
+            true => report.findings.iter().filter(shown).for_each(add),
+            false => {
+                let all = folded(&report.findings);
+                let all = all.iter().filter(|one| shown(&one.first));
+                all.for_each(|one| add(&one.finding()));
             }
         }
     }
@@ -41,6 +48,10 @@ pub fn notes(reports: &[(String, Report)]) -> Vec<String> {
                 count(all, "minion")
             ));
         }
+        if let Some(reached) = &report.reached {
+            notes.extend(of_estate(report, reached));
+            continue;
+        }
         for (function, unanswered) in &report.unanswered {
             notes.push(not_followed(formula, function, unanswered));
         }
@@ -52,6 +63,69 @@ pub fn notes(reports: &[(String, Report)]) -> Vec<String> {
         notes.extend(remarks.map(|remark| format!("{formula}: {remark}")));
     }
     notes.push(summary(reports));
+    notes
+}
+
+/// What was looked at of the states of an estate, and what was not: a line for each kind, as there can be hundreds of
+/// files.
+fn of_estate(report: &Report, reached: &Reached) -> Vec<String> {
+    let minions = count(report.minions, "minion");
+    let mut looked = Vec::new();
+    if reached.has_top {
+        looked.push(format!(
+            "{} that {minions} get by top files",
+            reached.gotten
+        ));
+    }
+    if reached.unnamed > 0 {
+        let why = match reached.has_top {
+            true => "that none gets, rendered for one",
+            false => "rendered for one minion, as there is no top file",
+        };
+        looked.push(format!("{} {why}", reached.unnamed));
+    }
+    let mut notes = Vec::new();
+    if !looked.is_empty() {
+        let all = count(reached.gotten + reached.unnamed, "sls");
+        notes.push(format!("states: {all}: {}", looked.join(", ")));
+    }
+    if !report.unanswered.is_empty() {
+        let functions: Vec<&String> = report.unanswered.keys().collect();
+        let files: BTreeSet<&String> = report
+            .unanswered
+            .values()
+            .flat_map(|one| &one.files)
+            .collect();
+        let files: Vec<&String> = files.into_iter().collect();
+        notes.push(format!(
+            "states: nothing answers {} here, so {} were not followed to the end; `mapstack lint --calls` lists the \
+             calls, see {} and {}",
+            some(&functions, NAMED_FOLDERS),
+            some(&files, NAMED),
+            Means::Stub,
+            Means::Permission(None)
+        ));
+    }
+    let (sls, others): (Vec<_>, Vec<_>) = report
+        .ignored
+        .iter()
+        .partition(|(path, _)| path.ends_with(".sls"));
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (path, why) in sls {
+        reasons.entry(why).or_default().push(path);
+    }
+    for (why, files) in reasons {
+        let files = some(&files, NAMED);
+        notes.push(format!("states: not looked at: {files} ({why})"));
+    }
+    if !others.is_empty() {
+        notes.push(format!(
+            "states: not looked at: {} that are no templates, or of another language",
+            count(others.len(), "file")
+        ));
+    }
+    let remarks = report.remarks.iter();
+    notes.extend(remarks.map(|remark| format!("states: {remark}")));
     notes
 }
 
@@ -80,11 +154,26 @@ fn by_reason(report: &Report) -> BTreeMap<&str, Vec<&str>> {
 
 /// How much was found, and in what.
 fn summary(reports: &[(String, Report)]) -> String {
-    let found: Vec<String> = counts(reports)
+    let all: usize = reports
+        .iter()
+        .map(|(_, report)| report.findings.len())
+        .sum();
+    let causes: Vec<Level> = reports
+        .iter()
+        .flat_map(|(_, report)| folded(&report.findings))
+        .map(|one| one.first.level)
+        .collect();
+    let mut found: Vec<String> = [Level::Error, Level::Warning, Level::Note]
         .into_iter()
+        .map(|level| (level, causes.iter().filter(|one| **one == level).count()))
         .filter(|(_, n)| *n > 0)
         .map(|(level, n)| count(n, level.name()))
         .collect();
+    if all > causes.len()
+        && let Some(last) = found.last_mut()
+    {
+        last.push_str(&format!(" (at {all} places)"));
+    }
     let found = if found.is_empty() {
         "nothing found".to_owned()
     } else {
@@ -114,15 +203,23 @@ fn summary(reports: &[(String, Report)]) -> String {
 
 /// The formulas and the pillar that were looked at.
 fn subjects(reports: &[(String, Report)]) -> String {
-    let pillars = reports
-        .iter()
-        .filter(|(_, report)| report.is_pillar)
-        .count();
-    let formulas = count(reports.len() - pillars, "formula");
-    match (pillars, reports.len()) {
-        (0, _) => formulas,
-        (1, 1) => "the pillar".into(),
-        _ => format!("{formulas} and the pillar"),
+    let is = |is_it: fn(&Report) -> bool| reports.iter().filter(|(_, one)| is_it(one)).count();
+    let pillars = is(|report| report.is_pillar);
+    let states = is(|report| report.reached.is_some());
+    let formulas = reports.len() - pillars - states;
+    let mut subjects = Vec::new();
+    if states > 0 {
+        subjects.push("the states".to_owned());
+    }
+    if formulas > 0 || subjects.is_empty() && pillars == 0 {
+        subjects.push(count(formulas, "formula"));
+    }
+    if pillars > 0 {
+        subjects.push("the pillar".into());
+    }
+    match subjects.pop() {
+        Some(last) if !subjects.is_empty() => format!("{} and {last}", subjects.join(", ")),
+        last => last.unwrap_or_default(),
     }
 }
 

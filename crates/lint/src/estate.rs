@@ -1,0 +1,273 @@
+//! All states of an estate: what each minion gets by its top files, and what none gets.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use mapstack::minion::Minion;
+use mapstack::secrets::Secrets;
+use mapstack::{DataOptions, Engine, Error, ErrorKind, Place};
+use mapstack_states::{Gathered, Gatherer, ProblemKind, Rendered, TopOptions};
+
+use crate::document::SourceFile;
+use crate::states::{Made, State, made_of, sls_name, unknown_renderer, why_not_rendered};
+use crate::subject::{Dialect, Examined, Subject, TopFault, TopProblem, read_files};
+use crate::templates::Templates;
+use crate::work::side_by_side;
+
+/// The states of an estate.
+#[derive(Debug, Clone, Default)]
+pub struct Estate {
+    /// How its top files are read.
+    pub options: TopOptions,
+    /// Folders below a root that have no states, such as those of a pillar, with the reason.
+    pub others: Vec<(String, String)>,
+    /// The minions whose pillars have errors: what their states lack follows from these.
+    pub broken: BTreeSet<String>,
+    /// The minions that stand for others, of which less is known than of real ones.
+    pub examples: BTreeSet<String>,
+}
+
+/// How many sls of an estate were looked at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reached {
+    /// Those that some minion gets.
+    pub gotten: usize,
+    /// Those that none gets, which were rendered for one minion.
+    pub unnamed: usize,
+    /// Whether there is a top file.
+    pub has_top: bool,
+}
+
+/// What an sls renders to, by the address of the shared result.
+type MadeOf = HashMap<*const Rendered, Arc<Result<Made, Error>>>;
+
+impl<'s> Subject<'s> {
+    /// The states of a saltenv, as the minions get them.
+    pub fn of_estate(
+        engine: &'s Engine,
+        (saltenv, estate): (&'s str, &Estate),
+        minions: &'s [Minion],
+        secrets: &'s Secrets,
+    ) -> Result<(Self, Reached), Error> {
+        let mut files = read_files(engine, "", saltenv)?;
+        let mut ignored = BTreeMap::new();
+        for (folder, why) in &estate.others {
+            files.retain(|path, _| {
+                let is_in = path
+                    .strip_prefix(&**folder)
+                    .is_some_and(|rest| rest.starts_with('/'));
+                if is_in {
+                    ignored.insert(path.clone(), why.clone());
+                }
+                !is_in
+            });
+        }
+        let survey = engine.survey_files(files.keys().cloned().collect(), saltenv)?;
+        let templates = Templates::read(engine, saltenv, &survey);
+        let run = |minion| Examined {
+            minion,
+            supported: true,
+            layered: None,
+            map_error: None,
+            map_text: String::new(),
+            events: Vec::new(),
+            secret_texts: Vec::new(),
+        };
+        let mut subject = Subject {
+            engine,
+            options: DataOptions::default(),
+            formula: String::new(),
+            saltenv: saltenv.into(),
+            dialect: Dialect::MapJinja,
+            survey,
+            templates,
+            files,
+            runs: minions.iter().map(run).collect(),
+            states: Vec::new(),
+            ignored,
+            directories: BTreeSet::new(),
+            documents: Vec::new(),
+            broken: Vec::new(),
+            secrets,
+            problems: Vec::new(),
+            estate: Some(estate.clone()),
+        };
+        let reached = subject.gather(estate, minions)?;
+        subject.read_documents();
+        subject.find_ignored();
+        Ok((subject, reached))
+    }
+
+    /// Render what each minion gets, then what none gets.
+    fn gather(&mut self, estate: &Estate, minions: &[Minion]) -> Result<Reached, Error> {
+        let gatherer = Gatherer::new(self.engine, estate.options.clone());
+        let gatherer = gatherer.secrets(self.secrets.clone());
+        let gathered = side_by_side(minions, |minion| gatherer.gather(minion))?;
+        let mut states: BTreeMap<String, State> = BTreeMap::new();
+        let mut made = MadeOf::new();
+        for (run, gathered) in gathered.iter().enumerate() {
+            self.add(&mut states, &mut made, (run, gathered), minions.len());
+        }
+        let loaded = self.templates.loaded();
+        let mut unnamed = Vec::new();
+        for file in self
+            .files
+            .values()
+            .filter(|file| file.path.ends_with(".sls"))
+        {
+            if states.contains_key(&file.path) || is_top(&file.path, &estate.options) {
+                continue;
+            }
+            match why_not_rendered(file, &loaded) {
+                Some(why) => drop(self.ignored.insert(file.path.clone(), why.to_owned())),
+                None => unnamed.push(sls_name(&file.path)),
+            }
+        }
+        let gotten = states.len();
+        if let Some(first) = minions.first() {
+            let alone = side_by_side(&unnamed, |name| gatherer.alone(first, &self.saltenv, name))?;
+            for gathered in alone {
+                // What it includes is either gotten or unnamed itself.
+                let own = Gathered {
+                    sls: gathered.sls.into_iter().take(1).collect(),
+                    ..Gathered::default()
+                };
+                self.add(&mut states, &mut made, (0, &own), minions.len());
+            }
+        }
+        for name in &unnamed {
+            let unnamed = states.values_mut().find(|state| state.name == *name);
+            if let Some(state) = unnamed {
+                state.is_unnamed = true;
+            }
+        }
+        self.problems = problems(self, &gathered, minions);
+        let has_top = gathered.iter().any(|one| match &one.top {
+            Some(Ok(top)) => top.is_there,
+            Some(Err(_)) => true,
+            None => false,
+        });
+        for state in states.values() {
+            if let Some(error) = state.unsupported() {
+                self.ignored
+                    .insert(state.file.path.clone(), error.diagnostic().message.clone());
+            }
+        }
+        self.states = states.into_values().collect();
+        Ok(Reached {
+            gotten,
+            unnamed: unnamed.len(),
+            has_top,
+        })
+    }
+
+    fn add(
+        &self,
+        states: &mut BTreeMap<String, State>,
+        made: &mut MadeOf,
+        (run, gathered): (usize, &Gathered),
+        count: usize,
+    ) {
+        for sls in gathered
+            .sls
+            .iter()
+            .filter(|sls| sls.saltenv == self.saltenv)
+        {
+            let Some(file) = self.files.get(&sls.path) else {
+                continue;
+            };
+            let outcome = made
+                .entry(Arc::as_ptr(&sls.rendered))
+                .or_insert_with(|| Arc::new(outcome(&sls.rendered)));
+            let state = states.entry(sls.path.clone()).or_insert_with(|| State {
+                file: file.clone(),
+                name: sls.name.clone(),
+                outcomes: vec![None; count],
+                used: BTreeSet::new(),
+                is_part: false,
+                is_unnamed: false,
+            });
+            if let Some(slot) = state.outcomes.get_mut(run) {
+                *slot = Some(outcome.clone());
+                state.used.insert(run);
+            }
+        }
+    }
+}
+
+/// Whether a file is a top file.
+fn is_top(path: &str, options: &TopOptions) -> bool {
+    path == options.state_top
+}
+
+/// What rules look at of a render.
+fn outcome(rendered: &Rendered) -> Result<Made, Error> {
+    let made = match &rendered.data {
+        Ok(value) => made_of(value),
+        Err(error) => return Err(error.clone()),
+    };
+    // An sls of an unknown renderer amounts to nothing, with a warning.
+    let unsupported = rendered
+        .warnings
+        .iter()
+        .find(|warning| warning.kind == ErrorKind::Unsupported);
+    match unsupported {
+        Some(warning) => Err(unknown_renderer(warning.clone())),
+        None => Ok(made),
+    }
+}
+
+/// What top files name and there is not, each once with its minions.
+fn problems(subject: &Subject<'_>, gathered: &[Gathered], minions: &[Minion]) -> Vec<TopProblem> {
+    let mut missing: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut failed: BTreeMap<String, (Error, Vec<String>)> = BTreeMap::new();
+    for (one, minion) in gathered.iter().zip(minions) {
+        let id = minion.id().to_string();
+        let of_top = one.problems.iter();
+        for problem in of_top
+            .filter(|one| one.kind == ProblemKind::MissingOfTop && one.saltenv == subject.saltenv)
+        {
+            missing.entry(&problem.sls).or_default().push(id.clone());
+        }
+        if let Some(Err(error)) = &one.top {
+            let known = failed.entry(error.to_string());
+            let (_, ids) = known.or_insert_with(|| (error.clone(), Vec::new()));
+            ids.push(id);
+        }
+    }
+    let tops = subject
+        .files
+        .values()
+        .filter(|file| file.path.ends_with("top.sls"));
+    let tops: Vec<&Arc<SourceFile>> = tops.collect();
+    let place = |sls: &str| tops.iter().find_map(|file| place_of(file, sls));
+    let missing = missing.into_iter().map(|(sls, minions)| TopProblem {
+        what: TopFault::Missing {
+            sls: sls.to_owned(),
+            place: place(sls),
+        },
+        minions,
+    });
+    let failed = failed.into_values().map(|(error, minions)| TopProblem {
+        what: TopFault::Failed(error),
+        minions,
+    });
+    missing.chain(failed).collect()
+}
+
+/// Where a file has the name of an sls as an item of a list.
+fn place_of(file: &SourceFile, sls: &str) -> Option<Place> {
+    let mut at = 0;
+    for line in file.text.split_inclusive('\n') {
+        let item = line
+            .trim()
+            .strip_prefix("- ")
+            .map(|item| item.trim().trim_matches(['"', '\'']));
+        if item == Some(sls) {
+            let start = at + line.find(sls)?;
+            return Some(file.place(start, start + sls.len()));
+        }
+        at += line.len();
+    }
+    None
+}

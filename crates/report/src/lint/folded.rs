@@ -1,0 +1,116 @@
+//! Findings of one cause, shown once.
+
+use std::collections::HashMap;
+
+use mapstack_lint::{Finding, Level, Rule};
+
+/// A finding, and the others that say the same of other places, or of the same place on other minions.
+pub struct Folded<'f> {
+    /// The first.
+    pub first: &'f Finding,
+    /// The others.
+    pub others: Vec<&'f Finding>,
+}
+
+/// How many findings with one message are shown one by one.
+const SHOWN: usize = 2;
+
+/// How many places are named.
+const NAMED: usize = 5;
+
+/// How long a text may be that is named with its place.
+const LONGEST: usize = 48;
+
+/// Findings by their causes: those at one place, whatever they say of each minion, and those with one message.
+///
+/// ```
+/// use mapstack::Place;
+/// use mapstack_lint::{Finding, Rule};
+/// use mapstack_report::lint::folded;
+/// let at = |line: usize| Place { file: "a.sls".into(), source: "\n\n\nx".into(), start: line, end: line };
+/// let one = |line| Finding::new(Rule::MissingImport, at(line), "no root has 'users'");
+/// let findings = [one(0), one(1), one(2)];
+/// let folded = folded(&findings);
+/// assert_eq!((folded.len(), folded[0].others.len()), (1, 2));
+/// ```
+pub fn folded(findings: &[Finding]) -> Vec<Folded<'_>> {
+    let mut by_message: HashMap<(Rule, Level, &str), usize> = HashMap::new();
+    for finding in findings {
+        *by_message
+            .entry((finding.rule, finding.level, &finding.message))
+            .or_default() += 1;
+    }
+    let mut all: Vec<Folded<'_>> = Vec::new();
+    let mut places: HashMap<(Rule, &str, usize), usize> = HashMap::new();
+    let mut messages: HashMap<(Rule, Level, &str), usize> = HashMap::new();
+    for finding in findings {
+        let message = (finding.rule, finding.level, &*finding.message);
+        let place = (finding.rule, &*finding.place.file, finding.place.start);
+        let is_said_often = by_message.get(&message).is_some_and(|count| *count > SHOWN);
+        let known = match messages.get(&message).filter(|_| is_said_often) {
+            Some(known) => Some(known),
+            // Several findings about a file as a whole have the same place, and are different.
+            None if finding.of_run && !finding.whole_file => places.get(&place),
+            None => None,
+        };
+        match known {
+            Some(known) => all[*known].others.push(finding),
+            None => {
+                messages.insert(message, all.len());
+                places.insert(place, all.len());
+                all.push(Folded {
+                    first: finding,
+                    others: Vec::new(),
+                });
+            }
+        }
+    }
+    all
+}
+
+impl Folded<'_> {
+    /// The first finding, with a note about the others.
+    #[must_use]
+    pub fn finding(&self) -> Finding {
+        let finding = self.first.clone();
+        if self.others.is_empty() {
+            return finding;
+        }
+        let is_here = |other: &&&Finding| {
+            other.place.file == self.first.place.file && other.place.start == self.first.place.start
+        };
+        let (here, elsewhere): (Vec<&&Finding>, Vec<&&Finding>) =
+            self.others.iter().partition(|other| is_here(other));
+        let mut finding = finding;
+        if !here.is_empty() {
+            finding.notes.push(format!(
+                "and {} more here, each with its own text: --each shows them",
+                here.len()
+            ));
+        }
+        if !elsewhere.is_empty() {
+            let named: Vec<String> = elsewhere.iter().take(NAMED).map(|one| named(one)).collect();
+            let more = match elsewhere.len().checked_sub(NAMED) {
+                Some(more) if more > 0 => format!(" and {more} more; --each shows them"),
+                _ => String::new(),
+            };
+            finding
+                .notes
+                .push(format!("also at {}{more}", named.join(", ")));
+        }
+        finding
+    }
+}
+
+/// The place of a finding, with the text there if it is short.
+fn named(finding: &Finding) -> String {
+    let place = &finding.place;
+    let text = place.source.get(place.start..place.end);
+    let text = text.filter(|text| {
+        !text.is_empty() && text.len() <= LONGEST && !text.contains(char::is_control)
+    });
+    match text.filter(|_| !finding.whole_file) {
+        Some(text) => format!("{} {text}", finding.position()),
+        None => finding.position(),
+    }
+}
