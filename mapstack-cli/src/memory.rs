@@ -16,8 +16,8 @@ static ALLOCATOR: MetricAlloc<tikv_jemallocator::Jemalloc> =
     MetricAlloc::new(tikv_jemallocator::Jemalloc);
 
 /// The limit of so many bytes.
-pub fn limit(bytes: usize) -> Option<MemoryLimit> {
-    Some(MemoryLimit::new(bytes, held))
+pub fn limit(bytes: usize) -> MemoryLimit {
+    MemoryLimit::new(bytes, held)
 }
 
 /// What a thread has freed of others' memory must not make the count negative.

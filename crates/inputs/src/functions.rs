@@ -12,8 +12,8 @@ use crate::InputError;
 use crate::flags::{Functions, LimitFlags};
 use crate::read::text_file;
 
-/// Makes a limit of so many bytes, where they can be counted.
-pub type MemoryOf = fn(usize) -> Option<MemoryLimit>;
+/// Makes a limit of so many bytes.
+pub type MemoryOf = fn(usize) -> MemoryLimit;
 
 /// What templates may spend.
 fn limits(given: LimitFlags, memory: MemoryOf) -> Limits {
@@ -22,7 +22,7 @@ fn limits(given: LimitFlags, memory: MemoryOf) -> Limits {
     let bytes = usize::try_from(given.max_memory)
         .unwrap_or(usize::MAX)
         .saturating_mul(1 << 20);
-    let memory = (given.max_memory > 0).then(|| memory(bytes)).flatten();
+    let memory = (given.max_memory > 0).then(|| memory(bytes));
     Limits {
         time,
         memory,

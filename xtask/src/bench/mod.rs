@@ -58,7 +58,12 @@ pub fn run(sh: &Shell, args: &Args) -> Result {
     }
     if !args.no_build {
         eprintln!("building the release programs");
-        cmd!(sh, "cargo build --quiet --release --package mapstack-cli").run()?;
+        // As the packages have it.
+        cmd!(
+            sh,
+            "cargo build --quiet --release --package mapstack-cli --features full"
+        )
+        .run()?;
     }
     if wanted(Subject::Formula) {
         formula::run(sh, args.starts)?;

@@ -30,7 +30,7 @@ pub fn write(workshop: &Workshop, directory: &str) -> Result {
     .run()?;
     cmd!(
         sh,
-        "cargo about generate --locked --offline --fail --config xtask/dist/about.toml --target {triple}
+        "cargo about generate --locked --offline --fail --all-features --config xtask/dist/about.toml --target {triple}
          --manifest-path {manifest} --output-file {directory}/{FILE} xtask/dist/about.hbs"
     )
     .quiet()
