@@ -187,7 +187,7 @@ fn refusals_of_servers_are_reported_in_words() {
     let refused = get(&Origin::new("http://127.0.0.1:1/x"), mirrors.path())
         .unwrap_err()
         .to_string();
-    assert!(refused.to_lowercase().contains("refused"), "{refused}");
+    assert!(refused.contains("connect"), "{refused}");
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn whatever_a_server_does_the_mirror_is_whole() {
     let origin = Origin::new(&server.url);
     let mut dice = Dice(20_240_229);
     let (mut now, mut failed, mut first_failed) = (None, 0, 0);
-    for round in 0..120 {
+    for round in 0..60 {
         // Now and then, from the beginning.
         if round % 10 == 0 {
             fs::remove_dir_all(origin.repository(mirrors.path())).ok();
@@ -240,15 +240,7 @@ fn whatever_a_server_does_the_mirror_is_whole() {
                 assert_eq!(found, Some(number), "round {round}, {fault:?}");
                 now = Some(number);
             }
-            // An object that nothing but the file leads to was left out.
-            (Ok(_), Err(why)) => {
-                assert!(
-                    matches!(fault, Fault::Leave(_)) && why.contains("is missing"),
-                    "round {round}: {why}"
-                );
-                fs::remove_dir_all(origin.repository(mirrors.path())).unwrap();
-                now = None;
-            }
+            (Ok(_), Err(why)) => panic!("round {round}, {fault:?}: {why}"),
         }
         server.set(Fault::None);
         if round % 3 == 0 {
@@ -258,7 +250,7 @@ fn whatever_a_server_does_the_mirror_is_whole() {
         }
     }
     assert!(
-        failed > 20 && first_failed > 2,
+        failed > 10 && first_failed > 1,
         "{failed} and {first_failed} fetches failed"
     );
 }
@@ -374,15 +366,72 @@ fn a_killed_fetch_leaves_the_mirror_whole_and_the_next_one_works() {
         assert_eq!(served(&origin, mirrors.path()), Ok(Some(round + 1)));
     }
     assert!(killed > 10, "only {killed} were killed in time");
-    let unfinished = origin.repository(mirrors.path()).join("objects/pack");
-    let left = fs::read_dir(unfinished)
-        .unwrap()
-        .flatten()
-        .filter(|e| e.file_name().to_string_lossy().starts_with(".tmp"));
+    let packs = origin.repository(mirrors.path()).join("objects/pack");
+    let left = [mirrors.path(), &packs].map(|directory| fs::read_dir(directory).unwrap().flatten());
+    let left = left.into_iter().flatten().filter(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        name.contains("tmp") || name.ends_with(".new") || name.ends_with(".keep")
+    });
     assert_eq!(
         left.count(),
         0,
         "nothing is left of fetches that were killed"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn git_runs_nothing_but_what_gets_to_the_server() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let script = format!("#!/bin/sh\ntouch {}\n", at("ran").display());
+    fs::create_dir_all(at("hooks")).unwrap();
+    for name in [
+        "hooks/reference-transaction",
+        "hooks/post-checkout",
+        "monitor",
+    ] {
+        fs::write(at(name), &script).unwrap();
+        fs::set_permissions(at(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let config = format!(
+        "[core]\nhooksPath = {0}/hooks\nfsmonitor = {0}/monitor\n[url \"ext::sh -c {0}/monitor \"]\n\
+         insteadOf = https://example.org/\n",
+        home.path().display()
+    );
+    fs::write(at("config"), config).unwrap();
+    let server = Server::start(one_commit());
+    let origin = Origin::new(&server.url);
+    let said = |origin: &Origin, mirrors: &str| {
+        let output = in_process(origin, &at(mirrors), None)
+            .env("GIT_CONFIG_GLOBAL", at("config"))
+            .env("GIT_DIR", at("elsewhere"))
+            .env("GIT_OBJECT_DIRECTORY", at("elsewhere"))
+            .output()
+            .unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let fetched = said(&origin, "mirrors");
+    assert!(fetched.contains("fetched"), "{fetched}");
+    assert_eq!(served(&origin, &at("mirrors")), Ok(Some(0)));
+    let refused = said(&Origin::new("https://example.org/x"), "mirrors");
+    assert!(refused.contains("transport 'ext' not allowed"), "{refused}");
+    assert!(!at("ran").exists() && !at("elsewhere").exists());
+}
+
+#[test]
+fn a_machine_without_git_is_told_so() {
+    let mirrors = tempfile::tempdir().unwrap();
+    let origin = Origin::new("https://example.org/a");
+    let output = in_process(&origin, mirrors.path(), None)
+        .env("PATH", mirrors.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        said.contains("the program `git` does the fetching"),
+        "{said}"
     );
 }
 

@@ -16,13 +16,22 @@ pub fn described() -> String {
         ("fetch", cfg!(feature = "fetch")),
         ("git", cfg!(feature = "git")),
         ("html", cfg!(feature = "html")),
+        ("http", cfg!(feature = "http")),
+        ("jemalloc", cfg!(feature = "jemalloc")),
+        ("json-schema", cfg!(feature = "json-schema")),
         ("tera", cfg!(feature = "tera")),
     ];
-    let features = features.iter().filter(|(_, is_there)| *is_there);
-    let features: Vec<&str> = features.map(|(name, _)| *name).collect();
+    let named = |wanted: bool| -> Vec<&str> {
+        let named = features.iter().filter(|(_, is_there)| *is_there == wanted);
+        named.map(|(name, _)| *name).collect()
+    };
+    let left_out = match &*named(false) {
+        [] => String::new(),
+        names => format!("left out: {} (--features full has all)\n", names.join(", ")),
+    };
     format!(
-        "commit: {commit}\nfeatures: {}\nequals: Salt {}\n",
-        features.join(", "),
+        "commit: {commit}\nfeatures: {}\n{left_out}equals: Salt {}\n",
+        named(true).join(", "),
         mapstack::minion::builtin::salt_version()
     )
 }

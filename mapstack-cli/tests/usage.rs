@@ -273,7 +273,7 @@ fn the_version_says_what_the_program_is() {
         let long = run(&repository(), &flags).stdout;
         for part in [
             "commit: ",
-            "features: fetch, git, html, tera",
+            "features: fetch, git, html, http, json-schema, tera\nleft out: jemalloc (--features full has all)",
             "equals: Salt 3008.",
             "mapstack-python",
         ] {

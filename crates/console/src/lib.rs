@@ -12,6 +12,6 @@ pub mod output;
 mod reporter;
 
 pub use failure::Failure;
-pub use long::{INTERRUPTED, interrupted, progress, shown_while};
+pub use long::{Counted, INTERRUPTED, interrupted, shown_while};
 pub use minions::{Whole, report_minions};
 pub use reporter::Reporter;

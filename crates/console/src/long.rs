@@ -2,11 +2,9 @@
 
 use std::io::{self, IsTerminal, Write as _};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
-
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::time::{Duration, Instant};
 
 /// The exit status of a program that was interrupted.
 pub const INTERRUPTED: u8 = 130;
@@ -25,20 +23,52 @@ pub fn interrupted() -> Arc<AtomicBool> {
     stop
 }
 
-/// A bar on a terminal that counts minions, or one that is not shown.
-#[must_use]
-pub fn progress(length: usize, shown: bool) -> ProgressBar {
-    let target = if shown {
-        ProgressDrawTarget::stderr_with_hz(5)
-    } else {
-        ProgressDrawTarget::hidden()
-    };
-    let bar = ProgressBar::with_draw_target(u64::try_from(length).ok(), target);
-    match ProgressStyle::with_template(
-        "{wide_bar} {human_pos}/{human_len} minions, {per_sec}, {eta} left",
-    ) {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
+/// How many of some minions are done.
+#[derive(Debug)]
+pub struct Counted {
+    done: AtomicUsize,
+    all: usize,
+    start: Instant,
+}
+
+impl Counted {
+    /// None of so many yet.
+    #[must_use]
+    pub fn new(all: usize) -> Self {
+        Counted {
+            done: AtomicUsize::new(0),
+            all,
+            start: Instant::now(),
+        }
+    }
+
+    /// One more is done.
+    pub fn add_one(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Do some work, and show meanwhile how many are done, how quickly, and how long the rest will take.
+    pub fn shown_while<T>(&self, shown: bool, work: impl FnOnce() -> T) -> T {
+        if shown {
+            line_while(|| Some(self.line(self.start.elapsed())), work)
+        } else {
+            work()
+        }
+    }
+
+    fn line(&self, passed: Duration) -> String {
+        let (done, all) = (self.done.load(Ordering::Relaxed), self.all);
+        let start = format!("{done}/{all} minions");
+        let passed = passed.as_secs_f64();
+        let (is_done, rest) = (done as f64, all.saturating_sub(done) as f64);
+        if done == 0 || passed <= 0.0 {
+            return start;
+        }
+        let each_second = is_done / passed;
+        format!(
+            "{start}, {each_second:.0}/s, {:.0} s left",
+            rest / each_second
+        )
     }
 }
 
@@ -51,13 +81,17 @@ pub fn shown_while<T>(
     now: impl Fn() -> Option<(String, usize, Option<usize>)> + Sync,
     work: impl FnOnce() -> T,
 ) -> T {
+    line_while(|| now().map(|stage| in_a_line(&stage)), work)
+}
+
+fn line_while<T>(line: impl Fn() -> Option<String> + Sync, work: impl FnOnce() -> T) -> T {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         if io::stderr().is_terminal() {
             scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) {
-                    if let Some(stage) = now() {
-                        let _ = write!(io::stderr(), "\r\x1b[K{}", in_a_line(&stage));
+                    if let Some(line) = line() {
+                        let _ = write!(io::stderr(), "\r\x1b[K{line}");
                     }
                     thread::sleep(FRAME);
                 }
@@ -100,6 +134,18 @@ mod tests {
             in_a_line(&("x".repeat(99), 1, None)),
             format!("{} 1", "x".repeat(60))
         );
+    }
+
+    #[test]
+    fn what_is_left_follows_from_what_is_done() {
+        let counted = Counted::new(40);
+        assert_eq!(counted.line(Duration::from_secs(1)), "0/40 minions");
+        (0..10).for_each(|_| counted.add_one());
+        assert_eq!(
+            counted.line(Duration::from_secs(2)),
+            "10/40 minions, 5/s, 6 s left"
+        );
+        assert_eq!(counted.shown_while(false, || 1), 1);
     }
 
     #[test]

@@ -30,8 +30,12 @@ mod find;
 mod gpg;
 #[cfg(unix)]
 mod hash;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "http"))]
 mod http;
+#[cfg(all(unix, not(feature = "http")))]
+mod no_http;
+#[cfg(all(unix, not(feature = "http")))]
+use no_http as http;
 #[cfg(unix)]
 mod network;
 mod permissions;

@@ -1,55 +1,17 @@
 //! What a schema says about values.
 
-use std::fmt;
-
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator};
 use mapstack_value::{Key, Value};
 use serde_json::Value as Json;
 
-use crate::json::{json, path};
+use crate::json::json;
+use crate::{SchemaError, Violation};
 
 /// A schema, ready to check values.
 #[derive(Debug)]
 pub struct Schema {
     validator: Validator,
-}
-
-/// A document that is not a valid schema.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}{message}", if at.is_empty() { String::new() } else { format!("{}: ", at.join("/")) })]
-pub struct SchemaError {
-    /// The keys to what is wrong in it.
-    pub at: Vec<String>,
-    /// What is wrong.
-    pub message: String,
-}
-
-/// What is wrong with a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Violation {
-    /// The keys and indices to the part that is wrong.
-    pub path: Vec<Key>,
-    /// What is wrong with it.
-    pub message: String,
-    /// The same without the value.
-    pub masked: String,
-    /// Whether only the whole data can show it: something is missing, or what is wrong depends on other keys. A
-    /// layer by itself is incomplete.
-    pub needs_whole: bool,
-    /// The key of the mapping at the path that should not be there.
-    pub unexpected: Option<String>,
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.path
-            .iter()
-            .enumerate()
-            .try_for_each(|(at, key)| write!(f, "{}{key}", if at == 0 { "" } else { ":" }))?;
-        let colon = if self.path.is_empty() { "" } else { ": " };
-        write!(f, "{colon}{}", self.message)
-    }
 }
 
 impl Schema {
@@ -201,4 +163,35 @@ fn positions(value: &Value, path: &[Key]) -> Vec<usize> {
         at.unwrap_or(usize::MAX)
     };
     path.iter().map(position).collect()
+}
+
+/// The keys and indices behind the steps of a JSON pointer.
+fn path<'p>(value: &Value, steps: impl Iterator<Item = &'p str>) -> Vec<Key> {
+    let (mut here, mut path) = (Some(value), Vec::new());
+    for step in steps {
+        let (key, next) = match here {
+            Some(Value::Map(map)) => match map.iter().find(|(key, _)| key.to_string() == step) {
+                Some((key, inside)) => (key.clone(), Some(inside)),
+                None => (Key::from(step), None),
+            },
+            Some(Value::List(items)) => item(items, step),
+            Some(Value::Tuple(items)) => item(items, step),
+            _ => (Key::from(step), None),
+        };
+        path.push(key);
+        here = next;
+    }
+    path
+}
+
+fn item<'v>(items: &'v [Value], step: &str) -> (Key, Option<&'v Value>) {
+    match step.parse::<i64>() {
+        Ok(index) => (
+            Key::from(index),
+            usize::try_from(index)
+                .ok()
+                .and_then(|index| items.get(index)),
+        ),
+        Err(_) => (Key::from(step), None),
+    }
 }

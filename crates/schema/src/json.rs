@@ -1,6 +1,6 @@
 //! Values as JSON.
 
-use mapstack_value::{Key, Value};
+use mapstack_value::Value;
 use serde_json::{Map, Number, Value as Json};
 
 /// A value as JSON has it: keys become text, sets and tuples lists, bytes text as far as they are.
@@ -28,35 +28,4 @@ fn number(value: &Value) -> Json {
         other => other.to_string(),
     };
     text.parse::<Number>().map_or(Json::Null, Json::Number)
-}
-
-/// The keys and indices behind the steps of a JSON pointer.
-pub(crate) fn path<'p>(value: &Value, steps: impl Iterator<Item = &'p str>) -> Vec<Key> {
-    let (mut here, mut path) = (Some(value), Vec::new());
-    for step in steps {
-        let (key, next) = match here {
-            Some(Value::Map(map)) => match map.iter().find(|(key, _)| key.to_string() == step) {
-                Some((key, inside)) => (key.clone(), Some(inside)),
-                None => (Key::from(step), None),
-            },
-            Some(Value::List(items)) => item(items, step),
-            Some(Value::Tuple(items)) => item(items, step),
-            _ => (Key::from(step), None),
-        };
-        path.push(key);
-        here = next;
-    }
-    path
-}
-
-fn item<'v>(items: &'v [Value], step: &str) -> (Key, Option<&'v Value>) {
-    match step.parse::<i64>() {
-        Ok(index) => (
-            Key::from(index),
-            usize::try_from(index)
-                .ok()
-                .and_then(|index| items.get(index)),
-        ),
-        Err(_) => (Key::from(step), None),
-    }
 }

@@ -4,9 +4,20 @@
 //!
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "check")]
 mod check;
 mod infer;
 mod json;
+#[cfg(not(feature = "check"))]
+mod no_check;
+mod violation;
 
-pub use check::{Schema, SchemaError, Violation};
+#[cfg(feature = "check")]
+pub use check::Schema;
+#[cfg(not(feature = "check"))]
+pub use no_check::Schema;
+pub use violation::{SchemaError, Violation};
+
+/// Whether values can be checked, which takes the feature `check`.
+pub const CHECKS: bool = cfg!(feature = "check");
 pub use infer::infer;

@@ -107,7 +107,7 @@ impl Origin {
 }
 
 /// A path without percent encoding.
-fn decoded(path: &str) -> String {
+pub(super) fn decoded(path: &str) -> String {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
     while let Some((first, after)) = rest.split_first() {

@@ -62,6 +62,15 @@ impl Refspec {
         Some(self.destination.as_ref()?.replacen('*', matched, 1))
     }
 
+    /// Whether a list of refspecs gets a reference. Whatever it says, Salt's clone gets all tags.
+    #[cfg(feature = "fetch")]
+    pub(super) fn fetches(specs: &[Refspec], reference: &str) -> bool {
+        let is_of = |spec: &&Refspec| matched(&spec.source, reference).is_some();
+        let (without, with): (Vec<_>, Vec<_>) = specs.iter().partition(|spec| spec.excludes());
+        let excluded = without.iter().any(is_of);
+        reference.starts_with(TAGS) || (!excluded && with.iter().any(is_of))
+    }
+
     /// The names a list of refspecs gives a reference.
     ///
     /// A tag has its own name, whatever they say: Salt's clone gets all tags.

@@ -244,7 +244,12 @@ fn answer(
         }
         _ => {
             packs.fetch_add(1, Ordering::Relaxed);
-            (200, "x-git-upload-pack-result", objects(contents, fault))
+            let is_done = text.contains("0009done");
+            (
+                200,
+                "x-git-upload-pack-result",
+                objects(contents, fault, is_done),
+            )
         }
     };
     let location = match status {
@@ -252,6 +257,7 @@ fn answer(
             "Location: {}\r\n",
             request.path.replacen("/moved/", "/repository/", 1)
         ),
+        401 => "WWW-Authenticate: Basic realm=\"test\"\r\n".into(),
         _ => String::new(),
     };
     let head = format!(
@@ -295,7 +301,7 @@ fn references(contents: &Contents) -> Vec<u8> {
     lines
 }
 
-fn objects(contents: &Contents, fault: Fault) -> Vec<u8> {
+fn objects(contents: &Contents, fault: Fault, is_done: bool) -> Vec<u8> {
     let mut contents = contents.clone();
     if let Fault::Leave(index) = fault {
         contents.objects.remove(index % contents.objects.len());
@@ -305,13 +311,19 @@ fn objects(contents: &Contents, fault: Fault) -> Vec<u8> {
         let index = index % pack.len();
         pack[index] ^= 0x55;
     }
-    let mut lines = [
-        packet("acknowledgments\n"),
-        packet("ready\n"),
-        b"0001".to_vec(),
-        packet("packfile\n"),
-    ]
-    .concat();
+    let mut lines = Vec::new();
+    // Who names what is there already wants to know when that is enough.
+    if !is_done {
+        lines.extend(
+            [
+                packet("acknowledgments\n"),
+                packet("ready\n"),
+                b"0001".to_vec(),
+            ]
+            .concat(),
+        );
+    }
+    lines.extend(packet("packfile\n"));
     for part in pack.chunks(1000) {
         lines.extend(packet([b"\x01", part].concat()));
     }

@@ -22,7 +22,7 @@ use crate::build;
 use crate::memory;
 use crate::output::key_path;
 use crate::wiring::{count_warnings, engine};
-use mapstack_console::{Failure, Reporter, Whole, interrupted, progress, report_minions};
+use mapstack_console::{Counted, Failure, Reporter, Whole, interrupted, report_minions};
 
 #[derive(Debug, Args)]
 #[command(
@@ -193,14 +193,16 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
         _ => Box::new(sink((&form, format), args.directory.as_deref())?),
     };
     let stop = interrupted();
-    let bar = progress(ids.len(), reporter.shows_progress(args.directory.is_some()));
+    let counted = Counted::new(ids.len());
     let goes_on = || {
-        bar.inc(1);
+        counted.add_one();
         !stop.load(Ordering::Relaxed)
     };
     let work = (&*ids, args.work.pace());
-    let written = write_fleet(&fleet, &minions, work, (&form, output), goes_on);
-    bar.finish_and_clear();
+    let shows = reporter.shows_progress(args.directory.is_some());
+    let written = counted.shown_while(shows, || {
+        write_fleet(&fleet, &minions, work, (&form, output), goes_on)
+    });
     count_warnings(pillars.as_ref(), reporter)?;
     let none = || selects_none(select.unwrap_or_default(), &minions, &ids).into();
     let whole = args

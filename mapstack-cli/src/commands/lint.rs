@@ -7,7 +7,9 @@ use mapstack::{Error, ErrorKind, Survey};
 use mapstack_inputs::flags::SiteFlags;
 use mapstack_inputs::{LintMinions, Linted, formulas};
 use mapstack_lint::fix::{distinct, fixed};
-use mapstack_lint::{Estate, Finding, Level, Levels, Linter, Report, Rule, SchemaFrom, TopOptions};
+use mapstack_lint::{
+    Estate, Finding, Level, Levels, Linter, NOT_CHECKED, Report, Rule, SchemaFrom, TopOptions,
+};
 use mapstack_lint_pillar::{Minions, PillarLinter};
 use mapstack_report::lint;
 use mapstack_report::words::count;
@@ -194,6 +196,9 @@ fn schema(args: &Lint, linted: &Linted) -> Result<SchemaFrom, Failure> {
     let Some(given) = &args.schema else {
         return Ok(SchemaFrom::Nowhere);
     };
+    if cfg!(not(feature = "json-schema")) {
+        return Err(Failure::Usage(format!("--schema: {NOT_CHECKED}")));
+    }
     let Some(file) = given else {
         return Ok(SchemaFrom::Own);
     };

@@ -1,60 +1,117 @@
-//! Results for servers that run tests.
+//! Results for servers that run tests, in JUnit's XML.
+
+use std::fmt::Write as _;
 
 use mapstack_expect::{Case, CaseOutcome};
-use quick_junit::{NonSuccessKind, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 use super::Report;
 use super::text::differences;
 use crate::terminal::Paint;
 
 /// A suite for each formula, and in it a case for each expectation.
-///
-/// # Errors
-/// A name or a text cannot stand in XML.
-pub fn junit(report: &Report) -> Result<String, SerializeError> {
-    let mut document = quick_junit::Report::new("mapstack");
-    let mut suite: Option<TestSuite> = None;
-    for case in &report.cases {
-        let formula = case.expectation.formula.as_str();
-        if suite
-            .as_ref()
-            .is_some_and(|suite| suite.name.as_str() != formula)
-        {
-            document.add_test_suites(suite.take());
-        }
-        suite
-            .get_or_insert_with(|| TestSuite::new(formula))
-            .add_test_case(one(report, case));
+#[must_use]
+pub fn junit(report: &Report) -> String {
+    let formula_of = |case: &Case| case.expectation.formula.clone();
+    let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    let [all, skipped, failures, errors] = counts(&report.cases);
+    let _ = writeln!(
+        text,
+        "<testsuites name=\"mapstack\" tests=\"{all}\" skipped=\"{skipped}\" failures=\"{failures}\" errors=\"{errors}\">"
+    );
+    for suite in report.cases.chunk_by(|a, b| formula_of(a) == formula_of(b)) {
+        let formula = suite.first().map(formula_of).unwrap_or_default();
+        let (name, [all, skipped, failures, errors]) = (attribute(&formula), counts(suite));
+        let _ = writeln!(
+            text,
+            "    <testsuite name=\"{name}\" tests=\"{all}\" skipped=\"{skipped}\" errors=\"{errors}\" failures=\"{failures}\">"
+        );
+        suite.iter().for_each(|case| one(&mut text, report, case));
+        text.push_str("    </testsuite>\n");
     }
-    document.add_test_suites(suite);
-    document.to_string()
+    text.push_str("</testsuites>\n");
+    text
 }
 
-fn one(report: &Report, case: &Case) -> TestCase {
-    let status = match &case.outcome {
-        CaseOutcome::Same | CaseOutcome::Written { .. } => TestCaseStatus::success(),
+/// How many cases there are, are skipped, differ, and fail.
+fn counts(cases: &[Case]) -> [usize; 4] {
+    let count =
+        |of: fn(&CaseOutcome) -> bool| cases.iter().filter(|case| of(&case.outcome)).count();
+    [
+        cases.len(),
+        count(|outcome| matches!(outcome, CaseOutcome::Skipped(_))),
+        count(|outcome| matches!(outcome, CaseOutcome::Differs(_))),
+        count(|outcome| matches!(outcome, CaseOutcome::Fails(_))),
+    ]
+}
+
+fn one(text: &mut String, report: &Report, case: &Case) {
+    let _ = write!(
+        text,
+        "        <testcase name=\"{}\" classname=\"{}\" file=\"{}\"",
+        attribute(&case.name()),
+        attribute(&case.expectation.formula),
+        attribute(&case.file())
+    );
+    let inside = match &case.outcome {
+        CaseOutcome::Same | CaseOutcome::Written { .. } => {
+            text.push_str("/>\n");
+            return;
+        }
         CaseOutcome::Skipped(reason) => {
-            let mut status = TestCaseStatus::skipped();
-            status.set_message(reason.as_str());
-            status
+            format!("<skipped message=\"{}\"/>", attribute(reason))
         }
         CaseOutcome::Differs(all) => {
-            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             let plural = if all.len() == 1 { "" } else { "s" };
-            status.set_message(format!("{} difference{plural}", all.len()));
-            status.set_type("difference");
-            status.set_description(differences(report, case, &Paint { colored: false }));
-            status
+            let shown = differences(report, case, &Paint { colored: false });
+            format!(
+                "<failure message=\"{} difference{plural}\" type=\"difference\">{}</failure>",
+                all.len(),
+                escaped(&shown)
+            )
         }
-        CaseOutcome::Fails(error) => {
-            let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-            status.set_message(report.message(case, error));
-            status.set_type("error");
-            status
-        }
+        CaseOutcome::Fails(error) => format!(
+            "<error message=\"{}\" type=\"error\"/>",
+            attribute(&report.message(case, error))
+        ),
     };
-    let mut test = TestCase::new(case.name(), status);
-    test.set_classname(case.expectation.formula.as_str());
-    test.extra.insert("file".into(), case.file().into());
-    test
+    let _ = writeln!(text, ">\n            {inside}\n        </testcase>");
+}
+
+/// A text as the value of an attribute, where readers take a line break for a space.
+fn attribute(text: &str) -> String {
+    escaped(text).replace('\n', "&#10;").replace('\t', "&#9;")
+}
+
+/// A text as it can stand in XML. What XML has no way to write is left out.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '&' => escaped.push_str("&amp;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&apos;"),
+            '\t' | '\n' => escaped.push(c),
+            '\r' => escaped.push_str("&#13;"),
+            '\u{fffe}' | '\u{ffff}' => {}
+            c if c < ' ' => {}
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{attribute, escaped};
+
+    #[test]
+    fn nothing_in_a_text_is_markup() {
+        assert_eq!(
+            escaped("<a b='c'>&\"\x1b[31m\u{ffff}\r\n"),
+            "&lt;a b=&apos;c&apos;&gt;&amp;&quot;[31m&#13;\n"
+        );
+        assert_eq!(attribute("a\n\"b\""), "a&#10;&quot;b&quot;");
+    }
 }

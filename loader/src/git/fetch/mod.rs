@@ -4,7 +4,8 @@
 //! them in one file. Objects are written first. Then that file is replaced in one step, so a reader
 //! finds either what was there before or all that is there now, whenever the fetch ends.
 
-mod http;
+mod address;
+mod program;
 mod progress;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,18 +14,16 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
 
 use gix::ObjectId;
 use gix::bstr::ByteSlice as _;
-use gix::protocol::transport::Protocol;
-use gix::remote::Direction;
-use gix::remote::fetch::{Outcome, Status, Tags};
-use gix_transport::client::blocking_io::http::Transport as HttpTransport;
-use gix_transport::client::blocking_io::{Transport, ssh};
 
 use super::Origin;
-use super::refspec::TAGS;
-use http::Client;
+use super::refspec::{Refspec, TAGS};
+use address::Address;
+use program::Git;
 pub use progress::{FetchStage, Progress};
 
 /// What a fetch changed.
@@ -121,6 +120,9 @@ type Result<T> = std::result::Result<T, FetchError>;
 
 /// Fetch a repository into its mirror below a directory (Salt: `GitProvider.fetch`).
 ///
+/// The program `git` goes to the remote, with the user's configuration. It works in a repository of its own beside the
+/// mirror, and is never started in the mirror itself.
+///
 /// References that the remote no longer has go away, and tags that moved are moved. Until the last
 /// step the mirror is as it was; a first fetch becomes visible when it is complete.
 ///
@@ -144,37 +146,32 @@ pub fn fetch(
     if origin.local().is_some() {
         return Err(FetchError::Local(url));
     }
+    let address = Address::of(origin).map_err(|why| FetchError::Url {
+        url: url.clone(),
+        why,
+    })?;
     let mirror = origin.repository(mirrors);
-    let io_at = |path: &Path| {
-        let path = path.to_path_buf();
-        move |source| FetchError::Io { path, source }
-    };
     fs::create_dir_all(mirrors).map_err(io_at(mirrors))?;
-    let lock = beside(&mirror, "lock");
-    let _held = Held::take(&url, lock)?;
-    if mirror.exists() {
-        return Fetch {
-            origin,
-            url,
-            mirror: mirror.clone(),
-        }
-        .run(&mirror, progress, interrupt);
-    }
-    // What an earlier fetch left that did not end.
-    let unfinished = beside(&mirror, "new");
-    remove(&unfinished)?;
+    let _held = Held::take(&url, beside(&mirror, "lock"))?;
+    sweep(mirrors, &mirror)?;
     let fetch = Fetch {
         origin,
-        url: url.clone(),
-        mirror: unfinished.clone(),
+        url,
+        workshop: Workshop(beside(&mirror, &format!("{}.new", std::process::id()))),
+        mirror,
+        git: Git {
+            origin,
+            address: &address,
+            progress,
+            interrupt,
+        },
     };
-    gix::init_bare(&unfinished).map_err(|e| fetch.mirror_error(&e))?;
-    let updated = fetch
-        .run(&unfinished, progress, interrupt)
-        .inspect_err(|_| drop(remove(&unfinished)))?;
-    fs::rename(&unfinished, &mirror).map_err(io_at(&mirror))?;
-    sync_directory(mirrors).map_err(io_at(mirrors))?;
-    Ok(updated)
+    fetch.run(mirrors)
+}
+
+fn io_at(path: &Path) -> impl FnOnce(io::Error) -> FetchError + use<> {
+    let path = path.to_path_buf();
+    move |source| FetchError::Io { path, source }
 }
 
 /// An exclusive lock. It ends with the process, however that ends.
@@ -187,14 +184,18 @@ impl Held {
             Ok(file) => file,
             Err(source) => return Err(FetchError::Io { path, source }),
         };
-        match file.try_lock() {
-            Ok(()) => Ok(Held(file)),
-            Err(TryLockError::WouldBlock) => Err(FetchError::Busy {
-                url: url.into(),
-                lock: path,
-            }),
-            Err(TryLockError::Error(source)) => Err(FetchError::Io { path, source }),
+        // A program that a killed fetch was about to start holds the lock until it runs, which is soon.
+        for wait in [20, 40, 80, 0].map(Duration::from_millis) {
+            match file.try_lock() {
+                Ok(()) => return Ok(Held(file)),
+                Err(TryLockError::WouldBlock) => thread::sleep(wait),
+                Err(TryLockError::Error(source)) => return Err(FetchError::Io { path, source }),
+            }
         }
+        Err(FetchError::Busy {
+            url: url.into(),
+            lock: path,
+        })
     }
 }
 
@@ -222,215 +223,237 @@ fn remove(directory: &Path) -> Result<()> {
     }
 }
 
+/// Remove what fetches into this mirror left that did not end. A program that one of them started may still run, so each
+/// fetch has a directory of another name.
+fn sweep(mirrors: &Path, mirror: &Path) -> Result<()> {
+    let start = beside(mirror, "");
+    let start = start.file_name().unwrap_or_default().as_encoded_bytes();
+    let failed = || io_at(mirrors);
+    for entry in fs::read_dir(mirrors).map_err(failed())? {
+        let entry = entry.map_err(failed())?;
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        if name.starts_with(start) && name.ends_with(b".new") {
+            remove(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// The repository that git works in, beside the mirror. It goes when the fetch ends.
+struct Workshop(PathBuf);
+
+impl Drop for Workshop {
+    fn drop(&mut self) {
+        // What cannot be removed now is removed by the next fetch.
+        let _ = remove(&self.0);
+    }
+}
+
+impl Workshop {
+    /// An empty repository without hooks, in which the mirror's objects are there as well.
+    fn make(&self, mirror: &Path, known: &BTreeMap<String, ObjectId>) -> io::Result<()> {
+        let at = |name: &str| self.0.join(name);
+        for directory in ["objects/info", "objects/pack", "refs"] {
+            fs::create_dir_all(at(directory))?;
+        }
+        fs::write(at("HEAD"), "ref: refs/heads/master\n")?;
+        fs::write(
+            at("config"),
+            "[core]\n\trepositoryformatversion = 0\n\tbare = true\n",
+        )?;
+        if mirror.exists() {
+            let name = mirror.file_name().unwrap_or_default().to_string_lossy();
+            fs::write(
+                at("objects/info/alternates"),
+                format!("../../{name}/objects\n"),
+            )?;
+            fs::write(at("packed-refs"), packed(known))?;
+        }
+        Ok(())
+    }
+
+    fn packs(&self) -> PathBuf {
+        self.0.join("objects/pack")
+    }
+
+    /// Give the mirror what was received. An index comes after what it is of: a pack is there when its index is.
+    fn hand_over(&self, mirror: &Path) -> io::Result<()> {
+        let packs = mirror.join("objects/pack");
+        fs::create_dir_all(&packs)?;
+        let mut files = Vec::new();
+        for entry in fs::read_dir(self.packs())? {
+            let path = entry?.path();
+            let kind = path.extension().unwrap_or_default().to_os_string();
+            if ["pack", "rev", "idx"].iter().any(|known| kind == *known) {
+                files.push((kind == "idx", path));
+            }
+        }
+        files.sort_unstable();
+        for (_, path) in files {
+            fs::rename(&path, packs.join(path.file_name().unwrap_or_default()))?;
+        }
+        sync_directory(&packs)
+    }
+}
+
 /// A fetch into a mirror that is locked for this process.
-struct Fetch<'o> {
-    origin: &'o Origin,
+struct Fetch<'f> {
+    origin: &'f Origin,
     url: String,
     mirror: PathBuf,
+    workshop: Workshop,
+    git: Git<'f>,
 }
 
 impl Fetch<'_> {
-    fn run(&self, mirror: &Path, progress: &Progress, interrupt: &AtomicBool) -> Result<Updated> {
-        let options = gix::open::Options::isolated()
-            .open_path_as_is(true)
-            .bail_if_untrusted(false);
-        let repository = options
-            .open(mirror)
-            .map_err(|e| self.mirror_error(&e))?
-            .to_thread_local();
-        self.sweep(mirror)?;
-        let before = self.references(&repository)?;
-        let after = match self.transport()? {
-            Way::Http(transport) => self.advertised(&repository, *transport, progress)?,
-            Way::Ssh(transport) => self.advertised(&repository, *transport, progress)?,
+    fn run(&self, mirrors: &Path) -> Result<Updated> {
+        let workshop = &self.workshop.0;
+        let is_first = !self.mirror.exists();
+        let held = if is_first {
+            None
+        } else {
+            Some(self.open(&self.mirror)?)
         };
-        let lacking: BTreeSet<ObjectId> = after
-            .values()
-            .filter(|id| !repository.has_object(id))
-            .copied()
-            .collect();
+        let before = match &held {
+            Some(repository) => self.references(repository)?,
+            None => BTreeMap::new(),
+        };
+        let has = |id: &ObjectId| held.as_ref().is_some_and(|mirror| mirror.has_object(id));
+        // What the server is told that we have, and is so.
+        let mut known = before.clone();
+        known.retain(|_, id| has(id));
+        self.workshop
+            .make(&self.mirror, &known)
+            .map_err(io_at(workshop))?;
+        let after = self.advertised()?;
+        let lacking: BTreeSet<ObjectId> = after.values().filter(|id| !has(id)).copied().collect();
         if !lacking.is_empty() {
-            match self.transport()? {
-                Way::Http(transport) => {
-                    self.receive(&repository, *transport, &lacking, progress, interrupt)?;
-                }
-                Way::Ssh(transport) => {
-                    self.receive(&repository, *transport, &lacking, progress, interrupt)?;
-                }
-            }
-        }
-        if let Some(id) = lacking.iter().find(|id| !repository.has_object(id)) {
-            return Err(self.remote_error(format!(
-                "the server did not send {id}, where a reference leads"
-            )));
+            self.receive(&lacking)?;
         }
         let updated = difference(&before, &after);
-        if !updated.is_nothing() {
-            self.write_references(mirror, &after)?;
+        let packs = self.workshop.packs();
+        settle(&packs).map_err(io_at(&packs))?;
+        if is_first {
+            write_references(workshop, &after).map_err(io_at(workshop))?;
+            fs::rename(workshop, &self.mirror).map_err(io_at(&self.mirror))?;
+            sync_directory(mirrors).map_err(io_at(mirrors))?;
+        } else if !updated.is_nothing() {
+            let failed = || io_at(&self.mirror);
+            self.workshop.hand_over(&self.mirror).map_err(failed())?;
+            write_references(&self.mirror, &after).map_err(failed())?;
         }
         Ok(updated)
     }
 
-    fn transport(&self) -> Result<Way> {
-        let bad = |why: String| FetchError::Url {
-            url: self.url.clone(),
-            why,
-        };
-        let url = gix::Url::try_from(self.origin.url.as_str());
-        let mut url = url.map_err(|e| bad(words(&e).replace(&self.origin.url, &self.url)))?;
-        match url.scheme {
-            gix::url::Scheme::Http | gix::url::Scheme::Https => {
-                let mut origin = self.origin.clone();
-                if let Some(user) = url.user() {
-                    origin.user = user.into();
-                }
-                if let Some(password) = url.password() {
-                    origin.password = password.into();
-                }
-                url.set_user(None);
-                url.set_password(None);
-                let client = Client::new(&origin).map_err(bad)?;
-                Ok(Way::Http(Box::new(HttpTransport::new_http(
-                    client,
-                    url,
-                    Protocol::V2,
-                    false,
-                ))))
-            }
-            gix::url::Scheme::Ssh => {
-                let transport =
-                    ssh::connect(url, Protocol::V2, ssh::connect::Options::default(), false);
-                Ok(Way::Ssh(Box::new(transport.map_err(|e| bad(words(&e)))?)))
-            }
-            other => Err(bad(format!(
-                "{other}:// is not supported; use https:// or ssh://"
-            ))),
-        }
+    fn open(&self, mirror: &Path) -> Result<gix::Repository> {
+        let options = gix::open::Options::isolated()
+            .open_path_as_is(true)
+            .bail_if_untrusted(false);
+        let opened = options.open(mirror).map_err(|e| self.mirror_error(&e))?;
+        Ok(opened.to_thread_local())
     }
 
     /// What the remote's references lead to.
-    fn advertised<T: Transport>(
-        &self,
-        repository: &gix::Repository,
-        transport: T,
-        progress: &Progress,
-    ) -> Result<BTreeMap<String, ObjectId>> {
-        let specs = self
-            .origin
-            .refspecs
-            .iter()
-            .map(|spec| match spec.excludes() {
-                true => spec.to_string(),
-                false => format!("+{0}:{0}", spec.source()),
-            });
-        // Whatever they say, Salt gets all tags.
-        let specs: Vec<String> = specs.chain([format!("+{TAGS}*:{TAGS}*")]).collect();
-        let remote = self.remote(repository, &specs)?;
-        let connection = remote
-            .to_connection_with_transport(transport)
-            .with_credentials(|_| Ok(None));
-        let listed = connection.ref_map(progress.node(), gix::remote::ref_map::Options::default());
-        let (listed, _) = listed.map_err(|e| self.failed(&e))?;
+    fn advertised(&self) -> Result<BTreeMap<String, ObjectId>> {
+        let mut arguments = vec!["ls-remote", "--refs"];
+        let specs = &self.origin.refspecs;
+        let is_usual = |spec: &Refspec| {
+            let source = spec.source();
+            source.starts_with("refs/heads/") || source.starts_with(TAGS)
+        };
+        if specs.iter().all(is_usual) {
+            // So the server leaves out all else, such as every pull request.
+            arguments.extend(["--heads", "--tags"]);
+        }
+        arguments.extend(["--", &self.git.address.url]);
+        let listed = self.ask(&arguments, Vec::new())?;
         let mut references = BTreeMap::new();
-        for mapping in &listed.mappings {
-            let (Some(name), Some(id)) = (mapping.remote.as_name(), mapping.remote.as_id()) else {
+        for line in listed.lines() {
+            let Some((id, name)) = line.split_once_str("\t") else {
                 continue;
             };
+            let Ok(id) = ObjectId::from_hex(id) else {
+                return Err(self.remote_error(
+                    "the ids of its objects are not those of SHA-1, which alone is supported"
+                        .into(),
+                ));
+            };
             // An invalid name could break the file.
-            if gix::validate::reference::name(name.as_bstr()).is_ok() && name.starts_with(b"refs/")
+            if gix::validate::reference::name(name.as_bstr()).is_ok()
+                && let Ok(name) = name.to_str()
+                && Refspec::fetches(specs, name)
             {
-                references.insert(name.to_str_lossy().into_owned(), id.to_owned());
+                references.insert(name.to_owned(), id);
             }
         }
         Ok(references)
     }
 
     /// Get objects and all that they need. No reference is written.
-    fn receive<T: Transport>(
-        &self,
-        repository: &gix::Repository,
-        transport: T,
-        lacking: &BTreeSet<ObjectId>,
-        progress: &Progress,
-        interrupt: &AtomicBool,
-    ) -> Result<()> {
-        let wanted: Vec<String> = lacking.iter().map(ToString::to_string).collect();
-        let remote = self.remote(repository, &wanted)?;
-        let connection = remote
-            .to_connection_with_transport(transport)
-            .with_credentials(|_| Ok(None));
-        let prepared =
-            connection.prepare_fetch(progress.node(), gix::remote::ref_map::Options::default());
-        let received = prepared
-            .map_err(|e| self.failed(&e))?
-            .receive(progress.node(), interrupt);
-        Self::release(&received.map_err(|e| self.failed(&e))?);
-        Ok(())
+    fn receive(&self, lacking: &BTreeSet<ObjectId>) -> Result<()> {
+        let wanted: String = lacking.iter().map(|id| format!("{id}\n")).collect();
+        let arguments = [
+            "fetch",
+            "--progress",
+            "--stdin",
+            "--refmap=",
+            "--no-tags",
+            "--no-prune",
+            "--no-recurse-submodules",
+            "--no-write-fetch-head",
+            "--no-auto-gc",
+            "--",
+            &self.git.address.url,
+        ];
+        self.ask(&arguments, wanted.into_bytes())?;
+        let received = self.open(&self.workshop.0)?;
+        match lacking.iter().find(|id| !received.has_object(**id)) {
+            Some(id) => Err(self.remote_error(format!(
+                "the server did not send {id}, where a reference leads"
+            ))),
+            None => Ok(()),
+        }
     }
 
-    fn remote<'r>(
-        &self,
-        repository: &'r gix::Repository,
-        specs: &[String],
-    ) -> Result<gix::Remote<'r>> {
-        let remote = repository
-            .remote_at(self.url.as_str())
-            .map_err(|e| self.failed(&e))?;
-        let remote = remote.with_refspecs(specs.iter().map(String::as_str), Direction::Fetch);
-        Ok(remote
-            .map_err(|e| self.failed(&e))?
-            .with_fetch_tags(Tags::None))
+    fn ask(&self, arguments: &[&str], input: Vec<u8>) -> Result<Vec<u8>> {
+        let answer = self.git.run(&self.workshop.0, arguments, input);
+        answer.map_err(|why| self.remote_error(self.advice(why)))
     }
 
     /// Advice, if the error alone does not make it clear.
     fn advice(&self, why: String) -> String {
-        let is_refused = why.contains("HTTP status 401") || why.contains("redentials");
-        let is_http = self.origin.url.starts_with("http");
-        match (is_refused, is_http) {
-            (true, true) => "the server wants a `user` and a `password` (`gitfs_user`, `gitfs_password`), \
-                             or refuses those it got"
-                .into(),
-            (true, false) => {
-                "ssh was refused; does `ssh` by itself get there with a key, and may the key read it?".into()
-            }
-            (false, true) => why,
-            (false, false) => format!("{why}; what ssh says stands above"),
+        let says = |texts: &[&str]| texts.iter().any(|text| why.contains(text));
+        let is_http = self.origin.url.to_ascii_lowercase().starts_with("http");
+        if says(&[
+            "unknown option `stdin'",
+            "unknown option `no-write-fetch-head'",
+        ]) {
+            return format!("git 2.29 or later is needed ({why})");
         }
-    }
-
-    fn failed(&self, e: &gix::Error) -> FetchError {
-        self.remote_error(self.advice(words(e)))
-    }
-
-    /// Let go of the pack that was received: references lead to it from now on.
-    fn release(received: &Outcome) {
-        if let Status::Change {
-            write_pack_bundle: bundle,
-            ..
-        } = &received.status
-            && let Some(keep) = &bundle.keep_path
+        if is_http
+            && says(&[
+                "could not read Username",
+                "could not read Password",
+                "Authentication failed",
+                "error: 401",
+            ])
         {
-            let _ = fs::remove_file(keep);
+            return "the server wants a `user` and a `password` (`gitfs_user`, `gitfs_password`) or a login that git has, \
+                    for example from a credential helper, or refuses what it got"
+                .into();
         }
-    }
-
-    /// Remove what fetches left that did not end.
-    fn sweep(&self, mirror: &Path) -> Result<()> {
-        let packs = mirror.join("objects/pack");
-        let Ok(entries) = fs::read_dir(&packs) else {
-            return Ok(());
-        };
-        for entry in entries.flatten() {
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            // What starts with `.tmp-` is git's, which may be repacking.
-            let is_ours = name.starts_with(".tmp") && !name.starts_with(".tmp-");
-            if is_ours || name.ends_with(".keep") {
-                let path = entry.path();
-                fs::remove_file(&path).map_err(|source| FetchError::Io { path, source })?;
-            }
+        if is_http && says(&["not found", "error: 404"]) {
+            return format!(
+                "{why}; is the URL right, and does the repository need a `user` and a `password`?"
+            );
         }
-        Ok(())
+        if !is_http && says(&["Permission denied", "Host key verification failed"]) {
+            return format!(
+                "ssh was refused; does `ssh` by itself get there with a key, and may the key read it? It says: {why}"
+            );
+        }
+        why
     }
 
     fn references(&self, repository: &gix::Repository) -> Result<BTreeMap<String, ObjectId>> {
@@ -453,47 +476,6 @@ impl Fetch<'_> {
         Ok(all)
     }
 
-    /// See that all packs are on the disk, those of fetches that were killed among them.
-    fn settle_packs(mirror: &Path) -> std::io::Result<()> {
-        let packs = mirror.join("objects/pack");
-        for entry in fs::read_dir(&packs)? {
-            let path = entry?.path();
-            if path
-                .extension()
-                .is_some_and(|kind| kind == "pack" || kind == "idx")
-            {
-                File::open(path)?.sync_all()?;
-            }
-        }
-        sync_directory(&packs)
-    }
-
-    /// Replace all references in one step.
-    fn write_references(
-        &self,
-        mirror: &Path,
-        references: &BTreeMap<String, ObjectId>,
-    ) -> Result<()> {
-        let path = mirror.join("packed-refs");
-        Self::settle_packs(mirror).map_err(|source| FetchError::Io {
-            path: mirror.join("objects/pack"),
-            source,
-        })?;
-        let unfinished = beside(&path, "new");
-        let written = (|| {
-            let mut text = String::from("# pack-refs with: sorted \n");
-            for (name, id) in references {
-                text.push_str(&format!("{id} {name}\n"));
-            }
-            let mut file = File::create(&unfinished)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&unfinished, &path)?;
-            sync_directory(mirror)
-        })();
-        written.map_err(|source| FetchError::Io { path, source })
-    }
-
     fn mirror_error(&self, e: &gix::Error) -> FetchError {
         FetchError::Mirror {
             url: self.url.clone(),
@@ -510,6 +492,41 @@ impl Fetch<'_> {
     }
 }
 
+/// References as a file has them.
+fn packed(references: &BTreeMap<String, ObjectId>) -> String {
+    let mut text = String::from("# pack-refs with: sorted \n");
+    for (name, id) in references {
+        text.push_str(&format!("{id} {name}\n"));
+    }
+    text
+}
+
+/// Replace all references in one step.
+fn write_references(repository: &Path, references: &BTreeMap<String, ObjectId>) -> io::Result<()> {
+    let path = repository.join("packed-refs");
+    let unfinished = beside(&path, "new");
+    let mut file = File::create(&unfinished)?;
+    file.write_all(packed(references).as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&unfinished, &path)?;
+    sync_directory(repository)
+}
+
+/// See that packs are on the disk.
+fn settle(packs: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(packs)? {
+        let path = entry?.path();
+        let kind = path.extension().unwrap_or_default();
+        if kind == "pack" || kind == "idx" {
+            File::open(path)?.sync_all()?;
+        } else if kind == "keep" {
+            // References lead to it from now on.
+            fs::remove_file(path)?;
+        }
+    }
+    sync_directory(packs)
+}
+
 /// See that the names in a directory are on the disk.
 fn sync_directory(directory: &Path) -> std::io::Result<()> {
     // Other systems keep names without being asked, and open no directories.
@@ -518,11 +535,6 @@ fn sync_directory(directory: &Path) -> std::io::Result<()> {
     } else {
         Ok(())
     }
-}
-
-enum Way {
-    Http(Box<HttpTransport<Client>>),
-    Ssh(Box<gix_transport::client::blocking_io::file::SpawnProcessOnDemand>),
 }
 
 /// An error and what caused it, innermost last.

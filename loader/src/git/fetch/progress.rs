@@ -1,9 +1,6 @@
 //! The progress of a fetch.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-
-use gix::progress::{Id, MessageLevel, Step, StepShared, UNKNOWN, Unit};
 
 /// How far a fetch is; clones look at the same one.
 ///
@@ -12,7 +9,7 @@ use gix::progress::{Id, MessageLevel, Step, StepShared, UNKNOWN, Unit};
 /// assert_eq!(Progress::default().now(), None);
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct Progress(Arc<Mutex<Option<Task>>>);
+pub struct Progress(Arc<Mutex<Option<FetchStage>>>);
 
 /// What is being done, how much of it is, and of how much if that is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,109 +22,79 @@ pub struct FetchStage {
     pub total: Option<usize>,
 }
 
-#[derive(Debug, Clone)]
-struct Task {
-    name: String,
-    done: StepShared,
-    total: Option<Step>,
+impl FetchStage {
+    /// What a line of git's progress says, such as `Receiving objects:  45% (90/200), 1.20 MiB`.
+    fn of_line(line: &str) -> Option<Self> {
+        let (name, rest) = line.split_once(": ")?;
+        // The server's own lines have its name before theirs.
+        let (name, rest) = match name {
+            "remote" => rest.split_once(": ")?,
+            _ => (name, rest),
+        };
+        let number = |digits: &str| digits.trim().parse().ok();
+        let (done, total) = match rest.split_once('(') {
+            Some((percent, parts)) if percent.trim_end().ends_with('%') => {
+                let (done, total) = parts.split_once(')')?.0.split_once('/')?;
+                (number(done)?, Some(number(total)?))
+            }
+            _ => (number(rest.split(',').next()?)?, None),
+        };
+        Some(FetchStage {
+            name: name.into(),
+            done,
+            total,
+        })
+    }
 }
 
 impl Progress {
     /// What is being done now.
     #[must_use]
     pub fn now(&self) -> Option<FetchStage> {
-        let task = self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()?;
-        Some(FetchStage {
-            name: task.name,
-            done: task.done.load(Ordering::Relaxed),
-            total: task.total,
-        })
+        self.stage().clone()
     }
 
-    pub(super) fn node(&self) -> Node {
-        Node {
-            shown: self.clone(),
-            name: String::new(),
-            done: Arc::new(AtomicUsize::new(0)),
-            total: None,
+    /// Take a line of git's; whether it is one of progress.
+    pub(super) fn takes(&self, line: &str) -> bool {
+        let stage = FetchStage::of_line(line);
+        let is_progress = stage.is_some();
+        if is_progress {
+            *self.stage() = stage;
         }
+        is_progress
+    }
+
+    fn stage(&self) -> std::sync::MutexGuard<'_, Option<FetchStage>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One of the fetch's tasks; the last one that began is shown.
-pub(super) struct Node {
-    shown: Progress,
-    name: String,
-    done: StepShared,
-    total: Option<Step>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Node {
-    fn show(&self) {
-        let task = Task {
-            name: self.name.clone(),
-            done: self.done.clone(),
-            total: self.total,
-        };
-        *self.shown.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
-    }
-}
-
-impl gix::Count for Node {
-    fn set(&self, step: Step) {
-        self.done.store(step, Ordering::Relaxed);
-    }
-
-    fn step(&self) -> Step {
-        self.done.load(Ordering::Relaxed)
-    }
-
-    fn inc_by(&self, step: Step) {
-        self.done.fetch_add(step, Ordering::Relaxed);
-    }
-
-    fn counter(&self) -> StepShared {
-        self.done.clone()
-    }
-}
-
-impl gix::Progress for Node {
-    fn init(&mut self, max: Option<Step>, _unit: Option<Unit>) {
-        self.total = max;
-        self.show();
-    }
-
-    fn set_name(&mut self, name: String) {
-        self.name = name;
-        self.show();
-    }
-
-    fn name(&self) -> Option<String> {
-        Some(self.name.clone())
-    }
-
-    fn id(&self) -> Id {
-        UNKNOWN
-    }
-
-    fn message(&self, _level: MessageLevel, _message: String) {}
-}
-
-impl gix::NestedProgress for Node {
-    type SubProgress = Node;
-
-    fn add_child(&mut self, name: impl Into<String>) -> Node {
-        Node {
-            name: name.into(),
-            ..self.shown.node()
+    #[test]
+    fn lines_of_progress_are_told_from_others() {
+        for (line, expected) in [
+            (
+                "Receiving objects:  45% (90/200), 1.20 MiB | 2.00 MiB/s",
+                Some(("Receiving objects", 90, Some(200))),
+            ),
+            (
+                "remote: Counting objects: 100% (3/3), done.",
+                Some(("Counting objects", 3, Some(3))),
+            ),
+            (
+                "remote: Enumerating objects: 7, done.",
+                Some(("Enumerating objects", 7, None)),
+            ),
+            ("remote: Please log in", None),
+            ("fatal: unable to access 'https://example.org/a': x", None),
+            ("remote: Total 3 (delta 0), reused 0 (delta 0)", None),
+        ] {
+            let stage = FetchStage::of_line(line);
+            let stage = stage.as_ref().map(|s| (s.name.as_str(), s.done, s.total));
+            assert_eq!(stage, expected, "{line}");
         }
-    }
-
-    fn add_child_with_id(&mut self, name: impl Into<String>, _id: Id) -> Node {
-        self.add_child(name)
     }
 }

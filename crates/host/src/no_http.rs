@@ -1,0 +1,18 @@
+//! What `http.query` says in a program without the feature `http`.
+
+use mapstack::value::Value;
+use mapstack::{Call, CallError, Means};
+
+use crate::args::Result;
+use crate::table::Table;
+
+pub(crate) const TABLE: Table = &[("http.query", query), ("http_query", query)];
+
+fn query(call: &Call) -> Result<Value> {
+    Err(CallError::new(format!(
+        "{} has no client for HTTP in this build: packages have one, and so has what is built with `--features http`; \
+         or {} answers it",
+        call.name,
+        Means::Stub
+    )))
+}
