@@ -27,7 +27,6 @@ fn tree() -> Tree {
             "#!tera|yaml\n{% set a = 'b: c' %}\na: {{ a }}\n",
         ),
         ("r/f/mako.sls", "\n#!yaml\n"),
-        ("r/f/gpg.sls", "#!yaml|gpg\na: 1\n"),
         ("r/f/mako2.sls", "#!mako|yaml\na: 1\nb: ${nope}\n"),
         (
             "r/f/mako-yaml.sls",
@@ -175,11 +174,6 @@ fn what_goes_wrong_has_a_place() {
             "r/f/tera-bad-yaml.sls:3:4",
         ),
         ("second-stage", &["f/twice.sls"], "r/f/twice.sls:3:16"),
-        (
-            "absent-renderer",
-            &["f/gpg.sls", "-o=yaml"],
-            "r/f/gpg.sls:1:1",
-        ),
         ("mako-undefined", &["f/mako2.sls"], "r/f/mako2.sls:3:4"),
         (
             "mako-yaml",

@@ -35,12 +35,11 @@ pub enum Renderer {
     Toml,
     /// Refuses every text, as in the reference: MessagePack is bytes.
     Msgpack,
-    /// A renderer of Salt that is not available here, with advice.
-    Absent(&'static str),
+    /// Decrypts texts in data: `gpg` or `nacl`.
+    Ciphertext,
 }
 
-/// All renderers by name, including those of Salt that are not available. A file that needs one of these is refused;
-/// as in Salt, an unknown name makes the whole pipe empty.
+/// All renderers by name. As in Salt, an unknown name makes the whole pipe empty.
 const RENDERERS: &[(&str, Renderer)] = &[
     ("jinja", Renderer::Jinja),
     ("tera", Renderer::Tera),
@@ -53,14 +52,8 @@ const RENDERERS: &[(&str, Renderer)] = &[
     ("py", Renderer::Py),
     ("stateconf", Renderer::Stateconf),
     ("pyobjects", Renderer::Objects),
-    (
-        "gpg",
-        Renderer::Absent("or pass the decrypted pillar as a fact"),
-    ),
-    (
-        "nacl",
-        Renderer::Absent("or pass the decrypted pillar as a fact"),
-    ),
+    ("gpg", Renderer::Ciphertext),
+    ("nacl", Renderer::Ciphertext),
 ];
 
 /// Renderers of older versions of Salt, which 3008 does not know.
@@ -77,7 +70,7 @@ const GONE: [&str; 9] = [
 ];
 
 impl Renderer {
-    /// A renderer that is built in, or one of Salt's that is not, by its name.
+    /// A renderer that is built in, by its name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         RENDERERS
@@ -95,7 +88,7 @@ impl Renderer {
                 | Renderer::Tera
                 | Renderer::Mako
                 | Renderer::Tree
-                | Renderer::Absent(_)
+                | Renderer::Ciphertext
         )
     }
 }
@@ -231,8 +224,8 @@ impl PipeStage {
             Renderer::Json => "json_data",
             Renderer::Toml | Renderer::Yamlex => "sls_data",
             Renderer::Msgpack => "msgpack_data",
-            Renderer::Absent(_) if self.name == "gpg" => "gpg_data",
-            Renderer::Absent(_) => "nacl_data",
+            Renderer::Ciphertext if self.name == "gpg" => "gpg_data",
+            Renderer::Ciphertext => "nacl_data",
             // What a renderer of the tree takes, Python says.
             Renderer::Objects | Renderer::Tree => "",
         }
@@ -296,11 +289,7 @@ impl Pipe {
     /// The renderer whose name is most similar to an unknown one.
     #[must_use]
     pub fn nearest(unknown: &str) -> Option<&'static str> {
-        let usable = RENDERERS
-            .iter()
-            .filter(|(_, r)| !matches!(r, Renderer::Absent(_)))
-            .map(|(name, _)| *name);
-        nearest(unknown, usable)
+        nearest(unknown, RENDERERS.iter().map(|(name, _)| *name))
             .and_then(|near| RENDERERS.iter().find(|(name, _)| *name == near))
             .map(|(name, _)| *name)
     }
@@ -311,13 +300,11 @@ impl Pipe {
         GONE.contains(&unknown)
     }
 
-    /// The names of the available renderers, for messages.
+    /// The names of the renderers, for messages.
     #[must_use]
     pub fn present() -> String {
-        let usable = RENDERERS
-            .iter()
-            .filter(|(_, r)| !matches!(r, Renderer::Absent(_)));
-        usable.map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+        let names: Vec<_> = RENDERERS.iter().map(|(name, _)| *name).collect();
+        names.join(", ")
     }
 }
 

@@ -361,3 +361,46 @@ fn a_minion_without_a_master_has_rendered_its_pillar() {
         format!("{plain} {{alpha: 2, zeta: 1}} {plain}")
     );
 }
+
+#[test]
+fn ciphertext_stays_in_states() {
+    let message = "-----BEGIN PGP MESSAGE-----\\n\\nhQ\\n-----END PGP MESSAGE-----";
+    let sls = |secret: &str| format!("x: {{plain: 1, secret: \"{secret}\"}}\n");
+    let files = MemoryFiles::new()
+        .file("base", "plain.sls", &sls("none"))
+        .file(
+            "base",
+            "named.sls",
+            &format!("#!jinja|yaml|gpg\n{}", sls(message)),
+        )
+        .file(
+            "base",
+            "boxed.sls",
+            &format!("#!yaml|nacl\n{}", sls("NACL[one]")),
+        )
+        .file("base", "first.sls", &format!("#!gpg|yaml\n{}", sls("none")));
+    let engine = Engine::new(files);
+    let mut given = Minion::new("web1");
+    given.opts.insert("renderer", "jinja | yaml | gpg");
+    let given = given.complete();
+    for (sls, secret, warnings) in [
+        ("plain.sls", "none", &[][..]),
+        ("first.sls", "none", &[]),
+        (
+            "named.sls",
+            &message.replace("\\n", "\n"),
+            &["PGP messages stay ciphertext"],
+        ),
+        ("boxed.sls", "NACL[one]", &["NaCl boxes stay ciphertext"]),
+    ] {
+        let run = engine.run(&given);
+        let made = run.sls(sls).unwrap();
+        let found = made.as_map().unwrap().get("x").unwrap().as_map().unwrap();
+        assert_eq!(found.get("secret").unwrap().as_str(), Some(secret), "{sls}");
+        let said: Vec<String> = run.warnings().iter().map(|w| w.message.clone()).collect();
+        assert_eq!(said.len(), warnings.len(), "{said:?}");
+        for (said, end) in said.iter().zip(warnings) {
+            assert!(said.ends_with(end), "{said}");
+        }
+    }
+}

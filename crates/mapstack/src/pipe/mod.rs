@@ -309,7 +309,7 @@ impl Run<'_> {
             Renderer::Py => return self.run_module(running),
             Renderer::Objects | Renderer::Tree => return self.run_python(running, made),
             Renderer::Stateconf => return self.run_stateconf(running, made),
-            Renderer::Absent(help) => return self.run_absent(running, made, help),
+            Renderer::Ciphertext => return self.run_decryption(running, made),
             Renderer::Yaml
             | Renderer::Yamlex
             | Renderer::Json
@@ -361,25 +361,20 @@ impl Run<'_> {
         }
     }
 
-    /// Run a stage whose renderer is not built in; `help` says what to do about that.
-    fn run_absent<'f>(
+    /// Run a stage that decrypts, if anything does; ciphertext stays otherwise, as whoever has no keys sees it.
+    fn run_decryption<'f>(
         &self,
         running: RunningStage<'_, 'f>,
         made: Made<'f>,
-        help: &str,
     ) -> Result<Made<'f>> {
         let Some(cipher) = Cipher::of_renderer(&running.stage.name) else {
-            return Err(running.absent(help));
+            return Ok(made);
         };
         if self.decrypts(cipher) {
             return self.decrypt_stage(cipher, made);
         }
-        // Whoever has no keys sees the ciphertext of a pillar.
-        if self.master.is_some() {
-            self.warn_of_ciphertext(cipher, &made, running.source, running.place);
-            return Ok(made);
-        }
-        Err(running.absent(&format!("{}; {help}", how_to_decrypt(cipher))))
+        self.warn_of_ciphertext(cipher, &made, running.source, running.place);
+        Ok(made)
     }
 
     /// The arguments of a text stage.
@@ -644,6 +639,7 @@ impl RunningStage<'_, '_> {
     }
 
     /// The renderer is not built in.
+    #[cfg(not(feature = "tera"))]
     fn absent(self, help: &str) -> Error {
         let (shown, name) = (&self.source.file.shown, &self.stage.name);
         let message = format!("{shown}: the renderer '{name}' is not built in");
