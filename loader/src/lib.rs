@@ -5,6 +5,7 @@
 #![doc = include_str!("../README.md")]
 
 mod address;
+mod deployed;
 mod entries;
 mod frozen;
 #[cfg(feature = "git")]
@@ -26,6 +27,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use address::without_login;
+pub use deployed::{BadDeployed, Deployed};
 pub use frozen::Frozen;
 pub use kept::KeptFiles;
 pub use listing::Listing;

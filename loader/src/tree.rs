@@ -1,5 +1,6 @@
 //! Files by their paths on disk, as far as they lie below directories that the user named.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,6 +8,7 @@ use std::sync::Arc;
 
 use mapstack_value::posixpath::{join, split};
 
+use crate::deployed::Deployed;
 use crate::kept::{KeptFiles, Stamp};
 use crate::mount::Mount;
 use crate::open::{Opening, open_inside};
@@ -36,6 +38,8 @@ pub struct Tree {
     /// The same as they were named.
     named: Vec<String>,
     mounts: Vec<Mount>,
+    /// What paths stand for others.
+    deployed: Deployed,
     /// Whether patterns may list any directory.
     anywhere: bool,
     /// What was read before.
@@ -87,6 +91,10 @@ impl Tree {
     #[must_use]
     pub fn directory(mut self, directory: impl AsRef<Path>) -> Self {
         let directory = directory.as_ref();
+        let local = directory
+            .to_str()
+            .and_then(|path| self.deployed.local(path));
+        let directory = local.as_deref().map_or(directory, Path::new);
         let here = if directory.as_os_str().is_empty() {
             Path::new(".")
         } else {
@@ -144,11 +152,46 @@ impl Tree {
         self
     }
 
+    /// Let deployed paths stand for the folders of a checkout, all of which may be read. Directories that are added
+    /// later can be named by them. Patterns and listings give the paths as they were asked for; the places of files that
+    /// were read are local.
+    ///
+    /// ```
+    /// use mapstack_loader::{Deployed, Fetched, Tree};
+    /// let dir = tempfile::tempdir().unwrap();
+    /// std::fs::write(dir.path().join("core.yml"), "a: 1").unwrap();
+    /// let deployed = Deployed::new().folder("/srv/stack", dir.path()).unwrap();
+    /// let tree = Tree::new().deploying(&deployed);
+    /// assert_eq!(tree.glob("/srv/stack", "*.yml").unwrap(), ["/srv/stack/core.yml"]);
+    /// let Fetched::Found { on_disk, .. } = tree.read("/srv/stack/core.yml").unwrap() else { panic!() };
+    /// assert_eq!(on_disk, dir.path().join("core.yml"));
+    /// ```
+    #[must_use]
+    pub fn deploying(mut self, deployed: &Deployed) -> Self {
+        if deployed.is_empty() {
+            return self;
+        }
+        for (_, directory) in deployed.folders() {
+            self = self.directory(directory);
+        }
+        self.mounts.extend(deployed.mounts().iter().cloned());
+        self.deployed = deployed.clone();
+        self
+    }
+
+    /// The local path that a path stands for.
+    fn local<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        self.deployed
+            .local(path)
+            .map_or(Cow::Borrowed(path), Cow::Owned)
+    }
+
     /// Whether a regular file is at a path, wherever it lies.
     ///
     /// # Errors
     /// A mounted file server that cannot be read.
     pub fn is_file(&self, path: &str) -> Result<bool, LoadError> {
+        let path = &*self.local(path);
         match self.mounted(path) {
             Some((mount, way)) => mount.is_file(&way),
             None => Ok(self.kept_named(path).is_some() || is_file(path)),
@@ -164,6 +207,7 @@ impl Tree {
     /// # Errors
     /// As [`read_named`].
     pub fn read_named(&self, path: &str) -> Result<Fetched, LoadError> {
+        let path = &*self.local(path);
         if let Some((mount, way)) = self.mounted(path) {
             return fetched(path, mount, &way);
         }
@@ -216,6 +260,7 @@ impl Tree {
     /// [`LoadError::Outside`] for a file that lies elsewhere, and when there is one that cannot be
     /// read.
     pub fn read(&self, path: &str) -> Result<Fetched, LoadError> {
+        let path = &*self.local(path);
         if let Some((mount, way)) = self.mounted_inside(path)? {
             return fetched(path, mount, &way);
         }
@@ -316,6 +361,7 @@ impl Tree {
 
     /// Whether anything is at a path, or a directory if no name ends it.
     fn is_there(&self, path: &str, name: &str) -> Result<bool, LoadError> {
+        let path = &*self.local(path);
         let Some((mount, way)) = self.mounted(path) else {
             let path = Path::new(path);
             return Ok(match name.is_empty() {
@@ -342,6 +388,7 @@ impl Tree {
     /// All names in a directory, in no order; `None` if it is not a directory.
     fn listed(&self, directory: &str, seen: &mut usize) -> Result<Option<Vec<String>>, LoadError> {
         let here = if directory.is_empty() { "." } else { directory };
+        let here = &*self.local(here);
         if let Some((mount, way)) = self.mounted_inside(here)? {
             let names = mount.names(&way)?;
             return Ok((!names.is_empty()).then(|| names.into_iter().collect()));
@@ -397,11 +444,12 @@ impl Tree {
         names.sort_unstable();
         let entry = |name: String| {
             let path = join(directory, &name);
-            let (is_directory, is_link) = match self.mounted(&path) {
+            let path = &*self.local(&path);
+            let (is_directory, is_link) = match self.mounted(path) {
                 Some((mount, way)) => (!mount.is_file(&way)?, false),
                 None => {
-                    let is_link = fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink());
-                    (Path::new(&path).is_dir(), is_link)
+                    let is_link = fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+                    (Path::new(path).is_dir(), is_link)
                 }
             };
             Ok(Entry {

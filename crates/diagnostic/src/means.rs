@@ -30,6 +30,8 @@ pub enum Means<'a> {
     StackRoot,
     /// A file with answers of functions.
     Stub,
+    /// Saying which folders are at absolute paths.
+    Deployed,
     /// Permitting functions to use this machine: this function, or some.
     Permission(Option<&'a str>),
     /// How long templates may run.
@@ -90,6 +92,7 @@ impl fmt::Display for Means<'_> {
             Means::Roots => f.write_str("root"),
             Means::StackRoot => f.write_str("the setting for directories of stacks"),
             Means::Stub => f.write_str("the setting for stubs"),
+            Means::Deployed => f.write_str("the setting for deployed paths"),
             Means::Permission(None) => f.write_str("the setting for permissions"),
             Means::Permission(Some(function)) => write!(f, "permission for {function}"),
             Means::MaxTime => f.write_str("the setting for time"),

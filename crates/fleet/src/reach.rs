@@ -140,6 +140,10 @@ impl ChangedFiles {
 
     /// Whether what was read is different.
     pub(crate) fn has(&self, read: &FileRead) -> bool {
+        // Which state such a file was in before, no file server says.
+        if read.is_of_no_saltenv() {
+            return true;
+        }
         let Some(files) = self.files.get(&*read.saltenv) else {
             return false;
         };

@@ -1,15 +1,32 @@
 //! What functions can ask for.
 
 use std::cell::Ref;
+use std::sync::Arc;
 
 use mapstack_diagnostic::{Diagnostic, Result};
-use mapstack_loader::{Fetched, SaltPath};
+use mapstack_loader::{Entry, Fetched, SaltPath};
 use mapstack_minion::{ConfigGet, Minion, Part, PillarGet, SaltVersion};
 use mapstack_render::jinja::Vm;
 use mapstack_render::{CallArgs, Error, Obj};
 use mapstack_value::{Map, Str, Value};
 
 use crate::flow::Flow;
+
+/// What is at an absolute path, where a folder of the checkout stands for the machine's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OnMachine {
+    /// A file.
+    File {
+        /// Where it lies in the checkout.
+        on_disk: String,
+        /// What is in it.
+        bytes: Arc<[u8]>,
+    },
+    /// A directory, with what it contains by name.
+    Directory(Vec<Entry>),
+    /// Nothing.
+    Missing,
+}
 
 /// A run of templates as its functions see it.
 ///
@@ -99,6 +116,30 @@ pub trait Context {
     /// It cannot be read.
     fn fetch_of_pillar(&self, _path: &SaltPath, _saltenv: &str) -> Result<Option<Fetched>> {
         Ok(None)
+    }
+
+    /// What is at an absolute path; `None` where no folder stands for the machine's.
+    ///
+    /// # Errors
+    /// It cannot be read, or is a link out of the folders.
+    fn on_machine(&self, _path: &str) -> Result<Option<OnMachine>> {
+        Ok(None)
+    }
+
+    /// What a call gives that nothing answers.
+    ///
+    /// # Errors
+    /// Usually that nothing does, with what to do about it.
+    fn unanswered(
+        &self,
+        _vm: &Vm<'_>,
+        name: &str,
+        _args: &CallArgs,
+    ) -> mapstack_render::Result<Obj> {
+        Err(Error::new(
+            mapstack_render::ErrorKind::Undefined,
+            format!("salt[{}] is undefined", mapstack_value::quote_str(name)),
+        ))
     }
 
     /// The files of a saltenv below a directory.

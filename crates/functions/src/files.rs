@@ -9,9 +9,10 @@ use mapstack_render::python::{Anchor, Pattern, hash};
 use mapstack_render::{CallArgs, Error, Obj, Result, required};
 use mapstack_value::{Str, posixpath};
 
+use super::on_machine::{as_text, opened};
 use super::paths::dirname;
 use super::{Table, comparable, config, failed, refused, text, truth_or};
-use crate::Context;
+use crate::{Context, OnMachine};
 
 pub(super) const TABLE: Table = &[
     ("cp.cache_dir", cache_dir),
@@ -50,16 +51,27 @@ pub(super) const TABLE: Table = &[
         let [] = args.bind("cp.envs", [])?;
         Ok(texts(run.envs()))
     }),
-    ("cp.get_file_str", |run, _, args| {
+    ("cp.get_file_str", |run, vm, args| {
         let [path, env] = args.bind("cp.get_file_str", ["path", "saltenv"])?;
         let path = text(
             &required(path, "cp.get_file_str", "path")?,
             "cp.get_file_str",
             "path",
         )?;
-        content(run, &saltenv(run, env)?, &path, "cp.get_file_str")
+        let env = saltenv(run, env)?;
+        // The reference takes a file that cannot be opened for one that is not there.
+        match machine_path(&path)? {
+            Some(local) => Ok(
+                match on_machine(run, vm, "cp.get_file_str", (&path, local))? {
+                    Found::File(bytes) => Obj::from(as_text(&bytes, local)?),
+                    Found::Missing(_) => Obj::Bool(false),
+                    Found::Answered(answer) => answer,
+                },
+            ),
+            None => content(run, &env, &path),
+        }
     }),
-    ("cp.get_url", |run, _, args| {
+    ("cp.get_url", |run, vm, args| {
         let names = ["path", "dest", "saltenv", "makedirs", "source_hash"];
         let [path, dest, env, ..] = args.bind("cp.get_url", names)?;
         let path = text(&required(path, "cp.get_url", "path")?, "cp.get_url", "path")?;
@@ -68,10 +80,19 @@ pub(super) const TABLE: Table = &[
             Obj::Str(dest) if dest.is_empty() => local_path(run, &env, &path),
             Obj::Str(dest) => Err(refused(format!("cp.get_url() writes no file here, not even {dest}"))
                 .with_help("leave `dest` out for the path of the served file, or set it to none for its content")),
-            _ => content(run, &env, &path, "cp.get_url"),
+            _ => match machine_path(&path)? {
+                Some(local) => match on_machine(run, vm, "cp.get_url", (&path, local))? {
+                    Found::File(bytes) => Ok(Obj::from(as_text(&bytes, local)?)),
+                    Found::Missing(found) => Err(opened(found, local)
+                        .err()
+                        .unwrap_or_else(|| refused(format!("{local} cannot be opened")))),
+                    Found::Answered(answer) => Ok(answer),
+                },
+                None => content(run, &env, &path),
+            },
         }
     }),
-    ("cp.hash_file", |run, _, args| {
+    ("cp.hash_file", |run, vm, args| {
         let [path, env] = args.bind("cp.hash_file", ["path", "saltenv"])?;
         let path = text(
             &required(path, "cp.hash_file", "path")?,
@@ -79,10 +100,16 @@ pub(super) const TABLE: Table = &[
             "path",
         )?;
         let env = saltenv(run, env)?;
-        if !path.starts_with("salt://") {
-            return Err(host_file("cp.hash_file", &path));
-        }
-        let Some((_, bytes)) = fetch(run, &env, &path)? else {
+        let bytes = if path.starts_with("salt://") {
+            fetch(run, &env, &path)?.map(|(_, bytes)| bytes)
+        } else {
+            match on_machine(run, vm, "cp.hash_file", (&path, &path))? {
+                Found::File(bytes) => Some(bytes),
+                Found::Missing(_) => None,
+                Found::Answered(answer) => return Ok(answer),
+            }
+        };
+        let Some(bytes) = bytes else {
             return Ok(Obj::from(""));
         };
         let kind = run.option("hash_type").to_string();
@@ -209,11 +236,38 @@ fn fetch(
     }
 }
 
-fn host_file(function: &str, path: &str) -> Box<Error> {
-    refused(format!(
-        "{function}() reads no file of the machine, so not '{path}'"
-    ))
-    .with_help("only files of the file server can be read: salt://…")
+/// What is at a path of the machine.
+enum Found {
+    File(std::sync::Arc<[u8]>),
+    /// No file.
+    Missing(OnMachine),
+    /// No folder of the checkout stands for the path, and something answered the call all the same.
+    Answered(Obj),
+}
+
+/// What is at a path of the machine, for a function that was called with a URL.
+fn on_machine(
+    run: &dyn Context,
+    vm: &Vm<'_>,
+    function: &str,
+    (url, path): (&str, &str),
+) -> Result<Found> {
+    match run.on_machine(path).map_err(|e| failed(&e))? {
+        Some(OnMachine::File { bytes, .. }) => Ok(Found::File(bytes)),
+        Some(other) => Ok(Found::Missing(other)),
+        None => {
+            let args = CallArgs {
+                positional: vec![Obj::from(url)],
+                ..CallArgs::default()
+            };
+            run.unanswered(vm, function, &args).map(Found::Answered)
+        }
+    }
+}
+
+/// The path of a URL that means the machine itself; `None` for one of the file server.
+fn machine_path(url: &str) -> Result<Option<&str>> {
+    Ok((!is_served(url)?).then(|| url.strip_prefix("file://").unwrap_or(url)))
 }
 
 /// `salt://` or a path of the machine; anything else is refused.
@@ -255,10 +309,7 @@ fn served_path(run: &dyn Context, env: &str, path: &str) -> Result<Obj> {
 }
 
 /// A file's text; false if the file does not exist.
-fn content(run: &dyn Context, env: &str, url: &str, function: &str) -> Result<Obj> {
-    if !is_served(url)? {
-        return Err(host_file(function, url));
-    }
+fn content(run: &dyn Context, env: &str, url: &str) -> Result<Obj> {
     let Some((shown, bytes)) = fetch(run, env, url)? else {
         return Ok(Obj::Bool(false));
     };

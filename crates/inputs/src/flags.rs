@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum, ValueHint};
-use mapstack::loader::Fnmatch;
+use mapstack::loader::{Deployed, Fnmatch};
 use mapstack::minion::SaltVersion;
 use mapstack::minion::cache::Cache;
 use mapstack::secrets::{Policy, Secrets};
@@ -18,7 +18,7 @@ use mapstack_salt_config::Kind;
 
 use crate::estate::FoundMinions;
 use crate::id::IdParser;
-use crate::{InputError, Project, Warn};
+use crate::{InputError, Project, Warn, deployed};
 
 /// Where files and facts come from.
 #[derive(Debug, Args)]
@@ -393,6 +393,9 @@ pub struct Functions {
     /// Which values are secret, as other flags say.
     #[arg(skip)]
     pub policy: Policy,
+    /// Which folders stand for absolute paths, as other flags say.
+    #[arg(skip)]
+    pub deployed: Deployed,
 }
 
 impl Functions {
@@ -443,6 +446,11 @@ pub struct Files {
     /// Serve files through links that leave a root, as `fileserver_followsymlinks: true` in a configuration does
     #[arg(long)]
     pub follow_outside_links: bool,
+    /// A folder that stands for an absolute path, as PATH=DIR; repeatable
+    ///
+    /// Where a master or minion has the files of the folder: templates that name them by that path read them here.
+    #[arg(long, value_name = "PATH=DIR", value_hint = ValueHint::DirPath)]
+    pub deployed: Vec<String>,
     /// What the directory at hand says, where no flag and no configuration does.
     #[arg(skip)]
     pub project: Option<Project>,
@@ -461,6 +469,7 @@ pub fn complete(
     if let Some(facts) = &facts {
         functions.find_mine(facts);
     }
+    functions.deployed = deployed::of_flags(&files.deployed)?;
     if !files.root.is_empty() || files.config.is_some() {
         return Ok(());
     }
@@ -477,6 +486,13 @@ pub fn complete(
         }
         if facts.minions.is_none() {
             facts.found = project.find_minions().map(Arc::new);
+        }
+    }
+    // A flag wins, as it is asked first.
+    for (path, folder) in &project.deployed {
+        let more = functions.deployed.clone().folder(path, folder);
+        if let Ok(more) = more {
+            functions.deployed = more;
         }
     }
     if let Some(estate) = &project.estate {

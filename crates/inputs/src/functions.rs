@@ -51,6 +51,7 @@ pub fn engine(
         .with_limits(limits(given.limits, memory))
         .with_policy(given.policy.clone())
         .with_stubs(stubs)
+        .with_deployed(given.deployed.clone())
         .with_salt_version(given.salt_version.unwrap_or_default())
         .with_functions(Host::new(permissions));
     let engine = match &given.mine {

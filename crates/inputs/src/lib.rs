@@ -43,6 +43,7 @@ mod around;
 mod asked;
 mod brief;
 pub mod configuration;
+mod deployed;
 pub mod estate;
 mod explained_pillar;
 pub mod flags;
@@ -81,6 +82,7 @@ use mapstack::minion::Minion;
 use mapstack::{Diagnostic, Error};
 pub use stacks::{Stacks, ext_pillars};
 
+pub use deployed::with_roots;
 pub use following::{FollowedChange, Following};
 pub use functions::{MemoryOf, engine};
 pub use id::IdParser;

@@ -17,7 +17,7 @@ use crate::functions::{MemoryOf, engine};
 use crate::minions::{Many, pillar_changes};
 use crate::pillars::{Configured, ConfiguredPillars};
 use crate::served::Served;
-use crate::{InputError, Warn, formulas};
+use crate::{InputError, Warn, deployed, formulas};
 
 /// The formulas and the pillar that flags name.
 pub struct Linted {
@@ -118,6 +118,7 @@ impl Linted {
             false => Backends::default(),
         };
         let engine = engine(served, functions, memory)?;
+        let engine = deployed::with_roots(engine, files, config.as_ref());
         let saltenv = files.saltenv.as_deref().unwrap_or("base");
         let all = formulas::all(&engine, saltenv)?;
         let is_pillar = |name: &&String| {
@@ -173,6 +174,7 @@ impl Linted {
         let config = configuration::read(files, None, None, warn)?;
         let served = Served::new(files, config.as_ref(), None, warn)?;
         let engine = engine(served.files, &site.functions, memory)?;
+        let engine = deployed::with_roots(engine, files, config.as_ref());
         let saltenv = files.saltenv.as_deref().unwrap_or("base");
         Ok(Linted {
             formulas: vec![formulas::one(&engine, saltenv, None)?],

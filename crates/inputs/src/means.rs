@@ -18,6 +18,7 @@ pub fn name_of(means: Means<'_>) -> String {
         Means::Roots => "--root".into(),
         Means::StackRoot => "--stack-root DIR".into(),
         Means::Stub => "--stub".into(),
+        Means::Deployed => "`deployed` in .mapstack.yaml (or --deployed PATH=DIR)".into(),
         Means::Permission(None) => "--allow".into(),
         Means::Permission(Some(function)) => format!("--allow {function}"),
         Means::MaxTime => "--max-time".into(),

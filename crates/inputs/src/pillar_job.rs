@@ -15,7 +15,7 @@ use crate::minions::{Chosen, minions};
 use crate::pillars::ConfiguredPillars;
 use crate::served::Served;
 use crate::stacks::{Stacks, ext_pillars};
-use crate::{InputError, Warn, configuration};
+use crate::{InputError, Warn, configuration, deployed};
 
 /// Which pillars are wanted.
 #[derive(Debug, Clone, Copy)]
@@ -109,6 +109,7 @@ impl PillarJob {
             false => Served::new(files, config, None, warn)?.files,
         };
         let engine = engine(served, functions, memory)?;
+        let engine = deployed::with_roots(engine, files, config);
         let chosen = chosen.selected(&engine, target)?;
         Ok(PillarJob {
             chosen,

@@ -15,7 +15,7 @@ use crate::configuration;
 use crate::flags::{Files, Functions};
 use crate::functions::{MemoryOf, engine};
 use crate::served::{self, Served};
-use crate::{InputError, Warn};
+use crate::{InputError, Warn, deployed};
 
 /// A configuration, and the pillars that it compiles.
 #[derive(Clone, Copy, Default)]
@@ -148,10 +148,12 @@ impl ConfiguredPillars {
         let mirrors = mirrors(&config, files)?;
         let roots = Noted::new(roots, "pillar", seen.clone());
         let served = Noted::new(served, "files for pillars", seen);
+        let engine = engine(served, functions, memory)?;
+        let engine = deployed::with_roots(engine, files, Some(&config));
         let master = Master::new(config, Arc::new(Snapshot::new(roots)));
         Ok(Some(ConfiguredPillars {
             master: with_mirrors(master, mirrors.as_deref()).with_memory(SHARED),
-            engine: engine(served, functions, memory)?,
+            engine,
             heard: Mutex::default(),
         }))
     }

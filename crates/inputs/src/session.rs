@@ -16,7 +16,7 @@ use crate::functions::{self, MemoryOf};
 use crate::minions::minion;
 use crate::pillars::ConfiguredPillars;
 use crate::served::{Served, below};
-use crate::{InputError, Warn};
+use crate::{InputError, Warn, deployed};
 
 /// Everything a verb that looks at one minion needs.
 pub struct Session {
@@ -53,6 +53,7 @@ impl Session {
             Served::new(&input.files, config.as_ref(), Some(&minion), warn)?;
         let saltenv = input.files.saltenv.clone();
         let engine = functions::engine(files, &input.functions, memory)?;
+        let engine = deployed::with_roots(engine, &input.files, config.as_ref());
         let minion = engine.with_tree_grains(&minion).into_owned();
         warn.knows(&minion);
         Ok(Session {

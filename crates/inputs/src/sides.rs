@@ -29,6 +29,8 @@ pub struct Sides {
     pub no_pillars: Option<String>,
     /// The files around the roots that are different.
     pub outside: Outside,
+    /// The files around the roots, where templates may name them by deployed paths.
+    pub around: Option<Around>,
 }
 
 /// The files of the pillar in both states.
@@ -107,12 +109,14 @@ impl Sides {
             None => roots,
         };
         let outside = Outside::between(&origin, &all, states);
+        let around = Around::new(&origin, &all, states)?;
         Ok(Sides {
             before,
             after,
             pillars,
             no_pillars,
             outside,
+            around,
         })
     }
 }

@@ -16,7 +16,7 @@ use crate::functions::{MemoryOf, engine};
 use crate::minions::pillar_changes;
 use crate::outside::Outside;
 use crate::sides::{PillarSides, Sides};
-use crate::{Configured, InputError, Plan, formulas, pillars};
+use crate::{Configured, InputError, Plan, deployed, formulas, pillars};
 
 /// Two states of the files as engines, and the pillars that each compiles.
 pub struct States {
@@ -114,10 +114,21 @@ impl States {
             let pillars = sides.pillars.as_ref();
             let around = pillars.and_then(|sides| sides.around.as_ref()?.of_state(index));
             let pillar = pillars.and_then(|sides| sides.files.get(index));
+            let engine = engine(Snapshot::new(files), &input.functions, memory)?;
+            let engine = deployed::with_roots(engine, &input.files, config);
+            let mounts: Vec<_> = around.into_iter().collect();
+            let of_state = sides.around.as_ref().and_then(|it| it.of_state(index));
+            let deployed = mounts
+                .iter()
+                .cloned()
+                .chain(of_state)
+                .fold(engine.deployed().clone(), |deployed, (at, files)| {
+                    deployed.mount(at, files)
+                });
             Ok(Arc::new(State {
-                engine: engine(Snapshot::new(files), &input.functions, memory)?,
+                engine: engine.with_deployed(deployed),
                 pillar: pillar.cloned(),
-                mounts: around.into_iter().collect(),
+                mounts,
             }))
         };
         let both = [state(sides.before, 0)?, state(sides.after, 1)?];

@@ -15,7 +15,7 @@ use crate::functions::{MemoryOf, engine};
 use crate::minions::pillar_changes;
 use crate::sides::{below_roots, roots, roots_of_pillar};
 use crate::states::{Compiling, State, States};
-use crate::{Configured, ConfiguredPillars, InputError, Served, Warn, pillars, served};
+use crate::{Configured, ConfiguredPillars, InputError, Served, Warn, deployed, pillars, served};
 
 /// What is watched: the roots that flags name, those of the pillar if pillars are compiled, and the directories of
 /// stacked external pillars.
@@ -131,11 +131,15 @@ impl<'i> Watched<'i> {
         });
         let mounts = self.stacks.iter().map(|at| (at.clone(), on_disk(at)));
         Ok(Arc::new(State {
-            engine: engine(
-                Backends::new(vec![Box::new(files)]),
-                &self.input.functions,
-                self.memory,
-            )?,
+            engine: deployed::with_roots(
+                engine(
+                    Backends::new(vec![Box::new(files)]),
+                    &self.input.functions,
+                    self.memory,
+                )?,
+                &self.input.files,
+                self.config,
+            ),
             pillar: of_pillar.transpose()?,
             mounts: mounts.collect(),
         }))

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use indexmap::IndexSet;
-use mapstack_loader::{Fetched, FileServer, LoadError, SaltPath};
+use mapstack_loader::{Deployed, Fetched, FileServer, LoadError, SaltPath, Tree};
 use mapstack_matcher::Definition;
 use mapstack_minion::{Minion, Part, SaltVersion};
 use mapstack_render::jinja::{Limits, Syntax, Taint, TemplateCache};
@@ -43,6 +43,9 @@ use mapstack_redact::Policy;
 /// ```
 pub struct Engine {
     pub(crate) files: Box<dyn FileServer>,
+    deployed: Deployed,
+    /// The files behind deployed paths.
+    pub(crate) deployed_files: Tree,
     pub(crate) limits: Limits,
     pub(crate) stubs: Stubs,
     pub(crate) salt_version: SaltVersion,
@@ -70,6 +73,8 @@ impl Engine {
     pub(crate) fn with_built_in(files: Box<dyn FileServer>, built_in: BuiltIn) -> Self {
         Engine {
             files,
+            deployed: Deployed::new(),
+            deployed_files: Tree::new(),
             built_in,
             limits: Limits::default(),
             stubs: Stubs::default(),
@@ -93,6 +98,31 @@ impl Engine {
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
+    }
+
+    /// Set which folders stand for absolute paths, wherever templates, options and functions name one.
+    ///
+    /// ```
+    /// use mapstack::{Engine, loader::{Deployed, MemoryFiles}, minion::Minion};
+    /// let dir = tempfile::tempdir().unwrap();
+    /// std::fs::write(dir.path().join("motd"), "be kind").unwrap();
+    /// let template = "x: {{ salt['cp.get_file_str']('/srv/files/motd') }}\n";
+    /// let engine = Engine::new(MemoryFiles::new().file("base", "web.sls", template))
+    ///     .with_deployed(Deployed::new().folder("/srv/files", dir.path()).unwrap());
+    /// let sls = engine.run(&Minion::new("web1").complete()).sls("web.sls").unwrap();
+    /// assert_eq!(sls.repr(), "{'x': 'be kind'}");
+    /// ```
+    #[must_use]
+    pub fn with_deployed(mut self, deployed: Deployed) -> Self {
+        self.deployed_files = deployed.tree();
+        self.deployed = deployed;
+        self
+    }
+
+    /// Which folders stand for absolute paths.
+    #[must_use]
+    pub fn deployed(&self) -> &Deployed {
+        &self.deployed
     }
 
     /// Set which values are secret by themselves, for the runs that follow secrets.

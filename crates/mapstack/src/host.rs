@@ -67,6 +67,11 @@ impl<'r, 'e> RunHost<'r, 'e> {
             .map(|functions| &**functions)
     }
 
+    /// Whether stubs or functions from outside answer a name.
+    pub(crate) fn answers_elsewhere(&self, name: &str) -> bool {
+        self.run.engine.stubs.has(name) || self.others().any(|functions| functions.has(name))
+    }
+
     /// The functions that answer a name instead of what is built in or in the tree.
     fn replacing(&self, name: &str) -> Option<&dyn Functions> {
         self.others().find(|functions| functions.replaces(name))
@@ -150,6 +155,13 @@ impl<'r, 'e> RunHost<'r, 'e> {
             .others()
             .filter_map(|functions| functions.advice(call))
             .collect();
+        if let Some(path) = machine_path(call) {
+            let folder = mapstack_value::posixpath::split(path).0;
+            ways.push(format!(
+                "{} says which folder is at {folder}",
+                Means::Deployed
+            ));
+        }
         let stub = entry_for(call);
         ways.push(format!(
             "to write the answer down, put this in a file for {} and fill in `return`:\n\n{}",
@@ -205,6 +217,15 @@ impl<'r, 'e> RunHost<'r, 'e> {
     }
 }
 
+/// The path of the machine that a call is about: the first argument of a function that reads files.
+fn machine_path(call: &Call) -> Option<&str> {
+    let module = call.name.split('.').next()?;
+    let path = call.args.first()?.as_str()?;
+    let path = path.strip_prefix("file://").unwrap_or(path);
+    (matches!(module, "file" | "cp" | "slsutil" | "hashutil") && path.starts_with('/'))
+        .then_some(path)
+}
+
 /// Steps that each call to outside functions costs.
 const COST: usize = 100;
 
@@ -215,6 +236,12 @@ impl Host for RunHost<'_, '_> {
             Templates::Elsewhere(find) => return find(path),
         };
         let failed = |e: crate::Error| Error::new(ErrorKind::TemplateNotFound, e.to_string());
+        if path.starts_with('/') {
+            let found = self.run.file_on_machine(path).map_err(failed)?;
+            return found
+                .map(|file| Ok(file.text().map_err(failed)?.into()))
+                .transpose();
+        }
         let asked = SaltPath::from_relative(path);
         let found = match &self.run.master {
             Some(master) => self.run.fetch_on_master(master, &asked, saltenv),
@@ -227,6 +254,14 @@ impl Host for RunHost<'_, '_> {
     }
 
     fn missing_template_help(&self, path: &str) -> String {
+        if path.starts_with('/') {
+            let folder = mapstack_value::posixpath::split(path).0;
+            return format!(
+                "Salt looks for an absolute path on its own machine: {} says which folder is at {folder}; \
+                 a file of the file server is named without the slash in front",
+                Means::Deployed
+            );
+        }
         let of_pillar = |master: &MasterSide| master.templates.is_some();
         match (&self.templates, &self.run.master) {
             (Templates::Saltenv(saltenv), Some(master)) if of_pillar(master) => format!(
@@ -242,6 +277,7 @@ impl Host for RunHost<'_, '_> {
             Some(functions) => functions.has(name),
             None => self.tree_has(name).unwrap_or_else(|| {
                 self.run.engine.built_in.find(name).is_some()
+                    || self.has_deployed(name)
                     || self.others().any(|functions| functions.has(name))
             }),
         };
@@ -271,6 +307,9 @@ impl Host for RunHost<'_, '_> {
             }
         }
         if let Some(answer) = self.ask_tree(vm, name, &args) {
+            return answer;
+        }
+        if let Some(answer) = self.ask_deployed(vm, name, &args) {
             return answer;
         }
         let is_answered = self.run.master.is_some() || !is_for_masters(name);

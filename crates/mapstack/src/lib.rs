@@ -29,6 +29,7 @@ mod by_text;
 mod condition;
 mod configuration;
 mod data;
+mod deployed;
 mod engine;
 mod facts;
 mod file;

@@ -59,6 +59,17 @@ pub struct FileRead {
     pub kind: FileReadKind,
 }
 
+impl FileRead {
+    /// The saltenv of files that were named by an absolute path and lie below no root; their paths are local ones.
+    pub const OF_NO_SALTENV: &'static str = "";
+
+    /// Whether the file lies below no root.
+    #[must_use]
+    pub fn is_of_no_saltenv(&self) -> bool {
+        *self.saltenv == *Self::OF_NO_SALTENV
+    }
+}
+
 /// The kind of an access to the file server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FileReadKind {

@@ -1,6 +1,7 @@
 //! The tests of the crate, in one program: each one more would link everything once more.
 
 mod common;
+mod deployed;
 #[path = "../../../loader/tests/common/mod.rs"]
 mod serving;
 

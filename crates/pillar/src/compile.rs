@@ -383,9 +383,8 @@ impl PillarRun<'_> {
 
     /// The files of an external pillar below some directories.
     fn tree<'d>(&self, directories: impl IntoIterator<Item = &'d str>) -> Tree {
-        let tree = directories
-            .into_iter()
-            .fold(self.tree.clone(), Tree::directory);
+        let tree = self.tree.clone().deploying(self.engine.deployed());
+        let tree = directories.into_iter().fold(tree, Tree::directory);
         self.mounts.iter().fold(tree, |tree, (directory, server)| {
             let noting = Noting {
                 server: server.clone(),

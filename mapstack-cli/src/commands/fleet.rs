@@ -161,6 +161,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     let files = Served::new(&input.files, config.as_ref(), None, reporter)?.files;
     let files = Noted::new(files, "files", seen.clone());
     let engine = engine(Snapshot::new(files), &input.functions)?;
+    let engine = mapstack_inputs::with_roots(engine, &input.files, config.as_ref());
     plan.formulas = formulas::served(&engine, &args.formulas, input.files.saltenv.as_deref())?;
     let (form, format) = form(args, &plan.formulas)?;
 

@@ -53,6 +53,7 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     let served = Served::new(&input.files, config.as_ref(), None, reporter)?;
     let roots = served.directories(plan.saltenv());
     let engine = engine(Snapshot::new(served.files), &input.functions)?;
+    let engine = mapstack_inputs::with_roots(engine, &input.files, config.as_ref());
     let known: Vec<String> = formulas::configured(&engine, plan.saltenv())?
         .into_iter()
         .collect();

@@ -120,6 +120,18 @@ impl Context for Run<'_> {
         unreadable(path, master.pillar_files.fetch(path, saltenv)).map(Some)
     }
 
+    fn on_machine(
+        &self,
+        path: &str,
+    ) -> mapstack_diagnostic::Result<Option<mapstack_functions::OnMachine>> {
+        Run::on_machine(self, path)
+    }
+
+    fn unanswered(&self, _: &Vm<'_>, name: &str, args: &CallArgs) -> Result<Obj> {
+        let host = crate::host::RunHost::new(self);
+        Err(host.unanswered_call(&host.call(name, args)?))
+    }
+
     fn list(&self, saltenv: &str, directory: &str) -> mapstack_diagnostic::Result<Vec<String>> {
         self.list_files(saltenv, directory)
     }

@@ -1,6 +1,6 @@
 //! `slsutil.renderer`: render a file or a text through a pipe.
 
-use mapstack_functions::{Below, below_roots, failed, named_roots};
+use mapstack_functions::{Below, OnMachine, below_roots, failed, named_roots};
 use mapstack_loader::SaltPath;
 use mapstack_render::jinja::{Host as _, Names, Vm};
 use mapstack_render::pipe::TAKEN;
@@ -13,7 +13,7 @@ use crate::engine::Run;
 use crate::file::File;
 use crate::host::RunHost;
 use crate::pipe::{DEFAULT_PIPE, Data, Made, Source};
-use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind, Means};
+use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
 
 pub(super) const TABLE: Table = &[("slsutil.renderer", |run, vm, args| renderer(run, vm, args))];
 
@@ -32,6 +32,7 @@ fn renderer(run: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
         .filter(|env| !env.is_empty())
         .cloned();
     let saltenv = saltenv.unwrap_or_else(|| Str::from("base"));
+    let asked = path.as_ref().and_then(Obj::as_str).cloned();
     let file = match (path, string) {
         (None, None) => return Err(Error::new(ErrorKind::Salt, "Must pass path or string.")),
         (Some(_), Some(_)) => {
@@ -46,7 +47,15 @@ fn renderer(run: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let Some((file, is_string)) = file else {
         return Ok(Obj::dict([]));
     };
-    let source = call.source(&file, is_string, saltenv)?;
+    let mut source = call.source(&file, is_string, saltenv)?;
+    let is_default = source
+        .tmplpath
+        .as_str()
+        .is_some_and(|it| **it == *file.shown);
+    if let Some(path) = asked.filter(|path| is_default && path.starts_with('/')) {
+        // Templates see the path that was asked for, wherever the file lies.
+        source.tmplpath = Obj::Str(path);
+    }
     // A template in the pipe can call this function again.
     let made = run
         .nested(
@@ -142,7 +151,11 @@ fn local_file(run: &Run<'_>, vm: &Vm<'_>, path: &str) -> Result<Option<File>> {
             };
             let served = served.map_err(|e| failed(&e))?;
             // Of several directories, another one may have served the path.
-            if !is_only && served.as_ref().is_some_and(|file| file.shown != path) {
+            let is_meant = |file: &File| {
+                file.shown == path
+                    || run.engine.deployed().local(&path).as_ref() == Some(&file.shown)
+            };
+            if !is_only && served.as_ref().is_some_and(|file| !is_meant(file)) {
                 continue;
             }
             is_below = true;
@@ -152,25 +165,40 @@ fn local_file(run: &Run<'_>, vm: &Vm<'_>, path: &str) -> Result<Option<File>> {
         }
     }
     if is_below {
-        let message = format!("slsutil.renderer: {path} does not exist, so it amounts to nothing");
-        run.warn(Diagnostic::warning(Kind::File, message));
+        warn_of_nothing(run, &path);
         return Ok(None);
     }
-    let host = RunHost::new(run);
-    if !host.has_function("file.read") {
-        let message = format!(
-            "'{path}' is not on the file server, nor below {}",
-            named_roots(&roots)
-        );
-        return Err(Error::new(ErrorKind::Salt, message).with_help(format!(
-            "{} reads it from this machine",
-            Means::Permission(Some("file.read"))
-        )));
+    match run.on_machine(&path).map_err(|e| failed(&e))? {
+        Some(OnMachine::File { on_disk, bytes }) => {
+            return Ok(Some(File {
+                path,
+                shown: on_disk,
+                bytes,
+            }));
+        }
+        Some(OnMachine::Directory(_)) => {
+            let message = format!("[Errno 21] Is a directory: '{path}'");
+            return Err(Error::python("IsADirectoryError", message));
+        }
+        Some(OnMachine::Missing) => {
+            warn_of_nothing(run, &path);
+            return Ok(None);
+        }
+        None => {}
     }
+    let host = RunHost::new(run);
     let args = CallArgs {
         positional: vec![Obj::from(path.as_str())],
         ..CallArgs::default()
     };
+    if !host.answers_elsewhere("file.read") {
+        let message = format!(
+            "'{path}' is not on the file server, nor below {}",
+            named_roots(&roots)
+        );
+        let advice = host.advice(&host.call("file.read", &args)?);
+        return Err(Error::new(ErrorKind::Salt, message).with_help(advice));
+    }
     let text = host.call_function(vm, "file.read", args)?;
     let text = text.as_str().cloned().unwrap_or_default();
     Ok(Some(File {
@@ -178,6 +206,11 @@ fn local_file(run: &Run<'_>, vm: &Vm<'_>, path: &str) -> Result<Option<File>> {
         shown: path,
         bytes: text.as_bytes().into(),
     }))
+}
+
+fn warn_of_nothing(run: &Run<'_>, path: &str) {
+    let message = format!("slsutil.renderer: {path} does not exist, so it amounts to nothing");
+    run.warn(Diagnostic::warning(Kind::File, message));
 }
 
 /// The arguments by name.

@@ -1,0 +1,117 @@
+//! Absolute paths of the machine that files are deployed to, read from the folders that stand for them.
+
+use mapstack_diagnostic::{Error, ErrorKind, Result};
+use mapstack_functions::{Below, OnMachine, below_roots, look_on_machine, looks_on_machine};
+use mapstack_loader::{Fetched, LoadError, SaltPath};
+use mapstack_render::jinja::Vm;
+use mapstack_render::{CallArgs, Obj};
+use mapstack_value::posixpath::normpath;
+
+use crate::engine::Run;
+use crate::file::File;
+use crate::host::RunHost;
+use crate::trace::{FileRead, FileReadKind};
+
+impl Run<'_> {
+    /// What is at an absolute path; `None` where no folder stands for it.
+    ///
+    /// # Errors
+    /// It cannot be read, or is a link out of the folders.
+    pub fn on_machine(&self, path: &str) -> Result<Option<OnMachine>> {
+        let Some(local) = self.engine.deployed().local(path) else {
+            return Ok(None);
+        };
+        let files = &self.engine.deployed_files;
+        let failed = |e: LoadError| {
+            let message = format!("cannot read {path}: {e}");
+            Error::new(ErrorKind::File, message)
+        };
+        let (found, kind) = match files.read(path).map_err(failed)? {
+            Fetched::Found { on_disk, bytes } => {
+                let on_disk = on_disk.display().to_string();
+                (OnMachine::File { on_disk, bytes }, FileReadKind::Found)
+            }
+            Fetched::Missing => match files.entries(path).map_err(failed)? {
+                Some(entries) => (OnMachine::Directory(entries), FileReadKind::List),
+                None => (OnMachine::Missing, FileReadKind::Absent),
+            },
+            Fetched::Refused { reason } | Fetched::Unusable { reason } => {
+                let message = format!("cannot read {path}: {reason}");
+                return Err(Error::new(ErrorKind::File, message));
+            }
+        };
+        self.note_on_machine(&normpath(path), &local, kind);
+        Ok(Some(found))
+    }
+
+    /// A file at an absolute path, as a template that is called by this path.
+    pub(crate) fn file_on_machine(&self, path: &str) -> Result<Option<File>> {
+        Ok(match self.on_machine(path)? {
+            Some(OnMachine::File { on_disk, bytes }) => {
+                self.note_on_disk(path, on_disk.clone().into());
+                Some(File {
+                    path: path.into(),
+                    shown: on_disk,
+                    bytes,
+                })
+            }
+            _ => None,
+        })
+    }
+
+    /// Record an access: below a root as one of the root's own, elsewhere as one that belongs to no saltenv.
+    fn note_on_machine(&self, path: &str, local: &str, kind: FileReadKind) {
+        let mut is_below = false;
+        let inside = |inside: &str| match kind {
+            FileReadKind::List => format!("{inside}/"),
+            _ => inside.to_owned(),
+        };
+        for below in below_roots(path, &self.option("file_roots")) {
+            self.note_read(&below.saltenv, &inside(below.inside), kind);
+            is_below = true;
+        }
+        if let Some(master) = &self.master {
+            let roots = self.option("pillar_roots");
+            for Below {
+                saltenv,
+                inside: path,
+                ..
+            } in below_roots(path, &roots)
+            {
+                // The files of a pillar record what they are asked for.
+                let _ = match kind {
+                    FileReadKind::List => {
+                        master.pillar_files.list(&saltenv, &inside(path)).map(drop)
+                    }
+                    _ => {
+                        let asked = SaltPath::from_relative(path);
+                        master.pillar_files.fetch(&asked, &saltenv).map(drop)
+                    }
+                };
+                is_below = true;
+            }
+        }
+        if !is_below {
+            self.note_read(FileRead::OF_NO_SALTENV, local, kind);
+        }
+    }
+}
+
+impl RunHost<'_, '_> {
+    /// Answer a call that only looks at files below a deployed path.
+    pub(crate) fn ask_deployed(
+        &self,
+        vm: &Vm<'_>,
+        name: &str,
+        args: &CallArgs,
+    ) -> Option<mapstack_render::Result<Obj>> {
+        self.has_deployed(name)
+            .then(|| look_on_machine(self.run, vm, name, args))
+            .flatten()
+    }
+
+    /// Whether calls of a function are answered for deployed paths.
+    pub(crate) fn has_deployed(&self, name: &str) -> bool {
+        !self.run.engine.deployed().is_empty() && looks_on_machine(name)
+    }
+}

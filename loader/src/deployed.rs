@@ -1,0 +1,187 @@
+//! Where the folders of a checkout lie on the machine that they are deployed to.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use mapstack_value::posixpath::normpath;
+
+use crate::mount::Mount;
+use crate::{FileServer, KeptFiles, Tree};
+
+/// Where the folders of a checkout lie on the machine that they are deployed to.
+///
+/// Templates, options and Python name files by these paths. What lies below a deployed path is read from the folder that
+/// stands for it, and from no other place: not by `..`, and through links only from one of these folders to another.
+/// Where one deployed path lies below another, the longer one counts.
+///
+/// ```
+/// use mapstack_loader::Deployed;
+/// let deployed = Deployed::new()
+///     .folder("/srv/salt", "states")
+///     .and_then(|deployed| deployed.folder("/srv/salt/files", "assets"))
+///     .unwrap();
+/// assert_eq!(deployed.local("/srv/salt/web/../init.sls").as_deref(), Some("states/init.sls"));
+/// assert_eq!(deployed.local("/srv/salt/files/x").as_deref(), Some("assets/x"));
+/// assert_eq!(deployed.local("/srv/salty/x"), None);
+/// assert_eq!(deployed.local("/srv/salt/../../etc/shadow"), None);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Deployed {
+    /// The longest deployed paths first.
+    folders: Vec<Folder>,
+    mounts: Vec<Mount>,
+}
+
+/// A folder and its deployed path.
+#[derive(Debug, Clone)]
+struct Folder {
+    /// Absolute, without `.` and `..`.
+    at: String,
+    directory: PathBuf,
+}
+
+/// A deployed path that is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadDeployed {
+    /// It does not begin with a slash.
+    #[error("the deployed path '{0}' is not absolute")]
+    Relative(String),
+    /// It is the root of everything.
+    #[error("the deployed path '/' would have every file of the machine in it")]
+    Root,
+    /// Two folders cannot be at one place.
+    #[error("the deployed path '{0}' stands for two folders")]
+    Twice(String),
+}
+
+impl Deployed {
+    /// Nothing is deployed.
+    #[must_use]
+    pub fn new() -> Self {
+        Deployed::default()
+    }
+
+    /// Let a folder stand for a deployed path. The folder need not exist: then it has no files.
+    ///
+    /// # Errors
+    /// The path is relative, the root of the machine, or another folder stands for it.
+    pub fn folder(mut self, at: &str, directory: impl Into<PathBuf>) -> Result<Self, BadDeployed> {
+        if !at.starts_with('/') {
+            return Err(BadDeployed::Relative(at.into()));
+        }
+        let at = normalized(at);
+        if at == "/" {
+            return Err(BadDeployed::Root);
+        }
+        let directory = directory.into();
+        match self.folders.iter().find(|folder| folder.at == at) {
+            Some(known) if known.directory == directory => return Ok(self),
+            Some(_) => return Err(BadDeployed::Twice(at)),
+            None => {}
+        }
+        let length = |path: &str| path.split('/').count();
+        let place = self
+            .folders
+            .partition_point(|folder| length(&folder.at) >= length(&at));
+        self.folders.insert(place, Folder { at, directory });
+        Ok(self)
+    }
+
+    /// Let a folder be at its own path too, as a root of a file server is that no deployed path stands for. Where
+    /// something is deployed to that path, that counts.
+    #[must_use]
+    pub fn in_place(self, directory: impl AsRef<Path>) -> Self {
+        let directory = directory.as_ref();
+        let Ok(whole) = std::path::absolute(directory) else {
+            return self;
+        };
+        match whole.to_str() {
+            Some(at) if self.local(at).is_none() => {
+                let at = at.to_owned();
+                self.clone().folder(&at, directory).unwrap_or(self)
+            }
+            _ => self,
+        }
+    }
+
+    /// Take what lies below a local directory from a file server, as [`Tree::mount`] does: how a work tree was at a
+    /// revision.
+    #[must_use]
+    pub fn mount(mut self, directory: impl AsRef<Path>, files: Arc<dyn FileServer>) -> Self {
+        self.mounts.extend(Mount::new(directory.as_ref(), files));
+        self
+    }
+
+    /// Whether nothing is deployed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.folders.is_empty()
+    }
+
+    /// The deployed paths with the folders that stand for them, the longest first.
+    pub fn folders(&self) -> impl Iterator<Item = (&str, &Path)> {
+        self.folders
+            .iter()
+            .map(|folder| (&*folder.at, &*folder.directory))
+    }
+
+    /// The local path that an absolute path stands for; `None` below no deployed path.
+    #[must_use]
+    pub fn local(&self, path: &str) -> Option<String> {
+        if self.folders.is_empty() || !path.starts_with('/') {
+            return None;
+        }
+        let path = match is_normal(path) {
+            true => Cow::Borrowed(path),
+            false => Cow::Owned(normalized(path)),
+        };
+        self.folders.iter().find_map(|folder| {
+            let below = path.strip_prefix(&*folder.at)?;
+            let local = match below {
+                "" => folder.directory.clone(),
+                below => folder.directory.join(below.strip_prefix('/')?),
+            };
+            Some(local.to_str()?.to_owned())
+        })
+    }
+
+    /// Whether a path is a directory only because something is deployed below it, such as `/srv`.
+    #[must_use]
+    pub fn is_above(&self, path: &str) -> bool {
+        let path = normalized(path);
+        let above = match &*path {
+            "/" => "/".to_owned(),
+            path => format!("{path}/"),
+        };
+        self.folders
+            .iter()
+            .any(|folder| folder.at.starts_with(&above))
+    }
+
+    /// The files, by their deployed paths. They are read again where they changed.
+    #[must_use]
+    pub fn tree(&self) -> Tree {
+        Tree::new().keeping(&KeptFiles::default()).deploying(self)
+    }
+
+    pub(crate) fn mounts(&self) -> &[Mount] {
+        &self.mounts
+    }
+}
+
+/// Python's `normpath`, with one slash in front.
+fn normalized(path: &str) -> String {
+    let path = normpath(path);
+    match path.strip_prefix("//") {
+        Some(rest) => format!("/{rest}"),
+        None => path,
+    }
+}
+
+/// Whether [`normalized`] changes nothing.
+fn is_normal(path: &str) -> bool {
+    path.split('/')
+        .skip(1)
+        .all(|step| !matches!(step, "" | "." | ".."))
+}
