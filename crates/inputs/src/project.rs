@@ -399,6 +399,10 @@ mod tests {
         home
     }
 
+    fn around(directory: &Path) -> Option<Project> {
+        Project::around(directory).unwrap()
+    }
+
     #[test]
     fn a_directory_with_a_formula_is_a_root() {
         for files in [
@@ -407,19 +411,192 @@ mod tests {
             &[("ssh/parameters/defaults.yaml", "")],
         ] {
             let home = tree(files);
-            let project = Project::at(home.path()).unwrap().unwrap();
+            let project = around(home.path()).unwrap();
             assert_eq!(project.roots, [("base".into(), home.path().to_path_buf())]);
+            assert!(project.estate.is_none());
         }
         let home = tree(&[
             ("ssh-formula/ssh/init.sls", ""),
             ("web-formula/ssh/init.sls", ""),
         ]);
-        let found = |name: &str| Project::at(&home.path().join(name)).unwrap();
+        let found = |name: &str| around(&home.path().join(name));
         assert!(found("ssh-formula").is_some());
-        assert_eq!(found("web-formula"), None);
+        assert!(found("web-formula").is_none());
         for files in [&[("ssh/init.sls", "")][..], &[(".git/map.jinja", "")]] {
-            assert_eq!(Project::at(tree(files).path()).unwrap(), None);
+            assert!(around(tree(files).path()).is_none());
         }
+    }
+
+    /// The roots of the file server and of the pillar, as `ENV=PATH` below the checkout.
+    fn roots(home: &tempfile::TempDir) -> [Vec<String>; 2] {
+        let project = around(home.path()).unwrap();
+        let shown = |roots: &[(String, PathBuf)]| -> Vec<String> {
+            let below = |path: &Path| {
+                let below = path.strip_prefix(home.path()).unwrap();
+                below.display().to_string()
+            };
+            let shown = roots
+                .iter()
+                .map(|(env, path)| format!("{env}={}", below(path)));
+            shown.collect()
+        };
+        [shown(&project.roots), shown(&project.pillar_roots)]
+    }
+
+    #[test]
+    fn a_checkout_with_top_files_is_an_estate() {
+        for (files, states, pillars) in [
+            (
+                &["salt/top.sls", "salt/web/map.jinja", "pillar/top.sls"][..],
+                &["base=salt"][..],
+                &["base=pillar"][..],
+            ),
+            (
+                &["top.sls", "t/pillar/top.sls"],
+                &["base="],
+                &["base=t/pillar"],
+            ),
+            (
+                &[
+                    "salt/states/top.sls",
+                    "salt/pillar/top.sls",
+                    "salt/states/web/top.sls",
+                ],
+                &["base=salt/states"],
+                &["base=salt/pillar"],
+            ),
+            (
+                &["env/base/top.sls", "env/dev/top.sls", "env/pillar/top.sls"],
+                &["base=env/base", "dev=env/dev"],
+                &["base=env/pillar"],
+            ),
+            (
+                &["srv/salt/web/init.sls", "srv/pillar/top.sls"],
+                &["base=srv/salt"],
+                &["base=srv/pillar"],
+            ),
+            (
+                &["salt/top.sls", "pillar/prod/top.sls", "pillar/dev/top.sls"],
+                &["base=salt"],
+                &["base=pillar/prod"],
+            ),
+            (
+                &[
+                    "salt/top.sls",
+                    "formulas/ntp-formula/ntp/init.sls",
+                    "formulas/nginx/init.sls",
+                ],
+                &["base=salt", "base=formulas", "base=formulas/ntp-formula"],
+                &[],
+            ),
+            (&["salt/web/init.sls"], &["base=salt"], &[]),
+        ] {
+            let home = tree(&files.iter().map(|file| (*file, "")).collect::<Vec<_>>());
+            assert_eq!(roots(&home), [states, pillars], "{files:?}");
+        }
+    }
+
+    #[test]
+    fn a_trial_of_a_formula_is_no_estate() {
+        let home = tree(&[("ssh/map.jinja", ""), ("test/salt/states/top.sls", "")]);
+        let project = around(home.path()).unwrap();
+        assert!(project.estate.is_none());
+    }
+
+    #[test]
+    fn the_masters_configuration_in_a_checkout_decides() {
+        let home = tree(&[
+            ("salt/top.sls", ""),
+            ("pillar/dev/top.sls", ""),
+            ("pillar/base/common.sls", ""),
+            (
+                "etc/salt/master",
+                "file_roots: {base: [/srv/salt, /srv/formulas/ntp]}\npillar_roots: {base: [/srv/pillar/dev, \
+                 /srv/pillar/base]}\ninclude: [/etc/hostname, more.conf]\n",
+            ),
+            ("etc/salt/more.conf", "pillar_merge_lists: true"),
+        ]);
+        let expected = [&["base=salt"][..], &["base=pillar/dev", "base=pillar/base"]];
+        assert_eq!(roots(&home), expected);
+        let estate = around(home.path()).unwrap().estate.unwrap();
+        let option = |name: &str| estate.config.get(name).map(Value::repr).unwrap_or_default();
+        assert_eq!(option("pillar_merge_lists"), "True");
+        assert!(
+            !option("file_roots").contains("/srv"),
+            "{}",
+            option("file_roots")
+        );
+        let warnings = estate.config.warnings().iter();
+        let warned: Vec<&str> = warnings.map(|warning| &*warning.message).collect();
+        assert_eq!(
+            warned,
+            ["`include` names /etc/hostname, which lies outside of the checkout"]
+        );
+        assert!(
+            estate.notes[0].contains("serves /srv/formulas/ntp, and nothing"),
+            "{:?}",
+            estate.notes
+        );
+    }
+
+    #[test]
+    fn the_nearest_formula_of_an_estate_is_meant_inside_it() {
+        let home = tree(&[
+            (".git/HEAD", ""),
+            ("salt/top.sls", ""),
+            ("salt/web/map.jinja", ""),
+            ("formulas/ntp-formula/FORMULA", ""),
+        ]);
+        let inside = around(&home.path().join("salt")).unwrap();
+        assert_eq!(inside.directory, home.path().join("salt/.."));
+        assert!(inside.estate.is_some());
+        let formula = home.path().join("formulas/ntp-formula");
+        assert_eq!(around(&formula).unwrap().directory, formula);
+    }
+
+    #[test]
+    fn minions_are_found_by_what_names_them() {
+        let home = tree(&[
+            (
+                "salt/top.sls",
+                "base:\n  '*': [common]\n  'web*': [web]\n  db1.example.org: [db]\n",
+            ),
+            (
+                "pillar/top.sls",
+                "base:\n  'G@roles:mail': [mail]\n  '{{ id }}':\n    - id.{{ grains.id.replace('.', '_') }}\n",
+            ),
+            ("pillar/id/a_example_org.sls", ""),
+            (
+                "salt-config/roster",
+                "web7: {host: 192.0.2.1, minion_opts: {grains: {site: x}}}\n{% if true %}\ncd: 192.0.2.2\n{% endif %}\n",
+            ),
+        ]);
+        let found = around(home.path()).unwrap().find_minions().unwrap();
+        let named: Vec<(String, &str, bool)> = found
+            .all
+            .iter()
+            .map(|one| (one.minion.id().to_string(), &*one.from, one.is_made_up))
+            .collect();
+        let named: Vec<(&str, &str, bool)> = named
+            .iter()
+            .map(|(id, from, is_made_up)| (&**id, *from, *is_made_up))
+            .collect();
+        assert_eq!(
+            named,
+            [
+                ("a.example.org", "pillar/id/a_example_org.sls", false),
+                ("cd", "salt-config/roster", false),
+                ("db1.example.org", "salt/top.sls:4", false),
+                ("roles-mail", "pillar/top.sls:2", true),
+                ("web7", "salt-config/roster", false),
+            ]
+        );
+        let web = &found.all[4].minion.grains;
+        let grain = |name: &str| web.get(name).map(ToString::to_string).unwrap_or_default();
+        assert_eq!(
+            (grain("site"), grain("host"), grain("fqdn")),
+            ("x".into(), "web7".into(), "web7.example.org".into())
+        );
     }
 
     #[test]
@@ -435,7 +612,7 @@ mod tests {
             ("minions/x", ""),
             ("stubs.yaml", ""),
         ]);
-        let project = Project::at(home.path()).unwrap().unwrap();
+        let project = around(home.path()).unwrap();
         let at = |name: &str| home.path().join(name);
         assert_eq!(
             project.roots,
@@ -454,12 +631,47 @@ mod tests {
     }
 
     #[test]
+    fn a_file_says_what_an_estate_is() {
+        let home = tree(&[
+            (
+                FILE,
+                "roots: [states, formulas/*]\npillar_roots: data\nconfig: master\ndeployed: {/srv/x: states}\n\
+                 absent: [secrets.*]\nformulas: [{git: https://example.org/a, ref: v1}]\n\
+                 minions: {from: [web1, data/hosts/*.sls], platform: rocky-9, grains: {a: 1}, grains_from: pillar:grains}\n",
+            ),
+            ("states/x.sls", ""),
+            ("formulas/ntp/init.sls", ""),
+            ("data/hosts/db1.sls", ""),
+            (
+                "master",
+                "pillar_merge_lists: true\nfile_roots: {base: [/srv/x]}",
+            ),
+        ]);
+        let expected = [&["base=states", "base=formulas/ntp"][..], &["base=data"]];
+        assert_eq!(roots(&home), expected);
+        let project = around(home.path()).unwrap();
+        assert!(
+            project
+                .deployed
+                .contains(&("/srv/x".into(), home.path().join("states")))
+        );
+        assert_eq!(project.absent, ["secrets.*"]);
+        assert_eq!(project.formulas[0].reference.as_deref(), Some("v1"));
+        let found = project.find_minions().unwrap();
+        let ids: Vec<String> = found
+            .all
+            .iter()
+            .map(|one| one.minion.id().to_string())
+            .collect();
+        assert_eq!(ids, ["db1", "web1"]);
+        assert_eq!(found.all[0].platform, "rockylinux-9");
+        assert_eq!(found.all[0].grains, ["a"]);
+    }
+
+    #[test]
     fn what_a_file_must_not_say_is_refused() {
         for (text, expected) in [
-            (
-                "root: .",
-                ":1:1: 'root' means nothing; did you mean 'roots'?",
-            ),
+            ("root: .", ":1:1: unknown key 'root'; did you mean 'roots'?"),
             (
                 "roots: ..",
                 "'..' is not there, or not below the directory of the file",
@@ -473,6 +685,26 @@ mod tests {
                 "'nowhere' is not there, or not below the directory of the file",
             ),
             ("minions: 3", ":1:10: this is an integer, not a path"),
+            (
+                "minions: {form: x}",
+                ":1:11: unknown key 'form'; did you mean 'from'?",
+            ),
+            ("minions: {platform: debain-12}", "did you mean debian-12?"),
+            (
+                "minions: {from: ../x/*.sls}",
+                "'../x' is not there, or not below the directory of the file",
+            ),
+            ("minions: {grains_from: grains}", "expected `pillar:KEY`"),
+            (
+                "config: /etc/salt/master",
+                "not below the directory of the file",
+            ),
+            (
+                "deployed: {/srv: ..}",
+                "not below the directory of the file",
+            ),
+            ("formulas: [{ref: 1}]", "a formula needs the key `git`"),
+            ("absent: {a: 1}", "expected text, found a mapping"),
             ("stubs:\n- 1\n", ":2:3: this is an integer, not a path"),
             (
                 "levels: [dead-file]",
@@ -485,7 +717,7 @@ mod tests {
             ("[]", "the document is a list, not a mapping"),
             ("a: [", ":1:"),
         ] {
-            let error = Project::at(tree(&[(FILE, text)]).path())
+            let error = Project::around(tree(&[(FILE, text)]).path())
                 .unwrap_err()
                 .to_string();
             assert!(error.contains(expected), "{text}: {error}");
@@ -496,7 +728,7 @@ mod tests {
     fn directories_above_count_within_a_work_tree() {
         let home = tree(&[("ssh/map.jinja", ""), ("ssh/config/x", "")]);
         let inside = home.path().join("ssh/config");
-        assert_eq!(Project::around(&inside).unwrap(), None);
+        assert!(around(&inside).is_none());
         fs::create_dir(home.path().join(".git")).unwrap();
         let found = Project::around(&inside).unwrap().unwrap();
         assert_eq!(found.directory, inside.join("../.."));
@@ -507,6 +739,6 @@ mod tests {
     fn a_link_does_not_lead_out() {
         let home = tree(&[(FILE, "stubs: link")]);
         std::os::unix::fs::symlink("/etc/passwd", home.path().join("link")).unwrap();
-        assert!(Project::at(home.path()).is_err());
+        assert!(Project::around(home.path()).is_err());
     }
 }

@@ -78,10 +78,13 @@ impl Deployment {
                     .collect(),
             };
             for deployed in listed {
-                match given
-                    .find(&deployed)
-                    .or_else(|| folder(&deployed, kind, folders, layout))
-                {
+                let found = given.find(&deployed).or_else(|| {
+                    let found = folder(&deployed, kind, folders, layout)?;
+                    // A folder is deployed to one place.
+                    let is_taken = self.paths.iter().any(|(_, taken)| *taken == found);
+                    (!is_taken).then_some(found)
+                });
+                match found {
                     Some(path) => {
                         let root = Root {
                             saltenv: env.to_string(),

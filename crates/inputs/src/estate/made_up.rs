@@ -395,7 +395,7 @@ mod tests {
         wanted.apply(&mut grains);
         assert_eq!(
             Value::from(grains).repr(),
-            "{'virtual': 'kvm', 'roles': ['db', 'web'], 'a': {'b': ['c']}}"
+            "{'virtual': 'kvm', 'a': {'b': ['c']}, 'roles': ['db', 'web']}"
         );
     }
 }
