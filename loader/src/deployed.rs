@@ -31,6 +31,8 @@ pub struct Deployed {
     /// The longest deployed paths first.
     folders: Vec<Folder>,
     mounts: Vec<Mount>,
+    /// Whether nothing else of the machine is read by its path.
+    confined: bool,
 }
 
 /// A folder and its deployed path.
@@ -103,6 +105,47 @@ impl Deployed {
             }
             _ => self,
         }
+    }
+
+    /// Let nothing else of the machine be read by its path: those who wrote the options that name paths are strangers.
+    ///
+    /// ```
+    /// use mapstack_loader::{Deployed, LoadError, Tree};
+    /// let [own, other] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    /// let file = other.path().join("x");
+    /// std::fs::write(&file, "").unwrap();
+    /// let deployed = Deployed::new().folder("/srv/stack", own.path()).unwrap();
+    /// let read = |deployed: &Deployed| {
+    ///     let tree = Tree::new().deploying(deployed).directory(other.path());
+    ///     tree.read(file.to_str().unwrap()).is_ok()
+    /// };
+    /// assert_eq!([read(&deployed), read(&deployed.confined())], [true, false]);
+    /// ```
+    #[must_use]
+    pub fn confined(&self) -> Self {
+        Deployed {
+            confined: true,
+            ..self.clone()
+        }
+    }
+
+    /// Whether a path may not be read, links followed.
+    pub(crate) fn refuses(&self, path: &Path) -> bool {
+        let path = match path.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => path,
+        };
+        let is_inside = || {
+            let Ok(real) = path.canonicalize() else {
+                return false;
+            };
+            let mut folders = self.folders.iter();
+            folders.any(|folder| {
+                let home = folder.directory.canonicalize();
+                home.is_ok_and(|home| real.starts_with(home))
+            })
+        };
+        self.confined && !is_inside()
     }
 
     /// Take what lies below a local directory from a file server, as [`Tree::mount`] does: how a work tree was at a

@@ -4,6 +4,7 @@
 //!
 #![doc = include_str!("../README.md")]
 
+mod absent;
 mod address;
 mod deployed;
 mod entries;
@@ -26,6 +27,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use absent::Absent;
 pub use address::without_login;
 pub use deployed::{BadDeployed, Deployed};
 pub use frozen::Frozen;

@@ -100,6 +100,9 @@ impl Tree {
         } else {
             directory
         };
+        if self.deployed.refuses(here) {
+            return self;
+        }
         self.named.extend(here.to_str().map(Into::into));
         let find = || fs::canonicalize(here).ok();
         let real = match &self.kept {
@@ -194,6 +197,7 @@ impl Tree {
         let path = &*self.local(path);
         match self.mounted(path) {
             Some((mount, way)) => mount.is_file(&way),
+            None if self.deployed.refuses(Path::new(path)) => Ok(false),
             None => Ok(self.kept_named(path).is_some() || is_file(path)),
         }
     }
@@ -210,6 +214,15 @@ impl Tree {
         let path = &*self.local(path);
         if let Some((mount, way)) = self.mounted(path) {
             return fetched(path, mount, &way);
+        }
+        if self.deployed.refuses(Path::new(path)) {
+            return match fs::symlink_metadata(path) {
+                Ok(_) => Err(LoadError::Outside {
+                    path: path.into(),
+                    leads_to: None,
+                }),
+                Err(_) => Ok(Fetched::Missing),
+            };
         }
         if let Some(bytes) = self.kept_named(path) {
             let on_disk = path.into();
@@ -364,6 +377,9 @@ impl Tree {
         let path = &*self.local(path);
         let Some((mount, way)) = self.mounted(path) else {
             let path = Path::new(path);
+            if self.deployed.refuses(path) {
+                return Ok(false);
+            }
             return Ok(match name.is_empty() {
                 true => path.is_dir(),
                 false => fs::symlink_metadata(path).is_ok(),
@@ -403,7 +419,7 @@ impl Tree {
             Err(e) if is_missing(&e) => return Ok(None),
             Err(e) => return Err(failed(e)),
         };
-        if !self.anywhere {
+        if !self.anywhere || self.deployed.refuses(&real) {
             self.around(&real).ok_or_else(|| outside(here, &real))?;
         }
         let mut names = Vec::new();

@@ -7,6 +7,7 @@ mod diff;
 mod diff_pillars;
 mod diff_stacks;
 mod errors;
+mod estate;
 mod examples;
 mod explain;
 mod explain_pillar;

@@ -396,6 +396,9 @@ pub struct Functions {
     /// Which folders stand for absolute paths, as other flags say.
     #[arg(skip)]
     pub deployed: Deployed,
+    /// Patterns of files that lie elsewhere, which are empty.
+    #[arg(skip)]
+    pub absent: Vec<String>,
 }
 
 impl Functions {
@@ -456,6 +459,20 @@ pub struct Files {
     pub project: Option<Project>,
 }
 
+impl Files {
+    /// Whether the checkout at hand is an estate with a pillar, and no flag says that something else is meant.
+    pub fn is_estate_with_pillar(&self) -> bool {
+        let project = self.project.as_ref();
+        project.is_some_and(|project| project.estate.is_some() && !project.pillar_roots.is_empty())
+    }
+
+    /// Whether the checkout at hand is an estate.
+    pub fn is_estate(&self) -> bool {
+        let project = self.project.as_ref();
+        project.is_some_and(|project| project.estate.is_some())
+    }
+}
+
 /// Take what flags do not say from the project around the directory at hand, if there is one.
 ///
 /// # Errors
@@ -495,6 +512,12 @@ pub fn complete(
             functions.deployed = more;
         }
     }
+    if project.estate.is_some() {
+        // Strangers may have written what the checkout says of paths.
+        let deployed = functions.deployed.clone().in_place(&project.directory);
+        functions.deployed = deployed.confined();
+    }
+    functions.absent.clone_from(&project.absent);
     if let Some(estate) = &project.estate {
         warn.note_of(&estate.found);
         estate.notes.iter().for_each(|note| warn.note_of(note));

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use mapstack::loader::FileServer;
+use mapstack::loader::{Absent, FileServer};
 use mapstack::{Deadline, Engine, Error, ErrorKind, Limits, MemoryLimit, Stubs};
 use mapstack_host::{Host, Permissions, SaltCall};
 use mapstack_mine::Mine;
@@ -47,7 +47,7 @@ pub fn engine(
     let permissions =
         Permissions::parse(&given.allow).map_err(|e| InputError::Usage(format!("--allow: {e}")))?;
     // Without permissions it answers nothing, and says which one a call needs.
-    let engine = Engine::new(files)
+    let engine = Engine::new(Absent::new(files, &given.absent))
         .with_limits(limits(given.limits, memory))
         .with_policy(given.policy.clone())
         .with_stubs(stubs)

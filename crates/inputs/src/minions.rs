@@ -31,6 +31,19 @@ pub(crate) fn minion(
         .chain(&input.files.config);
     let facts = &input.facts;
     let is_named = facts.name_minions() || !facts.set.is_empty() || input.files.config.is_some();
+    if let Some(found) = facts.of_estate().filter(|_| !is_named)
+        && let Some(first) = found.all.first()
+    {
+        let id = first.minion.id().to_string();
+        if found.all.len() > 1 {
+            warn.note_of(&format!(
+                "for the minion {id}, the first of {}; --id names another",
+                found.all.len()
+            ));
+        }
+        let given = Given::read(facts, by)?;
+        return given.change(first.minion.clone(), false);
+    }
     if input.files.project.is_some() && !is_named {
         warn.note_of(&format!(
             "for the built-in minion {USUAL}; --platform or --minion names another"

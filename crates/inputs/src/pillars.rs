@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mapstack::loader::{Backends, Roots, Snapshot};
+use mapstack::loader::{Absent, Backends, Roots, Snapshot};
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
 use mapstack::{Diagnostic, Engine, Error, ErrorKind};
@@ -150,7 +150,10 @@ impl ConfiguredPillars {
         let served = Noted::new(served, "files for pillars", seen);
         let engine = engine(served, functions, memory)?;
         let engine = deployed::with_roots(engine, files, Some(&config));
-        let master = Master::new(config, Arc::new(Snapshot::new(roots)));
+        let master = Master::new(
+            config,
+            Arc::new(Absent::new(Snapshot::new(roots), &functions.absent)),
+        );
         Ok(Some(ConfiguredPillars {
             master: with_mirrors(master, mirrors.as_deref()).with_memory(SHARED),
             engine,

@@ -82,8 +82,8 @@ pub const FILE: &str = ".mapstack.yaml";
 impl Project {
     /// The project that the current directory is in: the nearest directory, from it up to the top of the git work tree,
     /// with a `.mapstack.yaml`; else the nearest with a `FORMULA` file, or that is named `X-formula` and has a folder `X`
-    /// with states; else the work tree, if it has a top file; else the nearest with a folder with `parameters/` or a
-    /// `map.jinja`; else the work tree, if it has states in a usual place.
+    /// with states; else the nearest with a top file in it that is no trial's; else the nearest with a folder with
+    /// `parameters/` or a `map.jinja`; else the outermost with states in a usual place.
     ///
     /// # Errors
     /// A `.mapstack.yaml` cannot be read, or names what is not in its directory.
@@ -113,15 +113,31 @@ impl Project {
         if let Some(found) = nearest(is_formula) {
             return Ok(Some(Self::plain(found)));
         }
-        let top = shown.last().map_or(directory, |path| path);
-        let folders = Folders::below(top);
-        let layout = Layout::of(&folders);
-        let estate = || Self::plain(top).estate((&folders, &layout)).map(Some);
-        match nearest(has_formula) {
-            _ if layout.has_top => estate(),
-            Some(found) => Ok(Some(Self::plain(found))),
-            None if layout.states.is_empty() => Ok(None),
-            None => estate(),
+        let mut found: Option<(usize, Folders, Layout)> = None;
+        let mut usual = None;
+        for (level, path) in shown.iter().enumerate() {
+            let folders = Folders::below(path);
+            let layout = Layout::of(&folders);
+            let is_inner = || match &found {
+                None => true,
+                // Inside an estate, a folder of states has a top file as well.
+                Some((inner, ..)) => is_part(&real, (level, &layout), *inner),
+            };
+            if layout.has_top && is_inner() {
+                found = Some((level, folders, layout));
+            } else if !layout.states.is_empty() {
+                usual = Some((level, folders, layout));
+            }
+        }
+        let estate = |(level, folders, layout): (usize, Folders, Layout)| {
+            let estate = Self::plain(&shown[level]).estate((&folders, &layout));
+            estate.map(Some)
+        };
+        match (found, nearest(has_formula), usual) {
+            (Some(found), ..) => estate(found),
+            (None, Some(found), _) => Ok(Some(Self::plain(found))),
+            (None, None, Some(usual)) => estate(usual),
+            (None, None, None) => Ok(None),
         }
     }
 
@@ -307,6 +323,12 @@ impl Project {
                 listed(&layout.empty)
             ));
         }
+        if !self.absent.is_empty() {
+            notes.push(format!(
+                "empty where they are missing, as .mapstack.yaml says: {}",
+                self.absent.join(", ")
+            ));
+        }
         if layout.is_cut {
             notes.push("the checkout has more folders than were looked at".into());
         }
@@ -355,6 +377,19 @@ impl Project {
             _ => None,
         }
     }
+}
+
+/// Whether a directory, so many levels above another, is within a root of the layout of one further above.
+fn is_part(from: &Path, (level, layout): (usize, &Layout), inner: usize) -> bool {
+    let above = |level: usize| from.ancestors().nth(level);
+    let (Some(outer), Some(inner)) = (above(level), above(inner)) else {
+        return false;
+    };
+    let Ok(below) = inner.strip_prefix(outer) else {
+        return false;
+    };
+    let mut roots = layout.states.iter().chain(&layout.pillars);
+    roots.any(|root| below.starts_with(&root.path))
 }
 
 /// Whether a directory says that it is a formula: it has a `FORMULA` file, or has states in a folder that it is named
@@ -550,6 +585,18 @@ mod tests {
         let inside = around(&home.path().join("salt")).unwrap();
         assert_eq!(inside.directory, home.path().join("salt/.."));
         assert!(inside.estate.is_some());
+        let home2 = tree(&[
+            (".git/HEAD", ""),
+            ("one/salt/top.sls", ""),
+            ("two/salt/top.sls", ""),
+            ("two/pillar/top.sls", ""),
+        ]);
+        let two = home2.path().join("two");
+        assert_eq!(around(&two).unwrap().directory, two);
+        assert_eq!(
+            around(&two.join("salt")).unwrap().directory,
+            two.join("salt/..")
+        );
         let formula = home.path().join("formulas/ntp-formula");
         assert_eq!(around(&formula).unwrap().directory, formula);
     }

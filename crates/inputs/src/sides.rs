@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use mapstack::loader::{Backends, FileServer, Roots, Snapshot};
+use mapstack::loader::{Absent, Backends, FileServer, Roots, Snapshot};
 use mapstack::value::posixpath::normpath;
 use mapstack_pillar::pillar_roots;
 use mapstack_salt_config::{Config, fileserver};
@@ -62,6 +62,8 @@ impl Sides {
         (config, with_pillars): (Option<&Config>, bool),
     ) -> Result<Self, InputError> {
         let follow = served::follows_outside_links(files, config);
+        let project = files.project.as_ref();
+        let absent = project.map_or(&[][..], |project| &project.absent);
         let compiling = match with_pillars {
             true => pillars::compiling(config, files)?,
             false => None,
@@ -96,8 +98,9 @@ impl Sides {
         let (before, after) = (side("--from", from)?, side("--to", to)?);
         let (mut pillars, mut no_pillars) = (None, None);
         if let Some(config) = compiling {
-            let sides =
-                own.and_then(|own| of_pillars(follow, (&origin, &roots, own), config, (from, to)));
+            let sides = own.and_then(|own| {
+                of_pillars((follow, absent), (&origin, &roots, own), config, (from, to))
+            });
             match sides {
                 Ok(sides) => pillars = Some(sides),
                 Err(error) if only_pillars => return Err(error),
@@ -139,12 +142,14 @@ pub(crate) fn roots_of_pillar(config: &Config) -> Result<Vec<(String, PathBuf)>,
 
 /// The files of the pillar in both states, and their roots.
 fn of_pillars(
-    follow: bool,
+    (follow, absent): (bool, &[String]),
     (origin, roots, own): (&Origin, &[NamedRoot], Vec<NamedRoot>),
     config: Config,
     (from, to): (&str, &str),
 ) -> Result<PillarSides, InputError> {
-    let kept = |files: Backends| -> Arc<dyn FileServer> { Arc::new(Snapshot::new(files)) };
+    let kept = |files: Backends| -> Arc<dyn FileServer> {
+        Arc::new(Absent::new(Snapshot::new(files), absent))
+    };
     let files = [
         kept(side(follow, (origin, &own), "--from", from)?),
         kept(side(follow, (origin, &own), "--to", to)?),

@@ -24,6 +24,7 @@
 pub mod config;
 pub mod diff;
 pub mod document;
+pub mod estate;
 pub mod explain;
 pub mod fleet;
 pub mod impact;

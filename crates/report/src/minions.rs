@@ -1,5 +1,6 @@
 //! The minions of an estate.
 
+use mapstack::minion::platforms::Platform;
 use serde::Serialize;
 
 /// A minion of an estate.
@@ -16,6 +17,20 @@ pub struct Row {
     pub from: String,
     /// Whether it stands for a target, and no such minion is known.
     pub made_up: bool,
+}
+
+impl Row {
+    /// A built-in platform that stands for the minions of an estate.
+    #[must_use]
+    pub fn of_platform(platform: &Platform) -> Self {
+        Row {
+            id: platform.name.into(),
+            platform: platform.name.into(),
+            grains: Vec::new(),
+            from: "a built-in platform".into(),
+            made_up: true,
+        }
+    }
 }
 
 /// The minions for people.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
 use mapstack::Engine;
-use mapstack::loader::Fnmatch;
+use mapstack::loader::{Fetched, Fnmatch, SaltPath};
 
 /// The sls of each saltenv, by name; listed when they are asked for.
 pub(crate) struct Available<'e> {
@@ -49,8 +49,8 @@ impl<'e> Available<'e> {
     pub fn matching(&self, saltenv: &str, pattern: &str) -> Vec<String> {
         let names = self.of(saltenv);
         if !pattern.contains(['*', '?', '[']) {
-            let found = names.get_key_value(pattern);
-            return found.map(|(name, _)| name.clone()).into_iter().collect();
+            let found = names.contains_key(pattern) || self.path(saltenv, pattern).is_some();
+            return found.then(|| pattern.to_owned()).into_iter().collect();
         }
         let pattern = Fnmatch::new(pattern);
         let found = names.keys().filter(|name| pattern.matches(name));
@@ -59,7 +59,13 @@ impl<'e> Available<'e> {
 
     /// The path of an sls.
     pub fn path(&self, saltenv: &str, name: &str) -> Option<String> {
-        self.of(saltenv).get(name).cloned()
+        let listed = self.of(saltenv).get(name).cloned();
+        // A file server can have files that it does not list.
+        listed.or_else(|| {
+            let path = format!("{}.sls", name.replace('.', "/"));
+            let fetched = self.engine.fetch(&SaltPath::from_relative(&path), saltenv);
+            matches!(fetched, Ok(Fetched::Found { .. })).then_some(path)
+        })
     }
 
     pub fn has_env(&self, saltenv: &str) -> bool {

@@ -67,7 +67,9 @@ pub enum ExplainFormat {
 }
 
 pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
+    let is_estate = args.input.files.is_estate_with_pillar();
     let name = args.formula.as_deref();
+    let name = name.or(is_estate.then_some(ExplainedPillar::NAME));
     if name == Some(ExplainedPillar::NAME)
         && args.result.way().is_none()
         && args.why_not.is_none()

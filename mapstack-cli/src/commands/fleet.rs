@@ -19,6 +19,7 @@ use mapstack_parts::{End, PartError, PartWriter, Parts, Run};
 use mapstack_report::fleet::{Form, Format, Missing, What};
 
 use crate::build;
+use crate::commands::estate;
 use crate::memory;
 use crate::output::key_path;
 use crate::wiring::{count_warnings, engine};
@@ -30,6 +31,8 @@ use mapstack_console::{Counted, Failure, Reporter, Whole, interrupted, report_mi
     disable_help_subcommand = true,
     after_help = "\
 Examples:
+  mapstack fleet
+      in a checkout with states and pillars: the minions, and the sls that each gets
   mapstack fleet users timesync --root examples/formulas --minions examples/pillars/minions
       a line of JSON for every minion and formula
   mapstack fleet users --root examples/formulas --platform all --get sudo:group --select \"grains.kernel == 'Linux'\"
@@ -88,6 +91,15 @@ pub struct FleetArgs {
     pub count: Vec<String>,
 }
 
+impl FleetArgs {
+    /// Whether the states of the estate at hand are meant: nothing says what else.
+    fn is_about_estate(&self) -> bool {
+        let has_form = !self.get.is_empty() || !self.count.is_empty();
+        let is_written = self.directory.is_some() || self.parts.is_some();
+        self.input.files.is_estate() && self.formulas.is_empty() && !has_form && !is_written
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub enum FleetVerb {
     /// Print what one run would have printed, from all parts of a fleet
@@ -135,6 +147,10 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
         return merge(directory, reporter);
     }
     let input = &args.input;
+    if args.is_about_estate() {
+        let is_json = matches!(args.format, Some(FleetFormat::Json | FleetFormat::Jsonl));
+        return estate::run((input, &args.work), is_json, reporter);
+    }
     let config = input.config(reporter)?;
     let memory = memory_each(args, config.is_some());
     let mut plan = Plan::new(

@@ -1,6 +1,7 @@
 //! `mapstack minions`.
 
 use clap::Args;
+use mapstack::minion::platforms;
 use mapstack_inputs::{Project, Warn as _};
 use mapstack_report::minions::{Row, text};
 
@@ -19,7 +20,7 @@ Examples:
       the minions of this checkout, what names them, and what is assumed of them
   mapstack minions -o json
 
-Exit status: 0 done, 2 no minion was found.")]
+Exit status: 0 done, 2 there is no estate here.")]
 pub struct Minions {
     /// How to print
     #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
@@ -35,17 +36,21 @@ pub fn run(args: &Minions, reporter: &Reporter) -> Result<(), Failure> {
                 .into(),
         ));
     };
-    let rows: Vec<Row> = found
-        .all
-        .iter()
-        .map(|one| Row {
-            id: one.minion.id().to_string(),
-            platform: one.platform.into(),
-            grains: one.grains.clone(),
-            from: one.from.clone(),
-            made_up: one.is_made_up,
-        })
-        .collect();
+    let of_estate = found.all.iter().map(|one| Row {
+        id: one.minion.id().to_string(),
+        platform: one.platform.into(),
+        grains: one.grains.clone(),
+        from: one.from.clone(),
+        made_up: one.is_made_up,
+    });
+    let mut rows: Vec<Row> = of_estate.collect();
+    if rows.is_empty() {
+        reporter.note_of(
+            "the checkout names no minion, and its targets ask for none in particular, so one of each built-in platform \
+             stands for all; `minions` in .mapstack.yaml names others",
+        );
+        rows.extend(platforms::all().iter().map(Row::of_platform));
+    }
     match args.format {
         Listing::Text => output::write(&text(&rows))?,
         Listing::Json => output::write_json(&rows)?,
@@ -56,12 +61,5 @@ pub fn run(args: &Minions, reporter: &Reporter) -> Result<(), Failure> {
     if found.is_cut {
         reporter.note_of("the checkout names more minions, which were left out");
     }
-    match rows.is_empty() {
-        true => Err(Failure::Usage(
-            "the checkout names no minion, and its targets ask for none in particular: the built-in platforms stand for \
-             all (`mapstack platforms`); `minions` in .mapstack.yaml names others"
-                .into(),
-        )),
-        false => Ok(()),
-    }
+    Ok(())
 }

@@ -327,9 +327,33 @@ impl Search<'_> {
                 Some(separator) => stem.replace(separator, "."),
                 None => stem.into_owned(),
             };
-            let from = folder.join(&*own).display().to_string();
-            found.add(&id, pattern, from);
+            let path = folder.join(&*own);
+            if let Some(known) = found.add(&id, pattern, path.display().to_string())
+                && let Some(key) = &self.assumed.grains_of_pillar
+            {
+                known.grains = self.grains_of(&path, key);
+            }
         }
+    }
+
+    /// The mapping below a key at the margin of a file: what stands there for a machine is read as it is, as it cannot
+    /// depend on what it sets.
+    fn grains_of(&self, path: &Path, key: &str) -> Map {
+        let text = self.read(path).unwrap_or_default();
+        let text = top_text::without_template(&text);
+        let start = format!("{key}:");
+        let mut lines = text.lines().skip_while(|line| !line.starts_with(&start));
+        let mut block = lines.next().unwrap_or_default().to_owned();
+        let is_below = |line: &&str| line.is_empty() || line.starts_with([' ', '#', '\t']);
+        for line in lines.take_while(is_below) {
+            block.push('\n');
+            block.push_str(line);
+        }
+        let read = yaml::load(&block).ok();
+        let below = read
+            .as_ref()
+            .and_then(|value| value.as_map()?.get(key)?.as_map());
+        below.cloned().unwrap_or_default()
     }
 
     /// The nodes of reclass and saltclass: files in a folder `nodes` that has one `classes` beside it.

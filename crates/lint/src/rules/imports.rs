@@ -68,6 +68,10 @@ fn of_site(subject: &Subject<'_>, site: &ImportSite) -> Vec<Finding> {
 }
 
 fn is_absent(subject: &Subject<'_>, path: &str) -> bool {
+    if path.starts_with('/') {
+        let deployed = subject.engine.deployed().local(path);
+        return !deployed.is_some_and(|file| Path::new(&file).is_file());
+    }
     let fetched = subject
         .engine
         .files()
@@ -94,6 +98,14 @@ fn missing<'s>(subject: &Subject<'_>, site: &'s ImportSite) -> Vec<&'s str> {
 }
 
 fn of_file(subject: &Subject<'_>, place: &Place, path: &str) -> Finding {
+    if path.starts_with('/') && subject.engine.deployed().local(path).is_none() {
+        let message = format!("{path} is a path of the master, and nothing here is deployed there");
+        let finding = Finding::new(Rule::MissingImport, place.clone(), message);
+        return Finding {
+            level: Level::Note,
+            ..finding.help(format!("say what is by {}", Means::Deployed))
+        };
+    }
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let finding = Finding::new(
         Rule::MissingImport,

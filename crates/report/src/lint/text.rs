@@ -86,8 +86,8 @@ fn of_estate(report: &Report, reached: &Reached) -> Vec<String> {
     }
     let mut notes = Vec::new();
     if !looked.is_empty() {
-        let all = count(reached.gotten + reached.unnamed, "sls");
-        notes.push(format!("states: {all}: {}", looked.join(", ")));
+        let all = reached.gotten + reached.unnamed;
+        notes.push(format!("states: {all} sls: {}", looked.join(", ")));
     }
     if !report.unanswered.is_empty() {
         let functions: Vec<&String> = report.unanswered.keys().collect();
@@ -120,8 +120,8 @@ fn of_estate(report: &Report, reached: &Reached) -> Vec<String> {
     }
     if !others.is_empty() {
         notes.push(format!(
-            "states: not looked at: {} that are no templates, or of another language",
-            count(others.len(), "file")
+            "states: not looked at: {} without templates that Salt reads, as far as their names show",
+            count(others.len(), "other file")
         ));
     }
     let remarks = report.remarks.iter();

@@ -1,0 +1,1 @@
+motd: Welcome to {{ grains['id'] }}

@@ -1,0 +1,2 @@
+grains:
+  roles: [db]

@@ -1,0 +1,4 @@
+web:
+  port: 8080
+grains:
+  roles: [web]

@@ -1,0 +1,6 @@
+base:
+  '*':
+    - common
+    - host.{{ grains['id'] | replace('.', '_') }}
+  'G@roles:db':
+    - secrets.db

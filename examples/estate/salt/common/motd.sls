@@ -1,0 +1,3 @@
+/etc/motd:
+  file.managed:
+    - contents: {{ pillar.motd | yaml_dquote }}

@@ -1,0 +1,3 @@
+backup:
+  cmd.run:
+    - name: pg_dumpall > {{ pillar['db']['backup'] }}/all.sql

@@ -1,0 +1,8 @@
+base:
+  '*':
+    - common
+  'web*':
+    - web
+  'G@roles:db':
+    - match: compound
+    - db
