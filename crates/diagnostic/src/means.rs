@@ -66,6 +66,8 @@ pub enum Means<'a> {
     FetchConfigured,
     /// Fetching a repository.
     FetchOne(&'a str),
+    /// A feature that a program is built with.
+    Feature(&'a str),
 }
 
 static NAMES: OnceLock<fn(Means<'_>) -> String> = OnceLock::new();
@@ -111,6 +113,7 @@ impl fmt::Display for Means<'_> {
             Means::Fetch => f.write_str("fetching"),
             Means::FetchConfigured => f.write_str("a fetch of what the configuration names"),
             Means::FetchOne(url) => write!(f, "a fetch of {url}"),
+            Means::Feature(name) => write!(f, "the feature {name}"),
         }
     }
 }

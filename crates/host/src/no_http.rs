@@ -10,9 +10,9 @@ pub(crate) const TABLE: Table = &[("http.query", query), ("http_query", query)];
 
 fn query(call: &Call) -> Result<Value> {
     Err(CallError::new(format!(
-        "{} has no client for HTTP in this build: packages have one, and so has what is built with `--features http`; \
-         or {} answers it",
+        "{} has no client for HTTP in this build: packages have one, and so has a build with {}; or {} answers it",
         call.name,
+        Means::Feature("http"),
         Means::Stub
     )))
 }

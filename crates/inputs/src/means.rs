@@ -37,5 +37,6 @@ pub fn name_of(means: Means<'_>) -> String {
         Means::Fetch => "`mapstack fetch`".into(),
         Means::FetchConfigured => "`mapstack fetch --config FILE`".into(),
         Means::FetchOne(url) => format!("`mapstack fetch {url}`"),
+        Means::Feature(name) => format!("`--features {name}`"),
     }
 }

@@ -8,7 +8,7 @@ use mapstack_inputs::flags::SiteFlags;
 use mapstack_inputs::{LintMinions, Linted, formulas};
 use mapstack_lint::fix::{distinct, fixed};
 use mapstack_lint::{
-    Estate, Finding, Level, Levels, Linter, NOT_CHECKED, Report, Rule, SchemaFrom, TopOptions,
+    Estate, Finding, Level, Levels, Linter, Report, Rule, SchemaFrom, TopOptions, not_checked,
 };
 use mapstack_lint_pillar::{Minions, PillarLinter};
 use mapstack_report::lint;
@@ -197,7 +197,7 @@ fn schema(args: &Lint, linted: &Linted) -> Result<SchemaFrom, Failure> {
         return Ok(SchemaFrom::Nowhere);
     };
     if cfg!(not(feature = "json-schema")) {
-        return Err(Failure::Usage(format!("--schema: {NOT_CHECKED}")));
+        return Err(Failure::Usage(format!("--schema: {}", not_checked())));
     }
     let Some(file) = given else {
         return Ok(SchemaFrom::Own);

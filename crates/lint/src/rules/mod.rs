@@ -23,7 +23,7 @@ use crate::subject::Subject;
 pub(crate) use failures::unanswered_calls;
 pub use failures::{Unanswered, on, rule_of_failure};
 pub(crate) use schema::check as schema;
-pub use schema::{NOT_CHECKED, Violations, origin, read_schema};
+pub use schema::{Violations, not_checked, origin, read_schema};
 
 /// Everything that is found, in no order.
 pub(crate) fn all(subject: &Subject<'_>) -> Vec<Finding> {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use mapstack::Place;
 use mapstack::secrets::Secrets;
 use mapstack::value::{Key, Map, Value};
 use mapstack::yaml::{self, Limits, Marks};
+use mapstack::{Means, Place};
 use mapstack_lineage::{Lineage, Spot};
 use mapstack_schema::{Schema, SchemaError, Violation};
 
@@ -32,8 +32,13 @@ pub(crate) fn check(subject: &Subject<'_>, file: &SourceFile) -> Vec<Finding> {
 }
 
 /// What is said of a schema in a program that cannot check it.
-pub const NOT_CHECKED: &str = "JSON Schemas are not checked by this build: packages check them, and so does what is built \
-                               with `--features json-schema`";
+#[must_use]
+pub fn not_checked() -> String {
+    let feature = Means::Feature("json-schema");
+    format!(
+        "JSON Schemas are not checked by this build: packages check them, and so does a build with {feature}"
+    )
+}
 
 /// Read a file with a schema.
 ///
@@ -51,7 +56,7 @@ pub fn read_schema(file: &SourceFile) -> Result<Schema, Box<Finding>> {
         return Err(Box::new(Finding::new(
             Rule::Schema,
             file.place(0, 0),
-            NOT_CHECKED,
+            not_checked(),
         )));
     }
     let (value, marks) = match yaml::load_marked(&file.text, &Limits::default()) {
