@@ -291,7 +291,7 @@ const CASES: &[Case] = &[
         name: "endless-loop",
         files: &[(
             DEFAULTS,
-            b"values:\n{% for i in range(99999) %}{% for j in range(99999) %}{% set x = i * j %}{% endfor %}{% endfor %}\n",
+            b"values:\n{% set s = 'x' * 1000000 %}{% for i in range(99999) %}{% set x = 'y' in s %}{% endfor %}\n",
         )],
         at: "r/f/parameters/defaults.yaml:2:",
         says: "",

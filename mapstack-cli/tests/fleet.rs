@@ -17,7 +17,7 @@ fn tree() -> Tree {
         ("root/ntp/parameters/os/Arch.yaml", b"values: {server: b.example.org, nested: {list: [1, two]}}\n".to_vec()),
         (
             "root/loop/parameters/defaults.yaml",
-            b"values: {n: {% if grains.endless is defined %}{% for a in range(9999) %}{% for b in range(9999) %}{{ '' }}{% endfor %}{% endfor %}{% endif %}1}\n"
+            b"values: {n: {% if grains.endless is defined %}{% set s = 'x' * 1000000 %}{% for a in range(9999) %}{{ '' if 'y' in s }}{% endfor %}{% endif %}1}\n"
                 .to_vec(),
         ),
         ("minions/web1.yaml", minion("Debian", "")),

@@ -39,8 +39,8 @@ fn files() -> MemoryFiles {
 }
 
 /// Does not end within any limit on minions that ask for it.
-const LOOP: &str = "values: {n: {% if grains.endless is defined %}{% for a in range(9999) %}{% for b in range(9999) %}\
-    {{ '' }}{% endfor %}{% endfor %}{% endif %}1}\n";
+const LOOP: &str = "values: {n: {% if grains.endless is defined %}{% set s = 'x' * 1000000 %}\
+    {% for a in range(9999) %}{{ '' if 'y' in s }}{% endfor %}{% endif %}1}\n";
 
 fn minion(n: usize) -> Minion {
     let os = ["Debian", "Arch", "SLES"][n * 7 % 3];
