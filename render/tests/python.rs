@@ -266,14 +266,20 @@ fn modules_run() {
             Some(1),
         ),
         (
-            "import socket\n",
-            ErrorKind::Code("ModuleNotFoundError"),
-            Some(1),
+            "import socket\ndef run():\n    return socket.gethostname()\n",
+            ErrorKind::Undefined,
+            Some(3),
         ),
         (
             "def run():\n    return open('x')\n",
-            ErrorKind::Security,
+            ErrorKind::Undefined,
             Some(2),
+        ),
+        // No handler hides what is not known.
+        (
+            "try:\n    import boto3\nexcept ImportError:\n    boto3 = None\ndef run():\n    try:\n        return boto3.x()\n    except Exception:\n        return 1\n",
+            ErrorKind::Undefined,
+            Some(7),
         ),
     ] {
         let error = run(&Request::new(source, &NoHost)).unwrap_err();

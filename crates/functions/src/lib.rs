@@ -52,7 +52,7 @@ pub use roots::{Below, below_roots, named_roots};
 pub use salt::{SALT_MODULES, is_in_salt};
 pub use stubs::{Stubs, entry_for};
 pub use tree::{
-    TreeAnswer, TreeContext, TreeMemo, may_be_in_tree, tree_call, tree_has, tree_has_module,
+    OPTS_OF_FUNCTIONS, RunnerCall, TreeAnswer, TreeContext, TreeMemo, may_be_in_tree, tree_call, tree_has, tree_has_module, tree_has_runners, tree_runner,
     tree_has_renderer, tree_render, why_not_in_tree,
 };
 pub use tree_grains::{TreeGrains, tree_grains};

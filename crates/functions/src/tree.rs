@@ -101,6 +101,9 @@ pub enum TreeAnswer {
     None,
 }
 
+/// What modules ask for as their `__opts__`; renderers ask for those of templates, `__opts__`.
+pub const OPTS_OF_FUNCTIONS: &str = "__opts__ of functions";
+
 /// The most calls of modules inside each other, through templates.
 const MAX_DEPTH: usize = 5;
 /// Steps that each call costs.
@@ -303,6 +306,80 @@ fn named(name: &str, mut error: Box<Error>) -> Box<Error> {
     error
 }
 
+/// A call of a runner.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunnerCall {
+    /// The full name of the function.
+    pub name: Str,
+    /// Positional arguments, as words of a command line.
+    pub arguments: Vec<Value>,
+    /// Named arguments.
+    pub keywords: Map,
+    /// The saltenv for runners that ask for one.
+    pub saltenv: Value,
+}
+
+/// The modules of Salt's own runners, from Salt 3008.3.
+const SALT_RUNNERS: &str = "auth batch cache cluster config doc error event fileserver git_pillar http jobs manage match mine net \
+                            network pillar pki queue reactor resource salt saltutil sdb ssh state survey test winrepo";
+
+fn is_salts_runner(name: &str) -> bool {
+    let module = name.split('.').next().unwrap_or(name);
+    SALT_RUNNERS.split_whitespace().any(|known| known == module)
+}
+
+/// The runner of Salt that runs functions of a minion on the master.
+const CMD: &str = "salt.cmd";
+
+/// Whether the tree has any runners. This runs nothing.
+pub fn tree_has_runners(run: &dyn TreeContext) -> bool {
+    let directory = format!("{}/", Loader::Runners.directory());
+    run.module_files("base", &directory)
+        .map_or(true, |files| !files.is_empty())
+}
+
+/// Let the tree's runners answer a call, as the client of runners on the master does.
+///
+/// # Errors
+/// As [`tree_call`], and for what a runner raises: Salt returns the text of the traceback, which nothing here has.
+pub fn tree_runner(
+    run: &dyn TreeContext,
+    vm: &Vm<'_>,
+    call: RunnerCall,
+) -> mapstack_render::Result<TreeAnswer> {
+    let Some((module, function)) = call.name.split_once('.') else {
+        return Ok(TreeAnswer::None);
+    };
+    let Shipped { sources, is_own } = shipped(run, Loader::Runners, &call.name)?;
+    if sources.is_empty() && *call.name != *CMD {
+        return Ok(TreeAnswer::None);
+    }
+    vm.burn(COST)?;
+    let mut keywords: Vec<(Str, Value)> = call
+        .keywords
+        .iter()
+        .map(|(name, value)| (name.to_string().into(), value.clone()))
+        .collect();
+    keywords.push(("__env__".into(), call.saltenv));
+    let job = FunctionJob {
+        loader: Loader::Runners,
+        module: module.into(),
+        function: Some(function.into()),
+        arguments: call.arguments,
+        keywords,
+    };
+    let files = Files::new(run);
+    let (answer, _) = perform(&files, vm, job)?;
+    Ok(match answer {
+        FunctionAnswer::Value(value) => {
+            vm.burn(weight(&value) / 64)?;
+            TreeAnswer::Value(value, files.has_read_secrets.get())
+        }
+        _ if is_own => TreeAnswer::Missing,
+        _ => TreeAnswer::None,
+    })
+}
+
 /// The functions of a module by the name of the module, or of one of its functions, and whether a file has that name;
 /// `None` if the tree has none.
 fn loaded(
@@ -407,7 +484,7 @@ fn shipped(run: &dyn TreeContext, loader: Loader, name: &str) -> mapstack_render
     let is_built_in = of_modules && run.is_built_in(name);
     if !is_own_file {
         return Ok(Shipped {
-            sources: by_virtual_name(run, loader, module, &run.module_envs(true))?,
+            sources: by_virtual_name(run, loader, module, &envs_of(run, loader, true))?,
             is_own: false,
         });
     }
@@ -415,7 +492,7 @@ fn shipped(run: &dyn TreeContext, loader: Loader, name: &str) -> mapstack_render
         return Ok(Shipped::default());
     }
     // Most saltenvs are those of other minions, so they replace no module of Salt.
-    let envs = run.module_envs(!is_built_in);
+    let envs = envs_of(run, loader, !is_built_in);
     for env in &envs {
         if let Some(source) = own_file(run, loader, module, env)? {
             return Ok(Shipped {
@@ -434,6 +511,15 @@ fn shipped(run: &dyn TreeContext, loader: Loader, name: &str) -> mapstack_render
         sources: by_virtual_name(run, loader, module, &envs)?,
         is_own: false,
     })
+}
+
+/// The saltenvs that a loader's files come from; with `all` those of other minions as well.
+fn envs_of(run: &dyn TreeContext, loader: Loader, all: bool) -> Vec<Str> {
+    match loader {
+        // A master copies what runs on it from there.
+        Loader::Runners | Loader::Pillar | Loader::Tops => vec!["base".into()],
+        _ => run.module_envs(all),
+    }
 }
 
 /// The file that has the name of a module.
@@ -569,7 +655,12 @@ impl Tree for Files<'_> {
             }
             // Salt has utility modules of its own, which are not here.
             Loader::Utils => !name.ends_with('.'),
-            Loader::Renderers | Loader::States | Loader::Grains => false,
+            Loader::Runners => is_salts_runner(name),
+            Loader::Renderers
+            | Loader::States
+            | Loader::Grains
+            | Loader::Pillar
+            | Loader::Tops => false,
         };
         Ok(Found {
             // What a file of the tree replaces is not there besides it.

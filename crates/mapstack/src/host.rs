@@ -12,6 +12,7 @@ use crate::engine::Run;
 use crate::file::File;
 use crate::master_side::MasterSide;
 use crate::render::{Language, TemplateStage};
+use crate::runner::RUNNER;
 use crate::text::in_file;
 use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind, Means};
 use mapstack_functions::{Call, Functions, entry_for, is_for_masters, why_not_in_tree};
@@ -102,7 +103,12 @@ impl<'r, 'e> RunHost<'r, 'e> {
     }
 
     /// Let `functions` answer a call, and charge the template for the answer.
-    fn ask(&self, vm: &Vm<'_>, functions: &dyn Functions, call: &Call) -> Option<Result<Obj>> {
+    pub(crate) fn ask(
+        &self,
+        vm: &Vm<'_>,
+        functions: &dyn Functions,
+        call: &Call,
+    ) -> Option<Result<Obj>> {
         if let Err(e) = vm.burn(COST) {
             return Some(Err(e));
         }
@@ -279,6 +285,7 @@ impl Host for RunHost<'_, '_> {
                 self.run.engine.built_in.find(name).is_some()
                     || self.has_deployed(name)
                     || self.others().any(|functions| functions.has(name))
+                    || (name == RUNNER && self.runs_runners())
             }),
         };
         name.contains('.') && (self.run.engine.stubs.has(name) || is_known())
@@ -310,6 +317,11 @@ impl Host for RunHost<'_, '_> {
             return answer;
         }
         if let Some(answer) = self.ask_deployed(vm, name, &args) {
+            return answer;
+        }
+        if name == RUNNER
+            && let Some(answer) = self.ask_runner(vm, &args)
+        {
             return answer;
         }
         let is_answered = self.run.master.is_some() || !is_for_masters(name);

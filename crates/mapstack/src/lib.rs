@@ -49,6 +49,7 @@ mod pillar_sls;
 mod pipe;
 mod python;
 mod render;
+mod runner;
 pub mod sandbox;
 pub mod secrets;
 mod skeleton_cache;

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use mapstack_functions::{
-    KnownMinion, TreeAnswer, TreeContext, TreeMemo, may_be_in_tree, tree_call, tree_grains,
+    OPTS_OF_FUNCTIONS,     KnownMinion, TreeAnswer, TreeContext, TreeMemo, may_be_in_tree, tree_call, tree_grains,
     tree_has, tree_has_module,
 };
 use mapstack_loader::SaltPath;
 use mapstack_minion::Minion;
 use mapstack_render::jinja::{Limits, Vm};
 use mapstack_render::sandbox::Interpreter;
-use mapstack_render::{CallArgs, Error, Obj, Result};
+use mapstack_render::{CallArgs, DictRef, Error, Obj, Result};
 use mapstack_value::{Map, Str, Value};
 
 use crate::engine::{Engine, Run};
@@ -73,6 +73,11 @@ impl TreeContext for RunHost<'_, '_> {
         match name {
             "__grains__" => self.run.live.grains.to_value(),
             "__pillar__" => self.run.live.pillar.to_value(),
+            // A master's functions see its own options, and templates those that it makes for the minion.
+            OPTS_OF_FUNCTIONS if self.run.master.is_some() => {
+                let facts = self.run.facts.unchanged().clone();
+                Obj::Dict(DictRef::lazy(move || facts.options())).to_value()
+            }
             _ => self.run.live_opts().to_value(),
         }
     }
@@ -115,22 +120,26 @@ impl RunHost<'_, '_> {
         };
         // Python can read the clock, which no record of the run has.
         self.run.note_outside_input();
-        Some(match answer {
+        Some(self.of_tree(answer, name, args))
+    }
+
+    /// What came of a call of the tree's code.
+    pub(crate) fn of_tree(&self, answer: TreeAnswer, name: &str, args: &CallArgs) -> Result<Obj> {
+        match answer {
             TreeAnswer::Value(value, has_read_secrets) => {
                 if let Some(taint) = self.run.taint().filter(|_| has_read_secrets) {
                     taint.add(&value);
                 }
                 Ok(Obj::from(value))
             }
-            TreeAnswer::Missing => Err(self
+            TreeAnswer::Missing | TreeAnswer::None => Err(self
                 .call(name, args)
                 .map_or_else(|e| e, |call| self.unanswered_call(&call))),
-            TreeAnswer::None => return None,
-        })
+        }
     }
 
     /// What a function of the tree needs may be written down as its answer.
-    fn with_advice(&self, mut error: Box<Error>, name: &str, args: &CallArgs) -> Box<Error> {
+    pub(crate) fn with_advice(&self, mut error: Box<Error>, name: &str, args: &CallArgs) -> Box<Error> {
         if error.kind == mapstack_render::ErrorKind::Undefined
             && error.help.is_none()
             && let Ok(call) = self.call(name, args)

@@ -119,18 +119,22 @@ impl Message for Body {
 pub enum Control {
     /// End the session that is open, at once, and open the next one.
     Next,
+    /// The same, and be prepared for all kinds of jobs from then on.
+    NextOfAll,
 }
 
 impl Message for Control {
     fn write(&self, out: &mut Writer) {
         match self {
             Control::Next => out.uint(1),
+            Control::NextOfAll => out.uint(2),
         }
     }
 
     fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
         match input.uint::<u8>()? {
             1 => Ok(Control::Next),
+            2 => Ok(Control::NextOfAll),
             _ => Err(input.error("this is not a request")),
         }
     }

@@ -136,16 +136,25 @@ pub enum Loader {
     States,
     /// Modules of grains, from `salt://_grains`.
     Grains,
+    /// Runners of a master, from `salt://_runners`.
+    Runners,
+    /// External pillars, from `salt://_pillar`.
+    Pillar,
+    /// Tops of a master, from `salt://_tops`.
+    Tops,
 }
 
 impl Loader {
     /// All loaders.
-    pub const ALL: [Loader; 5] = [
+    pub const ALL: [Loader; 8] = [
         Loader::Modules,
         Loader::Utils,
         Loader::Renderers,
         Loader::States,
         Loader::Grains,
+        Loader::Runners,
+        Loader::Pillar,
+        Loader::Tops,
     ];
 
     /// The directory on the file server.
@@ -157,6 +166,9 @@ impl Loader {
             Loader::Renderers => "_renderers",
             Loader::States => "_states",
             Loader::Grains => "_grains",
+            Loader::Runners => "_runners",
+            Loader::Pillar => "_pillar",
+            Loader::Tops => "_tops",
         }
     }
 }
@@ -219,8 +231,18 @@ pub enum Said {
     Find(Loader, String),
     /// Asks for facts by the name that modules have for them, such as `__grains__`.
     Fact(String),
-    /// The end of the job.
-    Done(Box<JobOutcome>),
+    /// The end of the job, and what it took.
+    Done(Box<JobOutcome>, Taken),
+}
+
+/// What a job took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Taken {
+    /// Steps.
+    pub steps: u64,
+    /// Whether the job looked at what differs from run to run, such as the clock. If not, the same job comes to the same
+    /// end wherever it gets the same answers.
+    pub is_by_chance: bool,
 }
 
 /// What the command answers.
@@ -382,6 +404,9 @@ impl Message for Loader {
             Loader::Renderers => 2,
             Loader::States => 3,
             Loader::Grains => 4,
+            Loader::Runners => 5,
+            Loader::Pillar => 6,
+            Loader::Tops => 7,
         });
     }
 
@@ -450,9 +475,11 @@ impl Message for Said {
                 arguments.iter().for_each(|argument| argument.write(out));
                 write_names(keywords, out);
             }
-            Said::Done(outcome) => {
+            Said::Done(outcome, taken) => {
                 out.uint(5);
                 outcome.write(out);
+                out.uint(taken.steps);
+                out.flag(taken.is_by_chance);
             }
             Said::Find(loader, name) => {
                 out.uint(6);
@@ -476,7 +503,15 @@ impl Message for Said {
                 input.list(Value::read)?,
                 read_names(input)?,
             )),
-            5 => JobOutcome::read(input).map(|outcome| Said::Done(Box::new(outcome))),
+            5 => {
+                let outcome = JobOutcome::read(input)?;
+                let (steps, is_by_chance) = (input.uint()?, input.flag()?);
+                let taken = Taken {
+                    steps,
+                    is_by_chance,
+                };
+                Ok(Said::Done(Box::new(outcome), taken))
+            }
             6 => Ok(Said::Find(Loader::read(input)?, input.string()?)),
             7 => input.string().map(Said::Fact),
             _ => Err(input.error("this is not a question")),

@@ -32,10 +32,7 @@ mod value;
 pub use codec::{DecodeError, Message, Reader, Writer};
 pub use control::{Bounds, Control, Ending, Hello, HelloError, Noted, Report, Wall};
 pub use frame::{FrameError, MAX_FRAME, read_frame, write_frame};
-pub use job::{
-    Answer, CompileJob, Found, FunctionJob, Job, Language, Loader, Lookup, ModuleJob, Names,
-    Refusal, RefusalKind, RenderJob, Said, Source, TemplateJob,
-};
+pub use job::{Answer, CompileJob, Found, FunctionJob, Job, Language, Loader, Lookup, ModuleJob, Names, Refusal, RefusalKind, RenderJob, Said, Source, Taken, TemplateJob};
 pub use outcome::{
     Chunk, Compiled, CompiledTemplate, Failure, FailureKind, FunctionAnswer, JobOutcome, Printed,
     Purity, Span, Unit, UnitSource, UnitSpan,
@@ -43,4 +40,4 @@ pub use outcome::{
 pub use plan::{Comparison, Look, MAX_PLAN_DEPTH, MAX_PLAN_VARIABLES, METHODS, Plan, PlanStep};
 
 /// The version of the protocol. Sides of different versions do not talk.
-pub const VERSION: u16 = 8;
+pub const VERSION: u16 = 9;

@@ -7,7 +7,7 @@ use mapstack_python_protocol::{
     DecodeError, Ending, Failure, FailureKind, Found, FrameError, FunctionAnswer, FunctionJob,
     Hello, HelloError, Job, JobOutcome, Language, Loader, Look, Lookup, MAX_FRAME, Message,
     ModuleJob, Noted, Plan, PlanStep, Printed, Purity, Refusal, RefusalKind, RenderJob, Report,
-    Said, Source, Span, TemplateJob, Unit, UnitSource, UnitSpan, VERSION, Wall, read_frame,
+    Said, Source, Span, Taken, TemplateJob, Unit, UnitSource, UnitSpan, VERSION, Wall, read_frame,
     write_frame,
 };
 use mapstack_value::{Int, Key, Map, MapKind, Value};
@@ -125,7 +125,7 @@ fn said() -> Vec<Vec<u8>> {
     };
     let value = Value::from_iter([Value::from(1), Value::map(), Value::from("x")]);
     let names = vec![(Arc::from("n"), value.clone())];
-    let done = |outcome| Said::Done(Box::new(outcome)).to_bytes();
+    let done = |outcome| Said::Done(Box::new(outcome), Taken::default()).to_bytes();
     vec![
         Said::Template("u".to_owned()).to_bytes(),
         Said::Call("f".to_owned(), vec![value.clone()], names.clone()).to_bytes(),

@@ -10,7 +10,9 @@ fn main() -> ExitCode {
     let argument = std::env::args().nth(1);
     let served = match argument.as_deref() {
         #[cfg(unix)]
-        Some("--serve") => mapstack_python::serve(),
+        Some("--serve") => mapstack_python::serve(false),
+        #[cfg(unix)]
+        Some("--serve-all") => mapstack_python::serve(true),
         Some("--once") => mapstack_python::serve_once(),
         Some("--version") => {
             println!("mapstack-python {}", env!("CARGO_PKG_VERSION"));

@@ -21,11 +21,12 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpi
 use crate::sandbox::Machine;
 use crate::{session, walls};
 
-/// Serve sessions to the command at the other end of standard input, until it hangs up.
+/// Serve sessions to the command at the other end of standard input, until it hangs up. `is_for_all`: the first session
+/// is prepared for all kinds of jobs.
 ///
 /// # Errors
 /// Standard input is not a socket, or the interpreter does not start.
-pub fn serve() -> io::Result<()> {
+pub fn serve(is_for_all: bool) -> io::Result<()> {
     let control = take_control()?;
     let walls = walls::raise_first();
     let hello = Hello {
@@ -37,7 +38,7 @@ pub fn serve() -> io::Result<()> {
     // The thread that forks is the one that is left in the session.
     crate::on_large_stack(move || {
         // The receiver of the error has hung up.
-        let _ = nurse(control, &Machine::new());
+        let _ = nurse(control, &Machine::new(), is_for_all);
     })
 }
 
@@ -72,13 +73,12 @@ const FEW: usize = 2;
 const MAX_SAID: usize = 4096;
 
 /// Open one session after the other.
-fn nurse(control: UnixStream, machine: &Machine) -> io::Result<()> {
-    let mut sessions = 0;
-    loop {
-        if sessions == FEW {
+fn nurse(control: UnixStream, machine: &Machine, is_for_all: bool) -> io::Result<()> {
+    let mut is_to_prepare = is_for_all;
+    for sessions in 0.. {
+        if is_to_prepare || sessions == FEW {
             machine.prepare();
         }
-        sessions += 1;
         let (mut child, socket) = match split()? {
             Side::Nursery { child, socket } => (child, socket),
             Side::Session {
@@ -97,11 +97,11 @@ fn nurse(control: UnixStream, machine: &Machine) -> io::Result<()> {
         let asked = sent.and_then(|()| child.wait_for(&control));
         // Whether the command asks for the next run or has closed its end, this child's work is done.
         let ending = child.end()?;
-        if !asked? {
-            return Ok(());
-        }
+        let Some(asked) = asked? else { break };
+        is_to_prepare = asked == Control::NextOfAll;
         write_frame(&mut &control, &Report::Ended(ending).to_bytes()).map_err(io::Error::other)?;
     }
+    Ok(())
 }
 
 /// The two processes behind a fork.
@@ -196,8 +196,8 @@ fn send_socket(control: &UnixStream, socket: &OwnedFd) -> io::Result<()> {
 }
 
 impl Child {
-    /// Wait until the command asks for the next session, however this one ends; false if it hangs up.
-    fn wait_for(&mut self, control: &UnixStream) -> io::Result<bool> {
+    /// Wait until the command asks for the next session, however this one ends; none if it hangs up.
+    fn wait_for(&mut self, control: &UnixStream) -> io::Result<Option<Control>> {
         let mut errors_open = true;
         loop {
             let mut waiting = vec![PollFd::new(control, PollFlags::IN)];
@@ -217,9 +217,9 @@ impl Child {
             }
             if has_asked {
                 return match read_frame(&mut &*control) {
-                    Ok(frame) => Ok(Control::from_bytes(&frame) == Ok(Control::Next)),
+                    Ok(frame) => Ok(Control::from_bytes(&frame).ok()),
                     Err(FrameError::Io(error)) => Err(error),
-                    Err(_) => Ok(false),
+                    Err(_) => Ok(None),
                 };
             }
         }

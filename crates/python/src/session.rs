@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io::{self, Read, Write};
 use std::panic::{self, AssertUnwindSafe};
 
-use mapstack_python_protocol::{Failure, FailureKind, Hello, JobOutcome, Names, write_frame};
+use mapstack_python_protocol::{Failure, FailureKind, Hello, JobOutcome, Names, Taken, write_frame};
 
 use crate::sandbox::Machine;
 use crate::walls;
@@ -36,7 +36,8 @@ pub(crate) fn serve(machine: &Machine, input: impl Read + 'static, output: impl 
     let mut walls_stand = false;
     while let Some(bounds) = line.bounds() {
         if !walls_stand && let Err(error) = walls::raise_last(&bounds) {
-            line.done(broken(&format!("its walls do not stand: {error}")));
+            let failed = broken(&format!("its walls do not stand: {error}"));
+            line.done(failed, Taken::default());
             return;
         }
         walls_stand = true;
@@ -44,7 +45,7 @@ pub(crate) fn serve(machine: &Machine, input: impl Read + 'static, output: impl 
         let outcome = panic::catch_unwind(AssertUnwindSafe(|| machine.perform(job, &bounds)));
         let outcome = outcome.unwrap_or_else(|_| broken(&format!("it panicked: {}", PANIC.take())));
         let has_failed = matches!(outcome, JobOutcome::Failed { .. });
-        if !line.done(outcome) || has_failed {
+        if !line.done(outcome, machine.taken()) || has_failed {
             return;
         }
     }

@@ -12,8 +12,9 @@ use mapstack_value::{Key, Kind, List, Map, MapKind, Set, Value};
 use crate::compose::{Content, Graph, Node, NodeId, ROOT};
 use crate::mark::Trail;
 use crate::resolve::Tag;
+use crate::objects::Object;
 use crate::scalar::{self, without_leading_zeros};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, timestamp};
 
 /// The value of a document; `None` if it is empty.
 pub(crate) fn construct<T: Trail>(graph: Graph<'_>) -> Result<(Value, T), Error> {
@@ -37,6 +38,15 @@ enum Dialect {
     Salt,
     /// PyYAML's, with the tag `!encrypted` of Salt's serializer.
     Plain,
+    /// PyYAML's, for programs in Python: dates are objects.
+    Python,
+}
+
+impl Dialect {
+    /// Whether Salt's changes are left out.
+    fn is_plain(self) -> bool {
+        self != Dialect::Salt
+    }
 }
 
 fn construct_in<T: Trail>(
@@ -47,6 +57,12 @@ fn construct_in<T: Trail>(
     if graph.nodes.is_empty() {
         return Ok((Value::None, T::leaf(crate::Mark::default())));
     }
+    let mut constructor = checked(graph, maps, dialect)?;
+    Ok(constructor.build(ROOT, &mut HashMap::new()))
+}
+
+/// The nodes with their scalars read and their mappings merged.
+fn checked(graph: Graph<'_>, maps: MapKind, dialect: Dialect) -> Result<Constructor<'_>, Error> {
     let ready = std::iter::repeat_with(|| Ready::New)
         .take(graph.nodes.len())
         .collect();
@@ -58,7 +74,41 @@ fn construct_in<T: Trail>(
         dialect,
     };
     constructor.check()?;
-    Ok(constructor.build(ROOT, &mut HashMap::new()))
+    Ok(constructor)
+}
+
+/// The objects of a document as a program in Python gets them; none if it is empty. What an alias names is one object.
+pub(crate) fn objects(graph: Graph<'_>, salt: bool) -> Result<Vec<Object>, Error> {
+    if graph.nodes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let dialect = match salt {
+        true => Dialect::Salt,
+        false => Dialect::Python,
+    };
+    let constructor = checked(graph, MapKind::Dict, dialect)?;
+    let Constructor { nodes, ready, .. } = constructor;
+    let made = nodes.into_iter().zip(ready).map(|(node, ready)| {
+        let is = |tag: &Tag| node.tag == *tag;
+        match (ready, node.content) {
+            (Ready::Scalar(Value::Str(date)), _) if is(&Tag::Timestamp) && !salt => {
+                Object::Date(date)
+            }
+            (Ready::Scalar(value), _) => Object::Scalar(value),
+            (Ready::Keys(_), Content::Mapping(pairs)) if is(&Tag::Set) => {
+                Object::Set(pairs.into_iter().map(|(key, _)| key).collect())
+            }
+            (Ready::Keys(_), Content::Mapping(pairs)) => Object::Map(pairs),
+            (_, Content::Sequence(items)) if is(&Tag::Omap) || is(&Tag::Pairs) => {
+                Object::Pairs(items)
+            }
+            (_, Content::Sequence(items)) => Object::List(items),
+            // The only entry of a mapping in `!!pairs`; nothing else is left unread.
+            (_, Content::Mapping(pairs)) => Object::Map(pairs),
+            (_, Content::Scalar(text)) => Object::Scalar(Value::from(&*text)),
+        }
+    });
+    Ok(made.collect())
 }
 
 struct Constructor<'t> {
@@ -110,7 +160,7 @@ impl Constructor<'_> {
     }
 
     fn scalar(&mut self, id: NodeId) -> Result<Value, Error> {
-        if self.dialect == Dialect::Plain {
+        if self.dialect.is_plain() {
             return self.plain_scalar(id);
         }
         let source = self.scalar_source(id)?;
@@ -143,6 +193,13 @@ impl Constructor<'_> {
         let Content::Scalar(text) = &self.nodes[source].content else {
             return Err(self.wrong_node(id, "a scalar"));
         };
+        if self.dialect == Dialect::Python && *tag == Tag::Timestamp {
+            let date = timestamp::printed(text).map(Value::from);
+            let kind = || ErrorKind::Date {
+                text: crate::error::excerpt(text),
+            };
+            return date.ok_or_else(|| Error::new(kind(), *mark));
+        }
         match scalar::construct_plain(tag, text) {
             Some(made) => made.map_err(|kind| Error::new(kind, *mark)),
             None => Err(self.wrong_node(id, "a collection")),
@@ -217,7 +274,7 @@ impl Constructor<'_> {
             let key_value = self.key(key)?;
             self.visit(value)?;
             if let Some(first) = keys.index_of(&key_value) {
-                if let (Dialect::Plain, Some((_, kept))) = (self.dialect, kept.get_mut(first)) {
+                if let (true, Some((_, kept))) = (self.dialect.is_plain(), kept.get_mut(first)) {
                     // The last value counts, where the key was first.
                     *kept = value;
                     continue;
@@ -230,11 +287,11 @@ impl Constructor<'_> {
                 return Err(Error::new(kind, self.nodes[key].mark));
             }
             keys.insert(key_value, Value::None);
-            if self.dialect == Dialect::Plain {
+            if self.dialect.is_plain() {
                 kept.push((key, value));
             }
         }
-        if self.dialect == Dialect::Plain {
+        if self.dialect.is_plain() {
             pairs = kept;
         }
         self.nodes[id].content = Content::Mapping(pairs);
@@ -296,7 +353,7 @@ impl Constructor<'_> {
         // Salt's loader refuses keys that stand twice, so it leaves out what the mapping has itself.
         let texts: HashSet<&str> = own.iter().filter_map(|(key, _)| self.text(*key)).collect();
         let is_kept = |key| self.text(key).is_none_or(|text| !texts.contains(text));
-        merged.retain(|(key, _)| self.dialect == Dialect::Plain || is_kept(*key));
+        merged.retain(|(key, _)| self.dialect.is_plain() || is_kept(*key));
         // What is merged has two parents from now on, and stays one storage.
         for (_, value) in &merged {
             self.nodes[*value].aliased = true;

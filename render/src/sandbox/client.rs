@@ -16,7 +16,7 @@ use super::failure::{Sources, class, of_ending};
 use super::interpreter::{self, Interpreter, Opened};
 use super::lost::{KILLED, Lost, STARTS};
 use super::replay::Replay;
-use super::{Chunk, Host, Limits, Session};
+use super::{Chunk, Host, Limits, Session, memory};
 
 /// What came of a job.
 pub(crate) enum SessionOutcome {
@@ -75,7 +75,10 @@ pub(super) fn perform(
     job: &Job,
 ) -> Result<SessionOutcome> {
     let mut talk = Talk::new(host, limits, job);
-    let done = talk.result(interpreter, job.is_pure())?;
+    let done = match memory::recalled(&mut talk)? {
+        Some(done) => done,
+        None => talk.result(interpreter, job.is_pure())?,
+    };
     talk.outcome(done)
 }
 
@@ -95,13 +98,13 @@ pub(super) fn alone(
 /// One job and what was said about it.
 pub(super) struct Talk<'t> {
     host: &'t dyn Host,
-    limits: &'t Limits,
-    job: &'t Job,
+    pub(super) limits: &'t Limits,
+    pub(super) job: &'t Job,
     sources: Sources,
     /// The host's errors, by number.
     refused: Vec<Error>,
     /// What was asked and answered, for the case that the job is done again.
-    replay: Replay,
+    pub(super) replay: Replay,
 }
 
 impl<'t> Talk<'t> {
@@ -154,7 +157,7 @@ impl<'t> Talk<'t> {
         interpreter: &Interpreter,
         shares: bool,
     ) -> Result<std::result::Result<JobOutcome, Loss>> {
-        let opened = interpreter::open(interpreter, shares, self.limits)
+        let opened = interpreter::open(interpreter, (shares, self.job.is_pure()), self.limits)
             .map_err(|error| self.sources.blame(error, None))?;
         let mut failed = None;
         let mut stage = if shares {
@@ -234,7 +237,10 @@ impl<'t> Talk<'t> {
             let said =
                 Said::from_bytes(&frame).map_err(|error| Lost::Strange(error.to_string()))?;
             match said {
-                Said::Done(done) => return Ok(*done),
+                Said::Done(done, taken) => {
+                    memory::keep(self, &done, taken);
+                    return Ok(*done);
+                }
                 question => self.answer(session, question, left)?,
             }
         }
@@ -248,11 +254,7 @@ impl<'t> Talk<'t> {
     ) -> std::result::Result<(), Lost> {
         let answer = match self.replay.answer(&question) {
             Some(answer) => answer.map_err(|why| Lost::Strange(why.to_owned()))?,
-            None => {
-                let answer = self.live(&question)?;
-                self.replay.record(question, &answer);
-                answer
-            }
+            None => self.asked(question)?,
         };
         match &answer {
             Answer::Template(Ok(Some(source))) => self.sources.send(source),
@@ -265,6 +267,13 @@ impl<'t> Talk<'t> {
             _ => {}
         }
         Ok(session.write(&[answer.to_bytes()], left)?)
+    }
+
+    /// What the host answers, recorded.
+    pub(super) fn asked(&mut self, question: Said) -> std::result::Result<Answer, Lost> {
+        let answer = self.live(&question)?;
+        self.replay.record(question, &answer);
+        Ok(answer)
     }
 
     /// What the host answers.
@@ -292,7 +301,7 @@ impl<'t> Talk<'t> {
             Said::Fact(name) => {
                 Answer::Value(self.host.fact(name).map_err(|error| self.refuse(*error)))
             }
-            Said::Done(_) => {
+            Said::Done(..) => {
                 return Err(Lost::Strange("an outcome where a question was".to_owned()));
             }
         })

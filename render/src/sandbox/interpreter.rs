@@ -119,8 +119,8 @@ impl Program {
     }
 }
 
-/// A program that is idle, or a new one, whatever its walls. One whose session is this interpreter's is preferred.
-pub(super) fn program(interpreter: &Interpreter) -> Result<Program> {
+/// A program that is idle, or a new one, whatever its walls. `is_for_all`: its job needs more than templates do. One whose session is this interpreter's is preferred.
+pub(super) fn program(interpreter: &Interpreter, is_for_all: bool) -> Result<Program> {
     let idle = PROGRAMS.with_borrow_mut(|programs| {
         programs.retain(|program| program.is_usable);
         let own = programs
@@ -140,7 +140,7 @@ pub(super) fn program(interpreter: &Interpreter) -> Result<Program> {
     let path = find::find()?;
     let mut starts = 1;
     loop {
-        match Process::start(&path) {
+        match Process::start(&path, is_for_all) {
             // It was killed from outside.
             Err(Lost::Ended(_)) if starts < STARTS => starts += 1,
             started => return started.map(Program::new).map_err(Lost::without_job),
@@ -149,13 +149,13 @@ pub(super) fn program(interpreter: &Interpreter) -> Result<Program> {
 }
 
 /// Open a session in a program with the walls that there must be, or go on with the one that the interpreter's jobs
-/// share.
+/// share. `is_pure`: the job needs no more than templates do.
 pub(super) fn open(
     interpreter: &Interpreter,
-    shares: bool,
+    (shares, is_pure): (bool, bool),
     limits: &Limits,
 ) -> Result<std::result::Result<Opened, (Program, Lost)>> {
-    let mut program = program(interpreter)?;
+    let mut program = program(interpreter, !is_pure)?;
     policy::check(&program.process.hello)?;
     let memory = limits.memory / SHARE;
     if shares && program.is_shared_by(interpreter) {
@@ -176,6 +176,9 @@ pub(super) fn open(
         }
     }
     program.end();
+    if !is_pure && let Err(lost) = program.process.prepare_for_all() {
+        return Ok(Err((program, lost)));
+    }
     let shared = shares.then_some(Sharing {
         owner: interpreter.0,
         memory,

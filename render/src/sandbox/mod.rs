@@ -21,6 +21,7 @@ mod host;
 mod hostile;
 mod interpreter;
 mod lost;
+mod memory;
 #[cfg(any(not(unix), test))]
 mod once;
 mod plan;

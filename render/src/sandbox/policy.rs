@@ -40,7 +40,7 @@ pub struct Walls {
 /// ```
 pub fn walls() -> Result<Walls> {
     let path = find::find()?;
-    let program = interpreter::program(&Interpreter::new())?;
+    let program = interpreter::program(&Interpreter::new(), false)?;
     let Hello { release, walls } = program.process.hello.clone();
     program.keep();
     Ok(Walls {

@@ -29,17 +29,25 @@ pub(super) struct Process {
     control: Option<Line>,
     /// Sessions whose end was asked for and not reported yet.
     ending: bool,
+    /// Whether sessions are asked for that are prepared for all kinds of jobs.
+    is_for_all: bool,
+    /// Whether the next session is.
+    next_is_for_all: bool,
     pub(super) hello: Hello,
 }
 
 impl Process {
-    /// Start the program.
-    pub(super) fn start(program: &Path) -> Result<Self, Lost> {
+    /// Start the program; `is_for_all`: its sessions are prepared for all kinds of jobs.
+    pub(super) fn start(program: &Path, is_for_all: bool) -> Result<Self, Lost> {
         let failed =
             |why: String| Lost::Absent(format!("{} did not start: {why}", program.display()));
         let (ours, theirs) = UnixStream::pair().map_err(|error| failed(error.to_string()))?;
         let mut command = Command::new(program);
-        command.arg("--serve").env_clear().current_dir("/");
+        let way = match is_for_all {
+            true => "--serve-all",
+            false => "--serve",
+        };
+        command.arg(way).env_clear().current_dir("/");
         command
             .stdin(OwnedFd::from(theirs))
             .stdout(Stdio::null())
@@ -55,6 +63,8 @@ impl Process {
             child,
             control: Some(Line::new(ours)),
             ending: false,
+            is_for_all,
+            next_is_for_all: is_for_all,
             hello,
         };
         let frame = process
@@ -133,11 +143,29 @@ impl Process {
         }
     }
 
+    /// Have sessions prepared for all kinds of jobs from now on. The one that was prepared for templates ends.
+    pub(super) fn prepare_for_all(&mut self) -> Result<(), Lost> {
+        self.is_for_all = true;
+        if self.next_is_for_all {
+            return Ok(());
+        }
+        drop(self.session()?);
+        match self.end() {
+            true => Ok(()),
+            false => Err(Lost::Ended(None)),
+        }
+    }
+
     /// End the session that is open, and have the next one prepared; whether the program is of further use.
     pub(super) fn end(&mut self) -> bool {
         self.ending = true;
+        self.next_is_for_all = self.is_for_all;
+        let next = match self.is_for_all {
+            true => Control::NextOfAll,
+            false => Control::Next,
+        };
         self.control()
-            .and_then(|line| write_frame(line, &Control::Next.to_bytes()))
+            .and_then(|line| write_frame(line, &next.to_bytes()))
             .is_ok()
     }
 

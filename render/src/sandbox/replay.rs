@@ -18,6 +18,16 @@ pub(super) struct Replay {
 const MAX_BYTES: usize = 4 << 20;
 
 impl Replay {
+    /// The bytes of what is kept.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// All questions so far with their answers; none if some were not kept.
+    pub(super) fn recorded(&self) -> Option<&[(Said, Answer)]> {
+        (!self.is_cut).then_some(&*self.recorded)
+    }
+
     /// The host calls a function, which may do something that must not be done twice.
     pub(super) fn called(&mut self) {
         self.called = true;

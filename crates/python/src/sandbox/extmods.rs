@@ -30,6 +30,7 @@ pub(super) fn services(
         ("fact", fact(shared, prelude, vm)),
         ("find", find(shared, prelude, vm)),
         ("run_unit", run_unit(shared, prelude, vm)),
+        ("by_chance", by_chance(shared, vm)),
         ("salt_modules", vm.ctx.new_str(SALT_MODULES).into()),
     ]
 }
@@ -42,6 +43,13 @@ fn unavailable(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) ->
         Err(this.give_up(*error, &names, vm))
     };
     vm.new_function("unavailable", unavailable).into()
+}
+
+/// Notes that the job looks at what differs from run to run.
+fn by_chance(shared: &Rc<Shared>, vm: &VirtualMachine) -> PyObjectRef {
+    let this = shared.clone();
+    let by_chance = move || this.is_by_chance.set(true);
+    vm.new_function("by_chance", by_chance).into()
 }
 
 /// One of the minion's dicts, such as `__grains__`.
@@ -103,6 +111,17 @@ fn run_unit(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> Py
     vm.new_function("run_unit", run_unit).into()
 }
 
+/// Let code find what a minion's Python has. `grains` are those of a job whose command does not answer for facts.
+pub(super) fn enter_module_mode(
+    prelude: &PyDictRef,
+    grains: Option<PyObjectRef>,
+    vm: &VirtualMachine,
+) -> PyResult<()> {
+    let grains = grains.unwrap_or_else(|| vm.ctx.none());
+    let enter = prelude.get_item("enter_module_mode", vm)?;
+    enter.call((grains,), vm).map(drop)
+}
+
 fn loader_of(name: &str) -> Option<Loader> {
     let mut all = Loader::ALL.into_iter();
     all.find(|loader| loader.directory().trim_start_matches('_') == name)
@@ -140,7 +159,6 @@ pub(super) fn perform(
         vm.ctx.new_tuple(arguments.clone()).into(),
         keywords.into(),
     ];
-    shared.is_of_tree.set(true);
     let came = prelude
         .get_item("load_and_call", vm)?
         .call(FuncArgs::new(given, KwArgs::default()), vm)?;

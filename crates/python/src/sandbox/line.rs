@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use mapstack_python_protocol::{
     Answer, Bounds, Failure, FailureKind, Found, FrameError, Job, JobOutcome, Loader, Message,
-    Names, Noted, Refusal, Said, Source, Span, Unit, UnitSource, UnitSpan, read_frame, write_frame,
+    Names, Noted, Refusal, Said, Source, Span, Taken, Unit, UnitSource, UnitSpan, read_frame, write_frame,
 };
 use mapstack_value::Value;
 
@@ -121,16 +121,16 @@ impl Line {
     }
 
     /// Report the outcome of a job. Returns whether the command received it.
-    pub(crate) fn done(&self, outcome: JobOutcome) -> bool {
-        match self.say(&Said::Done(Box::new(outcome))) {
+    pub(crate) fn done(&self, outcome: JobOutcome, taken: Taken) -> bool {
+        match self.say(&Said::Done(Box::new(outcome), taken)) {
             Err(FrameError::TooLong(length)) => {
                 let error = Error::limit(format!("the result is too large: {length} bytes"));
                 let failure = self.failure(&error);
-                self.say(&Said::Done(Box::new(JobOutcome::Failed {
+                let failed = JobOutcome::Failed {
                     failure,
                     changed: Names::new(),
-                })))
-                .is_ok()
+                };
+                self.say(&Said::Done(Box::new(failed), taken)).is_ok()
             }
             said => said.is_ok(),
         }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use mapstack_python_protocol::{Bounds, Job, JobOutcome, ModuleJob, Names};
+use mapstack_python_protocol::{Bounds, Job, JobOutcome, ModuleJob, Names, Taken};
 use rustpython_vm::builtins::{PyDictRef, PyFunction};
 use rustpython_vm::frozen::FrozenLib;
 use rustpython_vm::{Interpreter, PyObjectRef, Settings, VirtualMachine};
@@ -52,6 +52,14 @@ impl Machine {
         &self.shared.line
     }
 
+    /// What the last job took.
+    pub(crate) fn taken(&self) -> Taken {
+        Taken {
+            steps: self.shared.meter.spent(),
+            is_by_chance: self.shared.is_by_chance.get(),
+        }
+    }
+
     /// Prepare for many jobs of all kinds.
     #[cfg(unix)]
     pub(crate) fn prepare(&self) {
@@ -79,6 +87,7 @@ impl Machine {
         let prelude = self.prelude.with(needs, &self.shared, vm)?;
         self.shared.meter.start(bounds);
         self.shared.failures.borrow_mut().clear();
+        self.shared.is_by_chance.set(false);
         vm.recursion_limit.set(
             usize::try_from(bounds.depth)
                 .unwrap_or(MAX_DEPTH)
@@ -140,13 +149,18 @@ impl Machine {
         let globals = vm.ctx.new_dict();
         globals.set_item("__builtins__", prelude.get_item("BUILTINS", vm)?, vm)?;
         globals.set_item("__name__", vm.ctx.new_str("template").into(), vm)?;
-        vm.run_code_obj(code, scope(&globals))?;
         let ordered = prelude.get_item("ordered", vm)?;
         let given = vm.ctx.new_dict();
         for (name, value) in &job.variables {
-            let value = convert::to_python(value, &ordered, vm)?;
-            given.set_item(&**name, value.clone(), vm)?;
-            globals.set_item(&**name, value, vm)?;
+            given.set_item(&**name, convert::to_python(value, &ordered, vm)?, vm)?;
+        }
+        if !job.is_pure {
+            let grains = given.get_item_opt("__grains__", vm)?;
+            extmods::enter_module_mode(prelude, grains, vm)?;
+        }
+        vm.run_code_obj(code, scope(&globals))?;
+        for (name, _) in &job.variables {
+            globals.set_item(&**name, given.get_item(&**name, vm)?, vm)?;
         }
         let functions = prelude.get_item("functions", vm)?;
         for name in ["__salt__", "salt"] {

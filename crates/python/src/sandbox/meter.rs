@@ -14,6 +14,8 @@ use super::unit::current_line;
 /// What a run may still spend.
 #[derive(Debug)]
 pub(crate) struct Meter {
+    /// What the run may spend in all.
+    given: Cell<u64>,
     fuel: Cell<u64>,
     deadline: Cell<Option<Instant>>,
     clock: Cell<u8>,
@@ -29,6 +31,7 @@ const TOO_MANY_STEPS: &str = "the template ran for too many steps";
 impl Meter {
     pub(crate) fn new() -> Self {
         Meter {
+            given: Cell::new(0),
             fuel: Cell::new(0),
             deadline: Cell::new(None),
             clock: Cell::new(0),
@@ -39,6 +42,7 @@ impl Meter {
     }
 
     pub(crate) fn start(&self, bounds: &Bounds) {
+        self.given.set(bounds.fuel);
         self.fuel.set(bounds.fuel);
         self.deadline
             .set(Instant::now().checked_add(Duration::from_millis(bounds.time)));
@@ -53,6 +57,11 @@ impl Meter {
         if let Some(deadline) = self.deadline.get() {
             self.deadline.set(deadline.checked_add(spent));
         }
+    }
+
+    /// The steps that were spent.
+    pub(crate) fn spent(&self) -> u64 {
+        self.given.get().saturating_sub(self.fuel.get())
     }
 
     pub(crate) fn broken(&self) -> Option<&'static str> {

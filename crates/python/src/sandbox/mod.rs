@@ -18,6 +18,7 @@ mod shared;
 mod template;
 mod unfold;
 mod unit;
+mod yaml;
 
 use mapstack_python_protocol::Span;
 

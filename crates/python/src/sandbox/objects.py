@@ -248,7 +248,7 @@ def _add_states_of_tree(names, text):
         if name in names.known or _camel(module) != name:
             continue
         names.known.add(name)
-        kind, functions = loaders["states"]._names(module)
+        kind, functions = loader_of["states"]._names(module)
         if kind == "names" and functions:
             names[name] = StateFactory(module, functions)
 
@@ -309,7 +309,7 @@ def _run(number, text, names):
 
 def render_objects(number, text, data, saltenv, sls, keywords):
     """The data that a file makes."""
-    _enter_module_mode()
+    enter_module_mode()
     if not keywords.get("salt_data", True):
         _unavailable_at("what pyobjects returns with 'salt_data: False'")
     Map = MapMeta("Map", (), {"__salt__": modules, "__module__": "builtins"})
@@ -347,8 +347,8 @@ def render_objects(number, text, data, saltenv, sls, keywords):
 
 def render_by(name, text, data, saltenv, sls, keywords):
     """What a renderer of the tree makes of a text, or of data in a tuple: a word for what came of it, and that."""
-    _enter_module_mode()
-    loaded, _, reason = loaders["renderers"]._find(f"{name}.render")
+    enter_module_mode()
+    loaded, _, reason = loader_of["renderers"]._find(f"{name}.render")
     if loaded is None:
         return "missing", reason
     keywords["renderers"] = Missing("renderers", "renderers", True)

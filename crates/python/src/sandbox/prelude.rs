@@ -15,7 +15,7 @@ use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
 use super::shared::{Service, Shared, scope};
-use super::{convert, extmods, instrument, renderers, template, unfold};
+use super::{convert, extmods, instrument, renderers, template, unfold, yaml};
 use crate::error::{Error, ErrorKind, Result};
 
 static FROZEN: &FrozenLib = include!(concat!(env!("OUT_DIR"), "/prelude.rs"));
@@ -23,7 +23,9 @@ static FROZEN: &FrozenLib = include!(concat!(env!("OUT_DIR"), "/prelude.rs"));
 const MODULES: &[&str] = &include!(concat!(env!("OUT_DIR"), "/names.rs"));
 
 /// The names of the parts, in their order.
-const PARTS: [&str; 4] = ["prelude", "runtime", "extmods", "objects"];
+const PARTS: [&str; 7] = [
+    "prelude", "runtime", "imports", "library", "saltlib", "extmods", "objects",
+];
 
 /// What templates import most.
 const COMMON: [&str; 8] = [
@@ -168,6 +170,7 @@ fn globals(shared: &Rc<Shared>, vm: &VirtualMachine) -> PyResult<PyDictRef> {
         .chain(template::services(shared, &globals, vm))
         .chain(extmods::services(shared, &globals, vm))
         .chain(renderers::services(shared, &globals, vm))
+        .chain(yaml::services(vm))
     {
         native.set_item(name, function, vm)?;
     }
@@ -215,8 +218,7 @@ fn host(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> Vec<Se
             match this.ask(|line| line.call(&name, positional, keywords)) {
                 Ok(value) => convert::to_python(&value, &ordered, vm),
                 Err(error)
-                    if this.is_of_tree.get()
-                        && matches!(error.kind, ErrorKind::Refused(_, RefusalKind::Unanswered)) =>
+                    if matches!(error.kind, ErrorKind::Refused(_, RefusalKind::Unanswered)) =>
                 {
                     Err(this.give_up(*error, &names, vm))
                 }

@@ -98,7 +98,6 @@ pub(super) fn perform(
         lines: Vec::new(),
     };
     shared.set_unit(MAIN, unit);
-    shared.is_of_tree.set(true);
     let keywords = vm.ctx.new_dict();
     for (name, value) in &job.keywords {
         keywords.set_item(&**name, convert::to_python(value, &ordered, vm)?, vm)?;

@@ -43,8 +43,8 @@ pub(crate) struct Shared {
     pub(crate) marks: RefCell<Marks>,
     /// How the current job reads further templates: the way, and whether names are strict.
     pub(crate) lookup: Cell<(Lookup, bool)>,
-    /// Whether the job is of the tree's modules, for which calls that nothing answers end the job.
-    pub(crate) is_of_tree: Cell<bool>,
+    /// Whether the job has looked at what differs from run to run, such as the clock.
+    pub(crate) is_by_chance: Cell<bool>,
     /// Why nothing is known of what the job would do; set once, it stays.
     unavailable: RefCell<Option<Error>>,
 }
@@ -63,7 +63,7 @@ impl Shared {
             failures: RefCell::default(),
             marks: RefCell::default(),
             lookup: Cell::default(),
-            is_of_tree: Cell::new(false),
+            is_by_chance: Cell::new(false),
             unavailable: RefCell::default(),
         }
     }

@@ -16,7 +16,7 @@ use rustpython_vm::{PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
 use super::line::Units;
 use super::shared::{Raised, Service, Shared, left, scope};
 use super::unit::Unit;
-use super::{convert, failure, plan, purity};
+use super::{convert, extmods, failure, plan, purity};
 use crate::error::{Error, ErrorKind, Result, SourceSpan};
 use crate::mako::{Module, generate};
 
@@ -314,12 +314,19 @@ pub(crate) fn render(
     let uri = job.uri.as_deref().unwrap_or("memory:template");
     check_uri(uri)?;
     let code = main(shared, job, vm)?;
-    let names = module(prelude, code, MAIN, uri, vm)?;
     let ordered = prelude.get_item("ordered", vm)?;
     let data = vm.ctx.new_dict();
     for (name, value) in &job.variables {
         data.set_item(&**name, convert::to_python(value, &ordered, vm)?, vm)?;
     }
+    if !job.is_pure {
+        let grains = match data.get_item_opt("grains", vm)? {
+            Some(grains) => Some(grains),
+            None => data.get_item_opt("__grains__", vm)?,
+        };
+        extmods::enter_module_mode(prelude, grains, vm)?;
+    }
+    let names = module(prelude, code, MAIN, uri, vm)?;
     let functions: Vec<PyObjectRef> = job
         .functions
         .iter()

@@ -7,8 +7,6 @@ use super::analysis::{Analysis, analyze, is_printable};
 use super::{DumpOptions, anchor_name};
 use crate::decode::is_break;
 
-/// Columns a level is indented by.
-const INDENT: usize = 2;
 /// The longest key, in bytes, that needs no `? `.
 const MAX_SIMPLE_KEY: usize = 128;
 
@@ -347,10 +345,10 @@ impl<'o> Emitter<'o> {
 
     fn increase_indent(&mut self, flow: bool, indentless: bool) {
         self.indent = Some(match self.indent {
-            None if flow => INDENT,
+            None if flow => self.options.indent,
             None => 0,
             Some(indent) if indentless => indent,
-            Some(indent) => indent + INDENT,
+            Some(indent) => indent + self.options.indent,
         });
     }
 

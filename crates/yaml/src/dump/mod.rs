@@ -26,6 +26,8 @@ pub struct DumpOptions {
     pub sort_ordered: bool,
     /// Print a collection found in several places once, with an anchor, and aliases to it.
     pub aliases: bool,
+    /// Columns a level is indented by.
+    pub indent: usize,
     /// Column behind which lines are broken where they can be.
     pub width: usize,
     /// Write texts of several lines as literal blocks (`|`) where these read back as the same text.
@@ -52,6 +54,7 @@ impl DumpOptions {
             sort_ordered: false,
             escape_non_ascii: false,
             aliases: true,
+            indent: 2,
             width: 80,
             literal: false,
             escape_astral: true,
@@ -92,6 +95,7 @@ impl DumpOptions {
             sort_ordered: false,
             escape_non_ascii: false,
             aliases: false,
+            indent: 2,
             width: 80,
             literal: false,
             escape_astral: false,

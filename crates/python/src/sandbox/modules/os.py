@@ -5,8 +5,28 @@ name = "posix"
 environ = {}
 
 
-class PathLike:
+class _WithPath(type):
+    def __instancecheck__(cls, instance):
+        return hasattr(type(instance), "__fspath__")
+
+    def __subclasscheck__(cls, subclass):
+        return hasattr(subclass, "__fspath__")
+
+
+class PathLike(metaclass=_WithPath):
     """An object with a path."""
+
+    @classmethod
+    def register(cls, other):
+        return other
+
+
+class stat_result:
+    """What is known of a file."""
+
+
+class DirEntry:
+    """What is in a directory."""
 
 
 def fspath(path):

@@ -3,7 +3,7 @@
 from os import fspath as _fspath
 
 __all__ = ["altsep", "basename", "commonpath", "commonprefix", "curdir", "dirname", "extsep", "isabs", "join",
-           "normcase", "normpath", "pardir", "pathsep", "relpath", "sep", "split", "splitdrive", "splitext"]
+           "normcase", "normpath", "pardir", "pathsep", "relpath", "sep", "split", "splitdrive", "splitext", "splitroot"]
 
 sep = "/"
 curdir = "."
@@ -70,6 +70,15 @@ def splitext(path):
 def splitdrive(path):
     path = _fspath(path)
     return _signs(path)[3], path
+
+
+def splitroot(path):
+    path = _fspath(path)
+    slash, _, _, empty = _signs(path)
+    # Two slashes in front mean something of their own; three mean one.
+    is_double = path.startswith(slash * 2) and not path.startswith(slash * 3)
+    root = slash * 2 if is_double else path[:path.startswith(slash)]
+    return empty, root, path[len(root):]
 
 
 def normpath(path):

@@ -1,0 +1,51 @@
+//! Documents as the objects that a program in Python gets from PyYAML.
+
+use mapstack_value::{Str, Value};
+
+use crate::{Error, Limits, compose, construct};
+
+/// An object of a document. Others are named by their numbers, so that what an alias names stays one object.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Object {
+    /// A scalar.
+    Scalar(Value),
+    /// A date, or a date and time, as Python prints it.
+    Date(Str),
+    /// A list.
+    List(Vec<usize>),
+    /// A dict: its keys with their values.
+    Map(Vec<(usize, usize)>),
+    /// A set.
+    Set(Vec<usize>),
+    /// A list of pairs, each the number of a mapping with one entry.
+    Pairs(Vec<usize>),
+}
+
+/// The objects of one document; the first one is the document itself. An empty document has none.
+pub type Objects = Vec<Object>;
+
+/// Read the documents of a text as PyYAML's `SafeLoader` does, or as Salt's loader if `salt`; unless there may be `many`,
+/// a second one is an error.
+///
+/// ```
+/// use mapstack_yaml::{Limits, Object, load_objects};
+/// let documents = load_objects("a: &x [2001-02-03]\nb: *x\n", &Limits::default(), (false, false)).unwrap();
+/// let Object::Map(entries) = &documents[0][0] else { panic!() };
+/// assert_eq!(entries[0].1, entries[1].1, "one list");
+/// assert!(documents[0].contains(&Object::Date("2001-02-03".into())));
+/// ```
+///
+/// # Errors
+/// Where the reference raises, and for texts beyond the [`Limits`] or with recursive anchors.
+pub fn load_objects(
+    text: &str,
+    limits: &Limits,
+    (salt, many): (bool, bool),
+) -> Result<Vec<Objects>, Error> {
+    let graphs = match many {
+        true => compose::compose_all(text, limits)?,
+        false => vec![compose::compose(text, limits)?],
+    };
+    let objects = |graph| construct::objects(graph, salt);
+    graphs.into_iter().map(objects).collect()
+}
