@@ -25,7 +25,7 @@ pub mod jinja {
     pub use mapstack_salt_jinja::{
         Deadline, Dialect, Edit, Evaluated, Host, Jinja2, Layer, Limits, MemoryLimit, Names,
         NoHost, Node, Origin, PillarStack, Rendered, Request, Salt, SourceMap, Syntax, SyntaxError,
-        Table, Taint, TemplateCache, Tracer, Vm, Watch, ast, attributes, compile, parse, render,
-        request, visit,
+        Table, Taint, TemplateCache, Tracer, Vm, Watch, ast, attributes, bound, compile, parse,
+        render, request, visit,
     };
 }

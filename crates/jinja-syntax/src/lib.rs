@@ -9,12 +9,14 @@ mod compiled;
 mod lexer;
 mod operands;
 mod parser;
+mod scopes;
 mod syntax;
 mod tag;
 mod unset;
 mod visit;
 
 pub use parser::{SyntaxError, parse};
+pub use scopes::bound;
 pub use syntax::Syntax;
 pub use tag::{DO, Form, LOOP_CONTROLS, Tag};
 pub use visit::{Node, visit};

@@ -40,7 +40,7 @@ pub use host_function::HostFunction;
 pub use jinja2::Jinja2;
 pub use job::{call_in_render, in_render};
 pub use mapstack_jinja_syntax::{
-    DO, Form, LOOP_CONTROLS, Node, Syntax, SyntaxError, Tag, ast, parse, visit,
+    DO, Form, LOOP_CONTROLS, Node, Syntax, SyntaxError, Tag, ast, bound, parse, visit,
 };
 pub use mapstack_pyobject::{Deadline, Limits, MemoryLimit};
 pub use module::attributes;

@@ -265,7 +265,7 @@ impl<'t> Tracer<'t> {
             "opts" => Some(Root::Opts),
             _ => None,
         };
-        if let Some(root) = root {
+        if let Some(root) = root.filter(|_| parsed.binds(name) == 0) {
             return vec![Fact::whole(root, String::new())];
         }
         if !self.seen.insert((&parsed.path, name)) {

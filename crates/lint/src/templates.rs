@@ -9,7 +9,7 @@ use mapstack::loader::{Fetched, SaltPath};
 use mapstack::value::{Str, Value};
 use mapstack::{Engine, Place, Survey};
 use mapstack_render::jinja::ast::{Expr, ExprKind, Span, Stmt, StmtKind, Target, Template};
-use mapstack_render::jinja::{Node, Syntax, compile, visit};
+use mapstack_render::jinja::{Node, Syntax, bound, compile, visit};
 
 use crate::origins::text_of;
 
@@ -103,6 +103,14 @@ impl Parsed {
             Ok(()) => {}
             Err(never) => match never {},
         }
+    }
+
+    /// Whether an expression names a variable that the template itself binds there.
+    pub fn binds_at(&self, name: &str, span: Span) -> bool {
+        self.source(span).contains(name)
+            && bound(&self.tree, name)
+                .iter()
+                .any(|part| part.contains(&span.start))
     }
 
     /// The paths of what the template loads by a name that is known without running it.

@@ -24,7 +24,7 @@ pub use filters::regex::{expr_match, regex_matches};
 pub use mapstack_jinja::{
     Deadline, Dialect, Edit, Evaluated, Host, Jinja2, Layer, Limits, MemoryLimit, Names, NoHost,
     Node, Origin, Output, Rendered, Request, SourceMap, Syntax, SyntaxError, Table, Taint,
-    TemplateCache, Tracer, Vm, Watch, ast, attributes, render, visit,
+    TemplateCache, Tracer, Vm, Watch, ast, attributes, bound, render, visit,
 };
 pub use salt::{call_by_name, is_salt, salt_object, traverse_object};
 pub use serial::yaml_limits;

@@ -5,12 +5,13 @@
 #![doc = include_str!("../README.md")]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use mapstack_diagnostic::{Error, ErrorKind, Place};
 use mapstack_render::is_host_filter;
 use mapstack_render::jinja::ast::{BinaryOp, Expr, ExprKind, Span, Stmt, StmtKind, Template};
-use mapstack_render::jinja::{Node, Syntax, compile, visit};
+use mapstack_render::jinja::{Node, Syntax, bound, compile, visit};
 use mapstack_value::{Str, Value};
 
 /// The references of the templates in a formula's directory, and of those they load from elsewhere.
@@ -190,6 +191,9 @@ impl TemplateFile<'_> {
             file: self,
             source: &template.source,
             survey,
+            salt: Salt {
+                rebound: bound(template, "salt"),
+            },
             noted: BTreeSet::new(),
             loaded: Vec::new(),
         };
@@ -267,6 +271,7 @@ struct Walk<'a> {
     file: &'a TemplateFile<'a>,
     source: &'a Arc<str>,
     survey: &'a mut Survey,
+    salt: Salt,
     /// The places of `salt` that belong to a recorded use.
     noted: BTreeSet<u32>,
     /// The templates that this one loads.
@@ -283,13 +288,15 @@ impl Walk<'_> {
         let place = |span| file.place(source, span);
         self.survey
             .asked
-            .extend(asked_for(expr).map(|name| CallSite {
+            .extend(self.salt.asked_for(expr).map(|name| CallSite {
                 function: Some(name),
                 place: place(expr.span),
             }));
-        let given = literal_sources(expr).map(|(text, span)| (text, place(span)));
+        let given = self.salt.literal_sources(expr);
+        let given = given.map(|(text, span)| (text, place(span)));
         self.survey.sources.extend(given);
-        if let Some(function) = salt_function(expr, &mut self.noted).or_else(|| host_filter(expr)) {
+        let function = self.salt.function(expr, &mut self.noted);
+        if let Some(function) = function.or_else(|| host_filter(expr)) {
             self.survey.calls.push(CallSite {
                 function,
                 place: place(expr.span),
@@ -375,92 +382,102 @@ fn other_pipe(text: &str) -> Option<&str> {
     (!engine.starts_with("jinja")).then_some(pipe)
 }
 
-/// The function of `salt` that an expression refers to: `salt['a.b']`, `salt.a.b` or `salt.get('a.b')`. The inner
-/// `None` stands for a name known only at run time.
-fn salt_function(expr: &Expr, noted: &mut BTreeSet<u32>) -> Option<Option<Str>> {
-    let mut note = |salt: &Expr, function| {
-        noted.insert(salt.span.start);
-        Some(function)
-    };
-    match &expr.kind {
-        ExprKind::Item(object, name) if is_salt(object) => match &name.kind {
-            ExprKind::Const(Value::Str(name)) => note(object, Some(name.clone())),
-            _ => note(object, None),
-        },
-        ExprKind::Call { callee, args } => match &callee.kind {
-            ExprKind::Attr(object, get) if is_salt(object) && **get == *"get" => {
-                match args.positional.first().map(|e| &e.kind) {
-                    Some(ExprKind::Const(Value::Str(name))) => note(object, Some(name.clone())),
-                    _ => note(object, None),
+/// The variable `salt` of a template.
+struct Salt {
+    /// Where the template binds the name to something else.
+    rebound: Vec<Range<u32>>,
+}
+
+impl Salt {
+    /// The function of `salt` that an expression refers to: `salt['a.b']`, `salt.a.b` or `salt.get('a.b')`. The inner
+    /// `None` stands for a name known only at run time.
+    fn function(&self, expr: &Expr, noted: &mut BTreeSet<u32>) -> Option<Option<Str>> {
+        let mut note = |salt: &Expr, function| {
+            noted.insert(salt.span.start);
+            Some(function)
+        };
+        match &expr.kind {
+            ExprKind::Item(object, name) if self.is(object) => match &name.kind {
+                ExprKind::Const(Value::Str(name)) => note(object, Some(name.clone())),
+                _ => note(object, None),
+            },
+            ExprKind::Call { callee, args } => match &callee.kind {
+                ExprKind::Attr(object, get) if self.is(object) && **get == *"get" => {
+                    match args.positional.first().map(|e| &e.kind) {
+                        Some(ExprKind::Const(Value::Str(name))) => note(object, Some(name.clone())),
+                        _ => note(object, None),
+                    }
                 }
+                _ => None,
+            },
+            ExprKind::Attr(module, function) => match &module.kind {
+                ExprKind::Attr(object, module) if self.is(object) => {
+                    note(object, Some(format!("{module}.{function}").into()))
+                }
+                _ => None,
+            },
+            // `'a.b' in salt` is a test, not a call.
+            ExprKind::Compare(_, rest) => {
+                noted.extend(
+                    rest.iter()
+                        .filter(|(_, e)| self.is(e))
+                        .map(|(_, e)| e.span.start),
+                );
+                None
             }
+            ExprKind::Name(_) if self.is(expr) && !noted.contains(&expr.span.start) => Some(None),
             _ => None,
-        },
-        ExprKind::Attr(module, function) => match &module.kind {
-            ExprKind::Attr(object, module) if is_salt(object) => {
-                note(object, Some(format!("{module}.{function}").into()))
-            }
-            _ => None,
-        },
-        // `'a.b' in salt` is a test, not a call.
-        ExprKind::Compare(_, rest) => {
-            noted.extend(
-                rest.iter()
-                    .filter(|(_, e)| is_salt(e))
-                    .map(|(_, e)| e.span.start),
-            );
-            None
         }
-        ExprKind::Name(_) if is_salt(expr) && !noted.contains(&expr.span.start) => Some(None),
-        _ => None,
     }
-}
 
-/// The function that an expression asks for, without calling it.
-fn asked_for(expr: &Expr) -> Option<Str> {
-    match &expr.kind {
-        ExprKind::Compare(left, rest) => match &left.kind {
-            ExprKind::Const(Value::Str(name)) => {
-                rest.iter().any(|(_, e)| is_salt(e)).then(|| name.clone())
+    /// The function that an expression asks for, without calling it.
+    fn asked_for(&self, expr: &Expr) -> Option<Str> {
+        match &expr.kind {
+            ExprKind::Compare(left, rest) => match &left.kind {
+                ExprKind::Const(Value::Str(name)) => {
+                    rest.iter().any(|(_, e)| self.is(e)).then(|| name.clone())
+                }
+                _ => None,
+            },
+            ExprKind::Test { input, .. } => self.function(input, &mut BTreeSet::new()).flatten(),
+            ExprKind::Call { .. } => self.function(expr, &mut BTreeSet::new()).flatten(),
+            _ => None,
+        }
+    }
+
+    /// Whether an expression is the variable `salt`.
+    fn is(&self, expr: &Expr) -> bool {
+        let start = expr.span.start;
+        matches!(&expr.kind, ExprKind::Name(name) if **name == *"salt")
+            && !self.rebound.iter().any(|part| part.contains(&start))
+    }
+
+    /// The literal texts in list arguments of `salt['map.data'](…)` and `salt['map.stack'](…)`.
+    fn literal_sources<'e>(&self, expr: &'e Expr) -> impl Iterator<Item = (Str, Span)> + use<'e> {
+        let args = match &expr.kind {
+            ExprKind::Call { callee, args } => {
+                let function = self.function(callee, &mut BTreeSet::new()).flatten();
+                function
+                    .filter(|name| matches!(&**name, "map.data" | "map.stack"))
+                    .map(|_| args)
             }
             _ => None,
-        },
-        ExprKind::Test { input, .. } => salt_function(input, &mut BTreeSet::new()).flatten(),
-        ExprKind::Call { .. } => salt_function(expr, &mut BTreeSet::new()).flatten(),
-        _ => None,
+        };
+        let given = args.into_iter().flat_map(|args| {
+            args.positional
+                .iter()
+                .chain(args.named.iter().map(|(_, e)| e))
+        });
+        given
+            .flat_map(|e| match &e.kind {
+                ExprKind::List(items) | ExprKind::Tuple(items) => items.as_slice(),
+                _ => &[],
+            })
+            .filter_map(|item| match &item.kind {
+                ExprKind::Const(Value::Str(text)) => Some((text.clone(), item.span)),
+                _ => None,
+            })
     }
-}
-
-/// Whether an expression is the variable `salt`.
-fn is_salt(expr: &Expr) -> bool {
-    matches!(&expr.kind, ExprKind::Name(name) if **name == *"salt")
-}
-
-/// The literal texts in list arguments of `salt['map.data'](…)` and `salt['map.stack'](…)`.
-fn literal_sources(expr: &Expr) -> impl Iterator<Item = (Str, Span)> {
-    let args = match &expr.kind {
-        ExprKind::Call { callee, args } => {
-            let function = salt_function(callee, &mut BTreeSet::new()).flatten();
-            function
-                .filter(|name| matches!(&**name, "map.data" | "map.stack"))
-                .map(|_| args)
-        }
-        _ => None,
-    };
-    let given = args.into_iter().flat_map(|args| {
-        args.positional
-            .iter()
-            .chain(args.named.iter().map(|(_, e)| e))
-    });
-    given
-        .flat_map(|e| match &e.kind {
-            ExprKind::List(items) | ExprKind::Tuple(items) => items.as_slice(),
-            _ => &[],
-        })
-        .filter_map(|item| match &item.kind {
-            ExprKind::Const(Value::Str(text)) => Some((text.clone(), item.span)),
-            _ => None,
-        })
 }
 
 /// The name of a filter that inspects the machine, which counts as a call.
@@ -524,6 +541,18 @@ mod tests {
             ),
             ("{{ pillar['salt'] }}{{ x.salt.a.b }}", ""),
             ("{{ 'bash' | which | upper }}", "which@4"),
+            (
+                "{{ salt.a.b() }}{% from tpldir ~ '/map.jinja' import salt with context %}{{ salt.master.x }}{{ f(salt) }}",
+                "a.b@4",
+            ),
+            (
+                "{% set salt = salt.a.b() %}{% if 'c.d' in salt %}{% endif %}{{ salt['e.f'] }}",
+                "a.b@15",
+            ),
+            (
+                "{% macro m(salt) %}{{ salt.a.b }}{% endmacro %}{{ salt.c.d }}",
+                "c.d@51",
+            ),
         ] {
             assert_eq!(calls(template), expected, "{template}");
         }

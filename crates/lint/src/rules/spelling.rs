@@ -25,9 +25,13 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for parsed in subject.templates.all() {
         for e in parsed.expressions() {
-            findings.extend(
-                asked_grain(parsed, e).and_then(|(name, place)| grain(&name, place, &known)),
-            );
+            let slip = asked_grain(parsed, e).and_then(|(name, place)| grain(&name, place, &known));
+            // A variable of the template's own may have the name of what templates are given.
+            let is_own = |_: &Finding| {
+                let given = ["grains", "salt"];
+                given.iter().any(|name| parsed.binds_at(name, e.span))
+            };
+            findings.extend(slip.filter(|slip| !is_own(slip)));
             let ExprKind::Call { callee, args } = &e.kind else {
                 continue;
             };
