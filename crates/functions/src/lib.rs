@@ -34,6 +34,7 @@ mod stubs;
 mod test;
 mod tree;
 mod tree_grains;
+mod unanswered;
 pub mod versions;
 
 pub use arguments::text;
@@ -52,10 +53,12 @@ pub use roots::{Below, below_roots, named_roots};
 pub use salt::{SALT_MODULES, is_in_salt};
 pub use stubs::{Stubs, entry_for};
 pub use tree::{
-    OPTS_OF_FUNCTIONS, RunnerCall, TreeAnswer, TreeContext, TreeMemo, may_be_in_tree, tree_call, tree_has, tree_has_module, tree_has_runners, tree_runner,
-    tree_has_renderer, tree_render, why_not_in_tree,
+    OPTS_OF_FUNCTIONS, RunnerCall, TreeAnswer, TreeContext, TreeMemo, may_be_in_tree, tree_call,
+    tree_has, tree_has_module, tree_has_renderer, tree_has_runners, tree_render, tree_runner,
+    why_not_in_tree,
 };
 pub use tree_grains::{TreeGrains, tree_grains};
+pub use unanswered::{Unanswered, stub_file};
 
 /// Every module.
 pub const TABLES: &[Table] = &[

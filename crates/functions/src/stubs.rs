@@ -34,7 +34,7 @@ use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 /// | `kwargs` | named arguments that the call must have with these values, among others |
 /// | `exact` | `true`: the call must have no other named arguments |
 /// | `minions` | a glob, or a list of globs, for the ids of minions |
-/// | `return` | what the call returns |
+/// | `return` | what the call returns; an entry with `???` has no answer yet, and counts for nothing |
 /// | `error` | the message that the call fails with, instead of `return` |
 #[derive(Debug, Clone, Default)]
 pub struct Stubs(Vec<(String, Vec<Stub>)>);
@@ -78,11 +78,13 @@ impl Stubs {
             let entries = match given {
                 Value::List(entries) => {
                     let each = entries.iter().enumerate();
-                    each.map(|(i, entry)| {
-                        reader.stub(entry, &marks.child(i).cloned().unwrap_or_default())
-                    })
-                    .collect::<Result<Vec<_>>>()?
+                    each.filter(|(_, entry)| !is_open(entry))
+                        .map(|(i, entry)| {
+                            reader.stub(entry, &marks.child(i).cloned().unwrap_or_default())
+                        })
+                        .collect::<Result<Vec<_>>>()?
                 }
+                entry if is_open(entry) => Vec::new(),
                 entry => vec![reader.stub(entry, &marks)?],
             };
             stubs.0.push((function.to_string(), entries));
@@ -110,6 +112,14 @@ impl Stubs {
     }
 }
 
+/// What stands for an answer that is still to be written.
+pub(crate) const OPEN: &str = "???";
+
+fn is_open(entry: &Value) -> bool {
+    let answer = entry.as_map().and_then(|entry| entry.get("return"));
+    answer.and_then(Value::as_str) == Some(OPEN)
+}
+
 const SHORT_FORM: &str = "the short form of an entry is `cmd.run: {return: …}`";
 
 impl Functions for Stubs {
@@ -118,9 +128,9 @@ impl Functions for Stubs {
     }
 
     fn has_module(&self, module: &str) -> bool {
-        self.0
-            .iter()
-            .any(|(name, _)| name.split_once('.').is_some_and(|(m, _)| m == module))
+        self.0.iter().any(|(name, entries)| {
+            !entries.is_empty() && name.split_once('.').is_some_and(|(m, _)| m == module)
+        })
     }
 
     fn call(&self, call: &Call) -> Option<Result<Value, CallError>> {

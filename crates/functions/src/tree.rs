@@ -656,11 +656,9 @@ impl Tree for Files<'_> {
             // Salt has utility modules of its own, which are not here.
             Loader::Utils => !name.ends_with('.'),
             Loader::Runners => is_salts_runner(name),
-            Loader::Renderers
-            | Loader::States
-            | Loader::Grains
-            | Loader::Pillar
-            | Loader::Tops => false,
+            Loader::Renderers | Loader::States | Loader::Grains | Loader::Pillar | Loader::Tops => {
+                false
+            }
         };
         Ok(Found {
             // What a file of the tree replaces is not there besides it.

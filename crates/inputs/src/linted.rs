@@ -1,14 +1,14 @@
 //! What is checked for mistakes: formulas, and the pillar.
 
-use mapstack::Engine;
 use std::collections::BTreeSet;
 
 use mapstack::loader::{Backends, Fetched, SaltPath};
 use mapstack::minion::Minion;
 use mapstack::value::Map;
-use mapstack::{Error, ErrorKind};
+use mapstack::{Configuration, DataOptions, Engine, Error, ErrorKind, Unanswered};
 use mapstack_fleet::Minions as _;
 use mapstack_salt_config::{Config, Kind};
+use mapstack_states::{Gatherer, TopOptions};
 
 use crate::configuration;
 use crate::explained_pillar::ExplainedPillar;
@@ -237,6 +237,37 @@ impl Linted {
         })
     }
 
+    /// The calls that nothing answers when the pillar is compiled, and the formulas and their sls are rendered for
+    /// minions: all of them at once, as far as they do not depend on answers. With them come the minions, whose pillars
+    /// say what is secret in arguments.
+    ///
+    /// # Errors
+    /// A pillar that cannot be compiled at all, or a change of it that is not possible.
+    pub fn lacking(
+        self,
+        minions: Vec<Minion>,
+        site: &SiteFlags,
+    ) -> Result<(Vec<Minion>, Vec<Unanswered>), InputError> {
+        let (minions, mut lacking) = match self.pillars {
+            Some(pillars) => pillars.lacking(minions)?,
+            None => (minions, Vec::new()),
+        };
+        let minions = Linted::changed(minions, &site.facts)?;
+        let saltenv = site.files.saltenv.as_deref().unwrap_or("base");
+        let (_, of_formulas) = self.engine.collecting(|engine| {
+            if let Some(estate) = &self.estate {
+                gather_all(engine, &minions, saltenv, estate);
+            }
+            for minion in &minions {
+                for formula in &self.formulas {
+                    render_all(engine, minion, (formula, saltenv));
+                }
+            }
+        });
+        Unanswered::join(&mut lacking, of_formulas);
+        Ok((minions, lacking))
+    }
+
     /// Minions with their pillars as `--set` changes them.
     ///
     /// # Errors
@@ -251,5 +282,41 @@ impl Linted {
             Ok(minion)
         });
         changed.collect()
+    }
+}
+
+/// Render what minions get by top files, and what none gets for the first. Only what is asked meanwhile matters.
+fn gather_all(engine: &Engine, minions: &[Minion], saltenv: &str, estate: &EstateStates) {
+    let gatherer = Gatherer::new(engine, TopOptions::of(&estate.options));
+    let mut gotten = BTreeSet::new();
+    for minion in minions {
+        let gathered = gatherer.gather(minion);
+        gotten.extend(gathered.sls.into_iter().map(|sls| sls.path));
+    }
+    let listed = engine.list(saltenv, "").unwrap_or_default();
+    let is_other = |path: &String| {
+        let mut others = estate.others.iter();
+        path.ends_with(".sls") && !others.any(|(folder, _)| path.starts_with(folder))
+    };
+    for path in listed
+        .iter()
+        .filter(|path| is_other(path) && !gotten.contains(*path))
+    {
+        if let Some(first) = minions.first() {
+            let _ = engine.run(first).with_saltenv(saltenv).sls(path);
+        }
+    }
+}
+
+/// Render what a formula has. Only what is asked meanwhile matters.
+fn render_all(engine: &Engine, minion: &Minion, (formula, saltenv): (&str, &str)) {
+    let run = || engine.run(minion).with_saltenv(saltenv);
+    let found = Configuration::of(engine, formula, saltenv, DataOptions::default());
+    let _ = found.and_then(|found| found.compute(&run()));
+    let listed = engine.list(saltenv, &format!("{formula}/"));
+    for path in listed.iter().flatten() {
+        if path.ends_with(".sls") {
+            let _ = run().sls(path);
+        }
     }
 }

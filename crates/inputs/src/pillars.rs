@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mapstack::loader::{Absent, Backends, Roots, Snapshot};
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
-use mapstack::{Diagnostic, Engine, Error, ErrorKind};
+use mapstack::{Diagnostic, Engine, Error, ErrorKind, Unanswered};
 use mapstack_fleet::{Noted, Seen};
 use mapstack_pillar::{Ask, Master, WholePillar, pillar_roots, unknown_order};
 use mapstack_salt_config::{Config, Kind};
@@ -255,6 +255,29 @@ impl ConfiguredPillars {
         let message = format!("{many}{count} warning{plural} about the pillars of the minions");
         let help = "`mapstack pillar` with the same configuration shows them";
         warn.warn_of(&[Diagnostic::warning(ErrorKind::Options, message).with_help(help)])
+    }
+
+    /// The minions with what can be had of their pillars, and the calls in these that nothing answers
+    /// ([`Engine::collecting`]).
+    ///
+    /// # Errors
+    /// A pillar that cannot be compiled at all.
+    pub(crate) fn lacking(
+        self,
+        minions: Vec<Minion>,
+    ) -> Result<(Vec<Minion>, Vec<Unanswered>), Error> {
+        let mut with_pillars: Result<Vec<Minion>, Error> = Ok(Vec::new());
+        let (_, lacking) = self.engine.collecting(|engine| {
+            let compiled = minions.into_iter().map(|minion| {
+                let made = self.master.compile(engine, &minion, &Ask::of(&minion))?;
+                Ok(Minion {
+                    pillar: made.data,
+                    ..minion
+                })
+            });
+            with_pillars = compiled.collect();
+        });
+        Ok((with_pillars?, lacking))
     }
 
     /// What was worth a warning so far, each once.

@@ -20,6 +20,7 @@ use mapstack_yaml::Skeleton;
 
 use crate::built_in::BuiltIn;
 use crate::by_text::ByText;
+use crate::collect::Collected;
 use crate::facts::Facts;
 use crate::files::unreadable;
 use crate::hooks::{Hooks, Slot};
@@ -52,6 +53,8 @@ pub struct Engine {
     pub(crate) policy: Policy,
     pub(crate) built_in: BuiltIn,
     pub(crate) functions: Vec<Box<dyn Functions>>,
+    /// The calls that nothing answers, if runs go on without their answers.
+    pub(crate) collected: Option<Collected>,
     pub(crate) templates: TemplateCache,
     layers: ByText<Arc<LayerFile>>,
     pub(crate) skeletons: SkeletonCache,
@@ -81,6 +84,7 @@ impl Engine {
             salt_version: SaltVersion::default(),
             policy: Policy::default(),
             functions: Vec::new(),
+            collected: None,
             templates: TemplateCache::default(),
             layers: ByText::new(MAX_LAYERS),
             definitions: ByText::new(MAX_DEFINITIONS),

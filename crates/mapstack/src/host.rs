@@ -8,6 +8,7 @@ use mapstack_render::jinja::{Host, Vm};
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, Undefined};
 use mapstack_value::{Str, Value, weight};
 
+use crate::collect::placed;
 use crate::engine::Run;
 use crate::file::File;
 use crate::master_side::MasterSide;
@@ -177,6 +178,23 @@ impl<'r, 'e> RunHost<'r, 'e> {
         ways.join("\n")
     }
 
+    /// What a call gives that nothing answers: an error, or where these calls are collected what stands for an answer.
+    pub(crate) fn lacks_answer(&self, call: Call) -> Result<Obj> {
+        match &self.run.engine.collected {
+            None => Err(self.unanswered_call(&call)),
+            Some(collected) => {
+                // Minions that share results would not be named.
+                self.note_outside_input();
+                Ok(collected.note(call))
+            }
+        }
+    }
+
+    /// Whether calls of a function are noted as unanswered, and the render goes on.
+    fn is_collected(&self, name: &str) -> bool {
+        self.run.engine.collected.is_some() && mapstack_functions::is_in_salt(name)
+    }
+
     pub(crate) fn unanswered_call(&self, call: &Call) -> Box<Error> {
         let name = mapstack_value::quote_str(&call.name);
         let error = Error::new(
@@ -288,7 +306,8 @@ impl Host for RunHost<'_, '_> {
                     || (name == RUNNER && self.runs_runners())
             }),
         };
-        name.contains('.') && (self.run.engine.stubs.has(name) || is_known())
+        name.contains('.')
+            && (self.run.engine.stubs.has(name) || is_known() || self.is_collected(name))
     }
 
     fn has_module(&self, module: &str) -> bool {
@@ -296,6 +315,7 @@ impl Host for RunHost<'_, '_> {
             || self.run.engine.stubs.has_module(module)
             || self.others().any(|functions| functions.has_module(module))
             || (self.replacing(module).is_none() && self.tree_has_module(module))
+            || self.is_collected(module)
     }
 
     fn call_function(&self, vm: &Vm<'_>, name: &str, args: CallArgs) -> Result<Obj> {
@@ -337,11 +357,26 @@ impl Host for RunHost<'_, '_> {
                 });
         }
         let call = self.call(name, &args)?;
-        self.ask_others(vm, &call)
-            .unwrap_or_else(|| Err(self.unanswered_call(&call)))
+        self.ask_others(vm, &call).unwrap_or_else(|| {
+            // The expression is heard of when it ends.
+            if self.run.engine.collected.is_some() {
+                vm.asked_in_vain(&call.name);
+            }
+            self.lacks_answer(call)
+        })
     }
 
     fn asked_in_vain(&self, name: &str, place: Option<mapstack_render::TemplatePlace>) {
+        if let Some(collected) = &self.run.engine.collected {
+            if let Some(place) = place {
+                let shown = match &place.template {
+                    Some(path) => self.run.shown(path),
+                    None => "a template".to_owned(),
+                };
+                collected.note_place(name, placed(&place, &shown));
+            }
+            return;
+        }
         if mapstack_functions::is_in_salt(name) {
             self.run.warn(self.warning_of_no(name, place));
         }
@@ -369,7 +404,13 @@ impl Host for RunHost<'_, '_> {
         let stubbed = self.ask(vm, &self.run.engine.stubs, &call);
         stubbed
             .or_else(|| self.ask_others(vm, &call))
-            .unwrap_or_else(|| Err(refusal.with_help(self.advice(&call))))
+            .unwrap_or_else(|| match self.run.engine.collected {
+                Some(_) => {
+                    vm.asked_in_vain(&call.name);
+                    self.lacks_answer(call)
+                }
+                None => Err(refusal.with_help(self.advice(&call))),
+            })
     }
 
     fn log(&self, level: &str, message: &str) {

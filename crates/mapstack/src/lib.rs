@@ -16,6 +16,7 @@
 //! | to observe a run | [`hooks`] |
 //! | errors and warnings with places | [`Error`], [`Diagnostic`], [`Run::warnings`] |
 //! | answers to calls that are not built in | [`Stubs`], [`Functions`], [`Engine::with_functions`] |
+//! | all calls that lack an answer, and a file to write them in | [`Engine::collecting`], [`Unanswered`], [`stub_file`] |
 //! | the minion's facts | [`minion`] |
 //! | where files come from | [`loader`] |
 //!
@@ -26,6 +27,7 @@ mod aliases;
 mod answerer;
 mod built_in;
 mod by_text;
+mod collect;
 mod condition;
 mod configuration;
 mod data;
@@ -76,7 +78,7 @@ pub use mapstack_diagnostic::{
     Diagnostic, Error, ErrorKind, Means, Place, Result, Severity, Step, is_acting, nearest,
     sanitize,
 };
-pub use mapstack_functions::{Call, CallError, Functions, Stubs};
+pub use mapstack_functions::{Call, CallError, Functions, Stubs, Unanswered, stub_file};
 pub use mapstack_functions::{SALT_MODULES, is_in_salt};
 pub use mapstack_loader as loader;
 pub use mapstack_matcher as matcher;

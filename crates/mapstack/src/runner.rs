@@ -3,7 +3,9 @@
 //! In Salt this function runs a runner on the master, which compiles pillars, or on a minion that is its own master. A
 //! stub with the runner's name answers it as well: `mine.get` stands for the runner and for the function of a minion.
 
-use mapstack_functions::{Call, Functions as _, RunnerCall, TreeAnswer, tree_has_runners, tree_runner};
+use mapstack_functions::{
+    Call, Functions as _, RunnerCall, TreeAnswer, tree_has_runners, tree_runner,
+};
 use mapstack_render::jinja::Vm;
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result};
 use mapstack_value::{Key, Map, Value};
@@ -49,7 +51,9 @@ impl RunHost<'_, '_> {
             Ok(TreeAnswer::None) => return None,
             Ok(TreeAnswer::Value(..)) if is_full => Err(Error::new(
                 ErrorKind::Undefined,
-                format!("the runner {name} answers with the number of a job and times for full_return=True"),
+                format!(
+                    "the runner {name} answers with the number of a job and times for full_return=True"
+                ),
             )),
             answer => answer,
         };

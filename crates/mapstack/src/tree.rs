@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use mapstack_functions::{
-    OPTS_OF_FUNCTIONS,     KnownMinion, TreeAnswer, TreeContext, TreeMemo, may_be_in_tree, tree_call, tree_grains,
-    tree_has, tree_has_module,
+    KnownMinion, OPTS_OF_FUNCTIONS, TreeAnswer, TreeContext, TreeMemo, may_be_in_tree, tree_call,
+    tree_grains, tree_has, tree_has_module,
 };
 use mapstack_loader::SaltPath;
 use mapstack_minion::Minion;
@@ -118,6 +118,9 @@ impl RunHost<'_, '_> {
                 return Some(Err(self.with_advice(error, name, args)));
             }
         };
+        if matches!(answer, TreeAnswer::Missing) && self.run.engine.collected.is_some() {
+            vm.asked_in_vain(&name.into());
+        }
         // Python can read the clock, which no record of the run has.
         self.run.note_outside_input();
         Some(self.of_tree(answer, name, args))
@@ -132,14 +135,19 @@ impl RunHost<'_, '_> {
                 }
                 Ok(Obj::from(value))
             }
-            TreeAnswer::Missing | TreeAnswer::None => Err(self
+            TreeAnswer::Missing | TreeAnswer::None => self
                 .call(name, args)
-                .map_or_else(|e| e, |call| self.unanswered_call(&call))),
+                .and_then(|call| self.lacks_answer(call)),
         }
     }
 
     /// What a function of the tree needs may be written down as its answer.
-    pub(crate) fn with_advice(&self, mut error: Box<Error>, name: &str, args: &CallArgs) -> Box<Error> {
+    pub(crate) fn with_advice(
+        &self,
+        mut error: Box<Error>,
+        name: &str,
+        args: &CallArgs,
+    ) -> Box<Error> {
         if error.kind == mapstack_render::ErrorKind::Undefined
             && error.help.is_none()
             && let Ok(call) = self.call(name, args)

@@ -186,6 +186,11 @@ pub trait Object {
         None
     }
 
+    /// Whether it stands for a value that nobody knows: operators give it back, and comparisons hold.
+    fn is_unknown(&self) -> bool {
+        false
+    }
+
     /// For down-casting by code that knows a concrete type.
     fn as_any(&self) -> Option<&dyn std::any::Any> {
         None

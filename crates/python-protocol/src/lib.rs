@@ -32,7 +32,10 @@ mod value;
 pub use codec::{DecodeError, Message, Reader, Writer};
 pub use control::{Bounds, Control, Ending, Hello, HelloError, Noted, Report, Wall};
 pub use frame::{FrameError, MAX_FRAME, read_frame, write_frame};
-pub use job::{Answer, CompileJob, Found, FunctionJob, Job, Language, Loader, Lookup, ModuleJob, Names, Refusal, RefusalKind, RenderJob, Said, Source, Taken, TemplateJob};
+pub use job::{
+    Answer, CompileJob, Found, FunctionJob, Job, Language, Loader, Lookup, ModuleJob, Names,
+    Refusal, RefusalKind, RenderJob, Said, Source, Taken, TemplateJob,
+};
 pub use outcome::{
     Chunk, Compiled, CompiledTemplate, Failure, FailureKind, FunctionAnswer, JobOutcome, Printed,
     Purity, Span, Unit, UnitSource, UnitSpan,

@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::io::{self, Read, Write};
 use std::panic::{self, AssertUnwindSafe};
 
-use mapstack_python_protocol::{Failure, FailureKind, Hello, JobOutcome, Names, Taken, write_frame};
+use mapstack_python_protocol::{
+    Failure, FailureKind, Hello, JobOutcome, Names, Taken, write_frame,
+};
 
 use crate::sandbox::Machine;
 use crate::walls;

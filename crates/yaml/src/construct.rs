@@ -11,8 +11,8 @@ use mapstack_value::{Key, Kind, List, Map, MapKind, Set, Value};
 
 use crate::compose::{Content, Graph, Node, NodeId, ROOT};
 use crate::mark::Trail;
-use crate::resolve::Tag;
 use crate::objects::Object;
+use crate::resolve::Tag;
 use crate::scalar::{self, without_leading_zeros};
 use crate::{Error, ErrorKind, timestamp};
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
-use mapstack::{Error, ErrorKind, Survey};
+use mapstack::{Error, ErrorKind, Survey, Unanswered};
 use mapstack_inputs::flags::SiteFlags;
 use mapstack_inputs::{LintMinions, Linted, formulas};
 use mapstack_lint::fix::{distinct, fixed};
@@ -87,6 +87,8 @@ pub enum Findings {
     Sarif,
     /// For workflows of GitHub
     Github,
+    /// With --calls: the calls that nothing answers, as a file for --stub to be filled in
+    Yaml,
     /// One page for a browser
     #[cfg(feature = "html")]
     Html,
@@ -96,7 +98,13 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
     if args.rules {
         return output::write(&lint::rules());
     }
+    if args.format == Findings::Yaml && !args.calls {
+        return print(args, &[], reporter);
+    }
     let linted = Linted::of(&args.formulas, &args.site, memory::limit, reporter)?;
+    if args.calls && args.format == Findings::Yaml {
+        return lacking(args, linted, reporter);
+    }
     if args.calls {
         return calls(args, &linted, reporter);
     }
@@ -220,6 +228,9 @@ fn print(args: &Lint, reports: &[(String, Report)], reporter: &Reporter) -> Resu
         Findings::Json => output::write_json(&lint::Findings::new(reports)),
         Findings::Sarif => output::write_json(&lint::Log::new(reports)),
         Findings::Github => output::write(&lint::commands(reports)),
+        Findings::Yaml => Err(Failure::Usage(
+            "-o yaml prints the calls that nothing answers: give --calls with it".into(),
+        )),
         #[cfg(feature = "html")]
         Findings::Html => output::write(&lint::html(reports)?),
     }
@@ -254,10 +265,44 @@ fn text(reports: &[(String, Report)], each: bool, reporter: &Reporter) -> Result
     Ok(())
 }
 
+/// Print the calls that nothing answers as a file in which the answers can be written.
+fn lacking(args: &Lint, linted: Linted, reporter: &Reporter) -> Result<(), Failure> {
+    let LintMinions { minions, .. } = linted.minions(&args.site, memory::limit, reporter)?;
+    let (minions, found) = linted.lacking(minions, &args.site)?;
+    let secrets = reporter.masking().of(&minions);
+    reporter.mask_with(&secrets);
+    let (mut lacking, mut secret) = (Vec::new(), 0);
+    for mut one in found {
+        let shown = one.call.to_string();
+        if *secrets.starred(&shown) != *shown {
+            one.call.args.clear();
+            one.call.kwargs = Default::default();
+            secret += 1;
+        }
+        Unanswered::join(&mut lacking, vec![one]);
+    }
+    if secret > 0 {
+        reporter.say(&format!(
+            "{} with a secret among the arguments: the entry has none and answers all calls of the function",
+            count(secret, "call")
+        ));
+    }
+    if lacking.is_empty() {
+        reporter.say("every call has an answer");
+        return Ok(());
+    }
+    output::write(&mapstack::stub_file(&lacking))
+}
+
 /// Print the functions that templates can call.
 fn calls(args: &Lint, linted: &Linted, reporter: &Reporter) -> Result<(), Failure> {
-    let surveys: Vec<Survey> = linted
-        .formulas
+    // All that is served is one formula, of an estate.
+    let whole = [String::new()];
+    let formulas = match linted.estate.is_some() {
+        true => &whole[..],
+        false => &linted.formulas,
+    };
+    let surveys: Vec<Survey> = formulas
         .iter()
         .map(|formula| linted.engine.survey(formula, saltenv(args)))
         .collect::<Result<_, Error>>()?;
@@ -266,7 +311,7 @@ fn calls(args: &Lint, linted: &Linted, reporter: &Reporter) -> Result<(), Failur
         Findings::Text => output::write_listing(&calls.text())?,
         Findings::Json => output::write_json(&calls.rows())?,
         _ => {
-            return Err(Failure::Usage("--calls prints text or json".into()));
+            return Err(Failure::Usage("--calls prints text, json or yaml".into()));
         }
     }
     reporter.errors(reporter.redact_all(surveys.iter().flat_map(|survey| &survey.errors)))

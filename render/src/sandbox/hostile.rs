@@ -9,8 +9,8 @@ use std::time::Duration;
 use fastrand::Rng;
 use mapstack_python_protocol::{
     Answer, Bounds, Chunk, CompileJob, Compiled, Failure, FailureKind, Job, JobOutcome, Language,
-    Lookup, Message, ModuleJob, Printed, Said, Span, Taken, TemplateJob, Unit, UnitSource, UnitSpan,
-    write_frame,
+    Lookup, Message, ModuleJob, Printed, Said, Span, Taken, TemplateJob, Unit, UnitSource,
+    UnitSpan, write_frame,
 };
 use mapstack_value::Value;
 

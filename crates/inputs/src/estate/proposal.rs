@@ -31,7 +31,7 @@ impl Project {
         );
         let relative = |path: &Path| -> String {
             let inside = match self.directory == Path::new(".") {
-                true => path,
+                true => path.strip_prefix(".").unwrap_or(path),
                 false => path.strip_prefix(&self.directory).unwrap_or(path),
             };
             match inside.as_os_str().is_empty() || inside == Path::new(".") {
@@ -86,11 +86,15 @@ impl Project {
             }
         }
         text.push_str(
-            "\n# File roots in other repositories: `mapstack fetch` mirrors them.\n\
-             # formulas:\n#   - {git: https://example.org/users-formula, ref: v1.2.0}\n\
-             \n# Sls and files that live elsewhere, such as private ones: empty here, noted once.\n\
-             # absent: [secrets.*]\n",
+            "\n# Sls and files that live elsewhere, such as private ones: empty here, noted once.\n",
         );
+        match &self.absent[..] {
+            [] => text.push_str("# absent: [secrets.*]\n"),
+            absent => {
+                let absent: Vec<String> = absent.iter().map(|pattern| scalar(pattern)).collect();
+                let _ = writeln!(text, "absent: [{}]", absent.join(", "));
+            }
+        }
         self.propose_minions(&mut text);
         text
     }

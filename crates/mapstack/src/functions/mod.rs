@@ -127,9 +127,13 @@ impl Context for Run<'_> {
         Run::on_machine(self, path)
     }
 
-    fn unanswered(&self, _: &Vm<'_>, name: &str, args: &CallArgs) -> Result<Obj> {
+    fn unanswered(&self, vm: &Vm<'_>, name: &str, args: &CallArgs) -> Result<Obj> {
         let host = crate::host::RunHost::new(self);
-        Err(host.unanswered_call(&host.call(name, args)?))
+        let call = host.call(name, args)?;
+        if self.engine.collected.is_some() {
+            vm.asked_in_vain(&call.name);
+        }
+        host.lacks_answer(call)
     }
 
     fn list(&self, saltenv: &str, directory: &str) -> mapstack_diagnostic::Result<Vec<String>> {

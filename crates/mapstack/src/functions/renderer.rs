@@ -192,6 +192,11 @@ fn local_file(run: &Run<'_>, vm: &Vm<'_>, path: &str) -> Result<Option<File>> {
         ..CallArgs::default()
     };
     if !host.answers_elsewhere("file.read") {
+        if run.engine.collected.is_some() {
+            return host
+                .lacks_answer(host.call("file.read", &args)?)
+                .map(|_| None);
+        }
         let message = format!(
             "'{path}' is not on the file server, nor below {}",
             named_roots(&roots)

@@ -186,9 +186,18 @@ fn small_arithmetic(op: BinaryOp, a: &Int, b: &Int) -> Option<Int> {
     }
 }
 
+/// The operand that stands for a value that nobody knows.
+fn unknown<'o>(operands: &[&'o Obj]) -> Option<&'o Obj> {
+    let is_unknown = |x: &&Obj| matches!(x, Obj::Native(native) if native.is_unknown());
+    operands.iter().copied().find(is_unknown)
+}
+
 fn apply(vm: &dyn Interpreter, op: BinaryOp, a: &Obj, b: &Obj) -> Result<Obj> {
     if let (Obj::Int(x), Obj::Int(y)) = (a, b) {
         return int_arithmetic(op, x, y);
+    }
+    if let Some(unknown) = unknown(&[a, b]) {
+        return Ok(unknown.clone());
     }
     let formats = op == BinaryOp::Mod && matches!(a, Obj::Str(_) | Obj::Markup(_));
     // A view asks an undefined value on its right for nothing but its elements.
@@ -424,6 +433,7 @@ pub fn negate(x: &Obj) -> Result<Obj> {
         (Some(i), _) => Ok(Obj::Int(i.neg())),
         (None, Obj::Float(f)) => Ok(Obj::Float(-f)),
         (None, Obj::Undefined(u)) => Err(u.error()),
+        _ if unknown(&[x]).is_some() => Ok(x.clone()),
         _ => Err(Error::type_error(format!(
             "bad operand type for unary -: '{}'",
             x.type_name()
@@ -437,6 +447,7 @@ pub fn positive(x: &Obj) -> Result<Obj> {
         (Some(i), _) => Ok(Obj::Int(i)),
         (None, Obj::Float(f)) => Ok(Obj::Float(*f)),
         (None, Obj::Undefined(u)) => Err(u.error()),
+        _ if unknown(&[x]).is_some() => Ok(x.clone()),
         _ => Err(Error::type_error(format!(
             "bad operand type for unary +: '{}'",
             x.type_name()
@@ -605,6 +616,7 @@ impl Comparison {
                 (None, None, Obj::Float(x), Obj::Float(y)) => x.partial_cmp(y),
                 (Some(i), None, _, Obj::Float(f)) => i.compare_float(*f),
                 (None, Some(i), Obj::Float(f), _) => i.compare_float(*f).map(Ordering::reverse),
+                _ if unknown(&[a, b]).is_some() => Some(Ordering::Equal),
                 _ => {
                     return Err(Error::type_error(format!(
                         "'{symbol}' not supported between instances of '{}' and '{}'",
@@ -683,6 +695,10 @@ impl Comparison {
         let mut ordered = |symbol, accept: fn(Ordering) -> bool| {
             self.order(a, b, symbol).map(|o| o.is_some_and(accept))
         };
+        let is_order = !matches!(op, CompareOp::In | CompareOp::NotIn);
+        if is_order && unknown(&[a, b]).is_some() {
+            return Ok(true);
+        }
         match op {
             CompareOp::Eq => self.equal(a, b),
             CompareOp::Ne => self.equal(a, b).map(|e| !e),

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use mapstack_python_protocol::{
     Answer, Bounds, Failure, FailureKind, Found, FrameError, Job, JobOutcome, Loader, Message,
-    Names, Noted, Refusal, Said, Source, Span, Taken, Unit, UnitSource, UnitSpan, read_frame, write_frame,
+    Names, Noted, Refusal, Said, Source, Span, Taken, Unit, UnitSource, UnitSpan, read_frame,
+    write_frame,
 };
 use mapstack_value::Value;
 

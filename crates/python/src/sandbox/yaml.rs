@@ -52,10 +52,8 @@ fn problem(error: &Error, vm: &VirtualMachine) -> PyObjectRef {
             message = format!("what yaml makes of the tag '{tag}'");
         }
     }
-    let mut parts: Vec<PyObjectRef> = vec![
-        vm.ctx.new_str(class).into(),
-        vm.ctx.new_str(message).into(),
-    ];
+    let mut parts: Vec<PyObjectRef> =
+        vec![vm.ctx.new_str(class).into(), vm.ctx.new_str(message).into()];
     if let Some(mark) = error.mark() {
         let number = |number: u32| vm.ctx.new_int(number.saturating_sub(1)).into();
         parts.extend([number(mark.line), number(mark.column)]);
@@ -99,8 +97,7 @@ impl Builder<'_> {
             Some(Object::Scalar(value)) => convert::to_python(value, &vm.ctx.none(), vm)?,
             Some(Object::Date(text)) => self.date_of.call((vm.ctx.new_str(&**text),), vm)?,
             Some(Object::List(items)) => {
-                let items: PyResult<Vec<_>> =
-                    items.iter().map(|item| self.object(*item)).collect();
+                let items: PyResult<Vec<_>> = items.iter().map(|item| self.object(*item)).collect();
                 vm.ctx.new_list(items?).into()
             }
             Some(Object::Map(entries)) => {
@@ -112,14 +109,12 @@ impl Builder<'_> {
                 dict.into()
             }
             Some(Object::Set(items)) => {
-                let items: PyResult<Vec<_>> =
-                    items.iter().map(|item| self.object(*item)).collect();
+                let items: PyResult<Vec<_>> = items.iter().map(|item| self.object(*item)).collect();
                 let set = vm.ctx.types.set_type.as_object();
                 set.call((vm.ctx.new_list(items?),), vm)?
             }
             Some(Object::Pairs(items)) => {
-                let pairs: PyResult<Vec<_>> =
-                    items.iter().map(|item| self.entry(*item)).collect();
+                let pairs: PyResult<Vec<_>> = items.iter().map(|item| self.entry(*item)).collect();
                 vm.ctx.new_list(pairs?).into()
             }
         };
@@ -185,8 +180,12 @@ fn dumped(
         text.insert_str(0, if is_block { "---\n" } else { "--- " });
     }
     // What ends openly is ended by a mark.
-    let is_open = !matches!(value, Value::List(_) | Value::Map(_) | Value::Set(_) | Value::Tuple(_))
-        && !text.trim_start_matches("--- ").starts_with(['\'', '"', '|']);
+    let is_open = !matches!(
+        value,
+        Value::List(_) | Value::Map(_) | Value::Set(_) | Value::Tuple(_)
+    ) && !text
+        .trim_start_matches("--- ")
+        .starts_with(['\'', '"', '|']);
     if is_open && !text.ends_with("...\n") {
         text.push_str("...\n");
     }

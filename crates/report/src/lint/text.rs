@@ -98,8 +98,8 @@ fn of_estate(report: &Report, reached: &Reached) -> Vec<String> {
             .collect();
         let files: Vec<&String> = files.into_iter().collect();
         notes.push(format!(
-            "states: nothing answers {} here, so {} were not followed to the end; `mapstack lint --calls` lists the \
-             calls, see {} and {}",
+            "states: nothing answers {} here, so {} were not followed to the end; `mapstack lint --calls -o yaml` \
+             writes a file of answers to fill in, see {} and {}",
             some(&functions, NAMED_FOLDERS),
             some(&files, NAMED),
             Means::Stub,
