@@ -156,7 +156,10 @@ impl Project {
         let folders = Folders::below(directory);
         let layout = Layout::of(&folders);
         let given = &project.given;
-        let says = given.has_pillar_roots || given.config.is_some();
+        let says = given.has_pillar_roots
+            || given.config.is_some()
+            || !project.formulas.is_empty()
+            || given.minions != Assumed::default();
         match says || layout.has_top && !given.has_roots {
             true => project.estate((&folders, &layout)),
             false => Ok(project),
@@ -212,6 +215,7 @@ impl Project {
             config: of_config,
             roots: &self.roots,
             pillar_roots: &self.pillar_roots,
+            formulas: &self.formulas,
             is_chosen: self.given.config.is_some(),
         };
         let full = master.config()?;

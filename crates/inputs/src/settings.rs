@@ -237,11 +237,31 @@ impl Reader<'_> {
         Ok(found.concat())
     }
 
+    /// The address of a repository elsewhere: strangers must not name one of this machine.
+    fn address(&self, value: &Value, marks: &Marks) -> Result<String, InputError> {
+        let text = self.text(value, marks)?;
+        let is_url = ["https://", "http://", "ssh://", "git://"]
+            .iter()
+            .any(|scheme| text.starts_with(scheme));
+        let is_short = || {
+            let host = text.split_once(':').map(|(host, _)| host);
+            host.is_some_and(|host| host.contains('@') && !host.contains('/'))
+        };
+        match is_url || is_short() {
+            true => Ok(text),
+            false => Err(self.refused(
+                marks,
+                value,
+                "expected the address of a repository, such as https://example.org/users-formula",
+            )),
+        }
+    }
+
     /// A repository with a formula: its address, or a mapping with `git` and `ref`.
     fn formula(&self, value: &Value, marks: &Marks) -> Result<Formula, InputError> {
         let Value::Map(map) = value else {
             return Ok(Formula {
-                git: self.text(value, marks)?,
+                git: self.address(value, marks)?,
                 reference: None,
             });
         };
@@ -249,7 +269,7 @@ impl Reader<'_> {
         for (index, (key, value)) in map.iter().enumerate() {
             let own = marks.child(index).cloned().unwrap_or_default();
             match key.to_string().as_str() {
-                "git" => git = Some(self.text(value, &own)?),
+                "git" => git = Some(self.address(value, &own)?),
                 "ref" => reference = Some(value.to_string()),
                 name => return Err(self.unknown(name, marks.key(index), &["git", "ref"])),
             }

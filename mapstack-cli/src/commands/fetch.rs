@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use clap::{Args, ValueHint};
 use mapstack::loader::git::{Origin, Progress, fetch};
 use mapstack::{Error, ErrorKind};
+use mapstack_inputs::Project;
 use mapstack_inputs::flags::ConfigKind;
 use mapstack_salt_config::fileserver;
 
@@ -16,15 +17,16 @@ use mapstack_console::{Failure, Reporter, shown_while};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  mapstack fetch
+      the formulas that .mapstack.yaml of this checkout names
   mapstack fetch --config /etc/salt/master
   mapstack fetch https://github.com/saltstack-formulas/users-formula.git")]
-#[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
 pub struct Fetch {
     /// Repositories to fetch, as https:// or ssh:// URLs, or user@host:path
-    #[arg(value_name = "URL", group = "what")]
+    #[arg(value_name = "URL")]
     pub urls: Vec<String>,
     /// A master's or a minion's configuration, whose gitfs_remotes are fetched
-    #[arg(long, value_name = "FILE|DIR", value_hint = ValueHint::AnyPath, group = "what")]
+    #[arg(long, value_name = "FILE|DIR", value_hint = ValueHint::AnyPath)]
     pub config: Option<PathBuf>,
     /// Whose configuration it is, if the file's name does not say
     #[arg(long, value_enum, value_name = "KIND", requires = "config")]
@@ -49,6 +51,9 @@ pub fn run(args: &Fetch, reporter: &Reporter) -> Result<(), Failure> {
         reporter.warn(&reporter.redact_all(&warnings))?;
         origins.extend(remotes);
     }
+    if args.urls.is_empty() && args.config.is_none() {
+        origins.extend(of_project(&mirrors)?);
+    }
     let mut failed = Vec::new();
     let mut seen = Vec::new();
     for origin in origins {
@@ -63,6 +68,19 @@ pub fn run(args: &Fetch, reporter: &Reporter) -> Result<(), Failure> {
         }
     }
     reporter.errors(reporter.redact_all(&failed))
+}
+
+/// The formulas of the checkout at hand.
+fn of_project(mirrors: &Path) -> Result<Vec<Origin>, Failure> {
+    let project = Project::find()?.filter(|project| !project.formulas.is_empty());
+    let estate = project.as_ref().and_then(|project| project.estate.as_ref());
+    let Some(estate) = estate else {
+        return Err(Failure::Usage(
+            "nothing to fetch: give URLs, or --config with gitfs_remotes, or name `formulas` in .mapstack.yaml".into(),
+        ));
+    };
+    let (remotes, _) = fileserver::origins(estate.config.options(), mirrors)?;
+    Ok(remotes)
 }
 
 /// Fetch one repository; the line that says what came of it.

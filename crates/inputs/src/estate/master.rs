@@ -10,7 +10,7 @@ use mapstack_salt_config::{Config, Kind, Surroundings};
 use super::folders::Folders;
 use super::layout::{Layout, is_trial};
 use crate::InputError;
-use crate::project::FILE;
+use crate::project::{FILE, Formula};
 
 /// The configuration in a checkout that says what its master serves: a file `master`, or a folder `master.d`. One below
 /// a root is something that the estate deploys.
@@ -80,6 +80,8 @@ pub struct Checkout<'c> {
     pub roots: &'c [(String, PathBuf)],
     /// Those of the pillar.
     pub pillar_roots: &'c [(String, PathBuf)],
+    /// Repositories with formulas, behind the roots.
+    pub formulas: &'c [Formula],
     /// Whether the project's file names the configuration.
     pub is_chosen: bool,
 }
@@ -97,7 +99,12 @@ impl Checkout<'_> {
         }
         // Minions come from the checkout, not from a cache of this machine.
         over.insert("cachedir", "");
-        if !self.is_chosen {
+        if !self.formulas.is_empty() {
+            over.insert("gitfs_remotes", remotes(self.formulas));
+            // Branches and tags of a formula are no environments of the estate.
+            over.insert("gitfs_disable_saltenv_mapping", true);
+            over.insert("fileserver_backend", Value::from_iter(["roots", "git"]));
+        } else if !self.is_chosen {
             over.insert("fileserver_backend", Value::from_iter(["roots"]));
         }
         let text = yaml::dump(&over.into(), &yaml::DumpOptions::output());
@@ -108,6 +115,19 @@ impl Checkout<'_> {
         };
         Ok(config.overridden(text.as_bytes(), FILE, &surroundings)?)
     }
+}
+
+/// Formulas as remotes of gitfs, each at one revision in the saltenv base.
+fn remotes(formulas: &[Formula]) -> Value {
+    let map = |name: &str, value: Value| -> Value { Map::from_iter([(name, value)]).into() };
+    let remote = |formula: &Formula| {
+        let reference = formula.reference.as_deref().unwrap_or("HEAD");
+        let base = Value::from_iter([map("ref", reference.into())]);
+        let envs = Value::from_iter([map("base", base)]);
+        let options = Value::from_iter([map("saltenv", envs)]);
+        map(&formula.git, options)
+    };
+    formulas.iter().map(remote).collect()
 }
 
 fn by_env(roots: &[(String, PathBuf)]) -> Result<Map, InputError> {

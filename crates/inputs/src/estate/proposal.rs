@@ -85,6 +85,20 @@ impl Project {
                 let _ = writeln!(text, "  {}: {}", scalar(path), relative(folder));
             }
         }
+        text.push_str("\n# Formulas in other repositories: `mapstack fetch` mirrors them.\n");
+        match &self.formulas[..] {
+            [] => text.push_str(
+                "# formulas:\n#   - {git: https://example.org/users-formula, ref: v1.2.0}\n",
+            ),
+            formulas => {
+                text.push_str("formulas:\n");
+                for formula in formulas {
+                    let reference = formula.reference.as_deref().unwrap_or("HEAD");
+                    let (git, reference) = (scalar(&formula.git), scalar(reference));
+                    let _ = writeln!(text, "  - {{git: {git}, ref: {reference}}}");
+                }
+            }
+        }
         text.push_str(
             "\n# Sls and files that live elsewhere, such as private ones: empty here, noted once.\n",
         );
