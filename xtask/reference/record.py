@@ -700,6 +700,7 @@ FILES = {
     "crates/mapstack/tests/data/pipes_stateconf.json": pipe,
     "crates/mapstack/tests/data/pipes_renderers.json": pipe,
     "crates/mapstack/tests/data/state_runs.json": state_run.state_run,
+    "crates/states/tests/data/tops.json": state_run.state_top,
     "crates/mapstack/tests/data/tree_modules.json": tree_module,
     "crates/mapstack/tests/data/tree_grains.json": tree_grain,
     "crates/pillar/tests/data/pillar_stacks.json": pillar_stack,

@@ -23,22 +23,40 @@ def state_run(record):
         return {"result": {name: arguments(state) for name, state in sorted(shown.items())}}
 
 
+def state_top(record):
+    """What the top files give a minion, and the sls of its high state, each of which has one state."""
+    with tempfile.TemporaryDirectory(prefix="mapstack-top-") as home:
+        minion = masterless(home, record)
+        try:
+            top = minion.cmd("state.show_top")
+            high = minion.cmd("state.show_highstate")
+        except Exception as error:
+            return {"error": type(error).__name__, "message": str(error).replace(home, "<DIR>")}
+        if isinstance(high, dict):
+            found = sorted(f"{state['__env__']}:{state['__sls__']}" for state in high.values())
+            return {"result": top, "found": found}
+        return {"result": top, "errors": [line.replace(home, "<DIR>") for line in high]}
+
+
 def masterless(home, record):
     """A minion with files and a pillar of its own."""
     import salt.client
     import salt.config
     import salt.grains.core
 
-    roots = {name: os.path.join(home, name) for name in ("files", "pillar")}
-    for root in roots.values():
+    envs = record.get("envs") or {"base": record["files"]}
+    roots = {env: os.path.join(home, "files", env) for env in envs}
+    pillar = os.path.join(home, "pillar")
+    for root in (*roots.values(), pillar):
         os.makedirs(root)
-    reference.write_files(roots["files"], record["files"])
-    reference.write_files(roots["pillar"], {"top.sls": "base: {'*': [data]}\n", "data.sls": record["pillar"]})
+    for env, files in envs.items():
+        reference.write_files(roots[env], files)
+    reference.write_files(pillar, {"top.sls": "base: {'*': [data]}\n", "data.sls": record.get("pillar", "{}")})
     opts = salt.config.minion_config(None)
     here = {name: os.path.join(home, name) for name in ("cachedir", "pki_dir", "sock_dir", "extension_modules")}
     opts.update(here, id="m", root_dir=home, log_file=os.path.join(home, "log"), file_client="local",
-                file_roots={"base": [roots["files"]]}, pillar_roots={"base": [roots["pillar"]]},
-                grains=dict(record["grains"]), enable_fqdns_grains=False)
+                file_roots={env: [root] for env, root in roots.items()}, pillar_roots={"base": [pillar]},
+                grains=dict(record["grains"]), enable_fqdns_grains=False, **record.get("opts", {}))
     with only_these_grains(record["grains"]):
         return salt.client.Caller(mopts=opts)
 

@@ -60,6 +60,12 @@ pub enum Means<'a> {
     Diff,
     /// Showing the origin of every key at or below this one of a formula.
     Blame(&'a str, &'a str),
+    /// Showing every finding by itself.
+    Each,
+    /// Listing the calls that nothing answers, as a file of answers to fill in.
+    Answers,
+    /// Reading a configuration from anywhere.
+    Config,
     /// Fetching repositories.
     Fetch,
     /// Fetching the repositories of a configuration.
@@ -110,6 +116,9 @@ impl fmt::Display for Means<'_> {
             Means::Data => f.write_str("the whole data"),
             Means::Diff => f.write_str("the whole comparison"),
             Means::Blame(formula, key) => write!(f, "the origins of {formula} below {key}"),
+            Means::Each => f.write_str("the list of all findings"),
+            Means::Answers => f.write_str("the list of calls without an answer"),
+            Means::Config => f.write_str("the setting for a configuration"),
             Means::Fetch => f.write_str("fetching"),
             Means::FetchConfigured => f.write_str("a fetch of what the configuration names"),
             Means::FetchOne(url) => write!(f, "a fetch of {url}"),

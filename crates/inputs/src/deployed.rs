@@ -1,6 +1,6 @@
 //! Which folders stand for absolute paths.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use mapstack::Engine;
 use mapstack::loader::Deployed;
@@ -8,29 +8,7 @@ use mapstack_pillar::pillar_roots;
 use mapstack_salt_config::Config;
 
 use crate::flags::Files;
-use crate::{InputError, pillars, sides};
-
-/// The folders of `--deployed`.
-///
-/// # Errors
-/// A flag is not of the form PATH=DIR, or names a path that cannot be deployed to.
-pub(crate) fn of_flags(flags: &[String]) -> Result<Deployed, InputError> {
-    let usage = |flag: &String, why: String| {
-        InputError::Usage(format!(
-            "--deployed {flag}: {why}; write PATH=DIR, as in --deployed /srv/pillar=pillar"
-        ))
-    };
-    flags.iter().try_fold(Deployed::new(), |deployed, flag| {
-        let Some((at, directory)) = flag.split_once('=') else {
-            return Err(usage(flag, "there is no '='".into()));
-        };
-        if !Path::new(directory).is_dir() {
-            return Err(usage(flag, format!("{directory} is not a directory")));
-        }
-        let more = deployed.folder(at, directory);
-        more.map_err(|e| usage(flag, e.to_string()))
-    })
-}
+use crate::{pillars, sides};
 
 /// Let the roots of the file server and of the pillar be at their own paths, where no others stand for these.
 #[must_use]

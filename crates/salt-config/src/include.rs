@@ -8,7 +8,7 @@ use super::file::{self, Refused};
 use super::kind::Surroundings;
 use super::layer::Layer;
 use super::paths;
-use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Means, Place, Result};
 
 /// The most files that one configuration is made of; a pair of patterns that include each other's
 /// files doubles them with every level.
@@ -83,10 +83,10 @@ impl<'s> Includer<'s> {
                 let message = format!("`include` names {path}, which lies outside of the checkout");
                 let mut warning = Diagnostic::warning(ErrorKind::File, message);
                 warning.place = place.cloned();
-                self.warnings.push(
-                    warning
-                        .with_help("it is not read; --config reads a configuration from anywhere"),
-                );
+                self.warnings.push(warning.with_help(format!(
+                    "it is not read; {} reads a configuration from anywhere",
+                    Means::Config
+                )));
             }
             for path in found {
                 layer.merge(self.file(&path, verbose)?);

@@ -56,6 +56,7 @@ impl TopReader<'_, '_> {
             Strategy::Same => self.same(&tops)?,
             Strategy::MergeAll => all_merged(&tops)?,
         };
+        verify(&merged)?;
         self.matches(&merged, &mut top)?;
         Ok(top)
     }
@@ -190,7 +191,7 @@ impl TopReader<'_, '_> {
                     continue;
                 }
                 for (target, listed) in targets {
-                    self.entries(top, &env, (target, listed), is_meant, 0)?;
+                    self.entries(top, &env, (target, listed), is_meant)?;
                 }
             }
             Ok(())
@@ -203,17 +204,8 @@ impl TopReader<'_, '_> {
         env: &str,
         (target, listed): (&Key, &Value),
         is_meant: &dyn Fn(&Key, Option<&Value>) -> Result<bool>,
-        depth: usize,
     ) -> Result<()> {
-        let one;
-        let items = match listed {
-            Value::List(items) => &**items,
-            text @ Value::Str(_) => {
-                one = [text.clone()];
-                &one[..]
-            }
-            _ => &[],
-        };
+        let items = listed.as_list().unwrap_or_default();
         let mut maps = items.iter().filter_map(Value::as_map);
         let matcher = maps.find_map(|map| map.get("match"));
         let noted = |e: Error| e.note(format!("for the target '{target}' of '{env}'"));
@@ -233,10 +225,11 @@ impl TopReader<'_, '_> {
                     .or_default()
                     .push(entry(sls)),
                 Value::Map(map) => {
-                    if let Some(Value::Map(inner)) = map.get("subfilter").filter(|_| depth < 8) {
-                        for (target, listed) in inner {
-                            self.entries(top, env, (target, listed), is_meant, depth + 1)?;
-                        }
+                    // Salt takes it out of the item, and then fails for lack of another key.
+                    if map.contains_key("subfilter") {
+                        let message = format!("the target '{target}' of '{env}' has a `subfilter`");
+                        let error = Error::new(ErrorKind::DataSource, message);
+                        return Err(error.help("Salt ends on it: write a target of its own"));
                     }
                     // The last key that is a saltenv has an sls of it.
                     if let Some((other, Value::Str(sls))) = map.iter().next_back()
@@ -251,6 +244,22 @@ impl TopReader<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// What a state run checks of merged top files (Salt: `verify_tops`).
+fn verify(targets: &Targets) -> Result<()> {
+    for (env, targets) in targets {
+        for (target, listed) in targets {
+            if listed.as_list().is_none() {
+                let what = listed.kind().described();
+                let message =
+                    format!("expected a list of sls below '{target}' of '{env}', found {what}");
+                let error = Error::new(ErrorKind::DataSource, message);
+                return Err(error.help("write each sls on a line of its own, behind a dash"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Add the targets of a saltenv; an equal one is replaced.

@@ -11,17 +11,17 @@ use mapstack::{Error, ErrorKind};
 use mapstack_fleet::{MaskedFleet, Noted, Seen};
 use mapstack_inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
 use mapstack_inputs::{
-    ConfiguredPillars, Many, Plan, Served, digest_of_options, formulas, names_of_grains, none_of,
-    selects_none,
+    ConfiguredPillars, Many, MinionStates, Plan, Served, digest_of_options, formulas,
+    names_of_grains, none_of, selects_none,
 };
 use mapstack_outputs::{Output, Sink, write_fleet};
 use mapstack_parts::{End, PartError, PartWriter, Parts, Run};
+use mapstack_report::estate::{Row, text};
 use mapstack_report::fleet::{Form, Format, Missing, What};
 
 use crate::build;
-use crate::commands::estate;
 use crate::memory;
-use crate::output::key_path;
+use crate::output::{self, key_path};
 use crate::wiring::{count_warnings, engine};
 use mapstack_console::{Counted, Failure, Reporter, Whole, interrupted, report_minions};
 
@@ -138,6 +138,22 @@ impl From<FleetFormat> for mapstack_report::fleet::Format {
     }
 }
 
+/// Print which states each minion of the estate at hand gets.
+fn estate(what: (&Input, &WorkFlags), is_json: bool, reporter: &Reporter) -> Result<(), Failure> {
+    let states = mapstack_inputs::overview(what, memory::limit, reporter)?;
+    let row = |one: MinionStates| Row {
+        minion: one.id,
+        sls: one.sls,
+        pillar_errors: one.pillar_errors,
+        problems: one.problems,
+    };
+    let rows: Vec<Row> = states.into_iter().map(row).collect();
+    match is_json {
+        true => output::write_json(&rows),
+        false => output::write(&text(&rows)),
+    }
+}
+
 #[expect(
     clippy::too_many_lines,
     reason = "the steps of one run in their order: most need what several before have made"
@@ -149,7 +165,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     let input = &args.input;
     if args.is_about_estate() {
         let is_json = matches!(args.format, Some(FleetFormat::Json | FleetFormat::Jsonl));
-        return estate::run((input, &args.work), is_json, reporter);
+        return estate((input, &args.work), is_json, reporter);
     }
     let config = input.config(reporter)?;
     let memory = memory_each(args, config.is_some());

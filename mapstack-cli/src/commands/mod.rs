@@ -4,7 +4,6 @@ pub mod completions;
 pub mod config;
 pub mod data;
 pub mod diff;
-pub mod estate;
 pub mod explain;
 #[cfg(feature = "fetch")]
 pub mod fetch;

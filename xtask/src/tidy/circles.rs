@@ -1,4 +1,4 @@
-//! How the files of one crate use each other: circles of them, and how much there is.
+//! How the files of one crate use each other: circles of them.
 //!
 //! A file uses another where it names something that stands there, through whatever re-exports. What a file
 //! re-exports from below itself is only passed on. Files that use each other in a circle are one thing in many
@@ -11,8 +11,6 @@ use super::code::code_only;
 
 /// Files that may use each other in a circle: a type and its parts.
 const MAX_CIRCLE: usize = 3;
-/// Lines of product code. A crate that outgrows them has two jobs.
-const MAX_LINES: usize = 9_000;
 
 /// Crates that have a larger circle, and how many files are in it; ARCHITECTURE.md says why. It may not grow.
 const LARGER: &[(&str, usize)] = &[("crates/pyobject", 32)];
@@ -42,15 +40,6 @@ pub fn check(files: &[(PathBuf, String)]) -> Vec<String> {
 
 fn check_crate(root: &str, files: &[(&Path, &str)]) -> Vec<String> {
     let mut problems = Vec::new();
-    let lines: usize = files
-        .iter()
-        .map(|(_, text)| product(text).lines().count())
-        .sum();
-    if lines > MAX_LINES {
-        problems.push(format!(
-            "{root}: {lines} lines of product code, more than {MAX_LINES}; make two crates of it"
-        ));
-    }
     let larger = LARGER.iter().find(|(name, _)| *name == root);
     let most = larger.map_or(MAX_CIRCLE, |(_, files)| *files);
     for circle in Sources::new(files).circles() {
@@ -424,7 +413,5 @@ mod tests {
             most + 1
         );
         assert!(check(&larger(most + 1))[0].starts_with(&expected));
-        let long = [file("a.rs", "fn f() {}\n".repeat(MAX_LINES + 1))];
-        assert!(check(&long)[0].starts_with("crates/functions: 9001 lines of product code"));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use mapstack::Means;
 use mapstack_lint::{Finding, Level, Rule};
 
 /// A finding, and the others that say the same of other places, or of the same place on other minions.
@@ -84,14 +85,15 @@ impl Folded<'_> {
         let mut finding = finding;
         if !here.is_empty() {
             finding.notes.push(format!(
-                "and {} more here, each with its own text: --each shows them",
-                here.len()
+                "and {} more here, each with its own text: {} shows them",
+                here.len(),
+                Means::Each
             ));
         }
         if !elsewhere.is_empty() {
             let named: Vec<String> = elsewhere.iter().take(NAMED).map(|one| named(one)).collect();
             let more = match elsewhere.len().checked_sub(NAMED) {
-                Some(more) if more > 0 => format!(" and {more} more; --each shows them"),
+                Some(more) if more > 0 => format!(" and {more} more; {} shows them", Means::Each),
                 _ => String::new(),
             };
             finding

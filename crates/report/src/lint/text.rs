@@ -98,12 +98,12 @@ fn of_estate(report: &Report, reached: &Reached) -> Vec<String> {
             .collect();
         let files: Vec<&String> = files.into_iter().collect();
         notes.push(format!(
-            "states: nothing answers {} here, so {} were not followed to the end; `mapstack lint --calls -o yaml` \
-             writes a file of answers to fill in, see {} and {}",
+            "states: nothing answers {} here, so {} were not followed to the end; {} prints a file of \
+             answers to fill in, for {}",
             some(&functions, NAMED_FOLDERS),
             some(&files, NAMED),
-            Means::Stub,
-            Means::Permission(None)
+            Means::Answers,
+            Means::Stub
         ));
     }
     let (sls, others): (Vec<_>, Vec<_>) = report

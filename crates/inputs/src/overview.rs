@@ -1,68 +1,80 @@
-//! `mapstack fleet` in an estate, without a formula: the minions and the sls that they get.
+//! Which states the minions of an estate get.
 
 use mapstack::minion::Minion;
 use mapstack::{Error, ErrorKind};
-use mapstack_fleet::{Minions as _, Pace, ordered};
-use mapstack_inputs::flags::{Input, WorkFlags};
-use mapstack_inputs::{Configured, ConfiguredPillars, Many, Served, Warn as _};
-use mapstack_report::estate::{Row, text};
+use mapstack_fleet::{Minions as _, ordered};
 use mapstack_states::{Gathered, Gatherer, ProblemKind, TopOptions};
 
-use crate::memory;
-use crate::output;
-use crate::wiring::engine;
-use mapstack_console::{Failure, Reporter};
+use crate::deployed::with_roots;
+use crate::flags::{Input, WorkFlags};
+use crate::functions::{MemoryOf, engine};
+use crate::minions::Many;
+use crate::pillars::{Configured, ConfiguredPillars};
+use crate::served::Served;
+use crate::{InputError, Warn};
 
-/// Print which sls each minion gets.
-pub fn run(
+/// What a minion gets, and what keeps it from the rest.
+#[derive(Debug, Clone)]
+pub struct MinionStates {
+    /// The id.
+    pub id: String,
+    /// The sls in the order in which Salt renders them.
+    pub sls: Vec<String>,
+    /// How many errors its pillar has.
+    pub pillar_errors: usize,
+    /// What is missing or fails, a line each.
+    pub problems: Vec<String>,
+}
+
+/// Which sls each of the minions of flags gets by top files.
+///
+/// # Errors
+/// Flags name no minion, or something cannot be read.
+pub fn overview(
     (input, work): (&Input, &WorkFlags),
-    as_json: bool,
-    reporter: &Reporter,
-) -> Result<(), Failure> {
-    let config = input.config(reporter)?;
+    memory: MemoryOf,
+    warn: &dyn Warn,
+) -> Result<Vec<MinionStates>, InputError> {
+    let config = input.config(warn)?;
     let flags = (&input.files, &input.functions);
-    let pillars = ConfiguredPillars::of(config.as_ref(), flags, memory::limit, reporter)?;
+    let pillars = ConfiguredPillars::of(config.as_ref(), flags, memory, warn)?;
     let by = Configured::later(config.as_ref());
-    let minions = Many::of_work((input, work), by, reporter)?;
-    let served = Served::new(&input.files, config.as_ref(), None, reporter)?.files;
-    let engine = engine(served, &input.functions)?;
-    let engine = mapstack_inputs::with_roots(engine, &input.files, config.as_ref());
+    let minions = Many::of_work((input, work), by, warn)?;
+    let served = Served::new(&input.files, config.as_ref(), None, warn)?.files;
+    let engine = engine(served, &input.functions, memory)?;
+    let engine = with_roots(engine, &input.files, config.as_ref());
     let minions = minions.selected(&engine, &work.target)?;
     let ids = work.of(minions.ids());
     let options = config
         .as_ref()
         .map(|config| TopOptions::of(config.options()));
     let gatherer = Gatherer::new(&engine, options.unwrap_or_default());
-    let row = |id: &String| -> Result<(Row, Minion), Error> {
+    let states = |id: &String| -> Result<(MinionStates, Minion), Error> {
         let minion = engine.with_tree_grains(&minions.read(id)?).into_owned();
-        Ok(row(minion, pillars.as_ref(), &gatherer))
+        Ok(states_of(minion, pillars.as_ref(), &gatherer))
     };
-    let mut rows = Vec::new();
-    std::thread::scope(|scope| -> Result<(), Failure> {
-        for made in ordered(scope, ids.iter(), Pace::default(), row) {
-            let made = made.map_err(|panicked| {
-                Error::new(
-                    ErrorKind::Unsupported,
-                    format!("this is a fault of mapstack: {}", panicked.0),
-                )
-            })?;
-            let (row, minion) = made?;
-            reporter.knows(&minion);
-            rows.push(row);
-        }
-        Ok(())
-    })?;
-    match as_json {
-        true => output::write_json(&rows),
-        false => output::write(&text(&rows)),
-    }
+    let fault = |said: String| {
+        Error::new(
+            ErrorKind::Unsupported,
+            format!("this is a fault of mapstack: {said}"),
+        )
+    };
+    std::thread::scope(|scope| {
+        let all = ordered(scope, ids.iter(), work.pace(), states);
+        let all = all.map(|made| {
+            let (states, minion) = made.map_err(|panicked| fault(panicked.0))??;
+            warn.knows(&minion);
+            Ok(states)
+        });
+        all.collect()
+    })
 }
 
-fn row(
+fn states_of(
     mut minion: Minion,
     pillars: Option<&ConfiguredPillars>,
     gatherer: &Gatherer<'_>,
-) -> (Row, Minion) {
+) -> (MinionStates, Minion) {
     let mut pillar_errors = 0;
     let mut problems = Vec::new();
     if let Some(pillars) = pillars.filter(|_| minion.pillar.is_empty()) {
@@ -79,13 +91,13 @@ fn row(
     }
     let gathered = gatherer.gather(&minion);
     problems.extend(wrong(&gathered));
-    let row = Row {
-        minion: minion.id().to_string(),
+    let states = MinionStates {
+        id: minion.id().to_string(),
         sls: gathered.sls.into_iter().map(|sls| sls.name).collect(),
         pillar_errors,
         problems,
     };
-    (row, minion)
+    (states, minion)
 }
 
 /// What keeps a minion from its states.
