@@ -14,7 +14,7 @@ fn limits() -> Limits {
         fuel: 200_000,
         output: 1 << 20,
         depth: 300,
-        time: Duration::from_secs(1),
+        time: Duration::from_secs(2),
         memory: 256 << 20,
     }
 }
