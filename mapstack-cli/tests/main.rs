@@ -3,6 +3,7 @@
 mod common;
 
 mod config;
+mod deployed;
 mod diff;
 mod diff_pillars;
 mod diff_stacks;

@@ -549,6 +549,7 @@ fn messages_refer_to_flags_and_verbs_that_there_are() {
         (Means::Roots, "data"),
         (Means::StackRoot, "pillar"),
         (Means::Stub, "data"),
+        (Means::Deployed, "pillar"),
         (Means::Permission(Some("cmd.run")), "data"),
         (Means::MaxTime, "fleet"),
         (Means::MaxMemory, "fleet"),

@@ -383,15 +383,19 @@ impl PillarRun<'_> {
 
     /// The files of an external pillar below some directories.
     fn tree<'d>(&self, directories: impl IntoIterator<Item = &'d str>) -> Tree {
-        let tree = self.tree.clone().deploying(self.engine.deployed());
-        let tree = directories.into_iter().fold(tree, Tree::directory);
-        self.mounts.iter().fold(tree, |tree, (directory, server)| {
-            let noting = Noting {
-                server: server.clone(),
-                reads: self.stacked.clone(),
-            };
-            tree.mount(directory, Arc::new(noting))
-        })
+        // The first that is mounted counts, and these note what is read.
+        let mounted = self
+            .mounts
+            .iter()
+            .fold(self.tree.clone(), |tree, (directory, server)| {
+                let noting = Noting {
+                    server: server.clone(),
+                    reads: self.stacked.clone(),
+                };
+                tree.mount(directory, Arc::new(noting))
+            });
+        let tree = mounted.deploying(self.engine.deployed());
+        directories.into_iter().fold(tree, Tree::directory)
     }
 
     /// One item of `ext_pillar`. Where it names several external pillars, the reference calls all of
