@@ -109,7 +109,11 @@ fn without_a_name_all_formulas_are_looked_at() {
         ("lint ssh --root r --level yaml-octal=loud", 2, "RULE=error"),
         ("lint ssh --root r --diff", 2, "--fix"),
         ("lint ssh --root r --schema", 1, "has no schema.yaml"),
-        ("lint ssh --root r --calls -o sarif", 2, "text, json or yaml"),
+        (
+            "lint ssh --root r --calls -o sarif",
+            2,
+            "text, json or yaml",
+        ),
     ] {
         let ran = run_line(tree.path(), line);
         assert_eq!(ran.status, Some(status), "{line}: {}", ran.stderr);

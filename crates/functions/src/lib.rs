@@ -6,6 +6,7 @@
 
 mod arguments;
 mod calls;
+mod collected;
 mod config;
 mod context;
 mod defaults;
@@ -40,6 +41,7 @@ pub mod versions;
 pub use arguments::text;
 use arguments::{comparable, data_or, deepcopy, delimiter, if_true, is_true, truth_or};
 pub use calls::{Call, CallError, Functions};
+pub use collected::Collected;
 use context::look;
 pub use context::{Context, Function, OnMachine, Table};
 pub use flow::Flow;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mapstack_loader::{Fnmatch, has_magic};
+use mapstack_loader::{Deployed, Fetched, FileReadKind, Fnmatch, Tree, has_magic};
 use mapstack_render::jinja::Vm;
 use mapstack_render::python::{Anchor, Pattern, hash};
 use mapstack_render::{CallArgs, Error, Obj, Result, required};
@@ -35,6 +35,40 @@ const TABLE: &[(&str, Look)] = &[
     ("file.read", read),
     ("file.readdir", readdir),
 ];
+
+impl OnMachine {
+    /// What is at a deployed path, if it is one, and how it was looked at.
+    ///
+    /// # Errors
+    /// It cannot be read, or is a link out of the folders.
+    pub fn at(
+        deployed: &Deployed,
+        files: &Tree,
+        path: &str,
+    ) -> mapstack_diagnostic::Result<Option<(Self, FileReadKind)>> {
+        if deployed.local(path).is_none() {
+            return Ok(None);
+        }
+        let failed = |why: String| {
+            let message = format!("cannot read {path}: {why}");
+            mapstack_diagnostic::Error::new(mapstack_diagnostic::ErrorKind::File, message)
+        };
+        let found = match files.read(path).map_err(|e| failed(e.to_string()))? {
+            Fetched::Found { on_disk, bytes } => {
+                let on_disk = on_disk.display().to_string();
+                (OnMachine::File { on_disk, bytes }, FileReadKind::Found)
+            }
+            Fetched::Missing => match files.entries(path).map_err(|e| failed(e.to_string()))? {
+                Some(entries) => (OnMachine::Directory(entries), FileReadKind::List),
+                None => (OnMachine::Missing, FileReadKind::Absent),
+            },
+            Fetched::Refused { reason } | Fetched::Unusable { reason } => {
+                return Err(failed(reason));
+            }
+        };
+        Ok(Some(found))
+    }
+}
 
 /// Whether a function looks at files of the machine and does nothing else.
 ///
@@ -263,7 +297,7 @@ enum Options {
     OfMachine,
 }
 
-fn options(args: &CallArgs) -> Result<Options> {
+fn options(args: CallArgs) -> Result<Options> {
     let mut search = Search {
         criteria: Vec::new(),
         least: 0,
@@ -272,14 +306,15 @@ fn options(args: &CallArgs) -> Result<Options> {
     if args.positional.len() > 1 {
         return Ok(Options::OfMachine);
     }
-    for (name, value) in &args.named {
+    for (name, value) in args.named {
+        let value = &value;
         let depth = || match value {
             Obj::Int(depth) => depth.to_i64(),
             Obj::Str(depth) => depth.trim().parse().ok(),
             _ => None,
         };
         let given = mapstack_render::python::to_str(value)?;
-        match &**name {
+        match &*name {
             "path" => {}
             name if name.starts_with('_') => {}
             "mindepth" => search.least = depth().unwrap_or(0),
@@ -346,7 +381,7 @@ fn find(run: &dyn Context, vm: &Vm<'_>, path: &str, args: CallArgs) -> Result<Op
     let Some(tops) = glob(run, vm, path)? else {
         return Ok(None);
     };
-    let search = match options(&args)? {
+    let search = match options(args)? {
         Options::Search(search) => search,
         Options::Wrong(why) => return Ok(Some(Obj::from(format!("error: {why}")))),
         Options::OfMachine => return Ok(None),

@@ -39,6 +39,25 @@ impl Unanswered {
     }
 }
 
+impl Unanswered {
+    /// The calls without the arguments of those that are secret as a template would write them, and how many these are.
+    pub fn without(
+        all: Vec<Unanswered>,
+        is_secret: impl Fn(&str) -> bool,
+    ) -> (Vec<Unanswered>, usize) {
+        let (mut plain, mut secret) = (Vec::new(), 0);
+        for mut one in all {
+            if is_secret(&one.call.to_string()) {
+                one.call.args.clear();
+                one.call.kwargs = Map::new();
+                secret += 1;
+            }
+            Unanswered::join(&mut plain, vec![one]);
+        }
+        (plain, secret)
+    }
+}
+
 /// So many minions and places are named beside a call.
 const NAMED: usize = 5;
 

@@ -8,15 +8,20 @@ use mapstack_pillar::pillar_roots;
 use mapstack_salt_config::Config;
 
 use crate::flags::Files;
-use crate::{pillars, sides};
+use crate::served;
 
 /// Let the roots of the file server and of the pillar be at their own paths, where no others stand for these.
 #[must_use]
 pub fn with_roots(engine: Engine, files: &Files, config: Option<&Config>) -> Engine {
-    let served = sides::roots(files, config).unwrap_or_default();
-    let of_pillar = pillars::compiling(config, files).ok().flatten();
-    let of_pillar = of_pillar.map(|config| pillar_roots(config.options()));
-    let of_pillar = of_pillar.into_iter().flatten();
+    let served = served::roots(files, config).unwrap_or_default();
+    let project = files.project.as_ref();
+    let estate = project.and_then(|project| project.estate.as_ref());
+    let configs = config
+        .into_iter()
+        .chain(estate.map(|estate| &estate.config));
+    let of_pillar = configs
+        .filter(|config| config.is_set("pillar_roots"))
+        .flat_map(|config| pillar_roots(config.options()));
     let roots = served
         .into_iter()
         .map(|(_, root)| root)

@@ -18,7 +18,7 @@ use mapstack_salt_config::Kind;
 
 use crate::estate::FoundMinions;
 use crate::id::IdParser;
-use crate::{InputError, Project, Warn, deployed_flag};
+use crate::{InputError, Project, Warn, deployed_flags};
 
 /// Where files and facts come from.
 #[derive(Debug, Args)]
@@ -486,7 +486,7 @@ pub fn complete(
     if let Some(facts) = &facts {
         functions.find_mine(facts);
     }
-    functions.deployed = deployed_flag::of_flags(&files.deployed)?;
+    functions.deployed = deployed_flags::of_flags(&files.deployed)?;
     if !files.root.is_empty() || files.config.is_some() {
         return Ok(());
     }

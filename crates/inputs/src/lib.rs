@@ -44,7 +44,7 @@ mod asked;
 mod brief;
 pub mod configuration;
 mod deployed;
-mod deployed_flag;
+mod deployed_flags;
 pub mod estate;
 mod explained_pillar;
 pub mod flags;

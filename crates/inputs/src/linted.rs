@@ -70,7 +70,7 @@ fn estate_states(
     }
     let below = config.map(|config| {
         let own = crate::sides::roots_of_pillar(config).unwrap_or_default();
-        let roots = crate::sides::roots(files, Some(config)).unwrap_or_default();
+        let roots = crate::served::roots(files, Some(config)).unwrap_or_default();
         crate::sides::below_roots(&own, &roots)
     });
     let others = below.unwrap_or_default().into_iter();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mapstack::loader::{Backends, Roots};
+use mapstack::loader::{Backends, FileServer as _, Roots};
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
 use mapstack::{Diagnostic, ErrorKind};
@@ -205,4 +205,37 @@ pub fn flag_options(files: &Files) -> Vec<(&'static str, Value, &'static str)> {
         flags.push(("saltenv", saltenv.into(), "--saltenv"));
     }
     flags
+}
+
+/// The saltenvs and directories that are served; the directory at hand, if nothing says.
+pub(crate) fn roots(
+    files: &Files,
+    config: Option<&Config>,
+) -> Result<Vec<(String, PathBuf)>, InputError> {
+    let given: Vec<(String, PathBuf)> = root_flags(files)
+        .map(|(env, directory)| (env.to_owned(), directory.into()))
+        .collect();
+    if !given.is_empty() {
+        return Ok(given);
+    }
+    let Some(config) = config else {
+        let project = files.project.as_ref();
+        return Ok(project
+            .map(|project| project.roots.clone())
+            .unwrap_or_default());
+    };
+    let options = configuration::file_options(Some(config), None)?;
+    // Reading the configuration has warned of the option already.
+    let (roots, _) = configuration::roots(&options)?;
+    let of_env = |env: String| {
+        roots
+            .directories(&env)
+            .iter()
+            .map(|root| (env.clone(), root.clone()))
+            .collect::<Vec<_>>()
+    };
+    let all = roots.envs().into_iter().flat_map(of_env);
+    // The default directory need not be there.
+    let is_own = configuration::has_own_roots(Some(config));
+    Ok(all.filter(|(_, root)| is_own || root.is_dir()).collect())
 }

@@ -68,7 +68,7 @@ impl Sides {
             true => pillars::compiling(config, files)?,
             false => None,
         };
-        let roots = roots(files, config)?;
+        let roots = served::roots(files, config)?;
         // A configuration can be about pillars alone.
         let only_pillars = compiling.is_some() && roots.is_empty() && config.is_some();
         let mut own = match &compiling {
@@ -202,39 +202,6 @@ fn beside_remotes(
     // Opening the configuration has warned already.
     let opened = fileserver::open_with_roots(&options, &mirrors, Box::new(served))?;
     Ok(opened.files)
-}
-
-/// The saltenvs and directories that are served; the directory at hand, if nothing says.
-pub(crate) fn roots(
-    files: &Files,
-    config: Option<&Config>,
-) -> Result<Vec<(String, PathBuf)>, InputError> {
-    let given: Vec<(String, PathBuf)> = served::root_flags(files)
-        .map(|(env, directory)| (env.to_owned(), directory.into()))
-        .collect();
-    if !given.is_empty() {
-        return Ok(given);
-    }
-    let Some(config) = config else {
-        let project = files.project.as_ref();
-        return Ok(project
-            .map(|project| project.roots.clone())
-            .unwrap_or_default());
-    };
-    let options = configuration::file_options(Some(config), None)?;
-    // Reading the configuration has warned of the option already.
-    let (roots, _) = configuration::roots(&options)?;
-    let of_env = |env: String| {
-        roots
-            .directories(&env)
-            .iter()
-            .map(|root| (env.clone(), root.clone()))
-            .collect::<Vec<_>>()
-    };
-    let all = roots.envs().into_iter().flat_map(of_env);
-    // The default directory need not be there.
-    let is_own = configuration::has_own_roots(Some(config));
-    Ok(all.filter(|(_, root)| is_own || root.is_dir()).collect())
 }
 
 /// A state of the files, as it is named.

@@ -13,7 +13,8 @@ use crate::around::on_disk;
 use crate::flags::Input;
 use crate::functions::{MemoryOf, engine};
 use crate::minions::pillar_changes;
-use crate::sides::{below_roots, roots, roots_of_pillar};
+use crate::served::roots;
+use crate::sides::{below_roots, roots_of_pillar};
 use crate::states::{Compiling, State, States};
 use crate::{Configured, ConfiguredPillars, InputError, Served, Warn, deployed, pillars, served};
 

@@ -1,8 +1,8 @@
 //! Absolute paths of the machine that files are deployed to, read from the folders that stand for them.
 
-use mapstack_diagnostic::{Error, ErrorKind, Result};
+use mapstack_diagnostic::Result;
 use mapstack_functions::{Below, OnMachine, below_roots, look_on_machine, looks_on_machine};
-use mapstack_loader::{Fetched, LoadError, SaltPath};
+use mapstack_loader::SaltPath;
 use mapstack_render::jinja::Vm;
 use mapstack_render::{CallArgs, Obj};
 use mapstack_value::posixpath::normpath;
@@ -18,28 +18,11 @@ impl Run<'_> {
     /// # Errors
     /// It cannot be read, or is a link out of the folders.
     pub fn on_machine(&self, path: &str) -> Result<Option<OnMachine>> {
-        let Some(local) = self.engine.deployed().local(path) else {
+        let (deployed, files) = (self.engine.deployed(), &self.engine.deployed_files);
+        let Some((found, kind)) = OnMachine::at(deployed, files, path)? else {
             return Ok(None);
         };
-        let files = &self.engine.deployed_files;
-        let failed = |e: LoadError| {
-            let message = format!("cannot read {path}: {e}");
-            Error::new(ErrorKind::File, message)
-        };
-        let (found, kind) = match files.read(path).map_err(failed)? {
-            Fetched::Found { on_disk, bytes } => {
-                let on_disk = on_disk.display().to_string();
-                (OnMachine::File { on_disk, bytes }, FileReadKind::Found)
-            }
-            Fetched::Missing => match files.entries(path).map_err(failed)? {
-                Some(entries) => (OnMachine::Directory(entries), FileReadKind::List),
-                None => (OnMachine::Missing, FileReadKind::Absent),
-            },
-            Fetched::Refused { reason } | Fetched::Unusable { reason } => {
-                let message = format!("cannot read {path}: {reason}");
-                return Err(Error::new(ErrorKind::File, message));
-            }
-        };
+        let local = deployed.local(path).unwrap_or_default();
         self.note_on_machine(&normpath(path), &local, kind);
         Ok(Some(found))
     }

@@ -20,7 +20,6 @@ use mapstack_yaml::Skeleton;
 
 use crate::built_in::BuiltIn;
 use crate::by_text::ByText;
-use crate::collect::Collected;
 use crate::facts::Facts;
 use crate::files::unreadable;
 use crate::hooks::{Hooks, Slot};
@@ -30,7 +29,7 @@ use crate::skeleton_cache::SkeletonCache;
 use crate::sls_data::Data;
 use crate::trace::{Asked, DataStage, Event, FileRead, FileReadKind, RequestOutcome};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
-use mapstack_functions::{Functions, KnownMinions, Stubs, TreeMemo};
+use mapstack_functions::{Collected, Functions, KnownMinions, Stubs, TreeMemo, Unanswered};
 use mapstack_redact::Policy;
 
 /// A file server, and caches of what runs read from it. Minions and threads share an engine.
@@ -226,6 +225,29 @@ impl Engine {
     /// There is a file, and it cannot be read.
     pub fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<Fetched> {
         unreadable(path, self.files.fetch(path, saltenv))
+    }
+
+    /// The calls that nothing answers, all at once: where one would end a run, the runs of `work` go on with something
+    /// that stands for its answer. What they come to is of no use, and `work` is to drop it.
+    ///
+    /// What a run does depends on answers, so calls that follow from others may be missing until these are answered.
+    ///
+    /// ```
+    /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion, stub_file};
+    /// let sls = "{% for disk in salt['disk.usage']() %}{{ salt['cmd.run']('df /') }}{% endfor %}";
+    /// let engine = Engine::new(MemoryFiles::new().file("base", "web.sls", sls));
+    /// let (_, lacking) = engine.collecting(|engine| {
+    ///     let _ = engine.run(&Minion::new("web1").complete()).sls("web.sls");
+    /// });
+    /// let names: Vec<_> = lacking.iter().map(|one| &*one.call.name).collect();
+    /// assert_eq!(names, ["disk.usage", "cmd.run"]);
+    /// assert!(stub_file(&lacking).contains("- args: [df /]"));
+    /// ```
+    pub fn collecting(mut self, work: impl FnOnce(&Engine)) -> (Self, Vec<Unanswered>) {
+        self.collected = Some(Collected::default());
+        work(&self);
+        let collected = self.collected.take().unwrap_or_default();
+        (self, collected.taken())
     }
 
     /// The limits on the templates of one run.

@@ -8,7 +8,6 @@ use mapstack_render::jinja::{Host, Vm};
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, Undefined};
 use mapstack_value::{Str, Value, weight};
 
-use crate::collect::placed;
 use crate::engine::Run;
 use crate::file::File;
 use crate::master_side::MasterSide;
@@ -373,7 +372,7 @@ impl Host for RunHost<'_, '_> {
                     Some(path) => self.run.shown(path),
                     None => "a template".to_owned(),
                 };
-                collected.note_place(name, placed(&place, &shown));
+                collected.note_place(name, &place, &shown);
             }
             return;
         }

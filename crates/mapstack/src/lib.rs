@@ -27,7 +27,6 @@ mod aliases;
 mod answerer;
 mod built_in;
 mod by_text;
-mod collect;
 mod condition;
 mod configuration;
 mod data;

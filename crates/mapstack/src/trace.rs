@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+pub use mapstack_loader::{FileRead, FileReadKind};
 use mapstack_value::Str;
 
 /// A request of a run, with its outcome.
@@ -46,39 +47,6 @@ pub enum Asked {
         /// The query of the matcher that found nothing.
         query: Option<String>,
     },
-}
-
-/// An access to the file server.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct FileRead {
-    /// The saltenv.
-    pub saltenv: Str,
-    /// The path relative to the file server's root.
-    pub path: Str,
-    /// The kind of access, and whether the file exists.
-    pub kind: FileReadKind,
-}
-
-impl FileRead {
-    /// The saltenv of files that were named by an absolute path and lie below no root; their paths are local ones.
-    pub const OF_NO_SALTENV: &'static str = "";
-
-    /// Whether the file lies below no root.
-    #[must_use]
-    pub fn is_of_no_saltenv(&self) -> bool {
-        *self.saltenv == *Self::OF_NO_SALTENV
-    }
-}
-
-/// The kind of an access to the file server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum FileReadKind {
-    /// The content of an existing file.
-    Found,
-    /// The content of a file that is missing or cannot be read.
-    Absent,
-    /// The names of the files below the path.
-    List,
 }
 
 /// The outcome of requesting a file.

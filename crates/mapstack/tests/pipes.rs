@@ -367,18 +367,18 @@ fn ciphertext_stays_in_states() {
     let message = "-----BEGIN PGP MESSAGE-----\\n\\nhQ\\n-----END PGP MESSAGE-----";
     let sls = |secret: &str| format!("x: {{plain: 1, secret: \"{secret}\"}}\n");
     let files = MemoryFiles::new()
-        .file("base", "plain.sls", &sls("none"))
+        .file("base", "plain.sls", sls("none"))
         .file(
             "base",
             "named.sls",
-            &format!("#!jinja|yaml|gpg\n{}", sls(message)),
+            format!("#!jinja|yaml|gpg\n{}", sls(message)),
         )
         .file(
             "base",
             "boxed.sls",
-            &format!("#!yaml|nacl\n{}", sls("NACL[one]")),
+            format!("#!yaml|nacl\n{}", sls("NACL[one]")),
         )
-        .file("base", "first.sls", &format!("#!gpg|yaml\n{}", sls("none")));
+        .file("base", "first.sls", format!("#!gpg|yaml\n{}", sls("none")));
     let engine = Engine::new(files);
     let mut given = Minion::new("web1");
     given.opts.insert("renderer", "jinja | yaml | gpg");

@@ -102,11 +102,8 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         return print(args, &[], reporter);
     }
     let linted = Linted::of(&args.formulas, &args.site, memory::limit, reporter)?;
-    if args.calls && args.format == Findings::Yaml {
-        return lacking(args, linted, reporter);
-    }
     if args.calls {
-        return calls(args, &linted, reporter);
+        return calls(args, linted, reporter);
     }
     let (levels, schema) = (levels(args)?, schema(args, &linted)?);
     let LintMinions {
@@ -271,16 +268,7 @@ fn lacking(args: &Lint, linted: Linted, reporter: &Reporter) -> Result<(), Failu
     let (minions, found) = linted.lacking(minions, &args.site)?;
     let secrets = reporter.masking().of(&minions);
     reporter.mask_with(&secrets);
-    let (mut lacking, mut secret) = (Vec::new(), 0);
-    for mut one in found {
-        let shown = one.call.to_string();
-        if *secrets.starred(&shown) != *shown {
-            one.call.args.clear();
-            one.call.kwargs = Default::default();
-            secret += 1;
-        }
-        Unanswered::join(&mut lacking, vec![one]);
-    }
+    let (lacking, secret) = Unanswered::without(found, |text| *secrets.starred(text) != *text);
     if secret > 0 {
         reporter.say(&format!(
             "{} with a secret among the arguments: the entry has none and answers all calls of the function",
@@ -295,7 +283,10 @@ fn lacking(args: &Lint, linted: Linted, reporter: &Reporter) -> Result<(), Failu
 }
 
 /// Print the functions that templates can call.
-fn calls(args: &Lint, linted: &Linted, reporter: &Reporter) -> Result<(), Failure> {
+fn calls(args: &Lint, linted: Linted, reporter: &Reporter) -> Result<(), Failure> {
+    if args.format == Findings::Yaml {
+        return lacking(args, linted, reporter);
+    }
     // All that is served is one formula, of an estate.
     let whole = [String::new()];
     let formulas = match linted.estate.is_some() {

@@ -168,6 +168,16 @@ fn local_file(run: &Run<'_>, vm: &Vm<'_>, path: &str) -> Result<Option<File>> {
         warn_of_nothing(run, &path);
         return Ok(None);
     }
+    file_of_machine(run, vm, path, &roots)
+}
+
+/// Read a file below no root: at a deployed path, or of the machine itself.
+fn file_of_machine(
+    run: &Run<'_>,
+    vm: &Vm<'_>,
+    path: String,
+    roots: &[mapstack_value::Value],
+) -> Result<Option<File>> {
     match run.on_machine(&path).map_err(|e| failed(&e))? {
         Some(OnMachine::File { on_disk, bytes }) => {
             return Ok(Some(File {
@@ -199,7 +209,7 @@ fn local_file(run: &Run<'_>, vm: &Vm<'_>, path: &str) -> Result<Option<File>> {
         }
         let message = format!(
             "'{path}' is not on the file server, nor below {}",
-            named_roots(&roots)
+            named_roots(roots)
         );
         let advice = host.advice(&host.call("file.read", &args)?);
         return Err(Error::new(ErrorKind::Salt, message).with_help(advice));

@@ -1,21 +1,20 @@
-//! All calls that nothing answers, found in runs that go on without the answers.
+//! The calls of runs that go on without answers, and what stands for these.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use indexmap::IndexMap;
-use mapstack_functions::{Call, Unanswered};
 use mapstack_render::{CallArgs, Interpreter, Iter, Obj, Object, Result, TemplatePlace};
 use mapstack_value::{Str, Value};
 
-use crate::engine::Engine;
+use crate::{Call, Unanswered};
 
 /// So many different calls are kept.
 const MAX_CALLS: usize = 10_000;
 
-/// The calls so far.
+/// Calls that nothing answers, each once.
 #[derive(Debug, Default)]
-pub(crate) struct Collected(Mutex<Calls>);
+pub struct Collected(Mutex<Calls>);
 
 #[derive(Debug, Default)]
 struct Calls {
@@ -25,35 +24,16 @@ struct Calls {
     last: Option<String>,
 }
 
-impl Engine {
-    /// The calls that nothing answers, all at once: where one would end a run, the runs of `work` go on with something
-    /// that stands for its answer. What they come to is of no use, and `work` is to drop it.
-    ///
-    /// What a run does depends on answers, so calls that follow from others may be missing until these are answered.
-    ///
-    /// ```
-    /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion, stub_file};
-    /// let sls = "{% for disk in salt['disk.usage']() %}{{ salt['cmd.run']('df /') }}{% endfor %}";
-    /// let engine = Engine::new(MemoryFiles::new().file("base", "web.sls", sls));
-    /// let (_, lacking) = engine.collecting(|engine| {
-    ///     let _ = engine.run(&Minion::new("web1").complete()).sls("web.sls");
-    /// });
-    /// let names: Vec<_> = lacking.iter().map(|one| &*one.call.name).collect();
-    /// assert_eq!(names, ["disk.usage", "cmd.run"]);
-    /// assert!(stub_file(&lacking).contains("- args: [df /]"));
-    /// ```
-    pub fn collecting(mut self, work: impl FnOnce(&Engine)) -> (Self, Vec<Unanswered>) {
-        self.collected = Some(Collected::default());
-        work(&self);
-        let collected = self.collected.take().unwrap_or_default();
-        let lacking = std::mem::take(&mut collected.calls().all);
-        (self, lacking.into_values().collect())
-    }
-}
-
 impl Collected {
     fn calls(&self) -> MutexGuard<'_, Calls> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The calls so far.
+    #[must_use]
+    pub fn taken(&self) -> Vec<Unanswered> {
+        let all = std::mem::take(&mut self.calls().all);
+        all.into_values().collect()
     }
 
     /// Note a call, and give what stands for its answer.
@@ -79,8 +59,9 @@ impl Collected {
         Obj::native(Answer)
     }
 
-    /// Note where the last call of a function was made.
-    pub fn note_place(&self, function: &str, place: String) {
+    /// Note where the last call of a function was made, in a template of this name.
+    pub fn note_place(&self, function: &str, place: &TemplatePlace, shown: &str) {
+        let place = placed(place, shown);
         let calls = &mut *self.calls();
         if let Some(known) = calls.last.take().and_then(|key| calls.all.get_mut(&key))
             && *known.call.name == *function
@@ -91,7 +72,7 @@ impl Collected {
 }
 
 /// Where an expression stands.
-pub(crate) fn placed(place: &TemplatePlace, shown: &str) -> String {
+fn placed(place: &TemplatePlace, shown: &str) -> String {
     let before = place
         .source
         .get(..place.span.start as usize)

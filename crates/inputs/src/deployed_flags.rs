@@ -1,4 +1,4 @@
-//! `--deployed`.
+//! The flag that says which folders stand for absolute paths.
 
 use std::path::Path;
 
