@@ -11,7 +11,7 @@ use mapstack_value::{Key, Kind, List, Map, MapKind, Set, Value};
 
 use crate::compose::{Content, Graph, Node, NodeId, ROOT};
 use crate::mark::Trail;
-use crate::objects::Object;
+use crate::object::Object;
 use crate::resolve::Tag;
 use crate::scalar::{self, without_leading_zeros};
 use crate::{Error, ErrorKind, timestamp};

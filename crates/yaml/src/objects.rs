@@ -1,28 +1,7 @@
 //! Documents as the objects that a program in Python gets from PyYAML.
 
-use mapstack_value::{Str, Value};
-
+use crate::object::Objects;
 use crate::{Error, Limits, compose, construct};
-
-/// An object of a document. Others are named by their numbers, so that what an alias names stays one object.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Object {
-    /// A scalar.
-    Scalar(Value),
-    /// A date, or a date and time, as Python prints it.
-    Date(Str),
-    /// A list.
-    List(Vec<usize>),
-    /// A dict: its keys with their values.
-    Map(Vec<(usize, usize)>),
-    /// A set.
-    Set(Vec<usize>),
-    /// A list of pairs, each the number of a mapping with one entry.
-    Pairs(Vec<usize>),
-}
-
-/// The objects of one document; the first one is the document itself. An empty document has none.
-pub type Objects = Vec<Object>;
 
 /// Read the documents of a text as PyYAML's `SafeLoader` does, or as Salt's loader if `salt`; unless there may be `many`,
 /// a second one is an error.

@@ -84,7 +84,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mapstack-python-protocol", &["mapstack-value"]),
     (
         "mapstack-python",
-        &["mapstack-value", "mapstack-python-protocol"],
+        &[
+            "mapstack-value",
+            "mapstack-python-protocol",
+            "mapstack-yaml",
+        ],
     ),
     (
         "mapstack-render",
@@ -183,6 +187,15 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "mapstack-states",
+        &[
+            "mapstack",
+            "mapstack-diagnostic",
+            "mapstack-share",
+            "mapstack-value",
+        ],
+    ),
+    (
         "mapstack-lineage",
         &[
             "mapstack",
@@ -233,6 +246,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mapstack-lineage",
             "mapstack-render",
             "mapstack-schema",
+            "mapstack-states",
         ],
     ),
     (
@@ -283,6 +297,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mapstack-pillar",
             "mapstack-salt-config",
             "mapstack-share",
+            "mapstack-states",
         ],
     ),
     ("mapstack-outputs", &["mapstack-fleet", "mapstack-report"]),
