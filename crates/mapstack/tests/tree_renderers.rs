@@ -34,7 +34,7 @@ fn what_the_sandbox_lacks_is_an_error() {
         (
             "    return {'x': open('/etc/passwd').read()}\n",
             "_renderers/own.py:2",
-            "'open' is not available offline",
+            "'open' of",
         ),
         (
             "    return kwargs['renderers']['yaml'](text)\n",

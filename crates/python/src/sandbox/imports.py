@@ -120,7 +120,8 @@ def _module_import(name, globals=None, locals=None, fromlist=(), level=0):
         _unavailable_at(f"what is imported relative to the module ('from {'.' * level}{name} import …')")
     top = name.partition(".")[0]
     if top == "salt":
-        return _checked(_import_of_salt(name), name, fromlist) if fromlist else _Package("salt")
+        module = _import_of_salt(name)
+        return _checked(module, name, fromlist) if fromlist else _Package("salt")
     if top == "__future__":
         return _future
     if name in _provided or top in _provided:
@@ -212,6 +213,68 @@ for _name in ("open", "input", "breakpoint", "help"):
     MODULE_BUILTINS[_name] = _reaching_out(_name)
 
 
+# --- files of the machine -------------------------------------------------------------------------------------------
+#
+# Functions of the minion read them where folders stand for the machine's. Elsewhere nothing is known of them.
+
+
+def _look(function, shown, path):
+    """What a function of the minion says of a path; `shown` is what the code calls."""
+    path = _posixpath_module._fspath(path)
+    if isinstance(path, bytes):
+        path = path.decode()
+    if not path.startswith("/") or not native["has_function"](function):
+        _unavailable_at(f"'{shown}' of {path!r}")
+    return native["call"](function, path)
+
+
+def _exists(path):
+    return _look("file.file_exists", "os.path.exists", path) or _look("file.directory_exists", "os.path.exists", path)
+
+
+def _opens(shown):
+    def opens(file, mode="r", buffering=-1, encoding=None, errors=None, newline=None, closefd=True, opener=None):
+        """A file to read."""
+        if set(mode) - set("rtb") or opener is not None or isinstance(file, int):
+            _unavailable_at(f"'{shown}' of {file!r} with the mode {mode!r}")
+        if not _look("file.file_exists", shown, file):
+            if _look("file.directory_exists", shown, file):
+                raise IsADirectoryError(21, "Is a directory", file)
+            raise FileNotFoundError(2, "No such file or directory", file)
+        return _read(file, "b" in mode, encoding, errors, newline)
+
+    return opens
+
+
+def _read(file, is_binary, encoding, errors, newline):
+    path = _posixpath_module._fspath(file)
+    data = native["call"]("file.read", path, binary=True)
+    if isinstance(data, str):
+        data = data.encode("utf-8", "surrogateescape")
+    if is_binary:
+        return _io_module.BytesIO(data)
+    text = data.decode(encoding or "utf-8", errors or "strict")
+    return _io_module.StringIO(text, newline=newline)
+
+
+def _listdir(path="."):
+    if not _look("file.directory_exists", "os.listdir", path):
+        if _look("file.file_exists", "os.listdir", path):
+            raise NotADirectoryError(20, "Not a directory", path)
+        raise FileNotFoundError(2, "No such file or directory", path)
+    return [name for name in _look("file.readdir", "os.listdir", path) if name not in (".", "..")]
+
+
+MODULE_BUILTINS["open"] = _opens("open")
+_ON_MACHINE = {
+    ("os.path", "exists"): _exists,
+    ("os.path", "lexists"): _exists,
+    ("os.path", "isfile"): lambda path: _look("file.file_exists", "os.path.isfile", path),
+    ("os.path", "isdir"): lambda path: _look("file.directory_exists", "os.path.isdir", path),
+    ("os", "listdir"): _listdir,
+}
+
+
 # What the library has of `os` and others, and code of the tree does not.
 _of_library = {}
 
@@ -262,6 +325,8 @@ def _attribute(shown, name):
         raise AttributeError(name)
     if shown == "sys" and name in _OF_SALTS_PYTHON:
         return _OF_SALTS_PYTHON[name]()
+    if (shown, name) in _ON_MACHINE:
+        return _ON_MACHINE[shown, name]
     if shown in ("sys", "time") and (shown, name) not in _of_library:
         # The rest of these modules is here.
         raise AttributeError(f"module '{shown}' has no attribute '{name}'")

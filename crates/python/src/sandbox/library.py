@@ -181,7 +181,7 @@ def _yaml_text(stream):
     if hasattr(stream, "read"):
         stream = stream.read()
     if isinstance(stream, (bytes, bytearray)):
-        stream = bytes(stream).decode("utf-8-sig")
+        stream = bytes(stream).decode().removeprefix("\ufeff")
     if not isinstance(stream, str):
         raise AttributeError(f"'{type(stream).__name__}' object has no attribute 'read'")
     return stream

@@ -382,6 +382,7 @@ def _join(*parts, use_posixpath=False):
 
 
 _provide("salt.utils.path", {"join": _join})
+_provide("salt.utils.files", {"fopen": _opens("salt.utils.files.fopen")})
 
 
 def _namespaced_function(function, global_dict):
@@ -486,7 +487,7 @@ for _module_of_salt in _provided.values():
 def _attribute_of_salt(package, name):
     if name.startswith("__") and name.endswith("__"):
         raise AttributeError(name)
-    return Missing("import", f"{package}.{name}", False)
+    return _provided.get(f"{package}.{name}") or Missing("import", f"{package}.{name}", False)
 
 
 def _import_of_salt(name):

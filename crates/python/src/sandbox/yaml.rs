@@ -185,7 +185,7 @@ fn dumped(
         Value::List(_) | Value::Map(_) | Value::Set(_) | Value::Tuple(_)
     ) && !text
         .trim_start_matches("--- ")
-        .starts_with(['\'', '"', '|']);
+        .starts_with(['\'', '"', '|', '!']);
     if is_open && !text.ends_with("...\n") {
         text.push_str("...\n");
     }
