@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result, TemplatePlace};
 
+use mapstack_value::Value;
+
 use super::vm::Vm;
 
 /// What a template can reach outside itself. The caller of a render provides it.
@@ -38,6 +40,15 @@ pub trait Host {
     fn call_function(&self, _vm: &Vm<'_>, name: &str, _args: CallArgs) -> Result<Obj> {
         let message = format!("'{name}' is not available.");
         Err(Error::new(ErrorKind::Nested, message))
+    }
+
+    /// What code in Python finds at an absolute path of the machine: `None` where nothing is known of it, `False` where there
+    /// is nothing, the bytes of a file, or the names in a directory.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn on_machine(&self, _path: &str) -> Result<Value> {
+        Ok(Value::None)
     }
 
     /// What to do about a function that does not exist.

@@ -15,7 +15,7 @@ use crate::render::{Language, TemplateStage};
 use crate::runner::RUNNER;
 use crate::text::in_file;
 use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind, Means};
-use mapstack_functions::{Call, Functions, entry_for, is_for_masters, why_not_in_tree};
+use mapstack_functions::{Call, Functions, OnMachine, entry_for, is_for_masters, why_not_in_tree};
 
 /// A run as its templates see it.
 ///
@@ -362,6 +362,20 @@ impl Host for RunHost<'_, '_> {
                 vm.asked_in_vain(&call.name);
             }
             self.lacks_answer(call)
+        })
+    }
+
+    fn on_machine(&self, path: &str) -> Result<Value> {
+        let found = self.run.on_machine(path);
+        let found = found.map_err(|e| Error::new(ErrorKind::Nested, e.to_string()))?;
+        Ok(match found {
+            None => Value::None,
+            Some(OnMachine::Missing) => false.into(),
+            Some(OnMachine::File { bytes, .. }) => Value::Bytes(bytes),
+            Some(OnMachine::Directory(entries)) => entries
+                .iter()
+                .map(|entry| Value::from(entry.name()))
+                .collect(),
         })
     }
 

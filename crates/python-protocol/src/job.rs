@@ -231,6 +231,9 @@ pub enum Said {
     Find(Loader, String),
     /// Asks for facts by the name that modules have for them, such as `__grains__`.
     Fact(String),
+    /// Asks what is at an absolute path of the machine. The answer is `None` where nothing is known of it, `False` where
+    /// there is nothing, the bytes of a file, or the names in a directory.
+    Machine(String),
     /// The end of the job, and what it took.
     Done(Box<JobOutcome>, Taken),
 }
@@ -475,6 +478,10 @@ impl Message for Said {
                 arguments.iter().for_each(|argument| argument.write(out));
                 write_names(keywords, out);
             }
+            Said::Machine(path) => {
+                out.uint(8);
+                out.text(path);
+            }
             Said::Done(outcome, taken) => {
                 out.uint(5);
                 outcome.write(out);
@@ -514,6 +521,7 @@ impl Message for Said {
             }
             6 => Ok(Said::Find(Loader::read(input)?, input.string()?)),
             7 => input.string().map(Said::Fact),
+            8 => input.string().map(Said::Machine),
             _ => Err(input.error("this is not a question")),
         }
     }

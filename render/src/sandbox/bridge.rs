@@ -401,6 +401,10 @@ impl Host for Bridge<'_> {
         self.vm.host().has_module(module)
     }
 
+    fn machine(&self, path: &str) -> Result<Value> {
+        self.vm.host().on_machine(path)
+    }
+
     fn call(
         &self,
         name: &str,

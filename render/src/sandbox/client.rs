@@ -301,6 +301,9 @@ impl<'t> Talk<'t> {
             Said::Fact(name) => {
                 Answer::Value(self.host.fact(name).map_err(|error| self.refuse(*error)))
             }
+            Said::Machine(path) => {
+                Answer::Value(self.host.machine(path).map_err(|error| self.refuse(*error)))
+            }
             Said::Done(..) => {
                 return Err(Lost::Strange("an outcome where a question was".to_owned()));
             }

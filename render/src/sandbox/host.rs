@@ -29,6 +29,15 @@ pub trait Host {
     fn call(&self, name: &str, arguments: Vec<Value>, keywords: Vec<(Str, Value)>)
     -> Result<Value>;
 
+    /// What is at an absolute path of the machine: `None` where nothing is known of it, `False` where there is nothing, the
+    /// bytes of a file, or the names in a directory.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn machine(&self, _path: &str) -> Result<Value> {
+        Ok(Value::None)
+    }
+
     /// The modules of the tree that may have a function, by its full name. Only such modules ask for others.
     ///
     /// # Errors

@@ -109,6 +109,10 @@ impl Host for TreeHost<'_> {
         self.bridge.has_module(module)
     }
 
+    fn machine(&self, path: &str) -> Result<Value> {
+        self.bridge.machine(path)
+    }
+
     fn call(
         &self,
         name: &str,

@@ -28,6 +28,7 @@ pub(super) fn services(
     vec![
         ("unavailable", unavailable(shared, prelude, vm)),
         ("fact", fact(shared, prelude, vm)),
+        ("machine", machine(shared, prelude, vm)),
         ("find", find(shared, prelude, vm)),
         ("run_unit", run_unit(shared, prelude, vm)),
         ("by_chance", by_chance(shared, vm)),
@@ -61,6 +62,16 @@ fn fact(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObje
         convert::to_python(&value, &ordered, vm)
     };
     vm.new_function("fact", fact).into()
+}
+
+/// What is at a path of the machine.
+fn machine(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObjectRef {
+    let (this, names) = (shared.clone(), prelude.clone());
+    let machine = move |path: String, vm: &VirtualMachine| -> PyResult {
+        let found = this.require(|line| line.machine(&path), &names, vm)?;
+        convert::to_python(&found, &vm.ctx.none(), vm)
+    };
+    vm.new_function("machine", machine).into()
 }
 
 /// The files that a loader has for a name, as tuples of a path, a text and a unit; and whether it knows the name.

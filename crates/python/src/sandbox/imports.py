@@ -215,21 +215,32 @@ for _name in ("open", "input", "breakpoint", "help"):
 
 # --- files of the machine -------------------------------------------------------------------------------------------
 #
-# Functions of the minion read them where folders stand for the machine's. Elsewhere nothing is known of them.
+# They are read where folders stand for the machine's, or where functions of the minion may read them. Elsewhere nothing is
+# known of them.
 
 
-def _look(function, shown, path):
-    """What a function of the minion says of a path; `shown` is what the code calls."""
+def _found(shown, path):
+    """What is at a path: nothing (`False`), the bytes of a file, or the names in a directory. `shown` is what the code
+    calls."""
     path = _posixpath_module._fspath(path)
     if isinstance(path, bytes):
         path = path.decode()
-    if not path.startswith("/") or not native["has_function"](function):
-        _unavailable_at(f"'{shown}' of {path!r}")
-    return native["call"](function, path)
+    if path.startswith("/"):
+        found = native["machine"](path)
+        if found is not None:
+            return found
+        if native["has_function"]("file.read") and native["has_function"]("file.file_exists"):
+            return _by_functions(path)
+    _unavailable_at(f"'{shown}' of {path!r}")
 
 
-def _exists(path):
-    return _look("file.file_exists", "os.path.exists", path) or _look("file.directory_exists", "os.path.exists", path)
+def _by_functions(path):
+    if native["call"]("file.file_exists", path):
+        data = native["call"]("file.read", path, binary=True)
+        return data.encode() if isinstance(data, str) else data
+    if native["call"]("file.directory_exists", path):
+        return [name for name in native["call"]("file.readdir", path) if name not in (".", "..")]
+    return False
 
 
 def _opens(shown):
@@ -237,40 +248,33 @@ def _opens(shown):
         """A file to read."""
         if set(mode) - set("rtb") or opener is not None or isinstance(file, int):
             _unavailable_at(f"'{shown}' of {file!r} with the mode {mode!r}")
-        if not _look("file.file_exists", shown, file):
-            if _look("file.directory_exists", shown, file):
-                raise IsADirectoryError(21, "Is a directory", file)
+        found = _found(shown, file)
+        if isinstance(found, list):
+            raise IsADirectoryError(21, "Is a directory", file)
+        if not isinstance(found, bytes):
             raise FileNotFoundError(2, "No such file or directory", file)
-        return _read(file, "b" in mode, encoding, errors, newline)
+        if "b" in mode:
+            return _io_module.BytesIO(found)
+        return _io_module.StringIO(found.decode(encoding or "utf-8", errors or "strict"), newline=newline)
 
     return opens
 
 
-def _read(file, is_binary, encoding, errors, newline):
-    path = _posixpath_module._fspath(file)
-    data = native["call"]("file.read", path, binary=True)
-    if isinstance(data, str):
-        data = data.encode("utf-8", "surrogateescape")
-    if is_binary:
-        return _io_module.BytesIO(data)
-    text = data.decode(encoding or "utf-8", errors or "strict")
-    return _io_module.StringIO(text, newline=newline)
-
-
 def _listdir(path="."):
-    if not _look("file.directory_exists", "os.listdir", path):
-        if _look("file.file_exists", "os.listdir", path):
-            raise NotADirectoryError(20, "Not a directory", path)
+    found = _found("os.listdir", path)
+    if isinstance(found, bytes):
+        raise NotADirectoryError(20, "Not a directory", path)
+    if not isinstance(found, list):
         raise FileNotFoundError(2, "No such file or directory", path)
-    return [name for name in _look("file.readdir", "os.listdir", path) if name not in (".", "..")]
+    return found
 
 
 MODULE_BUILTINS["open"] = _opens("open")
 _ON_MACHINE = {
-    ("os.path", "exists"): _exists,
-    ("os.path", "lexists"): _exists,
-    ("os.path", "isfile"): lambda path: _look("file.file_exists", "os.path.isfile", path),
-    ("os.path", "isdir"): lambda path: _look("file.directory_exists", "os.path.isdir", path),
+    ("os.path", "exists"): lambda path: _found("os.path.exists", path) is not False,
+    ("os.path", "lexists"): lambda path: _found("os.path.lexists", path) is not False,
+    ("os.path", "isfile"): lambda path: isinstance(_found("os.path.isfile", path), bytes),
+    ("os.path", "isdir"): lambda path: isinstance(_found("os.path.isdir", path), list),
     ("os", "listdir"): _listdir,
 }
 

@@ -185,6 +185,15 @@ impl Line {
         }
     }
 
+    /// What is at a path of the machine.
+    pub(crate) fn machine(&self, path: &str) -> Result<Value> {
+        match self.ask(&Said::Machine(path.to_owned())) {
+            Some(Answer::Value(Ok(value))) => Ok(value),
+            Some(Answer::Value(Err(refusal))) => Err(refused(refusal)),
+            _ => Err(gone()),
+        }
+    }
+
     pub(crate) fn has_function(&self, name: &str) -> bool {
         matches!(
             self.ask(&Said::HasFunction(name.to_owned())),
