@@ -55,9 +55,9 @@ pub use roots::{Below, below_roots, named_roots};
 pub use salt::{SALT_MODULES, is_in_salt};
 pub use stubs::{Stubs, entry_for};
 pub use tree::{
-    OPTS_OF_FUNCTIONS, RunnerCall, TreeAnswer, TreeContext, TreeMemo, may_be_in_tree, tree_call,
-    tree_has, tree_has_module, tree_has_renderer, tree_has_runners, tree_render, tree_runner,
-    why_not_in_tree,
+    OPTS_OF_FUNCTIONS, PillarAnswer, PillarCall, RunnerCall, TreeAnswer, TreeContext, TreeMemo,
+    may_be_in_tree, tree_call, tree_ext_pillar, tree_has, tree_has_module, tree_has_renderer,
+    tree_has_runners, tree_render, tree_runner, why_not_in_tree,
 };
 pub use tree_grains::{TreeGrains, tree_grains};
 pub use unanswered::{Unanswered, stub_file};

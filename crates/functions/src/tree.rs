@@ -65,6 +65,14 @@ pub trait TreeContext {
     /// The saltenvs whose modules the run sees, the first one first: its own and `base`, and with `all` the others.
     fn module_envs(&self, all: bool) -> Vec<Str>;
 
+    /// A file of the master's option `extension_modules`, by the kind of modules and its name there, as a path and a text.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is not text.
+    fn extension(&self, _kind: &str, _file: &str) -> Result<Option<(String, Arc<str>)>> {
+        Ok(None)
+    }
+
     /// Whether a stub answers calls of a function.
     fn is_stubbed(&self, name: &str) -> bool;
 
@@ -380,6 +388,79 @@ pub fn tree_runner(
     })
 }
 
+/// A call of an external pillar.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PillarCall {
+    /// Its name.
+    pub name: Str,
+    /// The id of the minion.
+    pub minion_id: Value,
+    /// The pillar so far.
+    pub pillar: Value,
+    /// What the configuration gives: a mapping, a list or one argument.
+    pub given: Value,
+    /// What the minion passes on from its configuration.
+    pub extra: Map,
+}
+
+/// What came of an external pillar of the tree.
+#[derive(Debug)]
+pub enum PillarAnswer {
+    /// What it returned, and the pillar as it left it.
+    Value(Value, Value),
+    /// The tree has it, and it does not load; why, if something says so.
+    Missing(Option<String>),
+    /// The tree has none of that name.
+    None,
+}
+
+/// Let an external pillar of the tree give its data.
+///
+/// # Errors
+/// As [`tree_call`].
+pub fn tree_ext_pillar(
+    run: &dyn TreeContext,
+    vm: &Vm<'_>,
+    call: PillarCall,
+) -> mapstack_render::Result<PillarAnswer> {
+    let function = format!("{}.ext_pillar", call.name);
+    if shipped(run, Loader::Pillar, &function)?.sources.is_empty() {
+        return Ok(PillarAnswer::None);
+    }
+    vm.burn(COST)?;
+    let (mut arguments, mut keywords) = (vec![call.minion_id, call.pillar.clone()], Vec::new());
+    match call.given {
+        Value::Map(named) => {
+            let named = named.into_iter();
+            keywords.extend(named.map(|(name, value)| (name.to_string().into(), value)));
+        }
+        Value::List(items) => arguments.extend(items.iter().cloned()),
+        alone => arguments.push(alone),
+    }
+    if !call.extra.is_empty() {
+        keywords.push(("extra_minion_data".into(), call.extra.into()));
+    }
+    let job = FunctionJob {
+        loader: Loader::Pillar,
+        module: call.name,
+        function: Some("ext_pillar".into()),
+        arguments,
+        keywords,
+    };
+    let (answer, changed) = perform(&Files::new(run), vm, job)?;
+    let pillar = changed
+        .into_iter()
+        .find_map(|(number, value)| (number == 1).then_some(value));
+    Ok(match answer {
+        FunctionAnswer::Value(value) => {
+            vm.burn(weight(&value) / 64)?;
+            PillarAnswer::Value(value, pillar.unwrap_or(call.pillar))
+        }
+        FunctionAnswer::Missing(why) => PillarAnswer::Missing(why),
+        FunctionAnswer::Names(_) | FunctionAnswer::Text(_) => PillarAnswer::None,
+    })
+}
+
 /// The functions of a module by the name of the module, or of one of its functions, and whether a file has that name;
 /// `None` if the tree has none.
 fn loaded(
@@ -536,6 +617,14 @@ fn own_file(
     ] {
         let text = run.module_text(&path, env).map_err(|e| unreadable(&e))?;
         if let Some(text) = text {
+            let name = path.into();
+            return Ok(Some(Source { name, text }));
+        }
+    }
+    if matches!(loader, Loader::Runners | Loader::Pillar | Loader::Tops) {
+        let kind = directory.trim_start_matches('_');
+        let found = run.extension(kind, &format!("{module}.py"));
+        if let Some((path, text)) = found.map_err(|e| unreadable(&e))? {
             let name = path.into();
             return Ok(Some(Source { name, text }));
         }

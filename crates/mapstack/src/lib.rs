@@ -77,7 +77,9 @@ pub use mapstack_diagnostic::{
     Diagnostic, Error, ErrorKind, Means, Place, Result, Severity, Step, is_acting, nearest,
     sanitize,
 };
-pub use mapstack_functions::{Call, CallError, Functions, Stubs, Unanswered, stub_file};
+pub use mapstack_functions::{
+    Call, CallError, Functions, PillarAnswer, PillarCall, Stubs, Unanswered, stub_file,
+};
 pub use mapstack_functions::{SALT_MODULES, is_in_salt};
 pub use mapstack_loader as loader;
 pub use mapstack_matcher as matcher;

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use mapstack_functions::{
-    KnownMinion, OPTS_OF_FUNCTIONS, TreeAnswer, TreeContext, TreeMemo, may_be_in_tree, tree_call,
-    tree_grains, tree_has, tree_has_module,
+    KnownMinion, OPTS_OF_FUNCTIONS, PillarAnswer, PillarCall, TreeAnswer, TreeContext, TreeMemo,
+    may_be_in_tree, tree_call, tree_ext_pillar, tree_grains, tree_has, tree_has_module,
 };
 use mapstack_loader::SaltPath;
 use mapstack_minion::Minion;
@@ -54,6 +54,20 @@ impl TreeContext for RunHost<'_, '_> {
             }
         }
         envs
+    }
+
+    fn extension(
+        &self,
+        kind: &str,
+        file: &str,
+    ) -> mapstack_diagnostic::Result<Option<(String, Arc<str>)>> {
+        let directory = self.run.option("extension_modules");
+        let Some(directory) = directory.as_str().filter(|_| self.run.master.is_some()) else {
+            return Ok(None);
+        };
+        let path = format!("{directory}/{kind}/{file}");
+        let file = self.run.file_on_machine(&path)?;
+        file.map(|file| Ok((path, file.text()?.into()))).transpose()
     }
 
     fn is_stubbed(&self, name: &str) -> bool {
@@ -159,6 +173,20 @@ impl RunHost<'_, '_> {
 }
 
 impl Run<'_> {
+    /// Let an external pillar of the tree give its data (`salt://_pillar`, and the option `extension_modules`).
+    ///
+    /// # Errors
+    /// It raises or reaches a limit. An error of the kind [`Undefined`](mapstack_render::ErrorKind::Undefined) says that
+    /// it needs something that is not there.
+    pub fn tree_ext_pillar(&self, call: PillarCall) -> Result<PillarAnswer> {
+        let host = RunHost::new(self);
+        let answer = self.on_vm(|vm| tree_ext_pillar(&host, vm, call))?;
+        if !matches!(answer, PillarAnswer::None) {
+            self.note_outside_input();
+        }
+        Ok(answer)
+    }
+
     /// Work with a render that has no template.
     pub(crate) fn on_vm<T>(&self, work: impl FnOnce(&Vm<'_>) -> T) -> T {
         let host = RunHost::new(self);

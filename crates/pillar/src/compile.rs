@@ -21,7 +21,7 @@ use super::stack::Stacking;
 use super::trace::{PillarEvent, WholeEvent};
 use super::whole::{Noting, PillarError, Reads, merging};
 use mapstack::trace::FileRead;
-use mapstack::{Engine, MasterSide};
+use mapstack::{Engine, MasterSide, PillarAnswer, PillarCall};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 
 /// What a minion's external pillars amount to.
@@ -475,6 +475,11 @@ impl PillarRun<'_> {
         if let Some(kind) = one.kind {
             return self.stacked(one, kind, pillar).map(Some);
         }
+        if self.side.is_some()
+            && let Some(given) = self.of_tree(one, pillar)?
+        {
+            return Ok(given);
+        }
         if let Some(command) = Command::named(&one.name) {
             let run = self.run_for(&self.minion_with(pillar), self.side.clone());
             let data = command.run(&run, one);
@@ -499,6 +504,58 @@ impl PillarRun<'_> {
             ..warning.with_help(help)
         });
         Ok(None)
+    }
+
+    /// What an external pillar of the tree returns; none where the tree has none of that name. What it needs and is not
+    /// here makes it one that does not exist.
+    fn of_tree(&self, one: &ExtPillar, pillar: &mut Value) -> Result<Option<Option<Own>>> {
+        let side = self.side.clone().map(|side| MasterSide {
+            opts: self.opts.clone(),
+            templates: None,
+            ..side
+        });
+        let run = self.run_for(&self.minion_with(pillar), side);
+        let answer = run.tree_ext_pillar(PillarCall {
+            name: one.name.as_str().into(),
+            minion_id: run.given_id(),
+            pillar: pillar.clone(),
+            given: one.arguments.clone(),
+            extra: self.extra.clone(),
+        });
+        self.end(&run);
+        let left_out = |why: Option<String>, help: Option<String>| {
+            let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+            let message = format!("the external pillar '{}' is left out{why}", one.name);
+            let warning = Diagnostic::warning(ErrorKind::Unsupported, message);
+            let help = help.unwrap_or_else(|| "give what it returns as the minion's pillar".into());
+            self.warn(Diagnostic {
+                place: one.place.clone(),
+                ..warning.with_help(help)
+            });
+            Ok(Some(None))
+        };
+        match answer {
+            Ok(PillarAnswer::None) => Ok(None),
+            Ok(PillarAnswer::Missing(why)) => left_out(why, None),
+            Ok(PillarAnswer::Value(value, changed)) => {
+                *pillar = changed;
+                Ok(Some(Some(value.into())))
+            }
+            Err(error) if error.kind == mapstack_render::ErrorKind::Undefined => {
+                left_out(Some(error.message.clone()), None)
+            }
+            Err(error) if error.kind == mapstack_render::ErrorKind::Absent => {
+                left_out(Some(error.message.clone()), error.help.clone())
+            }
+            Err(error) => {
+                let place = error.place.as_ref().and_then(|place| {
+                    Some(format!(" in {}:{}", place.template.as_ref()?, place.line()))
+                });
+                let message = format!("{}{}", error.message, place.unwrap_or_default());
+                let failed = Error::new(ErrorKind::Template, message);
+                Err(failed.at(one.place.clone()))
+            }
+        }
     }
 
     /// What an external pillar returns that follows from files and options.

@@ -213,3 +213,75 @@ fn nodegroups_see_the_pillar_so_far() {
     let names: Vec<&str> = names.collect();
     assert_eq!(names, ["extra_minion_data_in_pillar", "nodegroups"]);
 }
+
+const OWN: &str = "\
+def ext_pillar(minion_id, pillar, *args, **kwargs):
+    pillar['in_place'] = True
+    return {'own': {'id': minion_id, 'args': list(args), 'kw': kwargs, 'opts': __opts__['id'], 'mod': __salt__['m.f'](1),
+                    'os': __grains__['os']}}
+";
+
+/// What the reference gives for these files; `Deployed` paths stand for the option `extension_modules`.
+#[test]
+fn external_pillars_of_the_tree_give_their_data() {
+    let dir = tempfile::tempdir().unwrap();
+    write(
+        dir.path(),
+        &[(
+            "pillar/ext.py",
+            "def ext_pillar(minion_id, pillar, key):\n    return {key: minion_id}\n",
+        )],
+    );
+    let tree = MemoryFiles::new()
+        .file("base", "_pillar/own.py", OWN)
+        .file("base", "_pillar/needs.py", "import requests\ndef ext_pillar(minion_id, pillar, url):\n    try:\n        return requests.get(url).json()\n    except Exception:\n        return {'hidden': 1}\n")
+        .file("base", "_pillar/boom.py", "def ext_pillar(minion_id, pillar):\n    raise ValueError('no')\n")
+        .file("base", "_pillar/never.py", "def __virtual__():\n    return False, 'not here'\ndef ext_pillar(minion_id, pillar):\n    return {}\n")
+        .file("base", "_modules/m.py", "def f(x):\n    return 'v%s' % x\n");
+    let deployed = mapstack::loader::Deployed::new();
+    let deployed = deployed.folder("/srv/ext", dir.path()).unwrap();
+    let engine = Engine::new(tree).with_deployed(deployed);
+    let compile = |external: &str| {
+        let config = format!(
+            "id: master_id\nextension_modules: /srv/ext\npillar_roots: {{base: [/srv/pillar]}}\next_pillar: [{external}]\n"
+        );
+        let config = Config::parse(config.as_bytes(), "master", Kind::Master).unwrap();
+        let master = Master::new(config, Arc::new(MemoryFiles::new()));
+        let minion = minion("{id: web1, grains: {os: Debian}}");
+        master.compile(&engine, &minion, &Ask::of(&minion)).unwrap()
+    };
+    let own = "{'id': 'web1', 'args': ['text'], 'kw': {'x': 5}, 'opts': 'master_id', 'mod': 'v1', 'os': 'Debian'}";
+    let pillar = compile("{own: [1, two]}, {own: {x: 5}}, {own: text}");
+    assert_eq!(pillar.data.get("in_place"), Some(&Value::Bool(true)));
+    assert_eq!(pillar.data.get("own").unwrap().to_string(), own);
+    let pillar = compile("{ext: key}");
+    assert_eq!(Value::from(pillar.data).to_string(), "{'key': 'web1'}");
+    let pillar = compile("{boom: {}}");
+    let error = pillar.errors[0].text.clone();
+    assert!(
+        error.starts_with("Failed to load ext_pillar boom: ")
+            && error.contains("ValueError: no in _pillar/boom.py:2"),
+        "{error}"
+    );
+    for (external, says) in [
+        (
+            "{needs: [u]}",
+            "'needs' is left out: 'requests.get' is not available offline",
+        ),
+        (
+            "{never: {}}",
+            "'never' is left out: __virtual__() of salt://_pillar/never.py returns a false value: not here",
+        ),
+        ("{nosuch: {}}", "'nosuch' is left out"),
+    ] {
+        let pillar = compile(external);
+        assert!(
+            pillar.data.is_empty() && pillar.errors.is_empty(),
+            "{external}"
+        );
+        let [warning] = &pillar.warnings[..] else {
+            panic!("{external}: {:?}", pillar.warnings)
+        };
+        assert!(warning.to_string().contains(says), "{warning}");
+    }
+}

@@ -25,7 +25,10 @@ def _fact_of(loader, name):
         return _OF_MASTER[name]
     if loader == "runners" and name == "__pillar__":
         return {}
-    return _fact(_OPTS_OF_FUNCTIONS if name == "__opts__" and loader != "renderers" else name)
+    if loader == "pillar" and name == "__pillar__":
+        return Missing("dunder", "__pillar__ of an external pillar", True)
+    is_of_functions = name == "__opts__" and loader not in ("renderers", "pillar")
+    return _fact(_OPTS_OF_FUNCTIONS if is_of_functions else name)
 
 
 _OPTS_OF_FUNCTIONS = "__opts__ of functions"
@@ -291,6 +294,7 @@ loader_of = {
     "renderers": _Own("renderers"),
     "states": _Own("states"),
     "runners": runners,
+    "pillar": _Own("pillar"),
 }
 context = {}
 
@@ -409,7 +413,15 @@ def load_and_call(kind, module, function, args, kwargs):
         called = loaded.functions[function]
     if isinstance(called, Missing):
         _needs(called)
-    made = _run_runner(name, called, args, kwargs) if kind == "runners" else called(*args, **kwargs)
+    if kind == "runners":
+        made = _run_runner(name, called, args, kwargs)
+    elif kind == "pillar":
+        extra = kwargs.pop("extra_minion_data", None)
+        if extra and "extra_minion_data" in _parameters(called):
+            kwargs["extra_minion_data"] = extra
+        made = called(*args, **kwargs)
+    else:
+        made = called(*args, **kwargs)
     if isinstance(made, Missing):
         _needs(made)
     return "value", made

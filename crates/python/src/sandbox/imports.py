@@ -185,7 +185,7 @@ def _plain(name):
     """A file beside the modules, or among the utility modules, that is imported by its name."""
     if name not in _plain_modules:
         _plain_modules[name] = None
-        for kind in ("modules", "utils"):
+        for kind in ("modules", "utils", "pillar"):
             for path, text, unit in native["find"](kind, name + ".")[0]:
                 if path.rpartition("/")[2] == name + ".py" and _plain_modules[name] is None:
                     module = _plain_modules[name] = type(_real)(name)
