@@ -112,6 +112,9 @@ pub enum TreeAnswer {
 /// What modules ask for as their `__opts__`; renderers ask for those of templates, `__opts__`.
 pub const OPTS_OF_FUNCTIONS: &str = "__opts__ of functions";
 
+/// What functions of grains get as the argument `grains`.
+const GRAINS_SO_FAR: &str = "grains so far";
+
 /// The most calls of modules inside each other, through templates.
 const MAX_DEPTH: usize = 5;
 /// Steps that each call costs.
@@ -682,8 +685,8 @@ pub(crate) struct Files<'r> {
     run: &'r dyn TreeContext,
     /// Where code imports files from.
     saltenv: Str,
-    /// The grains that modules see, if not all of the minion's.
-    grains: Option<&'r Map>,
+    /// The grains that modules see, if not all of the minion's, and those that were computed so far.
+    grains: Option<(&'r Map, &'r Map)>,
     has_read_secrets: Cell<bool>,
 }
 
@@ -699,10 +702,11 @@ impl<'r> Files<'r> {
 }
 
 impl<'r> Files<'r> {
-    /// The tree for modules that see only these grains.
-    pub(crate) fn with_grains(run: &'r dyn TreeContext, grains: &'r Map) -> Self {
+    /// The tree for modules of grains, which see only the grains of a configuration; functions that ask for more get those
+    /// that were computed so far.
+    pub(crate) fn with_grains(run: &'r dyn TreeContext, set: &'r Map, so_far: &'r Map) -> Self {
         Files {
-            grains: Some(grains),
+            grains: Some((set, so_far)),
             ..Files::new(run)
         }
     }
@@ -758,7 +762,8 @@ impl Tree for Files<'_> {
 
     fn fact(&self, name: &str) -> mapstack_render::Result<Value> {
         match (name, self.grains) {
-            ("__grains__", Some(grains)) => return Ok(grains.clone().into()),
+            ("__grains__", Some((set, _))) => return Ok(set.clone().into()),
+            (GRAINS_SO_FAR, Some((_, so_far))) => return Ok(so_far.clone().into()),
             // What `salt.utils.platform` learns from the machine.
             ("__system__", _) => return self.run.module_fact("__grains__"),
             ("__grains__", None) => {}

@@ -223,18 +223,15 @@ impl Work<'_> {
         stem: &str,
         function: Option<&Str>,
     ) -> std::result::Result<FunctionAnswer, Box<mapstack_render::Error>> {
-        let grains = ("grains".into(), self.made.grains.clone().into());
         let job = FunctionJob {
             loader: Loader::Grains,
             module: stem.into(),
             function: function.cloned(),
             arguments: Vec::new(),
-            keywords: match function {
-                Some(_) => vec![("proxy".into(), Value::None), grains],
-                None => Vec::new(),
-            },
+            // The grains so far are asked for by functions that take them: others answer alike for all minions.
+            keywords: Vec::new(),
         };
-        let files = Files::with_grains(self.run, self.set);
+        let files = Files::with_grains(self.run, self.set, &self.made.grains);
         perform(&files, self.vm, job).map(|(answer, _)| answer)
     }
 

@@ -98,12 +98,11 @@ pub(crate) fn objects(graph: Graph<'_>, salt: bool) -> Result<Vec<Object>, Error
             (Ready::Keys(_), Content::Mapping(pairs)) if is(&Tag::Set) => {
                 Object::Set(pairs.into_iter().map(|(key, _)| key).collect())
             }
-            (Ready::Keys(_), Content::Mapping(pairs)) => Object::Map(pairs),
             (_, Content::Sequence(items)) if is(&Tag::Omap) || is(&Tag::Pairs) => {
                 Object::Pairs(items)
             }
             (_, Content::Sequence(items)) => Object::List(items),
-            // The only entry of a mapping in `!!pairs`; nothing else is left unread.
+            // A mapping, or the only entry of one in `!!pairs`.
             (_, Content::Mapping(pairs)) => Object::Map(pairs),
             (_, Content::Scalar(text)) => Object::Scalar(Value::from(&*text)),
         }

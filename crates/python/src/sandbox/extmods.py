@@ -351,11 +351,8 @@ def _run_runner(name, function, args, kwargs):
         _unavailable_at(f"the answer of a runner that raises ({what} in {name})")
 
 
-def _grains_of(stem, function, given):
-    """The functions of a file of grains in their order, or what one of them returns.
-
-    `given` is what Salt gives to functions that name it.
-    """
+def _grains_of(stem, function):
+    """The functions of a file of grains in their order, or what one of them returns."""
     for path, text, unit in native["find"]("grains", stem + ".")[0]:
         loaded = _load("grains", path, unit, text)
         if loaded.declines:
@@ -369,7 +366,10 @@ def _grains_of(stem, function, given):
         if isinstance(called, Missing):
             _needs(called)
         names = _parameters(called)
-        made = called(**{name: value for name, value in given.items() if name in names})
+        given = {"proxy": None} if "proxy" in names else {}
+        if "grains" in names:
+            given["grains"] = _fact("grains so far")
+        made = called(**given)
         if isinstance(made, Missing):
             _needs(made)
         # Anything else than a dict is ignored.
@@ -400,7 +400,7 @@ def load_and_call(kind, module, function, args, kwargs):
     """What comes of a job: a word for what came of it, and that."""
     enter_module_mode()
     if kind == "grains":
-        return _grains_of(module, function, kwargs)
+        return _grains_of(module, function)
     if function is None:
         return loader_of[kind]._names(module)
     name = f"{module}.{function}"
