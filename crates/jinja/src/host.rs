@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result, TemplatePlace};
 
-use mapstack_value::Value;
-
 use super::vm::Vm;
 
 /// What a template can reach outside itself. The caller of a render provides it.
@@ -42,13 +40,11 @@ pub trait Host {
         Err(Error::new(ErrorKind::Nested, message))
     }
 
-    /// What code in Python finds at an absolute path of the machine: `None` where nothing is known of it, `False` where there
-    /// is nothing, the bytes of a file, or the names in a directory.
-    ///
+    /// What Python finds at a path of the machine: `None` if nothing is known of it, `False`, a file's bytes, or names.
     /// # Errors
     /// It cannot be read.
-    fn on_machine(&self, _path: &str) -> Result<Value> {
-        Ok(Value::None)
+    fn on_machine(&self, _path: &str) -> Result<mapstack_value::Value> {
+        Ok(mapstack_value::Value::None)
     }
 
     /// What to do about a function that does not exist.

@@ -16,27 +16,48 @@ use super::shared::Service;
 /// What the part in Python builds on.
 pub(super) fn services(vm: &VirtualMachine) -> Vec<Service> {
     vec![
-        ("yaml_load", vm.new_function("yaml_load", loaded).into()),
-        ("yaml_dump", vm.new_function("yaml_dump", dumped).into()),
+        ("yaml_load", vm.new_function("yaml_load", load).into()),
+        ("yaml_dump", vm.new_function("yaml_dump", print).into()),
     ]
 }
 
-/// The documents of a text, as a word for what came of it, and that. For an error the word is its class in Python; its
-/// message follows, with its line and column.
-fn loaded(
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "functions of the interpreter own what they are given"
+)]
+fn load(
     text: String,
     salt: bool,
     many: bool,
     date_of: PyObjectRef,
     vm: &VirtualMachine,
 ) -> PyResult {
-    let documents = match load_objects(&text, &Limits::default(), (salt, many)) {
+    loaded(&text, (salt, many), &date_of, vm)
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "functions of the interpreter own what they are given"
+)]
+fn print(data: PyObjectRef, dialect: String, options: Vec<usize>, vm: &VirtualMachine) -> PyResult {
+    dumped(&data, &dialect, &options, vm)
+}
+
+/// The documents of a text, as a word for what came of it, and that. For an error the word is its class in Python; its
+/// message follows, with its line and column.
+fn loaded(
+    text: &str,
+    (salt, many): (bool, bool),
+    date_of: &PyObjectRef,
+    vm: &VirtualMachine,
+) -> PyResult {
+    let documents = match load_objects(text, &Limits::default(), (salt, many)) {
         Ok(documents) => documents,
         Err(error) => return Ok(problem(&error, vm)),
     };
     let documents: PyResult<Vec<_>> = documents
         .iter()
-        .map(|objects| document(objects, &date_of, vm))
+        .map(|objects| document(objects, date_of, vm))
         .collect();
     let made = vm.ctx.new_list(documents?);
     Ok(pair(vm.ctx.new_str("made").into(), made.into(), vm))
@@ -140,13 +161,8 @@ impl Builder<'_> {
 ///
 /// The options are the layout (0: block, 1: flow, 2: flow for what holds scalars alone), the indent and the width, and
 /// whether characters beyond ASCII stay, keys are sorted, and a mark begins the document.
-fn dumped(
-    data: PyObjectRef,
-    dialect: String,
-    options: Vec<usize>,
-    vm: &VirtualMachine,
-) -> PyResult {
-    let [layout, indent, width, unicode, sorted, begins] = options[..] else {
+fn dumped(data: &PyObjectRef, dialect: &str, options: &[usize], vm: &VirtualMachine) -> PyResult {
+    let [layout, indent, width, unicode, sorted, begins] = *options else {
         return Err(vm.new_type_error("yaml_dump takes six options".to_owned()));
     };
     let allow_unicode = unicode > 0;
@@ -158,7 +174,7 @@ fn dumped(
         takes_tuples: dialect != "all",
         vm,
     };
-    let value = match reader.value(&data, 0)? {
+    let value = match reader.value(data, 0)? {
         Ok(value) => value,
         Err(unknown) => return Ok(pair(vm.ctx.none(), unknown, vm)),
     };
