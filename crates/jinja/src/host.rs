@@ -40,11 +40,9 @@ pub trait Host {
         Err(Error::new(ErrorKind::Nested, message))
     }
 
-    /// What Python finds at a path of the machine: `None` if nothing is known of it, `False`, a file's bytes, or names.
-    /// # Errors
-    /// It cannot be read.
-    fn on_machine(&self, _path: &str) -> Result<mapstack_value::Value> {
-        Ok(mapstack_value::Value::None)
+    /// What Python finds at a path of the machine, if anything is known of it: `False`, a file's bytes, or names.
+    fn on_machine(&self, _path: &str) -> Option<Result<mapstack_value::Value>> {
+        None
     }
 
     /// What to do about a function that does not exist.

@@ -365,17 +365,16 @@ impl Host for RunHost<'_, '_> {
         })
     }
 
-    fn on_machine(&self, path: &str) -> Result<Value> {
-        let found = self.run.on_machine(path);
-        let found = found.map_err(|e| Error::new(ErrorKind::Nested, e.to_string()))?;
-        Ok(match found {
-            None => Value::None,
-            Some(OnMachine::Missing) => false.into(),
-            Some(OnMachine::File { bytes, .. }) => Value::Bytes(bytes),
-            Some(OnMachine::Directory(entries)) => entries
-                .iter()
-                .map(|entry| Value::from(entry.name()))
-                .collect(),
+    fn on_machine(&self, path: &str) -> Option<Result<Value>> {
+        Some(match self.run.on_machine(path) {
+            Err(error) => Err(Error::new(ErrorKind::Nested, error.to_string())),
+            Ok(None) => return None,
+            Ok(Some(OnMachine::Missing)) => Ok(false.into()),
+            Ok(Some(OnMachine::File { bytes, .. })) => Ok(Value::Bytes(bytes)),
+            Ok(Some(OnMachine::Directory(entries))) => {
+                let names = entries.iter().map(|entry| Value::from(entry.name()));
+                Ok(names.collect())
+            }
         })
     }
 

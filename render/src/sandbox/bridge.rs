@@ -402,7 +402,8 @@ impl Host for Bridge<'_> {
     }
 
     fn machine(&self, path: &str) -> Result<Value> {
-        self.vm.host().on_machine(path)
+        let found = self.vm.host().on_machine(path);
+        found.unwrap_or(Ok(Value::None))
     }
 
     fn call(
