@@ -3,6 +3,7 @@
 //! The arguments of a verb stand in its file, and groups that verbs share in `mapstack_inputs`.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
@@ -171,6 +172,17 @@ impl Command {
             _ => return Ok(()),
         };
         functions.policy = secrets.policy();
-        complete(files, facts, functions, warn)
+        complete(files, facts, functions, warn)?;
+        // Two directories are compared as they are: what was found beside them is not meant.
+        if let Command::Diff(args) = self
+            && [&args.from, &args.to]
+                .iter()
+                .all(|state| Path::new(state.as_str()).is_dir())
+            && args.input.files.is_found()
+        {
+            args.input.files.project = None;
+            args.input.facts.found = None;
+        }
+        Ok(())
     }
 }

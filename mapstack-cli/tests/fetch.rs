@@ -43,7 +43,7 @@ fn repositories_come_from_urls_and_from_a_configuration() {
         ran.stderr
     );
     for (args, status, says) in [
-        (&["fetch"][..], 2, "--config <FILE|DIR>"),
+        (&["fetch"][..], 2, "nothing to fetch"),
         (
             &["fetch", "--config", "list"],
             2,

@@ -35,7 +35,7 @@ fn tree() -> Tree {
         ("r/f/py.sls", "#!py\ndef run():\n    return {}['x']\n"),
         (
             "r/f/host.sls",
-            "#!py\nimport subprocess\ndef run():\n    return {}\n",
+            "#!py\nimport subprocess\ndef run():\n    return {'a': subprocess.run(['id'])}\n",
         ),
         ("r/f/typo.sls", "#!jinja|ymal\na: 1\n"),
         ("r/f/list.sls", "- 1\n"),
@@ -181,7 +181,7 @@ fn what_goes_wrong_has_a_place() {
             "r/f/mako-yaml.sls:",
         ),
         ("py", &["f/py.sls", "-o=yaml"], "r/f/py.sls:3:"),
-        ("py-host", &["f/host.sls", "-o=yaml"], "r/f/host.sls:2"),
+        ("py-host", &["f/host.sls", "-o=yaml"], "r/f/host.sls:4"),
         ("ends-in-text", &["f/text.sls", "-o=yaml"], "text"),
         ("itself", &["f/itself.sls"], "32 levels"),
         ("missing", &["f/inti.sls"], "salt://f/init.sls"),

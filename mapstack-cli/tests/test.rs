@@ -233,7 +233,7 @@ fn the_exit_status_says_how_it_went() {
             2,
             "did you mean",
         ),
-        ("test ssh", 2, "--root"),
+        ("test ssh", 1, "states in salt"),
     ] {
         let ran = run_line(tree.path(), line);
         assert_eq!(

@@ -441,18 +441,18 @@ pub struct Files {
     #[arg(long, value_name = "[ENV=]DIR", value_hint = ValueHint::DirPath)]
     pub root: Vec<String>,
     /// The directory with the mirrors of git repositories that `mapstack fetch` made
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
     pub mirrors: Option<PathBuf>,
     /// The saltenv to look in [default: the minion's option, else base]
     #[arg(long)]
     pub saltenv: Option<String>,
     /// Serve files through links that leave a root, as `fileserver_followsymlinks: true` in a configuration does
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub follow_outside_links: bool,
     /// A folder that stands for an absolute path, as PATH=DIR; repeatable
     ///
     /// Where a master or minion has the files of the folder: templates that name them by that path read them here.
-    #[arg(long, value_name = "PATH=DIR", value_hint = ValueHint::DirPath)]
+    #[arg(long, value_name = "PATH=DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
     pub deployed: Vec<String>,
     /// What the directory at hand says, where no flag and no configuration does.
     #[arg(skip)]
@@ -464,6 +464,15 @@ impl Files {
     pub fn is_estate_with_pillar(&self) -> bool {
         let project = self.project.as_ref();
         project.is_some_and(|project| project.estate.is_some() && !project.pillar_roots.is_empty())
+    }
+
+    /// Whether the checkout at hand is an estate about which no file says anything.
+    pub fn is_found(&self) -> bool {
+        let estate = self
+            .project
+            .as_ref()
+            .and_then(|project| project.estate.as_ref());
+        estate.is_some_and(|estate| estate.found.is_some())
     }
 
     /// Whether the checkout at hand is an estate.
@@ -519,7 +528,7 @@ pub fn complete(
     }
     functions.absent.clone_from(&project.absent);
     if let Some(estate) = &project.estate {
-        warn.note_of(&estate.found);
+        estate.found.iter().for_each(|found| warn.note_of(found));
         estate.notes.iter().for_each(|note| warn.note_of(note));
     }
     files.project = Some(project);

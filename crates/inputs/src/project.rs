@@ -62,8 +62,8 @@ pub(crate) struct Given {
 pub struct Estate {
     /// The options of its master.
     pub config: Config,
-    /// What was taken for what, a line.
-    pub found: String,
+    /// What was taken for what, a line; nothing where the project's file says it.
+    pub found: Option<String>,
     /// What could be meant otherwise, what is missing, and how to say so; a sentence each.
     pub notes: Vec<String>,
     /// The folders, for what looks for minions.
@@ -168,6 +168,15 @@ impl Project {
 
     /// The same as an estate, with the roots that its file or its master's configuration says; others are found.
     fn estate(mut self, (folders, layout): (&Folders, &Layout)) -> Result<Self, InputError> {
+        let mut layout = layout.clone();
+        if self.given.has_pillar_roots {
+            let of_pillar = |root: &Root| {
+                let own = self.below(&root.path);
+                self.pillar_roots.iter().any(|(_, path)| same(path, &own))
+            };
+            layout.states.retain(|root| !of_pillar(root));
+        }
+        let layout = &layout;
         let config = match &self.given.config {
             Some(path) => Some((path.clone(), estate::read_config(&self.directory, path)?)),
             None => estate::find_config(&self.directory, folders, layout),
@@ -189,6 +198,9 @@ impl Project {
                 true => &deployment.roots,
                 false => &layout.states,
             });
+            if self.roots.is_empty() && (has_formula(&self.directory) || self.has_file()) {
+                self.roots = vec![("base".into(), self.directory.clone())];
+            }
             if !of_config {
                 let formulas = layout.formulas.iter();
                 let formulas: Vec<_> = formulas
@@ -220,7 +232,8 @@ impl Project {
         };
         let full = master.config()?;
         let path = config.as_ref().map(|(path, _)| &**path);
-        let found = self.described(path.filter(|_| chosen.by_config));
+        let is_said = self.given.has_roots || self.given.has_pillar_roots;
+        let found = (!is_said).then(|| self.described(path.filter(|_| chosen.by_config)));
         let notes = self.notes(layout, &deployment, path);
         self.estate = Some(Estate {
             config: full,
@@ -229,6 +242,11 @@ impl Project {
             folders: Arc::new(Folders::clone(folders)),
         });
         Ok(self)
+    }
+
+    /// Whether a file says what the project is.
+    fn has_file(&self) -> bool {
+        self.directory.join(FILE).is_file()
     }
 
     /// Roots with the directories that a person would open.
@@ -253,9 +271,14 @@ impl Project {
     /// What was taken for what.
     fn described(&self, config: Option<&Path>) -> String {
         let listed = |roots: &[(String, PathBuf)]| {
+            let plain = |path: &'_ Path| {
+                let below = path.strip_prefix(".").ok();
+                let below = below.filter(|below| !below.as_os_str().is_empty());
+                below.unwrap_or(path).display().to_string()
+            };
             let shown = roots.iter().map(|(env, path)| match env.as_str() {
-                "base" => path.display().to_string(),
-                env => format!("{env}={}", path.display()),
+                "base" => plain(path),
+                env => format!("{env}={}", plain(path)),
             });
             let shown: Vec<String> = shown.collect();
             match shown.len() {
@@ -394,6 +417,12 @@ fn is_part(from: &Path, (level, layout): (usize, &Layout), inner: usize) -> bool
     };
     let mut roots = layout.states.iter().chain(&layout.pillars);
     roots.any(|root| below.starts_with(&root.path))
+}
+
+/// Whether two paths are written differently at most.
+fn same(one: &Path, other: &Path) -> bool {
+    let plain = |path: &Path| path.strip_prefix(".").unwrap_or(path).to_path_buf();
+    plain(one) == plain(other)
 }
 
 /// Whether a directory says that it is a formula: it has a `FORMULA` file, or has states in a folder that it is named

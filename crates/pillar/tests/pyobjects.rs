@@ -80,7 +80,7 @@ fn errors_of_python_name_the_line() {
         (
             "#!pyobjects\nopen('/etc/passwd')\n",
             "a.sls:2",
-            "'open' is not available offline",
+            "'open' of '/etc/passwd' is not available offline",
         ),
     ] {
         let error = error(text, served());

@@ -46,7 +46,10 @@ pub fn run(args: &Init, reporter: &Reporter) -> Result<(), Failure> {
     mapstack_outputs::replace(&file, &text)
         .map_err(|e| Error::new(ErrorKind::File, format!("cannot write {shown}: {e}")))?;
     if let Some(estate) = &project.estate {
-        reporter.note_of(&estate.found);
+        estate
+            .found
+            .iter()
+            .for_each(|found| reporter.note_of(found));
         estate.notes.iter().for_each(|note| reporter.note_of(note));
     }
     reporter.say(&format!(

@@ -69,6 +69,33 @@ _GONE = frozenset(
     "distutils asyncore asynchat smtpd".split()
 )
 
+# The modules of Python's library, which are there wherever Salt is.
+_LIBRARY = frozenset((
+    "abc aifc antigravity argparse array ast asynchat asyncio asyncore atexit audioop base64 bdb binascii bisect "
+    "builtins bz2 cProfile calendar cgi cgitb chunk cmath cmd code codecs codeop collections colorsys compileall "
+    "concurrent configparser contextlib contextvars copy copyreg crypt csv ctypes curses dataclasses datetime dbm "
+    "decimal difflib dis distutils doctest email encodings ensurepip enum errno faulthandler fcntl filecmp "
+    "fileinput fnmatch fractions ftplib functools gc genericpath getopt getpass gettext glob graphlib grp gzip "
+    "hashlib heapq hmac html http idlelib imaplib imghdr imp importlib inspect io ipaddress itertools json keyword "
+    "lib2to3 linecache locale logging lzma mailbox mailcap marshal math mimetypes mmap modulefinder msilib msvcrt "
+    "multiprocessing netrc nis nntplib nt ntpath nturl2path numbers opcode operator optparse os ossaudiodev pathlib "
+    "pdb pickle pickletools pipes pkgutil platform plistlib poplib posix posixpath pprint profile pstats pty pwd "
+    "py_compile pyclbr pydoc pydoc_data pyexpat queue quopri random re readline reprlib resource rlcompleter runpy "
+    "sched secrets select selectors shelve shlex shutil signal site smtpd smtplib sndhdr socket socketserver spwd "
+    "sqlite3 sre_compile sre_constants sre_parse ssl stat statistics string stringprep struct subprocess sunau "
+    "symtable sys sysconfig syslog tabnanny tarfile telnetlib tempfile termios textwrap this threading time timeit "
+    "tkinter token tokenize tomllib trace traceback tracemalloc tty turtle turtledemo types typing unicodedata "
+    "unittest urllib uu uuid venv warnings wave weakref webbrowser winreg winsound wsgiref xdrlib xml xmlrpc zipapp "
+    "zipfile zipimport zlib zoneinfo"
+).split())
+
+# What Salt cannot do without, or has with it, by the names under which it is imported.
+_WITH_SALT = frozenset(
+    "yaml jinja2 markupsafe msgpack requests distro looseversion packaging psutil tornado cryptography dateutil pytz certifi "
+    "urllib3 idna charset_normalizer jmespath croniter cheroot cherrypy OpenSSL aiohttp attr zmq cffi gnupg setproctitle "
+    "timelib immutables networkx pkg_resources setuptools backports six mako salt saltext".split()
+)
+
 # Modules of Python's library whose functions do something, or look at the machine, when they are called.
 _REACHING_OUT = frozenset(
     "asyncio ctypes fcntl ftplib getpass glob grp http imaplib importlib io multiprocessing os pathlib pkgutil platform "
@@ -144,6 +171,10 @@ def _module_import(name, globals=None, locals=None, fromlist=(), level=0):
         if name != top:
             _unavailable_at(f"'{name}'")
         return module
+    if not _loading[0] and top not in _LIBRARY and top not in _WITH_SALT:
+        # A template that imports what is not installed is an error, and what is installed is not known here. A module of
+        # the tree is left out as a whole then, which its calls say.
+        raise ModuleNotFoundError(f"No module named '{name}'", name=name)
     return Missing("import", name if fromlist else top, top in _REACHING_OUT)
 
 

@@ -77,7 +77,7 @@ pub fn must_go_on(args: &mut impl Iterator<Item = OsString>) -> bool {
 /// The pillar of a command line that is not understood. An id that is not quoted can be the reason.
 pub fn refused(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
-    let end = ["\n\nUsage:", "\n\nFor more information"]
+    let end = ["\n\n  tip:", "\n\nUsage:", "\n\nFor more information"]
         .iter()
         .filter_map(|end| text.find(end))
         .min();
