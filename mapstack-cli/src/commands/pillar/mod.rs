@@ -40,7 +40,7 @@ pub struct Pillar {
     #[command(flatten)]
     pub stacks: Stacks,
     /// Let files lie below this directory, too; those of the config files count anyway (repeatable)
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
     pub stack_root: Vec<PathBuf>,
     /// Print a pillar whatever happens, for a master to take: errors go to its list _errors, warnings to its
     /// list _warnings (unless --quiet), nothing to standard error
