@@ -26,6 +26,8 @@ pub struct Template {
     /// By the byte where a body starts, the names that have no value at its start, whatever was given under them,
     /// and that something in it reads before it sets them.
     pub unset: BTreeMap<u32, Vec<Str>>,
+    /// Whether `self` is a variable of the template, which it sets before it reads it, and not its blocks.
+    pub sets_self: bool,
     /// Whether the source, and with it every name, is ASCII.
     pub is_ascii: bool,
 }
@@ -41,6 +43,7 @@ impl Template {
     pub fn empty(name: Option<Str>, source: Arc<str>) -> Self {
         Template {
             name,
+            sets_self: false,
             is_ascii: source.is_ascii(),
             source,
             body: Vec::new(),

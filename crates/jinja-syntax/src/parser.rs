@@ -17,7 +17,7 @@ use mapstack_value::{Str, quote_str};
 
 use super::ast::{Block, Span, Stmt, Template};
 use super::lexer::{Failure, Op, Tok, Token, normalise_newlines, tokenize};
-use super::unset::unset_names;
+use super::unset::{sets_self, unset_names};
 use super::{Syntax, Tag};
 use constants::Constants;
 
@@ -91,13 +91,15 @@ pub fn parse(
             } else {
                 BTreeMap::new()
             };
-            Ok(Template {
+            let mut template = Template {
                 unset,
                 body,
                 blocks,
                 constants: constants.made,
                 ..Template::empty(name.map(Str::from), source)
-            })
+            };
+            template.sets_self = sets_names && sets_self(&template);
+            Ok(template)
         }
         Err(failure) => {
             let Failure {

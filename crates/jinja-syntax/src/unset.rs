@@ -20,7 +20,8 @@ use std::convert::Infallible;
 use foldhash::fast::RandomState;
 use mapstack_value::Str;
 
-use crate::ast::{Block, Expr, ExprKind, For, Macro, Stmt, StmtKind, Target};
+use crate::ast::{Block, Expr, ExprKind, For, Macro, Stmt, StmtKind, Target, Template};
+use crate::visit::{Node, visit};
 
 /// For each body that hides names, by the byte where it starts: the names that something reads before it sets them.
 pub(crate) fn unset_names(body: &[Stmt], blocks: &[impl AsRef<Block>]) -> BTreeMap<u32, Vec<Str>> {
@@ -38,6 +39,44 @@ pub(crate) fn unset_names(body: &[Stmt], blocks: &[impl AsRef<Block>]) -> BTreeM
         names.finish(body, &mut unset);
     }
     unset
+}
+
+/// Whether a template without blocks sets `self` before it reads it. Jinja2 gives a template its blocks under that name
+/// where it finds the name read first (Jinja2: `find_undeclared`).
+pub(crate) fn sets_self(template: &Template) -> bool {
+    let mut is_set = None;
+    let names_self = |target: &Target| match target {
+        Target::Name(name) => &**name == "self",
+        Target::Tuple(targets) => targets
+            .iter()
+            .any(|target| matches!(target, Target::Name(name) if &**name == "self")),
+        Target::Attribute(..) => false,
+    };
+    let found: Result<(), ()> = visit(template, &mut |node, _| {
+        is_set = match node {
+            Node::Expr(expr) => {
+                matches!(&expr.kind, ExprKind::Name(name) if &**name == "self").then_some(false)
+            }
+            Node::Stmt(stmt) => {
+                let sets = match &stmt.kind {
+                    StmtKind::Set { target, .. } | StmtKind::SetBlock { target, .. } => {
+                        names_self(target)
+                    }
+                    StmtKind::For(each) => names_self(&each.target),
+                    StmtKind::With { bindings, .. } => {
+                        bindings.iter().any(|(target, _)| names_self(target))
+                    }
+                    _ => false,
+                };
+                sets.then_some(true)
+            }
+        };
+        match is_set {
+            None => Ok(()),
+            Some(_) => Err(()),
+        }
+    });
+    found.is_err() && is_set == Some(true) && template.blocks.is_empty()
 }
 
 /// Whether a statement sets a name of the body it stands in. Only such names can be hidden.

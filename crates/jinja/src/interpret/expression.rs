@@ -274,12 +274,14 @@ impl Vm<'_> {
             Local::Unset => return Undefined::name(name, self.strict()).into(),
             Local::Elsewhere => {}
         }
-        if &**name == "self" {
-            return Obj::native(SelfObject(frame.plain_block()));
+        if let Some(found) = frame.in_context(name) {
+            return found;
         }
-        frame
-            .in_context(name)
-            .unwrap_or_else(|| Undefined::name(name, self.strict()).into())
+        // Where a template sets it, it is a variable like others.
+        match &**name == "self" && !frame.template.sets_self {
+            true => Obj::native(SelfObject(frame.plain_block())),
+            false => Undefined::name(name, self.strict()).into(),
+        }
     }
 
     /// A list or dict that is made of literals alone, as a new object over the same data.
