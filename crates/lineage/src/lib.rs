@@ -25,7 +25,7 @@ mod tree;
 mod why_not;
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -224,9 +224,12 @@ impl Lineage {
                 *shown = on_disk(path);
             }
         }
-        let mut paths = Vec::new();
-        self.root()
-            .each_file(&mut |file| paths.push(file.to_owned()));
+        let mut paths = BTreeSet::new();
+        self.root().each_file(&mut |file| {
+            if !paths.contains(file) {
+                paths.insert(file.to_owned());
+            }
+        });
         let served = paths
             .into_iter()
             .filter_map(|file| Some((file.clone(), on_disk(file.strip_prefix(SERVED)?))));

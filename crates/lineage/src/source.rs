@@ -1,5 +1,6 @@
 //! The texts of layers, and positions in them.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -16,6 +17,8 @@ pub struct LayerText {
     lines: OnceLock<Lines>,
     /// The scalars that a template made from secrets.
     secret: OnceLock<TouchedScalars>,
+    /// The files that parts of it come from: every value of the text asks for them.
+    files: OnceLock<BTreeSet<String>>,
 }
 
 impl fmt::Debug for LayerText {
@@ -30,6 +33,7 @@ impl LayerText {
             text,
             lines: OnceLock::new(),
             secret: OnceLock::new(),
+            files: OnceLock::new(),
         }
     }
 
@@ -50,10 +54,14 @@ impl LayerText {
 
     /// Name the files that parts of the text come from.
     pub(crate) fn each_file(&self, name: &mut dyn FnMut(&str)) {
-        name(self.text.shown());
-        for start in self.text.run_starts() {
-            name(&self.text.place(start).file);
-        }
+        let files = self.files.get_or_init(|| {
+            let starts = self.text.run_starts();
+            let mut files: BTreeSet<String> =
+                starts.map(|start| self.text.place(start).file).collect();
+            files.insert(self.text.shown().to_owned());
+            files
+        });
+        files.iter().for_each(|file| name(file));
     }
 
     /// Whether the text is the output of a template.

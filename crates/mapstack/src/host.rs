@@ -207,7 +207,8 @@ impl<'r, 'e> RunHost<'r, 'e> {
             },
         )
         .of_missing(&*call.name);
-        error.with_help(match self.run.engine.built_in.similar(&call.name) {
+        let similar = self.run.engine.built_in.similar(&call.name);
+        error.with_help(match similar.filter(|near| **near != *call.name) {
             Some(near) => format!("did you mean salt['{near}']?\n{}", self.advice(call)),
             None => self.advice(call),
         })

@@ -8,7 +8,7 @@ use mapstack::secrets::{Redact, Secrets};
 use mapstack::{Engine, Run};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind};
 use mapstack_share::{Found, MinionAnswers, SharedWork, WorkKey};
-use mapstack_value::{Value, weight};
+use mapstack_value::{Str, Value, weight};
 
 use crate::available::Available;
 use crate::options::TopOptions;
@@ -160,6 +160,23 @@ impl<'e> Gatherer<'e> {
         gathered
     }
 
+    /// An error without secrets: those that are known, and those that templates of the run made of them.
+    ///
+    /// To search for a fleet's secrets is prepared once. What a run adds is prepared where an error has some of it.
+    fn redacted(&self, error: Error, of_run: &[Str]) -> Error {
+        let diagnostic = error.diagnostic();
+        let says = |secret: &Str| {
+            let texts = diagnostic.notes.iter().chain(&diagnostic.help);
+            let trace = diagnostic.trace.iter().map(|step| &step.what);
+            let mut texts = texts.chain(trace).chain([&diagnostic.message]);
+            texts.any(|text| text.contains(&**secret))
+        };
+        match of_run.iter().any(says) {
+            true => error.redacted(&self.secrets.clone().derived(of_run)),
+            false => error.redacted(&self.secrets),
+        }
+    }
+
     /// The path of an sls on the file server.
     #[must_use]
     pub fn path(&self, saltenv: &str, name: &str) -> Option<String> {
@@ -250,10 +267,7 @@ impl<'w, 'e> Work<'w, 'e> {
         };
         let work = |run: &Run<'e>| {
             let data = run.sls(&format!("salt://{path}"));
-            // What templates made of secrets is known to this run alone.
-            let redacted =
-                |e: Error| e.redacted(&gatherer.secrets.clone().derived(run.secret_texts()));
-            let data = data.map_err(redacted);
+            let data = data.map_err(|e| gatherer.redacted(e, &run.secret_texts()));
             let size = match &data {
                 Err(e) if matches!(e.kind(), ErrorKind::Limit) => None,
                 Err(_) => Some(1024),
