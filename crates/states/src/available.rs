@@ -60,15 +60,27 @@ impl<'e> Available<'e> {
     /// The path of an sls.
     pub fn path(&self, saltenv: &str, name: &str) -> Option<String> {
         let listed = self.of(saltenv).get(name).cloned();
-        // A file server can have files that it does not list.
-        listed.or_else(|| {
-            let path = format!("{}.sls", name.replace('.', "/"));
-            let fetched = self.engine.fetch(&SaltPath::from_relative(&path), saltenv);
-            matches!(fetched, Ok(Fetched::Found { .. })).then_some(path)
-        })
+        // A file server can have files that it does not list, and a name leads to a path however it is written (Salt:
+        // `Client.get_state`).
+        let served = |path: &String| {
+            let fetched = self.engine.fetch(&SaltPath::from_relative(path), saltenv);
+            matches!(fetched, Ok(Fetched::Found { .. }))
+        };
+        listed.or_else(|| paths_of(name).into_iter().find(served))
     }
 
     pub fn has_env(&self, saltenv: &str) -> bool {
         self.engine.files().envs().iter().any(|env| env == saltenv)
     }
+}
+
+/// The paths at which an sls of a name is looked for. With a dot at its end, it can only be that of a folder.
+fn paths_of(name: &str) -> Vec<String> {
+    let path = name.replace('.', "/");
+    let of_folder = path.trim_end_matches('/');
+    let mut paths = vec![format!("{of_folder}/init.sls")];
+    if of_folder == path {
+        paths.insert(0, format!("{path}.sls"));
+    }
+    paths
 }

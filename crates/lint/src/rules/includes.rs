@@ -302,7 +302,14 @@ impl Available {
     /// Whether a name, or a glob's beginning, leads to one.
     fn has(&self, name: &str) -> bool {
         match name.find(['*', '?', '[']) {
-            None => self.names.contains(name),
+            // However it is written, it leads to a path: `a.` and `a.init` are `a`, and `a/b` is `a.b`.
+            None => {
+                let plain = name.replace('/', ".");
+                let plain = plain.trim_end_matches('.');
+                let of_init = plain.strip_suffix(".init");
+                let is_there = |name: &str| self.names.contains(name);
+                is_there(plain) || of_init.is_some_and(is_there)
+            }
             Some(at) => self
                 .names
                 .iter()
