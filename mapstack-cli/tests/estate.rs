@@ -90,6 +90,30 @@ fn nothing_has_to_be_named() {
 }
 
 #[test]
+fn what_only_made_up_minions_lack_is_a_warning() {
+    let tree = Tree::new(&[
+        (
+            "salt/top.sls",
+            "{% set own = pillar.sites[grains.id].kind %}\nbase:\n  web1: [web]\n  'G@roles:db': [web]\n",
+        ),
+        (
+            "salt/web.sls",
+            "a: {test.nop: [{name: {{ pillar.sites[grains.id].kind }}}]}\n",
+        ),
+        ("pillar/top.sls", "base: {'*': [sites]}\n"),
+        ("pillar/sites.sls", "sites: {web1: {kind: a}}\n"),
+    ]);
+    assert_line(
+        tree.path(),
+        "lint",
+        0,
+        ("these minions stand for others", ""),
+    );
+    tree.write("pillar/sites.sls", b"sites: {web2: {kind: a}}\n");
+    assert_line(tree.path(), "lint", 1, ("did you mean 'web2'?", ""));
+}
+
+#[test]
 fn a_file_is_proposed_once() {
     let tree = checkout();
     assert_line(tree.path(), "init", 0, ("", ".mapstack.yaml written"));

@@ -163,7 +163,7 @@ impl<'e> Gatherer<'e> {
     /// An error without secrets: those that are known, and those that templates of the run made of them.
     ///
     /// To search for a fleet's secrets is prepared once. What a run adds is prepared where an error has some of it.
-    fn redacted(&self, error: Error, of_run: &[Str]) -> Error {
+    fn redacted(&self, error: &Error, of_run: &[Str]) -> Error {
         let diagnostic = error.diagnostic();
         let says = |secret: &Str| {
             let texts = diagnostic.notes.iter().chain(&diagnostic.help);
@@ -267,7 +267,7 @@ impl<'w, 'e> Work<'w, 'e> {
         };
         let work = |run: &Run<'e>| {
             let data = run.sls(&format!("salt://{path}"));
-            let data = data.map_err(|e| gatherer.redacted(e, &run.secret_texts()));
+            let data = data.map_err(|e| gatherer.redacted(&e, &run.secret_texts()));
             let size = match &data {
                 Err(e) if matches!(e.kind(), ErrorKind::Limit) => None,
                 Err(_) => Some(1024),
@@ -277,8 +277,7 @@ impl<'w, 'e> Work<'w, 'e> {
             (Arc::new(Rendered { data, warnings }), size)
         };
         match gatherer.renders.find(key, &self.answers, run, work) {
-            Found::Known(done) => done.value.clone(),
-            Found::Done { done, .. } => done.value.clone(),
+            Found::Known(done) | Found::Done { done, .. } => done.value.clone(),
         }
     }
 }

@@ -179,7 +179,7 @@ fn failure(failed: Failed<'_>, tracer: &mut Tracer<'_>, estate: Option<&Estate>)
 }
 
 /// Why a failure on some minions of an estate need not be one: what their pillars lack, or what nobody knows of them.
-fn softened(estate: &Estate, error: &Error, minions: &[String]) -> Option<&'static str> {
+pub(super) fn softened(estate: &Estate, error: &Error, minions: &[String]) -> Option<&'static str> {
     if minions.iter().all(|id| estate.broken.contains(id)) {
         return Some("the pillars of these minions have errors, and this may follow from them");
     }

@@ -2,7 +2,7 @@
 
 use mapstack::{Place, nearest};
 
-use super::failures::{on, rule_of_failure};
+use super::failures::{on, rule_of_failure, softened};
 use super::imports::elsewhere;
 use crate::Rule;
 use crate::finding::{Finding, Level};
@@ -52,6 +52,13 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
             finding.related.clone_from(&diagnostic.trace);
             finding.notes.clone_from(&diagnostic.notes);
             finding.help.clone_from(&diagnostic.help);
+            let estate = subject.estate.as_ref();
+            let why = estate.and_then(|estate| softened(estate, error, &problem.minions));
+            if let Some(why) = why {
+                finding.level = Level::Warning;
+                finding.lacks_facts = true;
+                finding.notes.push(why.to_owned());
+            }
             finding
                 .note("the top file gives no states")
                 .note(on(&problem.minions, all))
