@@ -70,12 +70,6 @@ pub struct Estate {
     pub(crate) folders: Arc<Folders>,
 }
 
-/// By what the roots of an estate were found.
-#[derive(Debug, Default)]
-struct Found {
-    by_config: bool,
-}
-
 /// The file in which a checkout says this.
 pub const FILE: &str = ".mapstack.yaml";
 
@@ -190,10 +184,41 @@ impl Project {
         let deployed = estate::Given(own.collect());
         let of_config = config.as_ref().map(|(_, config)| config);
         let deployment = Deployment::of(of_config, folders, layout, &deployed);
-        let mut chosen = Found::default();
+        let by_config = self.take_roots(layout, &deployment);
+        for (path, folder) in &deployment.paths {
+            if !self.deployed.iter().any(|(known, _)| known == path) {
+                self.deployed.push((path.clone(), self.below(folder)));
+            }
+        }
+        let master = estate::Checkout {
+            directory: &self.directory,
+            config: of_config,
+            roots: &self.roots,
+            pillar_roots: &self.pillar_roots,
+            formulas: &self.formulas,
+            is_chosen: self.given.config.is_some(),
+        };
+        let full = master.config()?;
+        let path = config.as_ref().map(|(path, _)| &**path);
+        let is_said = self.given.has_roots || self.given.has_pillar_roots;
+        let found = (!is_said).then(|| self.described(path.filter(|_| by_config)));
+        let notes = self.notes(layout, &deployment, path);
+        self.estate = Some(Estate {
+            config: full,
+            found,
+            notes,
+            folders: Arc::new(Folders::clone(folders)),
+        });
+        Ok(self)
+    }
+
+    /// Take the roots that the project's file does not name from the configuration, or else those that were found.
+    /// Returns whether the configuration names some.
+    fn take_roots(&mut self, layout: &Layout, deployment: &Deployment) -> bool {
+        let mut by_config = false;
         if !self.given.has_roots {
             let of_config = !deployment.roots.is_empty();
-            chosen.by_config |= of_config;
+            by_config |= of_config;
             self.roots = self.on_disk(match of_config {
                 true => &deployment.roots,
                 false => &layout.states,
@@ -211,37 +236,13 @@ impl Project {
         }
         if !self.given.has_pillar_roots {
             let of_config = !deployment.pillar_roots.is_empty();
-            chosen.by_config |= of_config;
+            by_config |= of_config;
             self.pillar_roots = self.on_disk(match of_config {
                 true => &deployment.pillar_roots,
                 false => &layout.pillars,
             });
         }
-        for (path, folder) in &deployment.paths {
-            if !self.deployed.iter().any(|(known, _)| known == path) {
-                self.deployed.push((path.clone(), self.below(folder)));
-            }
-        }
-        let master = estate::Checkout {
-            directory: &self.directory,
-            config: of_config,
-            roots: &self.roots,
-            pillar_roots: &self.pillar_roots,
-            formulas: &self.formulas,
-            is_chosen: self.given.config.is_some(),
-        };
-        let full = master.config()?;
-        let path = config.as_ref().map(|(path, _)| &**path);
-        let is_said = self.given.has_roots || self.given.has_pillar_roots;
-        let found = (!is_said).then(|| self.described(path.filter(|_| chosen.by_config)));
-        let notes = self.notes(layout, &deployment, path);
-        self.estate = Some(Estate {
-            config: full,
-            found,
-            notes,
-            folders: Arc::new(Folders::clone(folders)),
-        });
-        Ok(self)
+        by_config
     }
 
     /// Whether a file says what the project is.

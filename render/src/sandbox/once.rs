@@ -49,6 +49,7 @@ impl Process {
     }
 
     /// A process of one session prepares what its jobs need.
+    #[cfg(not(unix))]
     pub(super) fn prepare_for_all(&mut self) -> Result<(), Lost> {
         Ok(())
     }

@@ -189,7 +189,7 @@ impl Search<'_> {
         let guess = self.assumed.platform.unwrap_or_else(|| self.guess());
         let mut all = Vec::new();
         for (id, known) in found.known {
-            all.push(self.minion(id, known, guess));
+            all.push(self.minion(&id, known, guess));
         }
         FoundMinions {
             all,
@@ -203,12 +203,12 @@ impl Search<'_> {
     }
 
     /// The minion of an id, on the platform of all unless its own is known.
-    fn minion(&self, id: String, known: Known, guess: &'static str) -> FoundMinion {
+    fn minion(&self, id: &str, known: Known, guess: &'static str) -> FoundMinion {
         let platform = known
             .platform
             .or_else(|| known.wanted.iter().find_map(|wanted| wanted.platform))
             .unwrap_or(guess);
-        let mut minion = on_platform(platform, &id);
+        let mut minion = on_platform(platform, id);
         let before = minion.grains.clone();
         let given = self.assumed.grains.iter().chain(known.grains.iter());
         minion

@@ -59,13 +59,12 @@ fn compound(expression: &str, nodegroups: &Map, depth: usize) -> Vec<Wanted> {
         match word {
             "(" => level += 1,
             ")" => level = level.saturating_sub(1),
-            "and" => {}
             "not" => is_not = true,
             "or" if level == 0 && all.len() < ALTERNATIVES => {
                 all.push(Wanted::default());
                 is_met.push(false);
             }
-            "or" => {}
+            "and" | "or" => {}
             term_of if !std::mem::take(&mut is_not) => {
                 let Some(met) = term(term_of, nodegroups, depth) else {
                     continue;

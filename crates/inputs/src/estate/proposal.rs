@@ -1,7 +1,7 @@
 //! The `.mapstack.yaml` that says what was found in a checkout, to be corrected by hand.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::project::Project;
 
@@ -29,50 +29,58 @@ impl Project {
         let mut text = String::from(
             "# What this checkout is. Every key can be left out: what is not said is found.\n",
         );
-        let relative = |path: &Path| -> String {
-            let inside = match self.directory == Path::new(".") {
-                true => path.strip_prefix(".").unwrap_or(path),
-                false => path.strip_prefix(&self.directory).unwrap_or(path),
-            };
-            match inside.as_os_str().is_empty() || inside == Path::new(".") {
-                true => ".".into(),
-                false => scalar(&inside.display().to_string()),
-            }
-        };
-        let roots = |text: &mut String, key: &str, roots: &[(String, std::path::PathBuf)]| {
-            let mut envs: Vec<&str> = Vec::new();
-            for (env, _) in roots {
-                if !envs.contains(&&**env) {
-                    envs.push(env);
-                }
-            }
-            let of = |env: &str| -> String {
-                let own = roots.iter().filter(|(of, _)| of == env);
-                let paths: Vec<String> = own.map(|(_, path)| relative(path)).collect();
-                paths.join(", ")
-            };
-            match envs[..] {
-                ["base"] => drop(writeln!(text, "{key}: [{}]", of("base"))),
-                _ => {
-                    let _ = writeln!(text, "{key}:");
-                    for env in envs {
-                        let _ = writeln!(text, "  {}: [{}]", scalar(env), of(env));
-                    }
-                }
-            }
-        };
         if !self.roots.is_empty() {
             text.push_str("\n# Roots of the file server, earlier ones stronger.\n");
-            roots(&mut text, "roots", &self.roots);
+            self.propose_roots(&mut text, "roots", &self.roots);
         }
         if !self.pillar_roots.is_empty() {
             text.push_str("\n# Roots of the pillar.\n");
-            roots(&mut text, "pillar_roots", &self.pillar_roots);
+            self.propose_roots(&mut text, "pillar_roots", &self.pillar_roots);
         }
+        self.propose_paths(&mut text);
+        self.propose_elsewhere(&mut text);
+        self.propose_minions(&mut text);
+        text
+    }
+
+    /// A path as the file has it.
+    fn written(&self, path: &Path) -> String {
+        let inside = match self.directory == Path::new(".") {
+            true => path.strip_prefix(".").unwrap_or(path),
+            false => path.strip_prefix(&self.directory).unwrap_or(path),
+        };
+        match inside.as_os_str().is_empty() || inside == Path::new(".") {
+            true => ".".into(),
+            false => scalar(&inside.display().to_string()),
+        }
+    }
+
+    fn propose_roots(&self, text: &mut String, key: &str, roots: &[(String, PathBuf)]) {
+        let mut envs: Vec<&str> = Vec::new();
+        for (env, _) in roots {
+            if !envs.contains(&&**env) {
+                envs.push(env);
+            }
+        }
+        let of = |env: &str| -> String {
+            let own = roots.iter().filter(|(of, _)| of == env);
+            let paths: Vec<String> = own.map(|(_, path)| self.written(path)).collect();
+            paths.join(", ")
+        };
+        if envs == ["base"] {
+            let _ = writeln!(text, "{key}: [{}]", of("base"));
+            return;
+        }
+        let _ = writeln!(text, "{key}:");
+        for env in envs {
+            let _ = writeln!(text, "  {}: [{}]", scalar(env), of(env));
+        }
+    }
+
+    fn propose_paths(&self, text: &mut String) {
         let config = self.estate.as_ref().and_then(|estate| {
-            let files = estate.config.files().first()?;
-            let path = Path::new(files);
-            path.is_file().then(|| relative(path))
+            let path = Path::new(estate.config.files().first()?);
+            path.is_file().then(|| self.written(path))
         });
         text.push_str("\n# The master's configuration, for the options that count; the paths in it are deployed paths.\n");
         match config {
@@ -82,9 +90,12 @@ impl Project {
         if !self.deployed.is_empty() {
             text.push_str("\n# Where these folders are on the master.\ndeployed:\n");
             for (path, folder) in &self.deployed {
-                let _ = writeln!(text, "  {}: {}", scalar(path), relative(folder));
+                let _ = writeln!(text, "  {}: {}", scalar(path), self.written(folder));
             }
         }
+    }
+
+    fn propose_elsewhere(&self, text: &mut String) {
         text.push_str("\n# Formulas in other repositories: `mapstack fetch` mirrors them.\n");
         match &self.formulas[..] {
             [] => text.push_str(
@@ -109,8 +120,6 @@ impl Project {
                 let _ = writeln!(text, "absent: [{}]", absent.join(", "));
             }
         }
-        self.propose_minions(&mut text);
-        text
     }
 
     fn propose_minions(&self, text: &mut String) {
