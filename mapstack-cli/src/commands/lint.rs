@@ -1,5 +1,6 @@
 //! `mapstack lint`.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
@@ -131,31 +132,7 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         .secrets(secrets)
         .saltenv(saltenv(args))
         .schema(schema);
-    let check = || -> Result<Vec<(String, Report)>, Error> {
-        let mut reports = Vec::new();
-        if let Some(states) = &linted.estate {
-            let estate = Estate {
-                options: TopOptions::of(&states.options),
-                others: states.others.clone(),
-                broken: of_pillar
-                    .iter()
-                    .flat_map(|(_, report)| report.broken.iter().cloned())
-                    .collect(),
-                examples: examples.clone(),
-            };
-            reports.push(("states".to_owned(), linter.lint_estate(&estate)?));
-        }
-        for formula in &linted.formulas {
-            let mut report = linter.lint(formula)?;
-            // What the states show is said of them.
-            let said = reports.iter().flat_map(|(_, report)| &report.findings);
-            let said: Vec<Finding> = said.cloned().collect();
-            report.findings.retain(|finding| !said.contains(finding));
-            reports.push((formula.clone(), report));
-        }
-        reports.extend(of_pillar.iter().cloned());
-        Ok(reports)
-    };
+    let check = || all(&linter, &linted, &of_pillar, &examples);
     let mut reports = check()?;
     if args.fix {
         fix(&reports, args.diff, reporter)?;
@@ -167,6 +144,41 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
     }
     say_others(args, &linted, reporter)?;
     print(args, &reports, reporter)?;
+    ended(&reports, reporter)
+}
+
+/// The reports of the states of an estate, of formulas and of the pillar.
+fn all(
+    linter: &Linter<'_>,
+    linted: &Linted,
+    of_pillar: &Option<(String, Report)>,
+    examples: &BTreeSet<String>,
+) -> Result<Vec<(String, Report)>, Error> {
+    let mut reports = Vec::new();
+    if let Some(states) = &linted.estate {
+        let broken = of_pillar.iter().flat_map(|(_, report)| &report.broken);
+        let estate = Estate {
+            options: TopOptions::of(&states.options),
+            others: states.others.clone(),
+            broken: broken.cloned().collect(),
+            examples: examples.clone(),
+        };
+        reports.push(("states".to_owned(), linter.lint_estate(&estate)?));
+    }
+    for formula in &linted.formulas {
+        let mut report = linter.lint(formula)?;
+        // What the states show is said of them.
+        let said = reports.iter().flat_map(|(_, report)| &report.findings);
+        let said: Vec<Finding> = said.cloned().collect();
+        report.findings.retain(|finding| !said.contains(finding));
+        reports.push((formula.clone(), report));
+    }
+    reports.extend(of_pillar.iter().cloned());
+    Ok(reports)
+}
+
+/// How the verb ends.
+fn ended(reports: &[(String, Report)], reporter: &Reporter) -> Result<(), Failure> {
     // "Nothing found" is said of what was looked at.
     if reports.iter().all(|(_, report)| report.files == 0) {
         return Err(Failure::Usage(
@@ -187,7 +199,8 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
 
 /// Say which folders of the roots are not formulas, where all that are were checked.
 fn say_others(args: &Lint, linted: &Linted, reporter: &Reporter) -> Result<(), Failure> {
-    if args.formulas.is_empty() && args.format == Findings::Text && !linted.formulas.is_empty() {
+    let are_all = args.formulas.is_empty() && !linted.formulas.is_empty();
+    if are_all && linted.estate.is_none() && args.format == Findings::Text {
         let others = formulas::others(&linted.engine, saltenv(args))?;
         lint::not_formulas(&others)
             .iter()
