@@ -213,14 +213,23 @@ fn beside(mirror: &Path, what: &str) -> PathBuf {
     mirror.with_file_name(name)
 }
 
+/// How often a directory into which a program still writes is removed once more.
+const TRIES: u32 = 40;
+
 fn remove(directory: &Path) -> Result<()> {
-    match fs::remove_dir_all(directory) {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(FetchError::Io {
-            path: directory.into(),
-            source,
-        }),
-        _ => Ok(()),
+    for _ in 0..TRIES {
+        let Err(source) = fs::remove_dir_all(directory) else {
+            return Ok(());
+        };
+        match source.kind() {
+            io::ErrorKind::NotFound => return Ok(()),
+            // Git can outlive the fetch that started it, and soon finds nothing left to write to.
+            io::ErrorKind::DirectoryNotEmpty => thread::sleep(Duration::from_millis(50)),
+            _ => return Err(io_at(directory)(source)),
+        }
     }
+    // The next fetch tries again; this one has a directory of another name.
+    Ok(())
 }
 
 /// Remove what fetches into this mirror left that did not end. A program that one of them started may still run, so each
