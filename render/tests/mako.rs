@@ -11,7 +11,7 @@ use mapstack_value::{Map, Str, Value, json};
 const DIFFERENCES: &[(&str, &str)] = &[
     (
         "<% import nosuchmodule %>",
-        "a module that is not here may be there for Salt; the template fails where it uses it",
+        "whether a module is installed is not known here, so the error says that it is not available",
     ),
     (
         "% for x in loop:\n% endfor\n",

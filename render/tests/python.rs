@@ -279,7 +279,7 @@ fn modules_run() {
         (
             "try:\n    import boto3\nexcept ImportError:\n    boto3 = None\ndef run():\n    try:\n        return boto3.x()\n    except Exception:\n        return 1\n",
             ErrorKind::Undefined,
-            Some(7),
+            Some(2),
         ),
     ] {
         let error = run(&Request::new(source, &NoHost)).unwrap_err();

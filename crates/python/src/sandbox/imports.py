@@ -172,9 +172,9 @@ def _module_import(name, globals=None, locals=None, fromlist=(), level=0):
             _unavailable_at(f"'{name}'")
         return module
     if not _loading[0] and top not in _LIBRARY and top not in _WITH_SALT:
-        # A template that imports what is not installed is an error, and what is installed is not known here. A module of
-        # the tree is left out as a whole then, which its calls say.
-        raise ModuleNotFoundError(f"No module named '{name}'", name=name)
+        # Whether it is installed is not known here: a template that imports it works or fails, and a handler would
+        # decide which.
+        _unavailable_at(f"the module '{name}'")
     return Missing("import", name if fromlist else top, top in _REACHING_OUT)
 
 
