@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use mapstack::Error;
-use mapstack::ErrorKind;
 use mapstack::loader::{Fetched, SaltPath};
+use mapstack::{Error, ErrorKind, sls_name};
 use mapstack_lint::SourceFile;
 use mapstack_pillar::{Master, pillar_roots};
 
@@ -75,8 +74,7 @@ impl Files {
 impl PillarFile {
     /// The name of the sls in it, if it is one.
     pub fn name(&self) -> Option<String> {
-        let name = self.source.path.strip_suffix(".sls")?;
-        Some(name.strip_suffix("/init").unwrap_or(name).replace('/', "."))
+        sls_name(&self.source.path)
     }
 
     /// Its directory as the start of the names of sls beside it: empty, or with a dot at its end.

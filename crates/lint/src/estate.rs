@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
-use mapstack::{DataOptions, Engine, Error, ErrorKind, Place};
+use mapstack::{DataOptions, Engine, Error, ErrorKind, Place, sls_name};
 use mapstack_states::{Gathered, Gatherer, ProblemKind, Rendered, TopOptions};
 
 use crate::document::SourceFile;
-use crate::states::{Made, State, made_of, sls_name, unknown_renderer, why_not_rendered};
+use crate::states::{Made, State, made_of, unknown_renderer, why_not_rendered};
 use crate::subject::{Dialect, Examined, Subject, TopFault, TopProblem, read_files};
 use crate::templates::Templates;
 use crate::work::side_by_side;
@@ -120,7 +120,7 @@ impl<'s> Subject<'s> {
             }
             match why_not_rendered(file, &loaded) {
                 Some(why) => drop(self.ignored.insert(file.path.clone(), why.to_owned())),
-                None => unnamed.push(sls_name(&file.path)),
+                None => unnamed.extend(sls_name(&file.path)),
             }
         }
         let gotten = states.len();

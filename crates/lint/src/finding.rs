@@ -119,10 +119,34 @@ impl Finding {
 
     /// About a file as a whole.
     #[must_use]
-    pub fn of_file(rule: Rule, mut place: Place, message: impl Into<String>) -> Self {
-        (place.start, place.end) = (0, 0);
+    pub fn of_file(rule: Rule, place: Place, message: impl Into<String>) -> Self {
+        Finding::new(rule, place, message).whole_file()
+    }
+
+    /// About its file as a whole.
+    #[must_use]
+    pub fn whole_file(mut self) -> Self {
+        (self.place.start, self.place.end) = (0, 0);
         Finding {
             whole_file: true,
+            ..self
+        }
+    }
+
+    /// What a run reports, with the places, circumstances and advice of its message.
+    #[must_use]
+    pub fn said(rule: Rule, place: Place, diagnostic: &Diagnostic) -> Self {
+        let Diagnostic {
+            message,
+            trace,
+            notes,
+            help,
+            ..
+        } = diagnostic.clone();
+        Finding {
+            related: trace,
+            notes,
+            help,
             ..Finding::new(rule, place, message)
         }
     }

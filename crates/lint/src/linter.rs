@@ -10,7 +10,7 @@ use mapstack::{Configuration, DataOptions, Engine, Error, ErrorKind, Means, Way}
 use crate::Rule;
 use crate::document::{Document, SourceFile};
 use crate::estate::Estate;
-use crate::finding::Level;
+use crate::finding::{Finding, Level};
 use crate::levels::Levels;
 use crate::report::{Report, Sources};
 use crate::rules;
@@ -149,17 +149,29 @@ impl<'e> Linter<'e> {
                 .iter()
                 .flat_map(|schema| rules::schema(&subject, schema)),
         );
+        let mut report = self.report(&subject, findings, secrets);
+        report.supported = subject.runs.iter().filter(|run| run.supported).count();
+        Ok(report)
+    }
+
+    /// What is reported of findings, with how much was looked at.
+    fn report(
+        &self,
+        subject: &Subject<'_>,
+        findings: Vec<Finding>,
+        secrets: Arc<Secrets>,
+    ) -> Report {
         let sources = Sources {
             files: subject.files.values().map(|file| &**file).collect(),
             documents: subject.documents.iter().collect(),
         };
         let mut report = Report::of(findings, &sources, &self.levels, secrets);
         report.looked = subject.looked();
-        report.minions = self.minions.len();
-        report.supported = subject.runs.iter().filter(|run| run.supported).count();
-        report.unanswered = rules::unanswered_calls(&subject);
+        report.minions = subject.runs.len();
+        report.supported = subject.runs.len();
+        report.unanswered = rules::unanswered_calls(subject);
         report.ignored.clone_from(&subject.ignored);
-        Ok(report)
+        report
     }
 }
 
@@ -172,18 +184,8 @@ impl Linter<'_> {
         let minions = self.minions_with_grains();
         let whole = (&*self.saltenv, estate);
         let (subject, reached) = Subject::of_estate(self.engine, whole, &minions, &self.secrets)?;
-        let findings = rules::all(&subject);
-        let sources = Sources {
-            files: subject.files.values().map(|file| &**file).collect(),
-            documents: subject.documents.iter().collect(),
-        };
-        let mut report = Report::of(findings, &sources, &self.levels, self.secrets.clone());
-        report.looked = subject.looked();
-        report.minions = minions.len();
-        report.supported = minions.len();
+        let mut report = self.report(&subject, rules::all(&subject), self.secrets.clone());
         report.reached = Some(reached);
-        report.unanswered = rules::unanswered_calls(&subject);
-        report.ignored.clone_from(&subject.ignored);
         Ok(report)
     }
 

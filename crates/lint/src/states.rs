@@ -6,7 +6,8 @@ use std::sync::Arc;
 use mapstack::minion::Minion;
 use mapstack::secrets::{Redact, Secrets};
 use mapstack::value::{Key, Value};
-use mapstack::{CallSite, Diagnostic, Engine, Error, ErrorKind, ImportSite};
+use mapstack::{CallSite, Diagnostic, Engine, Error, ErrorKind, ImportSite, sls_name};
+use mapstack_states::included;
 
 use crate::document::SourceFile;
 use crate::origins::text_of;
@@ -132,7 +133,7 @@ impl Library<'_> {
             let outcomes = kinds[number].iter().zip(targets).map(outcome).collect();
             State {
                 file: file.clone(),
-                name: sls_name(&file.path),
+                name: sls_name(&file.path).unwrap_or_default(),
                 outcomes,
                 used: BTreeSet::new(),
                 is_part: false,
@@ -188,8 +189,8 @@ impl Library<'_> {
         items
             .chain(said)
             .filter(|name| name.contains('.') && !name.contains(char::is_whitespace))
-            .filter_map(|name| included(&state.file, &Value::from(name)))
-            .map(|(name, _)| name)
+            .filter_map(|name| included(state.own(), &Value::from(name)))
+            .map(|(_, name)| name)
             .collect()
     }
 
@@ -353,41 +354,6 @@ fn has_states(id: &Key, body: &Value) -> bool {
     }
 }
 
-/// The name of the sls in a file.
-pub(crate) fn sls_name(path: &str) -> String {
-    let name = path.strip_suffix(".sls").unwrap_or(path);
-    name.strip_suffix("/init").unwrap_or(name).replace('/', ".")
-}
-
-/// The sls that an entry of an `include` names, and the saltenv if it says one (Salt:
-/// `salt.state.BaseHighState.render_state`).
-pub(crate) fn included(file: &SourceFile, entry: &Value) -> Option<(String, Option<String>)> {
-    let (name, saltenv) = match entry {
-        Value::Map(map) => {
-            let (saltenv, name) = map.iter().last()?;
-            (name, Some(saltenv.to_string()))
-        }
-        name => (name, None),
-    };
-    let name = name.as_str()?;
-    let dots = name.len() - name.trim_start_matches('.').len();
-    if dots == 0 {
-        return Some((name.to_owned(), saltenv));
-    }
-    let own = sls_name(&file.path);
-    let mut parts: Vec<&str> = own.split('.').collect();
-    if file.name() == "init.sls" {
-        parts.push("init");
-    }
-    let kept = parts.len().checked_sub(dots)?;
-    let parts: Vec<&str> = parts[..kept]
-        .iter()
-        .copied()
-        .chain([&name[dots..]])
-        .collect();
-    Some((parts.join("."), saltenv))
-}
-
 /// Whether a file is the sls of the formula's own name.
 fn is_main(file: &SourceFile) -> bool {
     file.name() == "init.sls" && file.path.matches('/').count() == 1
@@ -410,8 +376,8 @@ fn find_used(states: &mut [State]) -> BTreeSet<(usize, usize)> {
             let names = made
                 .into_iter()
                 .flat_map(|made| &made.includes)
-                .filter_map(|entry| included(&state.file, entry));
-            let to = names.filter_map(|(name, _)| by_name.get(&name).copied());
+                .filter_map(|entry| included(state.own(), entry));
+            let to = names.filter_map(|(_, name)| by_name.get(&name).copied());
             edges.extend(to.filter(|to| *to != from).map(|to| (from, run, to)));
         }
     }
@@ -442,6 +408,11 @@ fn find_used(states: &mut [State]) -> BTreeSet<(usize, usize)> {
 }
 
 impl State {
+    /// Its name and its path.
+    pub fn own(&self) -> (&str, &str) {
+        (&self.name, &self.file.path)
+    }
+
     /// The runs on which it is used, with what came of them.
     pub fn used(&self) -> impl Iterator<Item = (usize, &Result<Made, Error>)> {
         self.used
@@ -475,24 +446,5 @@ impl State {
         errors
             .into_iter()
             .find(|error| error.kind() == ErrorKind::Unsupported)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn includes_are_named_as_salt_does() {
-        let name = |path: &str, entry: &str| {
-            let file = SourceFile::new(path, path, "");
-            included(&file, &Value::from(entry)).map(|(name, _)| name)
-        };
-        assert_eq!(name("a/init.sls", ".b").as_deref(), Some("a.b"));
-        assert_eq!(name("a/b.sls", ".c").as_deref(), Some("a.c"));
-        assert_eq!(name("a/b/init.sls", "..c").as_deref(), Some("a.c"));
-        assert_eq!(name("a/b/c.sls", "..d").as_deref(), Some("a.d"));
-        assert_eq!(name("a/b.sls", "x.y").as_deref(), Some("x.y"));
-        assert_eq!(name("a.sls", "..b"), None);
     }
 }

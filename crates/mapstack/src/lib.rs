@@ -94,6 +94,6 @@ pub use master_side::MasterSide;
 pub use options::{DataOptions, StackOptions, TofsOptions};
 pub use outside::OtherTemplate;
 pub use pillar_sls::{ExternalText, PillarSls, RenderedSls};
-pub use pipe::{TemplateOptions, how_to_decrypt};
+pub use pipe::{TemplateOptions, how_to_decrypt, sls_name};
 pub use stack::{directories, parse as parse_definition};
 pub use text::Text;

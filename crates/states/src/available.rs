@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
-use mapstack::Engine;
 use mapstack::loader::{Fetched, Fnmatch, SaltPath};
+use mapstack::{Engine, sls_name};
 
 /// The sls of each saltenv, by name; listed when they are asked for.
 pub(crate) struct Available<'e> {
@@ -30,11 +30,9 @@ impl<'e> Available<'e> {
         }
         let mut names = Names::new();
         for path in self.engine.list(saltenv, "").unwrap_or_default() {
-            if let Some(stem) = path.strip_suffix(".sls") {
-                let is_init = stem.ends_with("/init");
-                let name = stem.strip_suffix("/init").unwrap_or(stem).replace('/', ".");
+            if let Some(name) = sls_name(&path) {
                 // Of `a.sls` and `a/init.sls`, the first is taken.
-                match is_init {
+                match path.ends_with("/init.sls") {
                     true => drop(names.entry(name).or_insert(path)),
                     false => drop(names.insert(name, path)),
                 }

@@ -231,7 +231,7 @@ impl<'w, 'e> Work<'w, 'e> {
         };
         let includes = states.get("include").and_then(Value::as_list);
         for entry in includes.unwrap_or_default() {
-            let Some((env, wanted)) = included((saltenv, name, &path), entry) else {
+            let Some((env, wanted)) = included((name, &path), entry) else {
                 continue;
             };
             let is_any = env.as_deref() == Some("_xenv");
@@ -287,8 +287,21 @@ fn stacked<T>(work: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(128 << 10, 2 << 20, work)
 }
 
-/// The sls that an entry of an `include` names, and the saltenv if it says one.
-fn included((_, own, path): (&str, &str, &str), entry: &Value) -> Option<(Option<String>, String)> {
+/// The sls that an entry of an `include` names, and the saltenv if it says one; nothing if it leads above the root. The
+/// sls that includes is given by its name and its path.
+///
+/// ```
+/// use mapstack_states::included;
+/// let name = |sls, path, entry: &str| included((sls, path), &entry.into()).map(|(_, name)| name);
+/// assert_eq!(name("a", "a/init.sls", ".b").as_deref(), Some("a.b"));
+/// assert_eq!(name("a.b", "a/b.sls", ".c").as_deref(), Some("a.c"));
+/// assert_eq!(name("a.b", "a/b/init.sls", "..c").as_deref(), Some("a.c"));
+/// assert_eq!(name("a.b.c", "a/b/c.sls", "..d").as_deref(), Some("a.d"));
+/// assert_eq!(name("a.b", "a/b.sls", "x.y").as_deref(), Some("x.y"));
+/// assert_eq!(name("a", "a.sls", "..b"), None);
+/// ```
+#[must_use]
+pub fn included((own, path): (&str, &str), entry: &Value) -> Option<(Option<String>, String)> {
     let (saltenv, name) = match entry {
         Value::Map(map) => {
             let (saltenv, name) = map.iter().next_back()?;
@@ -302,7 +315,7 @@ fn included((_, own, path): (&str, &str, &str), entry: &Value) -> Option<(Option
         return Some((saltenv, name.to_owned()));
     }
     let mut parts: Vec<&str> = own.split('.').collect();
-    if path.ends_with("/init.sls") {
+    if path == "init.sls" || path.ends_with("/init.sls") {
         parts.push("init");
     }
     let kept = parts.len().checked_sub(dots)?;

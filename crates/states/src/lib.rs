@@ -9,6 +9,6 @@ mod gather;
 mod options;
 mod top;
 
-pub use gather::{Gathered, Gatherer, GotSls, Problem, ProblemKind, Rendered};
+pub use gather::{Gathered, Gatherer, GotSls, Problem, ProblemKind, Rendered, included};
 pub use options::{Strategy, TopOptions};
 pub use top::{Entry, Top};

@@ -268,10 +268,9 @@ fn levels(args: &Lint) -> Result<Levels, Failure> {
 fn text(reports: &[(String, Report)], each: bool, reporter: &Reporter) -> Result<(), Failure> {
     let finding = |report: &Report, finding: &_| reporter.finding(report, finding);
     let shown = (reporter.is_quiet(), each);
-    output::write(&lint::findings(reports, shown, finding))?;
-    lint::notes(reports)
-        .iter()
-        .for_each(|note| reporter.say(note));
+    let text = lint::Text::new(reports);
+    output::write(&text.findings(shown, finding))?;
+    text.notes().iter().for_each(|note| reporter.say(note));
     Ok(())
 }
 

@@ -71,16 +71,11 @@ fn failure(subject: &Subject<'_>, failed: &Failed) -> Finding {
         _ => diagnostic.place.clone(),
     };
     let place = place.or_else(|| file_of(subject, fault));
-    let mut finding = match place {
-        Some(place) if place.end == 0 && diagnostic.place.is_none() => {
-            Finding::of_file(rule, place, diagnostic.message.clone())
-        }
-        Some(place) => Finding::new(rule, place, diagnostic.message.clone()),
-        None => Finding::of_file(rule, nowhere(), diagnostic.message.clone()),
-    };
-    finding.related.clone_from(&diagnostic.trace);
-    finding.notes.clone_from(&diagnostic.notes);
-    finding.help.clone_from(&diagnostic.help);
+    let place = place.unwrap_or_else(nowhere);
+    let mut finding = Finding::said(rule, place, diagnostic);
+    if finding.place.end == 0 && diagnostic.place.is_none() {
+        finding = finding.whole_file();
+    }
     let (of, works) = match fault {
         Some(Fault::Failed { sls } | Fault::Shape { sls }) => seen.rendered(sls),
         _ => (seen.minions, true),

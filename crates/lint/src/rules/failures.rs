@@ -143,14 +143,11 @@ fn failure(failed: Failed<'_>, tracer: &mut Tracer<'_>, estate: Option<&Estate>)
         .place
         .as_ref()
         .is_some_and(|place| place.file != DEFINITION);
-    let mut finding = match has_place {
-        true => Finding::new(rule, place.clone(), diagnostic.message.clone()),
-        false => Finding::of_file(rule, place.clone(), diagnostic.message.clone()),
-    };
+    let mut finding = Finding::said(rule, place.clone(), diagnostic);
+    if !has_place {
+        finding = finding.whole_file();
+    }
     finding.of_run = true;
-    finding.related.clone_from(&diagnostic.trace);
-    finding.notes.clone_from(&diagnostic.notes);
-    finding.help.clone_from(&diagnostic.help);
     // Here it does not only look wrong.
     if rule == Rule::UnquotedExpression {
         finding.level = Level::Error;

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mapstack::value::Value;
-use mapstack::{Means, Place, nearest};
+use mapstack::{Means, Place, nearest, sls_name};
+use mapstack_states::included;
 
 use super::failures::on;
 use super::imports::elsewhere;
 use crate::Rule;
 use crate::finding::{Finding, Level};
-use crate::states::{Made, State, included, sls_name};
+use crate::states::{Made, State};
 use crate::subject::Subject;
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
@@ -115,7 +116,7 @@ fn of_entry(state: &State, entry: &Value, available: &Available) -> Option<Probl
     if !is_name(entry) {
         return Some(Problem::Entry(entry.kind().described().to_owned()));
     }
-    let Some((name, saltenv)) = included(&state.file, entry) else {
+    let Some((saltenv, name)) = included(state.own(), entry) else {
         return Some(Problem::TooHigh(written));
     };
     // Another saltenv may be elsewhere.
@@ -264,11 +265,7 @@ impl Available {
             .files()
             .list(&subject.saltenv, "")
             .unwrap_or_default();
-        let names = listed
-            .iter()
-            .filter(|path| path.ends_with(".sls"))
-            .map(|path| sls_name(path))
-            .collect();
+        let names = listed.iter().filter_map(|path| sls_name(path)).collect();
         let folders = listed
             .iter()
             .filter_map(|path| path.split(['/', '.']).next())

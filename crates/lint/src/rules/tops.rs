@@ -1,12 +1,11 @@
 //! What top files of states name.
 
-use mapstack::{Error, Place, nearest};
+use mapstack::{Error, Place, nearest, sls_name};
 
 use super::failures::{on, rule_of_failure, softened};
 use super::imports::elsewhere;
 use crate::Rule;
 use crate::finding::{Finding, Level};
-use crate::states::sls_name;
 use crate::subject::{Subject, TopFault, TopProblem};
 
 /// Whether no root has the folder, or the file, with which the name of an sls begins.
@@ -65,15 +64,8 @@ fn top(subject: &Subject<'_>) -> Place {
 fn failed(subject: &Subject<'_>, error: &Error, minions: &[String]) -> Finding {
     let diagnostic = error.diagnostic();
     let place = diagnostic.place.clone();
-    let message = diagnostic.message.clone();
-    let mut finding = Finding::new(
-        rule_of_failure(error),
-        place.unwrap_or_else(|| top(subject)),
-        message,
-    );
-    finding.related.clone_from(&diagnostic.trace);
-    finding.notes.clone_from(&diagnostic.notes);
-    finding.help.clone_from(&diagnostic.help);
+    let place = place.unwrap_or_else(|| top(subject));
+    let mut finding = Finding::said(rule_of_failure(error), place, diagnostic);
     let estate = subject.estate.as_ref();
     if let Some(why) = estate.and_then(|estate| softened(estate, error, minions)) {
         finding.level = Level::Warning;
@@ -96,8 +88,11 @@ fn missing(
         Some(place) => Finding::new(Rule::MissingInclude, place.clone(), message),
         None => Finding::of_file(Rule::MissingInclude, top(subject), message),
     };
-    let paths = subject.files.keys().filter(|path| path.ends_with(".sls"));
-    let names: Vec<String> = paths.map(|path| sls_name(path)).collect();
+    let names: Vec<String> = subject
+        .files
+        .keys()
+        .filter_map(|path| sls_name(path))
+        .collect();
     let finding = match nearest(sls, &names) {
         Some(near) => finding.help(format!("did you mean '{near}'?")),
         None => {

@@ -80,8 +80,14 @@ fn posix(path: &str) -> String {
     }
 }
 
-/// The name of the sls in a file: `a.b` for both `a/b.sls` and `a/b/init.sls`.
-pub(crate) fn sls_name(path: &str) -> Option<String> {
+/// The name of the sls in a file: `a.b` for both `a/b.sls` and `a/b/init.sls`; nothing for other files.
+///
+/// ```
+/// assert_eq!(mapstack::sls_name("web/init.sls").as_deref(), Some("web"));
+/// assert_eq!(mapstack::sls_name("web/map.jinja"), None);
+/// ```
+#[must_use]
+pub fn sls_name(path: &str) -> Option<String> {
     let name = path.strip_suffix(".sls")?;
     Some(name.strip_suffix("/init").unwrap_or(name).replace('/', "."))
 }

@@ -18,7 +18,7 @@ pub use github::commands;
 pub use page::html;
 pub use rows::Findings;
 pub use sarif::Log;
-pub use text::{findings, fixes, not_formulas, notes, rules};
+pub use text::{Text, fixes, not_formulas, rules};
 
 /// How many findings of each level there are.
 fn counts(reports: &[(String, Report)]) -> [(Level, usize); 3] {

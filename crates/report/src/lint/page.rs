@@ -4,7 +4,7 @@ use mapstack::{Error, ErrorKind};
 use mapstack_lint::{Finding, Level, Report};
 use mapstack_page::{Item, Listing, Quoted};
 
-use super::{counts, notes};
+use super::{Text, counts};
 use crate::words::count;
 
 /// Lines before and behind a finding.
@@ -38,7 +38,7 @@ pub fn html(reports: &[(String, Report)]) -> Result<String, Error> {
             true => "nothing found".into(),
             false => counts.join(", "),
         },
-        notes: notes(reports),
+        notes: Text::new(reports).notes(),
         items: found.into_iter().map(item).collect(),
         ..Listing::default()
     };

@@ -8,36 +8,62 @@ use mapstack_lint::fix::Fixed;
 use mapstack_lint::{Finding, Level, Reached, Report, Rule, Unanswered};
 use similar::TextDiff;
 
-use super::folded;
+use super::{Folded, folded};
 use crate::words::{count, some};
 
-/// The findings with excerpts, as `finding` prints one: one for each cause, or each by itself.
-pub fn findings(
-    reports: &[(String, Report)],
-    (only_errors, each): (bool, bool),
-    finding: impl Fn(&Report, &Finding) -> String,
-) -> String {
-    let mut text = String::new();
-    for (_, report) in reports {
-        let shown = |one: &&Finding| one.level == Level::Error || !only_errors;
-        let mut add = |one: &Finding| {
-            text.push_str(&finding(report, one));
-            text.push_str("\n\n");
-        };
-        match each {
-            true => report.findings.iter().filter(shown).for_each(add),
-            false => {
-                let all = folded(&report.findings);
-                let all = all.iter().filter(|one| shown(&one.first));
-                all.for_each(|one| add(&one.finding()));
-            }
-        }
-    }
-    text
+/// Reports for people: findings of one cause are shown once.
+pub struct Text<'r> {
+    reports: &'r [(String, Report)],
+    /// The causes of each report.
+    causes: Vec<Vec<Folded<'r>>>,
 }
 
-/// What nothing looked at, and how much was found: what is said beside the findings.
-pub fn notes(reports: &[(String, Report)]) -> Vec<String> {
+impl<'r> Text<'r> {
+    /// The reports by the names of what they are about.
+    #[must_use]
+    pub fn new(reports: &'r [(String, Report)]) -> Self {
+        let causes = reports.iter().map(|(_, report)| folded(&report.findings));
+        Text {
+            reports,
+            causes: causes.collect(),
+        }
+    }
+
+    /// The findings with excerpts, as `finding` prints one: one for each cause, or each by itself.
+    pub fn findings(
+        &self,
+        (only_errors, each): (bool, bool),
+        finding: impl Fn(&Report, &Finding) -> String,
+    ) -> String {
+        let mut text = String::new();
+        for ((_, report), causes) in self.reports.iter().zip(&self.causes) {
+            let shown = |one: &&Finding| one.level == Level::Error || !only_errors;
+            let mut add = |one: &Finding| {
+                text.push_str(&finding(report, one));
+                text.push_str("\n\n");
+            };
+            match each {
+                true => report.findings.iter().filter(shown).for_each(add),
+                false => {
+                    let causes = causes.iter().filter(|one| shown(&one.first));
+                    causes.for_each(|one| add(&one.finding()));
+                }
+            }
+        }
+        text
+    }
+
+    /// What nothing looked at, and how much was found: what is said beside the findings.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = not_looked_at(self.reports);
+        notes.push(summary(self.reports, self.causes.iter().flatten()));
+        notes
+    }
+}
+
+/// What nothing looked at, of each report.
+fn not_looked_at(reports: &[(String, Report)]) -> Vec<String> {
     let mut notes = Vec::new();
     for (formula, report) in reports {
         let (supported, all) = (report.supported, report.minions);
@@ -62,7 +88,6 @@ pub fn notes(reports: &[(String, Report)]) -> Vec<String> {
         let remarks = report.remarks.iter();
         notes.extend(remarks.map(|remark| format!("{formula}: {remark}")));
     }
-    notes.push(summary(reports));
     notes
 }
 
@@ -153,16 +178,15 @@ fn by_reason(report: &Report) -> BTreeMap<&str, Vec<&str>> {
 }
 
 /// How much was found, and in what.
-fn summary(reports: &[(String, Report)]) -> String {
+fn summary<'f>(
+    reports: &[(String, Report)],
+    causes: impl Iterator<Item = &'f Folded<'f>>,
+) -> String {
     let all: usize = reports
         .iter()
         .map(|(_, report)| report.findings.len())
         .sum();
-    let causes: Vec<Level> = reports
-        .iter()
-        .flat_map(|(_, report)| folded(&report.findings))
-        .map(|one| one.first.level)
-        .collect();
+    let causes: Vec<Level> = causes.map(|one| one.first.level).collect();
     let mut found: Vec<String> = [Level::Error, Level::Warning, Level::Note]
         .into_iter()
         .map(|level| (level, causes.iter().filter(|one| **one == level).count()))
