@@ -11,12 +11,8 @@ use mapstack::{Engine, Error, ErrorKind};
 /// A root has a `map.jinja`, parameter files, or states that no top file is beside.
 pub fn check(engine: &Engine, saltenv: &str) -> Result<(), Error> {
     let listed = engine.files().list(saltenv, "").unwrap_or_default();
-    let has = |name: &str| listed.iter().any(|path| path == name);
-    let is_sign = |path: &&String| {
-        let is_parameters = path.starts_with("parameters/") && path.ends_with(".yaml");
-        **path == "map.jinja" || is_parameters || (**path == "init.sls" && !has("top.sls"))
-    };
-    let Some(sign) = listed.iter().find(is_sign) else {
+    let has_top = listed.iter().any(|path| path == "top.sls");
+    let Some(sign) = listed.iter().find(|path| is_sign(path, has_top)) else {
         return Ok(());
     };
     let path = SaltPath::from_relative(sign);
@@ -32,6 +28,14 @@ pub fn check(engine: &Engine, saltenv: &str) -> Result<(), Error> {
     );
     Err(Error::new(ErrorKind::File, message)
         .note(format!("did you mean --root {}?", above(root).display())))
+}
+
+/// True if a formula has the file. In a root, `parameters/map_jinja.yaml` configures all formulas.
+fn is_sign(path: &str, has_top: bool) -> bool {
+    match path.strip_prefix("parameters/") {
+        Some(parameters) => parameters.ends_with(".yaml") && parameters != "map_jinja.yaml",
+        None => path == "map.jinja" || (path == "init.sls" && !has_top),
+    }
 }
 
 /// The root of a file whose path below it is known.
@@ -56,6 +60,22 @@ fn above(root: &Path) -> std::path::PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_root_has_for_all_formulas_is_no_sign() {
+        for (path, has_top, expected) in [
+            ("map.jinja", true, true),
+            ("init.sls", false, true),
+            ("init.sls", true, false),
+            ("parameters/defaults.yaml", true, true),
+            ("parameters/os/Debian.yaml", false, true),
+            ("parameters/map_jinja.yaml", false, false),
+            ("parameters/map_jinja.yaml.jinja", false, false),
+            ("ssh/map.jinja", false, false),
+        ] {
+            assert_eq!(is_sign(path, has_top), expected, "{path}");
+        }
+    }
 
     #[test]
     fn what_lies_above_is_written_as_people_do() {
