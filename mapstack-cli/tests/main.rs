@@ -3,6 +3,7 @@
 mod common;
 
 mod config;
+mod definitions;
 mod deployed;
 mod diff;
 mod diff_pillars;

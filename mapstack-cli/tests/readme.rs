@@ -8,17 +8,30 @@ use crate::common::{repository, run};
 use snapbox::Assert;
 
 /// A command of a `console` block, and the output shown below it.
-struct Shown {
+pub struct Shown {
     file: &'static str,
     line: usize,
-    command: String,
+    pub command: String,
     output: String,
+}
+
+impl Shown {
+    /// The command printed what is shown, apart from what `same` makes equal. A line of dots is any lines.
+    pub fn assert_output(&self, printed: &str, same: impl Fn(&str) -> String) {
+        let place = format!("{}:{}", self.file, self.line);
+        let (printed, shown) = (same(printed), same(&self.output));
+        let compared = Assert::new().normalize_paths(false);
+        if let Err(e) = compared.try_eq(Some(&place), printed.into(), shown.into()) {
+            panic!("{e}");
+        }
+    }
 }
 
 /// The documents whose commands are run.
 const DOCUMENTS: [&str; 2] = ["README.md", "docs/tour.md"];
 
-fn shown(file: &'static str) -> Vec<Shown> {
+/// The commands of a document.
+pub fn shown(file: &'static str) -> Vec<Shown> {
     let text = std::fs::read_to_string(repository().join(file)).unwrap();
     let mut all: Vec<Shown> = Vec::new();
     let mut inside = false;
@@ -76,25 +89,15 @@ fn documents_show_what_the_command_prints() {
 
 /// The command prints what is shown, apart from what `same` makes equal.
 fn assert_prints(shown: &Shown, directory: &Path, same: impl Fn(&str) -> String) {
-    let Shown {
-        file,
-        line,
-        command,
-        output,
-    } = shown;
-    let ran = run(directory, &arguments(command));
-    let printed = format!("{}{}", ran.stdout, ran.stderr);
+    let ran = run(directory, &arguments(&shown.command));
     assert!(
-        !output.is_empty(),
-        "{file}:{line}: no output shown for {command}"
+        !shown.output.is_empty(),
+        "{}:{}: no output shown for {}",
+        shown.file,
+        shown.line,
+        shown.command
     );
-    if let Err(e) = Assert::new().normalize_paths(false).try_eq(
-        Some(&format!("{file}:{line}")),
-        same(&printed).into(),
-        same(output).into(),
-    ) {
-        panic!("{e}");
-    }
+    shown.assert_output(&format!("{}{}", ran.stdout, ran.stderr), same);
 }
 
 /// The document about a change shows it, and is run in a repository with a commit before and after it.
@@ -136,8 +139,8 @@ fn without_hashes(text: &str) -> String {
 }
 
 /// Copy a directory with all that is in it.
-#[cfg(feature = "git")]
-fn copy(from: &Path, to: &Path) {
+#[cfg(any(feature = "git", unix))]
+pub fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let (from, to) = {
@@ -213,6 +216,7 @@ fn the_document_about_fleets_shows_the_files_of_its_examples() {
 #[test]
 fn every_link_leads_somewhere() {
     let moved = [
+        "docs/definitions.md",
         "docs/pillar-change.md",
         "docs/crates.md",
         "docs/pipelines.md",
@@ -232,22 +236,47 @@ fn the_readme_fits_on_a_screen() {
 
 fn links_lead_somewhere(document: &str) {
     let path = repository().join(document);
-    let text = std::fs::read_to_string(&path).unwrap();
+    let text = prose(&path);
     // `['map.data']('users')` is code.
     let links = text
         .split("](")
         .skip(1)
         .filter_map(|rest| rest.split(')').next())
-        .filter(|l| !l.starts_with('\''));
+        .filter(|link| !link.starts_with('\''));
     let local: Vec<&str> = links.filter(|link| !link.starts_with("http")).collect();
     assert!(!local.is_empty());
     for link in local {
-        let target = link.split('#').next().unwrap_or(link);
+        let (file, section) = link.split_once('#').unwrap_or((link, ""));
+        let target = match file {
+            "" => path.clone(),
+            file => path.with_file_name("").join(file),
+        };
+        assert!(target.exists(), "{document}: {link}");
         assert!(
-            path.with_file_name("").join(target).exists(),
-            "{document}: {link}"
+            section.is_empty() || sections(&target).any(|name| name == section),
+            "{document}: no section {link}"
         );
     }
+}
+
+/// A document without its blocks of code.
+fn prose(document: &Path) -> String {
+    let text = std::fs::read_to_string(document).unwrap();
+    text.split("```").step_by(2).collect()
+}
+
+/// The names by which links lead to the sections of a document.
+fn sections(document: &Path) -> impl Iterator<Item = String> {
+    let text = prose(document);
+    let headings = text.lines().filter_map(|line| line.strip_prefix('#'));
+    let names = headings.map(|heading| {
+        let words = heading.trim_start_matches('#').trim().to_lowercase();
+        let named = words
+            .chars()
+            .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+        named.collect::<String>().replace(' ', "-")
+    });
+    names.collect::<Vec<_>>().into_iter()
 }
 
 #[test]

@@ -16,6 +16,7 @@ import shutil
 import sys
 import tempfile
 
+import definitions
 import formats
 import gitfs
 import master_cache
@@ -887,6 +888,8 @@ def main():
         record_builtin(project / "crates/minion/data/builtin.json")
     if not only or "documented" in only:
         record_documented(project)
+    if not only or "definitions" in only:
+        definitions.check(project)
     if not only or "platforms" in only:
         platforms.record(project / "crates/minion/data/platforms.tsv")
     if not only or "master" in only:
