@@ -37,7 +37,7 @@ impl<F: FileServer> Absent<F> {
         }
     }
 
-    /// Whether a file is one that lies elsewhere. An sls can be `a/b.sls` or `a/b/init.sls`: where the one is there,
+    /// True if a file is one that lies elsewhere. An sls can be `a/b.sls` or `a/b/init.sls`: where the one is there,
     /// the other is not missing.
     fn is_absent(&self, path: &SaltPath, saltenv: &str) -> Result<bool, LoadError> {
         let path = path.as_str();

@@ -31,7 +31,7 @@ pub struct Deployed {
     /// The longest deployed paths first.
     folders: Vec<Folder>,
     mounts: Vec<Mount>,
-    /// Whether nothing else of the machine is read by its path.
+    /// True if nothing else of the machine is read by its path.
     confined: bool,
 }
 
@@ -129,7 +129,7 @@ impl Deployed {
         }
     }
 
-    /// Whether a path may not be read, links followed.
+    /// True if a path may not be read, links followed.
     pub(crate) fn refuses(&self, path: &Path) -> bool {
         let path = match path.as_os_str().is_empty() {
             true => Path::new("."),
@@ -156,7 +156,7 @@ impl Deployed {
         self
     }
 
-    /// Whether nothing is deployed.
+    /// True if nothing is deployed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.folders.is_empty()
@@ -189,7 +189,7 @@ impl Deployed {
         })
     }
 
-    /// Whether a path is a directory only because something is deployed below it, such as `/srv`.
+    /// True if a path is a directory only because something is deployed below it, such as `/srv`.
     #[must_use]
     pub fn is_above(&self, path: &str) -> bool {
         let path = normalized(path);
@@ -222,7 +222,7 @@ fn normalized(path: &str) -> String {
     }
 }
 
-/// Whether [`normalized`] changes nothing.
+/// True if [`normalized`] changes nothing.
 fn is_normal(path: &str) -> bool {
     path.split('/')
         .skip(1)

@@ -18,7 +18,7 @@ use crate::LoadError;
 pub struct KeptFiles {
     known: Arc<Mutex<Known>>,
     max_bytes: usize,
-    /// Whether a file can change.
+    /// True if a file can change.
     is_checked: bool,
 }
 

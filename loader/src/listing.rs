@@ -37,7 +37,7 @@ impl Listing {
         ))
     }
 
-    /// Whether there is surely no file of some name.
+    /// True if there is surely no file of some name.
     #[must_use]
     pub fn lacks(&self, name: &str) -> bool {
         is_simple(name) && !self.0.contains(name)
@@ -49,7 +49,7 @@ impl Listing {
     }
 }
 
-/// Whether a name is one that [`FileServer::names_in`] is about.
+/// True if a name is one that [`FileServer::names_in`] is about.
 pub(crate) fn is_simple(name: &str) -> bool {
     let is_simple = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
     !name.is_empty()

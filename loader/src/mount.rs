@@ -58,7 +58,7 @@ impl Mount {
         self.files.fetch(&SaltPath::from_relative(way), ENV)
     }
 
-    /// Whether a file is at the end of a way.
+    /// True if a file is at the end of a way.
     pub fn is_file(&self, way: &str) -> Result<bool, LoadError> {
         Ok(!matches!(self.fetch(way)?, Fetched::Missing))
     }

@@ -22,7 +22,7 @@ impl Names {
         Names(Arc::new(has))
     }
 
-    /// Whether a name is one of them.
+    /// True if a name is one of them.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         (self.0)(name)

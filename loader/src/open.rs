@@ -46,7 +46,7 @@ pub(crate) fn open_anywhere(path: &Path) -> io::Result<File> {
     system::open(path, true)
 }
 
-/// Whether `path` leads to something below `real`.
+/// True if `path` leads to something below `real`.
 pub(crate) fn is_inside(real: &Path, path: &Path) -> io::Result<bool> {
     resolve(real, path).map(|target| target.is_some())
 }

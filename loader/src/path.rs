@@ -61,7 +61,7 @@ impl SaltPath {
         })
     }
 
-    /// Whether a path, with or without a scheme, is that of an sls: of a file that goes through a render pipe.
+    /// True if a path, with or without a scheme, is that of an sls: of a file that goes through a render pipe.
     ///
     /// ```
     /// use mapstack_loader::SaltPath;
@@ -134,7 +134,7 @@ impl SaltPath {
         self.text.split('/').filter(|c| !c.is_empty())
     }
 
-    /// Whether the path as it was written starts with a slash behind `salt://|`.
+    /// True if the path as it was written starts with a slash behind `salt://|`.
     pub(crate) fn is_absolute(&self) -> bool {
         self.absolute
     }
@@ -175,7 +175,7 @@ impl SaltPath {
     }
 }
 
-/// Whether a path is surely nothing but components with a slash between each two.
+/// True if a path is surely nothing but components with a slash between each two.
 fn is_normal(path: &str) -> bool {
     let bytes = path.as_bytes();
     let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else {

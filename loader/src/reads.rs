@@ -17,7 +17,7 @@ impl FileRead {
     /// The saltenv of files that were named by an absolute path and lie below no root; their paths are local ones.
     pub const OF_NO_SALTENV: &'static str = "";
 
-    /// Whether the file lies below no root.
+    /// True if the file lies below no root.
     #[must_use]
     pub fn is_of_no_saltenv(&self) -> bool {
         *self.saltenv == *Self::OF_NO_SALTENV

@@ -40,7 +40,7 @@ pub struct Tree {
     mounts: Vec<Mount>,
     /// What paths stand for others.
     deployed: Deployed,
-    /// Whether patterns may list any directory.
+    /// True if patterns may list any directory.
     anywhere: bool,
     /// What was read before.
     kept: Option<KeptFiles>,
@@ -61,13 +61,13 @@ impl Entry {
         &self.name
     }
 
-    /// Whether it is a directory, or a link to one.
+    /// True if it is a directory, or a link to one.
     #[must_use]
     pub fn is_directory(&self) -> bool {
         self.is_directory
     }
 
-    /// Whether it is a link. A mounted file server has none.
+    /// True if it is a link. A mounted file server has none.
     #[must_use]
     pub fn is_link(&self) -> bool {
         self.is_link
@@ -189,7 +189,7 @@ impl Tree {
             .map_or(Cow::Borrowed(path), Cow::Owned)
     }
 
-    /// Whether a regular file is at a path, wherever it lies.
+    /// True if a regular file is at a path, wherever it lies.
     ///
     /// # Errors
     /// A mounted file server that cannot be read.
@@ -372,7 +372,7 @@ impl Tree {
         Ok(found)
     }
 
-    /// Whether anything is at a path, or a directory if no name ends it.
+    /// True if anything is at a path, or a directory if no name ends it.
     fn is_there(&self, path: &str, name: &str) -> Result<bool, LoadError> {
         let path = &*self.local(path);
         let Some((mount, way)) = self.mounted(path) else {
@@ -515,7 +515,7 @@ fn fetched(path: &str, mount: &Mount, way: &str) -> Result<Fetched, LoadError> {
     }
 }
 
-/// Whether a regular file is at a path that the user gave.
+/// True if a regular file is at a path that the user gave.
 ///
 /// ```
 /// assert!(!mapstack_loader::is_file("/nowhere/stack.cfg"));

@@ -3,7 +3,7 @@
 use crate::problem::Problem;
 use crate::{Matcher, MatcherKind, Mode, Spelling};
 
-/// Whether a chain can begin with a matcher.
+/// Check that a chain can begin with a matcher.
 pub(crate) fn begins(first: &Matcher, spelling: Spelling, mode: Mode) -> Result<(), Problem> {
     match mode {
         Mode::Path if spelling != Spelling::Plain => Err(Problem::YamlInPathMode),
@@ -11,7 +11,7 @@ pub(crate) fn begins(first: &Matcher, spelling: Spelling, mode: Mode) -> Result<
     }
 }
 
-/// Whether a matcher can stand where it does, whatever is around it: paths cannot name files.
+/// Check that a matcher can stand where it does, whatever is around it: paths cannot name files.
 pub(crate) fn stands_alone(matcher: &Matcher, mode: Mode) -> Result<(), Problem> {
     match mode {
         Mode::Path if !matcher.is_typed() && matcher.kind == MatcherKind::Static => {
@@ -21,7 +21,7 @@ pub(crate) fn stands_alone(matcher: &Matcher, mode: Mode) -> Result<(), Problem>
     }
 }
 
-/// Whether a matcher can follow another.
+/// Check that a matcher can follow another.
 pub(crate) fn follows(previous: &Matcher, next: &Matcher, mode: Mode) -> Result<(), Problem> {
     if mode == Mode::Layer && !next.is_typed() {
         return Err(Problem::YamlInsideChain);

@@ -83,7 +83,7 @@ impl Definition {
         &self.matchers
     }
 
-    /// Whether it leads to files that are read, rather than being data itself.
+    /// True if it leads to files that are read, rather than being data itself.
     #[must_use]
     pub fn leads_to_files(&self) -> bool {
         match self.spelling {

@@ -138,19 +138,19 @@ impl Matcher {
         &self.delimiter
     }
 
-    /// Whether it is written with its type.
+    /// True if it is written with its type.
     #[must_use]
     pub fn is_typed(&self) -> bool {
         self.typed
     }
 
-    /// Whether the result is nested below the query.
+    /// True if the result is nested below the query.
     #[must_use]
     pub fn has_sub(&self) -> bool {
         self.options.iter().any(|o| o == "SUB")
     }
 
-    /// Whether it is a path that ends in a file's name, which ends a chain.
+    /// True if it is a path that ends in a file's name, which ends a chain.
     pub(crate) fn is_file(&self) -> bool {
         self.kind == MatcherKind::Static && has_file_suffix(&self.query)
     }

@@ -38,7 +38,7 @@ fn suffix(path: &str) -> &str {
     }
 }
 
-/// Whether the last component looks like a file's name.
+/// True if the last component looks like a file's name.
 #[must_use]
 pub fn has_file_suffix(path: &str) -> bool {
     !suffix(path).is_empty()

@@ -58,7 +58,7 @@ impl Aliases {
         aliases
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.maps.is_empty()

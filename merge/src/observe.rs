@@ -30,7 +30,7 @@ use mapstack_value::{Key, Value};
 /// assert_eq!(log.0, ["port: 80 -> 8080"]);
 /// ```
 pub trait Observer {
-    /// Whether the observer uses the reports.
+    /// True if the observer uses the reports.
     const ACTIVE: bool = true;
 
     /// Something happened at a path. What is not reported stays as it was in the base.
@@ -164,7 +164,7 @@ impl<'a> Trail<'a> {
 pub struct KeyPath(pub Vec<Key>);
 
 impl KeyPath {
-    /// Whether this is the path of the whole value.
+    /// True if this is the path of the whole value.
     #[must_use]
     pub fn is_root(&self) -> bool {
         self.0.is_empty()

@@ -118,7 +118,7 @@ pub struct UnknownStrategy {
 pub struct Options {
     /// How the two sides are combined.
     pub strategy: Strategy,
-    /// Whether `smart` and `recurse` append lists instead of replacing them.
+    /// True if `smart` and `recurse` append lists instead of replacing them.
     pub merge_lists: bool,
 }
 
@@ -139,7 +139,7 @@ impl Options {
         }
     }
 
-    /// Whether merging mappings by them looks at more than keys and at what is a mapping: appending compares
+    /// True if merging mappings by them looks at more than keys and at what is a mapping: appending compares
     /// items, and some strategies make lists. Where it does not, values are only put in place, whatever they are.
     ///
     /// ```

@@ -105,7 +105,7 @@ pub struct StackError {
     pub path: KeyPath,
     /// What was given as strategy.
     pub strategy: Value,
-    /// Whether it stands in the first item of a list.
+    /// True if it stands in the first item of a list.
     pub in_list: bool,
 }
 
@@ -381,7 +381,7 @@ fn clean_map(map: &Map) -> Map {
     result
 }
 
-/// Whether cleaning had nothing to do, so that the copy may go on sharing.
+/// True if cleaning had nothing to do, so that the copy may go on sharing.
 fn same_storage(value: &Value, cleaned: &Value) -> bool {
     match (value, cleaned) {
         (Value::Map(a), Value::Map(b)) => a.ptr_eq(b),

@@ -108,7 +108,7 @@ fn without_inner_aggregates(value: &Value) -> Value {
     map.with_kind(value.as_map().unwrap().kind()).into()
 }
 
-/// Whether two mappings below the same path may be of different types.
+/// The types of mappings below the same path: alike or different.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kinds {
     /// Any type anywhere.
@@ -323,7 +323,7 @@ proptest! {
     }
 }
 
-/// Whether every scalar and list of a value is in another, at its path.
+/// True if every scalar and list of a value is in another, at its path.
 fn within(part: &Value, whole: &Value) -> bool {
     match (part, whole) {
         (Value::Map(part), Value::Map(whole)) => part

@@ -79,7 +79,7 @@ impl Renderer {
             .map(|(_, renderer)| *renderer)
     }
 
-    /// Whether the renderer makes data. The others make text, though what the tree has can make both.
+    /// True if the renderer makes data. The others make text, though what the tree has can make both.
     #[must_use]
     pub fn makes_data(self) -> bool {
         !matches!(
@@ -294,7 +294,7 @@ impl Pipe {
             .map(|(name, _)| *name)
     }
 
-    /// Whether older versions of Salt have a renderer of a name.
+    /// True if older versions of Salt have a renderer of a name.
     #[must_use]
     pub fn is_gone(unknown: &str) -> bool {
         GONE.contains(&unknown)

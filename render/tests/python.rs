@@ -110,7 +110,7 @@ fn what_calls_itself_ends() {
     assert_is_as_good_as_new();
 }
 
-/// Whether the interpreter of this thread is.
+/// The interpreter of this thread is.
 fn assert_is_as_good_as_new() {
     assert_eq!(rendered("${1 + 1}").unwrap(), "2");
 }

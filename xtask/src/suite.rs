@@ -51,7 +51,7 @@ pub enum Agreement {
     Different,
 }
 
-/// Whether a source, our answer and theirs show a difference.
+/// True if a source, our answer and theirs show a difference.
 pub type Shows = fn(&str, &Value, &Value) -> bool;
 
 impl Suite {

@@ -14,7 +14,7 @@ pub trait Host<D> {
     /// The file cannot be read, or its template or its YAML is wrong.
     fn read(&self, path: &str) -> Result<D>;
 
-    /// Whether an error of reading says that a text has no YAML in it: its characters are not tokens of YAML.
+    /// True if an error of reading says that a text has no YAML in it: its characters are not tokens of YAML.
     fn has_no_tokens(&self, _error: &Error) -> bool {
         false
     }

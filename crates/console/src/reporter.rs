@@ -82,7 +82,7 @@ impl Reporter {
         self.kept.as_ref().map(RefCell::take).unwrap_or_default()
     }
 
-    /// Whether the user wants to see everything.
+    /// True if the user wants to see everything.
     #[must_use]
     pub fn shows_secrets(&self) -> bool {
         self.shows_secrets
@@ -128,19 +128,19 @@ impl Reporter {
         self.secrets.borrow().redact_all(given)
     }
 
-    /// Whether what goes to standard output is coloured.
+    /// True if what goes to standard output is coloured.
     #[must_use]
     pub fn colors_output(&self) -> bool {
         self.colored_output
     }
 
-    /// Whether nothing may be wrong at all.
+    /// True if nothing may be wrong at all.
     #[must_use]
     pub fn is_strict(&self) -> bool {
         self.strict
     }
 
-    /// Whether only what is wrong is reported.
+    /// True if only what is wrong is reported.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.quiet
@@ -214,7 +214,7 @@ impl Reporter {
         }
     }
 
-    /// Whether progress is shown: on a terminal that the output does not go to, too.
+    /// True if progress is shown: on a terminal that the output does not go to, too.
     #[must_use]
     pub fn shows_progress(&self, output_elsewhere: bool) -> bool {
         !self.quiet

@@ -77,7 +77,7 @@ impl PartialEq for Cause {
 }
 
 impl Cause {
-    /// Whether nothing that it or its own causes say is secret.
+    /// True if nothing that it or its own causes say is secret.
     fn is_free_of(&self, secrets: &Secrets) -> bool {
         let mut next: Option<&(dyn std::error::Error + 'static)> = Some(&*self.0);
         while let Some(error) = next {

@@ -1,6 +1,6 @@
 //! Characters of data that do something where a message is shown.
 
-/// Whether a character does something where it is shown: a control character, or one that turns the direction of what
+/// True if a character does something where it is shown: a control character, or one that turns the direction of what
 /// follows.
 #[must_use]
 pub fn is_acting(c: char) -> bool {

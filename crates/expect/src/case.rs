@@ -34,9 +34,9 @@ pub enum CaseOutcome {
     Skipped(String),
     /// The file says now what came out; before it said something else, or was not there.
     Written {
-        /// Whether there was a file.
+        /// True if there was a file.
         was_there: bool,
-        /// Whether secrets stand in it as they are.
+        /// True if secrets stand in it as they are.
         clear: bool,
     },
 }

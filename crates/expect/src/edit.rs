@@ -25,7 +25,7 @@ pub(crate) fn edited(
     Some(editor.applied())
 }
 
-/// Whether two values are the same but for the order of keys.
+/// True if two values are the same but for the order of keys.
 pub(crate) fn is_same_data(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Map(one), Value::Map(other)) => {

@@ -46,7 +46,7 @@ pub struct Places<'p> {
     pub named: &'p [PathBuf],
     /// The formulas that may be meant.
     pub formulas: &'p [String],
-    /// Whether these are all there are, so that expectations of others are of formulas that are gone.
+    /// True if these are all there are, so that expectations of others are of formulas that are gone.
     pub every: bool,
     /// Of these, the ones with a state `_mapdata`, which makes such files.
     pub with_state: &'p [String],

@@ -30,7 +30,7 @@ pub struct Header {
     pub pillar: Option<String>,
     /// Facts that are otherwise, by path.
     pub set: Vec<(String, Value)>,
-    /// Whether `data` or `map` is meant.
+    /// The verb: `data` or `map`.
     pub of: Option<String>,
     /// The variable of `map.jinja`.
     pub variable: Option<String>,
@@ -44,7 +44,7 @@ pub struct Recorded {
     /// The data.
     pub data: Value,
     form: Form,
-    /// Whether the data is below the key `values`, as all but the oldest files have it.
+    /// True if the data is below the key `values`, as all but the oldest files have it.
     has_values: bool,
     shown: String,
     text: Arc<str>,
@@ -142,7 +142,7 @@ impl Recorded {
             .unwrap_or_else(|| self.rewritten(data))
     }
 
-    /// Whether a text says what this one says about the run, and is the file of such data.
+    /// True if a text says what this one says about the run, and is the file of such data.
     fn reads_back(&self, text: &str, data: &Value) -> bool {
         let read = Recorded::parse(self.form, text, &self.shown);
         read.is_ok_and(|read| read.header == self.header && edit::is_same_data(&read.data, data))
@@ -207,7 +207,7 @@ impl Recorded {
         }
     }
 
-    /// Whether two values are the same but for what a file cannot say.
+    /// True if two values are the same but for what a file cannot say.
     fn is_alike(&self, expected: &Value, actual: &Value) -> bool {
         match (expected, actual) {
             (Value::Map(wanted), Value::Map(map)) => {

@@ -24,13 +24,13 @@ pub struct Plan<'r> {
     pub variable: Option<String>,
     /// The keys that count.
     pub scope: Scope,
-    /// Whether what differs is recorded.
+    /// True if what differs is recorded.
     pub update: bool,
     /// The minions that are meant, by their ids.
     pub ids: HashSet<String>,
-    /// Whether they were chosen: expectations of others are left out.
+    /// True if they were chosen: expectations of others are left out.
     pub chosen: bool,
-    /// Whether a pillar is given, which counts instead of a test suite's.
+    /// True if a pillar is given, which counts instead of a test suite's.
     pub has_pillar: bool,
     /// What a new file says about its run: paths as they are given, and facts that are set.
     pub given: Given,
@@ -70,7 +70,7 @@ struct Ready {
     suites: HashMap<usize, Result<(Suite, Engine), Error>>,
 }
 
-/// Whether there is a minion for an expectation.
+/// The minion of an expectation, if there is one.
 enum Whose {
     Minion(Box<Minion>),
     /// It is not among those that are wanted.
@@ -205,7 +205,7 @@ impl<'r> Runs<'r> {
         Some(case)
     }
 
-    /// Whether a file is left out, whatever is in it.
+    /// True if a file is left out, whatever is in it.
     fn is_left_out(&self, expectation: &Expectation) -> bool {
         let whose = self.whose(expectation, &Header::default());
         matches!(whose, Ok(Whose::LeftOut))

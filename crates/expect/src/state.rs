@@ -20,7 +20,7 @@ pub fn with_state(
     Ok(found)
 }
 
-/// Whether a formula has such a state.
+/// True if a formula has such a state.
 pub(crate) fn has_state(engine: &Engine, saltenv: &str, formula: &str) -> Result<bool, Error> {
     let listed = engine.list(saltenv, &format!("{formula}/_mapdata/"))?;
     Ok(listed.contains(&path(formula)))

@@ -61,17 +61,17 @@ impl Both {
         self.data.as_ref().map(|[old, new]| (old, new))
     }
 
-    /// Whether both pillars have no error.
+    /// True if both pillars have no error.
     pub fn is_whole(&self) -> bool {
         self.pillars.iter().all(Pillar::is_whole)
     }
 
-    /// Whether the pillar is what it was.
+    /// True if the pillar is what it was.
     pub fn is_same(&self) -> bool {
         self.data().is_some_and(|(old, new)| old.is_same(new))
     }
 
-    /// Whether it fails as it did.
+    /// True if it fails as it did.
     pub fn fails_still(&self) -> bool {
         matches!(self.failures().first(), Some(What::FailsStill(_)))
     }

@@ -46,7 +46,7 @@ pub struct Comparison<'f, 'e> {
     changed_pillar: Option<ChangedFiles>,
     /// Which of several states is the earlier one.
     since: usize,
-    /// Whether changes of pillars are left out.
+    /// True if changes of pillars are left out.
     only_formulas: bool,
     /// Of each formula, whether its configuration is made in the same way in both states.
     made_alike: Vec<bool>,
@@ -123,7 +123,7 @@ pub enum Compared {
 pub enum Advanced {
     /// No change reaches it.
     Unreached {
-        /// Whether a formula fails, as it did.
+        /// True if a formula fails, as it did.
         fails: bool,
     },
     /// What became of the minion, and what it has now.
@@ -192,7 +192,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         self.since
     }
 
-    /// Whether pillars are compiled.
+    /// True if pillars are compiled.
     pub(crate) fn has_pillars(&self) -> bool {
         self.before.pillars().is_some()
     }
@@ -280,7 +280,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         (Compared::Formulas(self.pairs(&before, &after)), after)
     }
 
-    /// Whether a minion is meant: a condition that asks for its pillar may be true in one of the states.
+    /// True if a minion is meant: a condition that asks for its pillar may be true in one of the states.
     fn means(&self, [old, new]: [&Minion; 2]) -> Result<bool> {
         Ok(self.before.means(old)? || (!std::ptr::eq(old, new) && self.after.means(new)?))
     }
@@ -291,7 +291,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         Some(Both::of(pillars, minion, &|pillar| self.stays(pillar)))
     }
 
-    /// Whether no change can reach a pillar.
+    /// True if no change can reach a pillar.
     fn stays(&self, pillar: &Pillar) -> bool {
         let is_unchanged = |read: &FileRead| {
             let changed = self.changed.as_ref();
@@ -491,7 +491,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         Some(unseen.map(|(_, path)| path.clone()).collect())
     }
 
-    /// Whether a compared pillar has to do with a stacked file, by its path below the directory that is
+    /// True if a compared pillar has to do with a stacked file, by its path below the directory that is
     /// [mounted](mapstack_pillar::Master::mount).
     #[must_use]
     pub fn has_stacked(&self, path: &str) -> bool {

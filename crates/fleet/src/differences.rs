@@ -346,7 +346,7 @@ impl Differences {
         all.filter(move |(turn, _)| (*turn == Turn::Still) == still)
     }
 
-    /// Whether nothing is different.
+    /// True if nothing is different.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty() && self.failing().next().is_none()

@@ -117,7 +117,7 @@ impl<'e> Fleet<'e> {
         }))
     }
 
-    /// Whether all conditions are true of a minion.
+    /// True if all conditions are true of a minion.
     ///
     /// # Errors
     /// A condition cannot be evaluated.
@@ -224,7 +224,7 @@ impl Report {
         }
     }
 
-    /// Whether every formula has a result.
+    /// True if every formula has a result.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.outcomes

@@ -46,7 +46,7 @@ impl What {
 struct Reach<'r, 'e> {
     what: &'r What,
     fleet: &'r Fleet<'e>,
-    /// Whether outcomes that minions share are reached; they are kept, so that their addresses stay theirs.
+    /// The reached ones of the outcomes that minions share; they are kept, so that their addresses stay theirs.
     known: Mutex<HashMap<(usize, usize), Arc<Known>>>,
 }
 
@@ -70,7 +70,7 @@ struct Found<'r> {
     what: &'r What,
     formulas: Vec<OfFormula>,
     minions: usize,
-    /// Whether any minion has what is asked about.
+    /// True if any minion has what is asked about.
     is_there: bool,
     /// The names of facts of the first minion.
     names: Vec<String>,

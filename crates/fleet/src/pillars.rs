@@ -150,7 +150,7 @@ impl<'e> Pillars<'e> {
 }
 
 impl Pillar {
-    /// Whether the minion would apply states with it.
+    /// True if the minion would apply states with it.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.errors.is_empty()

@@ -94,13 +94,13 @@ impl ChangedFiles {
         self.of_project().map(|(_, path)| path.as_str())
     }
 
-    /// Whether nothing is different.
+    /// True if nothing is different.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// Whether a result that looked at some files can be another one now.
+    /// True if a result that looked at some files can be another one now.
     ///
     /// Files that sources lead to and that were not there are none of those a result names, so a file
     /// that is new may be one of them, unless it lies in the folder of another formula.
@@ -138,7 +138,7 @@ impl ChangedFiles {
         all.filter(|(_, path)| path.split('/').all(|folder| folder != ".git"))
     }
 
-    /// Whether what was read is different.
+    /// True if what was read is different.
     pub(crate) fn has(&self, read: &FileRead) -> bool {
         // Which state such a file was in before, no file server says.
         if read.is_of_no_saltenv() {

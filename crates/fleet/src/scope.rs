@@ -28,13 +28,13 @@ impl KeyPattern {
         KeyPattern(path.split(':').map(str::to_owned).collect())
     }
 
-    /// Whether a path leads to it or below it.
+    /// True if a path leads to it or below it.
     #[must_use]
     pub fn has(&self, path: &[Key]) -> bool {
         self.0.len() <= path.len() && self.begins(path)
     }
 
-    /// Whether data have a value at it; if not, the first of its steps that leads nowhere, and the names beside that.
+    /// Look for a value at it in data. The error is the first step that leads nowhere, and the names beside that.
     fn look(&self, data: &Value) -> Result<(), (usize, Vec<String>)> {
         let mut reached = vec![data];
         for (index, step) in self.0.iter().enumerate() {
@@ -85,7 +85,7 @@ impl KeyPattern {
         }
     }
 
-    /// Whether the steps that a path has are its own.
+    /// True if the steps that a path has are its own.
     fn begins(&self, path: &[Key]) -> bool {
         self.0
             .iter()
@@ -118,7 +118,7 @@ fn is_step(step: &str, key: &Key) -> bool {
 pub struct Scope {
     wanted: Vec<Wanted>,
     ignored: Vec<KeyPattern>,
-    /// Whether there were any data.
+    /// True if there were any data.
     has_looked: AtomicBool,
 }
 
@@ -126,7 +126,7 @@ pub struct Scope {
 #[derive(Debug)]
 struct Wanted {
     key: KeyPattern,
-    /// Whether any data had it.
+    /// True if any data had it.
     is_found: AtomicBool,
     /// The most similar existing key, with the index of the first step that differs: the furthest of all.
     near: Mutex<Option<(usize, KeyPattern)>>,

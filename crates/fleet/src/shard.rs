@@ -90,7 +90,7 @@ impl Shard {
         self.parts
     }
 
-    /// Whether a minion belongs to the part.
+    /// True if a minion belongs to the part.
     #[must_use]
     pub fn has(&self, id: &str) -> bool {
         let digest = Sha256::digest(id.as_bytes());

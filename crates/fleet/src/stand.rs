@@ -16,7 +16,7 @@ pub struct Stand {
 }
 
 impl Stand {
-    /// Whether something of it fails.
+    /// True if something of it fails.
     #[must_use]
     pub fn fails(&self) -> bool {
         let is_broken = |pillar: &Pillar| !pillar.is_whole();

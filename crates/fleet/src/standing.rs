@@ -93,7 +93,7 @@ impl Standing {
         standing
     }
 
-    /// Whether all minions are left out.
+    /// True if all minions are left out.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.minions.iter().all(|kept| kept.stand.is_none())

@@ -21,7 +21,7 @@ pub(crate) fn deepcopy(object: &Obj) -> Result<Obj> {
     object.to_value().and_then(Obj::composed)
 }
 
-/// Whether an argument stands for yes (Salt: `salt.utils.data.is_true`).
+/// True if an argument stands for yes (Salt: `salt.utils.data.is_true`).
 pub(crate) fn is_true(argument: Option<Obj>) -> Result<bool> {
     match argument {
         None => Ok(false),

@@ -39,17 +39,17 @@ use mapstack_value::{Map, Str, Value};
 /// assert_eq!(doubled.unwrap().as_str(), Some("abab"));
 /// ```
 pub trait Functions: Send + Sync {
-    /// Whether a function or filter with this name exists, which is the value of `'name' in salt`. The answer for
+    /// True if a function or filter with this name exists, which is the value of `'name' in salt`. The answer for
     /// one minion is used for all minions.
     fn has(&self, name: &str) -> bool;
 
-    /// Whether any function of a module exists, which makes `salt.module` defined.
+    /// True if any function of a module exists, which makes `salt.module` defined.
     fn has_module(&self, module: &str) -> bool;
 
     /// Answer a call. `None` passes it on to the next implementation.
     fn call(&self, call: &Call) -> Option<Result<Value, CallError>>;
 
-    /// Whether the call of a function is answered here even if the function is built in or shipped in the tree. It is
+    /// True if the call of a function is answered here even if the function is built in or shipped in the tree. It is
     /// also asked about the names of modules.
     ///
     /// A caller that runs inside Salt has the functions of the live minion, with the modules that were synchronised.
@@ -107,7 +107,7 @@ pub struct Call {
     pub kwargs: Map,
     /// The id of the minion whose template makes the call.
     pub minion: Str,
-    /// Whether a master's template makes it, in a pillar.
+    /// True if a master's template makes it, in a pillar.
     pub on_master: bool,
 }
 
@@ -184,7 +184,7 @@ impl Call {
         Ok(bound.map(|argument| argument.and_then(|a| a.to_value().ok())))
     }
 
-    /// Whether this is a use of a filter.
+    /// True if this is a use of a filter.
     #[must_use]
     pub fn is_filter(&self) -> bool {
         !self.name.contains('.')

@@ -39,7 +39,7 @@ pub trait Context {
     /// One grain.
     fn grain(&self, key: &str) -> Option<Value>;
 
-    /// Whether there is a grain.
+    /// True if there is a grain.
     fn has_grain(&self, key: &str) -> bool;
 
     /// The part of grains or pillar that look-ups can reach whose first step is a text.
@@ -157,7 +157,7 @@ pub trait Context {
     /// Pass a warning on to the caller of the template.
     fn warn(&self, warning: Diagnostic);
 
-    /// Whether anything observes how functions move values.
+    /// True if anything observes how functions move values.
     fn is_followed(&self) -> bool {
         false
     }

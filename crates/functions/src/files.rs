@@ -356,7 +356,7 @@ fn cache_dir(run: &dyn Context, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     Ok(Obj::list(found))
 }
 
-/// Whether a path fits a pattern, or one of several; `E@` is before a regular expression.
+/// True if a path fits a pattern, or one of several; `E@` is before a regular expression.
 fn fits_any(vm: &Vm<'_>, path: &str, patterns: &Obj) -> Result<bool> {
     let patterns = match patterns {
         Obj::List(patterns) => patterns.items(),
@@ -395,7 +395,7 @@ fn exists(run: &dyn Context, args: CallArgs, function: &str, question: Question)
     }
 }
 
-/// Whether a text is the path of a file as the file server lists it.
+/// True if a text is the path of a file as the file server lists it.
 pub(super) fn is_file(
     run: &dyn Context,
     env: &str,

@@ -68,7 +68,7 @@ pub enum Flow<'f> {
     Config {
         /// The steps.
         path: &'f [Key],
-        /// Whether several parts were merged.
+        /// True if several parts were merged.
         merged: bool,
         /// What was found.
         is: &'f Obj,

@@ -70,7 +70,7 @@ impl OnMachine {
     }
 }
 
-/// Whether a function looks at files of the machine and does nothing else.
+/// True if a function looks at files of the machine and does nothing else.
 ///
 /// ```
 /// use mapstack_functions::looks_on_machine;

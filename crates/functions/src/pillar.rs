@@ -72,7 +72,7 @@ pub(super) const TABLE: Table = &[
 /// The function that asks for files of the pillar.
 const FILE_EXISTS: &str = "pillar.file_exists";
 
-/// Whether only templates of a pillar are answered a function.
+/// True if only templates of a pillar are answered a function.
 ///
 /// A minion has the function as well, but not the files that it looks for.
 ///
@@ -85,7 +85,7 @@ pub fn is_for_masters(name: &str) -> bool {
     name == FILE_EXISTS
 }
 
-/// Whether a directory of the pillar's roots has a file.
+/// True if a directory of the pillar's roots has a file.
 fn file_exists(run: &dyn Context, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let [path, saltenv] = args.bind(FILE_EXISTS, ["path", "saltenv"])?;
     let path = required(path, FILE_EXISTS, "path")?;
@@ -258,7 +258,7 @@ fn report_merge(
     }
 }
 
-/// Whether something says how nested lists are merged. Something undefined is asked only where two lists meet, and then as
+/// True if something says how nested lists are merged. Something undefined is asked only where two lists meet, and then as
 /// good as not given.
 fn is_given(argument: &Obj) -> bool {
     !matches!(argument, Obj::None | Obj::Undefined(_))

@@ -10,7 +10,7 @@ pub struct Below<'p> {
     pub saltenv: String,
     /// The part of the path below it.
     pub inside: &'p str,
-    /// Whether the saltenv has no other root.
+    /// True if the saltenv has no other root.
     pub is_only: bool,
 }
 

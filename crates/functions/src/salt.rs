@@ -21,7 +21,7 @@ pub static SALT_MODULES: LazyLock<BTreeMap<&str, BTreeSet<&str>>> = LazyLock::ne
         .collect()
 });
 
-/// Whether one of Salt's own modules has a function, or whether there is such a module.
+/// True if one of Salt's own modules has a function, or if there is such a module.
 ///
 /// ```
 /// use mapstack_functions::is_in_salt;

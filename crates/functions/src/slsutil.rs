@@ -286,7 +286,7 @@ impl Observer for Meeting {
 /// `dictupdate.update`: merge into a dict that others may hold, too. What is new in it is the very
 /// object that was given.
 ///
-/// Whether `lists` is true is asked where two lists meet.
+/// `lists` is asked for its truth where two lists meet.
 pub(super) fn update(
     run: &dyn Context,
     dest: &Obj,

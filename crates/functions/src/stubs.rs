@@ -99,7 +99,7 @@ impl Stubs {
         self
     }
 
-    /// Whether the answer to a call can depend on the minion.
+    /// True if the answer to a call can depend on the minion.
     pub fn tell_minions_apart(&self, name: &str) -> bool {
         self.entries(name).any(|stub| stub.minions.is_some())
     }

@@ -29,9 +29,9 @@ pub struct TreeMemo {
     absent: RefCell<Vec<Str>>,
     /// The functions of modules that were loaded.
     loaded: RefCell<HashMap<Str, Rc<Loaded>, RandomState>>,
-    /// Whether the tree has a renderer, by its name; `None` where it says nothing about the name.
+    /// True if the tree has a renderer, by its name; `None` where it says nothing about the name.
     renderers: RefCell<HashMap<Str, Option<bool>, RandomState>>,
-    /// Whether the tree has any renderers.
+    /// True if the tree has any renderers.
     has_renderers: OnceCell<bool>,
     /// Calls inside each other.
     depth: Cell<usize>,
@@ -73,13 +73,13 @@ pub trait TreeContext {
         Ok(None)
     }
 
-    /// Whether a stub answers calls of a function.
+    /// True if a stub answers calls of a function.
     fn is_stubbed(&self, name: &str) -> bool;
 
-    /// Whether the function is built in.
+    /// True if the function is built in.
     fn is_built_in(&self, name: &str) -> bool;
 
-    /// Whether something else answers, such as the machine.
+    /// True if something else answers, such as the machine.
     fn is_answered_elsewhere(&self, name: &str) -> bool;
 
     /// Facts by the name that modules have for them, as they are now.
@@ -120,13 +120,13 @@ const MAX_DEPTH: usize = 5;
 /// Steps that each call costs.
 const COST: usize = 1_000;
 
-/// Whether the tree may have a function. This runs nothing.
+/// True if the tree may have a function. This runs nothing.
 pub fn may_be_in_tree(run: &dyn TreeContext, name: &str) -> bool {
     // An error is met again by the call.
     shipped(run, Loader::Modules, name).map_or(true, |shipped| !shipped.sources.is_empty())
 }
 
-/// Whether the tree has a function; `None` if it has no module of that name.
+/// True if the tree has a function; `None` if it has no module of that name.
 pub fn tree_has(run: &dyn TreeContext, vm: &Vm<'_>, name: &str) -> Option<bool> {
     let (module, function) = name.split_once('.')?;
     let has = |loaded: &Loaded| match loaded {
@@ -158,7 +158,7 @@ pub fn why_not_in_tree(run: &dyn TreeContext, name: &str) -> Option<String> {
     }
 }
 
-/// Whether the tree has a module with any function.
+/// True if the tree has a module with any function.
 pub fn tree_has_module(run: &dyn TreeContext, vm: &Vm<'_>, module: &str) -> bool {
     let found = loaded(run, vm, module, module);
     found.is_some_and(|(loaded, _)| match &*loaded {
@@ -223,7 +223,7 @@ pub fn tree_call(
 /// A question about a renderer that only a render can answer; a run makes one where it is asked.
 pub type RendererQuestion<'q> = dyn Fn(&Vm<'_>) -> Option<bool> + 'q;
 
-/// Whether the tree has a renderer; `None` where it says nothing about the name, so that Salt's own is meant. Where Salt
+/// True if the tree has a renderer; `None` where it says nothing about the name, so that Salt's own is meant. Where Salt
 /// has one, only a file of that name counts.
 pub fn tree_has_renderer(
     run: &dyn TreeContext,
@@ -342,7 +342,7 @@ fn is_salts_runner(name: &str) -> bool {
 /// The runner of Salt that runs functions of a minion on the master.
 const CMD: &str = "salt.cmd";
 
-/// Whether the tree has any runners. This runs nothing.
+/// True if the tree has any runners. This runs nothing.
 pub fn tree_has_runners(run: &dyn TreeContext) -> bool {
     let directory = format!("{}/", Loader::Runners.directory());
     run.module_files("base", &directory)
@@ -543,7 +543,7 @@ fn replace(argument: &Obj, value: Value) -> mapstack_render::Result<()> {
 struct Shipped {
     /// The likeliest first.
     sources: Vec<Source>,
-    /// Whether a file has the name of the module. Then it stands for what Salt has of that name.
+    /// True if a file has the name of the module. Then it stands for what Salt has of that name.
     is_own: bool,
 }
 

@@ -128,7 +128,7 @@ impl Given {
 /// What became of a program, as `cmd.run_all` returns it.
 struct Ran {
     all: Map,
-    /// Whether the caller does not want to see the output.
+    /// True if the caller does not want to see the output.
     hidden: bool,
 }
 
@@ -244,7 +244,7 @@ fn is_space(c: char) -> bool {
 }
 
 impl Given {
-    /// Whether the caller counts this as success.
+    /// True if the caller counts this as success.
     fn succeeded(&self, code: i32, stdout: &str, stderr: &str) -> Result<bool> {
         let list = |name: &str| self.get(name).map(listed).unwrap_or_default();
         let codes = list("success_retcodes")

@@ -13,7 +13,7 @@ const LARGEST: u64 = 16 << 20;
 pub(crate) struct Setting {
     /// What it reads; nothing if `None`.
     pub stdin: Option<Vec<u8>>,
-    /// Whether both outputs are one.
+    /// True if both outputs are one.
     pub merged: bool,
     pub time: Duration,
 }

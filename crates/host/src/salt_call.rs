@@ -127,7 +127,7 @@ fn ending(text: &str) -> String {
 }
 
 impl Functions for SaltCall {
-    /// Whether Salt has a function shows when it is called.
+    /// True if Salt has a function shows when it is called.
     fn has(&self, name: &str) -> bool {
         name.split_once('.')
             .is_some_and(|(module, function)| is_name(module) && is_name(function))
@@ -188,7 +188,7 @@ fn arguments(call: &Call) -> Result<Vec<String>, CallError> {
     Ok(all)
 }
 
-/// Whether `salt-call` takes text for `name=value`, which quotes do not keep it from.
+/// True if `salt-call` takes text for `name=value`, which quotes do not keep it from.
 fn looks_named(text: &str) -> bool {
     let Some((name, value)) = text.split_once('=') else {
         return false;

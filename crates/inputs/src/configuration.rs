@@ -197,7 +197,7 @@ pub fn file_options(config: Option<&Config>, minion: Option<&Minion>) -> Result<
     Ok(options)
 }
 
-/// Whether a configuration says what the file server serves.
+/// True if a configuration says what the file server serves.
 pub fn has_own_roots(config: Option<&Config>) -> bool {
     config.is_some_and(|config| config.is_set("file_roots") || config.is_set("fileserver_backend"))
 }

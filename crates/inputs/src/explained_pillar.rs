@@ -75,7 +75,7 @@ impl ExplainedPillar {
     }
 }
 
-/// Whether the file server has a formula of the name by which a pillar is asked for.
+/// True if the file server has a formula of the name by which a pillar is asked for.
 fn has_formula(input: &Input, config: Option<&Config>) -> bool {
     let served = Served::new(&input.files, config, None, &Silent).ok();
     let env = input.files.saltenv.as_deref().unwrap_or("base");

@@ -141,7 +141,7 @@ impl SecretFlags {
     }
 }
 
-/// Whether output is coloured.
+/// The choice of colours in output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum Color {
     /// On a terminal, unless `NO_COLOR` is set.
@@ -235,7 +235,7 @@ impl WorkFlags {
         ids
     }
 
-    /// Whether only some minions are meant.
+    /// True if only some minions are meant.
     pub fn names_some(&self) -> bool {
         self.target.is_given() || self.shard.is_some()
     }
@@ -303,7 +303,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Whether files or platforms say which minions there are, so that those of the estate at hand are not meant.
+    /// True if files or platforms say which minions there are, so that those of the estate at hand are not meant.
     fn name_others(&self) -> bool {
         let files = [&self.minion, &self.minions, &self.grains];
         files.iter().any(|file| file.is_some()) || !self.platform.is_empty()
@@ -314,7 +314,7 @@ impl Facts {
         self.found.as_ref().filter(|found| !found.all.is_empty())
     }
 
-    /// Whether anything says which minion or minions there are. A pillar, options and `--set` alone
+    /// True if anything says which minion or minions there are. A pillar, options and `--set` alone
     /// change facts of whichever there are.
     pub fn name_minions(&self) -> bool {
         let files = [&self.minion, &self.minions, &self.grains];
@@ -343,7 +343,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Whether only some are meant.
+    /// True if only some are meant.
     pub fn is_given(&self) -> bool {
         self.minion_glob.is_some() || self.select.is_some()
     }
@@ -460,13 +460,13 @@ pub struct Files {
 }
 
 impl Files {
-    /// Whether the checkout at hand is an estate with a pillar, and no flag says that something else is meant.
+    /// True if the checkout at hand is an estate with a pillar, and no flag says that something else is meant.
     pub fn is_estate_with_pillar(&self) -> bool {
         let project = self.project.as_ref();
         project.is_some_and(|project| project.estate.is_some() && !project.pillar_roots.is_empty())
     }
 
-    /// Whether the checkout at hand is an estate about which no file says anything.
+    /// True if the checkout at hand is an estate about which no file says anything.
     pub fn is_found(&self) -> bool {
         let estate = self
             .project
@@ -475,7 +475,7 @@ impl Files {
         estate.is_some_and(|estate| estate.found.is_some())
     }
 
-    /// Whether the checkout at hand is an estate.
+    /// True if the checkout at hand is an estate.
     pub fn is_estate(&self) -> bool {
         let project = self.project.as_ref();
         project.is_some_and(|project| project.estate.is_some())
@@ -563,7 +563,7 @@ pub struct Merging {
     /// Merge strategy of layers that name none: smart, recurse, overwrite, aggregate, list, none
     #[arg(long, value_name = "STRATEGY")]
     pub default_merge_strategy: Option<String>,
-    /// Whether layers that do not say append lists
+    /// Append the lists of layers that do not say
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub default_merge_lists: Option<String>,
     /// Merge strategy of config.get: recurse, overwrite

@@ -121,7 +121,7 @@ pub fn existing(
     Ok(wanted)
 }
 
-/// Whether there is any file in a formula's folder. Only that folder is listed: a tree can be large, and formulas many.
+/// True if there is any file in a formula's folder. Only that folder is listed: a tree can be large, and formulas many.
 fn has_files(engine: &Engine, saltenv: &str, name: &str) -> bool {
     let files = engine.list(saltenv, &format!("{name}/"));
     files.is_ok_and(|files| !files.is_empty())
@@ -148,7 +148,7 @@ fn missing(name: &str, saltenv: &str, found: &BTreeSet<String>) -> Error {
     }
 }
 
-/// Whether a name is written as Git writes revisions.
+/// True if a name is written as Git writes revisions.
 fn is_revision(name: &str) -> bool {
     name == "HEAD" || name.contains(['~', '^']) || name.contains("..") || name.contains("@{")
 }
@@ -206,7 +206,7 @@ pub fn served(
     Ok(wanted)
 }
 
-/// Whether a name can be a formula's; the linter says what is wrong with others.
+/// True if a name can be a formula's; the linter says what is wrong with others.
 fn is_folder(name: &str) -> bool {
     !name.trim_start_matches("./").contains('/')
         && !matches!(name, "" | "." | "..")

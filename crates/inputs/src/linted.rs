@@ -46,7 +46,7 @@ pub struct EstateStates {
 pub struct LintMinions {
     /// The minions. Where the pillar is checked, they have none but what they are given with.
     pub minions: Vec<Minion>,
-    /// Whether they are real minions, not examples.
+    /// True if they are real minions, not examples.
     pub are_known: bool,
     /// Those that stand for others.
     pub examples: BTreeSet<String>,

@@ -171,7 +171,7 @@ fn check_stdin<'f>(
 pub struct Chosen {
     /// The minions.
     pub minions: Vec<(String, Result<Minion, Error>)>,
-    /// Whether several were meant, even if there is one.
+    /// True if several were meant, even if there is one.
     pub many: bool,
 }
 
@@ -290,7 +290,7 @@ fn selected<T>(
     }
 }
 
-/// Whether flags say the facts of the only minion there is.
+/// True if flags say the facts of the only minion there is.
 fn is_described(facts: &Facts, target: &Target) -> bool {
     target.minion_glob.is_none() && (facts.grains.is_some() || !facts.set.is_empty())
 }
@@ -485,7 +485,7 @@ struct Given<'f> {
     facts: &'f Facts,
     config: Option<&'f Config>,
     pillars: Option<&'f ConfiguredPillars>,
-    /// Whether pillars are compiled later.
+    /// True if pillars are compiled later.
     later: bool,
     files: Vec<(Part, Vec<u8>, String)>,
 }

@@ -24,11 +24,11 @@ pub struct PillarFlags<'f> {
     pub stacks: &'f Stacks,
     /// More directories of stacked files.
     pub stack_root: &'f [PathBuf],
-    /// Whether errors stay in the pillar.
+    /// True if errors stay in the pillar.
     pub keep_going: bool,
-    /// Whether external pillars are merged into the pillar that minions are given with.
+    /// True if external pillars are merged into the pillar that minions are given with.
     pub merged: bool,
-    /// Whether what happens is wanted.
+    /// True if what happens is wanted.
     pub trace: bool,
 }
 
@@ -61,7 +61,7 @@ pub struct MadePillar {
     pub warnings: Vec<Diagnostic>,
     /// What happened, in order.
     pub events: Vec<PillarEvent>,
-    /// Whether the pillar is whole: its errors do not end the work for other minions.
+    /// True if the pillar is whole: its errors do not end the work for other minions.
     pub is_whole: bool,
 }
 

@@ -22,7 +22,7 @@ use crate::{InputError, Warn, deployed};
 pub struct Configured<'c> {
     pub(crate) config: Option<&'c Config>,
     pub(crate) pillars: Option<&'c ConfiguredPillars>,
-    /// Whether pillars are compiled later, in several states of the files.
+    /// True if pillars are compiled later, in several states of the files.
     pub(crate) later: bool,
 }
 
@@ -333,7 +333,7 @@ pub(crate) fn warn_of_order(
     Ok(warn.warn_of(&[unknown_order(version, &does, "pillars are those")])?)
 }
 
-/// Whether a configuration compiles pillars from files.
+/// True if a configuration compiles pillars from files.
 fn compiles(config: &Config) -> bool {
     let is_local = config.get("file_client").and_then(Value::as_str) == Some("local");
     config.is_set("pillar_roots") && (config.kind() == Kind::Master || is_local)

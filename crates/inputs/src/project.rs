@@ -245,7 +245,7 @@ impl Project {
         by_config
     }
 
-    /// Whether a file says what the project is.
+    /// True if a file says what the project is.
     fn has_file(&self) -> bool {
         self.directory.join(FILE).is_file()
     }
@@ -407,7 +407,7 @@ impl Project {
     }
 }
 
-/// Whether a directory, so many levels above another, is within a root of the layout of one further above.
+/// True if a directory, so many levels above another, is within a root of the layout of one further above.
 fn is_part(from: &Path, (level, layout): (usize, &Layout), inner: usize) -> bool {
     let above = |level: usize| from.ancestors().nth(level);
     let (Some(outer), Some(inner)) = (above(level), above(inner)) else {
@@ -420,13 +420,13 @@ fn is_part(from: &Path, (level, layout): (usize, &Layout), inner: usize) -> bool
     roots.any(|root| below.starts_with(&root.path))
 }
 
-/// Whether two paths are written differently at most.
+/// True if two paths are written differently at most.
 fn same(one: &Path, other: &Path) -> bool {
     let plain = |path: &Path| path.strip_prefix(".").unwrap_or(path).to_path_buf();
     plain(one) == plain(other)
 }
 
-/// Whether a directory says that it is a formula: it has a `FORMULA` file, or has states in a folder that it is named
+/// True if a directory says that it is a formula: it has a `FORMULA` file, or has states in a folder that it is named
 /// after, as in `ssh-formula/ssh`.
 fn is_formula(directory: &Path) -> bool {
     let name = || {
@@ -437,7 +437,7 @@ fn is_formula(directory: &Path) -> bool {
     directory.join("FORMULA").is_file() || name().unwrap_or_default()
 }
 
-/// Whether a folder of a directory is a formula with a configuration.
+/// True if a folder of a directory is a formula with a configuration.
 fn has_formula(directory: &Path) -> bool {
     let Ok(entries) = directory.read_dir() else {
         return false;

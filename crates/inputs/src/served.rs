@@ -89,7 +89,7 @@ impl Served {
     }
 }
 
-/// Whether links that leave a root are followed: a flag asks for it, or the configuration itself.
+/// True if links that leave a root are followed: a flag asks for it, or the configuration itself.
 pub fn follows_outside_links(files: &Files, config: Option<&Config>) -> bool {
     let asked = |config: &Config| {
         config.is_set("fileserver_followsymlinks")
@@ -139,7 +139,7 @@ fn configured(
     Ok((Served { files, roots }, warnings))
 }
 
-/// Whether options name a backend of git repositories.
+/// True if options name a backend of git repositories.
 pub(crate) fn uses_git(options: &Map) -> bool {
     let backends = options.get("fileserver_backend");
     backends.is_some_and(|backends| backends.repr().contains("git"))

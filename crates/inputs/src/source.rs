@@ -140,7 +140,7 @@ impl Source {
         Ok(self.minions.minion(id)?.unwrap_or_else(|| Minion::new(id)))
     }
 
-    /// Whether it is a master's cache, whose errors name the minion.
+    /// True if it is a master's cache, whose errors name the minion.
     pub fn is_cache(&self) -> bool {
         self.minions.is_cache()
     }

@@ -175,7 +175,7 @@ impl States {
         })
     }
 
-    /// Whether pillars are compared.
+    /// True if pillars are compared.
     pub fn has_pillars(&self) -> bool {
         self.pillars.is_some()
     }
@@ -222,7 +222,7 @@ impl States {
         self.changed.project_paths().chain(of_pillar).collect()
     }
 
-    /// Whether no file at all is different, as far as that is known: of stacked files it is not.
+    /// True if no file at all is different, as far as that is known: of stacked files it is not.
     pub(crate) fn is_same(&self) -> bool {
         let is_same = |compiled: &Compiled| compiled.changed.is_empty();
         self.changed.is_empty() && self.pillars.as_ref().is_none_or(is_same)

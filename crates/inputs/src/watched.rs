@@ -24,7 +24,7 @@ pub struct Watched<'i> {
     input: &'i Input,
     config: Option<&'i Config>,
     memory: MemoryOf,
-    /// Whether the configuration is about pillars alone.
+    /// True if the configuration is about pillars alone.
     only_pillars: bool,
     compiling: Option<Compiling>,
     pillar_roots: Vec<(String, PathBuf)>,
@@ -71,7 +71,7 @@ impl<'i> Watched<'i> {
         })
     }
 
-    /// Whether pillars are compared.
+    /// True if pillars are compared.
     pub fn has_pillars(&self) -> bool {
         self.compiling.is_some()
     }
@@ -106,7 +106,7 @@ impl<'i> Watched<'i> {
         Ok(directories)
     }
 
-    /// Whether files are watched of which it is not known whether they are different.
+    /// True if files are watched of which it is not known whether they are different.
     pub(crate) fn has_stacks(&self) -> bool {
         !self.stacks.is_empty()
     }

@@ -26,9 +26,9 @@ pub struct Template {
     /// By the byte where a body starts, the names that have no value at its start, whatever was given under them,
     /// and that something in it reads before it sets them.
     pub unset: BTreeMap<u32, Vec<Str>>,
-    /// Whether `self` is a variable of the template, which it sets before it reads it, and not its blocks.
+    /// True if `self` is a variable of the template, which it sets before it reads it, and not its blocks.
     pub sets_self: bool,
-    /// Whether the source, and with it every name, is ASCII.
+    /// True if the source, and with it every name, is ASCII.
     pub is_ascii: bool,
 }
 
@@ -188,7 +188,7 @@ pub enum StmtKind {
     Continue,
     /// `{% autoescape expr %}…{% endautoescape %}`
     Autoescape {
-        /// Whether to escape.
+        /// The switch: true if text is escaped.
         enabled: Expr,
         /// The body.
         body: Vec<Stmt>,
@@ -233,13 +233,13 @@ pub struct For {
     pub iter: Expr,
     /// The `if` after the iterable.
     pub filter: Option<Expr>,
-    /// Whether `loop(…)` may call the body again.
+    /// True if `loop(…)` may call the body again.
     pub recursive: bool,
     /// The body.
     pub body: Vec<Stmt>,
     /// The `else` body, for when nothing was iterated.
     pub otherwise: Vec<Stmt>,
-    /// Whether the body (or a nested scope) mentions the name `loop`.
+    /// True if the body (or a nested scope) mentions the name `loop`.
     pub uses_loop: bool,
 }
 
@@ -252,11 +252,11 @@ pub struct Macro {
     pub params: Vec<Param>,
     /// The body.
     pub body: Vec<Stmt>,
-    /// Whether the body reads `varargs` (and so takes extra positional arguments).
+    /// True if the body reads `varargs` (and so takes extra positional arguments).
     pub uses_varargs: bool,
-    /// Whether the body reads `kwargs` (and so takes extra named arguments).
+    /// True if the body reads `kwargs` (and so takes extra named arguments).
     pub uses_kwargs: bool,
-    /// Whether the body reads `caller` (and so may be used with `call`).
+    /// True if the body reads `caller` (and so may be used with `call`).
     pub uses_caller: bool,
 }
 
@@ -274,13 +274,13 @@ pub struct Param {
 pub struct Block {
     /// Its name.
     pub name: Str,
-    /// Whether the body reads `super`.
+    /// True if the body reads `super`.
     pub uses_super: bool,
     /// The body.
     pub body: Vec<Stmt>,
-    /// Whether it sees the variables of the scope it stands in.
+    /// True if it sees the variables of the scope it stands in.
     pub scoped: bool,
-    /// Whether a child must override it.
+    /// True if a child must override it.
     pub required: bool,
 }
 

@@ -42,7 +42,7 @@ fn outputs(stmt: &Stmt, spans: &mut Vec<Span>) {
 }
 
 impl Expr {
-    /// Whether Jinja2 computes the expression when it compiles it, if it can. Literals and containers are computed as
+    /// True if Jinja2 computes the expression when it compiles it, if it can. Literals and containers are computed as
     /// operands only (`jinja2.compiler.optimizeconst`).
     ///
     /// ```
@@ -67,7 +67,7 @@ impl Expr {
         )
     }
 
-    /// Whether computing the expression may fail in a way that Jinja2 does not catch: an operand that is made of
+    /// True if computing the expression may fail in a way that Jinja2 does not catch: an operand that is made of
     /// literals may be undefined where its truth or text counts, or may be a key that no dict can have
     /// (`jinja2.nodes`: the `as_const` of each class).
     ///
@@ -107,7 +107,7 @@ impl Expr {
         ) && self.starts_with_literal()
     }
 
-    /// Whether what is evaluated first is a literal; in nearly all expressions it is a variable.
+    /// True if what is evaluated first is a literal; in nearly all expressions it is a variable.
     fn starts_with_literal(&self) -> bool {
         let mut expr = self;
         loop {

@@ -332,7 +332,7 @@ struct Lexer<'s> {
     start: usize,
     pos: usize,
     line: u32,
-    /// Whether what was last consumed ended with a newline.
+    /// True if what was last consumed ended with a newline.
     line_starting: bool,
     /// The closing brackets that are due, innermost last.
     brackets: Vec<Op>,

@@ -84,7 +84,7 @@ impl Expr {
 }
 
 impl Args {
-    /// Whether nothing is given.
+    /// True if nothing is given.
     ///
     /// ```
     /// assert!(mapstack_jinja_syntax::ast::Args::default().are_none());

@@ -154,7 +154,7 @@ struct Parsed {
     body: Vec<Stmt>,
     blocks: Vec<Arc<Block>>,
     constants: Constants,
-    /// Whether a statement sets a name that is not bound for a body alone.
+    /// True if a statement sets a name that is not bound for a body alone.
     sets_names: bool,
 }
 
@@ -185,7 +185,7 @@ struct Parser<'s> {
     constants: Constants,
     /// The names that were met. Those that are equal share their text, so that they are quickly seen to be equal.
     names: HashSet<Str, RandomState>,
-    /// Whether a statement sets a name that is not bound for a body alone.
+    /// True if a statement sets a name that is not bound for a body alone.
     sets_names: bool,
     /// Mistakes that Jinja would find after parsing; the least one is reported.
     late: Vec<(LateOrder, Box<Failure>)>,
@@ -197,9 +197,9 @@ const FEW_NAMES: usize = 28;
 /// What kind of code the current statement is part of.
 #[derive(Debug, Clone, Copy)]
 struct Scope {
-    /// Whether `extends` may stand here.
+    /// True if `extends` may stand here.
     toplevel: bool,
-    /// Whether `break` and `continue` may.
+    /// True if `break` and `continue` may.
     breakable: bool,
     /// The pass of Jinja's compiler: one for the template, then one for each block.
     pass: u32,
@@ -336,7 +336,7 @@ impl<'s> Parser<'s> {
         self.failure.take().map_or(Ok(self.at), Err)
     }
 
-    /// Whether the token after the current one satisfies a condition.
+    /// True if the token after the current one satisfies a condition.
     fn next_is(&mut self, condition: impl Fn(&Self, &Token) -> bool) -> Result<bool> {
         let next = self.next_index()?;
         Ok(condition(self, &self.tokens[next]))

@@ -58,7 +58,7 @@ impl Scopes<'_> {
         }
     }
 
-    /// Whether a statement binds the name for those behind it.
+    /// True if a statement binds the name for those behind it.
     fn is_binding(&self, stmt: &Stmt) -> bool {
         match &stmt.kind {
             StmtKind::Set { target, .. }

@@ -38,17 +38,17 @@ pub struct Syntax {
     pub line_statement_prefix: Option<String>,
     /// Makes the rest of a line a comment.
     pub line_comment_prefix: Option<String>,
-    /// Whether the newline after a statement or comment is dropped.
+    /// True if the newline after a statement or comment is dropped.
     pub trim_blocks: bool,
-    /// Whether blanks between the start of a line and a statement or comment are dropped.
+    /// True if blanks between the start of a line and a statement or comment are dropped.
     pub lstrip_blocks: bool,
-    /// Whether the newline that ends the template stays.
+    /// True if the newline that ends the template stays.
     pub keep_trailing_newline: bool,
     /// What ends a line of literal text when it is printed: `\n`, `\r\n` or `\r`.
     pub newline_sequence: &'static str,
-    /// Whether the first line is a header and not part of the template.
+    /// True if the first line is a header and not part of the template.
     pub has_header: bool,
-    /// Whether a line for settings is a line like all others.
+    /// True if a line for settings is a line like all others.
     pub ignores_header: bool,
 }
 
@@ -90,7 +90,7 @@ const OPTIONS: [&str; 12] = [
 ];
 
 impl Syntax {
-    /// Whether a text has the beginning of a statement, an output or a comment in Jinja's own delimiters. A text without
+    /// True if a text has the beginning of a statement, an output or a comment in Jinja's own delimiters. A text without
     /// any renders to itself, but for the newline at its end.
     ///
     /// ```

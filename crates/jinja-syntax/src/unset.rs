@@ -41,7 +41,7 @@ pub(crate) fn unset_names(body: &[Stmt], blocks: &[impl AsRef<Block>]) -> BTreeM
     unset
 }
 
-/// Whether a template without blocks sets `self` before it reads it. Jinja2 gives a template its blocks under that name
+/// True if a template without blocks sets `self` before it reads it. Jinja2 gives a template its blocks under that name
 /// where it finds the name read first (Jinja2: `find_undeclared`).
 pub(crate) fn sets_self(template: &Template) -> bool {
     let mut is_set = None;
@@ -79,7 +79,7 @@ pub(crate) fn sets_self(template: &Template) -> bool {
     found.is_err() && is_set == Some(true) && template.blocks.is_empty()
 }
 
-/// Whether a statement sets a name of the body it stands in. Only such names can be hidden.
+/// True if a statement sets a name of the body it stands in. Only such names can be hidden.
 pub(crate) fn sets_names(kind: &StmtKind) -> bool {
     matches!(
         kind,

@@ -144,13 +144,13 @@ pub trait Dialect: Sync {
         &[]
     }
 
-    /// Whether attributes that belong to Python's internals, such as `__class__`, are undefined, as in a
+    /// True if attributes that belong to Python's internals, such as `__class__`, are undefined, as in a
     /// `SandboxedEnvironment`. Otherwise they are an error, since they do not exist here.
     fn is_sandboxed(&self) -> bool {
         false
     }
 
-    /// Whether the newline at the end of a template's source is always printed, regardless of the syntax options.
+    /// True if the newline at the end of a template's source is always printed, regardless of the syntax options.
     fn keeps_final_newline(&self) -> bool {
         false
     }
@@ -199,7 +199,7 @@ pub trait Dialect: Sync {
         named::reads(kind, name)
     }
 
-    /// Whether a filter makes text of data or data of text, so that each part of its output is a part of its input.
+    /// The conversion of a filter that makes text of data or data of text: each part of its output is part of its input.
     fn converts(&self, filter: &str) -> Option<Conversion> {
         named::converts(filter)
     }

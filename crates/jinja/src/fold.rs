@@ -77,7 +77,7 @@ impl<'t> Folding<'t> {
         }
     }
 
-    /// Whether Jinja2 never looks at an expression, because what is printed around it is a constant.
+    /// True if Jinja2 never looks at an expression, because what is printed around it is a constant.
     pub fn is_left_out(&mut self, expr: &Expr) -> bool {
         let Some((printed, known)) = self.printed.filter(|(e, _)| is_inside(expr, e.span)) else {
             return false;

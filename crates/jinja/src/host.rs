@@ -21,12 +21,12 @@ pub trait Host {
         format!("no file salt://{path} on the file server")
     }
 
-    /// Whether there is a function of this name.
+    /// True if there is a function of this name.
     fn has_function(&self, _name: &str) -> bool {
         false
     }
 
-    /// Whether there is any function of this module.
+    /// True if there is any function of this module.
     fn has_module(&self, _module: &str) -> bool {
         false
     }

@@ -17,7 +17,7 @@ use mapstack_jinja_syntax::ast::Macro;
 pub(super) struct MacroObject {
     pub definition: Arc<Macro>,
     pub closure: Frame,
-    /// Whether it is the body of a call block.
+    /// True if it is the body of a call block.
     pub is_anonymous: bool,
 }
 

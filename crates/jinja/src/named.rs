@@ -80,7 +80,7 @@ pub(crate) fn reads(kind: Named, name: &str) -> Reads {
     found.map_or(Reads::All, |at| EXCEPTIONS[at].2)
 }
 
-/// Whether the exceptions are in order and name what there is.
+/// True if the exceptions are in order and name what there is.
 pub(crate) fn exceptions_fit(exists: impl Fn(Named, &str) -> bool) -> bool {
     EXCEPTIONS.is_sorted_by(|a, b| (a.0, a.1) < (b.0, b.1))
         && EXCEPTIONS.iter().all(|(kind, name, _)| exists(*kind, name))
@@ -127,7 +127,7 @@ pub(crate) fn converts(filter: &str) -> Option<Conversion> {
     matches!(filter, "tojson" | "xmlattr").then_some(Conversion::Writes)
 }
 
-/// Whether one of Jinja2's filters is given the variables of the template.
+/// True if one of Jinja2's filters is given the variables of the template.
 pub(crate) fn reads_context(filter: &str) -> bool {
     matches!(
         filter,

@@ -20,7 +20,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Whether what was printed is not literally in the template.
+    /// True if what was printed is not literally in the template.
     #[must_use]
     pub fn is_computed(self) -> bool {
         self != Origin::Literal
@@ -152,7 +152,7 @@ impl Output {
         }
     }
 
-    /// Whether it keeps a source map.
+    /// True if it keeps a source map.
     pub fn is_mapped(&self) -> bool {
         self.map.is_some()
     }

@@ -258,9 +258,9 @@ impl Found {
 pub struct Scope {
     names: RefCell<Vec<(Str, Slot)>>,
     outer: Option<Rc<Scope>>,
-    /// Whether this is the outermost scope of a block.
+    /// True if this is the outermost scope of a block.
     is_block: bool,
-    /// Whether a name of it may have another text of its own than the same name has elsewhere in the template.
+    /// True if a name of it may have another text of its own than the same name has elsewhere in the template.
     has_copies: Cell<bool>,
 }
 
@@ -313,7 +313,7 @@ impl Scope {
         names.iter().position(|(known, _)| known == name)
     }
 
-    /// Whether a name is bound here itself.
+    /// True if a name is bound here itself.
     fn binds(&self, name: &str) -> bool {
         let names = self.names.borrow();
         let mut bound = names
@@ -356,7 +356,7 @@ impl Scope {
     }
 }
 
-/// Whether two names are one. Those of one template share their text.
+/// True if two names are one. Those of one template share their text.
 #[inline]
 fn same(a: &str, b: &str) -> bool {
     std::ptr::eq(a, b)
@@ -409,14 +409,14 @@ impl Frame {
         self.root.as_ref()?.parent.borrow().clone()
     }
 
-    /// Whether what stands here is not printed, as the root extends another template.
+    /// True if what stands here is not printed, as the root extends another template.
     pub fn is_silent(&self) -> bool {
         self.root
             .as_ref()
             .is_some_and(|root| root.parent.borrow().is_some())
     }
 
-    /// Whether this is the root itself, or a branch of an `if` in it.
+    /// True if this is the root itself, or a branch of an `if` in it.
     pub fn is_top_level(&self) -> bool {
         self.scope.is_none() && self.root.is_some()
     }
@@ -531,7 +531,7 @@ impl Frame {
         }
     }
 
-    /// Whether the top level hides a name.
+    /// True if the top level hides a name.
     fn is_unset(&self, name: &str) -> bool {
         let unset = self.context.unset.borrow();
         !unset.is_empty()

@@ -133,7 +133,7 @@ impl Taint {
         }
     }
 
-    /// Whether a scalar is secret, or one in a container is.
+    /// True if a scalar is secret, or one in a container is.
     #[must_use]
     pub fn has(&self, value: &Value) -> bool {
         let mut found = false;
@@ -143,7 +143,7 @@ impl Taint {
         found
     }
 
-    /// Whether nothing is secret.
+    /// True if nothing is secret.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.known.borrow().is_empty()
@@ -442,7 +442,7 @@ impl Taint {
         address(object).is_some_and(|address| self.carriers.borrow().contains_key(&address))
     }
 
-    /// Whether an object is a secret itself; what is in it does not count.
+    /// True if an object is a secret itself; what is in it does not count.
     fn is_secret(&self, object: &Obj) -> bool {
         match scalar(object) {
             Some(value) => said(&value).is_some_and(|said| self.knows(&said)),

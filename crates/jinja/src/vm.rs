@@ -36,7 +36,7 @@ pub struct Request<'r> {
     pub locals: Names,
     /// Delimiters and whitespace rules.
     pub syntax: Syntax,
-    /// Whether undefined values are errors.
+    /// True if undefined values are errors.
     pub strict: bool,
     /// What it may spend.
     pub limits: Limits,
@@ -109,7 +109,7 @@ pub struct Vm<'r> {
     pub(super) watch: Option<&'r Watch>,
     pub(super) taint: Option<&'r Taint>,
     pub(super) tracer: Option<&'r dyn Tracer>,
-    /// Whether something follows how values move.
+    /// True if something follows how values move.
     is_observed: bool,
     pub(super) no_else: RefCell<WithoutElse>,
     /// Filters and tests that templates have used.
@@ -166,7 +166,7 @@ impl<'r> Vm<'r> {
         self.host
     }
 
-    /// Whether undefined values are errors.
+    /// True if undefined values are errors.
     pub fn strict(&self) -> bool {
         self.strict
     }
@@ -177,12 +177,12 @@ impl<'r> Vm<'r> {
         self.dialect
     }
 
-    /// Whether printed text is escaped for HTML here (`{% autoescape true %}`).
+    /// True if printed text is escaped for HTML here (`{% autoescape true %}`).
     pub fn autoescape(&self) -> bool {
         self.autoescape.get()
     }
 
-    /// Whether something follows how values move.
+    /// True if something follows how values move.
     #[inline]
     pub(super) fn is_observed(&self) -> bool {
         self.is_observed

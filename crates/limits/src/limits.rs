@@ -83,7 +83,7 @@ impl Limits {
         }
     }
 
-    /// Whether the clock or the memory has to be checked.
+    /// True if the clock or the memory has to be checked.
     pub fn are_watched(&self) -> bool {
         self.time.is_some() || self.memory.is_some()
     }

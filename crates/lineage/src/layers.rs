@@ -111,7 +111,7 @@ pub struct Because {
 pub struct Merged {
     /// The strategy, by its name in Salt.
     pub strategy: String,
-    /// Whether lists are appended instead of replaced.
+    /// True if lists are appended instead of replaced.
     pub merge_lists: bool,
     /// Where the strategy was chosen.
     pub chosen: Chosen,

@@ -64,7 +64,7 @@ pub struct Lineage {
     secrets: HashSet<Str>,
     /// Which facts are secret.
     policy: Policy,
-    /// Whether this is what a `map.jinja` exports.
+    /// True if this is what a `map.jinja` exports.
     is_map: bool,
     /// What tags of a map's templates printed.
     printed: Printed,
@@ -112,9 +112,9 @@ pub enum Spot {
     File {
         /// The file and the range of bytes.
         place: Place,
-        /// Whether a template computed the value. Then the place is the expression or statement that did.
+        /// True if a template computed the value. Then the place is the expression or statement that did.
         computed: bool,
-        /// Whether a template made the value from a secret.
+        /// True if a template made the value from a secret.
         secret: bool,
     },
     /// At a path of the minion's facts.
@@ -125,7 +125,7 @@ pub enum Spot {
         path: Vec<Key>,
         /// The position in the file that the facts were read from, if known.
         place: Option<FactPlace>,
-        /// Whether it is secret: where a policy masks the pillar, what may be from there.
+        /// True if it is secret: where a policy masks the pillar, what may be from there.
         secret: bool,
     },
     /// Not in a file: an argument of the function, or its default.
@@ -135,7 +135,7 @@ pub enum Spot {
 }
 
 impl Spot {
-    /// Whether the value must be masked wherever it is shown, because it is a secret of the facts or a template made it
+    /// True if the value must be masked wherever it is shown, because it is a secret of the facts or a template made it
     /// from one.
     #[must_use]
     pub fn is_secret(&self) -> bool {

@@ -269,7 +269,7 @@ impl<'r> Replay<'r> {
         }
     }
 
-    /// Whether a part was made by merging over another.
+    /// True if a part was made by merging over another.
     fn descends(&self, mut part: PartId, from: PartId) -> bool {
         while part != from {
             part = match self.recipe.steps.get(part) {
@@ -382,7 +382,7 @@ fn without_markers(claim: Claim) -> Node {
     }
 }
 
-/// Whether a list in a value, not inside of other lists, begins with an item that names a strategy.
+/// True if a list in a value, not inside of other lists, begins with an item that names a strategy.
 fn has_markers(value: &Value) -> bool {
     match value {
         Value::Map(map) => map.values().any(has_markers),

@@ -64,7 +64,7 @@ impl LayerText {
         files.iter().for_each(|file| name(file));
     }
 
-    /// Whether the text is the output of a template.
+    /// True if the text is the output of a template.
     #[must_use]
     pub fn is_rendered(&self) -> bool {
         self.text.is_rendered()
@@ -77,7 +77,7 @@ impl LayerText {
         (self.text.place(offset), self.text.is_computed(offset))
     }
 
-    /// Whether a template made the scalar at a mark from a secret.
+    /// True if a template made the scalar at a mark from a secret.
     #[must_use]
     pub fn is_secret(&self, mark: Mark) -> bool {
         let ranges = self.text.secret();
@@ -90,7 +90,7 @@ impl LayerText {
         !ranges.is_empty() && self.secret.get_or_init(leaves).has(mark)
     }
 
-    /// Whether a single expression printed all of these bytes as plain text, however YAML then reads it. The output
+    /// True if a single expression printed all of these bytes as plain text, however YAML then reads it. The output
     /// of a filter such as `json` does not count as plain text.
     #[must_use]
     pub fn is_text_of_value(&self, bytes: std::ops::Range<usize>) -> bool {

@@ -53,7 +53,7 @@ pub(crate) enum At {
 }
 
 impl At {
-    /// Whether this is only near the value: the statement or the position from which the value was computed.
+    /// True if this is only near the value: the statement or the position from which the value was computed.
     pub fn is_near(&self) -> bool {
         match self {
             At::Statement(_) | At::Computed(..) | At::Unknown | At::Mark(..) => true,
@@ -104,7 +104,7 @@ impl At {
 }
 
 impl Claim {
-    /// Whether this is a part of the facts, whose parts have their paths.
+    /// True if this is a part of the facts, whose parts have their paths.
     pub fn is_fact(&self) -> bool {
         matches!(self.at, At::Fact(..))
     }

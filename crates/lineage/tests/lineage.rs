@@ -12,7 +12,7 @@ use mapstack::value::{Key, Map, Value};
 use mapstack::{DataOptions, Engine, Place, yaml};
 use mapstack_lineage::{Ancestry, Explain, How, LayerKind, Lineage, Spot};
 
-/// Whether the text at a place parses as the scalar: plain, quoted, or as a block.
+/// True if the text at a place parses as the scalar: plain, quoted, or as a block.
 fn stands_there(place: &Place, value: &Value) -> bool {
     let rest = &place.source[place.start..];
     let line = rest.lines().next().unwrap_or_default();

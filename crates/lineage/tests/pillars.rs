@@ -63,13 +63,13 @@ impl Found {
     }
 }
 
-/// Whether a value is one that the master adds: an error, or one of its options.
+/// True if a value is one that the master adds: an error, or one of its options.
 fn is_of_the_master(path: &[Key]) -> bool {
     let first = path.first().and_then(Key::as_str);
     matches!(first, Some("_errors" | "master"))
 }
 
-/// Whether a scalar stands at a place, as YAML reads what begins there.
+/// True if a scalar stands at a place, as YAML reads what begins there.
 fn is_at(place: &Place, value: &Value) -> bool {
     let text = place.source.get(place.start..).unwrap_or_default();
     if value.is_none() && text.trim_start().starts_with("{{") {

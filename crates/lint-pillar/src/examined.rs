@@ -54,9 +54,9 @@ pub(crate) struct Setter {
     pub targets: Vec<Target>,
     /// The kind of the value.
     pub kind: &'static str,
-    /// Whether the value is a mapping.
+    /// True if the value is a mapping.
     pub is_map: bool,
-    /// Whether the value is `None`.
+    /// True if the value is `None`.
     pub is_none: bool,
 }
 

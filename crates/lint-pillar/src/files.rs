@@ -64,7 +64,7 @@ impl Files {
         self.all.values().filter(|file| file.name().is_some())
     }
 
-    /// Whether an environment has an sls of a name.
+    /// True if an environment has an sls of a name.
     pub fn has(&self, saltenv: &str, sls: &str) -> bool {
         self.sls()
             .any(|file| file.saltenv == saltenv && file.name().as_deref() == Some(sls))
@@ -86,7 +86,7 @@ impl PillarFile {
     }
 }
 
-/// Whether a text names something: the name stands by itself, and not in a comment.
+/// True if a text names something: the name stands by itself, and not in a comment.
 pub(crate) fn names(text: &str, name: &str) -> bool {
     text.lines()
         .filter(|line| !line.trim_start().starts_with('#'))
@@ -99,7 +99,7 @@ pub(crate) fn names(text: &str, name: &str) -> bool {
         })
 }
 
-/// Whether a character can be part of the name of an sls or of a path.
+/// True if a character can be part of the name of an sls or of a path.
 pub(crate) fn is_part(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/')
 }

@@ -205,12 +205,12 @@ impl Seen {
         }
     }
 
-    /// Whether a file was read for some minion, as a person opens it.
+    /// True if a file was read for some minion, as a person opens it.
     pub fn is_read(&self, file: &str) -> bool {
         self.read.contains(file) || self.stacked.contains(file)
     }
 
-    /// Whether a file could be one that a stacked external pillar would have read, had it not failed.
+    /// True if a file could be one that a stacked external pillar would have read, had it not failed.
     pub fn could_be_stacked(&self, file: &str) -> bool {
         self.broken.iter().any(|above| file.starts_with(above))
     }
@@ -227,7 +227,7 @@ impl Seen {
         (all.len(), works)
     }
 
-    /// Whether the top files of some minion, or its pillar, could not be followed to their end.
+    /// True if the top files of some minion, or its pillar, could not be followed to their end.
     pub fn is_partial(&self) -> bool {
         let is_open = |failed: &Failed| {
             let kept = failed.kept.as_ref();

@@ -35,7 +35,7 @@ struct Case {
     /// The platforms that are examples of minions; without minions these are all.
     #[serde(default)]
     platforms: Vec<String>,
-    /// Whether values are checked against the pillar's schema.
+    /// True if values are checked against the pillar's schema.
     #[serde(default)]
     schema: bool,
     /// `LEVEL RULE FILE`, or `LEVEL RULE FILE:LINE:COLUMN`.

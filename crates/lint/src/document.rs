@@ -64,7 +64,7 @@ impl SourceFile {
         }
     }
 
-    /// Whether a template has to run before it is YAML.
+    /// True if a template has to run before it is YAML.
     #[must_use]
     pub fn is_template(&self) -> bool {
         Syntax::has_marks(&self.text) || self.text.starts_with("#!")
@@ -135,7 +135,7 @@ pub struct Document {
     pub value: Value,
     /// Where everything in that stands.
     pub marks: Marks,
-    /// Whether aliases make it share storage.
+    /// True if aliases make it share storage.
     pub shared: bool,
 }
 
@@ -145,7 +145,7 @@ pub struct Scalar<'d> {
     pub document: &'d Document,
     /// The keys and indices to it; of a key, with the key.
     pub path: &'d [Key],
-    /// Whether it is the key of an entry.
+    /// True if it is the key of an entry.
     pub is_key: bool,
     /// Its value.
     pub value: Value,
@@ -171,7 +171,7 @@ impl Document {
         })
     }
 
-    /// Whether a template printed it.
+    /// True if a template printed it.
     #[must_use]
     pub fn is_rendered(&self) -> bool {
         matches!(self.content, Content::Rendered(_))
@@ -297,13 +297,13 @@ impl<'d> Scalar<'d> {
         Some(line[..end.map_or(line.len(), |(at, _)| at)].trim_end())
     }
 
-    /// Whether it could stand in brackets or braces; inside of them no plain scalar has these
+    /// True if it could stand in brackets or braces; inside of them no plain scalar has these
     /// characters.
     fn in_flow(&self) -> bool {
         !matches!(&self.value, Value::Str(text) if text.contains([',', ']', '}']))
     }
 
-    /// Whether one expression printed all of a token of this length as the text of a value.
+    /// True if one expression printed all of a token of this length as the text of a value.
     #[must_use]
     pub fn is_text_of_value(&self, length: usize) -> bool {
         match &self.document.content {

@@ -34,7 +34,7 @@ pub struct Reached {
     pub gotten: usize,
     /// Those that none gets, which were rendered for one minion.
     pub unnamed: usize,
-    /// Whether there is a top file.
+    /// True if there is a top file.
     pub has_top: bool,
 }
 
@@ -195,7 +195,7 @@ impl<'s> Subject<'s> {
     }
 }
 
-/// Whether a file is a top file.
+/// True if a file is a top file.
 fn is_top(path: &str, options: &TopOptions) -> bool {
     path == options.state_top
 }

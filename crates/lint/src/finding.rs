@@ -71,7 +71,7 @@ pub struct Finding {
     pub message: String,
     /// Where. A finding about a file as a whole has an empty place at its start.
     pub place: Place,
-    /// Whether it is about the file as a whole.
+    /// True if it is about the file as a whole.
     pub whole_file: bool,
     /// Other places that have a part in it.
     pub related: Vec<Step>,
@@ -81,9 +81,9 @@ pub struct Finding {
     pub help: Option<String>,
     /// Changes of the file that mend it and cannot do harm; all of them or none.
     pub fix: Vec<Edit>,
-    /// Whether it was reported by a run that failed.
+    /// True if it was reported by a run that failed.
     pub of_run: bool,
-    /// Whether a fact that no minion of the run has could mend it.
+    /// True if a fact that no minion of the run has could mend it.
     pub lacks_facts: bool,
 }
 

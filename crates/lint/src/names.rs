@@ -124,7 +124,7 @@ pub(crate) fn near_grain(name: &str, known: &BTreeSet<&str>) -> Option<&'static 
     USUAL.into_iter().find(|usual| is_slip(name, usual))
 }
 
-/// Whether a name differs from one by a slip: letters that changed places, that are doubled or of another case, or one
+/// True if a name differs from one by a slip: letters that changed places, that are doubled or of another case, or one
 /// or two of many that are wrong, but for digits. Short words have many similar words, so `pkgs` does not count as a
 /// misspelt `pkg`.
 pub(crate) fn is_slip(name: &str, meant: &str) -> bool {

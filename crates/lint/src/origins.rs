@@ -35,7 +35,7 @@ struct Fact {
     root: Root,
     /// With colons between its parts; empty for all of the facts.
     key: String,
-    /// Whether the value is the fact's own.
+    /// True if the value is the fact's own.
     is_whole: bool,
 }
 
@@ -403,7 +403,7 @@ pub(crate) fn salt_function(callee: &Expr) -> Option<&str> {
     }
 }
 
-/// Whether a call is one of `salt[name]`, with a name that a variable has.
+/// True if a call is one of `salt[name]`, with a name that a variable has.
 fn calls_by_variable(callee: &Expr) -> bool {
     match &callee.kind {
         ExprKind::Item(object, name) => {
@@ -463,7 +463,7 @@ const DOTTED: [&str; 11] = [
 /// Options of look-ups by the formula's library, which are not part of the configuration.
 const OPTIONS: [&str; 3] = [":strategy", ":merge_lists", ":map_jinja"];
 
-/// Whether an expression is a literal without parts.
+/// True if an expression is a literal without parts.
 fn is_plain(e: &Expr) -> bool {
     match &e.kind {
         ExprKind::Const(_) => true,

@@ -32,7 +32,7 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// How many more comments in the files silenced.
     pub suppressed: usize,
-    /// Whether it is about the pillar, not a formula.
+    /// True if it is about the pillar, not a formula.
     pub is_pillar: bool,
     /// How many files there are.
     pub files: usize,
@@ -107,7 +107,7 @@ impl Report {
         }
     }
 
-    /// Whether something does not work.
+    /// True if something does not work.
     #[must_use]
     pub fn has_errors(&self) -> bool {
         self.findings

@@ -143,7 +143,7 @@ impl Rule {
             .map_err(|error: UnknownRule| format!("{error}; {} lists them", Means::Rules))
     }
 
-    /// Whether only pillars are checked for it.
+    /// True if only pillars are checked for it.
     #[must_use]
     pub fn is_about_pillars(self) -> bool {
         matches!(
@@ -158,7 +158,7 @@ impl Rule {
         )
     }
 
-    /// Whether what it finds can make a run fail: the run's own error says no more then.
+    /// True if what it finds can make a run fail: the run's own error says no more then.
     pub(crate) fn can_fail_a_run(self) -> bool {
         matches!(
             self,

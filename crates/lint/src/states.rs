@@ -24,10 +24,10 @@ pub(crate) struct State {
     pub outcomes: Vec<Option<Arc<Result<Made, Error>>>>,
     /// The runs on which it would be used: all, or those where another sls of the formula includes it.
     pub used: BTreeSet<usize>,
-    /// Whether another sls of the formula names it, as for an include, but none includes it on any of the runs: it is
+    /// True if another sls of the formula names it, as for an include, but none includes it on any of the runs: it is
     /// meant for other minions or settings.
     pub is_part: bool,
-    /// Whether no minion gets it, of an estate: it was rendered for one all the same.
+    /// True if no minion gets it, of an estate: it was rendered for one all the same.
     pub is_unnamed: bool,
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn why_not_rendered(
 /// A minion to render states for.
 pub(crate) struct Target<'m> {
     pub minion: &'m Minion,
-    /// Whether the formula is for it.
+    /// True if the formula is for it.
     pub is_supported: bool,
     /// What came of the formula's own map, as text; nothing if its states could import something else from there.
     pub map: Option<String>,
@@ -250,7 +250,7 @@ impl Library<'_> {
         numbers
     }
 
-    /// Whether templates call a function that looks at grains which no argument has to name, such as
+    /// True if templates call a function that looks at grains which no argument has to name, such as
     /// `grains.filter_by`.
     fn looks_around(&self, read: &[&Parsed]) -> bool {
         let is_plain = |name: &str| PLAIN.contains(&name) || name.starts_with("log.");
@@ -261,7 +261,7 @@ impl Library<'_> {
         calls.any(|call| !call.function.as_deref().is_some_and(is_plain))
     }
 
-    /// Whether an id, which is another for every minion, makes a difference: a file is for it, or a template names it.
+    /// True if an id, which is another for every minion, makes a difference: a file is for it, or a template names it.
     fn is_known_by(&self, id: &Value, read: &[&Parsed]) -> bool {
         let id = id.to_string();
         // Names of hosts are several words.
@@ -343,7 +343,7 @@ pub(crate) fn made_of(value: &Value) -> Made {
     made
 }
 
-/// Whether what stands under an id can be states: a mapping, or one function as text (Salt:
+/// True if what stands under an id can be states: a mapping, or one function as text (Salt:
 /// `salt.state.BaseHighState._handle_state_decls`).
 fn has_states(id: &Key, body: &Value) -> bool {
     let is_other = matches!(id.as_str(), Some("include" | "exclude" | "extend"));
@@ -354,7 +354,7 @@ fn has_states(id: &Key, body: &Value) -> bool {
     }
 }
 
-/// Whether a file is the sls of the formula's own name.
+/// True if a file is the sls of the formula's own name.
 fn is_main(file: &SourceFile) -> bool {
     file.name() == "init.sls" && file.path.matches('/').count() == 1
 }
@@ -420,7 +420,7 @@ impl State {
             .filter_map(|run| Some((*run, &**self.outcomes.get(*run)?.as_ref()?)))
     }
 
-    /// Whether it renders on a run, used or not.
+    /// True if it renders on a run, used or not.
     pub fn is_rendered(&self, run: usize) -> bool {
         let outcome = self.outcomes.get(run).and_then(Option::as_ref);
         outcome.is_some_and(|outcome| outcome.is_ok())

@@ -117,7 +117,7 @@ fn name_of(formula: &str) -> Result<String, Error> {
 /// What came of the formula on one minion.
 pub(crate) struct Examined<'s> {
     pub minion: &'s Minion,
-    /// Whether the formula says that it is for such systems.
+    /// True if the formula says that it is for such systems.
     pub supported: bool,
     /// Its layers, if it has parameter files and they do not stand for more values than a rule goes through.
     pub layered: Option<Layered>,
@@ -469,7 +469,7 @@ impl<'s> Subject<'s> {
         Ok(())
     }
 
-    /// Whether a source leads to a file that no run asked for, on some minion or another.
+    /// True if a source leads to a file that no run asked for, on some minion or another.
     pub fn is_led_to(&self, path: &str) -> bool {
         let Some((run, (data, _))) = self.runs.iter().find_map(|run| Some((run, run.data()?)))
         else {
@@ -506,7 +506,7 @@ impl<'s> Subject<'s> {
         }
     }
 
-    /// Whether a file lies where parameters do.
+    /// True if a file lies where parameters do.
     pub fn is_parameter_file(&self, path: &str) -> bool {
         self.directories.iter().any(|directory| {
             path.strip_prefix(&**directory)
@@ -514,7 +514,7 @@ impl<'s> Subject<'s> {
         })
     }
 
-    /// Whether a file's data is configuration of the formula.
+    /// True if a file's data is configuration of the formula.
     fn is_data_file(&self, file: &SourceFile) -> bool {
         let has_suffix = [".yaml", ".yml", ".yaml.jinja", ".yml.jinja"]
             .iter()
@@ -578,7 +578,7 @@ impl<'s> Subject<'s> {
         (self.documents, self.broken) = (documents, broken);
     }
 
-    /// Whether the formula reads the same sources by a library of its own where `map.data` is missing.
+    /// True if the formula reads the same sources by a library of its own where `map.data` is missing.
     /// The library knows only the form of old.
     pub fn has_fallback(&self) -> bool {
         let has_library = || {

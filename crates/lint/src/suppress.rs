@@ -75,7 +75,7 @@ impl Suppressions {
         }
     }
 
-    /// Whether a comment is for the whole file, and the rules it names.
+    /// True if a comment is for the whole file, and the rules it names.
     fn comment(&mut self, file: &SourceFile, comment: &str, at: usize) -> (bool, Vec<Rule>) {
         let comment = comment
             .split("#}")
@@ -117,7 +117,7 @@ impl Suppressions {
         (what == "ignore-file", rules)
     }
 
-    /// Whether a comment silences a finding.
+    /// True if a comment silences a finding.
     pub fn silence(&self, finding: &Finding, line: usize) -> bool {
         let file = &finding.place.file;
         let has =

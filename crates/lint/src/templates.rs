@@ -105,7 +105,7 @@ impl Parsed {
         }
     }
 
-    /// Whether an expression names a variable that the template itself binds there.
+    /// True if an expression names a variable that the template itself binds there.
     pub fn binds_at(&self, name: &str, span: Span) -> bool {
         self.source(span).contains(name)
             && bound(&self.tree, name)

@@ -22,7 +22,7 @@ struct Case {
     files: BTreeMap<String, String>,
     #[serde(default)]
     platforms: Vec<String>,
-    /// Whether values are checked against the formula's schema.
+    /// True if values are checked against the formula's schema.
     #[serde(default)]
     schema: bool,
     /// `LEVEL RULE FILE`, or `LEVEL RULE FILE:LINE:COLUMN`.

@@ -61,7 +61,7 @@ impl Engine {
         }
     }
 
-    /// Whether a saltenv has a file with the name of a function's module.
+    /// True if a saltenv has a file with the name of a function's module.
     fn ships_module_of(&self, name: &str) -> bool {
         let Some((module, _)) = name.split_once('.') else {
             return false;

@@ -48,7 +48,7 @@ impl BuiltIn {
             .map(|(_, function)| function)
     }
 
-    /// Whether any function of a module exists.
+    /// True if any function of a module exists.
     pub fn has_module(self, module: &str) -> bool {
         self.all()
             .any(|(name, _)| name.split_once('.').is_some_and(|(m, _)| m == module))

@@ -111,7 +111,7 @@ impl Condition {
 }
 
 impl Engine {
-    /// Whether a condition is true for a minion. Warnings of its functions are dropped.
+    /// True if a condition is true for a minion. Warnings of its functions are dropped.
     ///
     /// # Errors
     /// The expression fails, for example because it looks up something in a missing fact.

@@ -40,7 +40,7 @@ pub struct Configuration {
     formula: String,
     saltenv: String,
     options: DataOptions,
-    /// Whether the formula has any file.
+    /// True if the formula has any file.
     is_there: bool,
     /// The way that the caller chose, regardless of the formula's files.
     forced: Option<Way>,
@@ -48,7 +48,7 @@ pub struct Configuration {
     /// How to take the configuration from a `map.jinja`, for [`Way::Map`].
     map: Option<MapForm>,
     variable: Option<String>,
-    /// Whether the other variables are meant.
+    /// True if the other variables are meant.
     is_others: bool,
 }
 
@@ -120,7 +120,7 @@ impl Configuration {
         self
     }
 
-    /// Whether templates of the formula import more variables of its `map.jinja` than the one that the configuration
+    /// True if templates of the formula import more variables of its `map.jinja` than the one that the configuration
     /// is, unless the caller chose one.
     #[must_use]
     pub fn has_others(&self) -> bool {
@@ -134,7 +134,7 @@ impl Configuration {
         self
     }
 
-    /// Whether it is these.
+    /// True if it is these.
     #[must_use]
     pub fn is_others(&self) -> bool {
         self.is_others
@@ -161,13 +161,13 @@ impl Configuration {
         }
     }
 
-    /// Whether the formula has any file.
+    /// True if the formula has any file.
     #[must_use]
     pub fn is_there(&self) -> bool {
         self.is_there
     }
 
-    /// Whether the formula has parameter files.
+    /// True if the formula has parameter files.
     #[must_use]
     pub fn has_layers(&self) -> bool {
         self.has_layers

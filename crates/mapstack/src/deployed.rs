@@ -93,7 +93,7 @@ impl RunHost<'_, '_> {
             .flatten()
     }
 
-    /// Whether calls of a function are answered for deployed paths.
+    /// True if calls of a function are answered for deployed paths.
     pub(crate) fn has_deployed(&self, name: &str) -> bool {
         !self.run.engine.deployed().is_empty() && looks_on_machine(name)
     }

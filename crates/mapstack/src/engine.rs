@@ -329,12 +329,12 @@ pub struct Run<'e> {
     pub(crate) on_disk: RefCell<HashMap<String, PathBuf, foldhash::fast::RandomState>>,
     pub(crate) stage: Cell<DataStage>,
     pub(crate) depth: Cell<usize>,
-    /// Whether hooks trace the template of a map.
+    /// True if hooks trace the template of a map.
     pub(crate) traced: Cell<bool>,
     /// The count of changes to containers at the last time that [`follow_facts`](Run::follow_facts) compared the
     /// facts.
     followed: Cell<u64>,
-    /// Whether the results depend on anything other than files and facts.
+    /// True if the results depend on anything other than files and facts.
     pub(crate) outside_inputs: Cell<bool>,
     /// The hooks that observe the run.
     pub(crate) hooks: Slot<'e>,
@@ -595,7 +595,7 @@ impl<'e> Run<'e> {
         hits.collect()
     }
 
-    /// Whether a file was found since an event.
+    /// True if a file was found since an event.
     pub(crate) fn has_found_files(&self, since: usize) -> bool {
         let is_hit = |event: &Event| {
             matches!(

@@ -57,7 +57,7 @@ impl<'e> Facts<'e> {
         self.minion.borrow().grains.get(key).cloned()
     }
 
-    /// Whether a grain exists.
+    /// True if a grain exists.
     pub fn has_grain(&self, key: &str) -> bool {
         self.note(|| FactLookup::Has(Part::Grains, key.into()));
         self.minion.borrow().grains.contains_key(key)

@@ -94,7 +94,7 @@ pub trait Hooks {
     /// The template has ended.
     fn after_template(&self) {}
 
-    /// Whether the hook observes values. If not, the run calls none of the methods below.
+    /// True if the hook observes values. If not, the run calls none of the methods below.
     fn follows_values(&self) -> bool {
         false
     }
@@ -143,7 +143,7 @@ pub enum FactLookup<'l> {
     All,
     /// The id.
     Id,
-    /// Whether an entry exists.
+    /// The question if an entry exists.
     Has(Part, Key),
     /// An entry and everything below it.
     Whole(Part, Key),

@@ -68,7 +68,7 @@ impl<'r, 'e> RunHost<'r, 'e> {
             .map(|functions| &**functions)
     }
 
-    /// Whether stubs or functions from outside answer a name.
+    /// True if stubs or functions from outside answer a name.
     pub(crate) fn answers_elsewhere(&self, name: &str) -> bool {
         self.run.engine.stubs.has(name) || self.others().any(|functions| functions.has(name))
     }
@@ -189,7 +189,7 @@ impl<'r, 'e> RunHost<'r, 'e> {
         }
     }
 
-    /// Whether calls of a function are noted as unanswered, and the render goes on.
+    /// True if calls of a function are noted as unanswered, and the render goes on.
     fn is_collected(&self, name: &str) -> bool {
         self.run.engine.collected.is_some() && mapstack_functions::is_in_salt(name)
     }
@@ -446,7 +446,7 @@ fn missing_argument(args: &CallArgs) -> Option<Rc<Undefined>> {
     .next()
 }
 
-/// Whether the error comes from the function itself, and not from a template or file that it processed.
+/// True if the error comes from the function itself, and not from a template or file that it processed.
 fn is_about_arguments(error: &Error) -> bool {
     error.place.is_none() && matches!(error.kind, ErrorKind::Python(_) | ErrorKind::Salt)
 }

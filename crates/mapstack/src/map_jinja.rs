@@ -29,7 +29,7 @@ pub struct MapForm {
     with_context: bool,
     /// The number of imports of each name.
     imported: HashMap<Str, usize>,
-    /// Whether a template imports it as a module, with all its variables.
+    /// True if a template imports it as a module, with all its variables.
     as_module: bool,
 }
 
@@ -252,7 +252,7 @@ impl Run<'_> {
 }
 
 impl MapForm {
-    /// Whether templates import more than one variable.
+    /// True if templates import more than one variable.
     pub(crate) fn has_others(&self) -> bool {
         self.as_module || self.imported.len() > 1
     }

@@ -57,7 +57,7 @@ options! {
         config_get_strategy,
         /// The merge strategy of layers that set none.
         default_merge_strategy,
-        /// Whether lists are appended in layers that do not set this.
+        /// True to append the lists of layers that do not set this.
         default_merge_lists,
         /// The post-map template, relative to the formula; `false` to run none.
         post_map,
@@ -79,7 +79,7 @@ options! {
         default_values,
         /// The merge strategy of layers that set none.
         default_merge_strategy,
-        /// Whether lists are appended in layers that do not set this.
+        /// True to append the lists of layers that do not set this.
         default_merge_lists,
         /// The merge strategy of `config.get`.
         config_get_strategy,
@@ -95,9 +95,9 @@ options! {
         lookup,
         /// The matchers if the configuration has none.
         default_matchers,
-        /// Whether to look in each parent of the template's directory.
+        /// True to look in each parent of the template's directory.
         use_subpath,
-        /// Whether paths contain the query of the matcher.
+        /// True if paths contain the query of the matcher.
         include_query,
         /// The beginning of all paths.
         path_prefix,

@@ -37,9 +37,9 @@ pub struct PillarSls<'s> {
 pub struct RenderedSls {
     /// The data; the text if the pipe ends in text.
     pub value: Value,
-    /// Whether the pipe ends in text. Python takes even an empty one for something.
+    /// True if the pipe ends in text. Python takes even an empty one for something.
     pub is_text: bool,
-    /// Whether an alias of YAML names a mapping or a list.
+    /// True if an alias of YAML names a mapping or a list.
     pub has_aliases: bool,
     /// The text that was read as YAML; `None` where the pipe has no such stage.
     pub text: Option<Text<'static>>,
@@ -176,7 +176,7 @@ impl Run<'_> {
         })
     }
 
-    /// Whether a minion is one that a nodegroup's target means.
+    /// True if a minion is one that a nodegroup's target means.
     ///
     /// # Errors
     /// As [`mapstack_functions::is_in_group`].

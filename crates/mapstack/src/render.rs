@@ -37,7 +37,7 @@ pub(crate) enum Language {
 }
 
 impl Language {
-    /// Whether the context of a managed file is a single variable `context`. For templates, Salt makes a variable of
+    /// True if the context of a managed file is a single variable `context`. For templates, Salt makes a variable of
     /// each entry; for modules it does not.
     pub fn takes_context_as_one(self) -> bool {
         self == Language::Py
@@ -65,7 +65,7 @@ pub(crate) struct Job<'j> {
 }
 
 impl Run<'_> {
-    /// Whether a template can print a secret, for languages whose expressions are not tracked. It can if it mentions
+    /// True if a template can print a secret, for languages whose expressions are not tracked. It can if it mentions
     /// a variable that may contain secrets, or loads other templates.
     pub(crate) fn may_read_secrets(&self, source: &str) -> bool {
         const READS: [&str; 10] = [
@@ -86,7 +86,7 @@ impl Run<'_> {
 }
 
 impl Run<'_> {
-    /// Whether a text may contain template syntax.
+    /// True if a text may contain template syntax.
     pub(crate) fn has_template_marks(&self, text: &str) -> bool {
         let plain = Syntax {
             ignores_header: self.syntax.ignores_header,
@@ -447,7 +447,7 @@ impl Run<'_> {
     }
 }
 
-/// Whether a mapping that a template could change is unchanged.
+/// True if a mapping that a template could change is unchanged.
 fn is_unchanged(live: &Obj, data: &Value) -> bool {
     match (live.to_value_unread(), data) {
         (Ok(Value::Map(live)), Value::Map(data)) => live.ptr_eq(data),

@@ -16,7 +16,7 @@ use crate::host::RunHost;
 pub(crate) const RUNNER: &str = "saltutil.runner";
 
 impl RunHost<'_, '_> {
-    /// Whether the tree has runners, so that the function exists.
+    /// True if the tree has runners, so that the function exists.
     pub(crate) fn runs_runners(&self) -> bool {
         tree_has_runners(self)
     }
@@ -74,7 +74,7 @@ impl RunHost<'_, '_> {
 /// What a call asks for.
 struct Asked {
     runner: RunnerCall,
-    /// Whether it asks for what the job is, besides.
+    /// True if it asks for what the job is, besides.
     is_full: bool,
 }
 

@@ -84,7 +84,7 @@ impl<'e> Run<'e> {
         }
     }
 
-    /// Whether grains have secret names.
+    /// True if grains have secret names.
     pub(crate) fn has_secret_grains(&self) -> bool {
         let (policy, mut found) = (&self.engine.policy, false);
         policy.visit_map(&self.facts.unchanged().grains, &mut |_| found = true);

@@ -6,7 +6,7 @@ use mapstack_value::Value;
 #[derive(Clone)]
 pub(crate) struct Data {
     pub value: Value,
-    /// Whether the same container occurs in several places, as with YAML aliases.
+    /// True if the same container occurs in several places, as with YAML aliases.
     pub shared: bool,
 }
 

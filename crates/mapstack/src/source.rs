@@ -193,9 +193,9 @@ pub(crate) enum Paths {
 /// Rules in which `map.tofs` differs from layers.
 #[derive(Clone, Copy)]
 pub(crate) struct PathRules {
-    /// Whether paths contain the query before each value.
+    /// True if paths contain the query before each value.
     pub include_query: bool,
-    /// Whether a query that finds nothing stands for itself.
+    /// True if a query that finds nothing stands for itself.
     pub fallback_to_query: bool,
 }
 

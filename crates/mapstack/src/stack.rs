@@ -28,7 +28,7 @@ pub(crate) struct Fold<'f> {
     pub config_get_strategy: Value,
     pub merge_strategy: Value,
     pub merge_lists: Value,
-    /// Whether the caller gave the strategy. Otherwise it is the built-in default.
+    /// True if the caller gave the strategy. Otherwise it is the built-in default.
     pub default_is_given: bool,
     /// The mappings that layers so far have at several places by YAML anchors.
     pub aliases: RefCell<Aliases>,
@@ -92,7 +92,7 @@ impl Run<'_> {
         result
     }
 
-    /// Whether the current layer belongs to the formula itself, and not to a nested call.
+    /// True if the current layer belongs to the formula itself, and not to a nested call.
     pub(crate) fn is_layer_of_formula(&self) -> bool {
         self.depth.get() == 1 && self.stage.get() == DataStage::Layers
     }

@@ -86,7 +86,7 @@ impl<'f> Text<'f> {
         &self.text
     }
 
-    /// Whether the YAML may name one mapping at several places. Without an anchor and an alias it does not.
+    /// True if the YAML may name one mapping at several places. Without an anchor and an alias it does not.
     #[must_use]
     pub fn may_have_aliases(&self) -> bool {
         self.text.contains('&') && self.text.contains('*')
@@ -97,7 +97,7 @@ impl<'f> Text<'f> {
         &self.file.shown
     }
 
-    /// Whether a byte of the text was computed, instead of copied from the file.
+    /// True if a byte of the text was computed, instead of copied from the file.
     pub fn is_computed(&self, offset: usize) -> bool {
         self.is_rendered()
             && self
@@ -105,7 +105,7 @@ impl<'f> Text<'f> {
                 .is_none_or(|(_, origin)| origin.is_computed())
     }
 
-    /// Whether a byte is the text of a value that an expression printed. Output of filters such as `json` does not
+    /// True if a byte is the text of a value that an expression printed. Output of filters such as `json` does not
     /// count.
     pub fn is_text_of_value(&self, offset: usize) -> bool {
         self.locate(offset)
@@ -167,7 +167,7 @@ impl<'f> Text<'f> {
         self.maps.last().map_or(&[], SourceMap::secret)
     }
 
-    /// Whether the text is the output of a template.
+    /// True if the text is the output of a template.
     #[must_use]
     pub fn is_rendered(&self) -> bool {
         !self.maps.is_empty()

@@ -39,7 +39,7 @@ pub enum Asked {
     },
     /// A value of the minion, the merged data or the caller, to be merged as a layer.
     Value {
-        /// Whether the value exists.
+        /// True if the value exists.
         found: bool,
     },
     /// A definition that led to no path, because a matcher found nothing or an empty list.

@@ -110,14 +110,14 @@ impl TreeContext for RunHost<'_, '_> {
 }
 
 impl RunHost<'_, '_> {
-    /// Whether the tree ships a function; `None` if it ships no module of that name.
+    /// True if the tree ships a function; `None` if it ships no module of that name.
     pub(crate) fn tree_has(&self, name: &str) -> Option<bool> {
         may_be_in_tree(self, name)
             .then(|| self.run.on_vm(|vm| tree_has(self, vm, name)))
             .flatten()
     }
 
-    /// Whether the tree ships a module.
+    /// True if the tree ships a module.
     pub(crate) fn tree_has_module(&self, module: &str) -> bool {
         may_be_in_tree(self, module) && self.run.on_vm(|vm| tree_has_module(self, vm, module))
     }

@@ -47,7 +47,7 @@ impl<'e> Run<'e> {
         self.hooks.get().filter(|hooks| hooks.follows_values())
     }
 
-    /// Whether hooks trace the template that runs. Templates of nested calls are not traced.
+    /// True if hooks trace the template that runs. Templates of nested calls are not traced.
     pub(crate) fn is_traced(&self) -> bool {
         self.traced.get() && self.depth.get() == 1
     }
@@ -190,7 +190,7 @@ impl Run<'_> {
         &self.saltenv
     }
 
-    /// Whether the results depend on anything other than files and facts: on functions from outside, or on templates
+    /// True if the results depend on anything other than files and facts: on functions from outside, or on templates
     /// in Mako, Python or Tera.
     pub fn has_outside_inputs(&self) -> bool {
         self.outside_inputs.get()
@@ -206,7 +206,7 @@ impl Run<'_> {
         self.fuel.get()
     }
 
-    /// Whether the templates are a master's.
+    /// True if the templates are a master's.
     pub fn is_on_master(&self) -> bool {
         self.master.is_some()
     }
@@ -219,7 +219,7 @@ impl Run<'_> {
         }
     }
 
-    /// Whether the options that templates see are unchanged.
+    /// True if the options that templates see are unchanged.
     pub fn has_given_options(&self) -> bool {
         match self.live.opts.get() {
             Some(Obj::Dict(opts)) if !opts.is_pending() => {
@@ -232,7 +232,7 @@ impl Run<'_> {
         }
     }
 
-    /// Whether the grains and the pillar of templates are unchanged, if functions have others.
+    /// True if the grains and the pillar of templates are unchanged, if functions have others.
     pub fn has_given_facts_of_templates(&self) -> bool {
         let given = self.master.as_ref().and_then(|side| side.facts.as_ref());
         match self.facts_of_templates() {

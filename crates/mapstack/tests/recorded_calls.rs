@@ -91,7 +91,7 @@ fn class(message: &str) -> Vec<&str> {
     message.split(' ').take(2).collect()
 }
 
-/// Whether an error is of the reference's class and of the kind that belongs to it, and at a place in the template that
+/// Check that an error is of the reference's class and of the kind that belongs to it, and at a place in the template that
 /// was called. The records have no places of their own.
 fn same_error(error: &Error, wanted: &str, path: &str) -> Result<(), String> {
     let diagnostic = error.diagnostic();

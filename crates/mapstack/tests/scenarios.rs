@@ -144,7 +144,7 @@ fn place_of(message: &str) -> (Option<&str>, Option<usize>, Option<usize>) {
     (file, number(" line "), number(" column "))
 }
 
-/// Whether an error is of the kind of the reference's, and in the place that this names.
+/// Check that an error is of the kind of the reference's, and in the place that this names.
 fn same_error(error: &Error, class: &str, record: &Map) -> std::result::Result<(), String> {
     let message = record
         .get("message")

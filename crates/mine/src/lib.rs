@@ -114,7 +114,7 @@ impl Mine {
 struct Asked {
     target: Value,
     functions: Vec<String>,
-    /// Whether the functions are keys of the result.
+    /// True if the functions are keys of the result.
     is_list: bool,
     kind: String,
     leaves_out_own: bool,

@@ -58,7 +58,7 @@ impl Targets {
         Ok(ids)
     }
 
-    /// Whether a target means one minion of the cache. Without a minion it does not.
+    /// True if a target means one minion of the cache. Without a minion it does not.
     pub fn mean(
         &self,
         cache: &Cache,

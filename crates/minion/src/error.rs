@@ -174,7 +174,7 @@ pub enum ReadErrorKind {
 }
 
 impl ReadErrorKind {
-    /// Whether it says that a mapping is not a minion at all, so that it may well be something else.
+    /// True if it says that a mapping is not a minion at all, so that it may well be something else.
     pub(crate) fn is_foreign(&self) -> bool {
         matches!(
             self,

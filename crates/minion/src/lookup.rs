@@ -275,7 +275,7 @@ impl Minion {
         })?)
     }
 
-    /// Whether an option is set to something true.
+    /// True if an option is set to something true.
     fn flag(&self, name: &str) -> bool {
         self.option(&Key::from(name))
             .is_some_and(|value| value.truthy())

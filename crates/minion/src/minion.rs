@@ -111,7 +111,7 @@ impl Minion {
         self.id = id.into();
     }
 
-    /// Whether the minion's own options say that it compiles its pillar itself (Salt: `salt.pillar.get_pillar`).
+    /// True if the minion's own options say that it compiles its pillar itself (Salt: `salt.pillar.get_pillar`).
     ///
     /// ```
     /// use mapstack_minion::Minion;
@@ -132,7 +132,7 @@ impl Minion {
         }
     }
 
-    /// Whether modules of the tree were asked for grains.
+    /// True if modules of the tree were asked for grains.
     #[must_use]
     pub fn has_tree_grains(&self) -> bool {
         self.sources.has_asked_tree()

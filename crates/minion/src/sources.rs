@@ -218,7 +218,7 @@ impl Sources {
         }
     }
 
-    /// Whether modules of the tree were asked for grains.
+    /// True if modules of the tree were asked for grains.
     pub(crate) fn has_asked_tree(&self) -> bool {
         let is_tree = |load: &Load| matches!(load.from, From::Tree(_));
         self.loads().iter().any(is_tree)

@@ -12,7 +12,7 @@ use crate::Sink;
 pub struct Written {
     /// What is to be said about them.
     pub summary: Summary,
-    /// Whether the work was ended before the last one.
+    /// True if the work was ended before the last one.
     pub interrupted: bool,
     /// Why the output ended.
     pub output: Option<io::Error>,

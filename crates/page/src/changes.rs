@@ -46,7 +46,7 @@ pub struct Changed {
     pub is: Option<Quoted>,
     /// What it fails with.
     pub message: Option<String>,
-    /// Whether something is worse than before.
+    /// True if something is worse than before.
     pub bad: bool,
     /// What the minions have in common, and no others.
     pub common: Option<String>,

@@ -73,7 +73,7 @@ pub struct Origin {
     pub text: String,
     /// The file whose lines are among those of the page, and the place in it.
     pub place: Option<FilePlace>,
-    /// Whether it was computed there.
+    /// True if it was computed there.
     pub computed: bool,
     /// Why no lines are shown, if there is a reason.
     pub withheld: Option<String>,
@@ -123,7 +123,7 @@ struct Line<'r> {
     origin: &'r str,
     computed: bool,
     past: usize,
-    /// Whether the file is that of the row before.
+    /// True if the file is that of the row before.
     again: bool,
     file: &'r str,
     /// What follows the file in the origin.

@@ -54,7 +54,7 @@ pub struct Bar {
 pub struct Item {
     /// How much it matters.
     pub level: String,
-    /// Whether it is an error.
+    /// True if it is an error.
     pub bad: bool,
     /// The rule that found it.
     pub rule: String,

@@ -55,7 +55,7 @@ pub struct Run {
     pub options: String,
     /// The expression that selects minions.
     pub select: Option<String>,
-    /// Whether warnings are errors.
+    /// True if warnings are errors.
     pub strict: bool,
     /// What is printed.
     pub form: Described,

@@ -21,7 +21,7 @@ pub struct PartWriter<'e> {
     minions: usize,
     /// The number of each message, by its digest.
     messages: HashMap<[u8; 32], usize>,
-    /// Whether any of the minions is selected.
+    /// True if any of the minions is selected.
     selects_any: bool,
     end: Box<dyn FnOnce(bool) -> End + 'e>,
 }

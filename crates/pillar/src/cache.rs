@@ -115,7 +115,7 @@ impl MergeCache {
         found.cloned()
     }
 
-    /// Whether other minions can come by the same two.
+    /// True if other minions can come by the same two.
     pub fn wants(&self, base: &Map, overlay: &Map) -> bool {
         self.has_both(&lock(&self.known), base, overlay)
     }

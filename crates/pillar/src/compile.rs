@@ -199,7 +199,7 @@ pub struct PillarRun<'c> {
     failures: RefCell<Vec<Error>>,
     /// What functions read from the file server.
     served: RefCell<Vec<FileRead>>,
-    /// Whether the compile is explained: where values come from is recorded.
+    /// True if the compile is explained: where values come from is recorded.
     is_explained: Cell<bool>,
 }
 

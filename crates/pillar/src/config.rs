@@ -232,7 +232,7 @@ impl ExtPillars {
             .filter(|name| !name.is_empty())
     }
 
-    /// Whether the list is empty.
+    /// True if the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()

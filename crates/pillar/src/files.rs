@@ -138,7 +138,7 @@ impl Base<'_> {
     }
 }
 
-/// Whether a URI of Mako leads out of where it starts, which is refused (Mako: `Template`).
+/// True if a URI of Mako leads out of where it starts, which is refused (Mako: `Template`).
 fn leads_up(uri: &str) -> bool {
     normpath(uri.replace('\\', "/").trim_start_matches('/')).starts_with("..")
 }

@@ -6,7 +6,7 @@ use mapstack_render::{DictRef, Obj};
 use mapstack_value::Map;
 use mapstack_value::Value;
 
-/// Whether a text has anything for Mako to do.
+/// True if a text has anything for Mako to do.
 pub(crate) fn has_marks(text: &str) -> bool {
     let of_a_line = |line: &str| {
         let line = line.trim_start_matches([' ', '\t']);
@@ -18,7 +18,7 @@ pub(crate) fn has_marks(text: &str) -> bool {
         || text.lines().any(of_a_line)
 }
 
-/// Whether a template can look at a variable: it says its name, or has a way to come by variables
+/// True if a template can look at a variable: it says its name, or has a way to come by variables
 /// without. Variables are copied into the interpreter, and a master's options are many.
 pub(crate) fn may_use(text: &str, name: &str) -> bool {
     const WAYS: [&str; 22] = [

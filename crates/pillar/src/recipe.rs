@@ -34,7 +34,7 @@ pub enum RecipeStep {
         layer: PartId,
         /// How.
         options: Options,
-        /// Whether an option of the master says so.
+        /// True if an option of the master says so.
         is_option: bool,
     },
     /// A part merged over another by the strategies that it names itself, as stacked files are.

@@ -52,7 +52,7 @@ pub enum WholeEvent {
         place: Option<Place>,
         /// The sls that it gives.
         sls: Vec<String>,
-        /// Whether it means the minion.
+        /// True if it means the minion.
         is_meant: bool,
     },
     /// An sls had its turn.
@@ -92,7 +92,7 @@ pub enum StackEvent {
         selected_by: Option<String>,
         /// Where its data goes (MakoStack's graft point).
         graft: Option<String>,
-        /// Whether it exists.
+        /// True if it exists.
         found: bool,
     },
     /// A data file's turn came.

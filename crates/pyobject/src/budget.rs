@@ -80,7 +80,7 @@ impl<'r> Budget<'r> {
         }
     }
 
-    /// Whether the steps were there, and whether time and memory are left.
+    /// Check that the steps were there, and that time and memory are left.
     #[cold]
     fn look_closer(&self, before: u64, steps: usize) -> Result<()> {
         let Some(left) = before.checked_sub(steps as u64) else {
@@ -104,7 +104,7 @@ impl<'r> Budget<'r> {
         )
     }
 
-    /// Whether it is certain that so many objects and steps more can be [paid](Self::pay) for.
+    /// True if it is certain that so many objects and steps more can be [paid](Self::pay) for.
     ///
     /// ```
     /// use mapstack_pyobject::{Budget, Limits};
@@ -208,7 +208,7 @@ impl<'r> Budget<'r> {
         }
     }
 
-    /// Whether something may run one level deeper.
+    /// Check that something may run one level deeper.
     ///
     /// # Errors
     /// A limit error when nesting too deep.

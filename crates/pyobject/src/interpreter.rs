@@ -19,7 +19,7 @@ pub trait Interpreter {
     /// What is left to spend.
     fn budget(&self) -> &Budget<'_>;
 
-    /// Whether every use of something undefined is an error.
+    /// True if every use of something undefined is an error.
     fn strict(&self) -> bool;
 
     /// `callee(*args)`.

@@ -128,7 +128,7 @@ pub trait Object {
         Ok(None)
     }
 
-    /// Whether Python asks `x[key]`, whatever the key: then `text % x` takes it for a mapping.
+    /// True if Python asks `x[key]`, whatever the key: then `text % x` takes it for a mapping.
     fn is_subscriptable(&self) -> bool {
         false
     }
@@ -139,7 +139,7 @@ pub trait Object {
         false
     }
 
-    /// Whether `x(…)` may be tried (the `callable` test).
+    /// True if `x(…)` may be tried (the `callable` test).
     fn callable(&self) -> bool {
         false
     }
@@ -181,12 +181,12 @@ pub trait Object {
         None
     }
 
-    /// Whether Python's `==` holds it equal to another native object.
+    /// True if Python's `==` holds it equal to another native object.
     fn equals(&self, _other: &dyn Object) -> Option<bool> {
         None
     }
 
-    /// Whether it stands for a value that nobody knows: operators give it back, and comparisons hold.
+    /// True if it stands for a value that nobody knows: operators give it back, and comparisons hold.
     fn is_unknown(&self) -> bool {
         false
     }
@@ -255,7 +255,7 @@ impl Obj {
         }
     }
 
-    /// Whether this is `None`.
+    /// True if this is `None`.
     pub fn is_none(&self) -> bool {
         matches!(self, Obj::None)
     }
@@ -282,7 +282,7 @@ impl Obj {
         })
     }
 
-    /// Whether both names are one object (`is`).
+    /// True if both names are one object (`is`).
     pub fn is_same(&self, other: &Obj) -> bool {
         match (self, other) {
             (Obj::None, Obj::None) => true,

@@ -168,7 +168,7 @@ fn push_lower(chars: &[char], i: usize, out: &mut String) {
     }
 }
 
-/// Whether a sigma is the last letter of a word.
+/// True if a sigma is the last letter of a word.
 fn ends_word(chars: &[char], i: usize) -> bool {
     // Accents, apostrophes and the like neither begin nor end a word.
     let ignored = |c: &&char| {

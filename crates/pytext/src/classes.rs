@@ -16,7 +16,7 @@ pub fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\x1c'..='\x1f').contains(&c)
 }
 
-/// Whether there is a character and every one is in the class.
+/// True if there is a character and every one is in the class.
 ///
 /// ```
 /// use mapstack_pytext::classes::{every, is_space};

@@ -39,7 +39,7 @@ pub fn digits(x: f64, style: Style, precision: usize, alternate: bool, dot_zero:
     }
 }
 
-/// Whether a minus sign stands before the digits.
+/// True if a minus sign stands before the digits.
 ///
 /// ```
 /// assert!(mapstack_pytext::float::is_negative(-0.0));

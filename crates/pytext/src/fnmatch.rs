@@ -1,6 +1,6 @@
 //! Shell patterns as Python's `fnmatch` reads them on Unix.
 
-/// Whether a text has anything that is special in a pattern.
+/// True if a text has anything that is special in a pattern.
 ///
 /// ```
 /// use mapstack_pytext::has_magic;
@@ -64,7 +64,7 @@ impl Fnmatch {
         Fnmatch(parts)
     }
 
-    /// Whether the pattern stands for all of a text; upper and lower case differ.
+    /// True if the pattern stands for all of a text; upper and lower case differ.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         let name: Vec<char> = name.chars().collect();
@@ -77,7 +77,7 @@ impl Fnmatch {
     }
 }
 
-/// Whether a pattern stands for all of a text, as [`Fnmatch`] does. It is quicker for a pattern that is needed once.
+/// True if a pattern stands for all of a text, as [`Fnmatch`] does. It is quicker for a pattern that is needed once.
 ///
 /// ```
 /// use mapstack_pytext::fnmatch;
@@ -93,7 +93,7 @@ pub fn fnmatch(pattern: &str, name: &str) -> bool {
     fits(pattern, name, |part| *part == b'*', takes)
 }
 
-/// Whether the parts of a pattern stand for all of a text.
+/// True if the parts of a pattern stand for all of a text.
 fn fits<P, C>(
     parts: &[P],
     name: &[C],

@@ -6,7 +6,7 @@ use crate::classes::{is_decimal_digit, is_space};
 /// An integer that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IntText {
-    /// Whether it has a minus sign.
+    /// True if it has a minus sign.
     pub is_negative: bool,
     /// What its digits count by, from 2 to 36.
     pub radix: u32,

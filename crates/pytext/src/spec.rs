@@ -144,7 +144,7 @@ impl Spec {
         }
     }
 
-    /// Whether numbers of the kind have groups of digits.
+    /// Check that numbers of the kind have groups of digits.
     fn check_group(&self) -> Result<(), SpecError> {
         match (self.group, self.kind) {
             (None, _)

@@ -26,7 +26,7 @@ pub enum Job {
 }
 
 impl Job {
-    /// Whether what runs is known to see nothing of the interpreter, and to leave nothing in it.
+    /// True if what runs is known to see nothing of the interpreter, and to leave nothing in it.
     ///
     /// ```
     /// use mapstack_python_protocol::{CompileJob, Job, Language};
@@ -56,7 +56,7 @@ pub struct ModuleJob {
     pub variables: Names,
     /// Variables to read back.
     pub changed: Vec<Str>,
-    /// Whether the code is known to see nothing of the interpreter, and to leave nothing in it.
+    /// True if the code is known to see nothing of the interpreter, and to leave nothing in it.
     pub is_pure: bool,
     /// What a [`CompileJob`] made of the same text, if there was one.
     pub compiled: Option<Arc<[u8]>>,
@@ -81,7 +81,7 @@ pub struct TemplateJob {
     pub functions: Vec<Str>,
     /// Variables to read back.
     pub changed: Vec<Str>,
-    /// Whether the code is known to see nothing of the interpreter, and to leave nothing in it.
+    /// True if the code is known to see nothing of the interpreter, and to leave nothing in it.
     pub is_pure: bool,
     /// What a [`CompileJob`] made of the same text, if there was one.
     pub compiled: Option<Arc<[u8]>>,
@@ -178,7 +178,7 @@ impl Loader {
 pub struct Found {
     /// Their paths and texts; none where the tree has no such module, or where something else answers first.
     pub sources: Vec<Source>,
-    /// Whether Salt has the function without the tree.
+    /// True if Salt has the function without the tree.
     pub is_known: bool,
 }
 
@@ -243,7 +243,7 @@ pub enum Said {
 pub struct Taken {
     /// Steps.
     pub steps: u64,
-    /// Whether the job looked at what differs from run to run, such as the clock. If not, the same job comes to the same
+    /// True if the job looked at what differs from run to run, such as the clock. If not, the same job comes to the same
     /// end wherever it gets the same answers.
     pub is_by_chance: bool,
 }

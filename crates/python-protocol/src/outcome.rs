@@ -61,7 +61,7 @@ pub enum FunctionAnswer {
 pub struct Compiled {
     /// What a later job takes instead of compiling the text. For the command these are bytes to give back.
     pub code: Arc<[u8]>,
-    /// Whether the code can share an interpreter, and what it looks at.
+    /// The facts that the code looks at, if it can share an interpreter.
     pub purity: Option<Purity>,
     /// What the code prints, if it only looks at what it is given.
     pub plan: Option<Plan>,
@@ -120,7 +120,7 @@ pub struct Chunk {
     pub start: usize,
     /// What printed it.
     pub place: UnitSpan,
-    /// Whether it is the source's text, byte by byte.
+    /// True if it is the source's text, byte by byte.
     pub exact: bool,
 }
 

@@ -28,7 +28,7 @@ pub enum PlanStep {
         what: Look,
         /// The part of the template that prints it.
         span: Span,
-        /// Whether the text stands there as it is.
+        /// True if the text stands there as it is.
         exact: bool,
     },
     /// Do the one or the other.

@@ -36,7 +36,7 @@ impl Cipher {
         }
     }
 
-    /// Whether there is any in the texts of data.
+    /// True if there is any in the texts of data.
     #[must_use]
     pub fn is_in(self, data: &Value) -> bool {
         match data {
@@ -68,7 +68,7 @@ impl Cipher {
     }
 }
 
-/// Whether a text has ciphertext of any kind. A PGP message counts even if its end is missing.
+/// True if a text has ciphertext of any kind. A PGP message counts even if its end is missing.
 #[must_use]
 pub fn is_ciphertext(text: &str) -> bool {
     text.contains(Cipher::PGP_BEGIN) || Cipher::boxed(text).is_some()

@@ -105,7 +105,7 @@ const STEMS: [&str; 8] = [
     "auth", "cred", "key", "pass", "psk", "pw", "secret", "token",
 ];
 
-/// Whether what stands under a name is a secret because of the name.
+/// True if what stands under a name is a secret because of the name.
 ///
 /// Names are taken apart into words, which `_` and the like or a capital letter begin. The rule is the
 /// product's own: Salt has none.

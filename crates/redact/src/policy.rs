@@ -8,7 +8,7 @@ use mapstack_value::{Key, Map, Str, Value};
 
 use crate::is_secret_name;
 
-/// Whether a name is a secret's, beside those that always are.
+/// True if a name is a secret's, beside those that always are.
 type Named = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// Which values are secrets by themselves: those under certain names, encrypted texts, and the whole pillar, unless it
@@ -45,19 +45,19 @@ impl Policy {
         self
     }
 
-    /// Whether everything in a pillar is secret.
+    /// True if everything in a pillar is secret.
     #[must_use]
     pub fn masks_pillar(&self) -> bool {
         !self.shows_pillar
     }
 
-    /// Whether what stands under a key is a secret because of the key.
+    /// True if what stands under a key is a secret because of the key.
     #[must_use]
     pub fn is_secret_key(&self, name: &str) -> bool {
         is_secret_name(name) || self.named.iter().any(|named| named(name))
     }
 
-    /// Whether one of the keys to a value names a secret.
+    /// True if one of the keys to a value names a secret.
     #[must_use]
     pub fn is_secret_path(&self, path: &[Key]) -> bool {
         path.iter()
@@ -140,7 +140,7 @@ const MARKS: [&str; 6] = [
 /// What hashes of passwords start with, as crypt(3) has them.
 const HASHES: [&str; 8] = ["$1$", "$5$", "$6$", "$y$", "$7$", "$2a$", "$2b$", "$argon2"];
 
-/// Whether a text is encrypted, a private key, or the hash of a password.
+/// True if a text is encrypted, a private key, or the hash of a password.
 ///
 /// ```
 /// use mapstack_redact::is_encrypted;

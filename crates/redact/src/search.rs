@@ -66,7 +66,7 @@ impl Search {
         }
     }
 
-    /// Whether a text shows a secret.
+    /// True if a text shows a secret.
     pub fn finds(&self, text: &str) -> bool {
         self.forms
             .as_ref()
@@ -102,7 +102,7 @@ impl Search {
     }
 }
 
-/// Whether a piece of text is nothing but white space, be it as an escape.
+/// True if a piece of text is nothing but white space, be it as an escape.
 fn is_space(between: Option<&str>) -> bool {
     between.is_some_and(|between| {
         between

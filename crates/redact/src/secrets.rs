@@ -171,13 +171,13 @@ impl Secrets {
         }
     }
 
-    /// Whether everything is shown as it is.
+    /// True if everything is shown as it is.
     #[must_use]
     pub fn shows_everything(&self) -> bool {
         self.everything_shown
     }
 
-    /// Whether what stands under a key is a secret because of the key.
+    /// True if what stands under a key is a secret because of the key.
     ///
     /// ```
     /// use mapstack_redact::Secrets;
@@ -188,7 +188,7 @@ impl Secrets {
         self.policy.is_secret_key(name)
     }
 
-    /// Whether a value is to be kept back. `from_pillar` says that it stands there, or was computed of what does.
+    /// True if a value is to be kept back. `from_pillar` says that it stands there, or was computed of what does.
     #[must_use]
     pub fn hide(&self, path: &[Key], from_pillar: bool, value: &Value) -> bool {
         if self.everything_shown || matches!(value, Value::None | Value::Bool(_)) {

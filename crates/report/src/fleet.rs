@@ -32,7 +32,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Whether it is a page, which is written at the end.
+    /// True if it is a page, which is written at the end.
     fn is_page(self) -> bool {
         match self {
             #[cfg(feature = "html")]
@@ -46,7 +46,7 @@ impl Format {
 pub struct Form {
     format: Format,
     what: What,
-    /// Whether each minion has a document of its own.
+    /// True if each minion has a document of its own.
     apart: bool,
     formulas: Vec<String>,
     /// What stands between a minion and the outcome of each formula, in a line of JSON.
@@ -232,17 +232,17 @@ impl Form {
         self.sought.iter().filter_map(missing).collect()
     }
 
-    /// Whether this is a table of the values under keys.
+    /// True if this is a table of the values under keys.
     pub fn is_table(&self) -> bool {
         matches!(self.what, What::Table(_))
     }
 
-    /// Whether this is a table, and no result so far has any of its keys.
+    /// True if this is a table, and no result so far has any of its keys.
     pub fn is_blank(&self) -> bool {
         self.is_table() && self.missing_keys().len() == self.sought.len()
     }
 
-    /// Whether a result so far has any of the keys.
+    /// True if a result so far has any of the keys.
     pub fn has_any_key(&self) -> bool {
         self.sought.iter().any(Sought::is_found)
     }

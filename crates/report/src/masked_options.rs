@@ -48,7 +48,7 @@ fn without_user(text: &str) -> String {
     }
 }
 
-/// Whether a text is an address that can hold a login.
+/// True if a text is an address that can hold a login.
 fn looks_like_address(text: &str) -> bool {
     let is_word = !text.contains(char::is_whitespace);
     is_word

@@ -15,7 +15,7 @@ pub struct Row {
     pub grains: Vec<String>,
     /// What names it.
     pub from: String,
-    /// Whether it stands for a target, and no such minion is known.
+    /// True if it stands for a target, and no such minion is known.
     pub made_up: bool,
 }
 

@@ -20,7 +20,7 @@ pub enum Origin {
         /// In characters.
         #[cfg_attr(feature = "schemas", schemars(range(min = 1)))]
         column: usize,
-        /// Whether an expression or a tag stands there.
+        /// True if an expression or a tag stands there.
         computed: bool,
     },
     /// A fact, and what is known of where it was read.

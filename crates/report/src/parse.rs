@@ -29,9 +29,9 @@ pub fn text(definition: &Definition, mode: Mode) -> String {
 pub struct Parsed<'d> {
     /// The definition as it is printed.
     definition: String,
-    /// Whether it leads to files of YAML.
+    /// True if it leads to files of YAML.
     yaml: bool,
-    /// Whether it is written in the form that starts with `Y:`.
+    /// True if it is written in the form that starts with `Y:`.
     deprecated: bool,
     /// The matchers, in order.
     matchers: Vec<Part<'d>>,

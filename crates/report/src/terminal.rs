@@ -24,7 +24,7 @@ pub fn printable(text: &str, styled: bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a text starts with the sequence that sets colours, which does nothing else.
+/// True if a text starts with the sequence that sets colours, which does nothing else.
 fn starts_style(text: &str) -> bool {
     let parameters = text.strip_prefix("\u{1b}[");
     parameters.is_some_and(|rest| {
@@ -35,7 +35,7 @@ fn starts_style(text: &str) -> bool {
 
 /// The colours of changes.
 pub struct Paint {
-    /// Whether there are any.
+    /// True if there are any.
     pub colored: bool,
 }
 

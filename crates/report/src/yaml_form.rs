@@ -76,7 +76,7 @@ pub struct Line {
     pub sign: Sign,
     /// YAML, or how many lines are left out.
     pub text: String,
-    /// Whether no other line of its sign follows.
+    /// True if no other line of its sign follows.
     pub is_last: bool,
 }
 

@@ -95,7 +95,7 @@ impl<'s> Includer<'s> {
         Ok(layer)
     }
 
-    /// Whether a file may be read, links followed.
+    /// True if a file may be read, links followed.
     fn may_read(&self, path: &str) -> bool {
         self.within.is_none_or(|within| {
             std::fs::canonicalize(path).is_ok_and(|real| real.starts_with(within))

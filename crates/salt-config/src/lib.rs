@@ -303,7 +303,7 @@ impl Config {
             .filter(|text| !text.is_empty())
     }
 
-    /// Whether a file sets an option.
+    /// True if a file sets an option.
     #[must_use]
     pub fn is_set(&self, option: &str) -> bool {
         !self.settings(option).is_empty()

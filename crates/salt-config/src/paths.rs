@@ -35,7 +35,7 @@ pub(super) fn expand_home(path: &str, home: Option<&str>) -> String {
     }
 }
 
-/// Whether a path is one of Windows' absolute ones.
+/// True if a path is one of Windows' absolute ones.
 pub(super) fn has_drive(path: &str) -> bool {
     let mut chars = path.chars();
     let drive = chars.next().is_some_and(|c| c.is_ascii_alphabetic())
@@ -57,7 +57,7 @@ pub(super) fn below_root(root: &str, path: &str) -> String {
     normpath(&join(&normpath(root), kept.trim_start_matches('/')))
 }
 
-/// Whether a text that may be a path or an address is a path (Salt: `should_prepend_root_dir`).
+/// True if a text that may be a path or an address is a path (Salt: `should_prepend_root_dir`).
 pub(super) fn is_address(text: &str) -> bool {
     if has_drive(text) {
         return false;

@@ -30,7 +30,7 @@ pub fn call_by_name(vm: &Vm<'_>, name: &str, args: CallArgs) -> Result<Obj> {
     }))
 }
 
-/// Whether an object is the `salt` variable.
+/// True if an object is the `salt` variable.
 #[must_use]
 pub fn is_salt(object: &Obj) -> bool {
     object.type_name() == TYPE_NAME

@@ -119,7 +119,7 @@ fn is_missing(kind: &ValidationErrorKind) -> bool {
     )
 }
 
-/// Whether a keyword stands in another one that looks at other keys as well.
+/// True if a keyword stands in another one that looks at other keys as well.
 fn depends(schema_path: &str) -> bool {
     const CONDITIONS: [&str; 9] = [
         "if",

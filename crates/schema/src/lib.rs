@@ -18,6 +18,6 @@ pub use check::Schema;
 pub use no_check::Schema;
 pub use violation::{SchemaError, Violation};
 
-/// Whether values can be checked, which takes the feature `check`.
+/// True if values can be checked, which takes the feature `check`.
 pub const CHECKS: bool = cfg!(feature = "check");
 pub use infer::infer;

@@ -23,7 +23,7 @@ pub struct Violation {
     pub message: String,
     /// The same without the value.
     pub masked: String,
-    /// Whether only the whole data can show it: something is missing, or what is wrong depends on other keys. A
+    /// True if only the whole data can show it: something is missing, or what is wrong depends on other keys. A
     /// layer by itself is incomplete.
     pub needs_whole: bool,
     /// The key of the mapping at the path that should not be there.

@@ -39,7 +39,7 @@ struct Node<T> {
     by_paths: HashMap<HashedAnswer, Next<T>, RandomState>,
     /// How often a walk found its answer already here, counted up to [`MANY_DISTINCT`].
     repeated: AtomicUsize,
-    /// Whether the answers differ so much between minions that the tree keeps none of them.
+    /// True if the answers differ so much between minions that the tree keeps none of them.
     closed: bool,
 }
 

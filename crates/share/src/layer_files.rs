@@ -184,7 +184,7 @@ impl LayerFiles {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the listings of directories prove that no file exists at any of the paths.
+    /// True if the listings of directories prove that no file exists at any of the paths.
     fn have_none_of(&self, probe: &Probe<'_>, relative: &[String]) -> bool {
         relative.iter().all(|path| {
             let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));

@@ -10,7 +10,7 @@ use mapstack_render::Reader;
 use mapstack_value::{Key, Str, Value};
 use mapstack_yaml::Skeleton;
 
-/// Whether the data of a run contains placeholders, and whether anything has read the data since then. Clones share
+/// Knows if the data of a run contains placeholders, and if anything has read the data since then. Clones share
 /// their state.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PlaceholderWatch(Rc<State>);
@@ -93,7 +93,7 @@ pub(crate) struct Placeholders {
 }
 
 impl Placeholders {
-    /// Whether no scalar was replaced.
+    /// True if no scalar was replaced.
     pub fn is_empty(&self) -> bool {
         self.scalars == 0
     }
@@ -121,7 +121,7 @@ impl Placeholders {
     }
 }
 
-/// Whether a value contains a placeholder anywhere.
+/// True if a value contains a placeholder anywhere.
 pub(super) fn has_placeholder(value: &Value) -> bool {
     match value {
         Value::Str(text) => text.contains(&**MARKER),

@@ -44,7 +44,7 @@ pub(crate) enum Question {
 }
 
 impl Question {
-    /// Whether computing the answer runs a template.
+    /// True if computing the answer runs a template.
     pub fn runs_templates(&self) -> bool {
         matches!(self, Question::Rendering(_))
     }
@@ -124,7 +124,7 @@ pub struct FactRead {
 }
 
 impl FactRead {
-    /// Whether this read can see a change of the fact at `path`.
+    /// True if this read can see a change of the fact at `path`.
     ///
     /// ```
     /// use mapstack::minion::Part;

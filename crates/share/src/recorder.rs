@@ -36,13 +36,13 @@ pub(crate) struct Recorder<'e> {
     per_minion: Arc<LayerSet>,
     /// The layers whose templates are running, the innermost last.
     layers: RefCell<Vec<Arc<str>>>,
-    /// Whether the run's data contains placeholders, and whether anything reads them.
+    /// Placeholders in the run's data, and reads of them.
     watch: PlaceholderWatch,
     /// The layers with placeholders. `None` once placeholders can no longer be distinguished from other data.
     placeholders: RefCell<Option<Placeholders>>,
-    /// Whether to ignore reads, because another question already covers them.
+    /// True if to ignore reads, because another question already covers them.
     suspended: Cell<bool>,
-    /// Whether no other minion can have the result.
+    /// True if no other minion can have the result.
     unshareable: Cell<bool>,
     clock: u64,
 }
@@ -82,7 +82,7 @@ pub(crate) enum Record {
 struct Trace {
     steps: Vec<RecordedRead>,
     known: HashSet<Arc<InternedQuestion>, foldhash::fast::RandomState>,
-    /// Whether a question already covers all facts, so that further questions add nothing.
+    /// True if a question already covers all facts, so that further questions add nothing.
     all: bool,
 }
 

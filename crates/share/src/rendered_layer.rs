@@ -34,7 +34,7 @@ pub(crate) struct LayerRendering {
     tplroot: String,
     custom_data: Exact,
     stack: Exact,
-    /// Whether the merged data contains placeholders, which the template must not read.
+    /// True if the merged data contains placeholders, which the template must not read.
     has_placeholders: bool,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct RenderedLayer {
 /// steps the layer takes for other minions.
 const FUEL_SHARE: u64 = 16;
 
-/// Whether a run stays within its step limit, even if each of so many layers uses its whole share.
+/// True if a run stays within its step limit, even if each of so many layers uses its whole share.
 pub(crate) fn can_pay(run: &Run<'_>, layers: usize) -> bool {
     let limit = run.engine().limits().fuel;
     let layers = u64::try_from(layers).unwrap_or(u64::MAX);
@@ -62,7 +62,7 @@ pub(crate) fn can_pay(run: &Run<'_>, layers: usize) -> bool {
         <= limit
 }
 
-/// Whether a run still sees the facts of a minion as they were given.
+/// True if a run still sees the facts of a minion as they were given.
 pub(crate) fn has_facts_of(run: &Run<'_>, minion: &Minion) -> bool {
     let now = run.minion();
     now.grains.ptr_eq(&minion.grains) && now.pillar.ptr_eq(&minion.pillar)

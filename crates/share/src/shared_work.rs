@@ -100,7 +100,7 @@ pub enum Found<'e, T> {
         done: Arc<Done<T>>,
         /// The run, if it sees other facts than it was given. Later work has to go on in it.
         changed: Option<Box<Run<'e>>>,
-        /// Whether other minions can have the result.
+        /// True if other minions can have the result.
         is_shared: bool,
     },
 }
@@ -144,7 +144,7 @@ impl<'e> MinionAnswers<'e> {
     }
 }
 
-/// Whether a run still sees the facts and options that its minion was given. If not, its work is nothing that other
+/// True if a run still sees the facts and options that its minion was given. If not, its work is nothing that other
 /// minions can have.
 fn has_given_facts(run: &Run<'_>, probe: &Probe<'_>) -> bool {
     let is_synced =

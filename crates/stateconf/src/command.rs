@@ -16,7 +16,7 @@ use crate::{Error, Result};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arguments {
-    /// Whether a state follows that requires all others; `-G` says no.
+    /// True if a state follows that requires all others; `-G` says no.
     pub has_goal: bool,
     /// `-o`: each state requires the one before it.
     pub is_ordered: bool,

@@ -71,9 +71,9 @@ pub struct Sls<'s> {
     pub name: &'s str,
     /// Where it comes from.
     pub saltenv: &'s str,
-    /// Whether aliases of YAML name one container at several places. What changes in one then changes in all.
+    /// True if aliases of YAML name one container at several places. What changes in one then changes in all.
     pub is_shared: bool,
-    /// Whether this is the part before the [end marker](end_marker), which is read only for what it sets.
+    /// True if this is the part before the [end marker](end_marker), which is read only for what it sets.
     pub is_first_pass: bool,
 }
 

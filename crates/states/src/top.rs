@@ -26,7 +26,7 @@ pub struct Entry {
 pub struct Top {
     /// The entries.
     pub entries: IndexMap<String, Vec<Entry>>,
-    /// Whether any top file was found.
+    /// True if any top file was found.
     pub is_there: bool,
     /// The top files that were read, as people open them.
     pub files: Vec<String>,

@@ -54,7 +54,7 @@ pub struct ImportSite {
     pub names: Vec<Str>,
     /// The name that the module gets, if the template imports that.
     pub module: Option<Str>,
-    /// Whether the imported template sees the variables of the importing one.
+    /// True if the imported template sees the variables of the importing one.
     pub with_context: bool,
     /// The place of the import.
     pub place: Place,
@@ -78,7 +78,7 @@ impl Survey {
         imports.chain(loads.map(|site| (&*site.path, &site.place)))
     }
 
-    /// Whether a template asks if there is a function.
+    /// True if a template asks if there is a function.
     #[must_use]
     pub fn asks_for(&self, function: &str) -> bool {
         let mut asked = self.asked.iter();
@@ -239,7 +239,7 @@ impl TemplateFile<'_> {
         Some(parts.join("/"))
     }
 
-    /// Whether it is a template of a file that a state manages: its `tpldir` depends on that state (Salt:
+    /// True if it is a template of a file that a state manages: its `tpldir` depends on that state (Salt:
     /// `salt.utils.templates.generate_sls_context`).
     fn is_managed(&self) -> bool {
         let mut folders = self.path.split('/').rev().skip(1);
@@ -445,7 +445,7 @@ impl Salt {
         }
     }
 
-    /// Whether an expression is the variable `salt`.
+    /// True if an expression is the variable `salt`.
     fn is(&self, expr: &Expr) -> bool {
         let start = expr.span.start;
         matches!(&expr.kind, ExprKind::Name(name) if **name == *"salt")

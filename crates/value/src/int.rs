@@ -96,13 +96,13 @@ impl Int {
         self.big().to_str_radix(radix)
     }
 
-    /// Whether the number is zero.
+    /// True if the number is zero.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         self.0 == Repr::Small(0)
     }
 
-    /// Whether the number is below zero.
+    /// True if the number is below zero.
     #[must_use]
     pub fn is_negative(&self) -> bool {
         match &self.0 {

@@ -51,7 +51,7 @@ impl<T> Keyed<T> {
         }
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -28,7 +28,7 @@ pub enum MapKind {
 }
 
 impl MapKind {
-    /// Whether it is `OrderedDict`, or a class derived from it.
+    /// True if it is `OrderedDict`, or a class derived from it.
     #[must_use]
     pub fn is_ordered(self) -> bool {
         match self {
@@ -88,7 +88,7 @@ impl Map {
         self.entries.len()
     }
 
-    /// Whether it is empty.
+    /// True if it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -134,7 +134,7 @@ impl Map {
             .map(|(_, v)| v)
     }
 
-    /// Whether the key is present.
+    /// True if the key is present.
     #[must_use]
     pub fn contains_key<Q: ?Sized + std::hash::Hash + Equivalent<Key>>(&self, key: &Q) -> bool {
         self.entries.contains_key(key)
@@ -176,7 +176,7 @@ impl Map {
         self.entries.values()
     }
 
-    /// Whether both are one storage, which makes them equal without a look inside.
+    /// True if both are one storage, which makes them equal without a look inside.
     #[must_use]
     pub fn ptr_eq(&self, other: &Map) -> bool {
         Arc::ptr_eq(&self.entries, &other.entries)
@@ -255,13 +255,13 @@ impl Set {
         self.0.len()
     }
 
-    /// Whether it is empty.
+    /// True if it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether the element is present.
+    /// True if the element is present.
     #[must_use]
     pub fn contains<Q: ?Sized + std::hash::Hash + Equivalent<Key>>(&self, key: &Q) -> bool {
         self.0.contains(key)

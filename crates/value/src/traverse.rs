@@ -8,7 +8,7 @@ pub trait Traverse: Sized + Clone {
     fn list_len(&self) -> Option<usize>;
     /// The item of a list.
     fn list_item(&self, index: usize) -> Option<Self>;
-    /// Whether this is a mapping.
+    /// True if this is a mapping.
     fn is_map(&self) -> bool;
     /// The entry of a mapping.
     fn map_entry(&self, key: &Key) -> Option<Self>;

@@ -168,7 +168,7 @@ impl Value {
         }
     }
 
-    /// Whether this is `None`.
+    /// True if this is `None`.
     #[must_use]
     pub fn is_none(&self) -> bool {
         matches!(self, Value::None)
@@ -235,7 +235,7 @@ impl Value {
 }
 
 impl Value {
-    /// Whether the two are indistinguishable: equal, of the same types throughout, and in the same
+    /// True if the two are indistinguishable: equal, of the same types throughout, and in the same
     /// order. What shares its storage is not looked at twice.
     ///
     /// ```
@@ -309,7 +309,7 @@ impl List {
         Arc::make_mut(&mut self.items)
     }
 
-    /// Whether both are one storage.
+    /// True if both are one storage.
     #[must_use]
     pub fn ptr_eq(&self, other: &List) -> bool {
         Arc::ptr_eq(&self.items, &other.items)
@@ -330,7 +330,7 @@ impl List {
         self
     }
 
-    /// Whether it is Salt's aggregate list.
+    /// True if it is Salt's aggregate list.
     #[must_use]
     pub fn is_aggregate(&self) -> bool {
         self.aggregate

@@ -79,7 +79,7 @@ fn json_text() -> impl Strategy<Value = String> {
     })
 }
 
-/// Whether both hold the same: order, integers and floats included.
+/// True if both hold the same: order, integers and floats included.
 fn is_same(ours: &Value, theirs: &serde_json::Value) -> bool {
     use serde_json::Value as Json;
     match (ours, theirs) {

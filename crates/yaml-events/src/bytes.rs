@@ -1,21 +1,21 @@
 //! Classes of bytes.
 
-/// Whether a byte is an ASCII letter, a digit, `_` or `-`: what names consist of.
+/// True if a byte is an ASCII letter, a digit, `_` or `-`: what names consist of.
 pub(crate) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
-/// Whether a byte is a blank.
+/// True if a byte is a blank.
 pub(crate) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-/// Whether a byte separates items inside brackets.
+/// True if a byte separates items inside brackets.
 pub(crate) fn is_flow_indicator(byte: u8) -> bool {
     matches!(byte, b',' | b'[' | b']' | b'{' | b'}')
 }
 
-/// Whether a byte can stand in a tag as it is.
+/// True if a byte can stand in a tag as it is.
 pub(crate) fn is_tag_byte(byte: u8) -> bool {
     is_word(byte) || b";/?:@&=+$.%!~*'()".contains(&byte)
 }

@@ -82,12 +82,12 @@ impl<'t> Cursor<'t> {
         self.break_length(ahead) != 0
     }
 
-    /// Whether a line break or the end is so many bytes ahead.
+    /// True if a line break or the end is so many bytes ahead.
     pub fn is_break_or_end(&self, ahead: usize) -> bool {
         self.byte(ahead) == 0 || self.is_break(ahead)
     }
 
-    /// Whether a blank, a line break or the end is so many bytes ahead.
+    /// True if a blank, a line break or the end is so many bytes ahead.
     pub fn is_space_or_end(&self, ahead: usize) -> bool {
         is_blank(self.byte(ahead)) || self.is_break_or_end(ahead)
     }
@@ -98,12 +98,12 @@ impl<'t> Cursor<'t> {
             .all(|(ahead, byte)| self.byte(ahead) == byte)
     }
 
-    /// Whether `---` or `...` stands here, alone and at the start of a line.
+    /// True if `---` or `...` stands here, alone and at the start of a line.
     pub fn is_document_indicator(&self) -> bool {
         self.is_marker(b'-') || self.is_marker(b'.')
     }
 
-    /// Whether three of a byte stand here, alone and at the start of a line.
+    /// True if three of a byte stand here, alone and at the start of a line.
     pub fn is_marker(&self, byte: u8) -> bool {
         self.mark.column == 0
             && (0..3).all(|ahead| self.byte(ahead) == byte)

@@ -34,12 +34,12 @@ pub struct Event<'t> {
 pub enum EventKind<'t> {
     /// A document begins.
     DocumentStart {
-        /// Whether it begins without `---`.
+        /// True if it begins without `---`.
         implicit: bool,
     },
     /// A document ends.
     DocumentEnd {
-        /// Whether it ends without `...`.
+        /// True if it ends without `...`.
         implicit: bool,
     },
     /// `*name`.
@@ -74,7 +74,7 @@ pub struct Scalar<'t> {
     pub value: Cow<'t, str>,
     /// How it is written.
     pub style: Style,
-    /// Whether its type follows from its text (libyaml's `plain_implicit`).
+    /// True if its type follows from its text (libyaml's `plain_implicit`).
     pub implicit: bool,
 }
 

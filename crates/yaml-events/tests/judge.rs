@@ -187,7 +187,7 @@ fn compare(text: &str) -> Option<bool> {
     )
 }
 
-/// Whether `?` stands before `]` with nothing between them, as in `[a, ?]`. libyaml-safer takes the bracket for the key.
+/// True if `?` stands before `]` with nothing between them, as in `[a, ?]`. libyaml-safer takes the bracket for the key.
 fn has_empty_key_before_bracket(text: &str) -> bool {
     text.split('?').skip(1).any(|rest| {
         let mut rest = rest.trim_start();

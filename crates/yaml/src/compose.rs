@@ -16,7 +16,7 @@ pub(crate) type NodeId = usize;
 #[derive(Default)]
 pub(crate) struct Graph<'t> {
     pub nodes: Vec<Node<'t>>,
-    /// Whether an alias names a collection.
+    /// True if an alias names a collection.
     pub shared: bool,
 }
 
@@ -31,9 +31,9 @@ pub(crate) struct Node<'t> {
     height: usize,
     /// Values it stands for, aliases expanded; 0 while it is open.
     size: usize,
-    /// Whether an alias leads here.
+    /// True if an alias leads here.
     pub aliased: bool,
-    /// Whether its brace is the second of `{{`.
+    /// True if its brace is the second of `{{`.
     pub double_brace: bool,
     /// What says which type a scalar or a mapping is.
     pub typed_by: TypedBy,

@@ -43,7 +43,7 @@ enum Dialect {
 }
 
 impl Dialect {
-    /// Whether Salt's changes are left out.
+    /// True if Salt's changes are left out.
     fn is_plain(self) -> bool {
         self != Dialect::Salt
     }

@@ -52,7 +52,7 @@ pub(crate) fn mark_after(text: &str) -> Mark {
     mark
 }
 
-/// Whether YAML 1.1 ends a line with this character.
+/// True if YAML 1.1 ends a line with this character.
 pub(crate) fn is_break(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }

@@ -61,7 +61,7 @@ pub struct Loaded {
     pub value: Value,
     /// Where everything in it stands.
     pub marks: Marks,
-    /// Whether an alias names a list, mapping or set, so that one storage is in two places.
+    /// True if an alias names a list, mapping or set, so that one storage is in two places.
     pub shared: bool,
 }
 

@@ -50,7 +50,7 @@ pub fn loose_scalar(step: &str) -> Option<Value> {
     taken.then_some(value)
 }
 
-/// Whether a text is a number with underscores between its digits, which Salt leaves as it is.
+/// True if a text is a number with underscores between its digits, which Salt leaves as it is.
 fn has_grouped_digits(bare: &str) -> bool {
     bare.contains('_') && bare.bytes().all(|b| b.is_ascii_digit() || b == b'_')
 }

@@ -43,7 +43,7 @@ struct Scalar {
     /// The indices of entries and items that lead to the scalar.
     path: Vec<usize>,
     parts: Vec<Part>,
-    /// Whether the type of the scalar depends on its text.
+    /// True if the type of the scalar depends on its text.
     is_plain: bool,
 }
 
@@ -69,7 +69,7 @@ impl Skeleton {
         char::from_u32(FIRST_HOLE + u32::try_from(number).ok()?)
     }
 
-    /// Whether a word can fill a hole.
+    /// True if a word can fill a hole.
     #[must_use]
     pub fn accepts(word: &str) -> bool {
         let mut before = 0_u8;

@@ -20,7 +20,7 @@ impl<'t> Source<'t> {
         Events::of(self.text).map_err(|error| self.error(&error))
     }
 
-    /// Whether the brace at a position is the second of two.
+    /// True if the brace at a position is the second of two.
     pub fn is_second_brace(&self, mark: events::Mark) -> bool {
         let before = mark.offset.checked_sub(1);
         before

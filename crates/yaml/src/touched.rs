@@ -52,7 +52,7 @@ impl TouchedScalars {
         TouchedScalars(leaves)
     }
 
-    /// Whether a range touches the scalar at a mark.
+    /// True if a range touches the scalar at a mark.
     pub fn has(&self, mark: Mark) -> bool {
         self.0.contains(&mark)
     }

@@ -65,7 +65,7 @@ struct Loader<'t> {
     known: Vec<Option<ObjectId>>,
     /// Collections that are empty as yet.
     waiting: VecDeque<(NodeId, ObjectId)>,
-    /// Whether collections are filled at once.
+    /// True if collections are filled at once.
     is_deep: bool,
 }
 

@@ -30,7 +30,7 @@ fn with_words(text: &str, words: &[&str]) -> String {
         .collect()
 }
 
-/// Whether there is a skeleton that accepts the words. If so, its value must be correct.
+/// True if there is a skeleton that accepts the words. If so, its value must be correct.
 fn fits(text: &str, words: &[&str]) -> bool {
     let (holed, holes) = with_holes(text);
     let words = &words[..holes.min(words.len())];

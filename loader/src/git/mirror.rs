@@ -21,9 +21,9 @@ pub struct Origin {
     pub user: String,
     /// The password that goes with it.
     pub password: String,
-    /// Whether a password may go over a connection that is not encrypted.
+    /// True if a password may go over a connection that is not encrypted.
     pub insecure_auth: bool,
-    /// Whether the server's certificate must be good.
+    /// True if the server's certificate must be good.
     pub ssl_verify: bool,
     /// The proxy to go through; empty for none.
     pub proxy: String,

@@ -132,7 +132,7 @@ impl GitFs {
         Ok(without)
     }
 
-    /// Whether a remote may serve a saltenv. Any number that is hexadecimal can be a commit.
+    /// True if a remote may serve a saltenv. Any number that is hexadecimal can be a commit.
     fn is_asked(&self, served: &Served, saltenv: &str) -> bool {
         is_hex(saltenv) || self.saltenvs.contains(saltenv) || !served.remote.fallback.is_empty()
     }
@@ -500,7 +500,7 @@ impl Listing<'_> {
     }
 }
 
-/// Whether a file is below a directory.
+/// True if a file is below a directory.
 fn is_below(path: &str, prefix: &[&str]) -> bool {
     let mut components = path.split('/');
     prefix
@@ -509,7 +509,7 @@ fn is_below(path: &str, prefix: &[&str]) -> bool {
         && components.next().is_some()
 }
 
-/// Whether a directory is above, at or below another one.
+/// True if a directory is above, at or below another one.
 fn is_on_the_way(path: &str, prefix: &[&str]) -> bool {
     path.split('/')
         .zip(prefix)
@@ -599,7 +599,7 @@ impl FileServer for GitFs {
     }
 }
 
-/// Whether Python's `int(text, 16)` takes a text (Salt: `salt.utils.stringutils.is_hex`).
+/// True if Python's `int(text, 16)` takes a text (Salt: `salt.utils.stringutils.is_hex`).
 fn is_hex(text: &str) -> bool {
     let text = text.trim();
     let text = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -613,7 +613,7 @@ fn is_hex(text: &str) -> bool {
             .all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-/// Whether a file is what Git LFS puts in the place of a large one.
+/// True if a file is what Git LFS puts in the place of a large one.
 fn is_pointer(bytes: &[u8]) -> bool {
     bytes.len() <= LARGEST_POINTER
         && bytes.starts_with(b"version https://git-lfs.github.com/spec/")

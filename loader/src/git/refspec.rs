@@ -49,7 +49,7 @@ impl Refspec {
         &self.source
     }
 
-    /// Whether it takes references away, as `^refs/heads/wip/*` does.
+    /// True if it takes references away, as `^refs/heads/wip/*` does.
     #[must_use]
     pub fn excludes(&self) -> bool {
         self.destination.is_none()
@@ -62,7 +62,7 @@ impl Refspec {
         Some(self.destination.as_ref()?.replacen('*', matched, 1))
     }
 
-    /// Whether a list of refspecs gets a reference. Whatever it says, Salt's clone gets all tags.
+    /// True if a list of refspecs gets a reference. Whatever it says, Salt's clone gets all tags.
     #[cfg(feature = "fetch")]
     pub(super) fn fetches(specs: &[Refspec], reference: &str) -> bool {
         let is_of = |spec: &&Refspec| matched(&spec.source, reference).is_some();

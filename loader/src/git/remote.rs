@@ -68,7 +68,7 @@ pub struct Remote {
     pub fallback: String,
     /// The branch, tag or commit that serves every saltenv there is.
     pub all_saltenvs: Option<String>,
-    /// Whether only `base` and what `saltenvs` map are served.
+    /// True if only `base` and what `saltenvs` map are served.
     pub disable_saltenv_mapping: bool,
     /// What a name can be, in the order of looking.
     pub ref_types: Vec<RefType>,

@@ -59,7 +59,7 @@ impl<'p> ListedFile<'p> {
 }
 
 impl Directories {
-    /// Whether there is surely no such file.
+    /// True if there is surely no such file.
     pub fn lacks(&self, place: &ListedFile<'_>) -> bool {
         let known = self
             .known

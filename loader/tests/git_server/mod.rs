@@ -117,7 +117,7 @@ pub struct Server {
     pub authorization: Arc<Mutex<Option<String>>>,
     /// How many packs were sent.
     pub packs: Arc<AtomicUsize>,
-    /// Whether `/moved` redirects to `/repository`.
+    /// True if `/moved` redirects to `/repository`.
     ended: Arc<AtomicBool>,
 }
 

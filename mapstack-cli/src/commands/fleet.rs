@@ -92,7 +92,7 @@ pub struct FleetArgs {
 }
 
 impl FleetArgs {
-    /// Whether the states of the estate at hand are meant: nothing says what else.
+    /// True if the states of the estate at hand are meant: nothing says what else.
     fn is_about_estate(&self) -> bool {
         let has_form = !self.get.is_empty() || !self.count.is_empty();
         let is_written = self.directory.is_some() || self.parts.is_some();

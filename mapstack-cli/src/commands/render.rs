@@ -95,7 +95,7 @@ pub fn run(args: &Render, reporter: &Reporter) -> Result<(), Failure> {
     )
 }
 
-/// Whether the file goes through a pipe: its name says so, and no engine is asked for.
+/// True if the file goes through a pipe: its name says so, and no engine is asked for.
 fn is_sls(args: &Render) -> bool {
     args.template.is_none() && SaltPath::is_sls(&args.path)
 }

@@ -27,10 +27,10 @@ pub struct Tofs {
     /// Matchers where the configuration names none (repeatable)
     #[arg(long, value_name = "MATCHER")]
     pub default_matchers: Vec<String>,
-    /// Whether to look below each parent of the formula's subfolder
+    /// Look below each parent of the formula's subfolder
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub use_subpath: Option<String>,
-    /// Whether the matcher's query is part of the path
+    /// Keep the matcher's query in the path, or not
     #[arg(long, value_name = "BOOL")]
     pub include_query: Option<String>,
     /// What the paths start with

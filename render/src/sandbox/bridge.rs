@@ -240,7 +240,7 @@ struct Given {
     variables: Names,
     /// The names of those that are the `salt` object.
     functions: Vec<Str>,
-    /// Whether the code can share an interpreter.
+    /// True if the code can share an interpreter.
     is_pure: bool,
 }
 

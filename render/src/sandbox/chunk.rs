@@ -17,6 +17,6 @@ pub struct Chunk {
     pub source: Arc<str>,
     /// What printed it.
     pub span: Span,
-    /// Whether it is the source's text, byte by byte.
+    /// True if it is the source's text, byte by byte.
     pub exact: bool,
 }

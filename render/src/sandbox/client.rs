@@ -46,7 +46,7 @@ struct Loss {
     lost: Lost,
     stage: Attempt,
     ending: Option<Ending>,
-    /// Whether it was killed from outside.
+    /// True if it was killed from outside.
     is_by_kill: bool,
     /// The failure of the job, if it may be one of sharing a session.
     failed: Option<JobOutcome>,
@@ -430,7 +430,7 @@ impl<'t> Talk<'t> {
     }
 }
 
-/// Whether what came of a job in a session that others share might differ in one of its own: limits of steps, output
+/// True if what came of a job in a session that others share might differ in one of its own: limits of steps, output
 /// and time are each job's own, but memory is not.
 fn may_be_of_sharing(done: &JobOutcome) -> bool {
     matches!(done, JobOutcome::Failed { failure, .. } if failure.kind != FailureKind::Limit)

@@ -65,7 +65,7 @@ pub(super) fn of(
     Ok(compiled)
 }
 
-/// Whether code with these variables and functions can share an interpreter.
+/// True if code with these variables and functions can share an interpreter.
 pub(super) fn is_pure(purity: &Purity, variables: &Names, functions: &[Str]) -> bool {
     purity.required.iter().all(|name| {
         functions.contains(name)
@@ -74,7 +74,7 @@ pub(super) fn is_pure(purity: &Purity, variables: &Names, functions: &[Str]) -> 
     })
 }
 
-/// Whether code that may share an interpreter can look at a variable.
+/// True if code that may share an interpreter can look at a variable.
 pub(super) fn reads(purity: &Purity, name: &str) -> bool {
     let mut names = purity.required.iter().chain(&purity.optional);
     names.any(|known| &**known == name)

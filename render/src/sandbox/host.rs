@@ -16,10 +16,10 @@ pub trait Host {
     /// The template exists and cannot be read, or the URI is one that is refused.
     fn template(&self, uri: &str) -> Result<Option<Source>>;
 
-    /// Whether `salt[name]` exists.
+    /// True if `salt[name]` exists.
     fn has_function(&self, name: &str) -> bool;
 
-    /// Whether `salt.module` exists, that is, any function of that module.
+    /// True if `salt.module` exists, that is, any function of that module.
     fn has_module(&self, module: &str) -> bool;
 
     /// Call `salt[name](…)`.

@@ -114,7 +114,7 @@ pub(super) fn keep(talk: &Talk<'_>, outcome: &JobOutcome, taken: Taken) {
     KEPT.insert(key, All(Arc::new(all)));
 }
 
-/// Whether code cannot tell two answers apart. Errors of the host's have numbers of their own in each talk.
+/// True if code cannot tell two answers apart. Errors of the host's have numbers of their own in each talk.
 fn is_same(one: &Answer, other: &Answer) -> bool {
     match (one, other) {
         (Answer::Value(Ok(one)), Answer::Value(Ok(other))) => one.is_same(other),

@@ -29,9 +29,9 @@ pub(super) struct Process {
     control: Option<Line>,
     /// Sessions whose end was asked for and not reported yet.
     ending: bool,
-    /// Whether sessions are asked for that are prepared for all kinds of jobs.
+    /// True if sessions are asked for that are prepared for all kinds of jobs.
     is_for_all: bool,
-    /// Whether the next session is.
+    /// True if the next session is.
     next_is_for_all: bool,
     pub(super) hello: Hello,
 }
@@ -98,7 +98,7 @@ impl Process {
         None
     }
 
-    /// Whether the program was killed from outside, after it has hung up.
+    /// True if the program was killed from outside, after it has hung up.
     pub(super) fn was_killed(&mut self) -> bool {
         self.wait().and_then(|status| status.signal()) == Some(KILLED)
     }

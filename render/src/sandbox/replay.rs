@@ -8,9 +8,9 @@ pub(super) struct Replay {
     recorded: Vec<(Said, Answer)>,
     bytes: usize,
     next: usize,
-    /// Whether the host called a function.
+    /// True if the host called a function.
     called: bool,
-    /// Whether some answers were not kept.
+    /// True if some answers were not kept.
     is_cut: bool,
 }
 

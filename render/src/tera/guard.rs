@@ -18,7 +18,7 @@ use crate::jinja::ast::Span;
 pub(super) struct NodePlace {
     pub file: usize,
     pub span: Span,
-    /// Whether it is literal text.
+    /// True if it is literal text.
     pub literal: bool,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct NodePlace {
 pub(super) struct Needed {
     pub name: String,
     pub place: NodePlace,
-    /// Whether it must be there before anything runs.
+    /// True if it must be there before anything runs.
     pub required: bool,
 }
 

@@ -74,7 +74,7 @@ pub(super) struct Wrong {
     pub help: Option<String>,
     pub place: NodePlace,
     pub is_limit: bool,
-    /// Whether a function of `salt` failed.
+    /// True if a function of `salt` failed.
     pub called: bool,
     /// The variable that is not there.
     pub unknown: Option<String>,

@@ -195,7 +195,7 @@ impl Known {
     }
 }
 
-/// Whether an object is of a type whose objects never change; those of its subclasses may.
+/// True if an object is of a type whose objects never change; those of its subclasses may.
 fn is_leaf(object: &Bound<'_, PyAny>) -> bool {
     object.is_none()
         || object.is_exact_instance_of::<PyString>()

@@ -39,7 +39,7 @@ pub struct Subject {
     pub formula: &'static str,
     pub minion: PathBuf,
     pub roots: Vec<PathBuf>,
-    /// Whether the floor parses everything that `data` parses: templates are not YAML.
+    /// True if the floor parses everything that `data` parses: templates are not YAML.
     plain: bool,
 }
 

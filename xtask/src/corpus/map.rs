@@ -76,7 +76,7 @@ fn compare_subject(sides: &Sides, formula: &Formula, subject: &Value, tally: &mu
     Ok(())
 }
 
-/// Whether the reference had an answer, and the start of its message where it had none.
+/// A word for the reference's answer, or the start of its message where it had none.
 fn describe(answer: &Value) -> String {
     match answer["error"].as_str() {
         Some(error) => format!("refuses: {}", error.chars().take(90).collect::<String>()),

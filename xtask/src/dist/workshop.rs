@@ -201,7 +201,7 @@ impl<'s> Workshop<'s> {
     }
 }
 
-/// Whether a program answers, such as `cargo deb --version`.
+/// True if a program answers, such as `cargo deb --version`.
 pub fn answers(sh: &Shell, command: &[&str]) -> bool {
     let Some((program, args)) = command.split_first() else {
         return false;

@@ -19,12 +19,12 @@ pub enum Found {
 /// What begins an expression, a statement or a comment of Jinja and Tera.
 const MARKS: [&str; 3] = ["{{", "{%", "{#"];
 
-/// Whether a text has anything for a template engine to do.
+/// True if a text has anything for a template engine to do.
 pub fn is_templated(text: &str) -> bool {
     MARKS.iter().any(|mark| text.contains(mark)) || text.starts_with("#!")
 }
 
-/// Whether an expression or a statement begins at a byte of a text, or an expression within one.
+/// True if an expression or a statement begins at a byte of a text, or an expression within one.
 pub fn is_computing(text: &str, at: usize) -> bool {
     let (Some(before), Some(rest)) = (text.get(..at), text.get(at..)) else {
         return false;
@@ -178,7 +178,7 @@ fn plain(rest: &str, expected: &Value) -> bool {
         .is_some_and(|text| !text.is_empty() && words(rest).starts_with(&words(text)))
 }
 
-/// Whether a plain scalar is a value, by Salt's resolver.
+/// True if a plain scalar is a value, by Salt's resolver.
 fn reads_as(token: &str, expected: &Value) -> bool {
     match expected {
         Value::Null => matches!(token, "" | "~" | "null" | "Null" | "NULL"),
@@ -221,7 +221,7 @@ fn is_number(token: &str, number: &Number) -> bool {
             .is_ok_and(|own| number.as_f64() == Some(own))
 }
 
-/// Whether a text goes on with a template, and begins as a value does up to there.
+/// True if a text goes on with a template, and begins as a value does up to there.
 fn begins(rest: &str, expected: &Value) -> bool {
     let Some(end) = MARKS.iter().filter_map(|mark| rest.find(mark)).min() else {
         return false;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Whether our answer and theirs show this difference.
+/// True if our answer and theirs show this difference.
 type Shows = fn(&Value, &Value) -> bool;
 
 const REASONS: &[(&str, Shows)] = &[

@@ -36,7 +36,7 @@ fn named(row: &str) -> Option<(&str, &str)> {
     Some((quoted.next()?, quoted.next()?))
 }
 
-/// Whether a file has a test, or a record of that name.
+/// True if a file has a test, or a record of that name.
 fn has(text: &str, test: &str) -> bool {
     [
         format!("fn {test}("),

@@ -50,7 +50,7 @@ pub fn check(path: &Path, text: &str) -> Vec<String> {
     named.map(problem).collect()
 }
 
-/// Whether a text has a flag, or calls the command.
+/// True if a text has a flag, or calls the command.
 fn names_command(text: &str) -> bool {
     let has_flag = text.match_indices("--").any(|(at, _)| {
         let begins = !text[..at].ends_with('-');

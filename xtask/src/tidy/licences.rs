@@ -72,7 +72,7 @@ pub fn check(metadata: &str) -> Result<Vec<String>> {
     Ok(problems)
 }
 
-/// Whether an expression such as `(MIT OR Apache-2.0) AND Unicode-3.0` can be met with what is allowed.
+/// True if an expression such as `(MIT OR Apache-2.0) AND Unicode-3.0` can be met with what is allowed.
 fn is_allowed(expression: &str) -> bool {
     let expression = expression.replace('/', " OR ");
     split(&expression, " AND ").into_iter().all(|part| {

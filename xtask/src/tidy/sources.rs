@@ -109,7 +109,7 @@ fn rust(text: &str) -> Vec<String> {
     problems
 }
 
-/// Whether the word stands by itself: `unsafe_code` does not hold `unsafe`.
+/// True if the word stands by itself: `unsafe_code` does not hold `unsafe`.
 fn contains_word(line: &str, word: &str) -> bool {
     let part_of_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     line.match_indices(word).any(|(at, _)| {
@@ -141,7 +141,7 @@ fn home_paths(text: &str) -> impl Iterator<Item = String> {
     lines.map(|(n, _)| format!("{}: a path of one machine", n + 1))
 }
 
-/// Whether the line has a path below a home directory; `/home/alice` alone may be data.
+/// True if the line has a path below a home directory; `/home/alice` alone may be data.
 fn names_home(line: &str) -> bool {
     ["/home/", "/Users/", "/root/"].iter().any(|home| {
         line.match_indices(home).any(|(at, _)| {

@@ -50,14 +50,14 @@ fn verb(path: &Path) -> Option<&str> {
     Some(first.strip_suffix(".rs").unwrap_or(first)).filter(|name| *name != "mod")
 }
 
-/// Whether a line names a path, and not one that only begins like it.
+/// True if a line names a path, and not one that only begins like it.
 fn names(line: &str, import: &str) -> bool {
     line.split_once(import).is_some_and(|(_, behind)| {
         import.ends_with("::") || !behind.starts_with(|c: char| c.is_alphanumeric() || c == '_')
     })
 }
 
-/// Whether a line names a verb in a group, as `use crate::commands::{engine, version};` does.
+/// True if a line names a verb in a group, as `use crate::commands::{engine, version};` does.
 fn names_in_group(line: &str, verb: &str) -> bool {
     ["commands::{", "super::{"]
         .iter()

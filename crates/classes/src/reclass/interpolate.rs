@@ -63,7 +63,7 @@ impl Waiting {
         self.in_order.values()
     }
 
-    /// Whether the turn of a path has not come; `None` if it does not wait.
+    /// True if the turn of a path has not come; `None` if it does not wait.
     fn is_untouched(&self, path: &[Key]) -> Option<bool> {
         self.numbers
             .get(path)
@@ -468,7 +468,7 @@ impl<'s> Parameters<'s> {
 }
 
 impl Failure {
-    /// Whether a reference to nothing is all that is wrong.
+    /// True if a reference to nothing is all that is wrong.
     fn is_missing(&self) -> bool {
         matches!(self.problem, Problem::Missing(_))
     }

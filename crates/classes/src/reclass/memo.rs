@@ -73,7 +73,7 @@ impl Memo {
         }
     }
 
-    /// Whether nothing is kept.
+    /// True if nothing is kept.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.kept().is_empty()
@@ -136,7 +136,7 @@ impl Memo {
 }
 
 impl Kept {
-    /// Whether it answers the same questions, whatever the files say.
+    /// True if it answers the same questions, whatever the files say.
     fn is_about(&self, asked: Asked<'_>) -> bool {
         let options = Value::from(asked.options.clone());
         self.queries == *asked.queries

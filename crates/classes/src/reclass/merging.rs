@@ -101,7 +101,7 @@ impl<'r> Reader<'r> {
         data.is_same(&reading.data).then_some(reading.steps)
     }
 
-    /// Whether nothing was reported that another minion would have to report as well.
+    /// True if nothing was reported that another minion would have to report as well.
     pub fn is_silent(&self) -> bool {
         self.reported.borrow().is_empty()
     }

@@ -12,7 +12,7 @@ use crate::Host;
 pub struct Metered<'h> {
     host: &'h dyn Host<Value>,
     pub spent: Cell<usize>,
-    /// Whether anything was taken from another minion.
+    /// True if anything was taken from another minion.
     pub is_shared: Cell<bool>,
 }
 

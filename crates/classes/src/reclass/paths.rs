@@ -102,7 +102,7 @@ fn at_index(items: &[Node], index: i64) -> Option<&Node> {
     items.get(index)
 }
 
-/// Whether something is at a path, as reclass asks before it looks there: of a list, whether the step is one of its
+/// True if something is at a path, as reclass asks before it looks there: of a list, whether the step is one of its
 /// items, and then it goes on with the list (reclass: `DictPath.exists_in`).
 pub fn exists_in(base: &Node, path: &[Key]) -> bool {
     let is =

@@ -139,7 +139,7 @@ impl<'t> Parser<'t> {
         rest.is_some()
     }
 
-    /// Whether something begins here, perhaps escaped.
+    /// True if something begins here, perhaps escaped.
     fn is_at(&self, sign: &str) -> bool {
         let escape = &*self.settings.escape;
         let once = self.rest.strip_prefix(escape);

@@ -75,7 +75,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// Whether it has to wait for other values.
+    /// True if it has to wait for other values.
     pub fn is_complex(&self) -> bool {
         match self {
             Content::Text(tokens) => self.query().is_some() || tokens.iter().any(refers),
@@ -110,7 +110,7 @@ impl Content {
     }
 }
 
-/// Whether a part of a text waits for other values.
+/// True if a part of a text waits for other values.
 fn refers(token: &Token) -> bool {
     match token {
         Token::Text(_) => false,
@@ -119,7 +119,7 @@ fn refers(token: &Token) -> bool {
     }
 }
 
-/// Whether items have to wait, or need rules of their own to be merged.
+/// True if items have to wait, or need rules of their own to be merged.
 pub fn is_complex(items: &[Item]) -> bool {
     let first = items.first().map(|item| item.content.kind());
     let is_special = |item: &Item| {
@@ -136,7 +136,7 @@ pub fn is_complex(items: &[Item]) -> bool {
 pub struct Source<'s> {
     pub settings: &'s Settings,
     pub file: usize,
-    /// Whether texts can have references.
+    /// True if texts can have references.
     pub parses: bool,
 }
 

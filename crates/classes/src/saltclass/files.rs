@@ -122,7 +122,7 @@ impl Inventory<'_> {
         Ok(None)
     }
 
-    /// Whether a directory contains a name that is not a directory. It can be a link that leads nowhere.
+    /// True if a directory contains a name that is not a directory. It can be a link that leads nowhere.
     fn is_listed(&self, path: &str) -> Result<bool> {
         let tree: &Tree = self.host.tree();
         if tree.is_file(path).map_err(|e| unreadable(&e))? {
@@ -146,7 +146,7 @@ impl Inventory<'_> {
     }
 }
 
-/// Whether a walk of a directory can come to a path as it is spelt.
+/// True if a walk of a directory can come to a path as it is spelt.
 fn is_walked(path: &str, directory: &str) -> bool {
     let rest = path
         .strip_prefix(directory)

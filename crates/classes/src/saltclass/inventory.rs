@@ -15,6 +15,6 @@ pub struct Inventory<'i> {
     pub minion_id: &'i str,
     /// The pillar that templates see. The pillars of classes are merged into it on the way.
     pub pillar: &'i DictRef,
-    /// Whether classes that classes of classes name are kept, and each state once, as since Salt 3007.
+    /// True if classes that classes of classes name are kept, and each state once, as since Salt 3007.
     pub keeps_nested: bool,
 }

@@ -158,7 +158,7 @@ impl<'h> Variables<'h> {
     }
 }
 
-/// Whether a list has a text as an item.
+/// True if a list has a text as an item.
 fn holds(items: &ListRef, step: &str) -> Result<bool> {
     let step = Obj::from(step);
     for item in items.items() {

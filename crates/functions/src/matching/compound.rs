@@ -56,7 +56,7 @@ impl<'w> Word<'w> {
 }
 
 impl Matcher<'_, '_> {
-    /// Whether the minion is in a compound target; `Err` is what makes the reference's matcher
+    /// True if the minion is in a compound target; `Err` is what makes the reference's matcher
     /// raise, and a malformed target is a warning and false.
     pub(super) fn compound(&self, target: &Value) -> Result<Obj> {
         let words: Vec<String> = match target {

@@ -162,7 +162,7 @@ struct Matcher<'m, 'r> {
     run: &'m dyn Context,
     vm: &'m Vm<'r>,
     id: Str,
-    /// Whether a function asks, and not a top file.
+    /// True if a function asks, and not a top file.
     by_function: bool,
 }
 
@@ -270,7 +270,7 @@ impl<'m, 'r> Matcher<'m, 'r> {
         facts.into()
     }
 
-    /// Whether the minion is in a list of ids, with commas if it is text.
+    /// True if the minion is in a list of ids, with commas if it is text.
     fn list(&self, target: &Value) -> bool {
         let id = &*self.id;
         let is_member = |items: &[Value]| items.iter().any(|item| item.as_str() == Some(id));
@@ -294,7 +294,7 @@ impl<'m, 'r> Matcher<'m, 'r> {
         }
     }
 
-    /// Whether the minion has an address, or one in a network; `None` for what is neither.
+    /// True if the minion has an address, or one in a network; `None` for what is neither.
     fn ipcidr(&self, target: &Obj) -> Result<Option<bool>> {
         let address = Address::of(target);
         let network = match (&address, target.as_str()) {
@@ -349,12 +349,12 @@ impl<'m, 'r> Matcher<'m, 'r> {
         Ok(Some(false))
     }
 
-    /// Whether there are targets by resource and by managing minion.
+    /// True if there are targets by resource and by managing minion.
     fn has_resources(&self) -> bool {
         self.run.salt_version().behaviour().has_resource_targets
     }
 
-    /// Whether the minion manages resources of a type, or one of them.
+    /// True if the minion manages resources of a type, or one of them.
     fn resource(&self, target: &str) -> bool {
         let resources = self.run.option("resources");
         let Some(resources) = resources.as_map() else {

@@ -21,7 +21,7 @@ pub(super) enum How {
 pub(super) struct Search<'v, 'r> {
     pub vm: &'v Vm<'r>,
     pub how: How,
-    /// Whether the keys of a mapping match as the members of a list do.
+    /// True if the keys of a mapping match as the members of a list do.
     pub matches_keys: bool,
 }
 
@@ -32,7 +32,7 @@ const MAX_STEPS: usize = 256;
 const MAX_DEPTH: usize = 150;
 
 impl Search<'_, '_> {
-    /// Whether data holds something that matches behind some prefix of the expression: the longest
+    /// True if data holds something that matches behind some prefix of the expression: the longest
     /// prefix that leads somewhere is tried first, then shorter ones.
     pub fn find(&self, data: &Value, expression: &str, delimiter: &str) -> Result<bool> {
         if delimiter.is_empty() {
@@ -94,7 +94,7 @@ impl Search<'_, '_> {
         Ok(false)
     }
 
-    /// Whether a mapping has a key that matches, or something below one; behind `*:` also below any
+    /// True if a mapping has a key that matches, or something below one; behind `*:` also below any
     /// other.
     fn dict(&self, map: &Map, pattern: &str, depth: usize) -> Result<bool> {
         let Some(depth) = depth.checked_sub(1) else {

@@ -30,7 +30,7 @@ const MATCHERS: [&str; 14] = [
 /// Those that not every version of Salt has.
 const OF_RESOURCES: [&str; 2] = ["managing_minion", "resource"];
 
-/// Whether the minion is one that a target of a top file means. `matcher` is what its entry has under `match`;
+/// True if the minion is one that a target of a top file means. `matcher` is what its entry has under `match`;
 /// without one, the target is compound. `id` is the minion's, which can be another than that of the run.
 ///
 /// # Errors
@@ -89,7 +89,7 @@ pub fn confirm_top(
     }
 }
 
-/// Whether the minion is one that a nodegroup's target means, for who asks a master (Salt: `CkMinions.check_minions`). A
+/// True if the minion is one that a nodegroup's target means, for who asks a master (Salt: `CkMinions.check_minions`). A
 /// target that cannot be read is a warning, and means no minion.
 ///
 /// # Errors

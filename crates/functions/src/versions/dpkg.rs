@@ -97,7 +97,7 @@ fn parts(first: &str, second: &str) -> Ordering {
     Ordering::Equal
 }
 
-/// Whether there is a character that is not a digit.
+/// True if there is a character that is not a digit.
 fn weighs(text: &[u8]) -> bool {
     text.first().is_some_and(|byte| !byte.is_ascii_digit())
 }

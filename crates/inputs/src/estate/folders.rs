@@ -18,13 +18,13 @@ const SKIPPED: [&str; 5] = ["node_modules", "vendor", "target", "venv", "__pycac
 pub struct Folder {
     /// The path below the checkout; empty for the checkout itself.
     pub path: PathBuf,
-    /// Whether it has a top file.
+    /// True if it has a top file.
     pub has_top: bool,
     /// How many sls it has, with those of all folders below.
     pub sls: usize,
-    /// Whether it has what a formula's folder has: an `init.sls`, a `map.jinja` or `parameters/`.
+    /// True if it has what a formula's folder has: an `init.sls`, a `map.jinja` or `parameters/`.
     pub is_formula: bool,
-    /// Whether nothing is in it, as in a submodule that was not fetched.
+    /// True if nothing is in it, as in a submodule that was not fetched.
     pub is_empty: bool,
 }
 
@@ -33,13 +33,13 @@ pub struct Folder {
 pub struct Folders {
     /// Those that were looked at, those above before those below.
     pub all: Vec<Folder>,
-    /// Whether there were more than are looked at.
+    /// True if there were more than are looked at.
     pub is_cut: bool,
     /// Files that may be configurations of masters or rosters, by their names.
     pub of_salt: Vec<PathBuf>,
 }
 
-/// Whether a file may be a configuration of a master's, or a roster, as its name and its folder's say.
+/// True if a file may be a configuration of a master's, or a roster, as its name and its folder's say.
 fn is_of_salt(folder: &Path, name: &str) -> bool {
     let is_part =
         || folder.file_name().is_some_and(|name| name == "master.d") && name.ends_with(".conf");

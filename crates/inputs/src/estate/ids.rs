@@ -24,7 +24,7 @@ pub struct FoundMinion {
     pub platform: &'static str,
     /// Grains that it has beside those of the platform, as far as they were set.
     pub grains: Vec<String>,
-    /// Whether no such minion is known: it stands for a target.
+    /// True if no such minion is known: it stands for a target.
     pub is_made_up: bool,
 }
 
@@ -37,9 +37,9 @@ pub struct FoundMinions {
     pub sources: Vec<(String, usize)>,
     /// Targets that no minion could be made up for.
     pub targets_left: Vec<String>,
-    /// Whether more are named than are taken.
+    /// True if more are named than are taken.
     pub is_cut: bool,
-    /// Whether the project's file says which minions there are.
+    /// True if the project's file says which minions there are.
     pub is_given: bool,
     /// The platform of all whose own is not known.
     platform: &'static str,

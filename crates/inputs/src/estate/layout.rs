@@ -28,9 +28,9 @@ pub struct Layout {
     pub other_pillars: Vec<PathBuf>,
     /// Folders of formulas without anything in them, as of submodules that were not fetched.
     pub empty: Vec<PathBuf>,
-    /// Whether a top file shows that this is an estate.
+    /// True if a top file shows that this is an estate.
     pub has_top: bool,
-    /// Whether the checkout has more folders than were looked at.
+    /// True if the checkout has more folders than were looked at.
     pub is_cut: bool,
 }
 
@@ -196,12 +196,12 @@ fn has_part(path: &Path, is_it: impl Fn(&str) -> bool) -> bool {
         .any(|part| is_it(&part.to_lowercase()))
 }
 
-/// Whether a folder is one of a pillar, as its path says.
+/// True if a folder is one of a pillar, as its path says.
 fn is_pillar(path: &Path) -> bool {
     has_part(path, |part| part.contains("pillar"))
 }
 
-/// Whether a folder is one of tests or examples, as its path says.
+/// True if a folder is one of tests or examples, as its path says.
 pub(crate) fn is_trial(path: &Path) -> bool {
     has_part(path, |part| TRIALS.contains(&part))
 }

@@ -262,12 +262,12 @@ impl Wanted {
         self.grains.extend(other.grains);
     }
 
-    /// Whether it is about one minion by its id.
+    /// True if it is about one minion by its id.
     pub fn is_named(&self) -> bool {
         self.id.is_some() && self.pattern.is_none()
     }
 
-    /// Whether a minion of some id is all that it asks for.
+    /// True if a minion of some id is all that it asks for.
     pub fn is_met_by(&self, id: &str) -> bool {
         let matches = |pattern: &String| Fnmatch::new(pattern).matches(id);
         self.pattern.as_ref().is_some_and(matches)

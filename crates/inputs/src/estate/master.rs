@@ -82,7 +82,7 @@ pub struct Checkout<'c> {
     pub pillar_roots: &'c [(String, PathBuf)],
     /// Repositories with formulas, behind the roots.
     pub formulas: &'c [Formula],
-    /// Whether the project's file names the configuration.
+    /// True if the project's file names the configuration.
     pub is_chosen: bool,
 }
 

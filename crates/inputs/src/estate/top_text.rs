@@ -95,7 +95,7 @@ fn key_of(content: &str) -> Option<String> {
     }
 }
 
-/// Whether a text makes names of ids, and what it puts in place of the dots: `{{ id.replace('.', '_') }}`.
+/// The text that a template puts in place of the dots: `{{ id.replace('.', '_') }}`.
 pub fn separator(text: &str) -> Option<char> {
     let at = text.find("replace(")?;
     let call: String = text[at..].chars().filter(|c| *c != ' ').take(20).collect();

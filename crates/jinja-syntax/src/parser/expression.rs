@@ -683,7 +683,7 @@ impl<'s> Parser<'s> {
         self.node(ExprKind::Tuple(parts.exprs), start, line, parts.height)
     }
 
-    /// Whether no further item of a tuple can come.
+    /// True if no further item of a tuple can come.
     pub(super) fn ends_tuple(&self) -> bool {
         matches!(
             self.kind(),
@@ -725,7 +725,7 @@ impl<'s> Parser<'s> {
         self.node(dict, start, line, height)
     }
 
-    /// Whether another item follows in a list or dict; takes the comma before it.
+    /// True if another item follows in a list or dict; takes the comma before it.
     fn another(&mut self, end: Op, first: bool) -> Result<bool> {
         if !first && !self.is_op(end) {
             self.expect_op(Op::Comma)?;

@@ -82,7 +82,7 @@ pub(super) fn fold(object: Obj) -> Obj {
     }
 }
 
-/// Whether it is certain that nothing of a text changes in lower case.
+/// True if it is certain that nothing of a text changes in lower case.
 fn is_lower(text: &str) -> bool {
     text.bytes()
         .all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase())

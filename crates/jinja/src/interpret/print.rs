@@ -161,7 +161,7 @@ impl Vm<'_> {
         }
     }
 
-    /// Whether an expression's text contains data rather than being a value: from a serialising filter or a macro.
+    /// True if an expression's text contains data rather than being a value: from a serialising filter or a macro.
     fn writes_data(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Filter { name, .. } => {

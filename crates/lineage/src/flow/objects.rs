@@ -20,7 +20,7 @@ const MAX_DEPTH: usize = 100;
 pub(super) struct Objects(HashMap<usize, (Obj, Node), RandomState>);
 
 impl Objects {
-    /// Whether something is known of a container.
+    /// True if something is known of a container.
     pub fn knows(&self, object: &Obj) -> bool {
         address(object).is_some_and(|address| self.0.contains_key(&address))
     }
@@ -185,7 +185,7 @@ fn step(of: &Obj, at: &Key) -> Key {
     }
 }
 
-/// Whether an object has an identity and parts.
+/// True if an object has an identity and parts.
 pub(super) fn is_container(object: &Obj) -> bool {
     matches!(object, Obj::List(_) | Obj::Tuple(_) | Obj::Dict(_))
 }

@@ -21,7 +21,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// Whether something is missing here and not in the pillar.
+/// True if something is missing here and not in the pillar.
 fn is_unanswered(error: &Error) -> bool {
     let diagnostic = error.diagnostic();
     let help = diagnostic.help.as_deref();
@@ -114,7 +114,7 @@ fn missing_folder<'s>(subject: &Subject<'_>, sls: &'s str) -> Option<&'s str> {
     (!files.any(|file| file.source.path.starts_with(&prefix))).then_some(folder)
 }
 
-/// Whether what is missing is named after a minion that is an example.
+/// True if what is missing is named after a minion that is an example.
 fn is_example(subject: &Subject<'_>, fault: Option<&Fault>, place: &Place) -> bool {
     let Some(Fault::Missing { sls, .. }) = fault else {
         return false;

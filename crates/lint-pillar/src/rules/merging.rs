@@ -47,7 +47,7 @@ fn kind_change(clash: &Clash) -> Option<Finding> {
     )
 }
 
-/// Whether nothing but the order in a list says which value wins.
+/// True if nothing but the order in a list says which value wins.
 fn is_undecided(subject: &Subject<'_>, clash: &Clash) -> bool {
     let (winner, loser) = (chain(&clash.winner), chain(&clash.loser));
     let differs = winner.iter().zip(&loser).position(|(a, b)| a != b);
@@ -74,7 +74,7 @@ fn is_below_one_target(clash: &Clash) -> bool {
         .any(|one| of_loser.contains(one))
 }
 
-/// Whether a target for more minions overrides one for fewer, all of which it means as well.
+/// True if a target for more minions overrides one for fewer, all of which it means as well.
 fn is_backwards(subject: &Subject<'_>, clash: &Clash) -> bool {
     let meant = |setter: &Setter| {
         let asked = setter.targets.iter();

@@ -173,7 +173,7 @@ pub(super) fn unused(subject: &Subject<'_>) -> Vec<Finding> {
     found
 }
 
-/// Whether some sls does not render, so that what it includes is not known.
+/// True if some sls does not render, so that what it includes is not known.
 fn fails(seen: &Seen) -> bool {
     !seen.failures.is_empty()
 }

@@ -71,7 +71,7 @@ const WEAK: [&str; 8] = [
     "key", "keys", "keyid", "auth", "pass", "cred", "id", "keyids",
 ];
 
-/// Whether anyone may see a text under the name of a secret: a place, a switch, a public key; under a name such as `key`,
+/// True if anyone may see a text under the name of a secret: a place, a switch, a public key; under a name such as `key`,
 /// anything that does not look random.
 fn is_public(text: &str, name: &str) -> bool {
     let small = text.to_lowercase();
@@ -89,7 +89,7 @@ fn is_public(text: &str, name: &str) -> bool {
     is_weak(name) && !is_random(text)
 }
 
-/// Whether only weak words make a name that of a secret: `private_key` and `key_city`, and not `key_token`.
+/// True if only weak words make a name that of a secret: `private_key` and `key_city`, and not `key_token`.
 fn is_weak(name: &str) -> bool {
     let words = name.split(|c: char| !c.is_alphanumeric());
     let is_strong = |word: &&str| !WEAK.contains(&word.to_lowercase().as_str());
@@ -97,7 +97,7 @@ fn is_weak(name: &str) -> bool {
     is_secret_name(name) && !is_secret_name(&strong.join("_"))
 }
 
-/// Whether a text looks like random characters: long, in one word, with letters and digits, and not the number of a key.
+/// True if a text looks like random characters: long, in one word, with letters and digits, and not the number of a key.
 fn is_random(text: &str) -> bool {
     let has = |is: fn(char) -> bool| text.contains(is);
     let is_number_of_key = text.trim_start_matches("0x").len() <= 16

@@ -13,6 +13,6 @@ pub(crate) struct Subject<'s> {
     /// What sls amount to: as they render for minions, or as they are if none gets them.
     pub documents: &'s [Document],
     pub secrets: &'s Secrets,
-    /// Whether the minions are the ones that the pillar is for.
+    /// True if the minions are the ones that the pillar is for.
     pub is_fleet: bool,
 }

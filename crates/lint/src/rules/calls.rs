@@ -123,7 +123,7 @@ impl OwnModules {
         OwnModules(listed.filter_map(read).collect())
     }
 
-    /// Whether one of them, by its file's or its virtual name, can have a function.
+    /// True if one of them, by its file's or its virtual name, can have a function.
     fn has(&self, module: &str, function: &str) -> bool {
         let is_named = |name: &str, text: &str| {
             let virtual_name =

@@ -43,7 +43,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 /// A grain's value, as far as letters count.
 struct Grain {
     name: String,
-    /// Whether its case was changed.
+    /// True if its case was changed.
     is_folded: bool,
 }
 

@@ -79,12 +79,12 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// Whether something is missing here and not in the formula; a misspelt renderer is missing everywhere.
+/// True if something is missing here and not in the formula; a misspelt renderer is missing everywhere.
 fn is_not_looked_at(error: &Error) -> bool {
     error.kind() == ErrorKind::Unsupported && !is_slip(error.diagnostic())
 }
 
-/// Whether an error knows what was meant.
+/// True if an error knows what was meant.
 fn is_slip(diagnostic: &Diagnostic) -> bool {
     let help = diagnostic.help.as_deref();
     help.is_some_and(|help| help.starts_with("did you mean"))
@@ -116,11 +116,11 @@ struct Failed<'e> {
     minions: Vec<String>,
     /// How many would come by.
     of: usize,
-    /// Whether what fails works for some of them.
+    /// True if what fails works for some of them.
     is_passed: bool,
-    /// Whether only sls fail that others name and do not include on any minion.
+    /// True if only sls fail that others name and do not include on any minion.
     is_part: bool,
-    /// Whether only sls fail that no minion gets.
+    /// True if only sls fail that no minion gets.
     is_unnamed: bool,
 }
 
@@ -230,7 +230,7 @@ fn cure(error: &Error, origins: &Origins, everywhere: bool) -> Option<String> {
     })
 }
 
-/// Whether a failure can be for lack of a fact.
+/// True if a failure can be for lack of a fact.
 fn could_lack_facts(error: &Error) -> bool {
     let diagnostic = error.diagnostic();
     let could_be = match error.kind() {
@@ -352,7 +352,7 @@ pub fn rule_of_failure(error: &Error) -> Rule {
     }
 }
 
-/// Whether a tab indents the line that is not YAML.
+/// True if a tab indents the line that is not YAML.
 fn has_tab(diagnostic: &Diagnostic) -> bool {
     let is_syntax = matches!(
         diagnostic.caused(),
@@ -365,7 +365,7 @@ fn has_tab(diagnostic: &Diagnostic) -> bool {
             .is_some_and(|place| indenting_tab(&place.source, place.start).is_some())
 }
 
-/// Whether a variable or a key of a mapping is what is undefined.
+/// True if a variable or a key of a mapping is what is undefined.
 fn is_absent(message: &str) -> bool {
     let of_scalar = [
         "'int object'",
@@ -381,7 +381,7 @@ fn is_absent(message: &str) -> bool {
         || !of_item && !of_scalar.iter().any(|start| message.starts_with(start))
 }
 
-/// Whether an expression printed what is not YAML.
+/// True if an expression printed what is not YAML.
 fn is_printed(diagnostic: &Diagnostic) -> bool {
     let starts = |place: &Place| {
         place

@@ -27,7 +27,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     imports.chain(loads).collect()
 }
 
-/// Whether a run's error is about a file or a name that an import does not find, which is said at the import.
+/// True if a run's error is about a file or a name that an import does not find, which is said at the import.
 pub(super) fn says(subject: &Subject<'_>, error: &Error) -> bool {
     if is_not_found(error) {
         let mut used = subject.survey.used_files();
@@ -47,7 +47,7 @@ pub(super) fn says(subject: &Subject<'_>, error: &Error) -> bool {
 
 const NOT_EXPORTED: &str = "does not export the requested name";
 
-/// Whether a run's error is that a template does not exist.
+/// True if a run's error is that a template does not exist.
 pub(super) fn is_not_found(error: &Error) -> bool {
     let cause = error.diagnostic().caused::<mapstack_render::Error>();
     cause.is_some_and(|cause| cause.kind == RenderErrorKind::TemplateNotFound)
@@ -163,7 +163,7 @@ pub(super) fn elsewhere(place: Place, path: &str, needed: String) -> Finding {
     }
 }
 
-/// Whether a path belongs to a formula that no root has.
+/// True if a path belongs to a formula that no root has.
 fn is_elsewhere(subject: &Subject<'_>, path: &str) -> bool {
     path.split_once('/').is_some_and(|(folder, _)| {
         let listed = subject
@@ -183,7 +183,7 @@ fn root_above(subject: &Subject<'_>, place: &Place, path: &str) -> Option<String
     Some(if above.is_empty() { ".".into() } else { above })
 }
 
-/// Whether an error's place and another have something in common.
+/// True if an error's place and another have something in common.
 pub(super) fn is_at(error: &Error, place: &Place) -> bool {
     let own = error.diagnostic().place.as_ref();
     own.is_some_and(|own| {

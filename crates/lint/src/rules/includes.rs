@@ -296,7 +296,7 @@ impl Available {
         })
     }
 
-    /// Whether a name, or a glob's beginning, leads to one.
+    /// True if a name, or a glob's beginning, leads to one.
     fn has(&self, name: &str) -> bool {
         match name.find(['*', '?', '[']) {
             // However it is written, it leads to a path: `a.` and `a.init` are `a`, and `a/b` is `a.b`.
@@ -315,7 +315,7 @@ impl Available {
     }
 }
 
-/// Whether an sls lies in a folder.
+/// True if an sls lies in a folder.
 fn is_beside(name: &str, folder: &str) -> bool {
     name.rsplit_once('.').map_or("", |(at, _)| at) == folder
 }

@@ -30,7 +30,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 /// The words by which something could be looked up.
 struct Used {
     words: BTreeSet<String>,
-    /// Whether the formula is data alone, which others look up.
+    /// True if the formula is data alone, which others look up.
     is_elsewhere: bool,
 }
 
@@ -225,7 +225,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether names differ only in words being plural: two that several layers have may both be right.
+/// True if names differ only in words being plural: two that several layers have may both be right.
 fn is_plural(name: &str, other: &str) -> bool {
     let singular = |name: &str| {
         let words: Vec<String> = name

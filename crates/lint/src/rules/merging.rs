@@ -48,7 +48,7 @@ struct Override {
     inherited: Place,
     /// The source that led to it.
     definition: Option<Str>,
-    /// Whether it made a difference somewhere.
+    /// True if it made a difference somewhere.
     matters: bool,
 }
 
@@ -112,7 +112,7 @@ impl Observed {
             .clone()
     }
 
-    /// Whether a source of other minions can change what a layer finds.
+    /// True if a source of other minions can change what a layer finds.
     fn opens_before(&self, lineage: &Lineage, layer: usize) -> bool {
         definition(lineage, layer).is_some_and(|definition| self.after_facts.contains(&*definition))
     }
@@ -385,7 +385,7 @@ impl<'s> Unmerged<'s> {
         }
     }
 
-    /// Whether one of them sets something under the keys of an override before it comes.
+    /// True if one of them sets something under the keys of an override before it comes.
     fn sets(&self, known: &Override) -> bool {
         let own = known
             .definition
@@ -476,7 +476,7 @@ fn shape(value: &Value) -> &'static str {
     }
 }
 
-/// Whether something with parts goes, or comes where templates expect none. Emptied on purpose is
+/// True if something with parts goes, or comes where templates expect none. Emptied on purpose is
 /// no mistake, and neither is an off switch: `false` or nothing.
 fn is_lossy(old: &Value, new: &Value) -> bool {
     let has_parts = |value: &Value| matches!(value, Value::Map(_) | Value::List(_));

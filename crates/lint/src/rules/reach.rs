@@ -76,7 +76,7 @@ fn said<'s>(subject: &'s Subject<'_>) -> Vec<(&'s str, String)> {
     said.collect()
 }
 
-/// Whether something names the file, so that it is read by other ways.
+/// True if something names the file, so that it is read by other ways.
 fn is_mentioned(subject: &Subject<'_>, file: &SourceFile, said: &[(&str, String)]) -> bool {
     let inside = file
         .path
@@ -117,7 +117,7 @@ fn is_mentioned(subject: &Subject<'_>, file: &SourceFile, said: &[(&str, String)
 struct Why {
     reason: String,
     help: Option<String>,
-    /// Whether there can be no other names.
+    /// True if there can be no other names.
     is_sure: bool,
 }
 

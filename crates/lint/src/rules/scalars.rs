@@ -205,7 +205,7 @@ fn loses_a_zero(written: &str) -> bool {
     digits(whole) && digits(fraction) && fraction.len() > 1 && fraction.ends_with('0')
 }
 
-/// Whether one of the keys above speaks of a version.
+/// True if one of the keys above speaks of a version.
 fn is_version(scalar: &Scalar<'_>) -> bool {
     let says = |key: &Key| {
         let key = key.to_string().to_lowercase();
@@ -278,7 +278,7 @@ impl Texts {
         texts
     }
 
-    /// Whether a word for a boolean is meant as text here, judging by other values.
+    /// True if a word for a boolean is meant as text here, judging by other values.
     fn means_text(&self, document: usize, scalar: &Scalar<'_>) -> bool {
         if scalar.is_key {
             return true;

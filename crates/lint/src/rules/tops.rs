@@ -8,7 +8,7 @@ use crate::Rule;
 use crate::finding::{Finding, Level};
 use crate::subject::{Subject, TopFault, TopProblem};
 
-/// Whether no root has the folder, or the file, with which the name of an sls begins.
+/// True if no root has the folder, or the file, with which the name of an sls begins.
 fn is_elsewhere(subject: &Subject<'_>, sls: &str) -> bool {
     let first = sls.split('.').next().unwrap_or_default();
     let is_below = |path: &String| {

@@ -41,7 +41,7 @@ pub fn how_to_decrypt(cipher: Cipher) -> String {
 }
 
 impl Run<'_> {
-    /// Whether anything answers calls of the function that decrypts, such as a permission or a stub.
+    /// True if anything answers calls of the function that decrypts, such as a permission or a stub.
     #[must_use]
     pub fn decrypts(&self, cipher: Cipher) -> bool {
         RunHost::new(self).has_function(function(cipher))

@@ -38,7 +38,7 @@ use mapstack_minion::Part;
 #[derive(Clone)]
 pub(crate) struct Source<'s> {
     pub file: &'s File,
-    /// Whether the text was passed directly, and is not from a file.
+    /// True if the text was passed directly, and is not from a file.
     pub is_string: bool,
     pub saltenv: Str,
     pub sls: Str,
@@ -50,7 +50,7 @@ pub(crate) struct Source<'s> {
     pub context: Option<Obj>,
     /// Variables in addition to those of every template.
     pub extra: Names,
-    /// Whether a template calls `slsutil.renderer`. Then the renderers get a copy of the grains.
+    /// True if a template calls `slsutil.renderer`. Then the renderers get a copy of the grains.
     pub is_called: bool,
     /// Keeps the text that is read as YAML, for the places of values.
     pub kept: Option<&'s RefCell<Option<Text<'static>>>>,
@@ -346,7 +346,7 @@ impl Run<'_> {
         }
     }
 
-    /// Whether a stage takes text that is data as the template itself. Mako has no such option.
+    /// True if a stage takes text that is data as the template itself. Mako has no such option.
     fn takes_string(&self, running: RunningStage<'_, '_>) -> Result<bool> {
         let RunningStage { stage, source, .. } = running;
         let argline = self.argline(stage, source)?;

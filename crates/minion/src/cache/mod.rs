@@ -354,7 +354,7 @@ fn is_missing(error: &io::Error) -> bool {
     )
 }
 
-/// Whether it is a regular file: others could block, or have no end.
+/// True if it is a regular file: others could block, or have no end.
 fn is_file(file: &Path) -> Result<bool, ReadError> {
     match fs::metadata(file) {
         Ok(metadata) => Ok(metadata.is_file()),
@@ -386,12 +386,12 @@ fn entries(directory: &Path) -> Result<impl Iterator<Item = String> + use<>, Rea
     }))
 }
 
-/// Whether a minion's directory has its data.
+/// True if a minion's directory has its data.
 fn holds_data(minions: &Path, id: &str) -> bool {
     is_name(id) && minions.join(id).join("data.p").is_file()
 }
 
-/// Whether it is the name of one file, and not a path or what every directory has.
+/// True if it is the name of one file, and not a path or what every directory has.
 fn is_name(id: &str) -> bool {
     !id.is_empty() && id != "." && id != ".." && !id.contains(['/', '\\', '\0'])
 }

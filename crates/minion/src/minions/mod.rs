@@ -150,7 +150,7 @@ impl Minions {
         }
     }
 
-    /// Whether this is a master's cache.
+    /// True if this is a master's cache.
     #[must_use]
     pub fn is_cache(&self) -> bool {
         matches!(self.0, Form::Cache(_))

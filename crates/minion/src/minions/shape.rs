@@ -104,7 +104,7 @@ fn is_grains(map: &Map) -> bool {
     GRAINS.iter().any(text)
 }
 
-/// Whether there is nothing but a document's keys, or a part of one.
+/// True if there is nothing but a document's keys, or a part of one.
 fn is_document(map: &Map) -> bool {
     let parts = [Part::Grains, Part::Pillar, Part::Opts];
     map.keys()

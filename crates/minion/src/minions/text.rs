@@ -287,7 +287,7 @@ fn checked(key: &Key, found: Option<&Found>) -> Result<String, (String, ReadErro
     }
 }
 
-/// Whether Salt takes it for an id: it makes names of files of them.
+/// True if Salt takes it for an id: it makes names of files of them.
 fn is_id(id: &str) -> bool {
     !id.is_empty() && id != "." && id != ".." && !id.contains(['/', '\\', '\0'])
 }

@@ -20,7 +20,7 @@ pub(crate) struct Asked<'a, 'e> {
     pub extra: &'a Map,
     /// The files below a directory.
     pub tree: &'a dyn Fn(&str) -> Tree,
-    /// Whether the compile is explained: where values come from is recorded.
+    /// True if the compile is explained: where values come from is recorded.
     pub is_explained: bool,
     /// What texts say, for all minions.
     pub cache: &'a StackCache,
@@ -46,7 +46,7 @@ impl Asked<'_, '_> {
         });
     }
 
-    /// Whether the minion is in a nodegroup with this target. The reference asks a master's cache; the minion counts
+    /// True if the minion is in a nodegroup with this target. The reference asks a master's cache; the minion counts
     /// as accepted here, and as having its grains and the pillar so far in the cache.
     pub fn is_in(&self, target: &Value) -> Result<bool> {
         if !self.option("minion_data_cache").truthy() {

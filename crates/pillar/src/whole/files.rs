@@ -42,7 +42,7 @@ pub fn pillar_roots(options: &Map) -> Vec<(String, String)> {
 /// An sls that was found.
 pub(crate) struct Found {
     pub file: File,
-    /// Whether it is the `init.sls` of a directory.
+    /// True if it is the `init.sls` of a directory.
     pub is_init: bool,
 }
 
@@ -158,7 +158,7 @@ impl PillarFiles {
         Ok(names)
     }
 
-    /// Whether an environment has any files.
+    /// True if an environment has any files.
     #[cfg(feature = "git")]
     pub fn has_any(&self, env: &str) -> Result<bool> {
         let files = self.server.list(env, "");

@@ -24,7 +24,7 @@ use crate::trace::Events;
 pub(crate) struct Mirrors {
     at: PathBuf,
     opened: Mutex<HashMap<String, PillarFiles>>,
-    /// Whether there is anything in directories.
+    /// True if there is anything in directories.
     there: Mutex<HashMap<String, bool>>,
 }
 
@@ -200,7 +200,7 @@ impl Mirrors {
         Ok(files)
     }
 
-    /// Whether there is anything in a directory.
+    /// True if there is anything in a directory.
     fn has_files(&self, directory: &PillarDirectory) -> Result<bool> {
         let key = key(directory);
         let there = || self.there.lock().unwrap_or_else(PoisonError::into_inner);

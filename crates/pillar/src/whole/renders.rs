@@ -190,7 +190,7 @@ impl Shared {
         }
     }
 
-    /// Whether it is for runs of this engine. It is for the first one that asks.
+    /// True if it is for runs of this engine. It is for the first one that asks.
     pub fn is_for(&self, engine: &Engine) -> bool {
         let mark: Arc<EngineMark> = engine.extension();
         Arc::ptr_eq(self.engine.get_or_init(|| mark.clone()), &mark)

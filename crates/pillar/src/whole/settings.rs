@@ -190,7 +190,7 @@ impl Settings {
         self.templates.get(name).cloned().unwrap_or_default()
     }
 
-    /// Whether an option is on.
+    /// True if an option is on.
     pub fn is_on(&self, name: &str) -> bool {
         self.templates.get(name).is_some_and(Value::truthy)
     }
@@ -204,7 +204,7 @@ impl Settings {
         envs
     }
 
-    /// Whether an environment has directories.
+    /// True if an environment has directories.
     pub fn has_roots(&self, env: &str) -> bool {
         let roots = self.value("pillar_roots");
         roots

@@ -310,7 +310,7 @@ fn top_file(shown: String, render: &Rc<Render>) -> TopFile {
     }
 }
 
-/// Whether to look for `include` in what is not a mapping ends the compile: it is there, or cannot be looked for.
+/// True if to look for `include` in what is not a mapping ends the compile: it is there, or cannot be looked for.
 fn ends_at_include(whole: &Value) -> bool {
     match whole {
         Value::Str(text) => text.contains("include"),

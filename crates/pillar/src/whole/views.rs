@@ -19,7 +19,7 @@ pub(super) struct Views {
 }
 
 impl State {
-    /// Whether the facts that functions read are those that templates read, so that the answers to both are the same.
+    /// True if the facts that functions read are those that templates read, so that the answers to both are the same.
     pub(super) fn can_share(&self) -> bool {
         let has_external = |views: &Views| views.external.is_some();
         !self.views.as_ref().is_some_and(has_external)

@@ -78,7 +78,7 @@ fn named_options(mut data: Map, record: &Map) -> Map {
     data
 }
 
-/// Whether the pillar of a record is as it was recorded.
+/// Check that the pillar of a record is as it was recorded.
 ///
 /// # Errors
 /// How it differs.

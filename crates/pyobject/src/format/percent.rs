@@ -128,7 +128,7 @@ impl<'a> Values<'a> {
         next.ok_or_else(|| Error::type_error("not enough arguments for format string"))
     }
 
-    /// Whether Python takes the operand for a mapping: whatever has items and is not a tuple or text.
+    /// True if Python takes the operand for a mapping: whatever has items and is not a tuple or text.
     fn is_mapping(&self) -> bool {
         match self.all {
             Obj::Dict(_) | Obj::List(_) | Obj::Bytes(_) | Obj::Undefined(_) => true,

@@ -264,7 +264,7 @@ fn format_float(vm: &dyn Interpreter, mut x: f64, spec: &Spec, type_name: &str) 
     )
 }
 
-/// Whether every digit of the mantissa is zero.
+/// True if every digit of the mantissa is zero.
 fn is_zero_text(text: &str) -> bool {
     let mantissa = text.split(['e', 'E']).next().unwrap_or(text);
     mantissa.starts_with('0') && mantissa.chars().all(|c| matches!(c, '0' | '.' | '%'))

@@ -27,7 +27,7 @@ use crate::object::{CallArgs, Entries, Obj, Object};
 use crate::price::Reads;
 use mapstack_limits::{Error, Result};
 
-/// Whether the object's type has a method of that name.
+/// True if the object's type has a method of that name.
 pub fn has(object: &Obj, name: &str) -> bool {
     static_name(object, name).is_some()
 }
@@ -104,7 +104,7 @@ impl NameTable {
     }
 }
 
-/// Whether the sandbox hides the attribute: names that start with an underscore and that Python's
+/// True if the sandbox hides the attribute: names that start with an underscore and that Python's
 /// objects have.
 pub fn is_hidden(name: &str) -> bool {
     name.strip_prefix("__")

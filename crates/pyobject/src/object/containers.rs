@@ -114,7 +114,7 @@ impl WeakContainer {
 pub struct SetRef(Rc<RefCell<IndexSet<Key, RandomState>>>);
 
 impl TupleRef {
-    /// Whether nothing else holds it.
+    /// True if nothing else holds it.
     pub fn is_new(&self) -> bool {
         self.references() == 1
     }
@@ -124,7 +124,7 @@ impl TupleRef {
         Rc::strong_count(&self.0)
     }
 
-    /// Whether both are one object.
+    /// True if both are one object.
     pub fn is_same(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
     }
@@ -176,7 +176,7 @@ impl ListRef {
         ListRef(Rc::new(ListCell(RefCell::new(State::Frozen(list)))))
     }
 
-    /// Whether nothing else holds it, and it was made of objects.
+    /// True if nothing else holds it, and it was made of objects.
     pub fn is_new(&self) -> bool {
         self.references() == 1 && self.as_frozen().is_none()
     }
@@ -201,7 +201,7 @@ impl ListRef {
         }
     }
 
-    /// Whether it is empty.
+    /// True if it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -255,7 +255,7 @@ impl ListRef {
         }
     }
 
-    /// Whether this is still data as it came in, and nothing else.
+    /// True if this is still data as it came in, and nothing else.
     pub fn is_frozen(&self) -> bool {
         self.as_frozen().is_some()
     }
@@ -268,7 +268,7 @@ impl ListRef {
         }
     }
 
-    /// Whether both are one object.
+    /// True if both are one object.
     pub fn is_same(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
     }
@@ -387,7 +387,7 @@ impl DictRef {
         }
     }
 
-    /// Whether nothing else holds it, and it was made of objects.
+    /// True if nothing else holds it, and it was made of objects.
     pub fn is_new(&self) -> bool {
         self.references() == 1 && matches!(&*self.0.state.borrow(), State::Live { .. })
     }
@@ -420,7 +420,7 @@ impl DictRef {
         }
     }
 
-    /// Whether it is empty.
+    /// True if it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -446,7 +446,7 @@ impl DictRef {
         }
     }
 
-    /// Whether looking at the content has no effect but that.
+    /// True if looking at the content has no effect but that.
     #[inline]
     fn is_at_hand(&self) -> bool {
         self.0.watched.borrow().is_none() && self.0.pending.borrow().is_none()
@@ -478,7 +478,7 @@ impl DictRef {
         self.read(|items| items.get(key).cloned())
     }
 
-    /// Whether the key is present.
+    /// True if the key is present.
     pub fn contains(&self, key: &Key) -> bool {
         if let Some(found) = self.look(|watched, map| watched.contains(map, key)) {
             return found;
@@ -585,12 +585,12 @@ impl DictRef {
         self.change(|entries| entries.insert(key.into(), value));
     }
 
-    /// Whether this is still data as it came in, and nothing else.
+    /// True if this is still data as it came in, and nothing else.
     pub fn is_frozen(&self) -> bool {
         self.as_frozen().is_some()
     }
 
-    /// Whether it is surely the data that came in: nothing has taken it apart. Unlike [`is_frozen`](Self::is_frozen),
+    /// True if it is surely the data that came in: nothing has taken it apart. Unlike [`is_frozen`](Self::is_frozen),
     /// asking does not count as reading; of a dict that is watched the answer is no.
     ///
     /// ```
@@ -613,7 +613,7 @@ impl DictRef {
         }
     }
 
-    /// Whether both are one object.
+    /// True if both are one object.
     pub fn is_same(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
     }
@@ -637,7 +637,7 @@ impl DictRef {
         dict
     }
 
-    /// Whether the content of a lazy dict has not been looked at.
+    /// True if the content of a lazy dict has not been looked at.
     pub fn is_pending(&self) -> bool {
         self.0.pending.borrow().is_some()
     }
@@ -691,7 +691,7 @@ fn taken_apart(map: &Map, mut known: impl FnMut(&Key) -> Option<Obj>) -> State<M
 }
 
 impl SetRef {
-    /// Whether nothing else holds it.
+    /// True if nothing else holds it.
     pub fn is_new(&self) -> bool {
         Rc::strong_count(&self.0) == 1
     }
@@ -706,7 +706,7 @@ impl SetRef {
         self.0.borrow().len()
     }
 
-    /// Whether it is empty.
+    /// True if it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -722,7 +722,7 @@ impl SetRef {
         change(&mut self.0.borrow_mut())
     }
 
-    /// Whether both are one object.
+    /// True if both are one object.
     pub fn is_same(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
     }

@@ -25,7 +25,7 @@ pub struct Iter {
     function: Option<&'static str>,
     /// How many iterators stand one behind the other.
     depth: usize,
-    /// Whether the next object comes without running anything.
+    /// True if the next object comes without running anything.
     is_plain: bool,
 }
 
@@ -98,7 +98,7 @@ impl Iter {
         self.type_name
     }
 
-    /// Whether both are one iterator.
+    /// True if both are one iterator.
     pub fn is_same(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.source, &other.source)
     }
@@ -196,7 +196,7 @@ impl DictIter {
         Err(Error::python("RuntimeError", message))
     }
 
-    /// Whether a key that was given has been taken out, now that there are as many keys as before. What an only key's
+    /// True if a key that was given has been taken out, now that there are as many keys as before. What an only key's
     /// dict is updated with takes the place of the table itself, which Python's loop does not notice.
     fn gave_what_is_gone(&self) -> bool {
         let all_given = self.given == self.len;

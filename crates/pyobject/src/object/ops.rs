@@ -267,7 +267,7 @@ fn add(vm: &dyn Interpreter, a: &Obj, b: &Obj) -> Result<Obj> {
     })
 }
 
-/// Whether Python's `*` repeats an object itself.
+/// True if Python's `*` repeats an object itself.
 fn is_sequence(x: &Obj) -> bool {
     matches!(
         x,
@@ -668,7 +668,7 @@ fn quick_order(a: &Obj, b: &Obj) -> Option<Ordering> {
     }
 }
 
-/// Whether small integers, or texts that are too short to cost steps, are equal.
+/// True if small integers, or texts that are too short to cost steps, are equal.
 #[inline]
 fn quick_equal(a: &Obj, b: &Obj) -> Option<bool> {
     match (a, b) {
@@ -678,7 +678,7 @@ fn quick_equal(a: &Obj, b: &Obj) -> Option<bool> {
     }
 }
 
-/// Whether an operator accepts an order; nothing for those that ask for something else.
+/// True if an operator accepts an order; nothing for those that ask for something else.
 #[inline]
 fn accepts(op: CompareOp, order: Ordering) -> Option<bool> {
     Some(match op {
@@ -752,7 +752,7 @@ pub fn contains(vm: &dyn Interpreter, haystack: &Obj, needle: &Obj) -> Result<bo
     }
 }
 
-/// Whether an object is, or equals, one of some items.
+/// True if an object is, or equals, one of some items.
 fn is_among(vm: &dyn Interpreter, items: &[Obj], needle: &Obj) -> Result<bool> {
     // Quick comparisons are paid for together, before anything else is compared.
     let mut steps = 0;

@@ -64,7 +64,7 @@ pub fn repr(object: &Obj) -> Result<String> {
 
 /// What a language prints differently than `repr()` does. Every method has Python's own answer.
 pub trait PrintStyle {
-    /// Whether mappings of every type print as a `dict`.
+    /// True if mappings of every type print as a `dict`.
     fn dicts_are_plain(&self) -> bool {
         false
     }
@@ -77,7 +77,7 @@ pub trait PrintStyle {
         Ok(None)
     }
 
-    /// Whether containers are copied before they print, so that one that contains itself has no end.
+    /// True if containers are copied before they print, so that one that contains itself has no end.
     fn copies_containers(&self) -> bool {
         false
     }
@@ -119,7 +119,7 @@ struct Printer<'s> {
     style: &'s dyn PrintStyle,
     /// How many lists and tuples what is printed stands in: there it is `repr()` that counts.
     sequences: usize,
-    /// Whether what is printed is a copy: nothing inside of another object is.
+    /// True if what is printed is a copy: nothing inside of another object is.
     copied: bool,
 }
 

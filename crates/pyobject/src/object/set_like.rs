@@ -78,7 +78,7 @@ impl SetLike {
         }
     }
 
-    /// Whether every element is one of another set's.
+    /// True if every element is one of another set's.
     fn is_within(&self, comparison: &mut Comparison, other: &Self) -> Result<bool> {
         comparison.inside(self.len(), |comparison| {
             for element in self.elements() {
@@ -112,7 +112,7 @@ impl SetLike {
         Ok(holds.then_some(by_size))
     }
 
-    /// Whether there is nothing that both have; `other` is anything that can be iterated.
+    /// True if there is nothing that both have; `other` is anything that can be iterated.
     ///
     /// # Errors
     /// What iterating raised, or a `TypeError` for an element that cannot be hashed.
@@ -206,7 +206,7 @@ pub fn lookup_key(object: &Obj) -> Result<Option<Key>> {
     Ok(is_key.then_some(key))
 }
 
-/// Whether the object's type has a hash, whatever it contains.
+/// True if the object's type has a hash, whatever it contains.
 #[must_use]
 pub fn is_hashable(object: &Obj) -> bool {
     match object {

@@ -16,7 +16,7 @@ pub struct Undefined {
     pub message: Str,
     /// Which kind of error a use raises: undefined, or a security error.
     pub kind: ErrorKind,
-    /// Whether every use is an error.
+    /// True if every use is an error.
     pub strict: bool,
     /// What to do about it, when that is known.
     pub help: Option<Str>,

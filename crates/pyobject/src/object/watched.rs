@@ -60,7 +60,7 @@ impl Watched {
         Some(found)
     }
 
-    /// Whether there is an entry.
+    /// True if there is an entry.
     pub fn contains(&self, map: &Map, key: &Key) -> bool {
         let path: Vec<Key> = self.path.iter().chain([key]).cloned().collect();
         self.reader.entry(&path);

@@ -17,7 +17,7 @@ pub(crate) struct Module {
     pub(crate) lines: Vec<Option<Span>>,
     /// What is printed from where; the number of a mark is in the call that prints.
     pub(crate) marks: Vec<(Span, bool)>,
-    /// Whether each piece of the template's code [is apart](crate::sandbox::is_apart) from what is around it.
+    /// True if each piece of the template's code [is apart](crate::sandbox::is_apart) from what is around it.
     pub(crate) is_apart: bool,
 }
 
@@ -335,7 +335,7 @@ impl<'a> Generator<'a> {
 
     // --- the module ---
 
-    /// Whether a named block may stand where it does.
+    /// Check that a named block may stand where it does.
     fn allow_block(&self, owner: Owner, id: Id, tag: &Tag) -> Generated {
         let name = &tag.signature.name;
         let Owner::Node(outer) = owner else {
@@ -912,7 +912,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Whether a loop, or anything in it, speaks of `loop`.
+    /// True if a loop, or anything in it, speaks of `loop`.
     fn uses_loop(&self, id: Id, depth: usize) -> bool {
         if depth > MAX_DEPTH {
             return false;

@@ -18,7 +18,7 @@ pub(super) struct Node {
     pub(super) span: Span,
     /// What is inside of a tag, or what follows a control line up to its end.
     pub(super) children: Vec<Id>,
-    /// Whether a tag encloses it.
+    /// True if a tag encloses it.
     pub(super) nested: bool,
 }
 

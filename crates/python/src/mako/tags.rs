@@ -133,9 +133,9 @@ struct Allowed {
     plain: &'static [&'static str],
     /// Those that it must have.
     required: &'static [&'static str],
-    /// Whether `cache_…` are expressions as well.
+    /// True if `cache_…` are expressions as well.
     caches: bool,
-    /// Whether all others are expressions: the arguments of a call.
+    /// True if all others are expressions: the arguments of a call.
     any: bool,
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn module(module: &mut ModModule) -> Result<(), TooDeep> {
 struct Rewriter {
     too_deep: RefCell<Option<TooDeep>>,
     depth: Cell<usize>,
-    /// Whether the body of a loop is walked.
+    /// True if the body of a loop is walked.
     looping: Cell<bool>,
 }
 
@@ -236,12 +236,12 @@ fn can_take_long(stmt: &Stmt) -> bool {
     }
 }
 
-/// Whether evaluating an expression runs no other code.
+/// True if evaluating an expression runs no other code.
 fn is_quick(expr: &Expr) -> bool {
     expr.is_literal_expr() || matches!(expr, Expr::Name(_) | Expr::Lambda(_))
 }
 
-/// Whether an expression is what prints the text of a template.
+/// True if an expression is what prints the text of a template.
 fn prints_literal(expr: &Expr) -> bool {
     let Expr::Call(call) = expr else { return false };
     let is_writer = matches!(&*call.func, Expr::Name(name) if name.id.as_str() == WRITER);

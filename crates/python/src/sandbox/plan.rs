@@ -65,7 +65,7 @@ fn is_plain_body(function: &StmtFunctionDef) -> bool {
             .is_some_and(|rest| is(rest.name.as_str(), "pageargs"))
 }
 
-/// Whether a statement is of the frame around a template's own, and neither prints nor binds anything.
+/// True if a statement is of the frame around a template's own, and neither prints nor binds anything.
 fn is_frame(stmt: &Stmt) -> bool {
     match stmt {
         Stmt::Pass(_) => true,

@@ -277,7 +277,7 @@ const OF_GENERATED: &[&str] = &[
     "xml_escape",
 ];
 
-/// Whether a piece of a template's code is sure to spell none of the names that the code around it uses. Python
+/// True if a piece of a template's code is sure to spell none of the names that the code around it uses. Python
 /// takes several spellings of letters that are not ASCII for the same name.
 pub(crate) fn is_apart(code: &str) -> bool {
     code.is_ascii() && !GENERATED.iter().any(|name| code.contains(name))
@@ -349,7 +349,7 @@ impl Checker {
         })
     }
 
-    /// Whether a name is of the code around a template's own.
+    /// True if a name is of the code around a template's own.
     fn is_of_frame(&self, name: &str) -> bool {
         let is_generated = || GENERATED.iter().any(|start| name.starts_with(start));
         name == instrument::TICK
@@ -428,7 +428,7 @@ fn is_own(name: &str) -> bool {
     )
 }
 
-/// Whether a template has all names that it is given in a mapping of its own (`<%page args="**names"/>`).
+/// True if a template has all names that it is given in a mapping of its own (`<%page args="**names"/>`).
 fn takes_all_names(function: &StmtFunctionDef) -> bool {
     let rest = function.parameters.kwarg.as_ref();
     function.name.as_str() == "render_body"
@@ -447,7 +447,7 @@ fn root(attribute: &ExprAttribute) -> Option<&str> {
     }
 }
 
-/// Whether the fields of a text to format name no attribute and no item.
+/// True if the fields of a text to format name no attribute and no item.
 fn formats_plainly(text: &str) -> bool {
     text.split('{').skip(1).all(|field| {
         let end = field.find(['}', ':', '!']).unwrap_or(field.len());

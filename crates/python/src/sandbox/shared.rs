@@ -43,7 +43,7 @@ pub(crate) struct Shared {
     pub(crate) marks: RefCell<Marks>,
     /// How the current job reads further templates: the way, and whether names are strict.
     pub(crate) lookup: Cell<(Lookup, bool)>,
-    /// Whether the job has looked at what differs from run to run, such as the clock.
+    /// True if the job has looked at what differs from run to run, such as the clock.
     pub(crate) is_by_chance: Cell<bool>,
     /// Why nothing is known of what the job would do; set once, it stays.
     unavailable: RefCell<Option<Error>>,

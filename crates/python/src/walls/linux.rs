@@ -84,7 +84,7 @@ const ALWAYS_IN_SESSION: [i64; 21] = [
     libc::SYS_write,
 ];
 
-/// Whether the kernel took the first filter.
+/// True if the kernel took the first filter.
 static CAN_FORBID: AtomicBool = AtomicBool::new(false);
 
 /// No new program, no network and no look into other processes, from now on.
@@ -94,7 +94,7 @@ pub(super) fn forbid() -> io::Result<()> {
     session_filter().map(|_| ())
 }
 
-/// Whether calls can be filtered: where they cannot, the greeting says so.
+/// True if calls can be filtered: where they cannot, the greeting says so.
 pub(super) fn can_forbid() -> bool {
     CAN_FORBID.load(Ordering::Relaxed)
 }

@@ -28,7 +28,7 @@ pub struct Accounting {
     pub outside: Vec<String>,
     /// Why not all files outside of the roots were looked at.
     pub unknown_outside: Option<String>,
-    /// Whether only the formulas at hand were to be compared.
+    /// True if only the formulas at hand were to be compared.
     only: bool,
 }
 
@@ -131,19 +131,19 @@ impl Accounting {
         self.pillars.as_deref().unwrap_or_default()
     }
 
-    /// Whether a file changed that was to be compared, and no compared result is made of it.
+    /// True if a file changed that was to be compared, and no compared result is made of it.
     fn is_incomplete(&self) -> bool {
         !self.not_compared.is_empty()
             || !self.unread_pillar().is_empty()
             || (!self.only && !self.outside.is_empty())
     }
 
-    /// Whether it is not known of everything around whether it changed.
+    /// True if it is not known of everything around whether it changed.
     fn is_unsure(&self) -> bool {
         self.unknown_outside.is_some() || self.no_pillars.is_some()
     }
 
-    /// Whether files changed that were to be compared, and no compared result is made of any of them.
+    /// True if files changed that were to be compared, and no compared result is made of any of them.
     fn is_empty_handed(&self) -> bool {
         let unread = self.not_compared.len() + self.elsewhere + self.unread_pillar().len();
         self.is_incomplete() && unread == self.changed

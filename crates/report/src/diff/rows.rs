@@ -31,7 +31,7 @@ pub struct Differences<'r> {
     files_changed: usize,
     /// Changed files that no compared result depends on, by kind.
     not_compared: &'r [String],
-    /// Whether pillars were compared.
+    /// True if pillars were compared.
     pillars: bool,
     /// Changed files of the pillar that no minion gets.
     not_compared_of_pillar: &'r [String],

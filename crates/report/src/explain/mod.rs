@@ -45,7 +45,7 @@ pub struct Report<'r> {
     formula: &'r str,
     /// The paths of values that stand in the pillar, or may, and of those that templates made of secrets.
     secret: HashSet<Vec<Key>>,
-    /// Whether all values are secret.
+    /// True if all values are secret.
     hides_all: bool,
 }
 
@@ -135,19 +135,19 @@ impl<'r> Report<'r> {
     }
 }
 
-/// Whether a matcher looks into grains, which are not secret.
+/// True if a matcher looks into grains, which are not secret.
 fn is_of_grains(matcher: &str) -> bool {
     matcher.starts_with("G@") || matcher.starts_with("G:")
 }
 
-/// Whether a matcher looks into the pillar and nowhere else.
+/// True if a matcher looks into the pillar and nowhere else.
 fn is_of_the_pillar(matcher: &str) -> bool {
     ["I@", "I:", "J@", "J:"]
         .iter()
         .any(|kind| matcher.starts_with(kind))
 }
 
-/// Whether what a matcher finds is secret because of where it looks.
+/// True if what a matcher finds is secret because of where it looks.
 fn is_secret_matcher(matcher: &str, secrets: &Secrets) -> bool {
     let policy = secrets.policy();
     match policy.masks_pillar() {
@@ -158,7 +158,7 @@ fn is_secret_matcher(matcher: &str, secrets: &Secrets) -> bool {
     }
 }
 
-/// Whether a layer's value cannot come from the pillar.
+/// True if a layer's value cannot come from the pillar.
 fn is_of_own_facts(layer: &Layer) -> bool {
     layer
         .because
@@ -187,7 +187,7 @@ fn shown(spot: &Spot) -> String {
     }
 }
 
-/// Whether a value has entries or items.
+/// True if a value has entries or items.
 fn is_branch(value: &Value) -> bool {
     match value {
         Value::Map(map) => !map.is_empty(),

@@ -14,7 +14,7 @@ use crate::document::{Of, names};
 pub struct Findings<'r> {
     /// The formulas that were checked.
     formulas: Vec<&'r str>,
-    /// Whether the pillar was checked.
+    /// True if the pillar was checked.
     pillar: bool,
     findings: Vec<Finding<'r>>,
     /// Functions that cannot be answered, so that what depends on them was not checked.

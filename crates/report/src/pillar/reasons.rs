@@ -24,7 +24,7 @@ pub(super) enum WholeStep<'e> {
         target: &'e str,
         saltenv: &'e str,
         matcher: &'e str,
-        /// Whether it means the minion.
+        /// True if it means the minion.
         matches: bool,
         /// file:line:column
         place: Option<String>,

@@ -42,7 +42,7 @@ struct Target<'e> {
     target: &'e str,
     saltenv: &'e str,
     matcher: &'e str,
-    /// Whether it means the minion.
+    /// True if it means the minion.
     matches: bool,
     /// The facts that it looks at, in words.
     because: String,

@@ -215,7 +215,7 @@ impl Applying<'_> {
     }
 }
 
-/// Whether an option is about files or pillars.
+/// True if an option is about files or pillars.
 fn is_the_masters(option: &str) -> bool {
     let file_server = option
         .to_ascii_lowercase()

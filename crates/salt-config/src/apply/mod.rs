@@ -59,7 +59,7 @@ impl<'a> Applying<'a> {
         self.options.insert(option, value);
     }
 
-    /// Whether a file sets an option.
+    /// True if a file sets an option.
     fn is_set(&self, option: &str) -> bool {
         self.set.options.contains_key(option)
     }

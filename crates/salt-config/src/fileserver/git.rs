@@ -231,7 +231,7 @@ fn url_and_options(options: &mut Options<'_>, item: &Value) -> Result<Option<(St
     Ok(is_used(options, &url, remotes, "served").then_some((url, own)))
 }
 
-/// Whether a remote is used; a warning says why not, or where Salt does otherwise. `how` says what is done with it.
+/// True if a remote is used; a warning says why not, or where Salt does otherwise. `how` says what is done with it.
 pub(super) fn is_used(options: &mut Options<'_>, url: &str, help: &str, how: &str) -> bool {
     if let Some(why) = why_not_a_remote(url) {
         let message = format!(

@@ -58,7 +58,7 @@ pub struct PillarDirectory {
     pub reference: String,
     /// The environment that it belongs to; `__env__` if the option `env` says so.
     pub env: String,
-    /// Whether it lies below a mountpoint: then only includes of other remotes see it.
+    /// True if it lies below a mountpoint: then only includes of other remotes see it.
     pub is_mounted: bool,
 }
 

@@ -44,7 +44,7 @@ impl<'o> Options<'o> {
         self.all.keys().map(ToString::to_string)
     }
 
-    /// Whether a switch is on.
+    /// True if a switch is on.
     pub(super) fn switch(&self, name: &str, default: bool) -> Result<bool> {
         match self.get(name) {
             None => Ok(default),

@@ -198,7 +198,7 @@ fn is_null(x: &Obj) -> Result<bool> {
     }
 }
 
-/// Whether `iter(x)` works and `x` is not text.
+/// True if `iter(x)` works and `x` is not text.
 fn iterates(x: &Obj) -> bool {
     x.as_str().is_none() && x.iter().is_ok()
 }

@@ -24,7 +24,7 @@ pub(super) const TABLE: Filters = table! {
     "which" "searches for programs",
 };
 
-/// Whether a filter accesses the machine, so that the host has to provide it.
+/// True if a filter accesses the machine, so that the host has to provide it.
 ///
 /// ```
 /// use mapstack_salt_jinja::is_host_filter;

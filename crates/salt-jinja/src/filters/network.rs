@@ -122,7 +122,7 @@ impl Address {
         }
     }
 
-    /// Whether it is the machine itself.
+    /// True if it is the machine itself.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
         self.ip.is_loopback()
@@ -157,7 +157,7 @@ impl Address {
         networks.any(|network| network.contains(&self.ip))
     }
 
-    /// Whether the world cannot reach it.
+    /// True if the world cannot reach it.
     #[must_use]
     pub fn is_private(&self) -> bool {
         Address::from(self.ip.to_canonical()).within_any(PRIVATE)
@@ -257,7 +257,7 @@ impl Interface {
         }
     }
 
-    /// Whether an option of Salt's filters holds.
+    /// True if an option of Salt's filters holds.
     fn has(&self, option: &str) -> bool {
         let address = &self.address;
         // An interface of version 6 is special only when its network is nothing else.
@@ -460,7 +460,7 @@ impl Network {
         format!("{}/{}", self.first().text(), self.0.prefix_len())
     }
 
-    /// Whether an address belongs to it.
+    /// True if an address belongs to it.
     #[must_use]
     pub fn contains(&self, address: &Address) -> bool {
         self.0.contains(&address.ip)

@@ -305,7 +305,7 @@ fn check_lists(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     Ok(Obj::Bool(!in_black && (white.is_empty() || in_white)))
 }
 
-/// Whether a glob or regular expression fits the whole value.
+/// True if a glob or regular expression fits the whole value.
 fn matches_expression(vm: &Vm<'_>, value: &Obj, expression: &Obj) -> Result<bool> {
     let (Some(text), Some(expression)) = (value.as_str(), expression.as_str()) else {
         return Ok(false);

@@ -91,7 +91,7 @@ fn data(vm: &Vm<'_>, x: &Obj, level: usize) -> Result<Value> {
     })
 }
 
-/// Whether some part is not of a type that the dumper knows.
+/// True if some part is not of a type that the dumper knows.
 fn is_foreign(vm: &Vm<'_>, x: &Obj) -> Result<bool> {
     let mut seen: HashSet<usize> = HashSet::new();
     let mut open: Vec<Obj> = vec![x.clone()];

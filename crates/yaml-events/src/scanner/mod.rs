@@ -31,15 +31,15 @@ pub(crate) struct Scanner<'t> {
     indent: Option<usize>,
     /// The same of the collections around that one.
     outer_indents: Vec<Option<usize>>,
-    /// Whether a key without `?` may start here.
+    /// True if a key without `?` may start here.
     key_allowed: bool,
     /// How many brackets are open.
     depth: usize,
     /// What could be a key: at most one thing on each level of brackets, so these are in the order of the text.
     keys: VecDeque<PossibleKey>,
-    /// Whether the first token is known to be none before which another one has to go.
+    /// True if the first token is known to be none before which another one has to go.
     is_ready: bool,
-    /// Whether the end was reached.
+    /// True if the end was reached.
     has_ended: bool,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Scanner<'t> {
 struct PossibleKey {
     /// How many brackets are open around it.
     depth: usize,
-    /// Whether nothing but a key can be here.
+    /// True if nothing but a key can be here.
     required: bool,
     /// The number of its first token.
     token: usize,
@@ -56,7 +56,7 @@ struct PossibleKey {
 }
 
 impl PossibleKey {
-    /// Whether a colon at some place would be too late.
+    /// True if a colon at some place would be too late.
     fn is_stale(&self, now: Mark) -> bool {
         self.mark.line < now.line || self.mark.column + MAX_KEY_LENGTH < now.column
     }
@@ -108,7 +108,7 @@ impl<'t> Scanner<'t> {
         self.is_ready = false;
     }
 
-    /// Whether the next token is not known yet.
+    /// True if the next token is not known yet.
     fn needs_more(&mut self) -> Result<bool, Error> {
         if self.tokens.is_empty() {
             return Ok(true);

@@ -65,7 +65,7 @@ impl<'t> Text<'t> {
 pub(super) struct Gap {
     /// The blanks, unless there is a break.
     blanks: Range<usize>,
-    /// Whether lines are folded here.
+    /// True if lines are folded here.
     pub is_break: bool,
     /// What stands for the first break; none for one that is escaped.
     first: Option<char>,

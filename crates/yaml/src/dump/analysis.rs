@@ -18,7 +18,7 @@ pub(super) struct Analysis {
     pub block: bool,
 }
 
-/// Whether the emitter writes a character as itself.
+/// True if the emitter writes a character as itself.
 pub(super) fn is_printable(c: char, options: &DumpOptions) -> bool {
     match c {
         '\n' | ' '..='~' => true,
@@ -29,7 +29,7 @@ pub(super) fn is_printable(c: char, options: &DumpOptions) -> bool {
     }
 }
 
-/// Whether a character means something to YAML where it stands: inside brackets, and elsewhere.
+/// True if a character means something to YAML where it stands: inside brackets, and elsewhere.
 #[inline]
 fn indicates(c: char, previous: Option<char>, followed_by_blank: bool) -> (bool, bool) {
     match (c, previous) {

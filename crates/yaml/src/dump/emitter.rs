@@ -13,9 +13,9 @@ const MAX_SIMPLE_KEY: usize = 128;
 /// A scalar to be written.
 pub(super) struct Scalar<'v> {
     pub text: Cow<'v, str>,
-    /// Whether the text without quotes would be read as the right type.
+    /// True if the text without quotes would be read as the right type.
     pub plain: bool,
-    /// Whether it is the text of a `!!binary`.
+    /// True if it is the text of a `!!binary`.
     pub binary: bool,
 }
 
@@ -30,9 +30,9 @@ pub(super) struct Emitter<'o> {
     /// Columns before a new line's content; `None` outside of every collection.
     indent: Option<usize>,
     column: usize,
-    /// Whether what was written last is white space.
+    /// True if what was written last is white space.
     whitespace: bool,
-    /// Whether only indentation and indicators stand on the line.
+    /// True if only indentation and indicators stand on the line.
     indention: bool,
 }
 
@@ -41,7 +41,7 @@ struct Level {
     indent_outside: Option<usize>,
     /// Nodes written so far; in mappings, keys and values.
     written: usize,
-    /// Whether the last key needed no `? `.
+    /// True if the last key needed no `? `.
     simple: bool,
 }
 
@@ -68,7 +68,7 @@ struct Indicator {
     is_indention: bool,
 }
 
-/// Whether a collection is short enough for brackets whatever the layout is.
+/// Collections that are short enough for brackets whatever the layout is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Short {
     No,
@@ -554,7 +554,7 @@ impl<'o> Emitter<'o> {
     }
 }
 
-/// Whether a text of several lines reads back the same from a literal block, whose first line sets the indentation.
+/// True if a text of several lines reads back the same from a literal block, whose first line sets the indentation.
 fn is_literal(text: &str, analysis: &Analysis) -> bool {
     let is_other_break = |c: char| c != '\n' && is_break(c);
     analysis.block

@@ -38,7 +38,7 @@ pub struct Updated {
 }
 
 impl Updated {
-    /// Whether everything is as it was.
+    /// True if everything is as it was.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         self.new.is_empty() && self.changed.is_empty() && self.gone.is_empty()

@@ -64,7 +64,7 @@ fn pillar(
     Ok(pillar)
 }
 
-/// Whether arguments ask for a pillar whatever happens, as far as that shows in such that
+/// True if arguments ask for a pillar whatever happens, as far as that shows in such that
 /// are not understood.
 pub fn must_go_on(args: &mut impl Iterator<Item = OsString>) -> bool {
     let args: Vec<OsString> = args.skip(1).collect();

@@ -93,7 +93,7 @@ struct Freezer {
     count: usize,
     /// What was undefined or no data, where that is not an error.
     missing: Option<Vec<String>>,
-    /// Whether freezing does not count as reading.
+    /// True if freezing does not count as reading.
     without_recording: bool,
 }
 
@@ -397,7 +397,7 @@ impl Freezer {
     }
 }
 
-/// Whether a mapping is of a dict's kind and has its keys in the same order, `1` not being `True`.
+/// True if a mapping is of a dict's kind and has its keys in the same order, `1` not being `True`.
 fn is_alike(map: &Map, dict: &DictRef, items: &Keyed<Obj>) -> bool {
     let same = |(a, b): (&Key, &Key)| match (a, b) {
         (Key::Str(a), Key::Str(b)) => a == b,
@@ -406,7 +406,7 @@ fn is_alike(map: &Map, dict: &DictRef, items: &Keyed<Obj>) -> bool {
     map.kind() == dict.kind() && map.len() == items.len() && map.keys().zip(items.keys()).all(same)
 }
 
-/// Whether a nested value is still the storage it came from. Scalars cannot change under a level
+/// True if a nested value is still the storage it came from. Scalars cannot change under a level
 /// that did not.
 fn is_unchanged(before: &Value, after: &Value) -> bool {
     match (before, after) {

@@ -20,7 +20,7 @@ type Types = &'static [&'static str];
 struct Function {
     name: &'static str,
     parameters: &'static [Types],
-    /// Whether the last parameter may be repeated.
+    /// True if the last parameter may be repeated.
     is_variadic: bool,
     run: Run,
 }

@@ -105,7 +105,7 @@ fn too_many_steps() -> Box<Error> {
     .with_help("nested repetition such as (a+)+ makes a search explode; write it without")
 }
 
-/// Whether a text matches a regular expression of Python's: anywhere, or from its start.
+/// True if a text matches a regular expression of Python's: anywhere, or from its start.
 ///
 /// ```
 /// use mapstack_salt_jinja::regex_matches;
@@ -131,7 +131,7 @@ pub fn regex_matches(
     pattern.0.regex.is_match(text).map_err(|_| too_many_steps())
 }
 
-/// Whether a text matches a shell pattern or, as a whole, a regular expression (Salt:
+/// True if a text matches a shell pattern or, as a whole, a regular expression (Salt:
 /// `salt.utils.stringutils.expr_match`).
 ///
 /// ```

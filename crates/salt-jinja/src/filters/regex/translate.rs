@@ -82,7 +82,7 @@ struct OpenGroup {
     start: usize,
     /// Its number, if it captures.
     number: Option<usize>,
-    /// Whether the pattern was verbose outside.
+    /// True if the pattern was verbose outside.
     verbose: bool,
 }
 
