@@ -537,6 +537,36 @@ fn files_that_a_stack_reads_are_used_and_checked() {
 }
 
 #[test]
+fn strategies_of_a_stack_that_are_misspelt_or_misplaced_are_found() {
+    let stacked = "users: {__: owerwrite, b: 1}\nlist:\n  - z\n  - __: remove\nother:\n  - __: overwrite\n    name: x\n\
+        deep: {_: merge_last, '-': x, name: merge-last}\nright: {__: remove}\nmode: 0644\n";
+    let files = [
+        (
+            "master",
+            "pillar_roots: {base: [p]}\next_pillar: [{stack: p/stack.cfg}]\n",
+        ),
+        ("p/top.sls", "base: {'*': [a]}\n"),
+        ("p/a.sls", "a: 1\n"),
+        ("p/stack.cfg", "a.yml\n"),
+        ("p/a.yml", stacked),
+        ("minions/web1.yaml", "id: web1\n"),
+    ];
+    let line = "lint pillar --config master --config-kind master --minions minions -o github";
+    let ran = run_line(Tree::new(&files).path(), line);
+    let found = [
+        "error file=p/a.yml,line=1,endLine=1,col=13,endColumn=22,title=mapstack unknown-strategy",
+        "warning file=p/a.yml,line=4,endLine=4,col=5,endColumn=7,title=mapstack misplaced-option",
+        "warning file=p/a.yml,line=6,endLine=6,col=5,endColumn=5,title=mapstack misplaced-option",
+        "warning file=p/a.yml,line=8,endLine=8,col=8,endColumn=9,title=mapstack unknown-strategy",
+        "warning file=p/a.yml,line=10,endLine=10,col=7,endColumn=11,title=mapstack yaml-octal",
+    ];
+    for found in found {
+        assert!(ran.stdout.contains(found), "{found}: {}", ran.stdout);
+    }
+    assert_eq!(ran.stdout.lines().count(), found.len(), "{}", ran.stdout);
+}
+
+#[test]
 fn the_pillar_alone_or_a_formula_alone_can_be_named() {
     let tree = pillar();
     let flags = "--config master --config-kind master --minions m";

@@ -64,6 +64,14 @@ pub enum Strategy {
 }
 
 impl Strategy {
+    /// All strategies.
+    pub const ALL: [Strategy; 4] = [
+        Strategy::MergeLast,
+        Strategy::MergeFirst,
+        Strategy::Remove,
+        Strategy::Overwrite,
+    ];
+
     /// The strategy's name, as it is written after `__:`.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -76,13 +84,8 @@ impl Strategy {
     }
 
     fn parse(value: &Value) -> Option<Self> {
-        let all = [
-            Strategy::MergeLast,
-            Strategy::MergeFirst,
-            Strategy::Remove,
-            Strategy::Overwrite,
-        ];
-        all.into_iter()
+        Strategy::ALL
+            .into_iter()
             .find(|strategy| value.as_str() == Some(strategy.name()))
     }
 }

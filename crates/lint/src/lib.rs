@@ -38,5 +38,7 @@ pub use linter::{Linter, SchemaFrom};
 pub use mapstack_states::TopOptions;
 pub use report::{Report, Sources};
 pub use rule::Rule;
-pub use rules::{Unanswered, Violations, not_checked, on, origin, read_schema, rule_of_failure};
+pub use rules::{
+    Unanswered, Violations, not_checked, on, origin, read_schema, rule_of_failure, traps,
+};
 pub use subject::Looked;

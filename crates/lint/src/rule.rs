@@ -59,6 +59,8 @@ rules! {
         "A top-level key of a parameter file besides values, strategy and merge_lists.";
     MisplacedOption "misplaced-option" Warning
         "A strategy or merge_lists among the values, where it is ordinary data.";
+    QuotedSwitch "quoted-switch" Warning
+        "A merge_lists in quotes: map.data takes every text but the empty one for true.";
     NoValues "no-values" Warning
         "A parameter file without values, which contributes nothing.";
     DataSource "data-source" Error
@@ -166,6 +168,7 @@ impl Rule {
                 | Rule::MissingImport
                 | Rule::UnknownFunction
                 | Rule::UnknownLayerKey
+                | Rule::UnknownStrategy
                 | Rule::DataSource
                 | Rule::DuplicateKey
                 | Rule::YamlTab

@@ -370,15 +370,9 @@ impl OneConfig<'_, '_> {
         let loaded = load_document(text.as_str(), &Limits::default()).ok();
         let place = loaded.map(|loaded| text.place_of_mark(marker_mark(&loaded, path, e.in_list)));
         let error = Error::new(ErrorKind::Merge, e.to_string()).at(place);
-        let names = [
-            Strategy::MergeLast,
-            Strategy::MergeFirst,
-            Strategy::Remove,
-            Strategy::Overwrite,
-        ];
         match mapstack_diagnostic::nearest(
             e.strategy.as_str().unwrap_or_default(),
-            names.map(Strategy::name),
+            Strategy::ALL.map(Strategy::name),
         ) {
             Some(near) => error.help(format!("did you mean '{near}'?")),
             None => error,
@@ -437,8 +431,8 @@ fn strategy(value: &Value) -> Strategy {
         .as_map()
         .and_then(|map| map.get(MARKER))
         .and_then(Value::as_str);
-    let all = [Strategy::MergeFirst, Strategy::Remove, Strategy::Overwrite];
-    all.into_iter()
+    Strategy::ALL
+        .into_iter()
         .find(|strategy| named == Some(strategy.name()))
         .unwrap_or_default()
 }

@@ -73,6 +73,7 @@ fn failure(subject: &Subject<'_>, failed: &Failed) -> Finding {
     let place = place.or_else(|| file_of(subject, fault));
     let place = place.unwrap_or_else(nowhere);
     let mut finding = Finding::said(rule, place, diagnostic);
+    finding.of_run = true;
     if finding.place.end == 0 && diagnostic.place.is_none() {
         finding = finding.whole_file();
     }

@@ -3,7 +3,9 @@
 mod failures;
 mod merging;
 mod reach;
+mod scalars;
 mod secrets;
+mod strategies;
 mod subject;
 
 use mapstack_lint::Finding;
@@ -20,6 +22,8 @@ pub(crate) fn all(subject: &Subject<'_>) -> Vec<Finding> {
         failures::check,
         merging::check,
         secrets::check,
+        scalars::check,
+        strategies::check,
     ];
     rules.iter().flat_map(|rule| rule(subject)).collect()
 }

@@ -299,13 +299,13 @@ impl Available {
     /// True if a name, or a glob's beginning, leads to one.
     fn has(&self, name: &str) -> bool {
         match name.find(['*', '?', '[']) {
-            // However it is written, it leads to a path: `a.` and `a.init` are `a`, and `a/b` is `a.b`.
+            // However it is written, it leads to a path: `a.` and `a.init` are `a`, and `a/b` and `a..b` are `a.b`.
             None => {
-                let plain = name.replace('/', ".");
-                let plain = plain.trim_end_matches('.');
+                let parts = name.split(['/', '.']).filter(|part| !part.is_empty());
+                let plain = parts.collect::<Vec<_>>().join(".");
                 let of_init = plain.strip_suffix(".init");
                 let is_there = |name: &str| self.names.contains(name);
-                is_there(plain) || of_init.is_some_and(is_there)
+                is_there(&plain) || of_init.is_some_and(is_there)
             }
             Some(at) => self
                 .names

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use mapstack::value::{Key, Value};
-use mapstack::{LAYER_KEYS, Strategy, nearest};
+use mapstack::{LAYER_KEYS, Place, Strategy, nearest};
 
 use crate::Rule;
 use crate::document::Document;
-use crate::finding::Finding;
+use crate::finding::{Edit, Finding};
 use crate::subject::{Subject, is_meta};
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
@@ -74,6 +74,10 @@ fn of_layer(document: &Document) -> Vec<Finding> {
             findings.extend(unknown_strategy(document, path));
         }
     }
+    findings.extend(quoted_switch(document, &["merge_lists"]));
+    if is_meta(&document.path) {
+        findings.extend(quoted_switch(document, &["values", "default_merge_lists"]));
+    }
     if findings.is_empty() && map.get("values").is_none_or(Value::is_none) {
         let (place, _) = document.content.place(document.marks.mark(), 0);
         findings.push(
@@ -129,6 +133,48 @@ fn unknown_strategy(document: &Document, path: &[&str]) -> Option<Finding> {
     Some(match nearest(&name.to_lowercase()[..], Strategy::names()) {
         Some(near) => finding.meant(&name, near, !computed),
         None => finding.help(format!("it is one of {}", Strategy::names().join(", "))),
+    })
+}
+
+/// Texts that Salt's `to_bool` takes for true, as any other text is for `map.data`.
+const TRUE: [&str; 3] = ["true", "yes", "1"];
+
+/// A text in place of a switch, which is true for `map.data` and false for formulas' own libraries.
+fn quoted_switch(document: &Document, path: &[&str]) -> Option<Finding> {
+    let (Value::Str(text), marks) = document.at(path)? else {
+        return None;
+    };
+    let meant = text.trim().to_lowercase();
+    if text.is_empty() || TRUE.contains(&&*meant) {
+        return None;
+    }
+    let (place, computed) = document.content.place(marks.mark(), text.len() + 2);
+    let key = path.last()?;
+    let message = format!("'{text}' is text, which map.data takes for true");
+    let finding =
+        Finding::new(Rule::QuotedSwitch, place, message).note("libmapstack takes it for false");
+    let quoted = ["'", "\""].map(|quote| format!("{quote}{text}{quote}"));
+    let is_no = ["false", "no", "off", "0"].contains(&&*meant);
+    let written = quoted.iter().find(|quoted| {
+        finding
+            .place
+            .source
+            .get(finding.place.start..finding.place.end)
+            == Some(quoted.as_str())
+    });
+    Some(match written.filter(|_| is_no && !computed) {
+        Some(_) => {
+            let Place { start, end, .. } = finding.place;
+            let edit = Edit {
+                start,
+                end,
+                text: "false".into(),
+            };
+            finding.help(format!("write `{key}: false`")).fix([edit])
+        }
+        None => finding.help(format!(
+            "write `{key}: true` or `{key}: false`, without quotes"
+        )),
     })
 }
 

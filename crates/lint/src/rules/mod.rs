@@ -22,6 +22,7 @@ use crate::subject::Subject;
 
 pub(crate) use failures::unanswered_calls;
 pub use failures::{Unanswered, on, rule_of_failure};
+pub use scalars::traps;
 pub(crate) use schema::check as schema;
 pub use schema::{Violations, not_checked, origin, read_schema};
 

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use mapstack::Place;
+use mapstack::secrets::Secrets;
 use mapstack::value::{Key, Value};
 
 use crate::Rule;
@@ -26,14 +27,31 @@ const CODES: [&str; 11] = [
 ];
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
-    let texts = Texts::of(subject);
+    traps(&subject.documents, subject.secrets)
+}
+
+/// The scalars of documents that YAML reads as something else than what they look like; documents of one formula or
+/// pillar show each other what their keys hold.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mapstack::secrets::Secrets;
+/// use mapstack_lint::{Content, Document, Rule, SourceFile, traps};
+/// let file = SourceFile::new("a.sls", "pillar/a.sls", "mode: 0644");
+/// let document = Document::parse("a.sls", Content::Plain(Arc::new(file))).unwrap();
+/// let found = traps(&[document], &Secrets::numbered());
+/// assert_eq!(found[0].rule, Rule::YamlOctal);
+/// ```
+#[must_use]
+pub fn traps(documents: &[Document], secrets: &Secrets) -> Vec<Finding> {
+    let texts = Texts::of(documents);
     let mut findings = Vec::new();
     let mut seen = HashSet::new();
-    for (index, document) in subject.documents.iter().enumerate() {
+    for (index, document) in documents.iter().enumerate() {
         document.visit(&mut |scalar| {
             let written = scalar.plain();
             let (mut place, computed) = scalar.place(written.unwrap_or_default().len());
-            let is_secret = !scalar.is_key && subject.secrets.hide(scalar.path, false, &scalar.value);
+            let is_secret = !scalar.is_key && secrets.hide(scalar.path, false, &scalar.value);
             let mut found = match (computed, written) {
                 (true, _) => printed(scalar),
                 (false, Some(written)) => literal(scalar, written, &|scalar| texts.means_text(index, scalar)),
@@ -237,10 +255,28 @@ fn is_date(text: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || (rest.starts_with(['T', 't', ' ']) && is_time(rest)))
 }
 
+/// How many values of a kind there are under a path.
+#[derive(Default)]
+struct Kinds {
+    texts: usize,
+    booleans: usize,
+    /// Whether one of the texts is a word for a boolean.
+    has_words: bool,
+}
+
+/// How many booleans there are to one text, such as `unknown`, where booleans are meant.
+const OUTNUMBERED: usize = 4;
+
+impl Kinds {
+    fn are_text(&self) -> bool {
+        self.has_words || self.texts > 0 && self.booleans < OUTNUMBERED * self.texts
+    }
+}
+
 /// What the values under the same keys are elsewhere in the formula.
 struct Texts {
-    /// Paths under which some document has text.
-    paths: HashSet<Vec<Key>>,
+    /// What documents have under a path.
+    paths: HashMap<Vec<Key>, Kinds>,
     /// Mappings and lists that quote a word for a boolean, by document and path.
     quoted: HashMap<usize, HashSet<Vec<Key>>>,
     /// Keys that have such a word as text somewhere in a document.
@@ -248,21 +284,27 @@ struct Texts {
 }
 
 impl Texts {
-    fn of(subject: &Subject<'_>) -> Self {
+    fn of(documents: &[Document]) -> Self {
         let mut texts = Texts {
-            paths: HashSet::new(),
+            paths: HashMap::new(),
             quoted: HashMap::new(),
             keys: HashMap::new(),
         };
-        for (index, document) in subject.documents.iter().enumerate() {
+        for (index, document) in documents.iter().enumerate() {
             document.visit(&mut |scalar| {
-                let Value::Str(text) = &scalar.value else {
+                let (false, Value::Bool(_) | Value::Str(_)) = (scalar.is_key, &scalar.value) else {
                     return;
                 };
-                if scalar.is_key || text.is_empty() {
+                let known = texts
+                    .paths
+                    .entry(common_path(document, scalar.path))
+                    .or_default();
+                let Value::Str(text) = &scalar.value else {
+                    known.booleans += 1;
                     return;
-                }
-                texts.paths.insert(common_path(document, scalar.path));
+                };
+                known.texts += usize::from(!text.is_empty());
+                known.has_words |= is_word(text);
                 if is_word(text)
                     && let Some((last, parent)) = scalar.path.split_last()
                 {
@@ -293,7 +335,8 @@ impl Texts {
                 .is_some_and(|key| CODES.contains(&&*key.to_lowercase()))
             || self
                 .paths
-                .contains(&common_path(scalar.document, scalar.path))
+                .get(&common_path(scalar.document, scalar.path))
+                .is_some_and(Kinds::are_text)
             || self
                 .quoted
                 .get(&document)
