@@ -91,6 +91,42 @@ fn a_page_has_every_change_and_no_markup_of_values() {
 }
 
 #[test]
+fn minions_that_cannot_be_compared_are_counted_and_named() {
+    let tree = Tree::new(&[
+        ("old/ssh/parameters/defaults.yaml", "values: {a: 1}\n"),
+        ("new/ssh/parameters/defaults.yaml", "values: {a: 2}\n"),
+        ("minions/web1.yaml", "id: web1\ngrains: {os: Debian}\n"),
+        ("minions/web2.yaml", "grains: [\n"),
+        ("minions/web3.yaml", "- a\n"),
+        ("minions/web4.yaml", "id: web4\ngrains: 1\n"),
+    ]);
+    let line = "diff --from old --to new --minions minions";
+    let summary = "1 change on 1 of 4 minions; 0 unaffected; 3 not compared";
+    for format in ["text", "markdown", "html"] {
+        let ran = run_line(tree.path(), &format!("{line} -o {format}"));
+        assert_eq!(ran.status, Some(2), "{}", ran.stderr);
+        assert!(ran.stdout.contains(summary), "{}", ran.stdout);
+        for id in ["web2", "web3", "web4"] {
+            assert!(
+                ran.stderr.contains(&format!("minions/{id}.yaml")),
+                "{}",
+                ran.stderr
+            );
+            let is_named = format == "text" || ran.stdout.contains(&format!("{id}.yaml"));
+            assert!(is_named, "{}", ran.stdout);
+        }
+    }
+    let ran = run_line(tree.path(), &format!("{line} -o json"));
+    for expected in [
+        "\"minions\": 4",
+        "\"minions_not_compared\": 3",
+        "\"affected\": 1",
+    ] {
+        assert!(ran.stdout.contains(expected), "{}", ran.stdout);
+    }
+}
+
+#[test]
 #[expect(clippy::too_many_lines, reason = "one row for each command line")]
 fn the_exit_status_is_that_of_diff() {
     let tree = tree();

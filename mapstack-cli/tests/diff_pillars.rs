@@ -125,7 +125,12 @@ fn conditions_and_flags_count_in_both_states() {
             "",
             "--select is true for none",
         ),
-        ("--select grains.os=='Debian'", 1, "pillar fails now", ""),
+        (
+            "--select grains.os=='Debian'",
+            1,
+            "1 minion gets no states: its pillar has a new error",
+            "",
+        ),
         // A pillar that is given is that of both states.
         (
             "--pillar given.yaml",
@@ -169,7 +174,7 @@ fn what_is_wrong_on_one_side_is_a_change() {
         (good, "# nothing\n", 1, "pillar: a"),
         (good, "grün: 'ß'\na: 1\nb: 2\n", 1, "pillar: grün"),
         (good, "- a\n", 1, "renders to a list, not a mapping"),
-        (good, "a: [\n", 1, "pillar fails now"),
+        (good, "a: [\n", 1, "a new error"),
         (
             good,
             "include: nowhere\n",
@@ -187,7 +192,7 @@ fn what_is_wrong_on_one_side_is_a_change() {
         ("base: {'*': a}\n", "a: 1\n", 1, "pillar: b"),
         ("base: {'G@os:': [a]}\n", "a: 1\n", 1, "pillar: a"),
         ("base: {'db*': [a]}\n", "a: 1\nb: 2\n", 1, "pillar: a"),
-        ("{{ nope.nope }}\n", "a: 1\nb: 2\n", 1, "pillar fails now"),
+        ("{{ nope.nope }}\n", "a: 1\nb: 2\n", 1, "a new error"),
         ("base: {'*': [b]}\n", "a: 1\nb: 2\n", 1, "no sls 'b'"),
         ("", "a: 1\nb: 2\n", 1, "pillar: a"),
     ] {
@@ -198,11 +203,10 @@ fn what_is_wrong_on_one_side_is_a_change() {
         // The other way round, what failed works again.
         let back = run_line(tree.path(), &line("new", "old"));
         assert_eq!(back.status, Some(status), "{top}{a}: {}", back.stderr);
-        let turned = |text: &str, turn: &str| text.contains(&format!("pillar {turn}"));
         let there = run_line(tree.path(), &line("old", "new")).stdout;
         assert_eq!(
-            turned(&there, "fails now"),
-            turned(&back.stdout, "works again"),
+            there.contains("fails now"),
+            back.stdout.contains("works again"),
             "{there}{}",
             back.stdout
         );
@@ -210,6 +214,83 @@ fn what_is_wrong_on_one_side_is_a_change() {
         let still = run_line(tree.path(), &line("new", "new"));
         assert_eq!(still.status, Some(0), "{}", still.stderr);
     }
+}
+
+/// Two states of a pillar that gives twelve minions each its own, some of which fail.
+fn each_its_own() -> Tree {
+    let top = "base:\n  '*': [common]\n  'lb*': [haproxy]\n  'db*': [db, nowhere]\n";
+    let tree = Tree::new(&[
+        ("master", "pillar_roots: {base: [pillar]}\n"),
+        ("old/pillar/top.sls", top),
+        ("new/pillar/top.sls", top),
+        (
+            "old/pillar/common.sls",
+            "motd: welcome to {{ grains.id }}\nlisten: {{ grains.ip }}:80\ncpus: {{ grains.id | length }}\n",
+        ),
+        (
+            "new/pillar/common.sls",
+            "motd: hello, {{ grains.id }}\nlisten: {{ grains.ip }}:8080\ncpus: {{ grains.id | length + 1 }}\n",
+        ),
+        (
+            "old/pillar/haproxy.sls",
+            "include: [certs]\nhaproxy:\n  a: 1\n  b: 2\n",
+        ),
+        (
+            "new/pillar/haproxy.sls",
+            "include: [certs]\nhaproxy:\n  a: 1\n  b: {{ grains.num_cpuz + 1 }}\n",
+        ),
+        ("old/pillar/certs.sls", "certs: [a]\n"),
+        ("new/pillar/certs.sls", "certs: [a]\n"),
+        ("old/pillar/db.sls", "db: {{ nope.nope }}\n"),
+        ("new/pillar/db.sls", "db: 1\n"),
+    ]);
+    for (n, id) in ["web1", "web2", "web3", "lb1", "lb2", "db1", "db2", "db-003"]
+        .iter()
+        .enumerate()
+    {
+        let facts = format!("id: {id}\ngrains: {{ip: 10.0.0.{n}, num_cpus: 2}}\n");
+        tree.write(&format!("minions/{id}.yaml"), facts.as_bytes());
+    }
+    tree
+}
+
+#[test]
+fn errors_of_both_states_come_first_with_what_is_missing_because_of_them() {
+    let tree = each_its_own();
+    let line = "diff --config master --from old --to new --minions minions";
+    for (name, format) in [
+        ("own.txt", "text"),
+        ("own.md", "markdown"),
+        ("own.json", "json"),
+    ] {
+        let ran = run_line(tree.path(), &format!("{line} -o {format}"));
+        assert_eq!((ran.status, &*ran.stderr), (Some(1), ""), "{format}");
+        assert_snapshot(&format!("diff_pillars/{name}"), &ran.stdout);
+    }
+    let each = run_line(tree.path(), &format!("{line} --each"));
+    for expected in [
+        "- welcome to db2  old/pillar/common.sls:1:7\n  + hello, db2  new/pillar/common.sls:1:7\n  on 1 minion: db2",
+        "pillar: haproxy\n",
+    ] {
+        assert!(each.stdout.contains(expected), "{}", each.stdout);
+    }
+}
+
+#[test]
+fn an_error_of_another_file_is_another() {
+    let tree = Tree::new(&[
+        ("master", "pillar_roots: {base: [pillar]}\n"),
+        ("old/pillar/top.sls", "base: {'*': [a, b]}\n"),
+        ("old/pillar/a.sls", "a: {{ nope.nope }}\n"),
+        ("old/pillar/b.sls", "b: 1\n"),
+        ("new/pillar/top.sls", "base: {'*': [a, b]}\n"),
+        ("new/pillar/a.sls", "a: 1\n"),
+        ("new/pillar/b.sls", "b: {{ nope.nope }}\n"),
+    ]);
+    let line = "diff --config master --from old --to new --platform debian-12";
+    let title = "1 minion still gets no states: its pillar has a new error, and one error less\n  + new/pillar/b.sls:1:7";
+    assert_line(tree.path(), line, 1, (title, ""));
+    assert_line(tree.path(), line, 1, ("\n  - old/pillar/a.sls:1:7", ""));
 }
 
 #[test]

@@ -85,9 +85,9 @@ fn what_a_half_written_file_hides_is_reported_when_it_is_whole() {
     tree.replace("r/ssh/parameters/defaults.yaml", b"values: {port: ");
     watch.until("ssh fails now");
     tree.replace("r/ssh/parameters/defaults.yaml", b"values: {port: 2222}\n");
+    watch.until("ssh works again");
     watch.until("- 22  r/ssh/parameters/defaults.yaml:1:16");
     watch.until("+ 2222  r/ssh/parameters/defaults.yaml:1:16");
-    watch.until("ssh works again");
 }
 
 /// A pillar, a formula that reads it, and a minion.
@@ -129,13 +129,18 @@ fn pillars_are_watched_as_diff_compares_them() {
         watch.until(line);
     }
     tree.replace("pillar/web.sls", b"web: {port: {{ nope.nope }}}\n");
-    watch.until("pillar fails now");
+    watch.until("1 minion gets no states: its pillar has a new error");
     tree.replace(
         "pillar/web.sls",
         b"web: {port: 8081, password: two-secret}\n",
     );
     // The formula is compared with what it had when there was a whole pillar.
-    for line in ["web: port", "- 8080", "+ 8081", "pillar works again"] {
+    for line in [
+        "1 minion gets states again: its pillar has no error",
+        "web: port",
+        "- 8080",
+        "+ 8081",
+    ] {
         watch.until(line);
     }
     tree.replace("stack/core.yml", b"relay: mx2\n");

@@ -2,7 +2,10 @@
 
 use std::io;
 
+use mapstack::Error;
+use mapstack_fleet::Differences;
 use mapstack_outputs::Written;
+use mapstack_report::words::some;
 
 use crate::{Failure, INTERRUPTED, Reporter};
 
@@ -74,5 +77,28 @@ pub fn report_minions(
             );
             Err(Failure::Incomplete { message, status: 1 })
         }
+    }
+}
+
+/// Minions that are named with an error that they have in common.
+const NAMED: usize = 8;
+/// Errors that are printed of minions that could not be compared; the JSON has all.
+const MAX_ERRORS: usize = 50;
+
+/// Print why minions could not be compared, each reason once.
+pub fn report_not_compared(differences: &Differences, reporter: &Reporter) {
+    let reasons = differences.broken_by_reason();
+    let noted = reasons.iter().take(MAX_ERRORS);
+    let noted = noted.map(|(error, ids)| (*error).clone().note(format!("on {}", some(ids, NAMED))));
+    let noted: Vec<Error> = noted.collect();
+    reporter.report(reporter.redact_all(&noted));
+    if let Some(more) = reasons
+        .len()
+        .checked_sub(MAX_ERRORS)
+        .filter(|more| *more > 0)
+    {
+        reporter.note(&format!(
+            "{more} more errors are not shown; -o json has them all"
+        ));
     }
 }

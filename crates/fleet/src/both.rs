@@ -1,13 +1,15 @@
 //! A minion with its pillars in two states of the files.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use mapstack::Error;
 use mapstack::minion::Minion;
+use mapstack::trace::{FileRead, FileReadKind};
 use mapstack::value::Value;
 
-use crate::compare::What;
+use crate::failures::{Turn, turns};
 use crate::pillars::{Pillar, Pillars};
+use crate::reach::ChangedFiles;
 
 /// A minion before and after a change of its pillar.
 pub(crate) struct Both {
@@ -71,69 +73,50 @@ impl Both {
         self.data().is_some_and(|(old, new)| old.is_same(new))
     }
 
-    /// True if it fails as it did.
+    /// True if it fails, and with the errors that it had.
     pub fn fails_still(&self) -> bool {
-        matches!(self.failures().first(), Some(What::FailsStill(_)))
+        let failures = self.failures();
+        !failures.is_empty() && failures.iter().all(|(turn, _)| *turn == Turn::Still)
     }
 
-    /// How failing changed: each error that is new, or that is gone where none is left.
-    pub fn failures(&self) -> Vec<What> {
-        let [old, new] = self.pillars.each_ref().map(|pillar| &pillar.errors);
-        let texts = |errors: &[Error]| errors.iter().map(text).collect::<HashSet<String>>();
-        let (before, after) = (texts(old), texts(new));
-        let fresh = new.iter().filter(|error| !before.contains(&text(error)));
-        let fresh: Vec<Error> = fresh.cloned().collect();
-        let each =
-            |errors: Vec<Error>, what: fn(Error) -> What| errors.into_iter().map(what).collect();
-        match new.first() {
-            None => each(old.clone(), What::Fixed),
-            Some(_) if old.is_empty() => each(fresh, What::Broken),
-            Some(first) if before == after => vec![What::FailsStill(first.clone())],
-            // Some errors of before are gone, and the others are what it fails with.
-            Some(first) if fresh.is_empty() => vec![What::FailsOtherwise(first.clone())],
-            Some(_) => each(fresh, What::FailsOtherwise),
+    /// The errors of both pillars, each with how it turned up or went away.
+    pub fn failures(&self) -> Vec<(Turn, Error)> {
+        let [old, new] = self.pillars.each_ref().map(|pillar| {
+            let reads = &pillar.reads;
+            let reads = reads.pillar.iter().chain(&reads.stacked);
+            (&*pillar.errors, reads)
+        });
+        turns(old, new)
+    }
+
+    /// The files that the earlier pillar is made of and the later one is not, because a file fails: those that fail,
+    /// and if nothing else is different, those that nothing asks for any more.
+    pub fn lost(&self, changed: Option<&ChangedFiles>) -> Vec<String> {
+        let [old, new] = &self.pillars;
+        if new.is_whole() {
+            return Vec::new();
         }
+        let (had, failed) = (made_of(old), of_none(new));
+        let has = made_of(new);
+        let others = new.reads.pillar.iter();
+        let others = others.filter(|read| !failed.contains(&*read.path));
+        let others: Vec<FileRead> = others.cloned().collect();
+        let is_only = changed.is_some_and(|changed| changed.among(&others).next().is_none());
+        let is_lost = |path: &&str| failed.contains(path) || (is_only && !has.contains(path));
+        had.into_iter().filter(is_lost).map(str::to_owned).collect()
     }
 }
 
-/// What an error says, without what is called otherwise in each state: its file, and a revision with its commit, as in
-/// `HEAD@0123456789ab:`.
-pub(crate) fn text(error: &Error) -> String {
-    let diagnostic = error.diagnostic();
-    let message = match &diagnostic.place {
-        Some(place) => diagnostic.message.replace(&place.file, ""),
-        None => diagnostic.message.clone(),
-    };
-    let words = message.split(' ').map(without_revision);
-    words.collect::<Vec<_>>().join(" ")
+/// The files from which something of a pillar came.
+fn made_of(pillar: &Pillar) -> BTreeSet<&str> {
+    let found = pillar.reads.pillar.iter();
+    let found = found.filter(|read| read.kind == FileReadKind::Found);
+    let failed = of_none(pillar);
+    let paths = found.map(|read| &*read.path);
+    paths.filter(|path| !failed.contains(path)).collect()
 }
 
-fn without_revision(word: &str) -> &str {
-    let is_commit = |id: &str| id.len() == 12 && id.bytes().all(|b| b.is_ascii_hexdigit());
-    let behind = word
-        .split_once('@')
-        .and_then(|(_, rest)| rest.split_once(':'));
-    match behind {
-        Some((id, path)) if is_commit(id) => path,
-        _ => word,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use mapstack::ErrorKind;
-
-    use super::*;
-
-    #[test]
-    fn an_error_is_the_same_in_two_revisions() {
-        let of = |name: &str| {
-            let message = format!("a.sls is not read: {name}: in b is a submodule");
-            text(&Error::new(ErrorKind::File, message))
-        };
-        let same = "a.sls is not read:  in b is a submodule";
-        assert_eq!(of("HEAD~1@e23f8581dcba"), same);
-        assert_eq!(of("HEAD@8cbfafccd03d"), same);
-        assert_ne!(of("tom@example.org"), same);
-    }
+/// The files from which nothing of a pillar came.
+fn of_none(pillar: &Pillar) -> BTreeSet<&str> {
+    pillar.reads.failed.iter().map(|read| &*read.path).collect()
 }

@@ -7,10 +7,12 @@ use mapstack::minion::Minion;
 use mapstack::trace::{FileRead, FileReadKind};
 use mapstack::value::{Map, Str, Value};
 use mapstack::{Configuration, Engine, Error, Result};
+use mapstack_lineage::Spot;
 use mapstack_share::{Answers, Outcome};
 
-use crate::both::{Both, text};
+use crate::both::Both;
 use crate::change::{Change, changes};
+use crate::failures::{Turn, is_at, turns};
 use crate::fleet::Fleet;
 use crate::origins::Origins;
 use crate::pillars::Pillar;
@@ -90,21 +92,37 @@ pub struct Pair {
     /// What outcomes before and after are alike.
     pub(crate) kinds: [u64; 2],
     pub(crate) what: What,
+    /// The files of the pillar that were read before and are not now, as one fails.
+    lost: Vec<String>,
 }
 
-/// What became of a formula on a minion.
+impl Pair {
+    /// True if a value that was there came from a file of the pillar that is lost.
+    pub(crate) fn has_lost(&self, spot: &Spot) -> bool {
+        let Spot::File { place, .. } = spot else {
+            return false;
+        };
+        self.lost.iter().any(|path| is_at(&place.file, path))
+    }
+}
+
+/// What became of a formula on a minion, or of its pillar.
 #[derive(Debug)]
 pub(crate) enum What {
     Same,
     Changed(Vec<Change>),
-    /// It works no longer.
-    Broken(Error),
-    /// It works again.
-    Fixed(Error),
-    /// It fails in both states, and says something else.
-    FailsOtherwise(Error),
-    /// It fails in both states alike.
-    FailsStill(Error),
+    /// It fails in one of the states: with what, and since when.
+    Fails(Vec<(Turn, Error)>),
+}
+
+impl What {
+    /// True if it fails in both states alike.
+    fn fails_still(&self) -> bool {
+        match self {
+            What::Same | What::Changed(_) => false,
+            What::Fails(errors) => errors.iter().all(|(turn, _)| *turn == Turn::Still),
+        }
+    }
 }
 
 /// What became of a minion.
@@ -306,11 +324,13 @@ impl<'f, 'e> Comparison<'f, 'e> {
 
     /// What became of a minion's pillar.
     fn pillar_pairs(&self, both: &Both) -> Vec<Arc<Pair>> {
+        let lost = both.lost(self.changed_pillar.as_ref());
         let pair = |what| {
             Arc::new(Pair {
                 subject: Subject::Pillar,
                 kinds: both.kinds(),
                 what,
+                lost: lost.clone(),
             })
         };
         let data = both.data().filter(|_| !self.only_formulas);
@@ -321,12 +341,10 @@ impl<'f, 'e> Comparison<'f, 'e> {
             }
             self.changes(old, new)
         });
-        let changed = found.map(What::Changed);
-        changed
-            .into_iter()
-            .chain(both.failures())
-            .map(pair)
-            .collect()
+        let failures = both.failures();
+        let fails = (!failures.is_empty()).then_some(What::Fails(failures));
+        let both = [found.map(What::Changed), fails];
+        both.into_iter().flatten().map(pair).collect()
     }
 
     /// Note the changed files that a minion's pillars are made of. Those of which nothing came in both states are not
@@ -521,7 +539,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         pairs
             .map(|(index, (before, after))| {
                 let pair = self.pair(index, before.clone(), after.clone());
-                if !matches!(pair.what, What::FailsStill(_)) {
+                if !pair.what.fails_still() {
                     self.note_files(before);
                     self.note_files(after);
                 }
@@ -530,7 +548,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
             .filter(|(index, pair)| {
                 // What fails there fails in the configuration as well.
                 let is_other = others.get(*index) == Some(&true);
-                !is_other || matches!(pair.what, What::Same | What::Changed(_))
+                !is_other || !matches!(pair.what, What::Fails(_))
             })
             .map(|(_, pair)| pair)
             .collect()
@@ -551,6 +569,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
             subject: Subject::Formula(formula),
             kinds,
             what: self.what(&before, &after),
+            lost: Vec::new(),
         });
         let mut known = known();
         if known.len() >= MAX_PAIRS {
@@ -566,10 +585,14 @@ impl<'f, 'e> Comparison<'f, 'e> {
     fn what(&self, before: &Outcome, after: &Outcome) -> What {
         match (&before.result, &after.result) {
             (Ok(old), Ok(new)) => self.changes(old, new).map_or(What::Same, What::Changed),
-            (Ok(_), Err(error)) => What::Broken(error.clone()),
-            (Err(error), Ok(_)) => What::Fixed(error.clone()),
-            (Err(old), Err(new)) if text(old) == text(new) => What::FailsStill(new.clone()),
-            (Err(_), Err(error)) => What::FailsOtherwise(error.clone()),
+            (old, new) => {
+                let errors = |result: &Result<Value>| result.clone().err().into_iter().collect();
+                let [old, new]: [Vec<Error>; 2] = [errors(old), errors(new)];
+                What::Fails(turns(
+                    (&old, before.files.iter()),
+                    (&new, after.files.iter()),
+                ))
+            }
         }
     }
 

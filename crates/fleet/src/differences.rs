@@ -11,13 +11,17 @@ use mapstack_lineage::Spot;
 use crate::census::{Census, Traits};
 use crate::change::Change;
 use crate::compare::{Compared, Comparison, Pair, Subject, What};
+use crate::failures::Turn;
 use crate::minions::Minions;
 use crate::ordered::ordered;
-use crate::origins::Origins;
+use crate::origins::{Origins, read_back};
+use crate::own::Own;
 use crate::pace::Pace;
 
 /// Pairs of origins that are kept before starting over.
 const MAX_ORIGINS: usize = 256;
+/// Minions that are explained because their values are like no other's; of more, places are not known.
+const MAX_EXPLAINED: usize = 2_000;
 
 /// The same change on some minions.
 #[derive(Debug, Clone)]
@@ -40,6 +44,8 @@ pub struct Group {
     pub minions: Vec<String>,
     /// One of them, in each state if its pillar is compared.
     pub examples: Vec<Minion>,
+    /// True for a value of the pillar that is not there because a file of it fails.
+    pub is_lost: bool,
 }
 
 /// The same failure on some minions.
@@ -65,32 +71,23 @@ pub struct Differences {
     /// The groups of pairs that were seen, by their address; the pairs are kept, so that it stays theirs.
     by_pair: HashMap<usize, (Arc<Pair>, Vec<usize>)>,
     /// Where the values of outcomes come from that are alike, by the number of the earlier state.
-    origins: HashMap<(usize, Subject, [u64; 2]), [Option<Origins>; 2]>,
+    explained: HashMap<(usize, Subject, [u64; 2]), Explained>,
+    /// How many minions were explained for what they do not have in common with others.
+    explained_apart: usize,
     failing: Vec<(Turn, Failing)>,
     by_failure: HashMap<(Turn, Subject, String), usize>,
     /// The minions that were compared, as far as they are known.
     pub census: Census,
     /// Minions whose facts are of no use, with why.
     pub broken: Vec<(String, Error)>,
-    /// How many were compared.
+    /// How many minions there are, those included that could not be compared.
     pub minions: usize,
+    /// How many of them could not be compared.
+    pub not_compared: usize,
     /// How many of them have no difference at all.
     pub unaffected: usize,
     /// How many of them have a formula that fails in both states alike.
     pub fail_still: usize,
-}
-
-/// How failing changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Turn {
-    /// It works no longer.
-    Broken,
-    /// It works again.
-    Fixed,
-    /// It fails with something else.
-    Otherwise,
-    /// It fails as it did.
-    Still,
 }
 
 /// So many ways of failing as before are kept; the others are only counted.
@@ -118,8 +115,8 @@ impl Differences {
                         }
                         differences.add(comparison, id, compared, || minions.read_or_name(id));
                     }
-                    Ok(Err(error)) => differences.broken.push((id.clone(), error)),
-                    Err(panicked) => differences.broken.push((id.clone(), panicked.into())),
+                    Ok(Err(error)) => differences.add_broken(id, error),
+                    Err(panicked) => differences.add_broken(id, panicked.into()),
                 }
             }
         });
@@ -137,43 +134,64 @@ impl Differences {
     ) {
         let pairs = match compared {
             Compared::LeftOut => return,
-            Compared::Broken(error) => {
-                self.minions += 1;
-                self.broken.push((id.into(), error));
-                return;
-            }
+            Compared::Broken(error) => return self.add_broken(id, error),
             Compared::Formulas(pairs) => pairs,
         };
         self.minions += 1;
         let (mut affected, mut fails_still) = (false, false);
         for pair in pairs {
             match &pair.what {
-                What::Same => continue,
-                What::FailsStill(error) => {
-                    fails_still = true;
-                    self.failure(comparison, (Turn::Still, pair.subject, error), id, &read);
-                    continue;
+                What::Same => {}
+                What::Changed(_) => {
+                    affected = true;
+                    self.changed(comparison, id, &pair, &read);
                 }
-                What::Changed(_) => self.changed(comparison, id, &pair, &read),
-                What::Broken(error) => {
-                    self.failure(comparison, (Turn::Broken, pair.subject, error), id, &read);
-                }
-                What::Fixed(error) => {
-                    self.failure(comparison, (Turn::Fixed, pair.subject, error), id, &read);
-                }
-                What::FailsOtherwise(error) => {
-                    self.failure(
-                        comparison,
-                        (Turn::Otherwise, pair.subject, error),
-                        id,
-                        &read,
-                    );
+                What::Fails(errors) => {
+                    for (turn, error) in errors {
+                        match turn {
+                            Turn::Still => fails_still = true,
+                            _ => affected = true,
+                        }
+                        self.failure(comparison, (*turn, pair.subject, error), id, &read);
+                    }
                 }
             }
-            affected = true;
         }
         self.unaffected += usize::from(!affected);
         self.fail_still += usize::from(fails_still);
+    }
+
+    /// Take in a minion that cannot be compared, and why.
+    pub fn add_broken(&mut self, id: &str, error: Error) {
+        self.broken.push((id.into(), error));
+        self.add_not_compared();
+    }
+
+    /// Count a minion that cannot be compared, for a reason that was reported before.
+    pub(crate) fn add_not_compared(&mut self) {
+        self.minions += 1;
+        self.not_compared += 1;
+    }
+
+    /// Why minions could not be compared, each reason once, with the minions.
+    #[must_use]
+    pub fn broken_by_reason(&self) -> Vec<(&Error, Vec<&str>)> {
+        let mut known: HashMap<String, usize> = HashMap::new();
+        let mut all: Vec<(&Error, Vec<&str>)> = Vec::new();
+        for (id, error) in &self.broken {
+            let index = *known.entry(error.to_string()).or_insert(all.len());
+            match all.get_mut(index) {
+                Some((_, ids)) => ids.push(id),
+                None => all.push((error, vec![id])),
+            }
+        }
+        all
+    }
+
+    /// How many minions have a difference.
+    #[must_use]
+    pub fn affected(&self) -> usize {
+        self.minions - self.unaffected - self.not_compared
     }
 
     /// Take in how a result of a minion changed that [was added](Self::add) as one that works again.
@@ -244,51 +262,73 @@ impl Differences {
         let What::Changed(changes) = &pair.what else {
             return Vec::new();
         };
-        if self.origins.len() >= MAX_ORIGINS {
-            self.origins.clear();
+        if self.explained.len() >= MAX_ORIGINS {
+            self.explained.clear();
         }
         let key = (comparison.state(), pair.subject, pair.kinds);
-        let origins = self.origins.entry(key);
-        let [before, after] = origins
-            .or_insert_with(|| comparison.origins(pair.subject, &comparison.examples(read())));
-        let origin = |origins: &Option<Origins>, path: &[Key], value: &Option<Value>| {
-            origins.as_ref()?.at(path, value.as_ref()?)
+        let of_kind = || Explained::of(comparison, pair.subject, read());
+        let shared = self.explained.entry(key).or_insert_with(of_kind);
+        let shared = Spots::of(shared, || Own::of(&read()), changes);
+        let spots = match shared {
+            Some(spots) => spots,
+            None if self.explained_apart < MAX_EXPLAINED => {
+                self.explained_apart += 1;
+                let apart = of_kind();
+                let spots = Spots::of(&apart, || apart.own.clone(), changes);
+                self.explained.insert(key, apart);
+                spots.unwrap_or_else(|| vec![Spots::default(); changes.len()])
+            }
+            None => vec![Spots::default(); changes.len()],
         };
-        let groups = changes.iter().map(|change| {
-            let old_origin = origin(before, &change.path, &change.old);
-            let new_origin = origin(after, &change.path, &change.new);
-            let origins = [old_origin.as_ref(), new_origin.as_ref()];
-            let key = key_of(pair.subject, change, origins);
-            *self.by_key.entry(key).or_insert_with(|| {
-                let change = change.clone();
-                let secret = |origins: &Option<Origins>, value: &Option<Value>| {
-                    let both = origins.as_ref().zip(value.as_ref());
-                    both.map(|(origins, value)| origins.secret_paths(&change.path, value))
-                        .unwrap_or_default()
-                };
-                let old_secret = secret(before, &change.old);
-                let new_secret = secret(after, &change.new);
-                let secret_texts = [&*before, &*after].into_iter().flatten();
-                let secret_texts = secret_texts
-                    .flat_map(|origins| origins.secret_texts().to_vec())
-                    .collect();
-                let (subjects, minions) = (Vec::new(), Vec::new());
-                let examples = comparison.examples(read());
-                self.groups.push(Group {
-                    change,
-                    old_origin,
-                    new_origin,
-                    old_secret,
-                    new_secret,
-                    secret_texts,
-                    subjects,
-                    minions,
-                    examples,
-                });
-                self.groups.len() - 1
-            })
+        let both = changes.iter().zip(spots);
+        both.map(|(change, spots)| self.group(comparison, pair, (change, spots), read))
+            .collect()
+    }
+
+    /// The group of a change, which is new if no other is the same.
+    fn group(
+        &mut self,
+        comparison: &Comparison<'_, '_>,
+        pair: &Pair,
+        (change, spots): (&Change, Spots),
+        read: &impl Fn() -> Minion,
+    ) -> usize {
+        let [old_origin, new_origin] = spots.0;
+        let is_gone = change.new.is_none();
+        let is_lost = is_gone && old_origin.as_ref().is_some_and(|spot| pair.has_lost(spot));
+        let origins = [old_origin.as_ref(), new_origin.as_ref()];
+        let key = key_of((pair.subject, is_lost), change, origins);
+        if let Some(known) = self.by_key.get(&key) {
+            return *known;
+        }
+        let explained = self
+            .explained
+            .get(&(comparison.state(), pair.subject, pair.kinds));
+        let sides = explained.map(|explained| &explained.sides);
+        let secret = |side: usize, value: &Option<Value>| {
+            let origins = sides.and_then(|sides| sides.get(side)?.as_ref());
+            let both = origins.zip(value.as_ref());
+            both.map(|(origins, value)| origins.secret_paths(&change.path, value))
+                .unwrap_or_default()
+        };
+        let secret_texts = sides.into_iter().flatten().flatten();
+        self.groups.push(Group {
+            old_secret: secret(0, &change.old),
+            new_secret: secret(1, &change.new),
+            secret_texts: secret_texts
+                .flat_map(|origins| origins.secret_texts().to_vec())
+                .collect(),
+            change: change.clone(),
+            old_origin,
+            new_origin,
+            subjects: Vec::new(),
+            minions: Vec::new(),
+            examples: comparison.examples(read()),
+            is_lost,
         });
-        groups.collect()
+        let index = self.groups.len() - 1;
+        self.by_key.insert(key, index);
+        index
     }
 
     fn failure(
@@ -320,7 +360,9 @@ impl Differences {
             self.failing.push((turn, failing));
             self.failing.len() - 1
         });
-        if let Some((_, failing)) = self.failing.get_mut(index) {
+        if let Some((_, failing)) = self.failing.get_mut(index)
+            && failing.minions.last().is_none_or(|last| last != id)
+        {
             failing.minions.push(id.into());
         }
     }
@@ -353,13 +395,97 @@ impl Differences {
     }
 }
 
+impl Group {
+    /// A text that is the same for changes that differ only in what is each minion's own.
+    #[must_use]
+    pub fn alike(&self) -> String {
+        let own = own((&self.minions, &self.examples));
+        let Change { path, old, new } = &self.change;
+        let origins = [&self.old_origin, &self.new_origin];
+        let places = origins.map(|origin| own.alike(&shown(origin.as_ref())));
+        let subjects = (&self.subjects, self.is_lost);
+        let change = own.change(path, [old.as_ref(), new.as_ref()]);
+        format!("{:?}", (subjects, places, change))
+    }
+}
+
+impl Failing {
+    /// A text that is the same for failures that differ only in what is each minion's own.
+    #[must_use]
+    pub fn alike(&self) -> String {
+        let own = own((&self.minions, &self.examples));
+        let message = own.alike(&self.error.to_string());
+        format!("{:?}", (self.subject, message))
+    }
+}
+
+/// What is the own of a single minion; what several have in common is none's.
+fn own((minions, examples): (&[String], &[Minion])) -> Own {
+    match (minions, examples) {
+        ([_], [example, ..]) => Own::of(example),
+        _ => Own::default(),
+    }
+}
+
+/// Where the values of a minion come from in both states.
+#[derive(Debug)]
+struct Explained {
+    own: Own,
+    sides: [Option<Origins>; 2],
+}
+
+impl Explained {
+    fn of(comparison: &Comparison<'_, '_>, subject: Subject, minion: Minion) -> Self {
+        let own = Own::of(&minion);
+        Explained {
+            sides: comparison.origins(subject, &comparison.examples(minion)),
+            own,
+        }
+    }
+}
+
+/// Where the old and the new value of a change come from.
+#[derive(Debug, Clone, Default)]
+struct Spots([Option<Spot>; 2]);
+
+impl Spots {
+    /// Those of each change on a minion; `None` if what is explained has a value that is another but for what is a
+    /// minion's own.
+    fn of(explained: &Explained, own: impl Fn() -> Own, changes: &[Change]) -> Option<Vec<Self>> {
+        let mut known: Option<Own> = None;
+        let mut spot = |side: usize, path: &[Key], value: &Option<Value>| {
+            let origins = explained.sides.get(side).and_then(Option::as_ref);
+            let (Some(origins), Some(value)) = (origins, value) else {
+                return Some(None);
+            };
+            let value = read_back(value);
+            let is_alike = |other: &Value| {
+                let own = known.get_or_insert_with(&own);
+                let text = |own: &Own, value| own.change(&[], [Some(value), None]);
+                text(&explained.own, other) == text(own, &value)
+            };
+            let is_same = origins.has(path, |other| other.is_same(&value));
+            (is_same || origins.has(path, is_alike)).then(|| origins.spot(path))
+        };
+        let both = changes.iter().map(|change| {
+            let old = spot(0, &change.path, &change.old)?;
+            Some(Spots([old, spot(1, &change.path, &change.new)?]))
+        });
+        both.collect()
+    }
+}
+
 /// What changes have in common that are reported once.
-fn key_of(subject: Subject, change: &Change, origins: [Option<&Spot>; 2]) -> String {
+fn key_of(
+    (subject, is_lost): (Subject, bool),
+    change: &Change,
+    origins: [Option<&Spot>; 2],
+) -> String {
     let text = |value: &Option<Value>| value.as_ref().map(Value::repr);
     format!(
         "{:?}",
         (
-            subject == Subject::Pillar,
+            (subject == Subject::Pillar, is_lost),
             &change.path,
             text(&change.old),
             text(&change.new),

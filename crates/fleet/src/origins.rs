@@ -54,11 +54,21 @@ impl Origins {
     /// Where the value at a path comes from, if that is known.
     #[must_use]
     pub fn at(&self, path: &[Key], value: &Value) -> Option<Spot> {
-        let (data, lineage) = self.explained.as_ref()?;
         // What looks at the clock or the machine can come to something else.
-        if !read_back(at(data, path)?).is_same(&read_back(value)) {
-            return None;
-        }
+        let is_it = |known: &Value| known.is_same(&read_back(value));
+        self.has(path, is_it).then(|| self.spot(path)).flatten()
+    }
+
+    /// True if the value at a path, as a file has it, is one that counts.
+    pub(crate) fn has(&self, path: &[Key], is_it: impl FnOnce(&Value) -> bool) -> bool {
+        let explained = self.explained.as_ref();
+        let known = explained.and_then(|(data, _)| at(data, path));
+        known.is_some_and(|known| is_it(&read_back(known)))
+    }
+
+    /// Where the value at a path comes from that is there.
+    pub(crate) fn spot(&self, path: &[Key]) -> Option<Spot> {
+        let (_, lineage) = self.explained.as_ref()?;
         let known = lineage.at(path)?;
         let layer = lineage.layers().get(known.layer).map(|layer| &layer.kind);
         // Of an external pillar without files only the name has a place, which is the same for all its values.

@@ -159,8 +159,9 @@ impl Standing {
                     None if !comparison.has_pillars() => None,
                     // It is left out, or was reported to be broken, until it is not.
                     None | Some(Err(_)) => {
-                        let (compared, stand) = comparison.begin(&read().ok()?);
-                        Some(Ok(Advanced::Reached(compared, stand)))
+                        let begun = read().map(|minion| comparison.begin(&minion));
+                        let reached = |(compared, stand)| Advanced::Reached(compared, stand);
+                        Some(begun.map(reached))
                     }
                 }
             });
@@ -184,7 +185,10 @@ impl Standing {
                     }
                     // What it has now is worked out again as soon as it can be read.
                     Ok(Some(Err(error))) | Err(error) => {
-                        differences.broken.push((id.clone(), error.clone()));
+                        match &kept.stand {
+                            Some(Err(_)) => differences.add_not_compared(),
+                            _ => differences.add_broken(id, error.clone()),
+                        }
                         now.push((at, Err(error)));
                     }
                 }

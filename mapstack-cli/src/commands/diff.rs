@@ -10,7 +10,7 @@ use mapstack_report::words::count;
 use crate::memory;
 use crate::output;
 use crate::wiring::{count_warnings, pillars};
-use mapstack_console::{Failure, Reporter};
+use mapstack_console::{Failure, Reporter, report_not_compared};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -45,6 +45,9 @@ pub struct Diff {
     /// How to print
     #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = DiffFormat::Text, value_name = "FORMAT")]
     pub format: DiffFormat,
+    /// Show every minion's value by itself, where values differ only in names and addresses
+    #[arg(long, help_heading = "Output")]
+    pub each: bool,
     #[command(flatten)]
     pub result: ResultFlags,
     #[command(flatten)]
@@ -138,6 +141,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
         formulas: &plan.names(),
         differences: &differences,
         masking: &masking,
+        each: args.each,
     };
     print(args.format, &report, reporter)?;
     verdict(&differences, &accounting, reporter)
@@ -164,8 +168,8 @@ fn verdict(
     accounting: &Accounting,
     reporter: &Reporter,
 ) -> Result<(), Failure> {
-    if let [(_, first), ..] = differences.broken.as_slice() {
-        reporter.report([reporter.redact(first)]);
+    if !differences.broken.is_empty() {
+        report_not_compared(differences, reporter);
         let broken = count(differences.broken.len(), "minion");
         let message = format!("{broken} could not be compared");
         return Err(Failure::Incomplete {

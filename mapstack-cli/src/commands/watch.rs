@@ -16,7 +16,7 @@ use notify_debouncer_mini::{DebounceEventResult, new_debouncer, notify};
 use crate::memory;
 use crate::output;
 use crate::wiring::{count_warnings, pillars};
-use mapstack_console::{Failure, Reporter};
+use mapstack_console::{Failure, Reporter, report_not_compared};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -32,6 +32,9 @@ pub struct Watch {
     /// How to print
     #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = WatchFormat::Text, value_name = "FORMAT")]
     pub format: WatchFormat,
+    /// Show every minion's value by itself, where values differ only in names and addresses
+    #[arg(long, help_heading = "Output")]
+    pub each: bool,
     #[command(flatten)]
     pub work: WorkFlags,
     #[command(flatten)]
@@ -142,6 +145,7 @@ fn print(
         formulas: &step.formulas,
         differences: &step.differences,
         masking,
+        each: args.each,
     };
     // What git keeps for itself is not reported unless a result changes.
     if !step.files.is_empty() || !step.differences.is_empty() {
@@ -155,8 +159,7 @@ fn print(
         }
         reporter.say(&format!("after {} ms", started.elapsed().as_millis()));
     }
-    let broken = step.differences.broken.iter();
-    reporter.report(broken.map(|(_, error)| reporter.redact(error)));
+    report_not_compared(&step.differences, reporter);
     Ok(())
 }
 

@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use mapstack::Means;
-use mapstack_fleet::Group;
 
+use super::folded::{Shown, ShownChange, ShownFailure};
 use super::text::place;
-use super::{Report, turned};
-use crate::words::count;
+use super::{NAMED, Report};
+use crate::words::{count, some};
 use crate::yaml_form::lines;
 
 /// Longer comments are refused by the places they are for.
@@ -15,9 +15,10 @@ const MAX_LENGTH: usize = 60_000;
 
 /// The differences as a comment on a pull request.
 pub fn comment(report: &Report<'_>) -> String {
+    let shown = Shown::of(report);
     let mut text = format!(
         "### What this does to the fleet\n\n**{}** ({} → {})\n",
-        escaped(&report.summary()),
+        escaped(&report.summary(&shown)),
         code(report.from),
         code(report.to)
     );
@@ -26,29 +27,15 @@ pub fn comment(report: &Report<'_>) -> String {
         let _ = write!(text, "\n{}\n", escaped(&line));
     }
     let mut left_out = 0;
-    let groups = report
-        .differences
-        .groups()
+    let failed = |failure: &ShownFailure<'_>| failed(report, failure);
+    let failures = shown.failures.iter().map(failed);
+    let broken = report.not_compared();
+    let broken = broken
         .iter()
-        .map(|group| one(report, group));
-    let failing = report.differences.failures().map(|(turn, failing)| {
-        let formula = report.subjects(&[failing.subject]);
-        let title = format!(
-            "{} {} · {}",
-            escaped(&formula),
-            turned(turn),
-            count(failing.minions.len(), "minion")
-        );
-        details(
-            &title,
-            &format!(
-                "{}\n\n{}",
-                fenced("", &report.message(failing)),
-                escaped(&report.minions(&failing.minions))
-            ),
-        )
-    });
-    for part in groups.chain(failing) {
+        .map(|(message, ids)| not_compared(message, ids));
+    let changes = shown.changes.iter().map(|change| one(report, change));
+    let still = shown.still.iter().map(failed);
+    for part in failures.chain(broken).chain(changes).chain(still) {
         if text.len() + part.len() > MAX_LENGTH {
             left_out += 1;
         } else {
@@ -66,13 +53,52 @@ pub fn comment(report: &Report<'_>) -> String {
     text
 }
 
-fn one(report: &Report<'_>, group: &Group) -> String {
+fn failed(report: &Report<'_>, failure: &ShownFailure<'_>) -> String {
+    let title = match failure.of(report) {
+        of if of.is_empty() => escaped(&failure.title()),
+        of => format!(
+            "{} {} · {}",
+            escaped(&of),
+            failure.title(),
+            count(failure.minions.ids.len(), "minion")
+        ),
+    };
+    let lines = failure.lines(report).into_iter();
+    let lines: Vec<String> = lines
+        .map(|(sign, message)| match sign {
+            ' ' => message,
+            _ => format!("{sign} {message}"),
+        })
+        .collect();
+    let missing = failure.missing(report);
+    let missing = missing.map(|missing| format!("{}\n\n", escaped(&missing)));
+    let body = format!(
+        "{}\n\n{}{}",
+        fenced("", &lines.join("\n")),
+        missing.unwrap_or_default(),
+        escaped(&failure.minions.text(report))
+    );
+    details(&title, &body)
+}
+
+fn not_compared(message: &str, ids: &[&str]) -> String {
+    let minions = count(ids.len(), "minion");
+    let body = format!(
+        "{}\n\non {minions}: {}",
+        fenced("", message),
+        escaped(&some(ids, NAMED))
+    );
+    details(&format!("not compared · {minions}"), &body)
+}
+
+fn one(report: &Report<'_>, change: &ShownChange<'_>) -> String {
+    let group = change.group;
     let (old, new) = report.values(group);
     let title = format!(
         "{}: {} · {}",
         escaped(&report.subjects(&group.subjects)),
-        html_code(&report.key(group)),
-        count(group.minions.len(), "minion")
+        html_code(&report.title(group)),
+        count(change.minions.ids.len(), "minion")
     );
     let changed: Vec<String> = lines(old.as_ref(), new.as_ref())
         .iter()
@@ -87,7 +113,7 @@ fn one(report: &Report<'_>, group: &Group) -> String {
             let _ = write!(body, "\n\n{what} at {}", code(&place(origin)));
         }
     }
-    let _ = write!(body, "\n\n{}", escaped(&report.minions(&group.minions)));
+    let _ = write!(body, "\n\n{}", escaped(&change.minions.text(report)));
     details(&title, &body)
 }
 

@@ -1,6 +1,7 @@
 //! What a change of the files does to a fleet.
 
 mod accounting;
+mod folded;
 mod markdown;
 #[cfg(feature = "html")]
 mod page;
@@ -22,8 +23,9 @@ pub use rows::{Differences as Rows, line};
 pub(crate) use text::{changed, place};
 pub use text::{text, text_of_step};
 
+use self::folded::Shown;
 use crate::document::Steps;
-use crate::words::{count, joined, some};
+use crate::words::{count, joined};
 
 /// What the pillar is called beside formulas.
 const PILLAR: &str = "pillar";
@@ -45,6 +47,8 @@ pub struct Report<'t> {
     pub differences: &'t Differences,
     /// What is kept back.
     pub masking: &'t Masking,
+    /// True to show apart what differs only in what is each minion's own.
+    pub each: bool,
 }
 
 impl Report<'_> {
@@ -71,7 +75,15 @@ impl Report<'_> {
         secrets.scrubbed(&joined(&group.change.path))
     }
 
-    /// The same as a list; the path as it is, if nothing in it is secret.
+    /// What a group is shown under: its key, or that it is all there is.
+    fn title(&self, group: &Group) -> String {
+        match group.change.path.is_empty() {
+            true => "the whole result".into(),
+            false => self.key(group),
+        }
+    }
+
+    /// The key of a group as a list; the path as it is, if nothing in it is secret.
     fn path(&self, group: &Group) -> Steps {
         let (keys, shown) = (&group.change.path, self.key(group));
         match shown == joined(keys) {
@@ -100,14 +112,6 @@ impl Report<'_> {
         names.join(", ")
     }
 
-    /// How many minions, and which: by what they have in common, if that is shorter than their names.
-    fn minions(&self, ids: &[String]) -> String {
-        match self.common(ids) {
-            Some(common) => format!("on {common}"),
-            None => format!("on {}: {}", count(ids.len(), "minion"), some(ids, NAMED)),
-        }
-    }
-
     /// What minions have in common that are too many to be named.
     fn common(&self, ids: &[String]) -> Option<String> {
         let common = (ids.len() > NAMED).then(|| self.differences.census.common(ids));
@@ -130,58 +134,55 @@ impl Report<'_> {
         }
     }
 
-    /// How many minions have a difference.
-    fn affected(&self) -> usize {
-        self.differences.minions - self.differences.unaffected
-    }
-
     /// In a sentence.
-    fn summary(&self) -> String {
-        let (affected, all) = (self.affected(), self.differences.minions);
+    fn summary(&self, shown: &Shown<'_>) -> String {
+        let differences = self.differences;
+        let (affected, all) = (differences.affected(), count(differences.minions, "minion"));
+        let unaffected = differences.unaffected;
         let mut summary = match affected {
-            0 => format!("no change on {}", count(all, "minion")),
-            _ if self.differences.groups().is_empty() => format!(
-                "{affected} of {} affected; {} unaffected",
-                count(all, "minion"),
-                self.differences.unaffected
-            ),
-            _ => format!(
-                "{} on {affected} of {}; {} unaffected",
-                count(self.differences.groups().len(), "change"),
-                count(all, "minion"),
-                self.differences.unaffected
-            ),
+            0 if differences.not_compared == 0 => format!("no change on {all}"),
+            0 => format!("no change on {unaffected} of {all}"),
+            _ if shown.changes.is_empty() => {
+                format!("{affected} of {all} affected; {unaffected} unaffected")
+            }
+            _ => {
+                let changes = count(shown.changes.len(), "change");
+                format!("{changes} on {affected} of {all}; {unaffected} unaffected")
+            }
         };
         let mut add = |n: usize, one: &str, many: &str| {
             if n > 0 {
                 summary.push_str(&format!("; {n} {}", if n == 1 { one } else { many }));
             }
         };
+        add(differences.not_compared, "not compared", "not compared");
         for (turn, one, many) in [
             (Turn::Broken, "fails now", "fail now"),
             (Turn::Fixed, "works again", "work again"),
             (Turn::Otherwise, "fails otherwise", "fail otherwise"),
+            (Turn::Less, "has fewer errors", "have fewer errors"),
         ] {
-            let of_turn = self.differences.failing().filter(|(own, _)| *own == turn);
-            let minions: BTreeSet<&String> =
-                of_turn.flat_map(|(_, failing)| &failing.minions).collect();
+            let failures = shown.failures.iter();
+            let of_turn = failures.filter(|failure| failure.turn() == turn);
+            let minions: BTreeSet<&String> = of_turn
+                .flat_map(|failure| failure.minions.ids.iter())
+                .collect();
             add(minions.len(), one, many);
         }
         add(
-            self.differences.fail_still,
+            differences.fail_still,
             "fails in both states",
             "fail in both states",
         );
         summary
     }
-}
 
-/// What is said of a way of failing.
-fn turned(turn: Turn) -> &'static str {
-    match turn {
-        Turn::Broken => "fails now",
-        Turn::Fixed => "works again",
-        Turn::Otherwise => "fails with something else",
-        Turn::Still => "fails in both states",
+    /// The minions that could not be compared, by why.
+    fn not_compared(&self) -> Vec<(String, Vec<&str>)> {
+        let secrets = self.secrets(&[]);
+        let reasons = self.differences.broken_by_reason().into_iter();
+        reasons
+            .map(|(error, ids)| (secrets.scrubbed(&error.to_string()), ids))
+            .collect()
     }
 }

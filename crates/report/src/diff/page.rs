@@ -3,13 +3,13 @@
 use mapstack::secrets::Secrets;
 use mapstack::value::Value;
 use mapstack::{Error, ErrorKind};
-use mapstack_fleet::{Failing, Group, Turn};
 use mapstack_lineage::Spot;
 use mapstack_page::{Changed, ChangedLine, Changes, Quoted};
 use mapstack_redact::Excerpts;
 
+use super::Report;
+use super::folded::{Minions, Shown, ShownChange, ShownFailure};
 use super::text::place;
-use super::{Report, turned};
 use crate::yaml_form::{Sign, lines};
 
 /// The differences as a page for a browser.
@@ -17,23 +17,28 @@ use crate::yaml_form::{Sign, lines};
 /// # Errors
 /// The page's template fails, which no content makes it do.
 pub fn html(report: &Report<'_>) -> Result<String, Error> {
-    let groups = report.differences.groups().iter();
-    let failing = report.differences.failures();
+    let shown = Shown::of(report);
+    let failures = shown.all_failures().map(|failure| failed(report, failure));
+    let broken = report.not_compared();
+    let broken = broken.into_iter().map(not_compared);
     let page = Changes {
         from: report.from.into(),
         to: report.to.into(),
-        summary: report.summary(),
+        summary: report.summary(&shown),
         notes: report.accounting.lines(),
-        failures: failing
-            .map(|(turn, one)| failed(report, turn, one))
+        failures: failures.chain(broken).collect(),
+        changes: shown
+            .changes
+            .iter()
+            .map(|change| changed(report, change))
             .collect(),
-        changes: groups.map(|group| changed(report, group)).collect(),
     };
     page.to_html()
         .map_err(|e| Error::new(ErrorKind::Template, e.to_string()))
 }
 
-fn changed(report: &Report<'_>, group: &Group) -> Changed {
+fn changed(report: &Report<'_>, change: &ShownChange<'_>) -> Changed {
+    let group = change.group;
     let (old, new) = report.values(group);
     let line = |line: crate::yaml_form::Line| ChangedLine {
         sign: match line.sign {
@@ -56,15 +61,15 @@ fn changed(report: &Report<'_>, group: &Group) -> Changed {
     };
     Changed {
         formulas: report.subjects(&group.subjects),
-        title: report.key(group),
+        title: report.title(group),
         was: quoted(&group.old_origin, &group.change.old, old.as_deref()),
         is: quoted(&group.new_origin, &group.change.new, new.as_deref()),
         lines: lines(old.as_ref(), new.as_ref())
             .into_iter()
             .map(line)
             .collect(),
-        common: report.common(&group.minions),
-        minions: group.minions.clone(),
+        common: common(report, &change.minions),
+        minions: change.minions.ids.to_vec(),
         ..Changed::default()
     }
 }
@@ -91,14 +96,39 @@ fn quoted(spot: &Spot, hidden: Option<&Value>, secrets: &Secrets) -> Quoted {
     quoted
 }
 
-fn failed(report: &Report<'_>, turn: Turn, failing: &Failing) -> Changed {
+fn failed(report: &Report<'_>, failure: &ShownFailure<'_>) -> Changed {
+    let lines = failure.lines(report).into_iter();
+    let lines = lines.map(|(sign, message)| match sign {
+        ' ' => message,
+        _ => format!("{sign} {message}"),
+    });
+    let lines: Vec<String> = lines.chain(failure.missing(report)).collect();
     Changed {
-        formulas: report.subjects(&[failing.subject]),
-        title: turned(turn).into(),
-        message: Some(report.message(failing)),
-        bad: !matches!(turn, Turn::Fixed | Turn::Still),
-        common: report.common(&failing.minions),
-        minions: failing.minions.clone(),
+        formulas: failure.of(report),
+        title: failure.title(),
+        message: Some(lines.join("\n")),
+        bad: failure.is_worse(),
+        common: common(report, &failure.minions),
+        minions: failure.minions.ids.to_vec(),
         ..Changed::default()
+    }
+}
+
+fn not_compared((message, ids): (String, Vec<&str>)) -> Changed {
+    Changed {
+        title: "not compared".into(),
+        message: Some(message),
+        bad: true,
+        minions: ids.into_iter().map(str::to_owned).collect(),
+        ..Changed::default()
+    }
+}
+
+/// What the minions of a change have in common, with whether each has it in a form of its own.
+fn common(report: &Report<'_>, minions: &Minions<'_>) -> Option<String> {
+    match (report.common(&minions.ids), minions.is_own) {
+        (common, false) => common,
+        (Some(common), true) => Some(format!("{common}, each with its own value")),
+        (None, true) => Some("these, each with its own value".into()),
     }
 }

@@ -43,8 +43,10 @@ pub struct Differences<'r> {
     not_looked_at: Option<&'r str>,
     /// Why pillars were not compared.
     pillars_not_compared: Option<&'r str>,
-    /// How many minions were compared.
+    /// How many minions there are.
     minions: usize,
+    /// How many of them could not be compared.
+    minions_not_compared: usize,
     /// How many get something else, or fail in another way.
     affected: usize,
     /// How many get the same.
@@ -119,7 +121,7 @@ struct Failing<'r> {
 }
 
 names! {
-    TurnName of Turn, "lowercase": Broken, Fixed, Otherwise, Still
+    TurnName of Turn, "lowercase": Broken, Otherwise, Less, Fixed, Still
 }
 
 #[derive(Serialize)]
@@ -132,9 +134,10 @@ struct Broken<'r> {
 impl<'r> From<&'r Report<'_>> for Differences<'r> {
     fn from(report: &'r Report<'_>) -> Self {
         let (differences, accounting) = (report.differences, report.accounting);
+        let secrets = report.secrets(&[]);
         let broken = differences.broken.iter().map(|(minion, error)| Broken {
             minion,
-            error: error.to_string(),
+            error: secrets.scrubbed(&error.to_string()),
         });
         let changes = differences.groups().iter();
         let failing = differences.failures();
@@ -157,7 +160,8 @@ impl<'r> From<&'r Report<'_>> for Differences<'r> {
             not_looked_at: accounting.unknown_outside.as_deref(),
             pillars_not_compared: accounting.no_pillars.as_deref(),
             minions: differences.minions,
-            affected: report.affected(),
+            minions_not_compared: differences.not_compared,
+            affected: differences.affected(),
             unaffected: differences.unaffected,
             fail_in_both: differences.fail_still,
             changes: changes.map(|group| Change::of(report, group)).collect(),

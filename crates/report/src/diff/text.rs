@@ -4,28 +4,29 @@ use std::fmt::Write;
 
 use mapstack::secrets::Redacted;
 use mapstack::value::Value;
-use mapstack_fleet::Group;
 use mapstack_lineage::Spot;
 
-use super::{Report, turned};
+use super::Report;
+use super::folded::{Shown, ShownChange, ShownFailure};
 use crate::terminal::Paint;
 use crate::yaml_form::{Sign, lines};
 
 /// The differences for people.
 pub fn text(report: &Report<'_>, colored: bool) -> String {
     let paint = Paint { colored };
+    let shown = Shown::of(report);
     let mut text = String::new();
-    for group in report.differences.groups() {
-        one(report, group, &paint, &mut text);
+    for failure in &shown.failures {
+        failed(report, failure, &paint, &mut text);
     }
-    for (turn, failing) in report.differences.failures() {
-        let formula = report.subjects(&[failing.subject]);
-        // Writing to text does not fail.
-        let _ = writeln!(text, "{} {}", paint.key(&formula), turned(turn));
-        let _ = writeln!(text, "  {}", report.message(failing).replace('\n', "\n  "));
-        let _ = writeln!(text, "  {}\n", report.minions(&failing.minions));
+    for change in &shown.changes {
+        one(report, change, &paint, &mut text);
     }
-    let _ = writeln!(text, "{}", report.summary());
+    for failure in &shown.still {
+        failed(report, failure, &paint, &mut text);
+    }
+    // Writing to text does not fail.
+    let _ = writeln!(text, "{}", report.summary(&shown));
     for line in report.accounting.lines() {
         let _ = writeln!(text, "{line}");
     }
@@ -41,17 +42,42 @@ pub fn text_of_step(report: &Report<'_>, files: &[String], colored: bool) -> Str
     format!("# {files}\n{}\n", text(report, colored))
 }
 
-fn one(report: &Report<'_>, group: &Group, paint: &Paint, text: &mut String) {
+fn failed(report: &Report<'_>, failure: &ShownFailure<'_>, paint: &Paint, text: &mut String) {
+    let title = match failure.of(report) {
+        of if of.is_empty() => paint.key(&failure.title()),
+        of => format!("{} {}", paint.key(&of), failure.title()),
+    };
+    // Writing to text does not fail.
+    let _ = writeln!(text, "{title}");
+    for (sign, message) in failure.lines(report) {
+        match sign {
+            ' ' => {
+                let _ = writeln!(text, "  {}", message.replace('\n', "\n  "));
+            }
+            _ => {
+                let message = message.replace('\n', "\n    ");
+                let _ = writeln!(text, "  {}", paint.line(sign, &message));
+            }
+        }
+    }
+    if let Some(missing) = failure.missing(report) {
+        let _ = writeln!(text, "  {missing}");
+    }
+    let _ = writeln!(text, "  {}\n", failure.minions.text(report));
+}
+
+fn one(report: &Report<'_>, change: &ShownChange<'_>, paint: &Paint, text: &mut String) {
+    let group = change.group;
     let (old, new) = report.values(group);
     let key = format!(
         "{}: {}",
         report.subjects(&group.subjects),
-        report.key(group)
+        report.title(group)
     );
     let _ = writeln!(text, "{}", paint.key(&key));
     let places = [&group.old_origin, &group.new_origin].map(|origin| origin.as_ref().map(place));
     text.push_str(&changed(old.as_ref(), new.as_ref(), &places, paint));
-    let _ = writeln!(text, "  {}\n", report.minions(&group.minions));
+    let _ = writeln!(text, "  {}\n", change.minions.text(report));
 }
 
 /// A change line by line, with where the old and the new value stand.

@@ -1,0 +1,155 @@
+//! Errors of two states of the files, and which of them are the same.
+
+use std::collections::HashSet;
+
+use mapstack::Error;
+use mapstack::trace::FileRead;
+
+/// What became of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Turn {
+    /// It is new, where nothing failed.
+    Broken,
+    /// It is new, where something else fails or failed.
+    Otherwise,
+    /// It is gone, and others are left.
+    Less,
+    /// It is gone, and nothing fails any more.
+    Fixed,
+    /// It was there, and is.
+    Still,
+}
+
+/// The errors of one state, with the files that were read there.
+type Side<'s, F> = (&'s [Error], F);
+
+/// What became of each error of two states: those that are new, those that are gone, and those that stay.
+pub(crate) fn turns<'r>(
+    (old, old_files): Side<'_, impl Iterator<Item = &'r FileRead>>,
+    (new, new_files): Side<'_, impl Iterator<Item = &'r FileRead>>,
+) -> Vec<(Turn, Error)> {
+    let (before, after) = (texts(old, old_files), texts(new, new_files));
+    let known = |texts: &[String]| texts.iter().cloned().collect::<HashSet<String>>();
+    let (known_before, known_after) = (known(&before), known(&after));
+    let fresh = match old.is_empty() {
+        true => Turn::Broken,
+        false => Turn::Otherwise,
+    };
+    let gone = match new.is_empty() {
+        true => Turn::Fixed,
+        false => Turn::Less,
+    };
+    let news = new.iter().zip(&after).map(|(error, text)| {
+        let stays = known_before.contains(text);
+        (if stays { Turn::Still } else { fresh }, error.clone())
+    });
+    let olds = old.iter().zip(&before);
+    let olds = olds.filter(|(_, text)| !known_after.contains(*text));
+    let mut all: Vec<(Turn, Error)> = news
+        .chain(olds.map(|(error, _)| (gone, error.clone())))
+        .collect();
+    all.sort_by_key(|(turn, _)| *turn);
+    all
+}
+
+/// What errors say, with their files as the state calls them that read these.
+fn texts<'r>(errors: &[Error], files: impl Iterator<Item = &'r FileRead>) -> Vec<String> {
+    if errors.is_empty() {
+        return Vec::new();
+    }
+    let files: Vec<&str> = files.map(|read| &*read.path).collect();
+    errors.iter().map(|error| text(error, &files)).collect()
+}
+
+/// What an error says, without what is called otherwise in each state: where its file lies, and a revision with its
+/// commit, as in `HEAD@0123456789ab:`.
+fn text(error: &Error, files: &[&str]) -> String {
+    let diagnostic = error.diagnostic();
+    let Some(place) = &diagnostic.place else {
+        return without_revisions(&diagnostic.message);
+    };
+    let files = files.iter().filter(|path| is_at(&place.file, path));
+    let file = files.max_by_key(|path| path.len());
+    let message = diagnostic.message.replace(&place.file, "");
+    format!(
+        "{}: {}",
+        file.copied().unwrap_or_default(),
+        without_revisions(&message)
+    )
+}
+
+/// True if a file, as messages name it, can be the one at a path below a root.
+pub(crate) fn is_at(file: &str, path: &str) -> bool {
+    let above = file.strip_suffix(path);
+    above.is_some_and(|above| above.is_empty() || above.ends_with(['/', ':']))
+}
+
+fn without_revisions(message: &str) -> String {
+    let words = message.split(' ').map(without_revision);
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn without_revision(word: &str) -> &str {
+    let is_commit = |id: &str| id.len() == 12 && id.bytes().all(|b| b.is_ascii_hexdigit());
+    let behind = word
+        .split_once('@')
+        .and_then(|(_, rest)| rest.split_once(':'));
+    match behind {
+        Some((id, path)) if is_commit(id) => path,
+        _ => word,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mapstack::ErrorKind;
+
+    use super::*;
+
+    fn errors(messages: &[&str]) -> Vec<Error> {
+        let error = |message: &&str| Error::new(ErrorKind::File, *message);
+        messages.iter().map(error).collect()
+    }
+
+    fn turned(old: &[&str], new: &[&str]) -> Vec<(Turn, String)> {
+        let (old, new) = (errors(old), errors(new));
+        let turns = turns((&old, [].iter()), (&new, [].iter())).into_iter();
+        turns
+            .map(|(turn, error)| (turn, error.to_string()))
+            .collect()
+    }
+
+    #[test]
+    fn every_error_of_both_states_is_there_once() {
+        let all = |turn, messages: &[&str]| -> Vec<(Turn, String)> {
+            messages.iter().map(|m| (turn, m.to_string())).collect()
+        };
+        assert_eq!(turned(&[], &["a", "b"]), all(Turn::Broken, &["a", "b"]));
+        assert_eq!(turned(&["a", "b"], &[]), all(Turn::Fixed, &["a", "b"]));
+        assert_eq!(
+            turned(&["a", "b"], &["b", "a"]),
+            all(Turn::Still, &["b", "a"])
+        );
+        assert_eq!(
+            turned(&["a", "b", "c"], &["a", "d"]),
+            [
+                all(Turn::Otherwise, &["d"]),
+                all(Turn::Less, &["b", "c"]),
+                all(Turn::Still, &["a"])
+            ]
+            .concat()
+        );
+    }
+
+    #[test]
+    fn an_error_is_the_same_in_two_revisions() {
+        let of = |name: &str| {
+            let message = format!("a.sls is not read: {name}: in b is a submodule");
+            text(&Error::new(ErrorKind::File, message), &[])
+        };
+        let same = "a.sls is not read:  in b is a submodule";
+        assert_eq!(of("HEAD~1@e23f8581dcba"), same);
+        assert_eq!(of("HEAD@8cbfafccd03d"), same);
+        assert_ne!(of("tom@example.org"), same);
+    }
+}

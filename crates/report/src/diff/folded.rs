@@ -1,0 +1,278 @@
+//! Changes and failures as they are shown: what differs only in what is each minion's own is one.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use mapstack::Means;
+use mapstack::yaml::{DumpOptions, dump};
+use mapstack_fleet::{Failing, Group, Subject, Turn};
+
+use super::{NAMED, Report};
+use crate::words::{count, some};
+
+/// A change, and everyone who has it.
+pub(super) struct ShownChange<'d> {
+    /// As the first of them has it.
+    pub group: &'d Group,
+    pub minions: Minions<'d>,
+}
+
+/// Errors that came, went or stayed on the same minions.
+pub(super) struct ShownFailure<'d> {
+    pub subject: Subject,
+    /// Each as the first minion has it.
+    pub errors: Vec<(Turn, &'d Failing)>,
+    pub minions: Minions<'d>,
+    /// The values that are not there because of it.
+    lost: Vec<&'d Group>,
+}
+
+/// Minions that have something in common.
+#[derive(Clone)]
+pub(super) struct Minions<'d> {
+    pub ids: Cow<'d, [String]>,
+    /// True if each has it in a form of its own.
+    pub is_own: bool,
+}
+
+/// What is shown of a comparison.
+pub(super) struct Shown<'d> {
+    /// What fails now or no longer, the worst first.
+    pub failures: Vec<ShownFailure<'d>>,
+    pub changes: Vec<ShownChange<'d>>,
+    /// What fails as it did.
+    pub still: Vec<ShownFailure<'d>>,
+}
+
+impl<'d> Shown<'d> {
+    pub fn of(report: &'d Report<'_>) -> Self {
+        let differences = report.differences;
+        let each = report.each;
+        let folded = fold(differences.failures(), |(turn, failing)| {
+            let alike = (!each).then(|| format!("{turn:?}{}", failing.alike()));
+            (alike, &failing.minions)
+        });
+        let (still, mut failures): (Vec<_>, Vec<_>) = together(folded)
+            .into_iter()
+            .partition(|failure| failure.turn() == Turn::Still);
+        failures.sort_by_key(ShownFailure::turn);
+        let mut groups = Vec::new();
+        for group in differences.groups() {
+            match cause(&mut failures, group).filter(|_| !each) {
+                Some(failure) => failure.lost.push(group),
+                None => groups.push(group),
+            }
+        }
+        let changes = fold(groups.into_iter(), |group| {
+            ((!each).then(|| group.alike()), &group.minions)
+        });
+        let changes = changes
+            .into_iter()
+            .map(|(group, minions)| ShownChange { group, minions });
+        Shown {
+            failures,
+            changes: changes.collect(),
+            still,
+        }
+    }
+
+    /// All failures, in the order in which a list of them has them.
+    pub fn all_failures(&self) -> impl Iterator<Item = &ShownFailure<'d>> {
+        self.failures.iter().chain(&self.still)
+    }
+}
+
+/// Things that are alike as one, with the minions of all. Without a text of what they have in common, each stays.
+fn fold<'d, T>(
+    things: impl Iterator<Item = T>,
+    of: impl Fn(&T) -> (Option<String>, &'d Vec<String>),
+) -> Vec<(T, Minions<'d>)> {
+    let mut known: HashMap<String, usize> = HashMap::new();
+    let mut folded: Vec<(T, Minions<'d>)> = Vec::new();
+    for thing in things {
+        let (alike, ids) = of(&thing);
+        let first = alike.and_then(|alike| {
+            let index = *known.entry(alike).or_insert(folded.len());
+            folded.get_mut(index)
+        });
+        match first {
+            Some((_, minions)) => {
+                minions.ids.to_mut().extend(ids.iter().cloned());
+                minions.is_own = true;
+            }
+            None => {
+                let ids = Cow::Borrowed(&ids[..]);
+                let minions = Minions { ids, is_own: false };
+                folded.push((thing, minions));
+            }
+        }
+    }
+    folded
+}
+
+/// Failures of the same minions as one; those that stay are by themselves.
+fn together<'d>(failures: Vec<((Turn, &'d Failing), Minions<'d>)>) -> Vec<ShownFailure<'d>> {
+    let mut known: HashMap<(Subject, bool, Cow<'d, [String]>), usize> = HashMap::new();
+    let mut all: Vec<ShownFailure<'d>> = Vec::new();
+    for ((turn, failing), minions) in failures {
+        let key = (failing.subject, turn == Turn::Still, minions.ids.clone());
+        let index = *known.entry(key).or_insert(all.len());
+        match all.get_mut(index) {
+            Some(failure) => {
+                failure.errors.push((turn, failing));
+                failure.minions.is_own |= minions.is_own;
+            }
+            None => all.push(ShownFailure {
+                subject: failing.subject,
+                errors: vec![(turn, failing)],
+                minions,
+                lost: Vec::new(),
+            }),
+        }
+    }
+    all
+}
+
+/// The failure because of which values are lost.
+fn cause<'f, 'd>(
+    failures: &'f mut [ShownFailure<'d>],
+    group: &Group,
+) -> Option<&'f mut ShownFailure<'d>> {
+    if !group.is_lost {
+        return None;
+    }
+    failures.iter_mut().find(|failure| {
+        let has_new = |turn| matches!(turn, Turn::Broken | Turn::Otherwise);
+        let is_new = failure.errors.iter().any(|(turn, _)| has_new(*turn));
+        is_new && failure.subject == Subject::Pillar && failure.minions.has_all(&group.minions)
+    })
+}
+
+impl Minions<'_> {
+    /// How many they are, and which: by what they have in common, if that is shorter than their names.
+    pub fn text(&self, report: &Report<'_>) -> String {
+        let own = match self.is_own {
+            true => ", each with its own value",
+            false => "",
+        };
+        let each = match self.is_own {
+            true => format!("; {} shows them", Means::Each),
+            false => String::new(),
+        };
+        match report.common(&self.ids) {
+            Some(common) => format!("on {common}{own}{each}"),
+            None => {
+                let (number, names) = (count(self.ids.len(), "minion"), some(&self.ids, NAMED));
+                format!("on {number}{own}: {names}{each}")
+            }
+        }
+    }
+
+    fn has_all(&self, others: &[String]) -> bool {
+        // Both are in the order of minions as a rule.
+        if *self.ids == *others {
+            return true;
+        }
+        let known: HashSet<&String> = self.ids.iter().collect();
+        others.iter().all(|other| known.contains(other))
+    }
+}
+
+impl ShownFailure<'_> {
+    /// What became worst.
+    pub fn turn(&self) -> Turn {
+        let turns = self.errors.iter().map(|(turn, _)| *turn);
+        turns.min().unwrap_or(Turn::Still)
+    }
+
+    /// True if something is worse than before.
+    pub fn is_worse(&self) -> bool {
+        matches!(self.turn(), Turn::Broken | Turn::Otherwise)
+    }
+
+    /// What happened, without of what.
+    pub fn title(&self) -> String {
+        let (turn, is_pillar) = (self.turn(), self.subject == Subject::Pillar);
+        match turn {
+            Turn::Broken if !is_pillar => "fails now".into(),
+            Turn::Fixed if !is_pillar => "works again".into(),
+            Turn::Otherwise | Turn::Less if !is_pillar => "fails with something else".into(),
+            Turn::Still => "fails in both states".into(),
+            _ => self.of_pillar(turn),
+        }
+    }
+
+    /// What happened to pillars, which is whether minions get states.
+    fn of_pillar(&self, turn: Turn) -> String {
+        let of = |wanted: &[Turn]| {
+            let of_turn = self.errors.iter().filter(|(own, _)| wanted.contains(own));
+            of_turn.count()
+        };
+        let number = |n: usize| match n {
+            1 => "one error".to_owned(),
+            n => format!("{n} errors"),
+        };
+        let fresh = match of(&[Turn::Broken, Turn::Otherwise]) {
+            1 => "a new error".to_owned(),
+            n => format!("{n} new errors"),
+        };
+        let gone = of(&[Turn::Less]);
+        let minions = count(self.minions.ids.len(), "minion");
+        let (get, have, their) = match self.minions.ids.len() {
+            1 => ("gets", "has", "its"),
+            _ => ("get", "have", "their"),
+        };
+        match turn {
+            Turn::Broken => {
+                format!("{minions} {get} no states: {their} pillar has {fresh}")
+            }
+            Turn::Fixed => {
+                format!("{minions} {get} states again: {their} pillar has no error")
+            }
+            Turn::Less => format!("{minions} {have} {} less", number(gone)),
+            _ if gone == 0 => {
+                format!("{minions} still {get} no states: {their} pillar has {fresh}")
+            }
+            _ => format!(
+                "{minions} still {get} no states: {their} pillar has {fresh}, and {} less",
+                number(gone)
+            ),
+        }
+    }
+
+    /// Of what something happened, where the title does not say so.
+    pub fn of(&self, report: &Report<'_>) -> String {
+        match self.subject == Subject::Pillar && self.turn() != Turn::Still {
+            true => String::new(),
+            false => report.subjects(&[self.subject]),
+        }
+    }
+
+    /// The errors, each with the sign of what became of it.
+    pub fn lines(&self, report: &Report<'_>) -> Vec<(char, String)> {
+        let lines = self.errors.iter().map(|(turn, failing)| {
+            let sign = match turn {
+                Turn::Broken | Turn::Otherwise => '+',
+                Turn::Less | Turn::Fixed => '-',
+                Turn::Still => ' ',
+            };
+            (sign, report.message(failing))
+        });
+        lines.collect()
+    }
+
+    /// What is missing because of it.
+    pub fn missing(&self, report: &Report<'_>) -> Option<String> {
+        let mut keys: Vec<String> = self.lost.iter().map(|group| report.key(group)).collect();
+        keys.dedup();
+        let lines = |group: &&Group| {
+            let old = group.change.old.as_ref();
+            old.map_or(0, |old| dump(old, &DumpOptions::lines()).lines().count())
+        };
+        let lines: usize = self.lost.iter().map(lines).sum();
+        (!keys.is_empty()).then(|| {
+            let keys = some(&keys, NAMED);
+            format!("missing because of it: {keys} ({})", count(lines, "line"))
+        })
+    }
+}
