@@ -1,4 +1,4 @@
-//! How long things take in mapstack and in others, on one thread of one process, in turns.
+//! Times work in mapstack and in others, on one thread of one process, in turns.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// What a program that measures returns.
+/// The result of a program that measures.
 pub type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
 /// The nanoseconds of the fastest turn of one run.

@@ -82,7 +82,7 @@ mod python {
         "weakref.py",
     ];
 
-    /// What runs before any template. Templates cannot import it.
+    /// The code that runs before any template. Templates cannot import it.
     pub const PRELUDE: &[&str] = &[
         "src/sandbox/prelude.py",
         "src/mako/runtime.py",

@@ -20,7 +20,7 @@ pub use crate::git::git;
 pub struct Target {
     /// Its name, which is also that of its folder of seeds.
     pub name: &'static str,
-    /// What reads the input.
+    /// The function that reads the input.
     pub run: fn(&[u8]),
 }
 

@@ -1,4 +1,4 @@
-//! How long it takes to read 50 files of a formula's git repository with 2,000 commits.
+//! The time to read 50 files of a formula's git repository with 2,000 commits.
 //!
 //! ```text
 //! cargo bench -p mapstack-loader --features git --bench gitfs

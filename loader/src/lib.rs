@@ -76,14 +76,14 @@ pub trait FileServer: Send + Sync {
     }
 }
 
-/// What came of asking for a file.
+/// The result of asking for a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fetched {
     /// There is one.
     Found {
         /// Where it lies.
         on_disk: PathBuf,
-        /// What is in it.
+        /// Its content.
         bytes: Arc<[u8]>,
     },
     /// It does not exist.
@@ -148,7 +148,7 @@ pub enum LoadError {
     Git {
         /// The repository, or a place in it.
         repository: String,
-        /// What is wrong with it.
+        /// The message.
         message: String,
     },
     /// A tree has more entries than are listed.

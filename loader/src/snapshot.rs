@@ -13,7 +13,7 @@ use self::directories::{Directories, ListedFile};
 use self::lists::Lists;
 use crate::{Fetched, FileServer, LoadError, SaltPath};
 
-/// What a file server answered, kept: for work on many minions, which is to see the same files, and to
+/// The answers of a file server, kept: for work on many minions, which is to see the same files, and to
 /// ask for each once. Where files of one directory are missing again and again, it asks what is in there
 /// ([`FileServer::names_in`]), and for no other file there from then on.
 ///

@@ -437,7 +437,7 @@ impl Tree {
         Ok(Some(names))
     }
 
-    /// What a directory contains, sorted by name; `None` if no directory is there. Where links lead has yet to be
+    /// The entries of a directory, sorted by name; `None` if no directory is there. Where links lead has yet to be
     /// asked: [`read`](Self::read) and this refuse what lies elsewhere.
     ///
     /// ```

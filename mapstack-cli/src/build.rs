@@ -1,4 +1,4 @@
-//! What the program was made of.
+//! The sources and features that the program was made of.
 
 /// The commit of a program that was built in a checkout.
 const COMMIT: Option<&str> = option_env!("MAPSTACK_COMMIT");

@@ -1,4 +1,4 @@
-//! What can be typed: the verbs, and the flags that all have.
+//! The command line: the verbs, and the flags that all have.
 //!
 //! The arguments of a verb stand in its file, and groups that verbs share in `mapstack_inputs`.
 
@@ -50,7 +50,7 @@ pub struct Invocation {
     pub asked: Asked,
 }
 
-/// What is to be done.
+/// The work that is asked for.
 pub enum Asked {
     /// Print the version, and with `verbose` what there is to say about `mapstack-python`.
     Version { verbose: bool },

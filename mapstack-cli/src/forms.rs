@@ -1,4 +1,4 @@
-//! How verbs print: arguments that several of them have.
+//! The arguments for output that several verbs have.
 
 use clap::{Args, ValueEnum};
 

@@ -31,7 +31,7 @@ pub fn main() -> ExitCode {
     ))
 }
 
-/// What can be typed.
+/// The definition of the command line.
 #[must_use]
 pub fn definition() -> clap::Command {
     cli::definition()

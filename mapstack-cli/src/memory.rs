@@ -1,4 +1,4 @@
-//! How much memory this thread holds, as the allocator counts it.
+//! The memory that this thread holds, as the allocator counts it.
 //!
 //! The allocator is the system's, or jemalloc with the feature of that name, behind counters for each thread. A template
 //! runs on one thread, so a minion is not blamed for what others do at the same time.

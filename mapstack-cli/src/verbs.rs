@@ -48,7 +48,7 @@ impl Verb {
 /// Make the type of what was asked for, and the list of verbs, in the order of the help.
 macro_rules! verbs {
     ($($(#[$attribute:meta])* $name:literal => $variant:ident($arguments:ty), $about:literal;)*) => {
-        /// What was asked for.
+        /// The verb that was asked for.
         #[derive(Debug)]
         pub enum Command {
             $($(#[$attribute])* $variant($arguments),)*

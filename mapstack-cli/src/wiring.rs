@@ -1,4 +1,4 @@
-//! What verbs have in common: an engine, pillars, and the messages about a run.
+//! The common parts of verbs: an engine, pillars, and the messages about a run.
 
 use mapstack::loader::FileServer;
 use mapstack::{Engine, Run};

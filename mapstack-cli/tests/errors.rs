@@ -1,5 +1,5 @@
-//! What is wrong is said with its place: exit status 1, nothing on standard output, and a message
-//! that shows the file, the line and the column, and the text there.
+//! An error is said with its place: exit status 1, nothing on standard output, and a message that shows the file, the
+//! line and the column, and the text there.
 
 use crate::common::{Ran, Tree, assert_snapshot, run, run_with_input};
 

@@ -1,4 +1,4 @@
-//! What programs read is as `docs/*.schema.json` say, and the schemas say nothing that is never printed.
+//! Output for programs is as `docs/*.schema.json` say, and the schemas say nothing that is never printed.
 
 use std::collections::BTreeSet;
 use std::fs;

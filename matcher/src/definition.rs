@@ -95,7 +95,7 @@ impl Definition {
         }
     }
 
-    /// How it is spelt.
+    /// The spelling.
     #[must_use]
     pub fn spelling(&self) -> Spelling {
         self.spelling

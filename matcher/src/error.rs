@@ -1,4 +1,4 @@
-//! What is wrong with a definition, and how to repair it.
+//! Mistakes in a definition, and how to repair them.
 
 use std::ops::Range;
 
@@ -39,7 +39,7 @@ impl ParseError {
         }
     }
 
-    /// What is wrong.
+    /// The problem.
     #[must_use]
     pub fn problem(&self) -> &Problem {
         &self.problem
@@ -69,7 +69,7 @@ impl ParseError {
         self.suggestion.as_deref()
     }
 
-    /// What to do.
+    /// The advice.
     #[must_use]
     pub fn help(&self) -> Option<String> {
         if let Some(suggestion) = &self.suggestion {

@@ -14,7 +14,7 @@ pub enum InvalidDefinition {
         "the {part} '{text}' has a '{separator}', which separates the parts of a definition; nothing escapes it"
     )]
     Separator {
-        /// What the text is.
+        /// The part of a definition that the text is.
         part: &'static str,
         /// The text.
         text: String,

@@ -120,7 +120,7 @@ impl Matcher {
         self.kind
     }
 
-    /// What to look for.
+    /// The query.
     #[must_use]
     pub fn query(&self) -> &str {
         &self.query
@@ -132,7 +132,7 @@ impl Matcher {
         &self.options
     }
 
-    /// What separates the steps of the query.
+    /// The delimiter between the steps of the query.
     #[must_use]
     pub fn delimiter(&self) -> &str {
         &self.delimiter
@@ -204,7 +204,7 @@ impl MatcherKind {
             .find(|kind| text.strip_prefix(kind.letter()) == Some(""))
     }
 
-    /// What it looks into, in words.
+    /// The data that it looks into, in words.
     #[must_use]
     pub fn described(self) -> &'static str {
         match self {

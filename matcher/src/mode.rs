@@ -1,6 +1,6 @@
 //! Where a definition stands, and how it is spelt.
 
-/// How a definition says that it leads to files, or that it does not.
+/// The spelling by which a definition says if it leads to files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Spelling {
     /// `Y!…`

@@ -1,4 +1,4 @@
-//! What mistakes in definitions are called, and what is offered instead.
+//! The names of mistakes in definitions, and the advice about them.
 
 use mapstack_matcher::{Definition, Matcher, Mode};
 

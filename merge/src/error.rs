@@ -8,15 +8,15 @@ use crate::{KeyPath, Strategy};
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("cannot merge {} over {} at {path} with strategy {strategy}: {cause}", overlay.described(), base.described())]
 pub struct MergeError {
-    /// What the base was.
+    /// The kind of the base.
     pub base: Kind,
-    /// What the overlay was.
+    /// The kind of the overlay.
     pub overlay: Kind,
     /// Where the two met.
     pub path: KeyPath,
     /// The strategy in force.
     pub strategy: Box<Strategy>,
-    /// What is wrong and what to do.
+    /// The problem.
     pub cause: MergeErrorCause,
     /// The reference's exception.
     pub(crate) class: Exception,
@@ -46,7 +46,7 @@ impl MergeError {
     }
 }
 
-/// What stands in the way of a merge, and what to do about it.
+/// The cause of a failed merge, and the advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MergeErrorCause {
     /// The base is not a mapping.

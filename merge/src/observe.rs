@@ -51,7 +51,7 @@ impl<O: Observer> Observer for &mut O {
     }
 }
 
-/// What a merge did at one path. A path that only its descendants changed is not reported itself.
+/// The change of a merge at one path. A path that only its descendants changed is not reported itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Change<'a> {
     /// The base had nothing here; the overlay's value is the result.

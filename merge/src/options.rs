@@ -1,4 +1,4 @@
-//! How to merge: the strategy and whether lists are appended.
+//! The options of a merge: the strategy, and if lists are appended.
 
 use std::fmt;
 
@@ -109,14 +109,14 @@ impl fmt::Display for Strategy {
     Strategy::names().join(", ")
 )]
 pub struct UnknownStrategy {
-    /// What was given.
+    /// The given value.
     pub value: Value,
 }
 
 /// The options of one merge.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Options {
-    /// How the two sides are combined.
+    /// The strategy by which the two sides are combined.
     pub strategy: Strategy,
     /// True if `smart` and `recurse` append lists instead of replacing them.
     pub merge_lists: bool,

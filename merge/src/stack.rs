@@ -49,7 +49,7 @@ use crate::{Change, KeyPath, Observer, Origin, Trail};
 /// The key, in a mapping or in the first item of a list, that names the strategy.
 pub const MARKER: &str = "__";
 
-/// How a mapping or list of an overlay is merged.
+/// The strategy of a mapping or list of an overlay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Strategy {
     /// `merge-last`: the overlay comes last and wins.
@@ -106,7 +106,7 @@ impl fmt::Display for Strategy {
 pub struct StackError {
     /// Where the mapping or list is.
     pub path: KeyPath,
-    /// What was given as strategy.
+    /// The value that was given as strategy.
     pub strategy: Value,
     /// True if it stands in the first item of a list.
     pub in_list: bool,

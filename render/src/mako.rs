@@ -25,17 +25,17 @@ pub use crate::sandbox::Chunk;
 pub use crate::sandbox::bridge::{attempt_as, render_as};
 pub use mapstack_python_protocol::Lookup;
 
-/// How a template is read.
+/// The options for reading a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
     /// Names without a value are an error at the start, not when they are printed (`strict_undefined`).
     pub strict: bool,
-    /// How the URIs of further templates are read.
+    /// The reading of URIs of further templates.
     pub lookup: Lookup,
 }
 
 impl Options {
-    /// What `salt.utils.templates.render_mako_tmpl` sets.
+    /// The options that `salt.utils.templates.render_mako_tmpl` sets.
     #[must_use]
     pub fn salt() -> Self {
         Options {
@@ -44,7 +44,7 @@ impl Options {
         }
     }
 
-    /// What MakoStack sets: the defaults of Mako, so a name without a value can be tested, but not printed.
+    /// The options that MakoStack sets: the defaults of Mako, so a name without a value can be tested, but not printed.
     #[must_use]
     pub fn stack() -> Self {
         Options {
@@ -58,11 +58,11 @@ impl Options {
 pub struct Request<'a> {
     /// Its text.
     pub source: Arc<str>,
-    /// What errors call it.
+    /// The name in errors.
     pub name: Option<Str>,
     /// Its URI, which those of further templates are relative to.
     pub uri: Option<Str>,
-    /// How it is read.
+    /// The options for reading it.
     pub options: Options,
     /// The names it is given.
     pub variables: Vec<(Str, Value)>,
@@ -101,7 +101,7 @@ pub struct Rendered {
     pub text: String,
     /// Those of the variables to be read back that have changed, as they are now.
     pub changed: Vec<(Str, Value)>,
-    /// What printed what, in order.
+    /// The pieces of output and their origins, in order.
     pub map: Vec<Chunk>,
 }
 

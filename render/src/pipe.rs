@@ -96,9 +96,9 @@ impl Renderer {
 /// A stage of a pipe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PipeStage {
-    /// What runs.
+    /// The renderer.
     pub renderer: Renderer,
-    /// What the line calls it.
+    /// The name in the line.
     pub name: String,
     /// The text after the name.
     pub argline: String,
@@ -107,7 +107,7 @@ pub struct PipeStage {
 /// A parsed pipe.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Pipe {
-    /// What runs, in order.
+    /// The stages, in order.
     pub stages: Vec<PipeStage>,
     /// Names that the options forbid. Their stages are left out.
     pub disallowed: Vec<String>,

@@ -1,5 +1,5 @@
-//! What a template does to get out, to bring the interpreter down, or to take all memory and time: it fails alone, at
-//! once, and the next one finds everything as it was.
+//! A template tries to get out, to bring the interpreter down, or to take all memory and time: it fails alone, at once,
+//! and the next one finds everything as it was.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What every chore starts from.
+//! The project, from which every chore starts.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};

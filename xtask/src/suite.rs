@@ -1,4 +1,4 @@
-//! What the templates of an engine's own tests print here and in the engine itself.
+//! The templates of an engine's own tests, as they print here and in the engine itself.
 //!
 //! The tests come from the engine's source distribution, in the version that the reference has, and are run by the
 //! real engine under a recorder. What they render and plain data can describe is rendered again on both sides; the
@@ -33,17 +33,17 @@ pub struct Suite {
     pub package: &'static str,
     /// Where its tests are run from.
     pub tests: &'static str,
-    /// What the tests need besides the reference.
+    /// The tools that the tests need besides the reference.
     pub tools: &'static [&'static str],
     /// The example of `mapstack-render` that answers, with the features it needs.
     pub example: &'static [&'static str],
-    /// How an answer of ours is beside one of theirs.
+    /// The comparison of an answer of ours with one of theirs.
     pub compare: fn(&Value, &Value) -> Agreement,
     /// Differences that are meant: what shows one, and the reason.
     pub reasons: &'static [(Shows, &'static str)],
 }
 
-/// How two answers are.
+/// The agreement of two answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Agreement {
     SameText,

@@ -1,4 +1,4 @@
-//! How long templates take in mapstack's engine and in minijinja, on one thread of one process, in turns.
+//! Times templates in mapstack's engine and in minijinja, on one thread of one process, in turns.
 //!
 //!     bench-templates DIRECTORY                             every template, as one JSON object
 //!     bench-templates DIRECTORY names                       the names of the templates

@@ -1,4 +1,4 @@
-//! How long reading YAML takes in mapstack and in others, on one thread of one process, in turns.
+//! Times reading YAML in mapstack and in others, on one thread of one process, in turns.
 //!
 //!     bench-yaml DIRECTORY                         every text, as one JSON object
 //!     bench-yaml DIRECTORY texts FOLDER            write the texts into a folder, for readers that are programs of their own

@@ -1,9 +1,9 @@
-//! What the program around an inventory does for it.
+//! The services of the program around an inventory.
 
 use mapstack_diagnostic::{Diagnostic, Error, Result};
 use mapstack_loader::Tree;
 
-/// What an inventory needs from the program around it. `D` is the data of a file.
+/// The services that an inventory needs from the program around it. `D` is the data of a file.
 pub trait Host<D> {
     /// The files.
     fn tree(&self) -> &Tree;

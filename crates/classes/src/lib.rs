@@ -1,4 +1,4 @@
-//! What nodes get from the classes they inherit from, as [`saltclass`] and [`reclass`] compute it.
+//! The data that nodes get from the classes they inherit from, as [`saltclass`] and [`reclass`] compute it.
 //!
 //! The crate does not know about templates, masters, pillars of other kinds or command lines.
 //!

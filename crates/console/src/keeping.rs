@@ -45,7 +45,7 @@ pub fn alone(message: &str) -> Result<String, Failure> {
     Ok(as_json(&pillar.into())?)
 }
 
-/// What some work gives; a fault of the program is an error like others.
+/// Run some work. A fault of the program is an error like others.
 ///
 /// # Errors
 /// The failure, or what a panic says.

@@ -1,4 +1,4 @@
-//! How a command prints: messages on standard error, answers on standard output, and its exit status.
+//! Printing for commands: messages on standard error, answers on standard output, and the exit status.
 //!
 //! The crate does not know about verbs, or about what their answers are.
 //!

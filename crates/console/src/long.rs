@@ -1,4 +1,4 @@
-//! What a long piece of work shows, and how it is ended.
+//! The progress line of long work, and how a signal ends it.
 
 use std::io::{self, IsTerminal, Write as _};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub fn interrupted() -> Arc<AtomicBool> {
     stop
 }
 
-/// How many of some minions are done.
+/// The progress line of work on minions: how many are done.
 #[derive(Debug)]
 pub struct Counted {
     done: AtomicUsize,

@@ -1,4 +1,4 @@
-//! What there is to say about many minions.
+//! Messages about many minions.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use mapstack_report::words::some;
 
 use crate::{Failure, INTERRUPTED, Reporter};
 
-/// What minions that were written are.
+/// The whole that written minions make.
 pub enum Whole<'n> {
     /// A fleet; with the failure where none of them is meant.
     Fleet(&'n dyn Fn() -> Failure),

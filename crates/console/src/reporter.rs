@@ -88,7 +88,7 @@ impl Reporter {
         self.shows_secrets
     }
 
-    /// What is kept back of reports.
+    /// The values that reports keep back.
     pub fn masking(&self) -> Masking {
         Masking::new(self.usual.clone())
     }
@@ -108,7 +108,7 @@ impl Reporter {
         self.secrets.replace(learn(secrets));
     }
 
-    /// What is known to be secret so far.
+    /// The secrets that are known so far.
     #[must_use]
     pub fn secrets(&self) -> Secrets {
         self.secrets.borrow().clone()

@@ -30,7 +30,7 @@ impl Error {
         Error(Box::new(diagnostic))
     }
 
-    /// What it is about.
+    /// The kind.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind

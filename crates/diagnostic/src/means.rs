@@ -1,4 +1,4 @@
-//! What a reader of messages can change or run, in the words of the program that they use.
+//! The settings and actions of a reader of messages, in the words of the program that they use.
 
 use std::fmt;
 use std::sync::OnceLock;

@@ -8,7 +8,7 @@ use mapstack_redact::{Redact, Secrets};
 
 use crate::Place;
 
-/// How much a [`Diagnostic`] matters.
+/// The severity of a [`Diagnostic`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
     /// Nothing can be returned.
@@ -17,7 +17,7 @@ pub enum Severity {
     Warning,
 }
 
-/// What an error is about, for programs that decide on it.
+/// The kind of an error, for programs that decide on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -60,7 +60,7 @@ pub enum ErrorKind {
 /// A step on the way to an error.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// What was being done ("included from here").
+    /// The step that was being done ("included from here").
     pub what: String,
     /// Where.
     pub place: Place,
@@ -100,11 +100,11 @@ impl fmt::Debug for Cause {
 /// One message to a person.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diagnostic {
-    /// How much it matters.
+    /// The severity.
     pub severity: Severity,
-    /// What it is about.
+    /// The kind.
     pub kind: ErrorKind,
-    /// What happened.
+    /// The message.
     pub message: String,
     /// Where.
     pub place: Option<Place>,
@@ -112,7 +112,7 @@ pub struct Diagnostic {
     pub trace: Vec<Step>,
     /// Circumstances.
     pub notes: Vec<String>,
-    /// What to do.
+    /// The advice.
     pub help: Option<String>,
     /// The error of a lower layer that this one reports.
     pub cause: Option<Cause>,

@@ -1,4 +1,4 @@
-//! What came of one expectation.
+//! The result of one expectation.
 
 use mapstack::minion::Minion;
 use mapstack::value::Str;
@@ -6,22 +6,22 @@ use mapstack::{Diagnostic, Error, ErrorKind};
 
 use crate::{Difference, Expectation};
 
-/// What came of one expectation.
+/// The result of one expectation.
 #[derive(Debug)]
 pub struct Case {
     /// The expectation.
     pub expectation: Expectation,
-    /// What came of it.
+    /// The outcome.
     pub outcome: CaseOutcome,
     /// The minion it is of, if there is one.
     pub minion: Option<Minion>,
-    /// What was worth a warning.
+    /// The warnings.
     pub warnings: Vec<Diagnostic>,
-    /// What templates made of secrets.
+    /// Texts that templates made of secrets.
     pub secret_texts: Vec<Str>,
 }
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Debug)]
 pub enum CaseOutcome {
     /// What is expected.
@@ -52,7 +52,7 @@ impl Case {
         }
     }
 
-    /// What it is called within its formula.
+    /// The name within its formula.
     pub fn name(&self) -> String {
         match &self.expectation.suite {
             Some((suite, _)) => format!("{suite}/{}", self.expectation.name),
@@ -66,7 +66,7 @@ impl Case {
     }
 }
 
-/// How many cases there are of each kind.
+/// The number of cases of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// As expected.

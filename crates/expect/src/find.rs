@@ -17,7 +17,7 @@ pub struct Expectation {
     pub formula: String,
     /// The file.
     pub file: PathBuf,
-    /// How it is written.
+    /// The form.
     pub form: Form,
     /// The platform or the minion: the file's name.
     pub name: String,

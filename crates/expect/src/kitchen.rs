@@ -1,4 +1,4 @@
-//! What a formula's `kitchen.yml` says about its test suites: their pillars, grains and hosts.
+//! The test suites of a formula's `kitchen.yml`: their pillars, grains and hosts.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -22,7 +22,7 @@ pub struct Kitchen {
     suites: Vec<Map>,
 }
 
-/// What one suite gives a minion.
+/// The facts that one suite gives a minion.
 #[derive(Debug, Clone)]
 pub struct Suite {
     /// Its name.
@@ -135,7 +135,7 @@ impl Kitchen {
         })
     }
 
-    /// What a suite gives to minions.
+    /// The facts that a suite gives to minions.
     ///
     /// # Errors
     /// A file of its pillar cannot be read, or lies outside the repository.

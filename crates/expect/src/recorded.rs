@@ -1,4 +1,4 @@
-//! What a file with an expectation says.
+//! The content of a file with an expectation.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use mapstack::{Diagnostic, Error, ErrorKind, Place, nearest};
 
 use crate::{edit, files};
 
-/// How a file with an expectation is written.
+/// The form of a file with an expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// What the formulas of the Salt project keep of their `mapdata` for each platform: `values:` and
@@ -19,7 +19,7 @@ pub enum Form {
     Plain,
 }
 
-/// What the first document of a file in the plain form says about the run.
+/// The description of the run, in the first document of a file in the plain form.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Header {
     /// A file with the minion, from the file's own directory.
@@ -36,10 +36,10 @@ pub struct Header {
     pub variable: Option<String>,
 }
 
-/// What a file says.
+/// The content of a file with an expectation.
 #[derive(Debug, Clone)]
 pub struct Recorded {
-    /// How the data came about.
+    /// The description of the run.
     pub header: Header,
     /// The data.
     pub data: Value,
@@ -160,7 +160,7 @@ impl Recorded {
         format!("{}{}{text}", self.lead, if open { "\n" } else { "" })
     }
 
-    /// What came out, with what the file says in place of what it cannot say otherwise: the order of
+    /// The data that came out, with the file's own in place of what it cannot say otherwise: the order of
     /// keys, and in the form of platforms a line break at the end of a text, which the state that
     /// writes such files turns into a blank.
     #[must_use]
@@ -231,7 +231,7 @@ impl Recorded {
     }
 }
 
-/// How data is printed.
+/// The options for printing data.
 fn options(form: Form) -> DumpOptions {
     let sorted = form == Form::Mapdata;
     DumpOptions {

@@ -1,4 +1,4 @@
-//! What a repository names stays in it.
+//! Paths that a repository names stay in it.
 //!
 //! People run the tests of repositories whose files they have not read. None of them may make the command print a file
 //! of the machine, nor write one: not by a path that leads up or is absolute, and not through a link.

@@ -14,7 +14,7 @@ use crate::{
     Case, CaseOutcome, Expectation, Form, Header, Kitchen, Recorded, Subject, Suite, files,
 };
 
-/// What is done with expectations, and whose they are.
+/// The work on expectations, and whose they are.
 pub struct Plan<'r> {
     /// The arguments of `map.data`.
     pub options: DataOptions,
@@ -32,7 +32,7 @@ pub struct Plan<'r> {
     pub chosen: bool,
     /// True if a pillar is given, which counts instead of a test suite's.
     pub has_pillar: bool,
-    /// What a new file says about its run: paths as they are given, and facts that are set.
+    /// The description of the run in a new file: paths as they are given, and facts that are set.
     pub given: Given,
     /// Makes an engine that serves a test suite's pillar.
     pub engine_of: &'r EngineOf<'r>,
@@ -43,7 +43,7 @@ pub struct Plan<'r> {
 /// Makes an engine for the files of a test suite.
 pub type EngineOf<'r> = dyn Fn(&Suite) -> Result<Engine, Error> + Sync + 'r;
 
-/// What a new file says about its run.
+/// The description of a run for a new file.
 #[derive(Debug, Clone, Default)]
 pub struct Given {
     /// The minion's file.
@@ -54,7 +54,7 @@ pub struct Given {
     pub set: Vec<(String, Value)>,
 }
 
-/// What many runs share.
+/// The state that many runs share.
 pub struct Runs<'r> {
     plan: Plan<'r>,
     engine: &'r Engine,
@@ -80,7 +80,7 @@ enum Whose {
 }
 
 impl<'r> Runs<'r> {
-    /// What is there to run `wanted` with.
+    /// The runs of the expectations `wanted`.
     pub fn new<'w>(
         plan: Plan<'r>,
         engine: &'r Engine,
@@ -164,7 +164,7 @@ impl<'r> Runs<'r> {
         }
     }
 
-    /// What comes of some expectations, without those that are left out; each says whether it is new.
+    /// The results of some expectations, without those that are left out; each says whether it is new.
     pub fn cases(&self, wanted: &[(Expectation, bool)], pace: Pace) -> Vec<Case> {
         std::thread::scope(|scope| {
             let done = ordered(scope, wanted.iter(), pace, |(expectation, is_new)| {

@@ -1,4 +1,4 @@
-//! What a formula makes, and how it differs from what it should.
+//! The data that a formula makes, and how it differs from what is expected.
 
 use std::collections::HashSet;
 
@@ -19,21 +19,21 @@ pub struct Subject<'e> {
     has_state: bool,
 }
 
-/// What came of a run.
+/// The data that a run made.
 #[derive(Debug)]
 pub struct Actual {
     /// The data, as YAML reads it back.
     pub result: Result<Value, Error>,
-    /// What was worth a warning.
+    /// The warnings.
     pub warnings: Vec<Diagnostic>,
-    /// What is secret, and what templates made of that.
+    /// The secrets, and texts that templates made of them.
     pub secret_texts: Vec<Str>,
 }
 
 /// A value that is not what it should be.
 #[derive(Debug, Clone)]
 pub struct Difference {
-    /// What was expected (`old`), and what came out (`new`).
+    /// The expected value (`old`), and the one that came out (`new`).
     pub change: Change,
     /// Where the expected value stands.
     pub expected_at: Option<Place>,
@@ -85,13 +85,13 @@ impl<'e> Subject<'e> {
         self
     }
 
-    /// What is compared.
+    /// The configuration that is compared.
     #[must_use]
     pub fn configuration(&self) -> &Configuration {
         &self.configuration
     }
 
-    /// What it makes on a minion. For files of platforms that is what the formula's own state would write
+    /// The data on a minion. For files of platforms that is what the formula's own state would write
     /// to such a file, if it has one: it may be more than one variable.
     #[must_use]
     pub fn actual(&self, form: Form, minion: &Minion) -> Actual {
@@ -116,7 +116,7 @@ impl<'e> Subject<'e> {
         }
     }
 
-    /// How what came out on a minion differs from what was recorded. `secret_texts` are those of the
+    /// Compare the data of a minion with the recorded data. `secret_texts` are those of the
     /// [`Actual`].
     #[must_use]
     pub fn compare(

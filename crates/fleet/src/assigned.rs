@@ -101,7 +101,7 @@ pub enum NotAssigned {
         system: &'static str,
         /// The number of the job.
         index: u64,
-        /// How many there are.
+        /// The number of them.
         count: u64,
         /// The number of the first.
         first: u64,

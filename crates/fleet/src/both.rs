@@ -53,7 +53,7 @@ impl Both {
         &self.pillars
     }
 
-    /// What pillars before and after are alike.
+    /// The kinds of the pillars, before and after: pillars of one kind are alike.
     pub fn kinds(&self) -> [u64; 2] {
         self.pillars.each_ref().map(|pillar| pillar.kind)
     }

@@ -46,7 +46,7 @@ pub struct Census {
     grains: [BTreeMap<Str, Vec<usize>>; GRAINS.len()],
 }
 
-/// What descriptions need of one minion.
+/// The grains of one minion that descriptions need.
 #[derive(Debug, Clone)]
 pub struct Traits([Option<Str>; GRAINS.len()]);
 
@@ -62,14 +62,14 @@ impl Traits {
     }
 }
 
-/// What some minions have in common, and no others.
+/// A description of some minions: what they have in common, and no others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Common {
     /// The grain; `None` if these are all minions.
     pub grain: Option<&'static str>,
     /// Its values.
     pub values: Vec<String>,
-    /// How many minions have one of them.
+    /// The number of minions that have one of them.
     pub minions: usize,
     /// The minions that have one of them all the same and do not belong to these.
     pub exceptions: Vec<String>,
@@ -91,7 +91,7 @@ impl Census {
         }
     }
 
-    /// What these minions have in common, and no others but a few; `None` if nothing is as short as their names.
+    /// A description of these minions, which fits no others but a few; `None` if nothing is as short as their names.
     #[must_use]
     pub fn common(&self, ids: &[String]) -> Option<Common> {
         let known = |id: &String| self.by_id.get(id).copied();

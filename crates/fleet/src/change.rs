@@ -1,4 +1,4 @@
-//! What is different between two values.
+//! The differences between two values.
 
 use mapstack::value::{Key, Value};
 
@@ -7,9 +7,9 @@ use mapstack::value::{Key, Value};
 pub struct Change {
     /// The keys to it. Lists change as a whole.
     pub path: Vec<Key>,
-    /// What it was; `None` if there was nothing.
+    /// The value before; `None` if there was none.
     pub old: Option<Value>,
-    /// What it is; `None` if there is nothing any more.
+    /// The value now; `None` if there is none any more.
     pub new: Option<Value>,
 }
 

@@ -72,7 +72,7 @@ struct Seen {
     pillars: HashSet<(bool, u64, bool)>,
 }
 
-/// What a minion has: the configuration of a formula, by its index, or its pillar.
+/// A result of a minion: the configuration of a formula, by its index, or its pillar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Subject {
     /// A formula's configuration.
@@ -84,10 +84,10 @@ pub enum Subject {
 /// A pair, with the outcomes it is of: as long as they are kept, their addresses stay theirs.
 type Known = ([Arc<Outcome>; 2], Arc<Pair>);
 
-/// What became of one formula on minions that share its outcomes in both states, or of a minion's pillar.
+/// The two outcomes of one formula on minions that share its outcomes in both states, or of a minion's pillar.
 #[derive(Debug)]
 pub struct Pair {
-    /// What it is of.
+    /// The formula, or the pillar.
     pub subject: Subject,
     /// What outcomes before and after are alike.
     pub(crate) kinds: [u64; 2],
@@ -125,7 +125,7 @@ impl What {
     }
 }
 
-/// What became of a minion.
+/// The comparison of a minion.
 #[derive(Debug)]
 pub enum Compared {
     /// It is left out.
@@ -136,7 +136,7 @@ pub enum Compared {
     Formulas(Vec<Arc<Pair>>),
 }
 
-/// What became of a minion whose outcomes before were known.
+/// The comparison of a minion whose outcomes before were known.
 #[derive(Debug)]
 pub enum Advanced {
     /// No change reaches it.
@@ -215,7 +215,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         self.before.pillars().is_some()
     }
 
-    /// What became of a minion.
+    /// The comparison of a minion.
     #[must_use]
     pub fn compare(&self, minion: &Minion) -> Compared {
         self.begin(minion).0
@@ -378,7 +378,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         }
     }
 
-    /// What became of a minion that is known, for callers that follow a fleet from change to change: no minion is read
+    /// Compare a minion that is known, for callers that follow a fleet from change to change: no minion is read
     /// that no change can reach, and what it has now is returned.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What became of a fleet: equal changes and failures, folded.
+//! Equal changes and failures of a fleet, folded.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ const MAX_EXPLAINED: usize = 2_000;
 /// The same change on some minions.
 #[derive(Debug, Clone)]
 pub struct Group {
-    /// What changed.
+    /// The change.
     pub change: Change,
     /// Where the old value came from.
     pub old_origin: Option<Spot>,
@@ -38,7 +38,7 @@ pub struct Group {
     pub new_secret: HashSet<Vec<Key>>,
     /// Texts that templates made of the example's secrets, in either state.
     pub secret_texts: Vec<Str>,
-    /// What changed alike: formulas, or the pillar.
+    /// The subjects that changed alike: formulas, or the pillar.
     pub subjects: Vec<Subject>,
     /// The minions, in order.
     pub minions: Vec<String>,
@@ -51,19 +51,19 @@ pub struct Group {
 /// The same failure on some minions.
 #[derive(Debug, Clone)]
 pub struct Failing {
-    /// What fails.
+    /// The formula that fails, or the pillar.
     pub subject: Subject,
-    /// What it fails with, or failed with.
+    /// The error, now or before.
     pub error: Error,
     /// The minions, in order.
     pub minions: Vec<String>,
     /// One of them, in each state if its pillar is compared.
     pub examples: Vec<Minion>,
-    /// What is secret on it, and what the formula's templates made of that, in either state.
+    /// The secrets on it, and texts that the formula's templates made of them, in either state.
     pub secret_texts: Vec<Str>,
 }
 
-/// What became of a fleet.
+/// The differences of a fleet.
 #[derive(Debug, Default)]
 pub struct Differences {
     groups: Vec<Group>,
@@ -80,13 +80,13 @@ pub struct Differences {
     pub census: Census,
     /// Minions whose facts are of no use, with why.
     pub broken: Vec<(String, Error)>,
-    /// How many minions there are, those included that could not be compared.
+    /// The number of minions, those included that could not be compared.
     pub minions: usize,
-    /// How many of them could not be compared.
+    /// The number of them that could not be compared.
     pub not_compared: usize,
-    /// How many of them have no difference at all.
+    /// The number of them that have no difference at all.
     pub unaffected: usize,
-    /// How many of them have a formula that fails in both states alike.
+    /// The number of them that have a formula that fails in both states alike.
     pub fail_still: usize,
 }
 
@@ -94,7 +94,7 @@ pub struct Differences {
 const MAX_STILL: usize = 100;
 
 impl Differences {
-    /// What becomes of some minions, worked on side by side.
+    /// Compare some minions, side by side.
     pub fn of(
         comparison: &Comparison<'_, '_>,
         minions: &dyn Minions,

@@ -1,4 +1,4 @@
-//! What is computed for every minion.
+//! Work that is done for every minion.
 
 use std::sync::Arc;
 use std::thread::Scope;
@@ -14,7 +14,7 @@ use crate::origins::Origins;
 use crate::pillars::{Pillar, Pillars};
 use crate::stand::Stand;
 
-/// What is computed for every minion of a fleet.
+/// The work that is done for every minion of a fleet.
 pub struct Fleet<'e> {
     engine: &'e Engine,
     formulas: Vec<SharedFormula<'e>>,
@@ -22,7 +22,7 @@ pub struct Fleet<'e> {
     conditions: Vec<Condition>,
 }
 
-/// What came of one minion.
+/// The results of one minion.
 #[derive(Debug, Clone)]
 pub struct Report {
     /// The minion; empty if it is not known.
@@ -68,7 +68,7 @@ impl<'e> Fleet<'e> {
         self.engine
     }
 
-    /// What compiles pillars.
+    /// The compiler of pillars.
     #[must_use]
     pub fn pillars(&self) -> Option<&Pillars<'e>> {
         self.pillars.as_ref()
@@ -86,7 +86,7 @@ impl<'e> Fleet<'e> {
         self.formulas.iter().map(SharedFormula::formula)
     }
 
-    /// What comes of one minion; `None` if it is left out.
+    /// The results of one minion; `None` if it is left out.
     pub fn report(&self, minion: &Minion) -> Option<Report> {
         let outcomes = match self.means(minion) {
             Ok(false) => return None,
@@ -146,7 +146,7 @@ impl<'e> Fleet<'e> {
             .collect()
     }
 
-    /// What comes of one formula, by its index, on a minion, whether the minion is meant or not.
+    /// The outcome of one formula, by its index, on a minion, even if the minion is not meant.
     #[must_use]
     pub fn outcome(&self, formula: usize, minion: &Answers<'_, 'e>) -> Option<Arc<Outcome>> {
         Some(self.formulas.get(formula)?.outcome_for(minion))
@@ -158,7 +158,7 @@ impl<'e> Fleet<'e> {
         self.formulas.get(formula)?.facts(minion)
     }
 
-    /// What is computed of each formula, in the order of a report's outcomes.
+    /// The configurations that are computed, in the order of a report's outcomes.
     pub fn configurations(&self) -> impl Iterator<Item = &Configuration> {
         self.formulas.iter().map(SharedFormula::configuration)
     }
@@ -189,7 +189,7 @@ impl<'e> Fleet<'e> {
             .unwrap_or_default()
     }
 
-    /// What comes of each minion, in order, without those that are left out. Minions are read from
+    /// The results of each minion, in order, without those that are left out. Minions are read from
     /// the iterator one by one, and worked on by the threads of the scope. What is slow about reading
     /// them is better done side by side, too: with [`ordered`] and [`report`](Self::report).
     pub fn reports<'scope, I>(
@@ -232,7 +232,7 @@ impl Report {
             .is_ok_and(|outcomes| outcomes.iter().all(|outcome| outcome.result.is_ok()))
     }
 
-    /// What went wrong, with the index of the formula if it was one of them.
+    /// The errors, with the index of the formula if it was one of them.
     pub fn errors(&self) -> impl Iterator<Item = (Option<usize>, &Error)> {
         let (outcomes, facts) = match &self.outcomes {
             Ok(outcomes) => (outcomes.as_slice(), None),

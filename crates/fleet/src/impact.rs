@@ -13,7 +13,7 @@ use mapstack_share::Outcome;
 
 use crate::{Fleet, Masking, Minions, Pace, ordered};
 
-/// What is asked about.
+/// The subject of a question.
 #[derive(Debug, Clone)]
 pub enum What {
     /// A file, by its path from the file server's root.
@@ -321,23 +321,23 @@ impl<'r> Found<'r> {
     }
 }
 
-/// What is reached.
+/// The minions and values that a subject reaches.
 #[derive(Debug)]
 pub struct Impact {
     /// Why nothing can be reached: no minion has such a grain.
     pub unknown: Option<Error>,
     /// Where nothing is reached: a result, for a key that none has, and what is secret in it.
     pub sample: Option<(Value, Secrets)>,
-    /// How many minions were looked at.
+    /// The number of minions that were looked at.
     pub minions: usize,
     /// The formulas that are reached.
     pub formulas: Vec<Reached>,
-    /// What fails on minions.
+    /// The errors of minions.
     pub failed: Vec<Redacted<Error>>,
 }
 
 impl Impact {
-    /// What is reached on some minions, worked on side by side.
+    /// Find what is reached on some minions, side by side.
     ///
     /// ```
     /// use mapstack::{Engine, Error, loader::MemoryFiles, minion::Minion, secrets::Secrets};

@@ -33,7 +33,7 @@ impl<'w> MaskedFleet<'w> {
         }
     }
 
-    /// What came of a minion; `None` if it is left out.
+    /// The results of a minion; `None` if it is left out.
     pub fn report(&self, id: &str, minions: &dyn Minions) -> Option<Report> {
         let minion = match minions.read(id) {
             Ok(minion) => minion,

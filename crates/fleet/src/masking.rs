@@ -1,4 +1,4 @@
-//! What is kept back of what is printed about minions.
+//! Values that are kept back when minions are printed.
 
 use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
@@ -6,7 +6,7 @@ use mapstack::{Error, ErrorKind};
 
 use crate::Fleet;
 
-/// What of a fleet's facts may not be printed: what is secret anyway, and what a minion's pillar adds.
+/// The facts of a fleet that may not be printed: those that are secret anyway, and those that a minion's pillar adds.
 ///
 /// ```
 /// use mapstack::{minion::Minion, secrets::Secrets};

@@ -1,11 +1,11 @@
-//! How many threads work, and how far they are ahead.
+//! The number of threads that work, and how far they are ahead.
 
-/// How much is done side by side.
+/// The amount of work that is done side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
-    /// How many threads work.
+    /// The number of threads.
     pub threads: usize,
-    /// How many items may be begun and not yet taken: what bounds the memory.
+    /// The number of items that may be begun and not yet taken, which bounds the memory.
     pub window: usize,
 }
 

@@ -45,7 +45,7 @@ static NEXT_KIND: AtomicU64 = AtomicU64::new(1);
 pub struct Pillar {
     /// The pillar as far as there is one, without `_errors`.
     pub data: Option<Map>,
-    /// What is wrong with it.
+    /// Its errors.
     pub errors: Vec<Error>,
     /// The files that it is made of.
     pub reads: PillarReads,

@@ -158,7 +158,7 @@ impl Scope {
         }
     }
 
-    /// What counts of some changes.
+    /// The changes that count.
     #[must_use]
     pub fn of(&self, changes: Vec<Change>) -> Vec<Change> {
         let mut found = match self.wanted.is_empty() {

@@ -1,4 +1,4 @@
-//! What was seen of a file server, for comparison with what others saw of it.
+//! A record of the files that a run saw, for comparison with those that others saw.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mapstack::loader::{Fetched, FileServer, LoadError, SaltPath};
 use sha2::{Digest, Sha256};
 
-/// What was seen of a file server: a digest of each answer.
+/// A record of a file server's answers: a digest of each.
 ///
 /// Two runs that agree on all that both have seen can have had the same files: then one state of the files gives the
 /// results of both.
@@ -17,7 +17,7 @@ pub struct Seen(Mutex<BTreeMap<String, String>>);
 /// The most paths without a file that are noted, as the names of minions are among them.
 const MAX_MISSING: usize = 100_000;
 
-/// What stands for an answer that was not the same each time.
+/// The digest of an answer that was not the same each time.
 pub const CHANGED: &str = "changed meanwhile";
 
 impl Seen {

@@ -84,7 +84,7 @@ impl Shard {
         self.number
     }
 
-    /// How many parts there are.
+    /// The number of parts.
     #[must_use]
     pub fn parts(&self) -> u64 {
         self.parts

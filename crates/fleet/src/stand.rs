@@ -1,4 +1,4 @@
-//! What a minion has in one state of the files.
+//! The data of a minion in one state of the files.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use mapstack_share::Outcome;
 
 use crate::pillars::Pillar;
 
-/// What a minion has in one state of the files.
+/// The data of a minion in one state of the files.
 #[derive(Debug, Clone, Default)]
 pub struct Stand {
     /// Its pillar, if pillars are compiled.

@@ -1,4 +1,4 @@
-//! What each minion has of each formula now, kept while files change.
+//! The data of each minion and formula, kept while files change.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use crate::pillars::Pillar;
 use crate::stand::Stand;
 use crate::{Differences, Fleet, Minions, Pace, Panicked, ordered};
 
-/// What each minion has of each formula as it is now: what no change reaches is not worked out again. Of what fails now,
-/// what there was when it last worked is kept, with the number of that state.
+/// The data of each minion and formula as they are now: what no change reaches is not worked out again. Of what fails
+/// now, what there was when it last worked is kept, with the number of that state.
 #[derive(Default)]
 pub struct Standing {
     minions: Vec<Kept>,
@@ -47,7 +47,7 @@ enum Had {
 const MAX_KEPT: usize = 20_000;
 
 impl Standing {
-    /// What minions have now.
+    /// The data of minions now.
     pub fn of(fleet: &Fleet<'_>, minions: &dyn Minions, ids: &[String], pace: Pace) -> Self {
         let keep = |(at, id): (usize, &String)| match minions.read(id) {
             Ok(minion) => Kept {
@@ -112,7 +112,7 @@ impl Standing {
         worked.map(|worked| worked.state).collect()
     }
 
-    /// What minions have of each formula that works, and their pillars.
+    /// The data of each formula that works on minions, and their pillars.
     pub fn results(&self) -> impl Iterator<Item = Value> {
         self.stands().flat_map(|stand| {
             let pillar = stand.pillar.as_ref();
@@ -123,7 +123,7 @@ impl Standing {
         })
     }
 
-    /// What is wrong with facts, and with the pillars that are compiled.
+    /// The errors in facts, and in the pillars that are compiled.
     pub fn broken(&self) -> impl Iterator<Item = &Error> {
         self.minions.iter().flat_map(|kept| {
             let stand = kept.stand.as_ref();
@@ -139,7 +139,7 @@ impl Standing {
         stands.filter_map(|stand| stand.as_ref().ok())
     }
 
-    /// What a change does to each minion, which is what it has from now on. `past` compares the [earlier
+    /// Compare what each minion has now with what a change gives it, and keep the latter. `past` compares the [earlier
     /// states](Self::past) with the one after the change: what works again is compared with the last that worked.
     pub fn advance(
         &mut self,

@@ -1,4 +1,4 @@
-//! What went wrong with many minions, each thing once.
+//! Failures of many minions, each cause once.
 
 use std::collections::HashMap;
 
@@ -11,16 +11,16 @@ const MAX_GROUPS: usize = 50;
 /// Minions that are named with each.
 const MAX_NAMED: usize = 10;
 
-/// What came of a fleet.
+/// The summary of a fleet.
 pub struct Summary {
     formulas: Vec<String>,
-    /// How many are meant.
+    /// The number of minions that are meant.
     pub minions: usize,
-    /// How many are done.
+    /// The number of them that are done.
     pub done: usize,
-    /// How many of them failed.
+    /// The number of them that failed.
     pub failed: usize,
-    /// How many are not meant.
+    /// The number of minions that are not meant.
     pub left_out: usize,
     failures: Groups<Error>,
     warnings: Groups<Diagnostic>,
@@ -137,7 +137,7 @@ impl Summary {
             .collect()
     }
 
-    /// How many more failures there were.
+    /// The number of further failures.
     pub fn more_failures(&self) -> usize {
         self.failures.more
     }

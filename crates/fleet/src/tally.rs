@@ -31,7 +31,7 @@ pub struct Tally {
 pub struct Count {
     /// The value; `None` for those that have none.
     pub value: Option<Value>,
-    /// How many have it.
+    /// The number of minions that have it.
     pub count: usize,
     /// The first of them.
     pub minions: Vec<String>,

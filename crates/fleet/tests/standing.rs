@@ -1,4 +1,4 @@
-//! What minions have while files change.
+//! The data of minions while files change.
 
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;

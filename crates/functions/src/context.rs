@@ -1,4 +1,4 @@
-//! What functions can ask for.
+//! The facts, files and calls that functions can ask for.
 
 use std::cell::Ref;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use mapstack_value::{Map, Str, Value};
 
 use crate::flow::Flow;
 
-/// What is at an absolute path, where a folder of the checkout stands for the machine's.
+/// The file or directory at an absolute path, in the folder of the checkout for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OnMachine {
     /// A file.
     File {
         /// Where it lies in the checkout.
         on_disk: String,
-        /// What is in it.
+        /// Its content.
         bytes: Arc<[u8]>,
     },
     /// A directory, with what it contains by name.
@@ -88,7 +88,7 @@ pub trait Context {
         SaltVersion::default()
     }
 
-    /// What targets by pillar look into if it is not the pillar.
+    /// The data that targets by pillar look into if it is not the pillar.
     fn pillar_of_targets(&self) -> Option<Value> {
         None
     }

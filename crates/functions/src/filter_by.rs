@@ -1,4 +1,4 @@
-//! What Salt's `filter_by` functions share (`salt.utils.data.filter_by`).
+//! The code that Salt's `filter_by` functions share (`salt.utils.data.filter_by`).
 
 use mapstack_loader::Fnmatch;
 use mapstack_render::jinja::Vm;

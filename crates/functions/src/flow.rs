@@ -1,4 +1,4 @@
-//! How functions move values, for observers that want to know where values come from.
+//! The ways of values through functions, for observers that want to know where values come from.
 
 use mapstack_merge::Options;
 use mapstack_minion::Part;
@@ -61,7 +61,7 @@ pub enum Flow<'f> {
         part: Part,
         /// The steps.
         path: &'f [Key],
-        /// What was found.
+        /// The value that was found.
         is: &'f Obj,
     },
     /// `is` was found by `config.get`, in one part of the facts or merged from several.
@@ -70,7 +70,7 @@ pub enum Flow<'f> {
         path: &'f [Key],
         /// True if several parts were merged.
         merged: bool,
-        /// What was found.
+        /// The value that was found.
         is: &'f Obj,
     },
     /// `is` was picked from a table because of a fact.
@@ -88,7 +88,7 @@ pub enum Flow<'f> {
         path: &'f str,
         /// Its text.
         text: &'f str,
-        /// What was read.
+        /// The data that was read.
         is: &'f Obj,
     },
     /// `is` is the result of `map.data`, or of another fold.

@@ -14,14 +14,14 @@ pub struct KnownMinions<R>(Mutex<VecDeque<Arc<KnownMinion<R>>>>);
 /// There are some dozens of platforms.
 const MAX_MINIONS: usize = 256;
 
-/// What the tree made of a minion.
+/// A minion with the facts that the tree made.
 #[derive(Debug)]
 pub struct KnownMinion<R> {
     /// The minion as it was given, whatever its pillar.
     pub given: Minion,
     /// Its grains, and what was not computed.
     pub made: TreeGrains,
-    /// What was read for it.
+    /// The reads for it.
     pub reads: Vec<R>,
 }
 

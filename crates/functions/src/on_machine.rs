@@ -37,7 +37,7 @@ const TABLE: &[(&str, Look)] = &[
 ];
 
 impl OnMachine {
-    /// What is at a deployed path, if it is one, and how it was looked at.
+    /// The file or directory at a deployed path, if it is one, and the way in which it was looked at.
     ///
     /// # Errors
     /// It cannot be read, or is a link out of the folders.

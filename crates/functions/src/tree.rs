@@ -22,7 +22,7 @@ use mapstack_value::{Map, Str, Value, weight};
 
 use crate::is_in_salt;
 
-/// What a run knows of the tree's modules so far.
+/// The memory of a run about the tree's modules.
 #[derive(Debug, Default)]
 pub struct TreeMemo {
     /// Modules without a file of their name.
@@ -98,7 +98,7 @@ pub trait TreeContext {
     fn tree_memo(&self) -> &TreeMemo;
 }
 
-/// What the tree makes of a call.
+/// The tree's answer to a call.
 #[derive(Debug)]
 pub enum TreeAnswer {
     /// What the function returns, and whether it can have seen secrets.
@@ -109,7 +109,7 @@ pub enum TreeAnswer {
     None,
 }
 
-/// What modules ask for as their `__opts__`; renderers ask for those of templates, `__opts__`.
+/// The name by which modules ask for their `__opts__`; renderers ask for those of templates, `__opts__`.
 pub const OPTS_OF_FUNCTIONS: &str = "__opts__ of functions";
 
 /// What functions of grains get as the argument `grains`.
@@ -400,13 +400,13 @@ pub struct PillarCall {
     pub minion_id: Value,
     /// The pillar so far.
     pub pillar: Value,
-    /// What the configuration gives: a mapping, a list or one argument.
+    /// The argument of the configuration: a mapping, a list or one argument.
     pub given: Value,
-    /// What the minion passes on from its configuration.
+    /// The options that the minion passes on.
     pub extra: Map,
 }
 
-/// What came of an external pillar of the tree.
+/// The answer of an external pillar of the tree.
 #[derive(Debug)]
 pub enum PillarAnswer {
     /// What it returned, and the pillar as it left it.

@@ -22,7 +22,7 @@ pub struct TreeGrains {
     pub grains: Map,
     /// The files that computed some, by the names of the grains.
     pub computed: Vec<(Key, Str)>,
-    /// What was not computed, and why.
+    /// Warnings about facts that were not computed.
     pub warnings: Vec<Diagnostic>,
 }
 

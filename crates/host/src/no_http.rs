@@ -1,4 +1,4 @@
-//! What `http.query` says in a program without the feature `http`.
+//! The answer of `http.query` in a program without the feature `http`.
 
 use mapstack::value::Value;
 use mapstack::{Call, CallError, Means};

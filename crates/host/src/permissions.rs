@@ -1,4 +1,4 @@
-//! What templates may ask of this machine.
+//! The permissions of templates on this machine.
 
 use std::fmt;
 

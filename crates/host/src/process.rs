@@ -11,7 +11,7 @@ const LARGEST: u64 = 16 << 20;
 
 /// How a program is run.
 pub(crate) struct Setting {
-    /// What it reads; nothing if `None`.
+    /// The standard input; nothing if `None`.
     pub stdin: Option<Vec<u8>>,
     /// True if both outputs are one.
     pub merged: bool,

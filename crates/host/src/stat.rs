@@ -1,4 +1,4 @@
-//! What is known of a file without reading it.
+//! Facts about a file that is not read.
 
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What permitted functions do not do.
+//! Refusals of permitted functions.
 #![cfg(unix)]
 
 use mapstack::value::{Map, Value};

@@ -1,4 +1,4 @@
-//! What is around the roots of the pillar, where files of stacked external pillars may lie.
+//! The surroundings of the pillar's roots, where files of stacked external pillars may lie.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

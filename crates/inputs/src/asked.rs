@@ -1,4 +1,4 @@
-//! What `mapstack impact` is asked about.
+//! The question that `mapstack impact` is asked.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use mapstack_fleet::impact::What;
 
 use crate::{InputError, below};
 
-/// What is asked about. Of what is a file and a key, the file is meant.
+/// The subject that a text names. If it is a file and a key, the file is meant.
 ///
 /// # Errors
 /// It is nothing that can be asked about.

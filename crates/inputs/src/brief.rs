@@ -1,4 +1,4 @@
-//! What `-h` shows: the flags that are wanted every day, on one screen. `--help` has the rest.
+//! The help of `-h`: the flags that are wanted every day, on one screen. `--help` has the rest.
 
 use clap::Command;
 

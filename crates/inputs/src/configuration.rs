@@ -172,7 +172,7 @@ pub fn mirrors(named: Option<&Path>) -> Result<PathBuf, InputError> {
         })
 }
 
-/// What a minion's files come from: a master's options, or the minion's own.
+/// The options that say where a minion's files are: a master's options, or the minion's own.
 pub fn file_options(config: Option<&Config>, minion: Option<&Minion>) -> Result<Map, InputError> {
     let own = minion.map(|minion| minion.opts.clone()).unwrap_or_default();
     let Some(config) = config else { return Ok(own) };

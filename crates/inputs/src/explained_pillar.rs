@@ -69,7 +69,7 @@ impl ExplainedPillar {
         }))
     }
 
-    /// What is wrong with the pillar.
+    /// The errors of the pillar.
     pub fn errors(&self) -> Vec<Error> {
         self.pillar.failures()
     }

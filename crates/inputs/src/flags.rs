@@ -39,7 +39,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// What a project can add to.
+    /// The flags that a project can add to.
     pub fn parts(&mut self) -> (&mut Files, Option<&mut Facts>, &mut Functions) {
         (&mut self.files, Some(&mut self.facts), &mut self.functions)
     }
@@ -81,7 +81,7 @@ pub struct Messages {
     pub secrets: SecretFlags,
 }
 
-/// What is kept back of what is printed.
+/// The flags for values that are kept back.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SecretFlags {
     /// Print secrets as they are: in messages, and where values are kept back
@@ -240,7 +240,7 @@ impl WorkFlags {
         self.target.is_given() || self.shard.is_some()
     }
 
-    /// How many are worked on at once.
+    /// The number of minions that are worked on at once.
     pub fn pace(&self) -> Pace {
         self.jobs
             .map_or_else(Pace::default, |jobs| Pace::threads(jobs.into()))
@@ -363,7 +363,7 @@ pub struct SiteFlags {
 }
 
 impl SiteFlags {
-    /// What a project can add to.
+    /// The flags that a project can add to.
     pub fn parts(&mut self) -> (&mut Files, Option<&mut Facts>, &mut Functions) {
         (&mut self.files, Some(&mut self.facts), &mut self.functions)
     }

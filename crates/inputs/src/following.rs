@@ -1,4 +1,4 @@
-//! What minions have, from change to change of the files.
+//! The data of minions, from change to change of the files.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct Following<'f> {
     past: Vec<(usize, Arc<State>)>,
 }
 
-/// What a change does.
+/// The effects of a change.
 pub struct FollowedChange {
     /// The files of the project that are different.
     pub files: Vec<String>,
@@ -33,9 +33,9 @@ pub struct FollowedChange {
     pub formulas: Vec<String>,
     /// The way in which each formula's configuration is made.
     pub ways: Vec<(String, Way)>,
-    /// What is different.
+    /// The differences.
     pub differences: Differences,
-    /// How many files changed, and which were not compared.
+    /// The number of files that changed, and those that were not compared.
     pub counted: Counted,
 }
 
@@ -76,12 +76,12 @@ impl<'f> Following<'f> {
         })
     }
 
-    /// What is wrong with facts and pillars.
+    /// The errors in facts and pillars.
     pub fn broken(&self) -> impl Iterator<Item = &Error> {
         self.standing.broken()
     }
 
-    /// What changed since the last step; `None` if no file is different.
+    /// The changes since the last step; `None` if no file is different.
     ///
     /// # Errors
     /// Files cannot be read. The next step begins where this one did.

@@ -1,4 +1,4 @@
-//! What answers calls of `salt['…']` that are not built in, and what templates may spend.
+//! The answers to calls of `salt['…']` that are not built in, and the limits of templates.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What the flags of a verb stand for.
+//! The input of a verb, made from its flags.
 
 use mapstack_salt_config::Config;
 

@@ -84,7 +84,7 @@ impl Kwargs {
         self
     }
 
-    /// How layers merge.
+    /// Set how layers merge.
     ///
     /// # Errors
     /// A value that is not YAML.

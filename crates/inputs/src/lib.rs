@@ -109,7 +109,7 @@ pub use source::{Choice, of_platforms};
 pub use states::{Counted, State, States};
 pub use watched::Watched;
 
-/// What is wrong with what flags name.
+/// An error in the input that flags name.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// The flags are wrong.

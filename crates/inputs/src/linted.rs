@@ -1,4 +1,4 @@
-//! What is checked for mistakes: formulas, and the pillar.
+//! The subjects of `mapstack lint`: formulas, and the pillar.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ use crate::{InputError, Warn, deployed, formulas};
 
 /// The formulas and the pillar that flags name.
 pub struct Linted {
-    /// What formulas are served by.
+    /// The engine that serves formulas.
     pub engine: Engine,
     /// The formulas.
     pub formulas: Vec<String>,
@@ -84,8 +84,8 @@ fn estate_states(
 }
 
 impl Linted {
-    /// What is named; else all formulas, and the pillar that the configuration compiles. A pillar that is given is not
-    /// checked.
+    /// The subjects that are named; else all formulas, and the pillar that the configuration compiles. A pillar that is
+    /// given is not checked.
     ///
     /// # Errors
     /// A formula does not exist, or there is nothing to check.

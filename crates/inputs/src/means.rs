@@ -1,4 +1,4 @@
-//! What the command calls the settings and actions that libraries refer to in their advice.
+//! The command's names for the settings and actions that libraries refer to in their advice.
 
 use mapstack::Means;
 

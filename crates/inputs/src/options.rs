@@ -1,4 +1,4 @@
-//! What flags say, apart from where things lie.
+//! Flags that do not say where files lie.
 
 use std::path::Path;
 

@@ -13,16 +13,16 @@ use crate::pillars::{Configured, ConfiguredPillars};
 use crate::served::Served;
 use crate::{InputError, Warn};
 
-/// What a minion gets, and what keeps it from the rest.
+/// The states of a minion, and the problems that keep it from the rest.
 #[derive(Debug, Clone)]
 pub struct MinionStates {
     /// The id.
     pub id: String,
     /// The sls in the order in which Salt renders them.
     pub sls: Vec<String>,
-    /// How many errors its pillar has.
+    /// The number of errors of its pillar.
     pub pillar_errors: usize,
-    /// What is missing or fails, a line each.
+    /// The missing and failing parts, a line each.
     pub problems: Vec<String>,
 }
 
@@ -100,7 +100,7 @@ fn states_of(
     (states, minion)
 }
 
-/// What keeps a minion from its states.
+/// The problems that keep a minion from its states.
 fn wrong(gathered: &Gathered) -> Vec<String> {
     let mut wrong = Vec::new();
     if let Some(Err(error)) = &gathered.top {

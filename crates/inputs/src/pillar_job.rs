@@ -51,15 +51,15 @@ struct Stacked {
     merged: bool,
 }
 
-/// What came of one minion's pillar.
+/// The result of compiling one minion's pillar.
 pub struct MadePillar {
     /// The pillar, or why it could not be compiled.
     pub pillar: Result<Map, Error>,
     /// The errors that the pillar keeps.
     pub failures: Vec<Error>,
-    /// What was worth a warning.
+    /// The warnings.
     pub warnings: Vec<Diagnostic>,
-    /// What happened, in order.
+    /// The events, in order.
     pub events: Vec<PillarEvent>,
     /// True if the pillar is whole: its errors do not end the work for other minions.
     pub is_whole: bool,

@@ -182,13 +182,13 @@ impl ConfiguredPillars {
         self
     }
 
-    /// What compiles the pillars.
+    /// The master that compiles the pillars.
     #[must_use]
     pub fn master(&self) -> &Master {
         &self.master
     }
 
-    /// What templates' functions belong to.
+    /// The engine that templates' functions belong to.
     #[must_use]
     pub fn engine(&self) -> &Engine {
         &self.engine
@@ -280,7 +280,7 @@ impl ConfiguredPillars {
         Ok((with_pillars?, lacking))
     }
 
-    /// What was worth a warning so far, each once.
+    /// The warnings so far, each once.
     pub fn take_warnings(&self) -> Vec<Diagnostic> {
         let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *heard)

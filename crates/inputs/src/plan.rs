@@ -8,7 +8,7 @@ use crate::InputError;
 use crate::Kwargs;
 use crate::flags::{Input, Layering, ResultFlags};
 
-/// What is computed, on whichever files.
+/// The work that is done, on whichever files.
 pub struct Plan {
     /// The formulas.
     pub formulas: Vec<String>,
@@ -25,7 +25,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What flags ask for, of no formula so far.
+    /// The plan that flags ask for, of no formula so far.
     ///
     /// # Errors
     /// Arguments that mean nothing.

@@ -10,7 +10,7 @@ use mapstack_salt_config::Config;
 use crate::estate::{self, Assumed, Deployment, Folders, FoundMinions, Layout, Root, Search};
 use crate::{InputError, Setting};
 
-/// What a checkout says about itself: its roots, the minions it is for, and what answers calls.
+/// The description of a checkout: its roots, the minions it is for, and what answers calls.
 #[derive(Debug, Clone, Default)]
 pub struct Project {
     /// Where it was found.
@@ -25,7 +25,7 @@ pub struct Project {
     pub stubs: Vec<PathBuf>,
     /// The version of Salt that is followed.
     pub salt_version: Option<SaltVersion>,
-    /// How much rules of the linter matter.
+    /// The levels of the linter's rules.
     pub levels: Vec<Setting>,
     /// Paths on the master with the directories that are deployed there.
     pub deployed: Vec<(String, PathBuf)>,
@@ -33,7 +33,7 @@ pub struct Project {
     pub absent: Vec<String>,
     /// Repositories with formulas.
     pub formulas: Vec<Formula>,
-    /// What it is as an estate; nothing for formulas alone.
+    /// The estate, if it is more than formulas.
     pub estate: Option<Estate>,
     /// What its file says of the configuration and of the minions.
     pub(crate) given: Given,
@@ -62,9 +62,9 @@ pub(crate) struct Given {
 pub struct Estate {
     /// The options of its master.
     pub config: Config,
-    /// What was taken for what, a line; nothing where the project's file says it.
+    /// The folders and what they were taken for, a line; nothing where the project's file says it.
     pub found: Option<String>,
-    /// What could be meant otherwise, what is missing, and how to say so; a sentence each.
+    /// Remarks on choices and on missing parts, and how to name them; a sentence each.
     pub notes: Vec<String>,
     /// The folders, for what looks for minions.
     pub(crate) folders: Arc<Folders>,

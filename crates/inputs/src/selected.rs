@@ -1,4 +1,4 @@
-//! What to say of `--select` where it means no minion.
+//! The message about a `--select` that means no minion.
 
 use std::collections::BTreeSet;
 

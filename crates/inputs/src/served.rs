@@ -35,7 +35,7 @@ pub fn below(roots: &[String], given: &str) -> Option<String> {
 
 /// A file server, and the directories among what it serves.
 pub struct Served {
-    /// What serves them.
+    /// The servers.
     pub files: Backends,
     pub(crate) roots: Roots,
 }

@@ -1,4 +1,4 @@
-//! What a `.mapstack.yaml` says, with the places of its mistakes.
+//! The content of a `.mapstack.yaml`, with the places of its mistakes.
 
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,7 @@ const MINION_KEYS: [&str; 4] = ["from", "platform", "grains", "grains_from"];
 /// A setting that something else has to make sense of.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
-    /// What is set.
+    /// The name of the setting.
     pub name: String,
     /// To what.
     pub value: String,

@@ -35,13 +35,13 @@ pub struct Sides {
 
 /// The files of the pillar in both states.
 pub struct PillarSides {
-    /// What compiles it.
+    /// The configuration that compiles it.
     pub config: Config,
     /// Before and after.
     pub files: [Arc<dyn FileServer>; 2],
     /// Where the files lie below the roots of the file server.
     pub below_roots: Vec<String>,
-    /// What is around them, where stacked files may lie, if the states differ in it.
+    /// The surroundings, where stacked files may lie, if the states differ in them.
     pub around: Option<Around>,
 }
 

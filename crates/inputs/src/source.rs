@@ -36,7 +36,7 @@ pub enum Choice<'c> {
 }
 
 impl<'c> Choice<'c> {
-    /// What `--id` and `--minion-glob` say, of which there is one.
+    /// The choice that `--id` or `--minion-glob` makes; there is one of them.
     pub fn of(facts: &'c Facts, target: &'c Target) -> Self {
         match (&facts.id, &target.minion_glob) {
             (Some(id), _) => Choice::Id(id),

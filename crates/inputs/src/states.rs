@@ -67,7 +67,7 @@ impl State {
 #[derive(Clone)]
 pub(crate) struct Compiling {
     pub config: Config,
-    /// What flags change in each pillar.
+    /// The changes of each pillar by flags.
     pub changes: Vec<(String, Value)>,
     /// Where the roots of the pillar lie below those of the file server.
     pub below_roots: Vec<String>,
@@ -82,14 +82,14 @@ struct Compiled {
     around: Option<Around>,
 }
 
-/// How many files changed, and which of them no compared result is made of.
+/// The number of files that changed, and those of which no compared result is made.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// How many changed.
+    /// The number of files that changed.
     pub changed: usize,
     /// Those that were not compared.
     pub unread: Vec<String>,
-    /// How many files of the pillar changed.
+    /// The number of files of the pillar that changed.
     pub changed_of_pillar: usize,
     /// Those of the pillar that were not compared; `None` if pillars are not.
     pub unread_of_pillar: Option<Vec<String>>,
@@ -180,7 +180,7 @@ impl States {
         self.pillars.is_some()
     }
 
-    /// How minions get their pillars: here, if they are compared.
+    /// The compilers of minions' pillars: here, if they are compared.
     pub fn minions_by<'c>(
         &self,
         config: Option<&'c Config>,
@@ -202,7 +202,7 @@ impl States {
         Ok(plan.compare(formulas, engines)?)
     }
 
-    /// What is computed of both states.
+    /// The work on both states.
     ///
     /// # Errors
     /// As [`Plan::fleet`].

@@ -18,8 +18,8 @@ use crate::sides::{below_roots, roots_of_pillar};
 use crate::states::{Compiling, State, States};
 use crate::{Configured, ConfiguredPillars, InputError, Served, Warn, deployed, pillars, served};
 
-/// What is watched: the roots that flags name, those of the pillar if pillars are compiled, and the directories of
-/// stacked external pillars.
+/// The watched directories: the roots that flags name, those of the pillar if pillars are compiled, and the directories
+/// of stacked external pillars.
 pub struct Watched<'i> {
     input: &'i Input,
     config: Option<&'i Config>,
@@ -32,7 +32,7 @@ pub struct Watched<'i> {
 }
 
 impl<'i> Watched<'i> {
-    /// What flags and a configuration name.
+    /// The directories that flags and a configuration name.
     ///
     /// # Errors
     /// Roots that cannot be determined, or flags that have no effect.
@@ -76,7 +76,7 @@ impl<'i> Watched<'i> {
         self.compiling.is_some()
     }
 
-    /// How minions get their pillars: from the states, if they are compared.
+    /// The compilers of minions' pillars: from the states, if they are compared.
     pub fn minions_by<'c>(
         &self,
         config: Option<&'c Config>,
@@ -111,7 +111,7 @@ impl<'i> Watched<'i> {
         !self.stacks.is_empty()
     }
 
-    /// What compiles pillars.
+    /// The compiler of pillars.
     pub(crate) fn compiling(&self) -> Option<&Compiling> {
         self.compiling.as_ref()
     }

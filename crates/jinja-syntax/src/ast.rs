@@ -17,7 +17,7 @@ pub struct Template {
     pub name: Option<Str>,
     /// The source, with `\r\n` and `\r` turned into `\n`. Spans point into it.
     pub source: Arc<str>,
-    /// What it does, top to bottom.
+    /// The statements, top to bottom.
     pub body: Vec<Stmt>,
     /// Every `{% block %}` of the template, also nested ones, by name.
     pub blocks: Vec<Arc<Block>>,
@@ -89,11 +89,11 @@ pub struct Constant {
 pub struct Stmt {
     /// The tag (or text) in the source.
     pub span: Span,
-    /// What it does.
+    /// The kind.
     pub kind: StmtKind,
 }
 
-/// What a statement does.
+/// The kind of a statement.
 #[derive(Debug)]
 pub enum StmtKind {
     /// Literal text.
@@ -227,9 +227,9 @@ pub enum StmtKind {
 /// A `for` loop.
 #[derive(Debug)]
 pub struct For {
-    /// What each item is bound to.
+    /// The target that each item is bound to.
     pub target: Target,
-    /// What is iterated.
+    /// The iterated expression.
     pub iter: Expr,
     /// The `if` after the iterable.
     pub filter: Option<Expr>,
@@ -300,11 +300,11 @@ pub enum Target {
 pub struct Expr {
     /// The source text of the expression.
     pub span: Span,
-    /// What it is.
+    /// The kind.
     pub kind: ExprKind,
 }
 
-/// What an expression is.
+/// The kind of an expression.
 #[derive(Debug)]
 pub enum ExprKind {
     /// A literal: `none`, booleans, numbers, text (adjacent literals already joined).
@@ -385,7 +385,7 @@ pub enum ExprKind {
 }
 
 impl ExprKind {
-    /// What Jinja2 calls this kind of expression in messages: the name of its node class in lower case.
+    /// Jinja2's name for this kind of expression in messages: the name of its node class in lower case.
     ///
     /// ```
     /// use mapstack_jinja_syntax::ast::{BinaryOp, Expr, ExprKind, Span};

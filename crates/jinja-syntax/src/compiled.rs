@@ -1,9 +1,10 @@
-//! What Jinja2's compiler does with parts of a template, as far as their form shows.
+//! The work of Jinja2's compiler on parts of a template, as far as their form shows.
 
 use super::ast::{Expr, ExprKind, Span, Stmt, StmtKind, Template};
 
 impl Template {
-    /// What would be printed after an `extends`, in the order of the source. Jinja2 does not compile it.
+    /// The expressions that would be printed after an `extends`, in the order of the source. Jinja2 does not compile
+    /// it.
     ///
     /// ```
     /// use mapstack_jinja_syntax::{Syntax, parse};

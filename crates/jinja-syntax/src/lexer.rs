@@ -161,7 +161,7 @@ impl Op {
         }
     }
 
-    /// How it is written.
+    /// The text of it.
     pub fn text(self) -> &'static str {
         OPERATORS
             .iter()

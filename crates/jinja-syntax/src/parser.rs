@@ -24,14 +24,14 @@ use constants::Constants;
 /// Why a template cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyntaxError {
-    /// What is wrong, in Jinja's words.
+    /// The message, in Jinja's words.
     pub message: String,
     /// The token at fault, in `source`.
     pub span: Span,
     /// The line as Jinja counts it, from 1. For a template that ends too early this is the line
     /// its last token starts on.
     pub line: u32,
-    /// What to do about it, when that is known.
+    /// The advice, if there is any.
     pub help: Option<String>,
     /// The template's source with `\n` newlines.
     pub source: Arc<str>,

@@ -44,7 +44,7 @@ pub struct Syntax {
     pub lstrip_blocks: bool,
     /// True if the newline that ends the template stays.
     pub keep_trailing_newline: bool,
-    /// What ends a line of literal text when it is printed: `\n`, `\r\n` or `\r`.
+    /// The end of a line of literal text when it is printed: `\n`, `\r\n` or `\r`.
     pub newline_sequence: &'static str,
     /// True if the first line is a header and not part of the template.
     pub has_header: bool,

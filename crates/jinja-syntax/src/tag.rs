@@ -5,7 +5,7 @@
 pub struct Tag {
     /// Its name, the first word in `{% … %}`.
     pub name: &'static str,
-    /// How it is written, and what it becomes.
+    /// The form: the way it is written, and the node it becomes.
     pub form: Form,
 }
 

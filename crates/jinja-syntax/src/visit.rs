@@ -2,7 +2,7 @@
 
 use super::ast::{Expr, ExprKind, Macro, Stmt, StmtKind, Template};
 
-/// What a walk meets.
+/// A node that a walk meets.
 #[derive(Debug, Clone, Copy)]
 pub enum Node<'t> {
     /// A statement, before what is in it.

@@ -1,4 +1,4 @@
-//! What is made of literals alone, and what it costs.
+//! Expressions of literals alone, and their cost.
 
 use mapstack_jinja_syntax::{Syntax, parse};
 

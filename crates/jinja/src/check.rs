@@ -1,5 +1,5 @@
-//! What Jinja refuses when it compiles a template: filters and tests that do not exist, and [constants](super::fold) that
-//! cannot be computed.
+//! The errors of Jinja's compiler: filters and tests that do not exist, and [constants](super::fold) that cannot be
+//! computed.
 //!
 //! Inside the branches of an `if` Jinja waits until the branch runs, so that a template can probe
 //! for a filter. What would be printed after an `extends` is not compiled at all.

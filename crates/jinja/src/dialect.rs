@@ -1,4 +1,4 @@
-//! What a dialect of Jinja2 adds to the language or does in its own way.
+//! The parts of a dialect that Jinja2 lacks or does in another way.
 
 use std::rc::Rc;
 use std::sync::Arc;

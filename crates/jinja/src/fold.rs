@@ -1,4 +1,4 @@
-//! What Jinja2 computes when it compiles a template: expressions that are made of literals alone.
+//! Constants, which Jinja2 computes when it compiles a template: expressions that are made of literals alone.
 //!
 //! What comes out is what the expression gives when it runs, so only failing matters. Most failures are caught, and the
 //! expression runs as it stands. Not caught are undefined values that `and`, `or`, `~` or an inline `if` ask for their

@@ -27,7 +27,7 @@ pub fn builtins() -> Rc<Layer> {
     BUILTINS.with(Rc::clone)
 }
 
-/// What a [`Function`] does.
+/// The code of a [`Function`].
 pub type Call = fn(&Vm<'_>, CallArgs) -> Result<Obj>;
 
 const TABLE: &[(&str, Call)] = &[

@@ -1,4 +1,4 @@
-//! What templates can reach outside themselves.
+//! Files and functions, which templates reach outside themselves.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result, TemplatePlace};
 
 use super::vm::Vm;
 
-/// What a template can reach outside itself. The caller of a render provides it.
+/// The files and functions that a template can reach outside itself. The caller of a render provides it.
 ///
 /// Functions are for dialects whose objects refer to [`HostFunction`](super::HostFunction)s; plain Jinja2 calls none.
 pub trait Host {

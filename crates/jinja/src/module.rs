@@ -25,12 +25,12 @@ impl Module {
         self.context.table()
     }
 
-    /// What the template printed.
+    /// The printed text.
     pub fn body(&self) -> &str {
         &self.body
     }
 
-    /// What the template bound under a name; names with a leading underscore stay private.
+    /// The value that the template bound under a name; names with a leading underscore stay private.
     pub fn get(&self, name: &str) -> Option<Obj> {
         if name.starts_with('_') {
             return None;

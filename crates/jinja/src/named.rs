@@ -1,4 +1,4 @@
-//! What filters, tests and functions of Jinja2 do with their operands.
+//! The effects of Jinja2's filters, tests and functions on their operands.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mapstack_pyobject::Reads;
 use mapstack_value::Str;
 
-/// What a name stands for.
+/// A filter, test or function behind a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Named {
     /// `x|name`
@@ -99,7 +99,7 @@ impl<T: Copy> Known<T> {
     /// More names than this are looked for elsewhere each time.
     const MOST: usize = 16;
 
-    /// What a name stands for, which `find` finds the first time.
+    /// The value of a name, which `find` finds the first time.
     pub fn get(&self, name: &Str, find: impl FnOnce(&str) -> Option<T>) -> Option<T> {
         let mut known = self.0.borrow_mut();
         if let Some((_, found)) = known.iter().find(|(known, _)| Arc::ptr_eq(known, name)) {
@@ -113,7 +113,7 @@ impl<T: Copy> Known<T> {
     }
 }
 
-/// What a filter does that converts between data and text.
+/// The direction of a filter that converts between data and text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Conversion {
     /// It writes data as text, as `tojson` does.

@@ -7,7 +7,7 @@ use mapstack_pyobject::{Error, Result, TemplatePlace};
 
 use mapstack_jinja_syntax::ast::{Span, Template};
 
-/// How a piece of output came about.
+/// The origin of a piece of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// Literal text of the template: every byte maps to one byte of source.

@@ -9,11 +9,11 @@ use super::vm::{Request, Vm};
 /// The result of a render.
 #[derive(Debug)]
 pub struct Rendered {
-    /// What was printed.
+    /// The printed text.
     pub text: String,
     /// Where it came from.
     pub map: SourceMap,
-    /// What the template's top level has bound, in order.
+    /// The names that the template's top level has bound, in order.
     pub exports: Names,
 }
 

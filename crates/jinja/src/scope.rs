@@ -122,7 +122,7 @@ pub struct Context {
     found: RefCell<Found>,
     /// Names that the top level hides until it binds them. Blocks do not see that.
     unset: RefCell<Vec<Str>>,
-    /// What was given from outside.
+    /// The layer that was given from outside.
     pub given: Rc<Layer>,
     /// For each block, its definitions from the most derived template to the base.
     blocks: Rc<RefCell<Blocks>>,
@@ -171,12 +171,12 @@ impl Context {
         std::ptr::from_ref(self) as usize
     }
 
-    /// What the top level has bound, as it is now.
+    /// The names that the top level has bound, as they are now.
     pub fn vars(&self) -> Rc<Names> {
         self.vars.borrow().clone().unwrap_or_default()
     }
 
-    /// What the top level has bound to a name.
+    /// The value that the top level has bound to a name.
     pub fn var(&self, name: &str) -> Option<Obj> {
         self.vars.borrow().as_ref()?.get(name).cloned()
     }

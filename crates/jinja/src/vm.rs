@@ -38,9 +38,9 @@ pub struct Request<'r> {
     pub syntax: Syntax,
     /// True if undefined values are errors.
     pub strict: bool,
-    /// What it may spend.
+    /// The limits.
     pub limits: Limits,
-    /// What it can reach.
+    /// The host.
     pub host: &'r dyn Host,
     /// Parsed templates kept from earlier renders.
     pub cache: Option<&'r TemplateCache>,
@@ -48,7 +48,7 @@ pub struct Request<'r> {
     pub fuel: Option<&'r Cell<u64>>,
     /// An object that is watched: which statements change it.
     pub watch: Option<&'r Watch>,
-    /// What is secret. What templates compute from it is added.
+    /// The secrets. Texts that templates compute from them are added.
     pub taint: Option<&'r Taint>,
     /// An observer of how values move.
     pub tracer: Option<&'r dyn Tracer>,
@@ -161,7 +161,7 @@ impl<'r> Vm<'r> {
         *self.missed.borrow_mut() = Some(function.clone());
     }
 
-    /// What the template can reach.
+    /// The host of the template.
     pub fn host(&self) -> &dyn Host {
         self.host
     }
@@ -188,7 +188,7 @@ impl<'r> Vm<'r> {
         self.is_observed
     }
 
-    /// What ends a line of literal text.
+    /// The end of a line of literal text.
     pub(super) fn newline(&self) -> &'static str {
         self.syntax.newline_sequence
     }

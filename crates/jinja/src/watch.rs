@@ -42,7 +42,7 @@ pub struct Watch {
     edits: RefCell<Vec<Edit>>,
 }
 
-/// What one statement did to a watched object, once or several times in a row.
+/// The effect of one statement on a watched object, once or several times in a row.
 #[derive(Debug, Clone)]
 pub struct Edit {
     /// The statement.
@@ -72,7 +72,7 @@ impl Watch {
         watch
     }
 
-    /// What was done to the object, in order.
+    /// The edits of the object, in order.
     #[must_use]
     pub fn into_edits(self) -> Vec<Edit> {
         self.edits.into_inner()

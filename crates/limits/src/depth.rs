@@ -1,4 +1,4 @@
-//! How deep things may nest. What walks through them calls itself once a level, and the stack is not endless.
+//! The limit of nesting. Code that walks through levels calls itself once for each, and the stack is not endless.
 
 use crate::error::{Error, Result};
 
@@ -14,7 +14,7 @@ pub const GENERATORS: usize = 150;
 /// Levels of data that leaves the template: frozen, serialised or laid out on lines.
 pub const DATA: usize = 200;
 
-/// What Python was doing when objects nest too deep to be printed.
+/// Python's words for its work when objects nest too deep to be printed.
 pub const REPR: &str = " while getting the repr of an object";
 
 /// Refuse data below the last level that is allowed.
@@ -30,7 +30,7 @@ pub fn data(level: usize) -> Result<()> {
     Ok(())
 }
 
-/// What Python raises when a function calls itself without end.
+/// The error that Python raises when a function calls itself without end.
 ///
 /// ```
 /// assert_eq!(mapstack_limits::depth::endless().message, "maximum recursion depth exceeded");

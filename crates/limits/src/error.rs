@@ -1,4 +1,4 @@
-//! What can go wrong while a template runs, and where.
+//! Errors of templates, and their places.
 
 use std::fmt;
 use std::sync::Arc;
@@ -36,15 +36,15 @@ pub type Result<T, E = Box<Error>> = std::result::Result<T, E>;
 pub struct Error {
     /// Which class of failure it is.
     pub kind: ErrorKind,
-    /// What happened, in one sentence without place.
+    /// The message, one sentence without place.
     pub message: String,
-    /// What to do about it, when that is known.
+    /// The advice, if there is any.
     pub help: Option<String>,
     /// The function of Salt that was called and does not exist, if this is what happened.
     pub missing_function: Option<Str>,
     /// Where it happened.
     pub place: Option<TemplatePlace>,
-    /// How the template got there, innermost first.
+    /// The way to the place, innermost first.
     pub trace: Vec<Frame>,
 }
 
@@ -89,7 +89,7 @@ pub struct TemplatePlace {
 /// One step of the way to an error.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frame {
-    /// What was being done there ("in macro 'x'", "included from here").
+    /// The step that was being done there ("in macro 'x'", "included from here").
     pub what: String,
     /// Where.
     pub place: TemplatePlace,

@@ -17,11 +17,11 @@ thread_local! {
     static DEBT: Cell<u64> = const { Cell::new(0) };
     /// The debt at which the render has to settle; never reached without a render.
     static STOP: Cell<u64> = const { Cell::new(u64::MAX) };
-    /// What the render that runs now may spend.
+    /// The account of the render that runs now.
     static OPEN: RefCell<Option<Account>> = const { RefCell::new(None) };
 }
 
-/// What a render may spend.
+/// The account of a render: its limits, and the debt that it can still pay.
 #[derive(Clone, Copy)]
 struct Account {
     limits: Limits,

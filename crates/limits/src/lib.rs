@@ -1,4 +1,4 @@
-//! What rendering a template may spend, and the errors of templates.
+//! The limits of rendering a template, and the errors of templates.
 //!
 //! The crate does not know about objects, the languages of templates, files, minions or functions of Salt.
 //!

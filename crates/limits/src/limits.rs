@@ -1,4 +1,4 @@
-//! What a render may spend: steps, time, memory, output and depth.
+//! The limits of a render: steps, time, memory, output and depth.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use mapstack_diagnostic::Means;
 
 use crate::error::{Error, Result};
 
-/// What a render may spend.
+/// The limits of a render.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Evaluation steps. Every operation pays by the size of what it reads and makes, one step for 16 bytes of text
@@ -16,9 +16,9 @@ pub struct Limits {
     pub output: usize,
     /// Macro calls, includes and imports inside each other.
     pub depth: usize,
-    /// How long it may take. The clock is read only if there is such a limit.
+    /// The time limit. The clock is read only if there is such a limit.
     pub time: Option<Deadline>,
-    /// What it may hold, according to a measuring function.
+    /// The memory limit, according to a measuring function.
     pub memory: Option<MemoryLimit>,
 }
 
@@ -139,7 +139,7 @@ impl Deadline {
     }
 }
 
-/// How much memory a render may hold.
+/// The limit of a render's memory.
 #[derive(Debug, Clone, Copy)]
 pub struct MemoryLimit {
     most: usize,
@@ -160,7 +160,7 @@ impl MemoryLimit {
         }
     }
 
-    /// How many bytes are left.
+    /// The number of bytes that are left.
     #[must_use]
     pub fn left(&self) -> usize {
         let held = (self.held)().saturating_sub(self.before.unwrap_or_default());

@@ -1,4 +1,4 @@
-//! What it costs to record where values come from.
+//! The cost of recording where values come from.
 //!
 //! ```text
 //! cargo bench -p mapstack-lineage --bench explain -- time|none|data|explain FORMULA MINION ROOT…

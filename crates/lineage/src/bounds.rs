@@ -1,4 +1,4 @@
-//! How much is looked at.
+//! The limits of the search for origins.
 
 /// Limit on the number of values that reports and checks go through one by one, counting what YAML aliases repeat. A
 /// few lines of aliases can stand for more values than anyone can read.

@@ -17,7 +17,7 @@ pub struct Layer {
     pub kind: LayerKind,
     /// The values that the definition's matchers found for this minion, which are the reason why it has this layer.
     pub because: Vec<Because>,
-    /// How the layer was merged; `None` for initial data and for changes in place.
+    /// The merge of the layer; `None` for initial data and for changes in place.
     pub merged: Option<Merged>,
 }
 
@@ -106,7 +106,7 @@ pub struct Because {
     pub found: Value,
 }
 
-/// How a layer was merged.
+/// The merge of a layer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Merged {
     /// The strategy, by its name in Salt.

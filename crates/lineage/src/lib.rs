@@ -101,7 +101,7 @@ pub struct Ancestor {
     pub spot: Spot,
     /// The layer that replaced, changed or rejected it.
     pub by: usize,
-    /// What that layer did to it.
+    /// The effect of that layer on it.
     pub how: How,
 }
 

@@ -196,7 +196,7 @@ pub(crate) struct Past {
     pub how: How,
 }
 
-/// How the history of a value went on.
+/// A step in the history of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
     /// Another value replaced it.

@@ -1,4 +1,4 @@
-//! What is looked at in the pillar of one minion.
+//! The part of one minion's pillar that rules look at.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(crate) struct Examined {
     pub events: Vec<PillarEvent>,
     pub errors: Vec<PillarError>,
     pub clashes: Vec<Clash>,
-    /// What a schema does not allow in the pillar, if it is whole, and where it stands.
+    /// The violations of the schema by the pillar, if it is whole, and their places.
     pub violations: Vec<(Violation, Option<Place>)>,
     /// The texts of its sls and of the files of external pillars.
     pub texts: Vec<ReadText>,

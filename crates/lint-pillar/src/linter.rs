@@ -67,13 +67,13 @@ impl<'m> PillarLinter<'m> {
         }
     }
 
-    /// How much the rules matter.
+    /// Set the levels of rules.
     #[must_use]
     pub fn levels(self, levels: Levels) -> Self {
         PillarLinter { levels, ..self }
     }
 
-    /// What to keep back in messages and excerpts; by default what stands under the usual keys.
+    /// Set the secrets to keep back in messages and excerpts; by default the values under the usual keys.
     #[must_use]
     pub fn secrets(self, secrets: Secrets) -> Self {
         let secrets = Arc::new(secrets);

@@ -1,4 +1,4 @@
-//! What the pillars of all minions have shown.
+//! The record of the pillars of all minions.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::examined::{Clash, Examined, Target};
 /// What the pillars of minions have shown so far.
 #[derive(Default)]
 pub(crate) struct Seen {
-    /// How many minions were looked at.
+    /// The number of minions that were looked at.
     pub minions: usize,
     pub targets: IndexMap<Target, Asked>,
     /// The sls that some minion gets, by environment and name.
@@ -31,7 +31,7 @@ pub(crate) struct Seen {
     pub failures: BTreeMap<(String, usize, String), Failed>,
     /// With the minions that have them, by the places of both values and their path.
     pub clashes: BTreeMap<ClashKey, (Clash, Vec<String>)>,
-    /// What sls and files of external pillars render to, each text once.
+    /// The rendered texts of sls and of files of external pillars, each once.
     pub texts: BTreeMap<(String, Arc<str>), Arc<LayerText>>,
     /// The texts of sls for the minion that showed them last.
     pub last: HashMap<(String, String), Arc<LayerText>>,
@@ -67,7 +67,7 @@ pub(crate) struct Rendered {
 
 /// What went wrong.
 pub(crate) struct Failed {
-    /// What a pillar keeps; otherwise the error ended the compile.
+    /// The error as the pillar keeps it; otherwise it ended the compile.
     pub kept: Option<PillarError>,
     pub error: Error,
     pub ids: Vec<String>,

@@ -15,7 +15,7 @@ pub struct SourceFile {
     pub path: String,
     /// As a person would open it.
     pub shown: String,
-    /// What it says.
+    /// The text.
     pub text: Arc<str>,
     /// Where each line starts, computed on demand.
     lines: OnceLock<Lines>,
@@ -131,7 +131,7 @@ pub struct Document {
     pub path: String,
     /// Its text.
     pub content: Content,
-    /// What it amounts to.
+    /// The data.
     pub value: Value,
     /// Where everything in that stands.
     pub marks: Marks,
@@ -141,7 +141,7 @@ pub struct Document {
 
 /// A key or scalar as it is written.
 pub struct Scalar<'d> {
-    /// What it is in.
+    /// The document that it is in.
     pub document: &'d Document,
     /// The keys and indices to it; of a key, with the key.
     pub path: &'d [Key],
@@ -151,7 +151,7 @@ pub struct Scalar<'d> {
     pub value: Value,
     /// Where it stands in the text.
     pub mark: Mark,
-    /// What holds it.
+    /// The value that holds it.
     pub parent: Option<&'d Value>,
 }
 

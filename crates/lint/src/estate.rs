@@ -17,7 +17,7 @@ use crate::work::side_by_side;
 /// The states of an estate.
 #[derive(Debug, Clone, Default)]
 pub struct Estate {
-    /// How its top files are read.
+    /// The options for its top files.
     pub options: TopOptions,
     /// Folders below a root that have no states, such as those of a pillar, with the reason.
     pub others: Vec<(String, String)>,
@@ -27,7 +27,7 @@ pub struct Estate {
     pub examples: BTreeSet<String>,
 }
 
-/// How many sls of an estate were looked at.
+/// The numbers of sls of an estate that were looked at, and that there are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reached {
     /// Those that some minion gets.

@@ -1,4 +1,4 @@
-//! What a rule has to say.
+//! A finding of a rule.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use mapstack::{Diagnostic, Place, Severity, Step};
 
 use crate::Rule;
 
-/// How much a finding matters.
+/// The level of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Level {
     /// Worth knowing.
@@ -43,7 +43,7 @@ impl Level {
             .find(|level| level.name() == name)
     }
 
-    /// What a person sets a rule to: a level, or none at all for `off`.
+    /// The level that a person gives a rule, or none at all for `off`.
     ///
     /// ```
     /// use mapstack_lint::Level;
@@ -65,9 +65,9 @@ impl Level {
 pub struct Finding {
     /// The rule it goes against.
     pub rule: Rule,
-    /// How much it matters.
+    /// The level.
     pub level: Level,
-    /// What is wrong, in a sentence without a full stop.
+    /// The message, a sentence without a full stop.
     pub message: String,
     /// Where. A finding about a file as a whole has an empty place at its start.
     pub place: Place,
@@ -77,7 +77,7 @@ pub struct Finding {
     pub related: Vec<Step>,
     /// Circumstances, such as the minions concerned.
     pub notes: Vec<String>,
-    /// What to do.
+    /// The advice.
     pub help: Option<String>,
     /// Changes of the file that mend it and cannot do harm; all of them or none.
     pub fix: Vec<Edit>,
@@ -94,7 +94,7 @@ pub struct Edit {
     pub start: usize,
     /// One past the last byte that goes.
     pub end: usize,
-    /// What comes in its place.
+    /// The text that comes in its place.
     pub text: String,
 }
 
@@ -133,7 +133,7 @@ impl Finding {
         }
     }
 
-    /// What a run reports, with the places, circumstances and advice of its message.
+    /// A message of a run, with the places, circumstances and advice of its message.
     #[must_use]
     pub fn said(rule: Rule, place: Place, diagnostic: &Diagnostic) -> Self {
         let Diagnostic {

@@ -1,4 +1,4 @@
-//! How much rules matter to the user.
+//! The levels that users give to rules.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use mapstack::Means;
 use crate::Rule;
 use crate::finding::{Finding, Level};
 
-/// How much rules matter, where that is not their usual level.
+/// The levels of rules, where these are not the usual ones.
 ///
 /// ```
 /// use mapstack_lint::Levels;
@@ -20,7 +20,7 @@ use crate::finding::{Finding, Level};
 pub struct Levels(BTreeMap<Rule, Option<Level>>);
 
 impl Levels {
-    /// How much a rule matters; `None` switches it off.
+    /// Set the level of a rule; `None` switches it off.
     pub fn set(&mut self, rule: Rule, level: Option<Level>) {
         self.0.insert(rule, level);
     }

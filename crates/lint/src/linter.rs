@@ -48,7 +48,7 @@ pub enum SchemaFrom {
 }
 
 impl SchemaFrom {
-    /// What the files of own schemas are called, in the order in which they are looked for.
+    /// The names of the files of own schemas, in the order in which they are looked for.
     pub const NAMES: [&str; 3] = ["schema.yaml", "schema.yml", "schema.json"];
 }
 
@@ -93,21 +93,21 @@ impl<'e> Linter<'e> {
         self
     }
 
-    /// How much a rule matters; `None` switches it off.
+    /// Set the level of a rule; `None` switches it off.
     #[must_use]
     pub fn level(mut self, rule: Rule, level: Option<Level>) -> Self {
         self.levels.set(rule, level);
         self
     }
 
-    /// How much the rules matter.
+    /// Set the levels of rules.
     #[must_use]
     pub fn levels(mut self, levels: Levels) -> Self {
         self.levels = levels;
         self
     }
 
-    /// What to keep back in messages and excerpts; by default what stands under the usual keys.
+    /// Set the secrets to keep back in messages and excerpts; by default the values under the usual keys.
     #[must_use]
     pub fn secrets(mut self, secrets: Secrets) -> Self {
         self.secrets = Arc::new(secrets);

@@ -54,7 +54,7 @@ pub(crate) struct Never {
 }
 
 impl Never {
-    /// What was meant, as far as that is known.
+    /// The advice about the name that was meant, as far as it is known.
     pub fn help(&self) -> Option<String> {
         let other = self
             .other

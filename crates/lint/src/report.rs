@@ -1,4 +1,4 @@
-//! What is reported of the findings.
+//! The findings that are reported.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -21,26 +21,26 @@ use crate::suppress::Suppressions;
 pub struct Sources<'s> {
     /// Every file.
     pub files: Vec<&'s SourceFile>,
-    /// What those with data amount to.
+    /// The documents of those with data.
     pub documents: Vec<&'s Document>,
 }
 
-/// What came of checking a formula, or a pillar.
+/// The result of checking a formula, or a pillar.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// What was found, by file and line.
+    /// The findings, by file and line.
     pub findings: Vec<Finding>,
-    /// How many more comments in the files silenced.
+    /// The number of further findings that comments silenced.
     pub suppressed: usize,
     /// True if it is about the pillar, not a formula.
     pub is_pillar: bool,
-    /// How many files there are.
+    /// The number of files.
     pub files: usize,
-    /// How many of them were looked at, by kind.
+    /// The number of them that were looked at, by kind.
     pub looked: Looked,
-    /// How many minions the formula ran for.
+    /// The number of minions that the formula ran for.
     pub minions: usize,
-    /// How many of them the formula is for, as its `FORMULA` file says: failures on the others do not count.
+    /// The number of them that the formula is for, as its `FORMULA` file says: failures on the others do not count.
     pub supported: usize,
     /// Functions that templates call without an answer, with the minions on which the formula could
     /// not be followed further.
@@ -52,9 +52,9 @@ pub struct Report {
     pub lacking: BTreeSet<String>,
     /// The minions whose pillars have errors, if it is about the pillar.
     pub broken: BTreeSet<String>,
-    /// How many sls of an estate were reached, if it is about one's states.
+    /// The sls of an estate that were reached, if it is about an estate's states.
     pub reached: Option<Reached>,
-    /// What else was not looked at, a sentence each.
+    /// Remarks on what else was not looked at, a sentence each.
     pub remarks: Vec<String>,
     /// Files that hold secrets, with stars in their place; every byte stays where it was.
     masked: BTreeMap<String, Arc<str>>,
@@ -62,7 +62,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// What is left of findings: each once, without those that comments silence or levels switch off, and without
+    /// The findings that are left: each once, without those that comments silence or levels switch off, and without
     /// secrets, in the order of files and lines.
     #[must_use]
     pub fn of(

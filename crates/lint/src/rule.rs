@@ -10,7 +10,7 @@ use crate::finding::Level;
 /// Rules with their names, levels and what they are about, in the order people read them.
 macro_rules! rules {
     ($($rule:ident $name:literal $level:ident $about:literal;)*) => {
-        /// What a finding is about. The names are stable: suppressions and programs rely on them.
+        /// A rule, which findings are about. The names are stable: suppressions and programs rely on them.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Rule {
@@ -27,13 +27,13 @@ macro_rules! rules {
                 match self { $(Rule::$rule => $name,)* }
             }
 
-            /// How much it matters by default.
+            /// The level by default.
             #[must_use]
             pub fn level(self) -> Level {
                 match self { $(Rule::$rule => Level::$level,)* }
             }
 
-            /// What it is about, in a sentence.
+            /// The subject, in a sentence.
             #[must_use]
             pub fn about(self) -> &'static str {
                 match self { $(Rule::$rule => $about,)* }

@@ -36,9 +36,9 @@ pub(crate) struct State {
 pub(crate) struct Made {
     /// Its `include`.
     pub includes: Vec<Value>,
-    /// What it is in place of a mapping.
+    /// The kind of value that it is in place of a mapping.
     pub instead: Option<String>,
-    /// What `include` is in place of a list.
+    /// The kind of value that `include` is in place of a list.
     pub include_instead: Option<String>,
     /// Its ids that do not have states, with what they have instead.
     pub bodies: Vec<(String, String)>,
@@ -75,7 +75,7 @@ pub(crate) struct Target<'m> {
     pub minion: &'m Minion,
     /// True if the formula is for it.
     pub is_supported: bool,
-    /// What came of the formula's own map, as text; nothing if its states could import something else from there.
+    /// The formula's own map, as text; nothing if its states could import something else from there.
     pub map: Option<String>,
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct Library<'l> {
     pub calls: &'l [CallSite],
     /// The path of the formula's own map.
     pub map: &'l str,
-    /// What no error may say.
+    /// The secrets that no error may contain.
     pub secrets: &'l Secrets,
     /// The formula's files.
     pub paths: &'l BTreeMap<String, Arc<SourceFile>>,
@@ -426,7 +426,7 @@ impl State {
         outcome.is_some_and(|outcome| outcome.is_ok())
     }
 
-    /// What it failed with on a run that uses it.
+    /// The error on a run that uses it.
     pub fn error(&self, run: usize) -> Option<&Error> {
         let outcome = self.outcomes.get(run)?.as_ref()?;
         outcome

@@ -52,9 +52,9 @@ pub(crate) struct Subject<'s> {
     pub documents: Vec<Document>,
     /// Files without templates that are not YAML.
     pub broken: Vec<(Arc<SourceFile>, yaml::Error)>,
-    /// What no message may say.
+    /// The secrets that no message may contain.
     pub secrets: &'s Secrets,
-    /// What the top files name and there is not; of an estate.
+    /// The names in top files that do not exist; of an estate.
     pub problems: Vec<TopProblem>,
     /// The estate of which it is all states, if it is not a formula.
     pub estate: Option<Estate>,
@@ -63,7 +63,7 @@ pub(crate) struct Subject<'s> {
 /// Something that top files name and that there is not, or that keeps them from being used.
 #[derive(Debug)]
 pub(crate) struct TopProblem {
-    /// What is wrong with it.
+    /// The problem.
     pub what: TopFault,
     /// The minions for which it is so.
     pub minions: Vec<String>,
@@ -83,7 +83,7 @@ pub(crate) enum TopFault {
     },
 }
 
-/// How many files of each kind were looked at.
+/// The number of files of each kind that were looked at.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Looked {
@@ -121,12 +121,12 @@ pub(crate) struct Examined<'s> {
     pub supported: bool,
     /// Its layers, if it has parameter files and they do not stand for more values than a rule goes through.
     pub layered: Option<Layered>,
-    /// What its `map.jinja` failed with.
+    /// The error of its `map.jinja`.
     pub map_error: Option<Error>,
-    /// What came of its `map.jinja`, as text.
+    /// The variables of its `map.jinja`, as text.
     pub map_text: String,
     pub events: Vec<Event>,
-    /// What is secret on the minion, and what templates made of that.
+    /// The secrets on the minion, and texts that templates made of them.
     pub secret_texts: Vec<Str>,
 }
 
@@ -335,7 +335,7 @@ impl<'s> Subject<'s> {
         }
     }
 
-    /// How many files of each kind rules looked at.
+    /// The number of files of each kind that rules looked at.
     pub fn looked(&self) -> Looked {
         let of_states: BTreeSet<&str> = self.states.iter().map(|state| &*state.file.path).collect();
         let mut looked = Looked::default();
@@ -400,7 +400,7 @@ impl<'s> Subject<'s> {
         }
     }
 
-    /// What failed on a run, with the sls that it failed for.
+    /// The errors of a run, with the sls that they are of.
     pub fn errors(&self, run: usize) -> impl Iterator<Item = (Option<&State>, &Error)> {
         let own = self
             .runs

@@ -225,7 +225,7 @@ impl Parsed {
         text
     }
 
-    /// What the expressions of the template say: their literals but for the keys of mappings, and the names of
+    /// The literals of the template's expressions, but for the keys of mappings, and the names of
     /// attributes and arguments.
     pub fn literals(&self) -> Vec<String> {
         let expressions = self.expressions();
@@ -262,7 +262,7 @@ impl Parsed {
             .get_or_init(|| self.find_bound().into_iter().map(str::to_owned).collect())
     }
 
-    /// How many statements bind a name, those that only their own body sees among them.
+    /// The number of statements that bind a name, those that only their own body sees among them.
     pub fn binds(&self, name: &str) -> usize {
         let binds = |stmt: &&&Stmt| {
             let mut bound = HashSet::new();

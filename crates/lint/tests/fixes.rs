@@ -1,4 +1,4 @@
-//! What is fixed, and what is left alone because a fix could do harm.
+//! Fixes, and the findings that are left alone because a fix could do harm.
 
 use mapstack::{Engine, loader::MemoryFiles};
 use mapstack_lint::{Linter, fix};

@@ -1,4 +1,4 @@
-//! How much a failure matters: what facts could mend is a warning that names them.
+//! The levels of failures: a failure that facts could mend is a warning that names them.
 
 use mapstack::{Engine, loader::MemoryFiles};
 use mapstack_lint::{Level, Linter};

@@ -1,4 +1,4 @@
-//! What answers the calls of templates, and what templates call.
+//! The sources of answers to the calls of templates.
 
 use std::fmt;
 

@@ -7,7 +7,7 @@ use crate::engine::{Engine, Run};
 use crate::map_jinja::MapForm;
 use crate::options::DataOptions;
 
-/// How a formula computes its configuration.
+/// The way in which a formula computes its configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Way {
     /// From layers: the result of `map.data`.
@@ -152,7 +152,7 @@ impl Configuration {
         &self.options
     }
 
-    /// How the configuration is computed.
+    /// The way in which the configuration is computed.
     #[must_use]
     pub fn way(&self) -> Way {
         match self.map {

@@ -13,7 +13,7 @@ use crate::host::RunHost;
 use crate::trace::{FileRead, FileReadKind};
 
 impl Run<'_> {
-    /// What is at an absolute path; `None` where no folder stands for it.
+    /// The file or directory at an absolute path; `None` where no folder is deployed there.
     ///
     /// # Errors
     /// It cannot be read, or is a link out of the folders.

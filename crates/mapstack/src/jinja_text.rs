@@ -17,7 +17,7 @@ pub struct JinjaText<'t> {
     pub variables: Map,
 }
 
-/// What a template prints, and what it changed in place.
+/// The output of a template, and its changes in place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Printed {
     /// The text.
@@ -38,7 +38,7 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// What is different now.
+    /// The changes between two states.
     #[must_use]
     pub fn between(before: &Map, now: &Map) -> Self {
         if now.ptr_eq(before) {

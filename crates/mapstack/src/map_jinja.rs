@@ -21,7 +21,7 @@ pub struct MapOptions {
     pub variable: Option<String>,
 }
 
-/// How the templates of a formula import its map. This is the same for every minion.
+/// The form in which the templates of a formula import its map. This is the same for every minion.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MapForm {
     formula: String,
@@ -64,7 +64,8 @@ impl Engine {
 }
 
 impl MapForm {
-    /// How the templates of a survey import a formula's `map.jinja`, or another template in its directory.
+    /// The form in which the templates of a survey import a formula's `map.jinja`, or another template in its
+    /// directory.
     ///
     /// ```
     /// use mapstack::{Engine, MapForm, loader::MemoryFiles};

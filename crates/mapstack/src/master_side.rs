@@ -10,7 +10,7 @@ use std::sync::Arc;
 use mapstack_loader::FileServer;
 use mapstack_value::{Map, Value};
 
-/// What the templates of a master see otherwise than those of a minion.
+/// The variables that templates of a master see otherwise than those of a minion.
 #[derive(Clone)]
 pub struct MasterSide {
     /// The id of the minion in question. Functions see that of the run's minion, which is the master's own.
@@ -25,7 +25,7 @@ pub struct MasterSide {
     pub facts: Option<[Map; 2]>,
     /// The options of templates have this pillar of templates: what changes one changes the other.
     pub opts_have_pillar: bool,
-    /// What targets by pillar look into if it is not the pillar.
+    /// The data that targets by pillar look into if it is not the pillar.
     pub pillar_of_targets: Option<Value>,
     /// The same for functions that templates call, such as `match.pillar`, if it is not what others look into.
     pub pillar_of_functions: Option<Value>,

@@ -56,7 +56,7 @@ impl Run<'_> {
         })
     }
 
-    /// What functions from outside make of data, if they run such templates themselves
+    /// The data that functions from outside make of data, if they run such templates themselves
     /// ([`Functions::change`](crate::Functions::change)).
     pub fn changed_outside(&self, call: &Call) -> Option<mapstack_render::Result<Value>> {
         let mut functions = self.engine.functions.iter();
@@ -121,7 +121,7 @@ impl Run<'_> {
         self.on_disk.borrow_mut().insert(name.into(), path);
     }
 
-    /// What the YAML of a text says, if texts that differ from it only in printed words were seen before.
+    /// The data of a text that is YAML, if texts that differ from it only in printed words were seen before.
     pub fn fill_yaml(&self, text: &Text<'_>) -> Option<Value> {
         self.engine.skeletons.fill(text)
     }

@@ -45,7 +45,7 @@ impl SkeletonCache {
             .map_or_else(|| mapstack_yaml::load(text.as_str()), Ok)
     }
 
-    /// What a text says, if texts that differ from it only in words were seen before.
+    /// The data of a text, if texts that differ from it only in words were seen before.
     pub fn fill(&self, text: &Text<'_>) -> Option<Value> {
         let (common, words) = text.without_words();
         if words.is_empty() {

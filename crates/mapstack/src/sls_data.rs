@@ -1,4 +1,4 @@
-//! What a file amounts to after all stages of its pipe.
+//! The data of a file after all stages of its pipe.
 
 use mapstack_value::Value;
 

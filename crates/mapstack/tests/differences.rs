@@ -1,4 +1,4 @@
-//! What differs from the reference on purpose. DIFFERENCES.md gives the reasons.
+//! Deliberate differences from the reference. DIFFERENCES.md gives the reasons.
 
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;

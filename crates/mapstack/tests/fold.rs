@@ -1,4 +1,4 @@
-//! What the fold says about a formula's files and definitions: its errors with notes and places, its warnings, and how
+//! The messages of the fold about a formula's files and definitions: errors with notes and places, warnings, and how
 //! often it may be asked.
 
 use mapstack::loader::MemoryFiles;

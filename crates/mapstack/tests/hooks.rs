@@ -1,5 +1,5 @@
-//! What a run tells those that observe it: which layers are the formula's own, where a strategy was chosen, and which
-//! definitions led nowhere.
+//! The events that a run tells its observers: which layers are the formula's own, where a strategy was chosen, and
+//! which definitions led nowhere.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,5 +1,5 @@
-//! What code of a tree imports, compared with recorded results of CPython 3.11, PyYAML and Salt 3008.3: once in a
-//! module of the tree, and once in a file for the renderer `py`.
+//! The modules that code of a tree imports, compared with recorded results of CPython 3.11, PyYAML and Salt 3008.3:
+//! once in a module of the tree, and once in a file for the renderer `py`.
 
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;

@@ -1,4 +1,4 @@
-//! How long a thousand minions take to read, with 8 KB and with 20 KB of grains each.
+//! The time to read a thousand minions, with 8 KB and with 20 KB of grains each.
 //!
 //! ```text
 //! cargo bench -p mapstack-minion

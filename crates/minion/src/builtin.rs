@@ -1,4 +1,4 @@
-//! What a minion has without any configuration, as recorded from Salt by `data/record_options.py`.
+//! The options of a minion without any configuration, as recorded from Salt by `data/record_options.py`.
 
 use std::sync::LazyLock;
 

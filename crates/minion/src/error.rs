@@ -1,4 +1,4 @@
-//! What can go wrong with facts, and what is worth a warning.
+//! Errors and warnings about facts.
 
 use std::fmt;
 use std::io;
@@ -35,11 +35,11 @@ impl fmt::Display for DocumentPlace {
 pub struct ReadError {
     /// Where.
     pub place: DocumentPlace,
-    /// What is wrong and what to do.
+    /// The problem.
     pub kind: ReadErrorKind,
 }
 
-/// What is wrong with a file of facts. Its text is the message without the place.
+/// The problem with a file of facts. Its text is the message without the place.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadErrorKind {
@@ -250,7 +250,7 @@ pub enum SetError {
         path: String,
         /// What it must be.
         expected: &'static str,
-        /// What was given.
+        /// The kind of the given value.
         found: Kind,
     },
 }
@@ -265,7 +265,7 @@ pub enum LookupError {
     /// The key is not a path.
     #[error("a key is text or a list of steps, not {}", kind.described())]
     BadKey {
-        /// What it is.
+        /// The kind of the key.
         kind: Kind,
     },
     /// `pillar_raise_on_missing` is set, and the key leads nowhere.
@@ -299,7 +299,7 @@ pub enum Warning {
     /// `config.get` does not know the strategy.
     #[error("config.get cannot merge by {}, so it merged by 'recurse'; write 'recurse' or 'overwrite'", given.repr())]
     UnsupportedMerge {
-        /// What was given.
+        /// The given value.
         given: Value,
     },
     /// `pillar.get` had nothing to merge.

@@ -13,7 +13,7 @@ use crate::{Minion, Part, builtin};
 pub struct Answer<T> {
     /// The value.
     pub value: T,
-    /// What the user may want to know.
+    /// The warning, if there is one.
     pub warning: Option<Warning>,
 }
 
@@ -29,14 +29,14 @@ impl<T> From<T> for Answer<T> {
 /// The arguments of `pillar.get` besides the key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PillarGet {
-    /// What to return where the pillar has nothing; `None` is not given, which is not
+    /// The value to return where the pillar has nothing; `None` is not given, which is not
     /// `Some(Value::None)`.
     pub default: Option<Value>,
     /// Merge what is found over the default.
     pub merge: bool,
     /// Append lists when merging; the option `pillar_merge_lists` decides if this is `None`.
     pub merge_nested_lists: Option<bool>,
-    /// What stands between the steps of the key.
+    /// The delimiter between the steps of the key.
     pub delimiter: String,
 }
 
@@ -54,7 +54,7 @@ impl Default for PillarGet {
 /// The arguments of `config.get` besides the key and the default.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConfigGet {
-    /// What stands between the steps of the key.
+    /// The delimiter between the steps of the key.
     pub delimiter: String,
     /// `None` to take the first place that has the key; else how to merge all of them first:
     /// `recurse`, `overwrite`, or anything else, which means `recurse` too. The `omit_…` then have

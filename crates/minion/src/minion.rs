@@ -14,13 +14,13 @@ use crate::sources::Sources;
 pub struct Minion {
     /// The minion's name; text as a rule. Anything false, such as `None`, is not an id.
     pub id: Value,
-    /// What the minion says about itself.
+    /// The grains.
     pub grains: Map,
     /// Data from its master for this minion only.
     pub pillar: Map,
     /// Its configuration, without what Salt has [built in](crate::builtin::options).
     pub opts: Map,
-    /// What it was read from.
+    /// The sources of its facts.
     pub sources: Sources,
 }
 

@@ -25,7 +25,7 @@ use crate::{Minion, Part};
 pub struct Platform {
     /// The name it is asked for by.
     pub name: &'static str,
-    /// What its maker calls it.
+    /// Its maker's name for it.
     pub title: &'static str,
     /// Other names for it.
     pub aliases: Vec<&'static str>,

@@ -127,7 +127,7 @@ impl<'n> Document<'n> {
 pub(crate) struct Positions<'m> {
     pub name: &'m str,
     pub marks: Option<&'m Marks>,
-    /// What is nearest without marks.
+    /// The mark of the nearest place without marks.
     pub otherwise: Option<Mark>,
 }
 

@@ -23,7 +23,7 @@ pub enum SaltVersion {
     V3008,
 }
 
-/// What a version of Salt does. Code asks for one of these, and never for a number.
+/// The behaviour of a version of Salt. Code asks for one of these, and never for a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Behaviour {
     /// The environments of a pillar come in the order of `pillar_roots`, and not in one that changes from one start of
@@ -141,7 +141,7 @@ impl SaltVersion {
         self.row().2
     }
 
-    /// What it does.
+    /// The behaviour.
     #[must_use]
     pub fn behaviour(self) -> &'static Behaviour {
         self.row().3

@@ -17,7 +17,7 @@ use crate::error::DocumentPlace;
 use crate::read::read_file;
 use crate::{Minion, Part, builtin};
 
-/// What a minion's facts were read from, in the order of reading.
+/// The files that a minion's facts were read from, in the order of reading.
 ///
 /// All are equal: where a fact was read says nothing about what it is.
 #[derive(Clone, Default)]

@@ -1,4 +1,4 @@
-//! What look-ups answer besides values: options, warnings and errors.
+//! The results of look-ups besides values: options, warnings and errors.
 
 use mapstack_minion::{ConfigGet, Minion, Part, PillarGet, builtin};
 use mapstack_value::{Key, Value};

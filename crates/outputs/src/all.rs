@@ -8,9 +8,9 @@ use mapstack_report::fleet::{Form, Shown};
 
 use crate::Sink;
 
-/// What came of all minions.
+/// The results of all minions, as written.
 pub struct Written {
-    /// What is to be said about them.
+    /// The summary of them.
     pub summary: Summary,
     /// True if the work was ended before the last one.
     pub interrupted: bool,
@@ -18,7 +18,7 @@ pub struct Written {
     pub output: Option<io::Error>,
 }
 
-/// What takes the minions of a fleet, in order.
+/// A sink for the minions of a fleet, in order.
 pub trait Output {
     /// Take one, with its report if there is more to say than what is shown.
     ///
@@ -55,7 +55,7 @@ impl Output for Sink<'_> {
 
 /// A minion as an [`Output`] takes it.
 pub struct Done {
-    /// What is shown of it.
+    /// The shown part.
     pub shown: Shown,
     /// The report, if there is more to say than what is shown.
     pub report: Option<Report>,

@@ -27,7 +27,8 @@ pub fn replace(file: &Path, text: &str) -> io::Result<()> {
     replacement.finish()
 }
 
-/// What is to [`replace`] a file, written piece by piece. Until [`finish`](Self::finish) the old file stays as it is.
+/// A replacement ([`replace`]) of a file, written piece by piece. Until [`finish`](Self::finish) the old file stays as
+/// it is.
 ///
 /// ```
 /// use std::io::Write;

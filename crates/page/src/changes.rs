@@ -1,4 +1,4 @@
-//! What a change of files does to a fleet, as a page.
+//! A change of files, and its effects on a fleet, as a page.
 
 use serde::Serialize;
 use tera::Context;
@@ -21,11 +21,11 @@ pub struct Changes {
     pub from: String,
     /// The state after.
     pub to: String,
-    /// How much changed, in a sentence.
+    /// The amount of changes, in a sentence.
     pub summary: String,
-    /// What was compared and what was not, a sentence each.
+    /// Remarks on what was compared and what was not, a sentence each.
     pub notes: Vec<String>,
-    /// What fails, or fails no longer. It comes first.
+    /// The failures that are new or gone. They come first.
     pub failures: Vec<Changed>,
     /// The changes.
     pub changes: Vec<Changed>,
@@ -38,17 +38,17 @@ pub struct Changed {
     pub formulas: String,
     /// The keys, or what happened.
     pub title: String,
-    /// What goes, comes and stays of the value.
+    /// The lines of the value that go, come and stay.
     pub lines: Vec<ChangedLine>,
     /// Where the old value came from.
     pub was: Option<Quoted>,
     /// Where the new one comes from.
     pub is: Option<Quoted>,
-    /// What it fails with.
+    /// The error.
     pub message: Option<String>,
     /// True if something is worse than before.
     pub bad: bool,
-    /// What the minions have in common, and no others.
+    /// The facts that the minions have in common, and no others.
     pub common: Option<String>,
     /// The minions.
     pub minions: Vec<String>,

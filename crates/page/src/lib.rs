@@ -28,7 +28,7 @@ pub struct Page {
     pub minion: String,
     /// The path of the values, if they are not all.
     pub key: Option<String>,
-    /// What the values were made of, in the order of merging.
+    /// The layers of the values, in the order of merging.
     pub layers: Vec<Layer>,
     /// The values, in the order of the data.
     pub rows: Vec<Row>,
@@ -39,13 +39,13 @@ pub struct Page {
 /// A layer.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Layer {
-    /// What it is.
+    /// The title.
     pub title: String,
     /// The source definition that led to it.
     pub definition: Option<String>,
     /// Why it is one.
     pub because: Vec<String>,
-    /// How it was merged.
+    /// The strategy of its merge.
     pub merged: Option<String>,
     /// The part of the work that merged it.
     pub stage: String,
@@ -62,7 +62,7 @@ pub struct Row {
     pub layer: usize,
     /// Where it stands.
     pub origin: Origin,
-    /// What was there before, the last first.
+    /// The values before, the last first.
     pub past: Vec<Past>,
 }
 
@@ -99,7 +99,7 @@ pub struct Past {
     pub layer: usize,
     /// Where it stands.
     pub origin: Origin,
-    /// How it ended.
+    /// The end of it.
     pub ended: String,
 }
 

@@ -19,22 +19,22 @@ use crate::{PageError, STYLE, shown};
 pub struct Listing {
     /// The verb that made it.
     pub verb: String,
-    /// What it is about.
+    /// The title.
     pub title: String,
     /// In a sentence.
     pub summary: String,
     /// More, a sentence each.
     pub notes: Vec<String>,
-    /// How many have which value.
+    /// The charts of how many have which value.
     pub charts: Vec<Chart>,
-    /// What was found, the worst first.
+    /// The findings, the worst first.
     pub items: Vec<Item>,
 }
 
 /// A histogram.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Chart {
-    /// What is counted.
+    /// The title.
     pub title: String,
     /// The values, the most frequent first.
     pub bars: Vec<Bar>,
@@ -52,7 +52,7 @@ pub struct Bar {
 /// Something that was found.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Item {
-    /// How much it matters.
+    /// The level.
     pub level: String,
     /// True if it is an error.
     pub bad: bool,
@@ -60,7 +60,7 @@ pub struct Item {
     pub rule: String,
     /// The formula.
     pub formula: String,
-    /// What was found.
+    /// The title.
     pub title: String,
     /// Where.
     pub place: Quoted,

@@ -1,4 +1,4 @@
-//! What every page is made of: a template, below a head that lets a browser run only our script.
+//! The template of every page, below a head that lets a browser run only our script.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -29,7 +29,7 @@ pub enum PartError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
     /// All files are of another version of the program, whose lines can mean something else.
@@ -69,7 +69,7 @@ pub enum PartError {
     Changed {
         /// The part.
         path: PathBuf,
-        /// What changed.
+        /// The file, or the question about files, whose answer changed.
         question: String,
     },
     /// Two files with the same part.

@@ -41,13 +41,13 @@ pub(crate) struct Header {
     pub run: Run,
 }
 
-/// What is the same in all parts of a fleet.
+/// The description of a run, the same in all parts of a fleet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
     /// The version of the program.
     pub version: String,
-    /// How many minions there are in all parts.
+    /// The number of minions in all parts.
     pub minions: usize,
     /// A digest of their ids, in order.
     pub ids: String,
@@ -57,7 +57,7 @@ pub struct Run {
     pub select: Option<String>,
     /// True if warnings are errors.
     pub strict: bool,
-    /// What is printed.
+    /// The form of the output.
     pub form: Described,
 }
 
@@ -81,10 +81,10 @@ pub(crate) struct Record {
     /// Its position among all minions of the fleet.
     pub at: usize,
     pub id: String,
-    /// What is shown of it; nothing if it is not selected.
+    /// The shown part; nothing if it is not selected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<Kept>,
-    /// What it says beside that.
+    /// The messages beside that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<Said>,
 }
@@ -114,7 +114,7 @@ impl Kept {
         }
     }
 
-    /// What is shown, where there are so many tasks.
+    /// The shown part, where there are so many tasks.
     pub fn shown(self, tasks: usize) -> Result<Shown, String> {
         let decoded = |text: String| -> Result<Value, String> {
             let bytes = BASE64_STANDARD.decode(text).map_err(|e| e.to_string())?;
@@ -144,7 +144,7 @@ pub(crate) enum Said {
 }
 
 impl Said {
-    /// What a report says, with the number that each message gets.
+    /// The line of a report, with the number that each message gets.
     pub fn of(report: &Report, mut number: impl FnMut(Message) -> usize) -> Self {
         let outcomes = match &report.outcomes {
             Err(error) => return Said::Failed(number(Message::of(error.diagnostic()))),
@@ -161,7 +161,7 @@ impl Said {
     }
 }
 
-/// What stands behind the last minion of a part.
+/// The end of a part, behind its last minion.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct End {
@@ -176,7 +176,7 @@ pub struct End {
 }
 
 impl End {
-    /// What is known of the keys that were asked for, the names of the minions' grains if none of them is selected, and
+    /// The facts about keys that were asked for, the names of the minions' grains if none of them is selected, and
     /// what was seen of the file servers.
     pub fn new(
         keys: Vec<(bool, Option<Missing>)>,

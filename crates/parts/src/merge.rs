@@ -15,7 +15,7 @@ use crate::reader::{Minion, Next, PartFile};
 
 /// All parts of a fleet: each is there once, whole, and computed from the same.
 pub struct Parts {
-    /// What was computed.
+    /// The run.
     pub run: Run,
     /// The names of the minions' grains, if none of the minions is selected.
     pub grains: BTreeSet<String>,

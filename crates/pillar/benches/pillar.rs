@@ -1,4 +1,4 @@
-//! How long one minion's external pillar takes, or the whole one.
+//! The time for one minion's external pillar, or its whole pillar.
 //!
 //! ```text
 //! cargo bench -p mapstack-pillar --bench pillar -- stack|makostack CONFIG

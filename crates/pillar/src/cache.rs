@@ -1,4 +1,4 @@
-//! What many minions share: files, what is in them, and what the first layers of a stack amount to.
+//! The cache that many minions share: files, their content, and the result of the first layers of a stack.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,12 +12,12 @@ use crate::items::Item;
 
 /// Kept by the engine for all runs.
 pub(crate) struct StackCache {
-    /// What texts say: templates print the same for many minions.
+    /// The data of texts: templates print the same for many minions.
     pub documents: ByText<Value>,
-    /// What config files list, by their texts.
+    /// The items of config files, by their texts.
     pub listed: ByText<Arc<[Item]>>,
     pub merged: MergeCache,
-    /// What inventory queries of reclass come to.
+    /// The answers to inventory queries of reclass.
     pub inventories: Memo,
 }
 
@@ -48,7 +48,7 @@ const MAX_MERGED: usize = 32 << 20;
 const MAX_INVENTORIES: usize = 32 << 20;
 
 impl StackCache {
-    /// What a text says.
+    /// The data of a text.
     pub fn document(
         &self,
         text: &str,
@@ -108,7 +108,7 @@ impl MergeCache {
         merged.known.insert(map.address(), map);
     }
 
-    /// What an overlay over a base is known to amount to.
+    /// The known result of an overlay over a base.
     pub fn merged(&self, base: &Map, overlay: &Map) -> Option<Map> {
         let merged = lock(&self.known);
         let found = merged.results.get(&(base.address(), overlay.address()));

@@ -30,7 +30,7 @@ impl Command {
         }
     }
 
-    /// What the command of an external pillar prints, as data.
+    /// Run the command of an external pillar, and read the data that it prints.
     ///
     /// # Errors
     /// The command is missing, or may not be run. Output that is not data is a warning, and gives nothing, as in the

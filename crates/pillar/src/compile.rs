@@ -24,10 +24,10 @@ use mapstack::trace::FileRead;
 use mapstack::{Engine, MasterSide, PillarAnswer, PillarCall};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 
-/// What a minion's external pillars amount to.
+/// The data of a minion's external pillars.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Compiled {
-    /// What they return, merged.
+    /// The merged data that they return.
     pub external: Map,
     /// That and the pillar they were given, merged as the master does.
     pub merged: Map,
@@ -273,8 +273,8 @@ impl PillarRun<'_> {
         })
     }
 
-    /// What the last external pillar returns when it is given the minion's pillar, and that pillar with what changed in
-    /// it in place, whether it fails or not. Nothing is merged: that is left to a master that calls it.
+    /// The data that the last external pillar returns when it is given the minion's pillar, and that pillar with what
+    /// changed in it in place, whether it fails or not. Nothing is merged: that is left to a master that calls it.
     ///
     /// ```
     /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion, value::Value};
@@ -351,12 +351,12 @@ impl PillarRun<'_> {
         Ok((pillar, in_place))
     }
 
-    /// What was done so far, in order.
+    /// The events so far, in order.
     pub fn events(&self) -> Vec<PillarEvent> {
         self.events.borrow().clone()
     }
 
-    /// What was worth a warning so far, each once.
+    /// The warnings so far, each once.
     pub fn warnings(&self) -> Vec<Diagnostic> {
         self.warnings.borrow().clone()
     }

@@ -28,7 +28,7 @@ impl StackKind {
         }
     }
 
-    /// What people call it.
+    /// The name for people.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! What a rendered config file lists.
+//! The items of a rendered config file.
 
 use mapstack_value::Value;
 use mapstack_yaml::{Limits, Marks};

@@ -1,4 +1,4 @@
-//! What a master compiles for a minion: top files, sls, and external pillars.
+//! The pillar that a master compiles for a minion: top files, sls, and external pillars.
 //!
 //! The crate does not know about formulas, their layers and strategies, command lines or output.
 //!

@@ -1,4 +1,4 @@
-//! How a pillar was made, step by step, so that others can say where its values come from.
+//! The steps by which a pillar was made, so that others can say where its values come from.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -62,7 +62,7 @@ pub enum RecipeStep {
     },
 }
 
-/// What adds values to a pillar.
+/// A layer that adds values to a pillar.
 #[derive(Debug, Clone)]
 pub enum PillarLayer {
     /// An sls, without what it includes.
@@ -102,7 +102,7 @@ pub enum PillarLayer {
 /// A file of an external pillar, such as that of a class or a stacked one.
 #[derive(Debug, Clone)]
 pub struct ExternalFile {
-    /// What the external pillar calls it, if it has names besides paths.
+    /// The external pillar's name for it, if it has names besides paths.
     pub name: Option<String>,
     /// Its path.
     pub path: String,
@@ -134,7 +134,7 @@ pub(crate) struct FilePart {
 }
 
 impl FilePart {
-    /// What the file of a class set, which stands below a key of the text that was read.
+    /// The values that the file of a class set, which stands below a key of the text that was read.
     pub fn of(
         file: &ClassFile,
         text: Option<Text<'static>>,
@@ -159,9 +159,9 @@ pub(crate) struct StackedFile {
     pub path: String,
     /// The text that was read as YAML, or the template that changed the stack.
     pub text: Text<'static>,
-    /// What was merged, below these keys; otherwise its template changed the stack in place.
+    /// The data that was merged, below these keys; otherwise its template changed the stack in place.
     pub merged: Option<(Map, Vec<Key>)>,
-    /// What the stack was then.
+    /// The stack at that time.
     pub stack: Value,
 }
 
@@ -276,7 +276,7 @@ impl Recipe {
         self.aliases.borrow_mut().add(&Aliases::of(sls));
     }
 
-    /// What was worth a warning.
+    /// The warnings.
     pub fn take_warnings(&self) -> Vec<Diagnostic> {
         self.warnings.take()
     }
@@ -336,7 +336,7 @@ impl Recipe {
         Ok(Made { value, id })
     }
 
-    /// What an external pillar returns, with what its files did.
+    /// Note the data of an external pillar, with the parts that its files added.
     pub fn external(&self, one: Option<&ExtPillar>, data: Value, parts: Parts) -> Made {
         let layer = |file: Option<ExternalFile>| {
             move |value| PillarLayer::External {
@@ -488,7 +488,7 @@ impl Recipe {
     }
 }
 
-/// How a pillar was made.
+/// The steps by which a pillar was made.
 #[derive(Debug, Clone)]
 pub struct PillarRecipe {
     /// The steps; each one uses parts of earlier ones.

@@ -34,12 +34,12 @@ pub(crate) struct Stacking<'s, 'e> {
     pub events: &'s RefCell<Vec<PillarEvent>>,
     /// The mappings that files so far have at several places by YAML anchors.
     pub aliases: RefCell<Aliases>,
-    /// What each file did, if the compile is explained.
+    /// The effect of each file, if the compile is explained.
     pub done: Option<RefCell<Vec<StackedFile>>>,
 }
 
 impl Stacking<'_, '_> {
-    /// What the config files amount to, one after the other.
+    /// The data of the config files, one after the other.
     pub fn stack(&self, chosen: &[Chosen]) -> Result<Map> {
         let mut stack = Value::Map(self.cache.merged.empty());
         for config in chosen {

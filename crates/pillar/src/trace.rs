@@ -1,4 +1,4 @@
-//! What happened on the way to a pillar.
+//! The events on the way to a pillar.
 
 use std::cell::RefCell;
 
@@ -65,7 +65,7 @@ pub enum WholeEvent {
         path: Option<String>,
         /// The sls that includes it; otherwise a top file names it.
         included_by: Option<String>,
-        /// What came of it.
+        /// The outcome.
         outcome: SlsOutcome,
     },
     /// An external pillar had its turn.
@@ -101,7 +101,7 @@ pub enum StackEvent {
         item: String,
         /// The file itself, if it was found.
         path: Option<String>,
-        /// What came of it.
+        /// The outcome.
         outcome: FileOutcome,
     },
 }
@@ -117,7 +117,7 @@ impl StackEvent {
     }
 }
 
-/// What came of an sls.
+/// The outcome of an sls.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SlsOutcome {
     /// It is a mapping of so many keys.
@@ -150,7 +150,7 @@ impl Events {
     }
 }
 
-/// What came of a data file.
+/// The outcome of a data file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FileOutcome {
     /// It was merged, by the strategy it names at its root.

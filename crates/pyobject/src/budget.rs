@@ -1,4 +1,4 @@
-//! What the work on objects may cost, and the one place where it pays.
+//! The budget of work on objects, and the one place that pays.
 //!
 //! Each filter, test, method, function, operator and slice is started by a function that asks here. A new one cannot
 //! forget.
@@ -20,7 +20,7 @@ const RED_ZONE: usize = 256 << 10;
 /// … by this much.
 const STACK_CHUNK: usize = 4 << 20;
 
-/// What is left to spend.
+/// The budget that is left.
 pub struct Budget<'r> {
     limits: Limits,
     own_fuel: Cell<u64>,
@@ -57,7 +57,7 @@ impl<'r> Budget<'r> {
         }
     }
 
-    /// What may be spent in all.
+    /// The limits.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits

@@ -1,4 +1,4 @@
-//! What runs the code that works on objects.
+//! The interpreter, which runs the code that works on objects.
 
 use std::any::Any;
 
@@ -16,7 +16,7 @@ use mapstack_limits::Result;
 /// A method such as `list.sort(key=…)` calls whatever it is given, be that a macro of a template or a function of the
 /// program around it. It cannot know either; it asks this.
 pub trait Interpreter {
-    /// What is left to spend.
+    /// The budget that is left.
     fn budget(&self) -> &Budget<'_>;
 
     /// True if every use of something undefined is an error.
@@ -48,7 +48,7 @@ pub trait Interpreter {
 }
 
 impl dyn Interpreter + '_ {
-    /// What may be spent in all.
+    /// The limits.
     pub fn limits(&self) -> &Limits {
         self.budget().limits()
     }

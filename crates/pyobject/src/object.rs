@@ -218,7 +218,7 @@ impl Obj {
         Obj::Dict(DictRef::new(entries.into_iter().collect()))
     }
 
-    /// What Python calls the type.
+    /// Python's name of the type.
     pub fn type_name(&self) -> &str {
         match self {
             Obj::None => Kind::None.python_name(),

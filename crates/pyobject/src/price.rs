@@ -1,4 +1,4 @@
-//! What operations cost.
+//! The cost of operations.
 //!
 //! Each operation pays by the size of what it is given, before it runs, and by the size of what it made. Sizes are
 //! those that are known at once: bytes of a text, digits of a number, items of a container and not what is in them.
@@ -21,7 +21,7 @@ const SMALL: usize = 64;
 /// Products of two words of a large number that one step pays for.
 const STEPS_OF_WORDS: u64 = 64;
 
-/// What of its operands an operation reads.
+/// The part of its operands that an operation reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reads {
     /// All of them, as if nothing else is known.

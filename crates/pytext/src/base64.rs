@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// What Python does not read; the messages are its own.
+/// An error of decoding; the messages are Python's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// One digit stands alone behind the last group of four.

@@ -6,7 +6,7 @@
 pub struct CodecError {
     /// The class of the exception that Python raises.
     pub class: &'static str,
-    /// What Python says.
+    /// The message of Python.
     pub message: String,
 }
 

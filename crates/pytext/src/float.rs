@@ -1,6 +1,6 @@
 //! Floats as decimal text, digit for digit as C's `printf` and Python print them.
 
-/// How to write a float.
+/// The style of a float.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     /// `repr`: the shortest digits that read back.

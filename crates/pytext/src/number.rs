@@ -8,7 +8,7 @@ use crate::classes::{is_decimal_digit, is_space};
 pub struct IntText {
     /// True if it has a minus sign.
     pub is_negative: bool,
-    /// What its digits count by, from 2 to 36.
+    /// The base of its digits, from 2 to 36.
     pub radix: u32,
     /// Its digits, in ASCII.
     pub digits: String,

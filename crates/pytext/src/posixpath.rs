@@ -34,7 +34,7 @@ pub fn normpath(path: &str) -> String {
     }
 }
 
-/// What stands before the last slash and what stands behind it (Python: `posixpath.split`, and so `dirname`
+/// The parts before the last slash and behind it (Python: `posixpath.split`, and so `dirname`
 /// and `basename`).
 ///
 /// ```

@@ -44,7 +44,7 @@ pub enum SpecError {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spec {
-    /// What fills up to the width.
+    /// The character that fills up to the width.
     pub fill: char,
     /// `<`, `>`, `=` or `^`.
     pub align: char,

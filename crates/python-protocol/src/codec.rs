@@ -10,7 +10,7 @@ use mapstack_value::Str;
 pub struct DecodeError {
     /// The offset of the byte where it went wrong.
     pub at: usize,
-    /// What is wrong.
+    /// The problem.
     pub what: &'static str,
 }
 

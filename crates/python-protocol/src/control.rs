@@ -1,4 +1,4 @@
-//! What is said about sessions, outside of them.
+//! Messages about sessions, outside of them.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub struct Hello {
 /// One of the walls around templates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wall {
-    /// What it is ("no files (Landlock)").
+    /// The name ("no files (Landlock)").
     pub name: String,
     /// Why it does not stand here, if so.
     pub missing: Option<String>,
@@ -114,7 +114,7 @@ impl Message for Body {
     }
 }
 
-/// What the command asks outside of sessions.
+/// A request of the command outside of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control {
     /// End the session that is open, at once, and open the next one.
@@ -140,7 +140,7 @@ impl Message for Control {
     }
 }
 
-/// What the program reports outside of sessions.
+/// A report of the program outside of sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Report {
     /// A session is open; its socket comes with the message.
@@ -149,14 +149,14 @@ pub enum Report {
     Ended(Ending),
 }
 
-/// How the process of a session ended.
+/// The end of a session's process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ending {
     /// With this status.
     pub status: Option<i32>,
     /// By this signal.
     pub signal: Option<i32>,
-    /// What it wrote to its standard error, or the start of it.
+    /// The text on its standard error, or the start of it.
     pub said: String,
     /// The last place that the job noted before.
     pub noted: Option<Noted>,
@@ -264,7 +264,7 @@ impl Message for Report {
     }
 }
 
-/// What a session may use; the first message in it.
+/// The bounds of a session; the first message in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
     /// Steps: passes through loops and comprehensions, and calls of functions.

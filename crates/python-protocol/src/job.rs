@@ -1,4 +1,4 @@
-//! What a session is asked to do, and what it asks for on the way.
+//! The jobs of a session, and its questions on the way.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::outcome::JobOutcome;
 /// Names with their values, in order.
 pub type Names = Vec<(Str, Value)>;
 
-/// What a session is asked to do.
+/// A job for a session.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Job {
     /// Run a module and call its `run()`.
@@ -50,7 +50,7 @@ impl Job {
 pub struct ModuleJob {
     /// Its text.
     pub source: Arc<str>,
-    /// What errors call it.
+    /// The name in errors.
     pub name: Option<Str>,
     /// Its globals, set after it ran and before `run()` is called.
     pub variables: Names,
@@ -58,7 +58,7 @@ pub struct ModuleJob {
     pub changed: Vec<Str>,
     /// True if the code is known to see nothing of the interpreter, and to leave nothing in it.
     pub is_pure: bool,
-    /// What a [`CompileJob`] made of the same text, if there was one.
+    /// The code that a [`CompileJob`] made of the same text, if there was one.
     pub compiled: Option<Arc<[u8]>>,
 }
 
@@ -67,13 +67,13 @@ pub struct ModuleJob {
 pub struct TemplateJob {
     /// Its text.
     pub source: Arc<str>,
-    /// What errors call it.
+    /// The name in errors.
     pub name: Option<Str>,
     /// Its URI, which those of further templates are relative to.
     pub uri: Option<Str>,
     /// Names without a value are an error at the start, not when they are printed.
     pub strict: bool,
-    /// How the URIs of further templates are read.
+    /// The reading of URIs of further templates.
     pub lookup: Lookup,
     /// The names it is given.
     pub variables: Names,
@@ -83,7 +83,7 @@ pub struct TemplateJob {
     pub changed: Vec<Str>,
     /// True if the code is known to see nothing of the interpreter, and to leave nothing in it.
     pub is_pure: bool,
-    /// What a [`CompileJob`] made of the same text, if there was one.
+    /// The code that a [`CompileJob`] made of the same text, if there was one.
     pub compiled: Option<Arc<[u8]>>,
 }
 
@@ -104,14 +104,14 @@ pub struct FunctionJob {
     pub keywords: Names,
 }
 
-/// What a renderer of Salt that is Python makes of a text or of data.
+/// A job for a renderer of Salt that is Python, with a text or data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RenderJob {
     /// A renderer of the tree, by its name; `None` for Salt's `pyobjects`.
     pub renderer: Option<Str>,
     /// The text to render; empty where there is data.
     pub source: Arc<str>,
-    /// What errors call it.
+    /// The name in errors.
     pub name: Option<Str>,
     /// The data to render, where an earlier renderer made some.
     pub data: Option<Value>,
@@ -119,7 +119,7 @@ pub struct RenderJob {
     pub saltenv: Str,
     /// The sls that the file is; empty for a text that is not an sls.
     pub sls: Str,
-    /// What the renderer gets besides.
+    /// The keywords of the renderer.
     pub keywords: Names,
 }
 
@@ -185,17 +185,17 @@ pub struct Found {
 /// A text to compile.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompileJob {
-    /// What the text is.
+    /// The language of the text.
     pub language: Language,
     /// Its text.
     pub source: Arc<str>,
-    /// What errors call it.
+    /// The name in errors.
     pub name: Option<Str>,
     /// As in [`TemplateJob`].
     pub strict: bool,
 }
 
-/// What a text to compile is.
+/// The language of a text to compile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Language {
     /// A Mako template.
@@ -204,7 +204,7 @@ pub enum Language {
     Python,
 }
 
-/// How the URIs in `<%include>`, `<%inherit>` and `<%namespace>` are read.
+/// The reading of URIs in `<%include>`, `<%inherit>` and `<%namespace>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Lookup {
     /// Not at all: a template that asks for another one is refused.
@@ -216,7 +216,7 @@ pub enum Lookup {
     Salt,
 }
 
-/// What a session says: questions, and at the end what came of the job.
+/// A message of a session: a question, or at the end the outcome of the job.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Said {
     /// Asks for the template at a URI.
@@ -238,7 +238,7 @@ pub enum Said {
     Done(Box<JobOutcome>, Taken),
 }
 
-/// What a job took.
+/// The resources that a job took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Taken {
     /// Steps.
@@ -248,7 +248,7 @@ pub struct Taken {
     pub is_by_chance: bool,
 }
 
-/// What the command answers.
+/// An answer of the command.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     /// A template, if there is one.
@@ -264,7 +264,7 @@ pub enum Answer {
 /// A template's source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Source {
-    /// What errors call it.
+    /// The name in errors.
     pub name: Str,
     /// Its text.
     pub text: Arc<str>,
@@ -275,13 +275,13 @@ pub struct Source {
 pub struct Refusal {
     /// Where the command keeps it.
     pub number: u32,
-    /// How a template sees it.
+    /// The kind of error that a template sees.
     pub kind: RefusalKind,
-    /// What happened.
+    /// The message.
     pub message: String,
 }
 
-/// How a template sees an error of the command's.
+/// The kind of error that a template sees when the command refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalKind {
     /// The template does not exist.

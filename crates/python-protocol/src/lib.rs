@@ -1,4 +1,4 @@
-//! What the command and the program that runs Mako and Python templates say to each other.
+//! The messages between the command and the program that runs Mako and Python templates.
 //!
 //! The crate does not know about interpreters, processes, files or templates.
 //!

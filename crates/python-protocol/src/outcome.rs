@@ -1,4 +1,4 @@
-//! What comes of a job.
+//! The outcome of a job.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::codec::{DecodeError, Message, Reader, Writer};
 use crate::job::{Names, read_names, write_names, write_texts};
 use crate::plan::Plan;
 
-/// What came of a job.
+/// The outcome of a job.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JobOutcome {
     /// What a module's `run()` returned.
@@ -18,18 +18,18 @@ pub enum JobOutcome {
         /// The variables that were to be read back and are no longer what they were.
         changed: Names,
     },
-    /// What a template printed.
+    /// The text that a template printed.
     Text {
         /// The text, and where it comes from.
         printed: Printed,
         /// The variables that were to be read back and are no longer what they were.
         changed: Names,
     },
-    /// What a text was compiled to.
+    /// The result of compiling a text.
     Compiled(Compiled),
-    /// What came of a function of the tree's modules.
+    /// The answer of a function of the tree's modules.
     Function {
-        /// What came of it.
+        /// The answer.
         answer: FunctionAnswer,
         /// Positional arguments that the function changed in place, by their numbers.
         changed: Vec<(usize, Value)>,
@@ -43,7 +43,7 @@ pub enum JobOutcome {
     },
 }
 
-/// What came of a function of the tree's modules.
+/// The answer of a function of the tree's modules.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FunctionAnswer {
     /// What it returned.
@@ -56,14 +56,14 @@ pub enum FunctionAnswer {
     Missing(Option<String>),
 }
 
-/// What a text was compiled to.
+/// The result of compiling a text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compiled {
-    /// What a later job takes instead of compiling the text. For the command these are bytes to give back.
+    /// The code that a later job takes instead of compiling the text. For the command these are bytes to give back.
     pub code: Arc<[u8]>,
     /// The facts that the code looks at, if it can share an interpreter.
     pub purity: Option<Purity>,
-    /// What the code prints, if it only looks at what it is given.
+    /// The plan of the code's output, if it only looks at what it is given.
     pub plan: Option<Plan>,
 }
 
@@ -118,7 +118,7 @@ pub struct Printed {
 pub struct Chunk {
     /// Where it starts in the text.
     pub start: usize,
-    /// What printed it.
+    /// The place of the code that printed it.
     pub place: UnitSpan,
     /// True if it is the source's text, byte by byte.
     pub exact: bool,
@@ -145,7 +145,7 @@ pub struct UnitSpan {
 /// A source that places are in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
-    /// What errors call it.
+    /// The name in errors.
     pub name: Option<Str>,
     /// Its text.
     pub source: UnitSource,
@@ -169,7 +169,7 @@ pub struct CompiledTemplate {
     pub code: Vec<u8>,
     /// The span in the template behind each line of the module.
     pub lines: Vec<Option<Span>>,
-    /// What is printed from where, and whether it is the template's own text.
+    /// The spans that are printed, with true for the template's own text.
     pub marks: Vec<(Span, bool)>,
 }
 
@@ -210,14 +210,14 @@ impl Message for Span {
     }
 }
 
-/// How a job failed.
+/// The failure of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// Which class of failure it is.
     pub kind: FailureKind,
-    /// What happened.
+    /// The message.
     pub message: String,
-    /// What to do about it.
+    /// The advice.
     pub help: Option<String>,
     /// The sources that places speak of.
     pub units: Vec<Unit>,

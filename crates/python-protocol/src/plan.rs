@@ -5,7 +5,7 @@ use mapstack_value::{Str, Value};
 use crate::codec::{DecodeError, Message, Reader, Writer};
 use crate::outcome::Span;
 
-/// What a template prints that does nothing but look up and compare what it is given.
+/// The output of a template that does nothing but look up and compare what it is given.
 ///
 /// It has no calls but those of [`METHODS`], and changes nothing. Where evaluating it fails in any way, the template
 /// itself has to be rendered: only Python reports how Python fails.
@@ -15,7 +15,7 @@ pub struct Plan {
     pub given: Vec<Str>,
     /// The number of variables. Those that are not given get their values from [`PlanStep::For`].
     pub variables: usize,
-    /// What to do, in order.
+    /// The steps, in order.
     pub steps: Vec<PlanStep>,
 }
 

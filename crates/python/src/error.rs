@@ -1,4 +1,4 @@
-//! What can go wrong with a job, and where.
+//! Errors of a job, and their places.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ pub(crate) type Result<T, E = Box<Error>> = std::result::Result<T, E>;
 #[derive(Debug, Clone)]
 pub(crate) struct Error {
     pub(crate) kind: ErrorKind,
-    /// What happened, in one sentence without place.
+    /// The message, one sentence without place.
     pub(crate) message: String,
     pub(crate) help: Option<String>,
     pub(crate) place: Option<SourceSpan>,

@@ -23,7 +23,7 @@ pub enum Cipher {
 }
 
 impl Cipher {
-    /// How a PGP message begins.
+    /// The beginning of a PGP message.
     pub const PGP_BEGIN: &str = "-----BEGIN PGP MESSAGE-----";
 
     /// The ciphertext that a renderer decrypts.
@@ -50,7 +50,7 @@ impl Cipher {
         }
     }
 
-    /// What is in a text that is a box of NaCl: `^NACL\[(.*)\]$`.
+    /// The content of a text that is a box of NaCl: `^NACL\[(.*)\]$`.
     #[must_use]
     pub fn boxed(text: &str) -> Option<&str> {
         let text = text.strip_suffix('\n').unwrap_or(text);

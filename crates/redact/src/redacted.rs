@@ -1,4 +1,4 @@
-//! What output takes.
+//! Text and data that output takes.
 
 use std::fmt;
 use std::ops::Deref;
@@ -24,7 +24,7 @@ pub trait Redact {
     }
 }
 
-/// What went through [`Secrets::redact`]: it cannot be made in another way, so a function that prints
+/// A value that went through [`Secrets::redact`]: it cannot be made in another way, so a function that prints
 /// and takes this cannot be given an unmasked secret by mistake.
 ///
 /// ```
@@ -52,7 +52,7 @@ impl<T: fmt::Display> fmt::Display for Redacted<T> {
 }
 
 impl<T> Redacted<T> {
-    /// What is in it.
+    /// The value in it.
     pub fn into_inner(self) -> T {
         self.0
     }

@@ -115,14 +115,14 @@ impl Secrets {
         self
     }
 
-    /// What is secret by itself.
+    /// The policy: which values are secret by themselves.
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// What a pillar holds is secret, wherever it comes up: all of it, or what is secret by itself where the
-    /// [policy](Self::policy) shows the pillar.
+    /// Add the values of a pillar to the secrets, wherever they come up: all of it, or what is secret by itself where
+    /// the [policy](Self::policy) shows the pillar.
     #[must_use]
     pub fn of_pillar(mut self, pillar: &Map) -> Self {
         if !self.policy.masks_pillar() {
@@ -132,7 +132,7 @@ impl Secrets {
         self
     }
 
-    /// What stands under the names of secrets is secret, wherever it comes up, and so are encrypted texts.
+    /// Add the values under names of secrets, wherever they come up, and encrypted texts.
     #[must_use]
     pub fn of_names(mut self, data: &Map) -> Self {
         let policy = self.policy.clone();
@@ -214,7 +214,7 @@ impl Secrets {
             .get_or_init(|| Search::new(self.texts.iter().map(String::as_str)))
     }
 
-    /// What is printed in place of a secret; `None` for what is not secret. Mappings and lists are taken for
+    /// The text that is printed in place of a secret; `None` for what is not secret. Mappings and lists are taken for
     /// what they hold.
     #[must_use]
     pub fn shown(&self, path: &[Key], from_pillar: bool, value: &Value) -> Option<String> {

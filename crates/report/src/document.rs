@@ -154,7 +154,7 @@ impl Serialize for True {
     }
 }
 
-/// What something is about.
+/// The subject of a part of the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::words::{count, some};
 
-/// What a minion gets.
+/// The states of a minion.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Row {
@@ -12,9 +12,9 @@ pub struct Row {
     pub minion: String,
     /// The sls in the order in which Salt renders them.
     pub sls: Vec<String>,
-    /// How many errors its pillar has.
+    /// The number of errors of its pillar.
     pub pillar_errors: usize,
-    /// What keeps it from its states, a line each.
+    /// The problems that keep it from its states, a line each.
     pub problems: Vec<String>,
 }
 

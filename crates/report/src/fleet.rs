@@ -1,4 +1,4 @@
-//! What is printed for each minion of many, and how many have which value.
+//! The results of each minion of many, and how many have which value.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use crate::values::{as_json, as_yaml, pick};
 #[cfg(feature = "html")]
 use crate::yaml_form::flow;
 
-/// How minions are printed.
+/// The format of minions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
@@ -42,7 +42,7 @@ impl Format {
     }
 }
 
-/// What is shown of each minion.
+/// The parts of each minion that are shown.
 pub struct Form {
     format: Format,
     what: What,
@@ -67,9 +67,9 @@ struct Sought {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Described {
-    /// How minions are printed.
+    /// The format of minions.
     pub format: Format,
-    /// What is shown of them: the values under the keys, or how many have which.
+    /// True to show how many minions have which value, in place of the values under the keys.
     pub counts: bool,
     /// The keys; none for whole configurations.
     pub keys: Vec<String>,
@@ -84,7 +84,7 @@ pub struct Missing {
     pub minion: String,
     /// The index of the formula.
     pub formula: usize,
-    /// What the result has instead. It may name keys that templates made of secrets.
+    /// The error in place of the result. It may name keys that templates made of secrets.
     pub error: Error,
 }
 
@@ -113,7 +113,7 @@ impl Sought {
     }
 }
 
-/// What is printed of each minion.
+/// The parts of each minion that are printed.
 pub enum What {
     /// The configuration.
     Data,
@@ -265,7 +265,7 @@ impl Form {
         self.formulas.iter().map(String::as_str)
     }
 
-    /// What stands before the first minion.
+    /// The text before the first minion.
     pub fn head(&self) -> String {
         match (&self.what, self.format) {
             (What::Table(keys), Format::Text) => {
@@ -314,7 +314,7 @@ impl Form {
         }
     }
 
-    /// What stands between the last minion and the next.
+    /// The text between the last minion and the next.
     pub fn between(&self, is_first: bool) -> &'static str {
         match (&self.what, self.format) {
             (What::Data, Format::Json) if is_first => "{\n",
@@ -323,7 +323,7 @@ impl Form {
         }
     }
 
-    /// What stands behind the last minion, of which there was none if `is_empty`.
+    /// The text behind the last minion, of which there was none if `is_empty`.
     pub fn tail(&self, tallies: &[Tally], is_empty: bool) -> String {
         match (&self.what, self.format) {
             #[cfg(feature = "html")]
@@ -343,7 +343,7 @@ impl Form {
             .flat_map(move |formula| keys.iter().map(move |(key, _)| (&**formula, &**key)))
     }
 
-    /// What counts values, for each key of each formula.
+    /// The tallies of values, for each key of each formula.
     pub fn tallies(&self) -> Vec<Tally> {
         let examples = match self.format {
             #[cfg(feature = "html")]
@@ -470,7 +470,7 @@ impl Form {
     }
 }
 
-/// What is said of a minion, or of the minions that have a value, on a line.
+/// A line about a minion, or about the minions that have a value.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -508,7 +508,7 @@ pub enum Line<'l> {
     },
 }
 
-/// What a minion has.
+/// The result of a minion.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(untagged)]

@@ -1,4 +1,4 @@
-//! What a file, a key or a fact reaches.
+//! The minions that a file, a key or a fact reaches.
 
 use mapstack_fleet::impact::{self, Impact, What};
 use serde::Serialize;
@@ -14,7 +14,7 @@ const NAMED: usize = 8;
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Reach<'i> {
-    /// What was asked for.
+    /// The subject that was asked about.
     of: &'i str,
     /// How many were looked at.
     minions: usize,
@@ -45,7 +45,7 @@ struct Holder<'i> {
 }
 
 impl<'i> Reach<'i> {
-    /// What `impact` found; `given` is what was asked for.
+    /// The report of what `impact` found; `given` is the question.
     pub fn new(given: &'i str, impact: &'i Impact) -> Self {
         Reach {
             of: given,

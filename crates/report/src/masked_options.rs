@@ -1,4 +1,4 @@
-//! What of a configuration is kept back.
+//! The options of a configuration that are kept back.
 
 use mapstack::loader::without_login;
 use mapstack::secrets::Secrets;

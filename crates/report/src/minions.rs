@@ -13,7 +13,7 @@ pub struct Row {
     pub platform: String,
     /// Grains that it has beside those of the platform.
     pub grains: Vec<String>,
-    /// What names it.
+    /// The source that names it.
     pub from: String,
     /// True if it stands for a target, and no such minion is known.
     pub made_up: bool,

@@ -1,4 +1,4 @@
-//! How a source definition is understood.
+//! The meaning of a source definition.
 
 use mapstack::matcher::{Definition, Mode, Spelling};
 use serde::Serialize;
@@ -46,7 +46,7 @@ struct Part<'d> {
     /// The key that it looks up.
     query: &'d str,
     options: &'d [String],
-    /// What separates the steps of the query.
+    /// The delimiter between the steps of the query.
     delimiter: &'d str,
 }
 

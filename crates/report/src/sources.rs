@@ -62,7 +62,7 @@ impl StageName {
 }
 
 impl<'e> LookUps<'e> {
-    /// What a run asked for.
+    /// The paths that a run asked for.
     pub fn new(events: &'e [Event]) -> Self {
         LookUps(events.iter().map(LookUp::of).collect())
     }

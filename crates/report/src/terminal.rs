@@ -1,4 +1,4 @@
-//! What may be written to a terminal, and in which colours.
+//! Output for terminals: safe characters, and colours.
 
 use std::borrow::Cow;
 
@@ -48,7 +48,7 @@ impl Paint {
         }
     }
 
-    /// What a paragraph is about.
+    /// The heading of a paragraph.
     pub fn key(&self, text: &str) -> String {
         self.styled(Style::new().bold(), text)
     }

@@ -45,7 +45,7 @@ pub(crate) fn flow(value: &Value) -> String {
     json::dumps(value, &options).unwrap_or_else(|_| value.repr())
 }
 
-/// What becomes of a line of a value.
+/// The fate of a line of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
     /// It stays.
@@ -72,7 +72,7 @@ impl Sign {
 /// A line of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// What becomes of it.
+    /// Its fate.
     pub sign: Sign,
     /// YAML, or how many lines are left out.
     pub text: String,
@@ -80,7 +80,7 @@ pub struct Line {
     pub is_last: bool,
 }
 
-/// What goes and what comes: values that fit on a line, and of others the lines of their YAML.
+/// The lines that go and come: values that fit on a line, and of others the lines of their YAML.
 ///
 /// ```
 /// use mapstack::secrets::Secrets;

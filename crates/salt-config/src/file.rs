@@ -32,7 +32,7 @@ impl Source {
 pub struct Setting {
     source: Arc<Source>,
     key: Mark,
-    /// What it is set to there.
+    /// The value that it is set to there.
     pub value: Value,
     /// Where everything in the value stands.
     pub marks: Marks,

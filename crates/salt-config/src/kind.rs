@@ -41,12 +41,12 @@ impl Kind {
     }
 }
 
-/// What a configuration takes from where it is read.
+/// The surroundings that a configuration takes values from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
     /// The directory that a relative `root_dir` starts from.
     pub directory: String,
-    /// What `~` stands for in `include`.
+    /// The directory of `~` in `include`.
     pub home: Option<String>,
     /// The minion's id, for a minion's configuration that does not say it.
     pub id: Option<String>,

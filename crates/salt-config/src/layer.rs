@@ -1,4 +1,4 @@
-//! What files set, and how one file's options come over another's.
+//! The options that files set, and how one file's options come over another's.
 
 use std::collections::HashMap;
 

@@ -333,7 +333,7 @@ impl Config {
         self.settings(option).last().map(Setting::place)
     }
 
-    /// What the reference logs, and what is probably a slip.
+    /// The warnings that the reference logs, and those about probable slips.
     #[must_use]
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings

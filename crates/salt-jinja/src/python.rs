@@ -23,7 +23,7 @@ use mapstack_value::Int;
 use mapstack_jinja::Vm;
 use mapstack_jinja::filters::number::parse_int;
 
-/// What `{{ input|name(args) }}` is.
+/// The value of `{{ input|name(args) }}`.
 ///
 /// # Errors
 /// A `KeyError` for a filter that does not exist, else the filter's own.

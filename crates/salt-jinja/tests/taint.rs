@@ -1,4 +1,4 @@
-//! What is made of a secret is secret, whatever makes it.
+//! A value made of a secret is secret, whatever makes it.
 
 use mapstack_pyobject::Obj;
 use mapstack_salt_jinja::{NoHost, Rendered, Taint, render, request};

@@ -1,4 +1,4 @@
-//! What a schema says about values.
+//! Checking values by a schema.
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator};

@@ -1,4 +1,4 @@
-//! What is wrong with a schema, and with a value.
+//! Mistakes in a schema, and in a value.
 
 use std::fmt;
 
@@ -10,16 +10,16 @@ use mapstack_value::Key;
 pub struct SchemaError {
     /// The keys to what is wrong in it.
     pub at: Vec<String>,
-    /// What is wrong.
+    /// The message.
     pub message: String,
 }
 
-/// What is wrong with a value.
+/// A violation of a schema by a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
     /// The keys and indices to the part that is wrong.
     pub path: Vec<Key>,
-    /// What is wrong with it.
+    /// The message.
     pub message: String,
     /// The same without the value.
     pub masked: String,

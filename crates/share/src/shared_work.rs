@@ -19,7 +19,7 @@ use crate::question::Question;
 use crate::recorder::{Record, RecordedRead, Recorder};
 use crate::rendered_layer::has_facts_of;
 
-/// What a piece of work is known by, with the memory that it takes.
+/// The key of a piece of work, with the memory that it takes.
 pub trait WorkKey: Eq + Hash {
     /// Approximate size in bytes.
     fn size(&self) -> usize;
@@ -71,7 +71,7 @@ const MAX_REFUSED: usize = 8;
 /// Bytes that a piece of work takes besides its key and what is recorded: the root of its tree, and allocations.
 const OVERHEAD: usize = 256;
 
-/// What came of a piece of work.
+/// The result of a piece of work.
 #[derive(Debug)]
 pub struct Done<T> {
     /// The result.
@@ -90,13 +90,13 @@ enum LookedUp<T> {
     NotShared,
 }
 
-/// How a minion comes by the result of a piece of work.
+/// The way in which a minion comes by the result of a piece of work.
 pub enum Found<'e, T> {
     /// Another minion has the same. [`Done::replay`] lets the run of this one know.
     Known(Arc<Done<T>>),
     /// The work was done, in a run of its own.
     Done {
-        /// What came of it.
+        /// The outcome.
         done: Arc<Done<T>>,
         /// The run, if it sees other facts than it was given. Later work has to go on in it.
         changed: Option<Box<Run<'e>>>,
@@ -132,7 +132,7 @@ impl<'e, T> Found<'e, T> {
     }
 }
 
-/// What a minion answers to the questions of its works, which see the facts that it has when the first of them is
+/// The answers of a minion to the questions of its works, which see the facts that it has when the first of them is
 /// looked for.
 #[derive(Default)]
 pub struct MinionAnswers<'e>(OnceCell<Rc<Probe<'e>>>);

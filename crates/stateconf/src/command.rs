@@ -29,9 +29,9 @@ pub struct Arguments {
 /// The renderers of a text: first the template, then the data that it prints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Renderers {
-    /// What reads the output of the template.
+    /// The renderer that reads the output of the template.
     pub data: RendererCall,
-    /// What renders the text.
+    /// The renderer of the text.
     pub template: RendererCall,
 }
 
@@ -40,7 +40,7 @@ pub struct Renderers {
 pub struct RendererCall {
     /// The renderer's name.
     pub name: String,
-    /// What follows the name.
+    /// The text that follows the name.
     pub argline: String,
 }
 

@@ -120,7 +120,7 @@ pub(crate) fn kind_of(name: &str) -> &str {
 }
 
 impl Work<'_> {
-    /// What Python iterates over, except that a text has no items here: nothing is done with letters.
+    /// The items that Python iterates over, except that a text has no items here: nothing is done with letters.
     pub fn items(&self, object: &Obj, path: &[Key]) -> Result<Vec<Obj>> {
         let items = match object {
             Obj::List(list) => list.items(),

@@ -37,7 +37,7 @@ pub use self::names::sls_dir;
 const STATE: &str = "stateconf";
 const FUNCTION: &str = "stateconf.set";
 
-/// What cannot be rewritten.
+/// An error in data that cannot be rewritten.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The arguments are not those of this renderer.
@@ -46,7 +46,7 @@ pub enum Error {
     /// The data is not what a state run takes.
     #[error("{message}")]
     Data {
-        /// What is wrong.
+        /// The message.
         message: String,
         /// Where: keys of mappings and indices of lists.
         path: Vec<Key>,

@@ -1,4 +1,4 @@
-//! What files set for each other.
+//! The values that files set for each other.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use indexmap::IndexMap;
 use mapstack_value::{Key, Map, MapKind, Str, Value};
 
-/// What the files of one compile have set by `stateconf.set`, and the requisites in what they extend.
+/// The values that the files of one compile have set by `stateconf.set`, and the requisites in what they extend.
 ///
 /// In Salt these are globals of the renderer's module, which is loaded for each compile.
 #[derive(Debug, Default)]

@@ -14,12 +14,12 @@ use crate::available::Available;
 use crate::options::TopOptions;
 use crate::top::{Top, TopReader};
 
-/// What an sls renders to for a minion.
+/// The rendered data of an sls for a minion.
 #[derive(Debug)]
 pub struct Rendered {
     /// The data, or why there is none. Errors have no secrets.
     pub data: Result<Value, Error>,
-    /// What was worth a warning.
+    /// The warnings.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -34,14 +34,14 @@ pub struct GotSls {
     pub path: String,
     /// The sls that includes it first; nothing where a top file names it.
     pub included_by: Option<String>,
-    /// What it renders to.
+    /// The rendered data.
     pub rendered: Arc<Rendered>,
 }
 
-/// What keeps a minion from its states.
+/// A problem that keeps a minion from its states.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Problem {
-    /// What is wrong.
+    /// The problem.
     pub kind: ProblemKind,
     /// The saltenv.
     pub saltenv: String,
@@ -51,7 +51,7 @@ pub struct Problem {
     pub named_by: String,
 }
 
-/// What can be wrong with the name of an sls.
+/// The kind of a problem with the name of an sls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProblemKind {
     /// A top file names an sls that there is not.
@@ -63,11 +63,11 @@ pub enum ProblemKind {
 /// The states of a minion.
 #[derive(Debug, Default)]
 pub struct Gathered {
-    /// What the top files give; an error where they cannot be used.
+    /// The sls that the top files give; an error where they cannot be used.
     pub top: Option<Result<Top, Error>>,
     /// The sls, in the order in which they are rendered.
     pub sls: Vec<GotSls>,
-    /// What is missing.
+    /// The problems.
     pub problems: Vec<Problem>,
 }
 
@@ -111,7 +111,7 @@ impl<'e> Gatherer<'e> {
         }
     }
 
-    /// What no error may say.
+    /// The secrets that no error may contain.
     #[must_use]
     pub fn secrets(mut self, secrets: Secrets) -> Self {
         self.secrets = secrets;

@@ -2,7 +2,7 @@
 
 use mapstack_value::{Map, Value};
 
-/// How the top files of several saltenvs come together (Salt: `top_file_merging_strategy`).
+/// The strategy by which the top files of several saltenvs come together (Salt: `top_file_merging_strategy`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Strategy {
     /// What base says of a saltenv counts; of other top files, only what they say of their own saltenv that base does not
@@ -22,7 +22,7 @@ pub struct TopOptions {
     pub state_top: String,
     /// The only saltenv whose top file counts.
     pub state_top_saltenv: Option<String>,
-    /// How top files come together.
+    /// The strategy for several top files.
     pub strategy: Strategy,
     /// The saltenv whose top file stands in for missing ones.
     pub default_top: Option<String>,
@@ -46,7 +46,7 @@ impl Default for TopOptions {
 }
 
 impl TopOptions {
-    /// What options say; those that are not there are Salt's defaults.
+    /// Read the options; those that are not there are Salt's defaults.
     ///
     /// ```
     /// use mapstack_states::{Strategy, TopOptions};

@@ -21,7 +21,7 @@ pub struct Entry {
     pub target: String,
 }
 
-/// What top files give a minion: entries by saltenv, in the order of the targets.
+/// The sls that top files give a minion: entries by saltenv, in the order of the targets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Top {
     /// The entries.
@@ -47,7 +47,7 @@ pub(crate) struct TopReader<'t, 'e> {
 }
 
 impl TopReader<'_, '_> {
-    /// What the top files give.
+    /// Read the top files.
     pub fn read(&self) -> Result<Top> {
         let mut top = Top::default();
         let tops = self.tops(&mut top)?;

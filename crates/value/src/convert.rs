@@ -21,7 +21,7 @@ use crate::{Key, Value};
 pub struct NoCounterpart {
     /// The keys and indices that lead to the value.
     pub path: Vec<Value>,
-    /// What has no counterpart, and why.
+    /// The value that has no counterpart, and why.
     pub reason: String,
 }
 

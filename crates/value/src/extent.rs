@@ -1,4 +1,4 @@
-//! How much a value stands for, with storage that is shared counted wherever it stands.
+//! The size of a value, with shared storage counted wherever it stands.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 
 use crate::Value;
 
-/// How many values a value stands for, and how deep it is nested.
+/// The number of values of a value, and how deep it is nested.
 ///
 /// ```
 /// use mapstack_value::{Extent, Value};
@@ -83,7 +83,7 @@ fn all<'v>(
     )
 }
 
-/// How much there is of a value: bytes of text, and entries. Storage that is shared counts wherever it stands.
+/// The size of a value: bytes of text, and entries. Storage that is shared counts wherever it stands.
 ///
 /// ```
 /// use mapstack_value::{Value, weight};

@@ -26,7 +26,7 @@ enum Repr {
     Big(Arc<BigInt>),
 }
 
-/// What can go wrong in integer arithmetic, worded as Python words it.
+/// An error of integer arithmetic, worded as Python words it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ArithmeticError {
     /// Division or modulo by zero.
@@ -120,7 +120,7 @@ impl Int {
         }
     }
 
-    /// How many bits the number takes, without its sign.
+    /// The number of bits that the number takes, without its sign.
     ///
     /// ```
     /// use mapstack_value::Int;

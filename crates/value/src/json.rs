@@ -18,7 +18,7 @@ use crate::{Incomparable, Key, Map, Value, float_repr, sort_by_key};
 /// Collections may be nested this deep, in both directions.
 pub(crate) const MAX_DEPTH: usize = 200;
 
-/// How to print: the keyword arguments of `json.dumps`.
+/// The options for printing: the keyword arguments of `json.dumps`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DumpOptions {
     /// Spaces a level is indented by; `None` prints everything on one line.
@@ -27,7 +27,7 @@ pub struct DumpOptions {
     pub sort_keys: bool,
     /// Write everything beyond ASCII as escapes.
     pub ensure_ascii: bool,
-    /// What stands between items, and between a key and its value. `None` is `(", ", ": ")`, and
+    /// The text between items, and between a key and its value. `None` is `(", ", ": ")`, and
     /// `(",", ": ")` with `indent`.
     pub separators: Option<(String, String)>,
 }

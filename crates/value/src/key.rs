@@ -44,7 +44,7 @@ pub enum Key {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("unhashable type: '{}'", kind.python_name())]
 pub struct Unhashable {
-    /// What the value was.
+    /// The kind of the value.
     pub kind: Kind,
 }
 

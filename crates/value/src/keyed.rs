@@ -42,7 +42,7 @@ impl<T> Keyed<T> {
         Keyed(Items::Over(map.clone(), map.iter().map(item).collect()))
     }
 
-    /// How many items there are.
+    /// The number of items.
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.0 {

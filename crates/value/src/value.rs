@@ -61,7 +61,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What Python calls the type (`NoneType`, `str`, `dict`, …).
+    /// Python's name of the type (`NoneType`, `str`, `dict`, …).
     #[must_use]
     pub fn python_name(self) -> &'static str {
         match self {
@@ -78,7 +78,7 @@ impl Kind {
         }
     }
 
-    /// What a reader of configuration calls the type, with its article ("a mapping").
+    /// A name of the type for readers of configuration, with its article ("a mapping").
     #[must_use]
     pub fn described(self) -> &'static str {
         match self {
@@ -192,7 +192,7 @@ impl Value {
         }
     }
 
-    /// What lies at the end of positions of entries and items, to be changed; what is shared on the way is copied.
+    /// The value at the end of positions of entries and items, to be changed; what is shared on the way is copied.
     ///
     /// ```
     /// use mapstack_value::{Map, Value};

@@ -54,7 +54,7 @@ impl<'t> Cursor<'t> {
         self.text
     }
 
-    /// What the text has been since an offset.
+    /// The text since an offset.
     pub fn since(&self, start: usize) -> &'t str {
         self.text.get(start..self.mark.offset).unwrap_or_default()
     }

@@ -20,18 +20,18 @@ use crate::Mark;
 pub struct Error {
     /// Which part of the grammar refused it.
     pub phase: Phase,
-    /// What was being read, if that says more.
+    /// The construct that was being read, if that says more.
     pub context: Option<Context>,
-    /// What is wrong.
+    /// The problem.
     pub problem: &'static str,
     /// Where it is wrong.
     pub mark: Mark,
 }
 
-/// What was being read when an [`Error`] came up.
+/// The construct that was being read when an [`Error`] came up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Context {
-    /// What it is.
+    /// The thing that was read.
     pub what: &'static str,
     /// Where it starts.
     pub start: Mark,

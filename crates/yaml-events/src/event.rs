@@ -1,4 +1,4 @@
-//! What a text consists of.
+//! The events that a text consists of.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ pub struct Mark {
 /// One event, and the part of the text that it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event<'t> {
-    /// What it is.
+    /// The kind.
     pub kind: EventKind<'t>,
     /// Where it starts.
     pub start: Mark,
@@ -56,7 +56,7 @@ pub enum EventKind<'t> {
     MappingEnd,
 }
 
-/// What stands before the content of a node.
+/// The properties before the content of a node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Node<'t> {
     /// The name in `&name`.
@@ -72,7 +72,7 @@ pub struct Scalar<'t> {
     pub node: Node<'t>,
     /// Its text, without quotes and with lines folded.
     pub value: Cow<'t, str>,
-    /// How it is written.
+    /// The style.
     pub style: Style,
     /// True if its type follows from its text (libyaml's `plain_implicit`).
     pub implicit: bool,

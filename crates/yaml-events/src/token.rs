@@ -1,4 +1,4 @@
-//! What the scanner makes of characters.
+//! The tokens that the scanner makes of characters.
 
 use std::borrow::Cow;
 

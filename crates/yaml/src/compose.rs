@@ -35,11 +35,11 @@ pub(crate) struct Node<'t> {
     pub aliased: bool,
     /// True if its brace is the second of `{{`.
     pub double_brace: bool,
-    /// What says which type a scalar or a mapping is.
+    /// The source of the type of a scalar or a mapping.
     pub typed_by: TypedBy,
 }
 
-/// What says which type a scalar or a mapping is.
+/// The source of the type of a scalar or a mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TypedBy {
     /// Its text, as it has neither quotes nor a tag.
@@ -57,7 +57,7 @@ pub(crate) enum Content<'t> {
 }
 
 impl Content<'_> {
-    /// What a reader calls it.
+    /// A name of it for readers.
     pub fn described(&self) -> &'static str {
         match self {
             Content::Scalar(_) => "a scalar",

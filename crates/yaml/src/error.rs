@@ -1,4 +1,4 @@
-//! What can be wrong with a text, said in the reader's terms.
+//! Errors in a text, in the reader's terms.
 
 use std::fmt;
 
@@ -47,9 +47,9 @@ pub enum ErrorKind {
     Syntax {
         /// Which half of the grammar refused it.
         stage: SyntaxStage,
-        /// What is wrong.
+        /// The problem.
         problem: String,
-        /// What to do.
+        /// The advice.
         advice: &'static str,
     },
     /// A second document in one text.
@@ -103,7 +103,7 @@ pub enum ErrorKind {
         "`<<` takes a mapping or a list of mappings, not {found}; quote '<<' for an ordinary key"
     )]
     NotMergeable {
-        /// What was found.
+        /// The value in its place, in words.
         found: &'static str,
     },
     /// `<<` or `=` where a value is expected.
@@ -131,7 +131,7 @@ pub enum ErrorKind {
         tag: &'static str,
         /// What the tag needs.
         expected: &'static str,
-        /// What was found.
+        /// The value in its place, in words.
         found: &'static str,
     },
     /// A `!!bool` with a text that does not stand for a boolean.
@@ -170,7 +170,7 @@ pub enum ErrorKind {
     /// `!!binary` that is not base64.
     #[error("`!!binary` needs base64, but {reason}; encode the bytes again")]
     BadBase64 {
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
     /// More levels than allowed.
@@ -214,7 +214,7 @@ impl Error {
         }
     }
 
-    /// What is wrong; its text is the message without the position.
+    /// The problem; its text is the message without the position.
     #[must_use]
     pub fn kind(&self) -> &ErrorKind {
         &self.kind

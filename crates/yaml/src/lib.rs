@@ -34,7 +34,7 @@ pub use skeleton::Skeleton;
 pub use touched::TouchedScalars;
 pub use yamlex::load_aggregating;
 
-/// How much a text may ask for.
+/// The limits for a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Levels of collections, aliases followed. Values are dropped and printed by recursion, so

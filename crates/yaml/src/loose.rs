@@ -5,7 +5,7 @@ use mapstack_value::{Path, Traverse, Value};
 use crate::resolve::{Tag, implicit};
 use crate::scalar;
 
-/// What a step stands for if it is read as YAML; `None` if that leaves the step as it is.
+/// The value of a step that is read as YAML; `None` if that leaves the step as it is.
 ///
 /// Salt tries this reading where a mapping has no key with the step's own text
 /// (`salt.utils.args.yamlify_arg`).

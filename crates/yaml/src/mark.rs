@@ -62,7 +62,7 @@ impl Lines {
         Lines(std::iter::once(0).chain(behind).collect())
     }
 
-    /// What [`Mark::offset`] says of the same text.
+    /// The [`Mark::offset`] of the same text.
     #[must_use]
     pub fn offset(&self, text: &str, mark: Mark) -> usize {
         let Some(&start) = self.0.get(mark.line.saturating_sub(1) as usize) else {

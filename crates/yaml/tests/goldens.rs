@@ -1,4 +1,4 @@
-//! What the reference did, recorded; every record must come out the same here.
+//! Recorded results of the reference; every record must come out the same here.
 
 use std::sync::Arc;
 

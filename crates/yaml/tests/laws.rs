@@ -1,4 +1,4 @@
-//! What holds for every value: it is printed so that it loads back, types and all.
+//! Laws for every value: it is printed so that it loads back, types and all.
 
 use mapstack_value::{Int, Key, Map, Set, Value};
 use mapstack_yaml::{

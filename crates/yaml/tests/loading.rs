@@ -1,4 +1,4 @@
-//! What loading gives beside the value, and texts that ask much of the parser.
+//! The results of loading besides the value, and texts that ask much of the parser.
 
 use mapstack_value::{Key, List, Map, Path, Value};
 use mapstack_yaml::{Limits, Mark, Marks, load, load_document, load_marked, loose_scalar};

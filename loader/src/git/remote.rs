@@ -32,7 +32,7 @@ impl RefType {
     }
 }
 
-/// What is different in one saltenv.
+/// The settings of one saltenv.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Saltenv {
     /// The branch, tag or commit it is served from.
@@ -52,11 +52,11 @@ pub struct Saltenv {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Remote {
-    /// What people call it: its URL.
+    /// The name for people: its URL.
     pub name: String,
     /// The repository that is read: a mirror, or the repository itself.
     pub repository: PathBuf,
-    /// What to do if the repository does not exist.
+    /// The advice if the repository does not exist.
     pub if_missing: Option<String>,
     /// The branch, tag or commit that is saltenv `base`.
     pub base: String,
@@ -70,13 +70,13 @@ pub struct Remote {
     pub all_saltenvs: Option<String>,
     /// True if only `base` and what `saltenvs` map are served.
     pub disable_saltenv_mapping: bool,
-    /// What a name can be, in the order of looking.
+    /// The kinds of references that a name can be, in the order of looking.
     pub ref_types: Vec<RefType>,
     /// Which references count.
     pub refspecs: Vec<Refspec>,
-    /// What is different in some saltenvs, for this remote (`saltenv`).
+    /// The settings of some saltenvs, for this remote (`saltenv`).
     pub saltenvs: BTreeMap<String, Saltenv>,
-    /// What is different in some saltenvs, for all remotes (`gitfs_saltenv`).
+    /// The settings of some saltenvs, for all remotes (`gitfs_saltenv`).
     pub global_saltenvs: BTreeMap<String, Saltenv>,
     /// Which saltenvs are exposed (`saltenv_whitelist` and `saltenv_blacklist`).
     pub exposed: Names,

@@ -52,7 +52,7 @@ impl<'p> ListedFile<'p> {
         })
     }
 
-    /// What a server knows about the directory.
+    /// The server's listing of the directory.
     pub fn listing(&self, files: &impl FileServer) -> Option<Listing> {
         Listing::of(files, self.directory, self.saltenv)
     }

@@ -93,7 +93,7 @@ impl Contents {
     }
 }
 
-/// What goes wrong.
+/// The fault of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     None,
@@ -115,7 +115,7 @@ pub struct Server {
     pub fault: Arc<Mutex<Fault>>,
     /// The header that requests must have.
     pub authorization: Arc<Mutex<Option<String>>>,
-    /// How many packs were sent.
+    /// The number of packs that were sent.
     pub packs: Arc<AtomicUsize>,
     /// True if `/moved` redirects to `/repository`.
     ended: Arc<AtomicBool>,

@@ -52,7 +52,7 @@ pub fn run(args: &Sources, reporter: &Reporter) -> Result<(), Failure> {
     result.map(|_| ()).map_err(Failure::from)
 }
 
-/// What a minion's pillar is made of.
+/// The sources of a minion's pillar.
 fn pillar(args: &Sources, made: &ExplainedPillar, reporter: &Reporter) -> Result<(), Failure> {
     let secrets = reporter.secrets();
     let sources = PillarSources::new(&made.minion, &made.pillar.events, &secrets);

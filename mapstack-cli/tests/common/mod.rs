@@ -15,7 +15,7 @@ use tempfile::TempDir;
 /// Whatever happens, the command ends within this time.
 const TIMEOUT: Duration = Duration::from_secs(240);
 
-/// What came of running the command.
+/// The result of running the command.
 pub struct Ran {
     pub status: Option<i32>,
     pub stdout: String,
@@ -137,7 +137,7 @@ fn finish(mut child: Child) -> Ran {
 pub struct Going {
     child: Child,
     lines: Receiver<String>,
-    /// What it has printed so far, on either stream.
+    /// The lines that it has printed so far, on either stream.
     pub seen: Vec<String>,
 }
 

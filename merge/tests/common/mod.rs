@@ -1,4 +1,4 @@
-//! What the tests share: values from JSON, a recording observer and the replay of what it recorded.
+//! The tests' common parts: values from JSON, a recording observer and the replay of what it recorded.
 
 // Each test program uses a part of this module.
 #![allow(dead_code)]

@@ -15,7 +15,7 @@ pub struct Chunk {
     pub name: Option<Str>,
     /// The template's text.
     pub source: Arc<str>,
-    /// What printed it.
+    /// The place of the code that printed it.
     pub span: Span,
     /// True if it is the source's text, byte by byte.
     pub exact: bool,

@@ -18,7 +18,7 @@ use super::lost::{KILLED, Lost, STARTS};
 use super::replay::Replay;
 use super::{Chunk, Host, Limits, Session, memory};
 
-/// What came of a job.
+/// The outcome of a job.
 pub(crate) enum SessionOutcome {
     Value {
         value: Value,

@@ -1,4 +1,4 @@
-//! What a program says of failures and places, as errors that point into templates.
+//! A program's failures and places, as errors that point into templates.
 
 use std::sync::Arc;
 

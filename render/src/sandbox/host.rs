@@ -1,4 +1,4 @@
-//! What code in the sandbox reaches, and what it may take.
+//! The host of code in the sandbox: what it reaches, and what it may take.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! How a job is lost with the program that was to do it.
+//! Jobs that are lost with the program that was to do them.
 
 use mapstack_python_protocol::Ending;
 

@@ -1,4 +1,4 @@
-//! What came of jobs, kept for all threads: a job is done once for all who ask the same.
+//! The outcomes of jobs, kept for all threads: a job is done once for all who ask the same.
 //!
 //! A function of a tree's modules is a function of its arguments and of the answers it gets, as long as it does not look
 //! at the clock or the like, which the program reports. So what came of it is kept with what it asked. For the next job

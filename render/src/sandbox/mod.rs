@@ -49,11 +49,11 @@ pub use policy::{Walls, require_walls, walls};
 use process::{Process, Session};
 pub use tree::{Tree, TreeCall, call_tree, render_by_tree};
 
-/// What to run as Salt's `py` renderer does.
+/// A request to run code as Salt's `py` renderer does.
 pub struct Request<'a> {
     /// The module's source.
     pub source: &'a str,
-    /// What errors call it.
+    /// The name in errors.
     pub name: Option<Str>,
     /// The module's globals besides `__salt__` and `salt`, set after it ran and before `run()` is called.
     pub variables: Vec<(Str, Value)>,

@@ -1,4 +1,4 @@
-//! What a job asked and the answers it got, so that it can be done again without asking the host again.
+//! The questions of a job and their answers, so that it can be done again without asking the host again.
 
 use mapstack_python_protocol::{Answer, Message, Said};
 

@@ -8,7 +8,7 @@ use super::bridge::{Bridge, limits};
 use super::{Host, Interpreter, SessionOutcome, Source, client};
 use crate::jinja::{Request, Vm};
 
-/// What modules of a tree ask for besides functions.
+/// The questions of a tree's modules besides functions.
 pub trait Tree {
     /// The files that may have a function, by its full name.
     ///
@@ -34,13 +34,13 @@ pub trait Tree {
 
 /// A call of a function of a tree's modules, or a render by Python.
 pub struct TreeCall<'c, J> {
-    /// What is to be done, and with what.
+    /// The job, and its input.
     pub job: J,
     /// Where its modules come from.
     pub tree: &'c dyn Tree,
-    /// What bounds it. Only the limits and the fuel of the request apply.
+    /// The bounds. Only the limits and the fuel of the request apply.
     pub bounds: &'c Request<'c>,
-    /// What runs it. It shares a session with nothing.
+    /// The interpreter. It shares a session with nothing.
     pub interpreter: &'c Interpreter,
 }
 

@@ -1,4 +1,4 @@
-//! What a render may spend, and the functions and filters that keep to it.
+//! The limits of a render, and the functions and filters that keep to them.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};

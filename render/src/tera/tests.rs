@@ -1,4 +1,4 @@
-//! What Tera templates print, and what they are refused for.
+//! The output of Tera templates, and their refusals.
 
 use std::collections::HashMap;
 

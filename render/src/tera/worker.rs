@@ -44,7 +44,7 @@ pub(super) enum Answer {
     Failed(String),
 }
 
-/// What came of it.
+/// The outcome.
 pub(super) struct Done {
     pub files: Vec<SourceFile>,
     pub spent: u64,

@@ -1,4 +1,4 @@
-//! What a call from Python brings with it: the objects that Rust asks on the way.
+//! The objects that a call from Python brings with it, which Rust asks on the way.
 
 use std::cell::RefCell;
 

@@ -1,4 +1,4 @@
-//! What a formula reads, where its values come from, and what is wrong with it: the documents of the commands `explain`,
+//! Answers about a formula, where its values come from, and its mistakes: the documents of the commands `explain`,
 //! `sources` and `lint`.
 
 use mapstack::secrets::{Redact, Secrets};

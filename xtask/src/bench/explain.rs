@@ -1,4 +1,4 @@
-//! What it costs to follow where values come from: `explain` against the plain run.
+//! The cost of following where values come from: `explain` against the plain run.
 
 use std::path::PathBuf;
 use std::time::Duration;

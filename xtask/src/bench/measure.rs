@@ -1,4 +1,4 @@
-//! How times are measured, and how they are printed.
+//! Measuring and printing of times.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub fn benchmark(sh: &Shell, name: &str, build: bool) -> Result<PathBuf> {
     Ok(target.join("release").join(name))
 }
 
-/// What a measuring program can measure of a directory.
+/// The names of what a program can measure of a directory.
 pub fn names(sh: &Shell, program: &Path, directory: &str) -> Result<Vec<String>> {
     let names = measured(cmd!(sh, "{program} {directory} names"))?;
     let names = names.as_array().into_iter().flatten();
@@ -36,8 +36,8 @@ pub fn names(sh: &Shell, program: &Path, directory: &str) -> Result<Vec<String>>
         .collect())
 }
 
-/// How many thousand instructions callgrind counts in one turn of a measuring program: whose engine, of what, and which
-/// work; nothing if the engine cannot do it.
+/// The thousands of instructions that callgrind counts in one turn of a measuring program: whose engine, of what, and
+/// which work; nothing if the engine cannot do it.
 pub fn counted(sh: &Shell, program: &Path, directory: &str, turn: [&str; 3]) -> Option<f64> {
     let [engine, name, work] = turn;
     // The start counts in both runs.
@@ -53,7 +53,7 @@ pub fn counted(sh: &Shell, program: &Path, directory: &str, turn: [&str; 3]) -> 
     Some((more? - one?) / 10.0 / 1_000.0)
 }
 
-/// What a measuring program prints: one JSON object.
+/// Run a measuring program, and read the JSON object that it prints.
 pub fn measured(program: Cmd<'_>) -> Result<Value> {
     Ok(serde_json::from_str(
         &program.quiet().ignore_stderr().read()?,
@@ -115,11 +115,11 @@ pub fn median(
     Ok(times[times.len() / 2])
 }
 
-/// How long something takes beside others.
+/// The time of something beside others.
 pub struct Compared {
     /// In its fastest turn.
     pub fastest: Duration,
-    /// How many times as long as the first thing, the median of all turns.
+    /// The factor to the time of the first thing, the median of all turns.
     pub times: f64,
 }
 

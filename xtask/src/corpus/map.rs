@@ -1,4 +1,4 @@
-//! What each formula's map.jinja makes for each minion.
+//! The results of each formula's map.jinja for each minion.
 
 use std::path::{Path, PathBuf};
 
@@ -117,7 +117,7 @@ impl ExtensionAdded for Path {
     }
 }
 
-/// What real Salt gives for each pair.
+/// The answers of real Salt for each pair.
 pub fn theirs(sides: &Sides, pairs: &[Pair]) -> Result<Vec<Value>> {
     let question = |pair: &Pair| {
         let Pair {
@@ -139,7 +139,7 @@ pub fn theirs(sides: &Sides, pairs: &[Pair]) -> Result<Vec<Value>> {
 /// Answers in place of calls that look at the machine; the reference reads the same file.
 const STUBS: &str = "xtask/reference/corpus_stubs.yaml";
 
-/// What the command gives, in the reference's form.
+/// The answer of the command, in the reference's form.
 ///
 /// # Errors
 /// The command was not understood, so that every answer would be a refusal.

@@ -13,7 +13,7 @@ pub struct Formula {
     pub root: PathBuf,
 }
 
-/// What every comparison needs.
+/// The two sides of every comparison.
 pub struct Sides<'a> {
     pub sh: &'a Shell,
     pub python: PathBuf,

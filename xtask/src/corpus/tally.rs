@@ -1,9 +1,9 @@
-//! What came out of one comparison.
+//! The result of one comparison.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Write};
 
-/// How one pair of answers compares.
+/// The judgement of one pair of answers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Judgement {
     /// Both give the same.
@@ -45,7 +45,7 @@ impl Tally {
         }
     }
 
-    /// How many differ.
+    /// The number of pairs that differ.
     pub fn differing(&self) -> usize {
         self.lines.len()
     }

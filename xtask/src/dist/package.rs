@@ -1,6 +1,6 @@
-//! What came of a part.
+//! The result of making a package.
 
-/// What came of a part.
+/// The result of making a package.
 pub enum Package {
     /// It was made and tried; what was seen.
     Done(Vec<String>),

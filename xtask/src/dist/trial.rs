@@ -1,4 +1,4 @@
-//! What an installed command has to do: print the results that the examples record, find a mistake, run Mako.
+//! The trial of an installed command: print the results that the examples record, find a mistake, run Mako.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -14,7 +14,7 @@ const BARE_PATH: &str = "/usr/bin:/bin:/usr/sbin:/sbin";
 /// The command as it was installed, and the examples as it sees them.
 pub struct Trial<'t> {
     pub sh: &'t Shell,
-    /// What starts it, such as `chroot DIRECTORY mapstack`.
+    /// The command that starts it, such as `chroot DIRECTORY mapstack`.
     pub command: Vec<OsString>,
     /// Where the folder `examples` is, for the command.
     pub directory: &'t Path,

@@ -39,7 +39,7 @@ pub struct Workshop<'s> {
     pub dist: PathBuf,
     /// Where what goes into packages is prepared, and where they are tried.
     pub stage: PathBuf,
-    /// What `rustc` calls this machine.
+    /// The name of this machine for `rustc`.
     pub triple: String,
     pub version: String,
     tools: PathBuf,

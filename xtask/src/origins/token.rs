@@ -5,7 +5,7 @@
 
 use serde_json::{Number, Value};
 
-/// What stands at a place.
+/// The token at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     /// The scalar.
@@ -51,7 +51,7 @@ pub fn offset(text: &str, line: u64, column: u64) -> Option<usize> {
         .map(|at| start + at)
 }
 
-/// What stands at a byte of a text, where a scalar is expected, or a container with nothing in it.
+/// Find the token at a byte of a text, where a scalar is expected, or a container with nothing in it.
 pub fn stands(text: &str, at: usize, expected: &Value) -> Found {
     let Some(rest) = text.get(at..) else {
         return Found::Other;

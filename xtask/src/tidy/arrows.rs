@@ -344,7 +344,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// What in the output of `cargo metadata --no-deps` goes against the table.
+/// The parts of the output of `cargo metadata --no-deps` that go against the table.
 pub fn check(metadata: &str) -> Result<Vec<String>> {
     let metadata: Value = serde_json::from_str(metadata)?;
     let packages = metadata["packages"]

@@ -1,4 +1,4 @@
-//! How the files of one crate use each other: circles of them.
+//! Circles of files of one crate that use each other.
 //!
 //! A file uses another where it names something that stands there, through whatever re-exports. What a file
 //! re-exports from below itself is only passed on. Files that use each other in a circle are one thing in many
@@ -18,7 +18,7 @@ const LARGER: &[(&str, usize)] = &[("crates/pyobject", 32)];
 /// A module's path, from the root of the crate.
 type Module = Vec<String>;
 
-/// What is wrong with the files of the workspace: their paths and texts.
+/// The mistakes in the files of the workspace: their paths and texts.
 pub fn check(files: &[(PathBuf, String)]) -> Vec<String> {
     let mut crates: BTreeMap<PathBuf, Vec<(&Path, &str)>> = BTreeMap::new();
     for (path, text) in files {

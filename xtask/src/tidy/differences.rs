@@ -5,7 +5,7 @@ use std::path::Path;
 /// The document with the differences.
 pub const DOCUMENT: &str = "DIFFERENCES.md";
 
-/// What is wrong with the rows of the document. `read` has the text of a file.
+/// The mistakes in the rows of the document. `read` has the text of a file.
 pub fn check(document: &str, read: impl Fn(&Path) -> Option<String>) -> Vec<String> {
     let rows = document.lines().enumerate().filter(|(_, line)| {
         line.starts_with("| ") && !line.starts_with("| difference") && !line.starts_with("| ---")

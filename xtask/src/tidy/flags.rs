@@ -29,7 +29,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("crates/report/src/schemas.rs", "the titles of schemas"),
 ];
 
-/// What is wrong with a file of a library.
+/// The mistakes in a file of a library.
 pub fn check(path: &Path, text: &str) -> Vec<String> {
     if ALLOWED
         .iter()

@@ -46,7 +46,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 /// Where crates may come from.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
-/// What in the output of `cargo metadata` goes against the tables.
+/// The parts of the output of `cargo metadata` that go against the tables.
 pub fn check(metadata: &str) -> Result<Vec<String>> {
     let metadata: Value = serde_json::from_str(metadata)?;
     let packages = metadata["packages"]

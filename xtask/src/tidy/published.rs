@@ -1,4 +1,4 @@
-//! What a crate has to have before it can be published.
+//! The requirements of a crate that can be published.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What every source file has to begin with, and what none may hold.
+//! The beginning of every source file, and the words that none may hold.
 
 use std::path::Path;
 
@@ -66,7 +66,7 @@ const LIBRARIES: &[&str] = &[
     "crates/report",
 ];
 
-/// What is wrong with one file.
+/// The mistakes in one file.
 pub fn check(path: &Path, text: &str) -> Vec<String> {
     let mut problems: Vec<String> = home_paths(text)
         .map(|at| format!("{}:{at}", path.display()))

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 /// Where the command's sources are.
 pub const SOURCES: &str = "mapstack-cli/src";
 
-/// How many lines of product code there are, and what is wrong.
+/// The number of lines of product code, and the mistakes.
 pub fn check(files: &[(PathBuf, String)]) -> (usize, Vec<String>) {
     let lines = files.iter().map(|(_, text)| product_lines(text)).sum();
     let mut problems = Vec::new();

@@ -1,6 +1,6 @@
 //! The packages for Python have the version of the workspace, and ask for each other in this version.
 
-/// What in a `pyproject.toml` has another version: that of the package itself, or one that it asks for.
+/// The places in a `pyproject.toml` with another version: that of the package itself, or one that it asks for.
 pub fn check(file: &str, text: &str, version: &str) -> Vec<String> {
     let mut problems = Vec::new();
     for (number, line) in text.lines().enumerate() {

@@ -1,4 +1,4 @@
-//! What the exports of all nodes answer to a query.
+//! Answers to queries, from the exports of all nodes.
 
 use std::sync::Arc;
 

@@ -17,7 +17,7 @@ pub struct Entity {
     pub file: usize,
     /// Its path from the directory of all.
     pub path: String,
-    /// How many values its parameters and exports have.
+    /// The number of values of its parameters and exports.
     pub size: usize,
 }
 
@@ -150,7 +150,7 @@ pub fn add_class(classes: &mut Vec<String>, class: String) -> Result<(), String>
     Ok(())
 }
 
-/// What every node knows of itself.
+/// The parameters that every node has of itself.
 pub fn automatic(name: &str, environment: &Value) -> Map {
     let parts: Vec<&str> = name.split('.').collect();
     let about: [(&str, Value); 4] = [

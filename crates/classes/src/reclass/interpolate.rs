@@ -14,7 +14,7 @@ use super::settings::Settings;
 use super::value::{Content, Dict, Item, Node, Source, is_complex};
 use crate::Host;
 
-/// What values are for.
+/// The purpose of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// The parameters of a node, without the files that set them.
@@ -88,7 +88,7 @@ impl Waiting {
     }
 }
 
-/// What the inventory queries of parameters look at in all nodes.
+/// The parts of all nodes that the inventory queries of parameters look at.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct Queries {
     /// Nodes of all environments are asked.
@@ -136,8 +136,8 @@ impl<'s> Parameters<'s> {
         Ok(made)
     }
 
-    /// What the queries look at that are there before anything is computed; `None` without queries. Others are
-    /// answered from the same exports, if there are any.
+    /// The parts of nodes that queries look at which are there before anything is computed; `None` without queries.
+    /// Others are answered from the same exports, if there are any.
     pub fn queries(&self) -> Option<Queries> {
         let mut found: Option<Queries> = None;
         for path in self.waiting.paths() {

@@ -9,8 +9,8 @@ use super::interpolate::Queries;
 use super::storage::Files;
 use super::value::Node;
 
-/// What inventory queries of earlier minions came to: every query merges all nodes of an environment, which is the same
-/// for each minion that asks.
+/// The answers to inventory queries of earlier minions: every query merges all nodes of an environment, which is the
+/// same for each minion that asks.
 ///
 /// It is taken only if the inventory has the same files with the same data, which are read again, so that whatever
 /// follows reads sees them. Where a node fails or causes a warning, nothing is kept.
@@ -30,7 +30,7 @@ pub struct Memo {
 pub(super) struct Reading {
     pub path: String,
     pub data: Value,
-    /// What it costs.
+    /// The cost.
     pub steps: usize,
 }
 

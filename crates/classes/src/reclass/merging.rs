@@ -86,12 +86,12 @@ impl<'r> Reader<'r> {
         self.nodes.names()
     }
 
-    /// What was read so far, in order.
+    /// The readings so far, in order.
     pub fn readings(&self) -> std::cell::Ref<'_, Vec<Reading>> {
         self.readings.borrow()
     }
 
-    /// What it costs to read a file that was read for another minion; `None` if it has other data.
+    /// The cost of reading a file that was read for another minion; `None` if it has other data.
     pub fn read_again(&self, reading: &Reading) -> Option<usize> {
         let own = self.readings.borrow();
         if let Some(own) = own.iter().find(|own| own.path == reading.path) {
@@ -114,7 +114,7 @@ impl<'r> Reader<'r> {
         self.inventory.host.spend(steps)
     }
 
-    /// What the file of a node says, with an environment (reclass: `get_node`).
+    /// The entity of a node's file, with an environment (reclass: `get_node`).
     ///
     /// # Errors
     /// There is no such node, or its file is wrong.

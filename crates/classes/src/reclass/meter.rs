@@ -1,4 +1,4 @@
-//! What an inventory costs, counted.
+//! The cost of an inventory, counted.
 
 use std::cell::Cell;
 

@@ -47,11 +47,11 @@ pub struct Inventory<'i> {
     pub minion_id: &'i str,
     /// The pillar so far. reclass means to show it to classes if `propagate_pillar_data_to_reclass` is set, and fails.
     pub pillar: &'i Map,
-    /// What minions before this one asked of all nodes. With it, errors cost twice.
+    /// The answers that minions before this one got of all nodes. With it, errors cost twice.
     pub memo: Option<&'i Memo>,
 }
 
-/// What an inventory gives a minion.
+/// The result of an inventory for a minion.
 #[derive(Debug, Clone)]
 pub struct Classified {
     /// The parameters, without `__reclass__`.

@@ -22,7 +22,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// What is wrong, in words.
+    /// The message.
     pub fn message(&self) -> String {
         match self {
             Problem::Missing(name) => format!("the reference ${{{name}}} leads to nothing"),

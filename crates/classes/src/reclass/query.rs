@@ -108,7 +108,7 @@ impl Query {
         tested.chain(self.value.as_deref())
     }
 
-    /// How many comparisons a node costs.
+    /// The number of comparisons that a node costs.
     pub fn tests(&self) -> usize {
         1 + self.tests.len()
     }

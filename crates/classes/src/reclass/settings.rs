@@ -2,7 +2,7 @@
 
 use mapstack_value::{Map, Value};
 
-/// What a run goes by.
+/// The settings of a run.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub scalar_over_dict: bool,
@@ -17,9 +17,9 @@ pub struct Settings {
     pub override_prefix: String,
     pub constant_prefix: String,
     pub escape: String,
-    /// What opens and closes a reference.
+    /// The opening and closing text of a reference.
     pub reference: (String, String),
-    /// What opens and closes an inventory query.
+    /// The opening and closing text of an inventory query.
     pub export: (String, String),
     pub strict_constants: bool,
     /// Classes that may be missing, as patterns.

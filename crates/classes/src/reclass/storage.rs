@@ -24,7 +24,7 @@ pub struct File {
     pub name: String,
 }
 
-/// How a file's path makes a name.
+/// The way from a file's path to a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Naming {
     /// A node is named as its file.
@@ -50,7 +50,7 @@ impl Files {
         self.by_name.get(name)
     }
 
-    /// How many there are.
+    /// The number of them.
     pub fn len(&self) -> usize {
         self.by_name.len()
     }

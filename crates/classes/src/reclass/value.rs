@@ -27,7 +27,7 @@ pub enum Node {
 }
 
 impl Node {
-    /// How many values it has, with itself.
+    /// The number of its values, with itself.
     pub fn size(&self) -> usize {
         let content = |item: &Item| match &item.content {
             Content::Dict(dict) => dict.values().map(Node::size).sum(),
@@ -43,7 +43,7 @@ impl Node {
         }
     }
 
-    /// What files say, if it is not merged yet.
+    /// The items from files, if it is not merged yet.
     pub fn items(&self) -> &[Item] {
         match self {
             Node::One(item) => std::slice::from_ref(item),
@@ -53,7 +53,7 @@ impl Node {
     }
 }
 
-/// What a file says of one place.
+/// The value of a file for one place.
 #[derive(Debug, Clone)]
 pub struct Item {
     pub content: Content,

@@ -15,14 +15,14 @@ pub struct Class {
     pub name: String,
     /// Its file.
     pub file: Option<String>,
-    /// What the file says.
+    /// The data of the file.
     pub data: DictRef,
 }
 
 /// Classes by their names.
 pub type Classes = IndexMap<String, Class, RandomState>;
 
-/// What the classes of a node come to.
+/// The expanded classes of a node.
 pub struct Expanded {
     /// The classes and, unless it is left out, the node, in the order of their merge.
     pub all: Vec<Class>,
@@ -49,7 +49,7 @@ impl Class {
         Ok(Obj::from_shared(&value))
     }
 
-    /// What a `for` over a part of the class sees: items, keys, or characters.
+    /// The parts that a `for` over a part of the class sees: items, keys, or characters.
     pub fn iterated(&self, what: &str, object: &Obj) -> Result<Vec<Obj>> {
         match object {
             Obj::List(items) => Ok(items.items()),

@@ -1,4 +1,4 @@
-//! What an inventory is, for the code that reads it.
+//! The inventory, for the code that reads it.
 
 use mapstack_pyobject::{DictRef, Obj};
 

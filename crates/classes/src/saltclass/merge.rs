@@ -1,4 +1,4 @@
-//! How the data of classes is merged (Salt: `dict_merge`): in place, with lists appended unless they begin with `^`.
+//! Merging the data of classes (Salt: `dict_merge`): in place, with lists appended unless they begin with `^`.
 
 use mapstack_diagnostic::Result;
 use mapstack_pyobject::{DictRef, ListRef, Obj, as_index, equal, hash_key, wrap_index};
@@ -15,7 +15,7 @@ const OVERRIDE: &str = "^";
 /// Pillars nest this deep at most.
 const MAX_DEPTH: usize = 256;
 
-/// What merges.
+/// The merger.
 pub struct Merge<'h> {
     /// Pays for the work.
     pub host: &'h dyn Host<Obj>,

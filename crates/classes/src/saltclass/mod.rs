@@ -25,7 +25,7 @@ use merge::Merge;
 use objects::{described, plain};
 use variables::Variables;
 
-/// What an inventory gives a minion.
+/// The result of an inventory for a minion.
 #[derive(Debug, Clone)]
 pub struct Classified {
     /// The pillar, without `__saltclass__`.

@@ -1,4 +1,4 @@
-//! How messages show what is wrong with Python's objects.
+//! Messages about Python's objects.
 
 use mapstack_diagnostic::{Error, ErrorKind};
 use mapstack_pyobject::Obj;

@@ -11,7 +11,7 @@ use toml::value::{Datetime, Offset, Time};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ReadError {
-    /// What is wrong.
+    /// The message.
     pub message: String,
     /// The byte of the text where it is wrong.
     pub at: usize,

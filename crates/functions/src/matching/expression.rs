@@ -1,4 +1,4 @@
-//! What the results of a compound target come to.
+//! The evaluation of a compound target, from the results of its parts.
 //!
 //! The reference joins the words of a target, each replaced by its result, and lets Python evaluate
 //! that text. So a target is a Python expression of `and`, `or`, `not`, brackets and constants:

@@ -8,7 +8,7 @@ use mapstack_salt_config::Config;
 use super::folders::Folders;
 use super::layout::{Layout, Root};
 
-/// What a configuration's `file_roots` and `pillar_roots` are in a checkout.
+/// The folders of a checkout that a configuration's `file_roots` and `pillar_roots` mean.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Deployment {
     /// The roots of the file server that are in the checkout.
@@ -31,7 +31,7 @@ enum Kind {
 }
 
 impl Deployment {
-    /// What the configuration says, in the folders of a checkout; nothing where it sets no roots.
+    /// The deployment that a configuration describes, in the folders of a checkout; nothing where it sets no roots.
     pub fn of(config: Option<&Config>, folders: &Folders, layout: &Layout, given: &Given) -> Self {
         let mut found = Deployment::default();
         let lists = |option: &str| {

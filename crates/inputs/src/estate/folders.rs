@@ -20,7 +20,7 @@ pub struct Folder {
     pub path: PathBuf,
     /// True if it has a top file.
     pub has_top: bool,
-    /// How many sls it has, with those of all folders below.
+    /// The number of its sls, with those of all folders below.
     pub sls: usize,
     /// True if it has what a formula's folder has: an `init.sls`, a `map.jinja` or `parameters/`.
     pub is_formula: bool,

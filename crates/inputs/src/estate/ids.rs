@@ -18,7 +18,7 @@ use super::top_text;
 pub struct FoundMinion {
     /// Its facts: those that are known over those of the platform.
     pub minion: Minion,
-    /// What names it.
+    /// The source that names it.
     pub from: String,
     /// The built-in platform whose grains it is given.
     pub platform: &'static str,
@@ -33,7 +33,7 @@ pub struct FoundMinion {
 pub struct FoundMinions {
     /// Them, sorted by their ids.
     pub all: Vec<FoundMinion>,
-    /// What names them, each with how many it names first.
+    /// The sources that name them, each with the number that it names first.
     pub sources: Vec<(String, usize)>,
     /// Targets that no minion could be made up for.
     pub targets_left: Vec<String>,
@@ -80,10 +80,10 @@ fn on_platform(platform: &str, id: &str) -> Minion {
     minion
 }
 
-/// What a project's file says of its minions.
+/// The minions as a project's file describes them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Assumed {
-    /// What names them; nothing where they are looked for.
+    /// The sources that name them; nothing where they are looked for.
     pub from: Vec<String>,
     /// The platform of all whose own is not known.
     pub platform: Option<&'static str>,
@@ -132,7 +132,7 @@ pub struct Search<'s> {
     pub pillar_roots: Vec<&'s Path>,
     /// The option `nodegroups`.
     pub nodegroups: Map,
-    /// What the project's file says.
+    /// The minions of the project's file.
     pub assumed: &'s Assumed,
 }
 

@@ -13,7 +13,7 @@ pub struct Root {
     pub path: PathBuf,
 }
 
-/// What a checkout is taken for.
+/// The kind of repository that a checkout is, and its folders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
     /// Roots of the file server with the estate's own states, earlier ones stronger.

@@ -8,7 +8,7 @@ use mapstack::value::{Map, Value};
 
 use super::top_text::Target;
 
-/// What a minion has to have for a target to mean it.
+/// The facts that a minion needs for a target to mean it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Wanted {
     /// The id, if the target is about it.
@@ -27,8 +27,8 @@ const DEPTH: usize = 8;
 /// How many minions one target is met by: one for each of its alternatives.
 const ALTERNATIVES: usize = 8;
 
-/// What meets a target, for each of its alternatives. Terms that a fact cannot be made up for, such as those about the
-/// pillar, are left out; of a target that has no others, nothing is known.
+/// The facts that meet a target, for each of its alternatives. Terms that a fact cannot be made up for, such as those
+/// about the pillar, are left out; of a target that has no others, nothing is known.
 pub fn wanted(target: &Target, nodegroups: &Map) -> Vec<Wanted> {
     let expression = target.expression.trim();
     let of_one = |letter: &str| term(&format!("{letter}@{expression}"), nodegroups, 0);

@@ -1,5 +1,5 @@
-//! What the text of a top file says before it is rendered: a template may ask which minion it is for, and minions are
-//! what is looked for.
+//! The text of a top file before it is rendered: a template may ask which minion it is for, and minions are what is
+//! looked for.
 
 use mapstack::value::Value;
 use mapstack::yaml;
@@ -9,7 +9,7 @@ use mapstack::yaml;
 pub struct Target {
     /// The expression.
     pub expression: String,
-    /// What stands under `match`; by default an expression is a compound one.
+    /// The value of `match`; by default an expression is a compound one.
     pub matcher: Option<String>,
     /// The line.
     pub line: usize,

@@ -1,4 +1,4 @@
-//! What every filter needs: reading arguments as Python binds them, and making generators.
+//! The tools of every filter: reading arguments as Python binds them, and making generators.
 
 use mapstack_pyobject::{
     CallArgs, DictPart, Error, Iter, Obj, Result, as_index, dict_iter, for_argument, lookup_key,
@@ -222,7 +222,7 @@ pub fn quoted(object: &Obj) -> String {
     repr(object).unwrap_or_else(|_| "?".into())
 }
 
-/// What `type(x)` prints as.
+/// The text that `type(x)` prints.
 pub fn class_of(object: &Obj) -> String {
     let name = match object {
         Obj::Markup(_) => "markupsafe.Markup",

@@ -53,7 +53,7 @@ impl Vm<'_> {
         Ok(Undefined::item(object, key, self.strict()).into())
     }
 
-    /// What Python's `getattr` finds, as far as the sandbox allows.
+    /// The attribute that Python's `getattr` finds, as far as the sandbox allows.
     ///
     /// # Errors
     /// A security error for what a sandbox would hide where the reference has none.

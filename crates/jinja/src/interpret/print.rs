@@ -1,4 +1,4 @@
-//! What is printed.
+//! Printing of values.
 
 use std::borrow::Cow;
 

@@ -52,7 +52,7 @@ pub(super) struct Document<'d> {
 }
 
 impl<'d> Document<'d> {
-    /// What a template printed.
+    /// The text that a template printed.
     pub fn printed(tag: &TemplatePlace, text: &'d str, map: &'d SourceMap) -> Self {
         let mut share: HashMap<Option<Str>, usize> = HashMap::new();
         for (start, end) in runs(map, text.len()) {

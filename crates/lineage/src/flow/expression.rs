@@ -1,4 +1,4 @@
-//! What each kind of expression does with the origins of its operands.
+//! The effect of each kind of expression on the origins of its operands.
 
 use mapstack_render::Obj;
 use mapstack_render::jinja::ast::{Expr, ExprKind};

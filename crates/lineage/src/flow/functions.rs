@@ -1,4 +1,4 @@
-//! What functions say about their results.
+//! The origins of the results of functions.
 
 use mapstack_functions::Flow;
 use mapstack_minion::Part;

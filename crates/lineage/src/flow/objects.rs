@@ -32,7 +32,8 @@ impl Objects {
         }
     }
 
-    /// What was last remembered of a container, for changes. Changes of the containers in it are not part of it.
+    /// The node that was last remembered of a container, for changes. Changes of the containers in it are not part of
+    /// it.
     pub fn get_mut(&mut self, object: &Obj) -> Option<&mut Node> {
         self.0.get_mut(&address(object)?).map(|(_, node)| node)
     }

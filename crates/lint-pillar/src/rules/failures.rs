@@ -1,4 +1,4 @@
-//! What fails for some minions, or for all.
+//! Failures on some minions, or on all.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What no minion gets.
+//! Sls and targets that reach no minion.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,4 +1,4 @@
-//! What the rules of pillars look at.
+//! The input of the rules about pillars.
 
 use mapstack::secrets::Secrets;
 use mapstack_lint::Document;
@@ -10,7 +10,7 @@ use crate::seen::Seen;
 pub(crate) struct Subject<'s> {
     pub seen: &'s Seen,
     pub files: &'s Files,
-    /// What sls amount to: as they render for minions, or as they are if none gets them.
+    /// The data of sls: as they render for minions, or as they are if none gets them.
     pub documents: &'s [Document],
     pub secrets: &'s Secrets,
     /// True if the minions are the ones that the pillar is for.

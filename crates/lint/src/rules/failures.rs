@@ -1,4 +1,4 @@
-//! What fails on some platforms, or on all.
+//! Failures on some platforms, or on all.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What states include, and whether they are states at all.
+//! The includes and the shape of states.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What layers do to each other's values.
+//! The effects of layers on each other's values.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

@@ -31,7 +31,7 @@ pub(crate) fn check(subject: &Subject<'_>, file: &SourceFile) -> Vec<Finding> {
     found.finish(subject.runs.len())
 }
 
-/// What is said of a schema in a program that cannot check it.
+/// The message about a schema in a program that cannot check it.
 #[must_use]
 pub fn not_checked() -> String {
     let feature = Means::Feature("json-schema");
@@ -145,7 +145,7 @@ fn of_run(found: &mut Violations<'_>, schema: &Schema, run: &Examined<'_>) {
     }
 }
 
-/// What values violate of a schema: findings by place and message, with the minions they are about.
+/// The violations of a schema: findings by place and message, with the minions they are about.
 pub struct Violations<'f> {
     /// The schema's file.
     file: &'f SourceFile,

@@ -1,4 +1,4 @@
-//! What top files of states name.
+//! The names in top files of states.
 
 use mapstack::{Error, Place, nearest, sls_name};
 

@@ -24,7 +24,7 @@ pub(crate) fn described(cipher: Cipher) -> &'static str {
     }
 }
 
-/// What to do about ciphertext that stays.
+/// The advice about ciphertext that stays.
 #[must_use]
 pub fn how_to_decrypt(cipher: Cipher) -> String {
     match cipher {

@@ -1,4 +1,4 @@
-//! What callers of a pipe give its renderers by name: further variables, `tmplpath` and `context`.
+//! The keywords that callers of a pipe give its renderers: further variables, `tmplpath` and `context`.
 
 use mapstack_diagnostic::Result;
 use mapstack_render::jinja::Names;

@@ -183,7 +183,7 @@ impl Cache {
         Ok(Some(minion.with(Part::Pillar, part(Part::Pillar)?)))
     }
 
-    /// What a minion's functions stored in its mine, by their names; empty without one.
+    /// The data that a minion's functions stored in its mine, by their names; empty without one.
     ///
     /// # Errors
     /// [`ReadError`] that names the file: it cannot be read, or holds something else.

@@ -18,11 +18,11 @@ const TIMESTAMP: i8 = -1;
 pub struct UnpackError {
     /// The offset of the byte where it went wrong.
     pub at: usize,
-    /// What is wrong.
+    /// The problem.
     pub kind: UnpackErrorKind,
 }
 
-/// What is wrong with packed data.
+/// The problem with packed data.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnpackErrorKind {

@@ -46,7 +46,7 @@ enum Form {
     Listed(BTreeMap<String, Minion>),
 }
 
-/// How a master's cache is read.
+/// The options for reading a master's cache.
 #[derive(Debug, Clone, Default)]
 pub struct CacheOptions {
     /// The time by which entries have expired; see [`Cache::at`].
@@ -63,7 +63,7 @@ pub struct Silent {
     pub id: String,
     /// Where that is said.
     pub place: DocumentPlace,
-    /// What was said instead of its grains.
+    /// The text in place of its grains.
     pub said: String,
 }
 

@@ -85,7 +85,7 @@ impl Browser {
         self.post("/url", &json!({"url": url}));
     }
 
-    /// What an expression gives.
+    /// The value of an expression.
     pub fn ask(&self, expression: &str) -> Value {
         self.run(&format!("return {expression}"))
     }
@@ -134,7 +134,7 @@ impl Browser {
         );
     }
 
-    /// What the page and the browser have written into the console.
+    /// The messages that the page and the browser have written into the console.
     pub fn console(&self) -> Vec<Value> {
         let entries = self.post("/se/log", &json!({"type": "browser"}));
         entries.as_array().expect("a log is a list").clone()

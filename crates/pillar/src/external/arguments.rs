@@ -1,5 +1,4 @@
-//! What stands behind the name of an external pillar, as the arguments of a call (Salt:
-//! `Pillar._external_pillar_data`).
+//! The arguments behind the name of an external pillar, as those of a call (Salt: `Pillar._external_pillar_data`).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What external pillars that follow from files, options and what the minion asks with are given.
+//! The input of external pillars that follow from files, options and the minion's question.
 
 use mapstack::Run;
 use mapstack_diagnostic::{Diagnostic, ErrorKind, Result};
@@ -16,13 +16,13 @@ pub(crate) struct Asked<'a, 'e> {
     pub run: &'a Run<'e>,
     /// The options of external pillars.
     pub opts: &'a Map,
-    /// What the minion passes on from its configuration.
+    /// The options that the minion passes on.
     pub extra: &'a Map,
     /// The files below a directory.
     pub tree: &'a dyn Fn(&str) -> Tree,
     /// True if the compile is explained: where values come from is recorded.
     pub is_explained: bool,
-    /// What texts say, for all minions.
+    /// The data of texts, for all minions.
     pub cache: &'a StackCache,
 }
 

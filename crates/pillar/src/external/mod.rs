@@ -35,7 +35,7 @@ pub(crate) enum BuiltIn {
 pub(crate) struct Own {
     /// The data.
     pub data: Value,
-    /// What its files did, if it knows.
+    /// The parts that its files added, if it knows them.
     pub parts: Parts,
 }
 

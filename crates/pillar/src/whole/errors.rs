@@ -1,19 +1,19 @@
-//! What goes wrong on the way to a pillar.
+//! Errors on the way to a pillar.
 
 use mapstack_diagnostic::Error;
 
 /// An error that a pillar keeps: the compile goes on, and the minion applies no states.
 #[derive(Debug, Clone)]
 pub struct PillarError {
-    /// What the reference puts in the list `_errors`.
+    /// The text that the reference puts in the list `_errors`.
     pub text: String,
-    /// What is wrong, where, and what to do.
+    /// The error, with its place and advice.
     pub error: Error,
-    /// What it is about.
+    /// The subject.
     pub fault: Fault,
 }
 
-/// What an error of a pillar is about.
+/// The subject of an error of a pillar.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {

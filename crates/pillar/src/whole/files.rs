@@ -69,7 +69,7 @@ impl PillarFiles {
         &*self.server
     }
 
-    /// What serves templates.
+    /// The file server of templates.
     pub fn server(&self) -> Arc<dyn FileServer> {
         Arc::new(Noting {
             server: self.server.clone(),
@@ -77,7 +77,7 @@ impl PillarFiles {
         })
     }
 
-    /// What was read.
+    /// The reads.
     pub fn reads(&self) -> &Arc<Reads> {
         &self.reads
     }

@@ -92,11 +92,11 @@ pub struct WholePillar {
     pub data: Map,
     /// The errors that the pillar keeps.
     pub errors: Vec<PillarError>,
-    /// What was worth a warning.
+    /// The warnings.
     pub warnings: Vec<Diagnostic>,
-    /// What happened, in order, if the master [notes](Master::with_events) it.
+    /// The events, in order, if the master [notes](Master::with_events) it.
     pub events: Vec<PillarEvent>,
-    /// How it was made, of [`Master::explain`].
+    /// The steps by which it was made, of [`Master::explain`].
     pub recipe: Option<PillarRecipe>,
     /// The keys of values that are ciphertext, because nothing is decrypted here.
     pub encrypted: Vec<String>,

@@ -67,7 +67,7 @@ impl Reads {
         }
     }
 
-    /// How many reads belong to the file that is being rendered.
+    /// The number of reads that belong to the file that is being rendered.
     pub fn current_count(&self) -> usize {
         self.noted().current.len()
     }

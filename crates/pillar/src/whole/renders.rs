@@ -98,7 +98,7 @@ pub(crate) struct Rendered {
     reads: Vec<FileRead>,
     /// The data without `include`, one mapping for all minions.
     own: OnceLock<Map>,
-    /// What it comes to as the only top file.
+    /// The merged top file, if it is the only one.
     pub top: OnceLock<Arc<MergedTop>>,
 }
 
@@ -164,7 +164,7 @@ impl Render {
         Render::Own(Box::new(rendered))
     }
 
-    /// What came of a file that was not rendered.
+    /// The result of a file that was not rendered.
     pub fn failed(error: Error) -> Self {
         Render::own(Rendered::new(Err(error), Vec::new()))
     }

@@ -6,7 +6,7 @@ use mapstack_value::{Key, Map, Value};
 
 use crate::external::passed;
 
-/// What a minion asks with, besides its id and grains.
+/// The question of a minion for its pillar, besides its id and grains.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ask {
     /// The saltenv; `None` where it names none.
@@ -17,14 +17,14 @@ pub struct Ask {
     pub pillar_override: Map,
     /// External pillars that the command asks for, in addition to those of the master.
     pub ext: Option<Value>,
-    /// What the minion passes on from its configuration to external pillars.
+    /// The options that the minion passes on to external pillars.
     pub extra_minion_data: Map,
-    /// What is wrong with the minion's own options, so that it asks for no pillar.
+    /// The mistake in the minion's own options, so that it asks for no pillar.
     pub problem: Option<String>,
 }
 
 impl Ask {
-    /// What a minion asks with: the options `saltenv` and `pillarenv` of its own configuration, and those that
+    /// The question of a minion: the options `saltenv` and `pillarenv` of its own configuration, and those that
     /// `pass_to_ext_pillars` names.
     #[must_use]
     pub fn of(minion: &Minion) -> Self {
@@ -54,11 +54,11 @@ pub(crate) struct Settings {
     pub id: Value,
     /// The master's own id.
     pub masters_id: Value,
-    /// What the minion asks for, whatever the options say.
+    /// The environment that the minion asks for, whatever the options say.
     pub asked_saltenv: Value,
     /// Messages about what was asked.
     pub refusals: Vec<String>,
-    /// What ends the compile before it begins.
+    /// The mistake that ends the compile before it begins.
     pub ends: Option<String>,
 }
 
@@ -213,7 +213,7 @@ impl Settings {
             .is_some_and(Value::truthy)
     }
 
-    /// How layers of the pillar are merged.
+    /// The options for merging layers of the pillar.
     pub fn merging(&self) -> Options {
         merging(
             &self.value("pillar_source_merging_strategy"),

@@ -1,5 +1,5 @@
-//! What templates, functions and targets see of the grains, the pillar and the options, and what a pillar shows of the
-//! latter. Before Salt 3008, each had its own.
+//! The grains, pillar and options that templates, functions and targets see, and the options that a pillar shows.
+//! Before Salt 3008, each had its own.
 
 use mapstack::{MasterSide, Run};
 use mapstack_diagnostic::{Diagnostic, ErrorKind, Result};

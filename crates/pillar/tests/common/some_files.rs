@@ -37,7 +37,7 @@ pub fn shown(files: &[(&str, &str)]) -> String {
     Value::from(compiled(files, MemoryFiles::new()).data).repr()
 }
 
-/// What the only error says, with its place.
+/// The text of the only error, with its place.
 pub fn error(text: &str, served: MemoryFiles) -> String {
     let pillar = compiled(&[("a.sls", text)], served);
     let [error] = &pillar.errors[..] else {

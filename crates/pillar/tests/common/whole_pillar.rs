@@ -18,8 +18,8 @@ use mapstack_salt_config::{Config, Kind, fileserver};
 /// Stands for the directory that the files are in.
 const DIR: &str = "<DIR>";
 
-/// What a master with the files below a directory compiles for the minion of a record, after another minion with the
-/// same grains, and once more.
+/// The pillar that a master with the files below a directory compiles for the minion of a record, after another minion
+/// with the same grains, and once more.
 ///
 /// # Errors
 /// What ends the compile, and pillars of one minion that differ.

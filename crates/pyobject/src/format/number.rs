@@ -11,15 +11,15 @@ pub struct Parts<'a> {
     pub prefix: &'a str,
     /// Digits before the point, or `nan` and `inf`.
     pub whole: &'a str,
-    /// What follows them: point, fraction, exponent, percent sign.
+    /// The text that follows them: point, fraction, exponent, percent sign.
     pub rest: &'a str,
 }
 
-/// How to lay it out.
+/// The layout of a number.
 pub struct Layout {
     /// `+`, `-` or blank.
     pub sign: char,
-    /// What separates groups, and how many digits make a group.
+    /// The separator of groups, and the number of digits of a group.
     pub groups: Option<(char, usize)>,
     pub fill: char,
     /// `<`, `>`, `=` or `^`.

@@ -1,4 +1,4 @@
-//! What `str.encode` and `bytes.decode` have in common.
+//! The common part of `str.encode` and `bytes.decode`.
 
 use mapstack_pytext::codec::CodecError;
 
@@ -26,7 +26,7 @@ pub fn arguments(
     ))
 }
 
-/// What the methods raise.
+/// The error that the methods raise.
 pub fn raised(error: CodecError) -> Box<Error> {
     Error::python(error.class, error.message)
 }

@@ -25,7 +25,7 @@ pub const NAMES: &[&str] = &[
     "values",
 ];
 
-/// What the other mapping types have beyond that.
+/// The methods that other mapping types have beyond that.
 pub fn beyond_dict(dict: &DictRef) -> &'static [&'static str] {
     if dict.kind().is_ordered() {
         &["move_to_end"]

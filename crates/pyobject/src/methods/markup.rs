@@ -10,7 +10,7 @@ use crate::object::{CallArgs, Obj, to_str};
 use mapstack_limits::Result;
 use mapstack_pytext::markup::{escape as escape_text, strip_tags, unescape};
 
-/// What `Markup` has beyond `str`.
+/// The methods that `Markup` has beyond `str`.
 pub const OWN: &[&str] = &["unescape", "striptags", "escape"];
 
 /// Methods of `str` whose result is text with the same guarantee.

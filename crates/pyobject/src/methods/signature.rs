@@ -236,7 +236,7 @@ fn bound(len: usize, given: Option<&Obj>, default: usize, none_allowed: bool) ->
     }
 }
 
-/// How many times at most; a negative number means no limit.
+/// The largest number of times; a negative number means no limit.
 pub fn at_most(count: Option<Obj>) -> Result<usize> {
     Ok(usize::try_from(integer_or(count, -1)?).unwrap_or(usize::MAX))
 }

@@ -9,7 +9,7 @@ use crate::object::{CallArgs, DictPart, DictRef, Iter, Obj, Object, SetLike, dic
 use mapstack_limits::Result;
 use mapstack_limits::depth;
 
-/// What a dict shows of itself; it follows the dict's changes.
+/// A view of a dict; it follows the dict's changes.
 pub struct View {
     pub dict: DictRef,
     pub part: DictPart,

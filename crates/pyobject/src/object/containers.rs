@@ -119,7 +119,7 @@ impl TupleRef {
         self.references() == 1
     }
 
-    /// How many hold it.
+    /// The number of its holders.
     pub fn references(&self) -> usize {
         Rc::strong_count(&self.0)
     }
@@ -181,7 +181,7 @@ impl ListRef {
         self.references() == 1 && self.as_frozen().is_none()
     }
 
-    /// How many hold it.
+    /// The number of its holders.
     pub fn references(&self) -> usize {
         Rc::strong_count(&self.0)
     }
@@ -377,7 +377,7 @@ impl DictRef {
         self.0.kind.get()
     }
 
-    /// What Python calls the type.
+    /// Python's name of the type.
     pub fn type_name(&self) -> &'static str {
         match self.kind() {
             MapKind::Dict => "dict",
@@ -392,7 +392,7 @@ impl DictRef {
         self.references() == 1 && matches!(&*self.0.state.borrow(), State::Live { .. })
     }
 
-    /// How many hold it.
+    /// The number of its holders.
     pub fn references(&self) -> usize {
         Rc::strong_count(&self.0)
     }
@@ -575,7 +575,7 @@ impl DictRef {
         self.0.moves.set(self.0.moves.get().wrapping_add(1));
     }
 
-    /// How often entries left their places.
+    /// The number of times that entries left their places.
     pub fn moves(&self) -> u32 {
         self.0.moves.get()
     }
@@ -775,7 +775,7 @@ thread_local! {
     static DROPPED: RefCell<Option<Vec<Obj>>> = const { RefCell::new(None) };
 }
 
-/// How often any container of this thread has been changed so far.
+/// The number of times that any container of this thread has been changed so far.
 pub fn changes() -> u64 {
     CHANGES.try_with(Cell::get).unwrap_or_default()
 }

@@ -93,7 +93,7 @@ impl Iter {
         Rc::as_ptr(&self.source).cast::<()>() as usize
     }
 
-    /// What Python calls the type.
+    /// Python's name of the type.
     pub fn type_name(&self) -> &'static str {
         self.type_name
     }
@@ -221,7 +221,7 @@ impl ObjIter for DictIter {
     }
 }
 
-/// What a walk over a dict gives.
+/// The parts that a walk over a dict gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DictPart {
     /// `dict.keys()`

@@ -62,7 +62,7 @@ pub fn repr(object: &Obj) -> Result<String> {
     repr_with(object, &Plain)
 }
 
-/// What a language prints differently than `repr()` does. Every method has Python's own answer.
+/// The objects that a language prints differently than `repr()` does. Every method has Python's own answer.
 pub trait PrintStyle {
     /// True if mappings of every type print as a `dict`.
     fn dicts_are_plain(&self) -> bool {

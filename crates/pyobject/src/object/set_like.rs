@@ -1,5 +1,5 @@
-//! What Python compares and subtracts as sets: `set`, and the views `dict.keys()` and `dict.items()`; and objects as
-//! their elements, which are hashed.
+//! Objects that Python compares and subtracts as sets: `set`, and the views `dict.keys()` and `dict.items()`; and
+//! objects as their elements, which are hashed.
 
 use std::cmp::Ordering;
 

@@ -12,13 +12,13 @@ use mapstack_limits::{Error, ErrorKind, Result};
 /// and fails only when something is looked up in it (Jinja2's `StrictUndefined` and `Undefined`).
 #[derive(Debug, Clone)]
 pub struct Undefined {
-    /// What is missing, as Jinja2 says it.
+    /// The message about what is missing, as Jinja2 says it.
     pub message: Str,
     /// Which kind of error a use raises: undefined, or a security error.
     pub kind: ErrorKind,
     /// True if every use is an error.
     pub strict: bool,
-    /// What to do about it, when that is known.
+    /// The advice, if there is any.
     pub help: Option<Str>,
     /// The function or module of `salt` it stands for, if any.
     pub function: Option<Str>,
@@ -118,7 +118,7 @@ impl Undefined {
         }
     }
 
-    /// What Python calls the type.
+    /// Python's name of the type.
     pub fn type_name(&self) -> &'static str {
         if self.strict {
             "StrictUndefined"

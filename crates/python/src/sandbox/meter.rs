@@ -1,4 +1,4 @@
-//! What a run may still spend, and the functions by which code spends it.
+//! The budget of a run, and the functions by which code spends it.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

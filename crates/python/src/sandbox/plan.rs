@@ -1,4 +1,4 @@
-//! What a template prints that only looks at what it is given, for the command to print without an interpreter.
+//! The output of a template that only looks at what it is given, for the command to print without an interpreter.
 //!
 //! The plan is read from the syntax tree that is compiled, so it is of exactly what would run. Only code that was
 //! proven [pure](super::purity) has one: such code cannot mean anything else by the names of the frame around it.

@@ -1,4 +1,5 @@
-//! What is there before any template: functions of the minion, and what code of Mako, modules and renderers needs.
+//! The names that exist before any template: functions of the minion, and those that code of Mako, modules and
+//! renderers needs.
 //!
 //! It is written in Python, in parts that build on those before them. Most jobs need two of them and cannot tell whether
 //! the others are there; so these run when a job needs them, or can tell. A process that serves many jobs prepares

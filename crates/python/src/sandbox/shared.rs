@@ -1,4 +1,4 @@
-//! What the functions of one interpreter share.
+//! The state that the functions of one interpreter share.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};

@@ -1,4 +1,4 @@
-//! What the module `yaml` of the sandbox builds on: Salt's own reader and printer of YAML.
+//! The base of the sandbox's module `yaml`: Salt's own reader and printer of YAML.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What keeps a template in: walls of the operating system.
+//! Walls of the operating system, which keep a template in.
 //!
 //! [`raise_first`] raises those that a process and its children can have from the start, before anything of a
 //! template is read; [`raise_last`] those that leave a session nothing but its socket, memory and time.

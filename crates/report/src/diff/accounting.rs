@@ -1,4 +1,4 @@
-//! What was compared, and which changed files had no part in it.
+//! The results that were compared, and the changed files that had no part in them.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use crate::words::{count, some};
 /// Changed files that are named of each kind.
 const NAMED: usize = 3;
 
-/// What was compared, and what was not.
+/// The results that were compared, and the files that were not.
 #[derive(Debug, Default)]
 pub struct Accounting {
     /// The formulas, each with the way in which its configuration is made.
     pub configurations: Vec<(String, Way)>,
     /// The changed files that no compared result is made of.
     pub not_compared: Vec<String>,
-    /// How many more there are of these in the folders of formulas that were not to be compared.
+    /// The number of further ones in the folders of formulas that were not to be compared.
     pub elsewhere: usize,
-    /// How many files changed.
+    /// The number of files that changed.
     pub changed: usize,
     /// The changed files of the pillar that no compared pillar is made of; `None` if pillars were not compared.
     pub pillars: Option<Vec<String>>,
@@ -76,8 +76,8 @@ impl FileKind {
 }
 
 impl Accounting {
-    /// What was compared, where `changed` files changed of which no result is made of the `unread` ones. If `only` the
-    /// formulas at hand were to be compared, those in other folders are just counted.
+    /// The account of a comparison, where `changed` files changed of which no result is made of the `unread` ones. If
+    /// `only` the formulas at hand were to be compared, those in other folders are just counted.
     #[must_use]
     pub fn new(
         configurations: Vec<(String, Way)>,

@@ -1,4 +1,4 @@
-//! What a change of the files does to a fleet.
+//! The effects of a change of the files on a fleet.
 
 mod accounting;
 mod folded;
@@ -41,11 +41,11 @@ pub struct Report<'t> {
     pub to: &'t str,
     /// The formulas that were compared, by their indices.
     pub formulas: &'t [String],
-    /// What was compared, and what was not.
+    /// The results that were compared, and the files that were not.
     pub accounting: &'t Accounting,
-    /// What is different.
+    /// The differences.
     pub differences: &'t Differences,
-    /// What is kept back.
+    /// The values that are kept back.
     pub masking: &'t Masking,
     /// True to show apart what differs only in what is each minion's own.
     pub each: bool,

@@ -10,7 +10,7 @@ use super::Report;
 use crate::document::{Data, Document, Of, Steps, names};
 use crate::origin::Origin;
 
-/// What a change of the files does to minions.
+/// The effects of a change of the files on minions.
 ///
 /// `mapstack watch -o jsonl` prints one such object a line, with `files`.
 #[derive(Serialize)]

@@ -37,7 +37,7 @@ pub fn check_size(data: &Value) -> Result<(), Error> {
     Err(Error::new(ErrorKind::DataSource, message))
 }
 
-/// What is shown of a run.
+/// The parts of a run that are shown.
 pub struct Report<'r> {
     lineage: &'r Lineage,
     secrets: &'r Secrets,
@@ -50,7 +50,7 @@ pub struct Report<'r> {
 }
 
 impl<'r> Report<'r> {
-    /// What `lineage` knows of a formula on a minion.
+    /// The origins that `lineage` knows of a formula on a minion.
     pub fn new(
         lineage: &'r Lineage,
         secrets: &'r Secrets,
@@ -67,7 +67,7 @@ impl<'r> Report<'r> {
         }
     }
 
-    /// What `lineage` knows of a minion's pillar.
+    /// The origins that `lineage` knows of a minion's pillar.
     pub fn of_pillar(lineage: &'r Lineage, secrets: &'r Secrets, minion: &'r Minion) -> Self {
         Report {
             hides_all: secrets.policy().masks_pillar(),

@@ -6,7 +6,7 @@ use mapstack_lineage::WhyNot;
 
 use super::is_secret_matcher;
 
-/// What the answer says of a file, by its path from the root.
+/// The answer about a file, by its path from the root.
 pub fn text(path: &str, answer: &WhyNot, minion: &Minion, secrets: &Secrets) -> String {
     let id = minion.id();
     match answer {

@@ -102,7 +102,7 @@ struct Finding<'r> {
     /// Other places that it is about.
     related: Vec<Related<'r>>,
     notes: &'r [String],
-    /// What to do.
+    /// The advice.
     help: Option<&'r str>,
     /// The edits that `--fix` makes.
     fix: Vec<Edit<'r>>,

@@ -53,7 +53,7 @@ impl<'r> Text<'r> {
         text
     }
 
-    /// What nothing looked at, and how much was found: what is said beside the findings.
+    /// The notes beside the findings: what nothing looked at, and how much was found.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let mut notes = not_looked_at(self.reports);

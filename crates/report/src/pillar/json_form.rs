@@ -1,4 +1,4 @@
-//! What becomes of a pillar in JSON, which has texts alone as keys, and neither bytes nor sets.
+//! The form of a pillar in JSON, which has texts alone as keys, and neither bytes nor sets.
 
 use mapstack::value::{Key, Map, Value, json};
 use mapstack::{Diagnostic, Error, ErrorKind, Severity};
@@ -20,7 +20,7 @@ struct Form {
     without: Vec<(String, &'static str)>,
 }
 
-/// What changes when a pillar is written as JSON and read again.
+/// The warning about what changes when a pillar is written as JSON and read again.
 pub fn lost(pillar: &Map) -> Option<Diagnostic> {
     let form = Form::of(pillar);
     if form.turned.is_empty() {

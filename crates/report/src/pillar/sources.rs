@@ -1,4 +1,4 @@
-//! What a pillar is made of: the top entries that mean a minion, the sls in the order in which they were read, and the
+//! The sources of a pillar: the top entries that mean a minion, the sls in the order in which they were read, and the
 //! external pillars.
 
 use mapstack::minion::Minion;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::reasons::{before, position, word, words};
 use super::trace::StackStep;
 
-/// What a minion's pillar is made of.
+/// The sources of a minion's pillar.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct PillarSources<'e> {

@@ -7,12 +7,12 @@ use serde::Serialize;
 
 use super::reasons::{WholeStep, before};
 
-/// What happened, by minion where there are several.
+/// The events, by minion where there are several.
 #[derive(Default)]
 pub struct Traced(Vec<(Option<String>, Vec<PillarEvent>)>);
 
 impl Traced {
-    /// What happened for a minion, which is named where there are several.
+    /// Add the events of a minion, which is named where there are several.
     pub fn add(&mut self, minion: Option<String>, events: Vec<PillarEvent>) {
         self.0.push((minion, events));
     }

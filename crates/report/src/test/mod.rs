@@ -20,9 +20,9 @@ pub use text::text;
 
 /// Everything that was looked at.
 pub struct Report {
-    /// What came of each expectation, by formula.
+    /// The result of each expectation, by formula.
     pub cases: Vec<Case>,
-    /// What is kept back.
+    /// The values that are kept back.
     pub masking: Masking,
 }
 
@@ -91,7 +91,7 @@ impl Report {
         all
     }
 
-    /// How many cases there are of each kind.
+    /// The number of cases of each kind.
     pub fn counts(&self) -> Counts {
         Counts::of(&self.cases)
     }

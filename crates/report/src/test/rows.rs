@@ -25,7 +25,7 @@ pub struct Results<'r> {
     cases: Vec<Case<'r>>,
 }
 
-/// What came of one expectation.
+/// The result of one expectation.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Case<'r> {

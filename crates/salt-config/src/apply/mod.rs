@@ -1,4 +1,4 @@
-//! What Salt makes of the options that files set: defaults below them, paths, and older spellings.
+//! Salt's treatment of the options that files set: defaults below them, paths, and older spellings.
 
 mod master;
 mod minion;

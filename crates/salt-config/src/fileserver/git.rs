@@ -15,9 +15,9 @@ use mapstack_render::expr_match;
 /// One of `gitfs_remotes`.
 #[derive(Debug, Clone)]
 pub struct GitRemote {
-    /// How to get at the repository.
+    /// The way to the repository.
     pub origin: Origin,
-    /// What is served of it, and how.
+    /// The part of it that is served, and how.
     pub remote: Remote,
 }
 

@@ -42,14 +42,14 @@ const DYNAMIC: &str = "__env__";
 /// A remote of the external pillar `git`.
 #[derive(Debug, Clone)]
 pub struct PillarRemote {
-    /// How to get at the repository.
+    /// The way to the repository.
     pub origin: Origin,
     remote: Remote,
     branch: String,
     env: String,
 }
 
-/// What a remote gives to one minion.
+/// The directory that a remote gives to one minion.
 #[derive(Debug, Clone)]
 pub struct PillarDirectory {
     /// The directory, as the only one in its environment.
@@ -151,7 +151,7 @@ fn all_pillar_remotes(
     Ok((all, warnings))
 }
 
-/// How to get at every remote of a configuration: those of gitfs, and those of external pillars `git`.
+/// The way to every remote of a configuration: those of gitfs, and those of external pillars `git`.
 ///
 /// # Errors
 /// As [`git_remotes`] and [`pillar_remotes`].
@@ -168,7 +168,7 @@ pub fn origins(options: &Map, mirrors: &Path) -> Result<(Vec<Origin>, Vec<Diagno
 }
 
 impl PillarRemote {
-    /// What the remote gives, for the options of one pillar.
+    /// The directory that the remote gives, for the options of one pillar.
     #[must_use]
     pub fn directory(&self, options: &Map) -> PillarDirectory {
         let option = |name: &str| options.get(name).filter(|value| value.truthy());
@@ -219,7 +219,7 @@ impl PillarDirectory {
         }
     }
 
-    /// What people call it.
+    /// The name for people.
     #[must_use]
     pub fn shown(&self) -> String {
         match &*self.remote.root {

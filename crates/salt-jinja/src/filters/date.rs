@@ -37,7 +37,7 @@ thread_local! {
     static CLOCK_READS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// How often templates of this thread have asked for the present time so far. What they print then is
+/// The number of times that templates of this thread have asked for the present time so far. What they print then is
 /// not the same every time.
 #[must_use]
 pub fn clock_reads() -> u64 {

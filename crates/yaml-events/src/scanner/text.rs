@@ -1,4 +1,4 @@
-//! How the text of a scalar comes together.
+//! The text of a scalar, put together.
 
 use std::borrow::Cow;
 use std::ops::Range;

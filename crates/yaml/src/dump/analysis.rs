@@ -1,4 +1,4 @@
-//! What a text's characters allow it to be written as.
+//! The styles that a text's characters allow.
 
 use super::DumpOptions;
 use crate::decode::is_break;

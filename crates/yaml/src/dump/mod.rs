@@ -13,7 +13,7 @@ use mapstack_value::{Key, Map, MapKind, Set, Value, float_repr, sort_by_key};
 use crate::resolve::{Tag, implicit};
 use emitter::{Emitter, Scalar, Short};
 
-/// How to print a value.
+/// The options for printing a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DumpOptions {
     /// `{a: [1]}` instead of one entry a line.
@@ -44,7 +44,7 @@ pub struct DumpOptions {
 }
 
 impl DumpOptions {
-    /// What Salt's filter `|yaml(flow_style)` prints.
+    /// The options of Salt's filter `|yaml(flow_style)`.
     #[must_use]
     pub fn filter(flow_style: bool) -> Self {
         DumpOptions {
@@ -63,7 +63,7 @@ impl DumpOptions {
         }
     }
 
-    /// What Salt's YAML serializer prints (`slsutil.serialize('yaml', …)`): brackets for collections
+    /// The options of Salt's YAML serializer (`slsutil.serialize('yaml', …)`): brackets for collections
     /// of scalars alone, everything sorted, ASCII.
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! What a URL says of the way to a repository, and what git is given of it.
+//! The address in a URL, and the part of it that git is given.
 
 use crate::git::Origin;
 use crate::git::mirror::decoded;

@@ -26,7 +26,7 @@ use address::Address;
 use program::Git;
 pub use progress::{FetchStage, Progress};
 
-/// What a fetch changed.
+/// The changes of a fetch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Updated {
     /// References that are new.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How far a fetch is; clones look at the same one.
+/// The progress of a fetch; clones look at the same one.
 ///
 /// ```
 /// use mapstack_loader::git::Progress;
@@ -11,12 +11,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug, Clone, Default)]
 pub struct Progress(Arc<Mutex<Option<FetchStage>>>);
 
-/// What is being done, how much of it is, and of how much if that is known.
+/// A stage of a fetch: its name, how much is done, and of how much if that is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchStage {
-    /// What is being done.
+    /// The name of the stage.
     pub name: String,
-    /// How much of it.
+    /// The amount that is done.
     pub done: usize,
     /// Of how much.
     pub total: Option<usize>,
@@ -48,7 +48,7 @@ impl FetchStage {
 }
 
 impl Progress {
-    /// What is being done now.
+    /// The current stage.
     #[must_use]
     pub fn now(&self) -> Option<FetchStage> {
         self.stage().clone()

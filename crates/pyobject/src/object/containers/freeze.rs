@@ -49,7 +49,7 @@ pub struct Refreezer {
 }
 
 impl Refreezer {
-    /// What the object is now, with `None` for what is undefined or no data.
+    /// The value of the object now, with `None` for what is undefined or no data.
     ///
     /// # Errors
     /// As [`Obj::to_value_lossy`].

@@ -14,7 +14,7 @@ pub(super) struct Translated {
     pub pattern: String,
     /// Flags for the whole pattern.
     pub flags: String,
-    /// How many groups capture.
+    /// The number of groups that capture.
     pub groups: usize,
     /// Those with names.
     pub names: Vec<(String, usize)>,
