@@ -114,6 +114,113 @@ fn what_only_made_up_minions_lack_is_a_warning() {
 }
 
 #[test]
+fn what_fails_by_grains_that_are_assumed_is_a_warning() {
+    let tree = Tree::new(&[
+        ("salt/top.sls", "base: {web1: [web]}\n"),
+        (
+            "salt/web.sls",
+            "a: {test.nop: [{name: {{ grains['ip4_interfaces']['eth7'][0] }}}]}\n",
+        ),
+        (
+            "pillar/top.sls",
+            "base:\n{% for role in grains['role'] %}\n  '*': [{{ role }}]\n{% endfor %}\n",
+        ),
+    ]);
+    let out = "the grains of these minions are assumed: 'role'";
+    assert_line(tree.path(), "lint", 0, (out, ""));
+    tree.write(".mapstack.yaml", b"minions: {grains: {role: [own]}}\n");
+    tree.write("pillar/own.sls", b"a: 1\n");
+    let out = "the grains of these minions are assumed: 'ip4_interfaces'";
+    assert_line(tree.path(), "lint", 0, (out, ""));
+    // A slip is one on all machines.
+    tree.write(
+        "salt/web.sls",
+        b"{{ grains['os_famly'] }}: {test.nop: []}\n",
+    );
+    assert_line(tree.path(), "lint", 1, ("did you mean 'os_family'?", ""));
+    tree.write(
+        "salt/web.sls",
+        b"{{ grains['oscodename'] }}: {test.nop: []}\n",
+    );
+    tree.write(
+        ".mapstack.yaml",
+        b"minions: {platform: rockylinux-9, grains: {role: [own]}}\n",
+    );
+    assert_line(tree.path(), "lint", 0, ("are assumed: 'oscodename'", ""));
+}
+
+#[test]
+fn files_of_tools_say_where_a_checkout_is_deployed() {
+    let tree = Tree::new(&[
+        ("one/top.sls", "base: {'*': [web]}\n"),
+        ("one/web.sls", "{% include '/vg/one/part.txt' %}\n"),
+        ("one/part.txt", "a: test.nop\n"),
+        ("two/top.sls", "base: {'*': []}\n"),
+        ("data/top.sls", "base: {'*': []}\n"),
+        (
+            "Vagrantfile",
+            "config.vm.box = 'rockylinux/9'\nconfig.vm.hostname = 'vm.example.org'\n\
+             config.vm.synced_folder 'one', '/vg/one'\n",
+        ),
+        ("Saltfile", "salt-call: {config_dir: conf}\n"),
+        (
+            "conf/master",
+            "file_roots: {base: [/vg/one]}\npillar_roots: {base: [/srv/data]}\n",
+        ),
+    ]);
+    for (line, out, err) in [
+        (
+            "minions",
+            "vm.example.org  as rockylinux-9  Vagrantfile:2",
+            "",
+        ),
+        (
+            "lint",
+            "",
+            "states in one; pillar in data; roots as in conf/master",
+        ),
+        ("init --print", "from: Vagrantfile", ""),
+    ] {
+        assert_line(tree.path(), line, 0, (out, err));
+    }
+    assert_line(tree.path(), "init", 0, ("", "written"));
+    assert_line(tree.path(), "minions", 0, ("vm.example.org", ""));
+}
+
+#[test]
+fn a_platform_of_a_checkout_without_minions_is_named_by_its_id() {
+    let tree = Tree::new(&[
+        ("salt/top.sls", "base: {'*': [web]}\n"),
+        ("salt/web.sls", "a: test.nop\n"),
+    ]);
+    assert_line(
+        tree.path(),
+        "pillar alpine-3.22",
+        2,
+        ("", "the checkout has no pillar"),
+    );
+    tree.write("pillar/top.sls", b"base: {'*': [own]}\n");
+    tree.write("pillar/own.sls", b"os: {{ grains.os }}\n");
+    assert_line(tree.path(), "pillar alpine-3.22", 0, ("os: Alpine", ""));
+}
+
+#[test]
+fn a_folder_of_formulas_is_a_root_for_each() {
+    let tree = Tree::new(&[
+        ("ntp-formula/ntp/init.sls", "{{ nope.a }}\n"),
+        ("web-formula/web/init.sls", "a: test.nop\n"),
+        ("web-formula/FORMULA", ""),
+    ]);
+    assert_line(tree.path(), "minions", 0, ("alpine-3.22", ""));
+    assert_line(
+        tree.path(),
+        "lint",
+        1,
+        ("ntp-formula/ntp/init.sls:1", "in 2 formulas"),
+    );
+}
+
+#[test]
 fn a_file_is_proposed_once() {
     let tree = checkout();
     assert_line(tree.path(), "init", 0, ("", ".mapstack.yaml written"));

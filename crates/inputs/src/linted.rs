@@ -50,6 +50,8 @@ pub struct LintMinions {
     pub are_known: bool,
     /// Those that stand for others.
     pub examples: BTreeSet<String>,
+    /// Those whose grains are assumed.
+    pub assumed: BTreeSet<String>,
 }
 
 /// The states of what is served, if it is an estate: the checkout at hand is one, or there is a top file.
@@ -221,13 +223,15 @@ impl Linted {
         let is_cached = configuration::cache(config, facts).is_some();
         let of_estate = facts.of_estate().filter(|_| !facts.name_minions());
         let is_named = facts.name_minions() && facts.platform.is_empty();
-        let examples = match of_estate {
-            Some(found) => found.made_up().collect(),
-            None if is_named || is_cached => BTreeSet::new(),
-            None => ids.iter().cloned().collect(),
+        let all = || ids.iter().cloned().collect();
+        let (examples, assumed) = match of_estate {
+            Some(found) => (found.made_up().collect(), all()),
+            None if is_named || is_cached => Default::default(),
+            None => (all(), all()),
         };
         Ok(LintMinions {
             examples,
+            assumed,
             minions,
             are_known: facts.platform.is_empty()
                 && match of_estate {

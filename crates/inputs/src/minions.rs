@@ -133,7 +133,8 @@ fn estate_minion(found: &FoundMinions, id: &str, facts: &Facts, warn: &dyn Warn)
     let ids: Vec<String> = ids.collect();
     let near = nearest(id, &ids).map(|near| format!("; did you mean '{near}'?"));
     let platform = found.platform();
-    if facts.set.is_empty() || near.is_some() {
+    let is_platform = found.platform_of(id).is_some();
+    if !is_platform && (facts.set.is_empty() || near.is_some()) {
         warn.note_of(&format!(
             "nothing in the checkout names the minion '{}', so it is one of {platform} with that id{}",
             shortened(id),

@@ -7,7 +7,9 @@ use mapstack::minion::SaltVersion;
 use mapstack::value::Value;
 use mapstack_salt_config::Config;
 
-use crate::estate::{self, Assumed, Deployment, Folders, FoundMinions, Layout, Root, Search};
+use crate::estate::{
+    self, Assumed, Deployment, Folders, FoundMinions, Layout, Root, Search, Tools,
+};
 use crate::{InputError, Setting};
 
 /// The description of a checkout: its roots, the minions it is for, and what answers calls.
@@ -66,8 +68,9 @@ pub struct Estate {
     pub found: Option<String>,
     /// Remarks on choices and on missing parts, and how to name them; a sentence each.
     pub notes: Vec<String>,
-    /// The folders, for what looks for minions.
+    /// The folders, and the files of tools in them, for what looks for minions.
     pub(crate) folders: Arc<Folders>,
+    pub(crate) tools: Arc<Tools>,
 }
 
 /// The file in which a checkout says this.
@@ -119,7 +122,7 @@ impl Project {
             };
             if layout.has_top && is_inner() {
                 found = Some((level, folders, layout));
-            } else if !layout.states.is_empty() {
+            } else if !layout.states.is_empty() || !layout.formulas.is_empty() {
                 usual = Some((level, folders, layout));
             }
         }
@@ -131,7 +134,7 @@ impl Project {
             (Some(found), ..) => estate(found),
             (None, Some(found), _) => Ok(Some(Self::plain(found))),
             (None, None, Some(usual)) => estate(usual),
-            (None, None, None) => Ok(None),
+            (None, None, None) => Ok(shown.iter().find_map(|path| Self::collection(path))),
         }
     }
 
@@ -144,17 +147,41 @@ impl Project {
         }
     }
 
+    /// A directory of formulas, each in a folder `X-formula` of its own: all of these are roots.
+    fn collection(directory: &Path) -> Option<Self> {
+        let mut formulas: Vec<PathBuf> = directory
+            .read_dir()
+            .ok()?
+            .flatten()
+            .map(|entry| directory.join(entry.file_name()))
+            .filter(|folder| is_formula(folder))
+            .collect();
+        formulas.sort();
+        let roots: Vec<_> = formulas
+            .into_iter()
+            .map(|folder| ("base".into(), folder))
+            .collect();
+        (!roots.is_empty()).then(|| Project {
+            roots,
+            directory: directory.into(),
+            ..Project::default()
+        })
+    }
+
     /// The project of a directory with a file.
     fn of_file(directory: &Path) -> Result<Self, InputError> {
         let project = Self::plain(directory).with_file(&directory.join(FILE))?;
-        let folders = Folders::below(directory);
-        let layout = Layout::of(&folders);
         let given = &project.given;
         let says = given.has_pillar_roots
             || given.config.is_some()
             || !project.formulas.is_empty()
             || given.minions != Assumed::default();
-        match says || layout.has_top && !given.has_roots {
+        if given.has_roots && !says {
+            return Ok(project);
+        }
+        let folders = Folders::below(directory);
+        let layout = Layout::of(&folders);
+        match says || layout.has_top {
             true => project.estate((&folders, &layout)),
             false => Ok(project),
         }
@@ -171,9 +198,10 @@ impl Project {
             layout.states.retain(|root| !of_pillar(root));
         }
         let layout = &layout;
+        let tools = Tools::read(&self.directory, folders);
         let config = match &self.given.config {
             Some(path) => Some((path.clone(), estate::read_config(&self.directory, path)?)),
-            None => estate::find_config(&self.directory, folders, layout),
+            None => estate::find_config(&self.directory, folders, layout, &tools),
         };
         let own = self.deployed.iter().filter_map(|(path, folder)| {
             Some((
@@ -181,7 +209,8 @@ impl Project {
                 folder.strip_prefix(&self.directory).ok()?.into(),
             ))
         });
-        let deployed = estate::Given(own.collect());
+        let mut deployed = estate::Given(own.collect());
+        deployed.add(&tools.deployed);
         let of_config = config.as_ref().map(|(_, config)| config);
         let deployment = Deployment::of(of_config, folders, layout, &deployed);
         let by_config = self.take_roots(layout, &deployment);
@@ -208,6 +237,7 @@ impl Project {
             found,
             notes,
             folders: Arc::new(Folders::clone(folders)),
+            tools: Arc::new(tools),
         });
         Ok(self)
     }
@@ -384,6 +414,7 @@ impl Project {
         let search = Search {
             directory: &self.directory,
             folders: &estate.folders,
+            tools: &estate.tools,
             roots: roots.iter().map(|path| &**path).collect(),
             pillar_roots: pillar_roots.iter().map(|path| &**path).collect(),
             nodegroups: nodegroups.cloned().unwrap_or_default(),
@@ -491,6 +522,11 @@ mod tests {
         let found = |name: &str| around(&home.path().join(name));
         assert!(found("ssh-formula").is_some());
         assert!(found("web-formula").is_none());
+        let all = around(home.path()).unwrap();
+        assert_eq!(
+            all.roots,
+            [("base".into(), home.path().join("ssh-formula"))]
+        );
         for files in [&[("ssh/init.sls", "")][..], &[(".git/map.jinja", "")]] {
             assert!(around(tree(files).path()).is_none());
         }

@@ -7,6 +7,7 @@ use mapstack_pillar::{ExtPillars, StackKind};
 use mapstack_salt_config::Config;
 
 use crate::InputError;
+use crate::project::FILE;
 
 /// Stacks named on the command line, in order, both kinds together.
 #[derive(Debug, Default)]
@@ -90,6 +91,11 @@ pub fn ext_pillars(
     }
     if pillars.is_empty() {
         let message = match config {
+            Some(config) if config.path() == FILE => format!(
+                "the checkout has no pillar, and no configuration with an ext_pillar; say where the pillar is with \
+                 `pillar_roots` in {}, or name a stack with --stack CFG or --makostack CFG",
+                config.path()
+            ),
             Some(config) => {
                 format!(
                     "{} sets neither pillar_roots nor ext_pillar; name a stack with --stack CFG or --makostack CFG",

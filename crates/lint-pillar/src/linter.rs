@@ -26,6 +26,7 @@ pub struct PillarLinter<'m> {
     levels: Levels,
     secrets: Arc<Secrets>,
     schema: SchemaFrom,
+    assumes_grains: bool,
 }
 
 /// The minions for which a pillar is checked.
@@ -64,6 +65,16 @@ impl<'m> PillarLinter<'m> {
             levels: Levels::default(),
             secrets: Arc::new(Secrets::numbered()),
             schema: SchemaFrom::Nowhere,
+            assumes_grains: false,
+        }
+    }
+
+    /// Say that the grains of the minions are assumed: what fails by them is a warning.
+    #[must_use]
+    pub fn assumes_grains(self, assumes_grains: bool) -> Self {
+        PillarLinter {
+            assumes_grains,
+            ..self
         }
     }
 
@@ -123,6 +134,7 @@ impl<'m> PillarLinter<'m> {
             documents: &documents,
             secrets: &self.secrets,
             is_fleet: matches!(minions, Minions::Known(_)),
+            assumes_grains: self.assumes_grains,
         };
         let sources = Sources {
             files: files.all.values().map(|file| &file.source).collect(),

@@ -25,6 +25,8 @@ pub struct Estate {
     pub broken: BTreeSet<String>,
     /// The minions that stand for others, of which less is known than of real ones.
     pub examples: BTreeSet<String>,
+    /// The minions whose grains are assumed, by their names or as a platform has them.
+    pub assumed: BTreeSet<String>,
 }
 
 /// The numbers of sls of an estate that were looked at, and that there are.

@@ -4,6 +4,7 @@
 //! `xtask/reference/platforms.py`; what describes one machine, such as addresses and names, is
 //! neutral. Salt gives `osrelease_info` as a tuple, and so it is one here.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use mapstack_value::{Map, Value, json};
@@ -77,6 +78,25 @@ pub fn find(name: &str) -> Result<&'static Platform, UnknownPlatform> {
         name: cut(name),
         near: near(&wanted),
     })
+}
+
+/// Whether some platform has a grain of this name.
+///
+/// ```
+/// use mapstack_minion::platforms::have_grain;
+/// assert!(have_grain("oscodename") && !have_grain("role"));
+/// ```
+#[must_use]
+pub fn have_grain(name: &str) -> bool {
+    static NAMES: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+        let minions = all().iter().map(Platform::minion);
+        let names = minions.flat_map(|minion| {
+            let names: Vec<String> = minion.grains.keys().map(ToString::to_string).collect();
+            names
+        });
+        names.collect()
+    });
+    NAMES.contains(name)
 }
 
 impl Platform {

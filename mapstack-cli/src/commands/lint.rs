@@ -111,13 +111,15 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         minions,
         are_known,
         examples,
+        assumed,
     } = linted.minions(&args.site, memory::limit, reporter)?;
     let (of_pillar, minions) = match &linted.pillars {
         Some(pillars) => {
             let linter = PillarLinter::new(pillars.master(), pillars.engine())
                 .levels(levels.clone())
                 .secrets(reporter.masking().of([]))
-                .schema(schema.clone());
+                .schema(schema.clone())
+                .assumes_grains(!assumed.is_empty());
             let (report, minions) = linter.lint(&Minions::given(minions, are_known))?;
             let named = ("pillar".to_owned(), report);
             (Some(named), Linted::changed(minions, &args.site.facts)?)
@@ -132,7 +134,7 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         .secrets(secrets)
         .saltenv(saltenv(args))
         .schema(schema);
-    let check = || all(&linter, &linted, &of_pillar, &examples);
+    let check = || all(&linter, &linted, &of_pillar, (&examples, &assumed));
     let mut reports = check()?;
     if args.fix {
         fix(&reports, args.diff, reporter)?;
@@ -152,7 +154,7 @@ fn all(
     linter: &Linter<'_>,
     linted: &Linted,
     of_pillar: &Option<(String, Report)>,
-    examples: &BTreeSet<String>,
+    (examples, assumed): (&BTreeSet<String>, &BTreeSet<String>),
 ) -> Result<Vec<(String, Report)>, Error> {
     let mut reports = Vec::new();
     if let Some(states) = &linted.estate {
@@ -162,6 +164,7 @@ fn all(
             others: states.others.clone(),
             broken: broken.cloned().collect(),
             examples: examples.clone(),
+            assumed: assumed.clone(),
         };
         reports.push(("states".to_owned(), linter.lint_estate(&estate)?));
     }

@@ -29,13 +29,13 @@ pub struct Minions {
 
 pub fn run(args: &Minions, reporter: &Reporter) -> Result<(), Failure> {
     let project = Project::find()?;
-    let found = project.as_ref().and_then(Project::find_minions);
-    let Some(found) = found else {
+    let Some(project) = project else {
         return Err(Failure::Usage(
             "no estate here: no folder has a top.sls, or sls in a folder such as salt/ or states/"
                 .into(),
         ));
     };
+    let found = project.find_minions().unwrap_or_default();
     let of_estate = found.all.iter().map(|one| Row {
         id: one.minion.id().to_string(),
         platform: one.platform.into(),

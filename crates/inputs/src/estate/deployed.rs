@@ -53,8 +53,11 @@ impl Deployment {
                 Kind::States => layout.states.first(),
                 Kind::Pillars => layout.pillars.first(),
             };
+            let own = given
+                .find(path, folders)
+                .or_else(|| own.map(|own| own.path.clone()));
             if let (false, Some(own)) = (is_known, own) {
-                found.paths.push((path.into(), own.path.clone()));
+                found.paths.push((path.into(), own));
             }
         }
         found
@@ -78,7 +81,7 @@ impl Deployment {
                     .collect(),
             };
             for deployed in listed {
-                let found = given.find(&deployed).or_else(|| {
+                let found = given.find(&deployed, folders).or_else(|| {
                     let found = folder(&deployed, kind, folders, layout)?;
                     // A folder is deployed to one place.
                     let is_taken = self.paths.iter().any(|(_, taken)| *taken == found);
@@ -113,12 +116,23 @@ impl Deployment {
 pub struct Given(pub Vec<(String, PathBuf)>);
 
 impl Given {
+    /// Add paths that others say, unless they are given.
+    pub fn add(&mut self, more: &[(String, PathBuf)]) {
+        let is_new = |path: &str| self.0.iter().all(|(known, _)| known != path);
+        let more: Vec<_> = more.iter().filter(|(path, _)| is_new(path)).collect();
+        self.0.extend(more.into_iter().cloned());
+    }
+
     /// The folder of a deployed path, or below that of one above it; of several the nearest.
-    pub fn find(&self, deployed: &str) -> Option<PathBuf> {
+    pub fn find(&self, deployed: &str, folders: &Folders) -> Option<PathBuf> {
         let deployed = Path::new(deployed);
         let below = |(path, folder): &(String, PathBuf)| {
             let rest = deployed.strip_prefix(path).ok()?;
-            Some((path.len(), folder.join(rest)))
+            if rest.as_os_str().is_empty() {
+                return Some((path.len(), folder.clone()));
+            }
+            let folder = folder.join(rest);
+            folders.at(&folder).map(|_| (path.len(), folder))
         };
         let found = self.0.iter().filter_map(below);
         found

@@ -35,11 +35,23 @@ pub struct Folders {
     pub all: Vec<Folder>,
     /// True if there were more than are looked at.
     pub is_cut: bool,
-    /// Files that may be configurations of masters or rosters, by their names.
+    /// Files that may be configurations of masters and minions, or rosters, by their names.
     pub of_salt: Vec<PathBuf>,
+    /// Files of tools around Salt.
+    pub of_tools: Vec<PathBuf>,
 }
 
-/// True if a file may be a configuration of a master's, or a roster, as its name and its folder's say.
+/// The files of tools around Salt.
+const TOOLS: [&str; 6] = [
+    "Saltfile",
+    "Vagrantfile",
+    "kitchen.yml",
+    "kitchen.yaml",
+    ".kitchen.yml",
+    ".kitchen.yaml",
+];
+
+/// True for a file that may be a configuration of a master or a minion, or a roster, by its name and its folder's.
 fn is_of_salt(folder: &Path, name: &str) -> bool {
     let is_part =
         || folder.file_name().is_some_and(|name| name == "master.d") && name.ends_with(".conf");
@@ -48,7 +60,7 @@ fn is_of_salt(folder: &Path, name: &str) -> bool {
         .strip_suffix(".yaml")
         .or(stem.strip_suffix(".yml"))
         .unwrap_or(stem);
-    matches!(stem, "master" | "roster") || is_part()
+    matches!(stem, "master" | "minion" | "roster") || is_part()
 }
 
 impl Folders {
@@ -89,6 +101,8 @@ impl Folders {
                     folder.sls += usize::from(name.ends_with(".sls"));
                     if is_of_salt(&path, name) {
                         found.of_salt.push(path.join(name));
+                    } else if TOOLS.contains(&name) {
+                        found.of_tools.push(path.join(name));
                     }
                 }
             }

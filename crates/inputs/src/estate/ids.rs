@@ -11,6 +11,7 @@ use mapstack::yaml;
 
 use super::folders::Folders;
 use super::made_up::{Wanted, wanted};
+use super::tools::Tools;
 use super::top_text;
 
 /// A minion, and why there is one.
@@ -60,16 +61,31 @@ impl FoundMinions {
         made_up.map(|one| one.minion.id().to_string())
     }
 
-    /// Another minion of the estate, of which nothing is known but its id.
+    /// Another minion of the estate, of which nothing is known but its id: one of the built-in platforms if these stand
+    /// for all and the id is the name of one.
     #[must_use]
     pub fn another(&self, id: &str) -> Minion {
-        let mut minion = on_platform(self.platform, id);
-        let grains = self.grains.iter();
-        minion
-            .grains
-            .extend(grains.map(|(key, value)| (key.clone(), value.clone())));
+        let mut minion = match self.platform_of(id) {
+            Some(platform) => platform.minion(),
+            None => on_platform(self.platform, id),
+        };
+        extend(&mut minion.grains, &self.grains);
         minion
     }
+
+    /// The built-in platform that an id names, where these stand for all minions.
+    #[must_use]
+    pub fn platform_of(&self, id: &str) -> Option<&'static platforms::Platform> {
+        let mut all = platforms::all().iter();
+        let named = self.all.is_empty().then(|| all.find(|one| one.name == id));
+        named.flatten()
+    }
+}
+
+/// Put grains over others.
+fn extend(grains: &mut Map, more: &Map) {
+    let more = more.iter();
+    grains.extend(more.map(|(key, value)| (key.clone(), value.clone())));
 }
 
 /// The minion of an id on a built-in platform.
@@ -126,6 +142,8 @@ pub struct Search<'s> {
     pub directory: &'s Path,
     /// Its folders.
     pub folders: &'s Folders,
+    /// The files of tools in it.
+    pub tools: &'s Tools,
     /// The roots of the file server.
     pub roots: Vec<&'s Path>,
     /// The roots of the pillar.
@@ -210,10 +228,8 @@ impl Search<'_> {
             .unwrap_or(guess);
         let mut minion = on_platform(platform, id);
         let before = minion.grains.clone();
-        let given = self.assumed.grains.iter().chain(known.grains.iter());
-        minion
-            .grains
-            .extend(given.map(|(key, value)| (key.clone(), value.clone())));
+        extend(&mut minion.grains, &self.assumed.grains);
+        extend(&mut minion.grains, &known.grains);
         for wanted in &known.wanted {
             wanted.apply(&mut minion.grains);
         }
@@ -239,7 +255,7 @@ impl Search<'_> {
                 .is_some_and(|name| name.to_string_lossy().starts_with("roster"))
                 && !super::layout::is_trial(path)
         });
-        for roster in rosters {
+        for roster in self.tools.rosters.iter().chain(rosters) {
             self.roster(roster, found);
         }
         for root in &self.pillar_roots {
@@ -249,7 +265,16 @@ impl Search<'_> {
             }
         }
         self.class_nodes(found);
+        self.machines(found);
         self.targets(found);
+    }
+
+    /// The machines of Vagrantfiles.
+    fn machines(&self, found: &mut Found) {
+        for (host, place) in &self.tools.hosts {
+            let file = place.rsplit_once(':').map_or(&**place, |(file, _)| file);
+            found.add(host, file, place.clone());
+        }
     }
 
     /// The minions that a project's file names: by files, by a roster, or by their ids.
@@ -257,6 +282,8 @@ impl Search<'_> {
         for from in &self.assumed.from {
             if from.contains(['*', '?', '[']) {
                 self.files(from, found);
+            } else if from.ends_with("Vagrantfile") {
+                self.machines(found);
             } else if self.directory.join(from).is_file() {
                 self.roster(Path::new(from), found);
             } else if from == "nodegroups" {
@@ -440,10 +467,11 @@ impl Search<'_> {
         }
     }
 
-    /// The platform that the estate's files speak of most.
+    /// The platform that the estate's files name most. A tool's box names the one that people use.
     fn guess(&self) -> &'static str {
         let mut text = String::new();
-        for root in self.roots.iter().chain(&self.pillar_roots) {
+        let roots = || self.roots.iter().chain(&self.pillar_roots);
+        for root in roots() {
             for name in [
                 "top.sls",
                 "map.jinja",
@@ -453,31 +481,92 @@ impl Search<'_> {
                 text.extend(self.read(&root.join(name)));
             }
         }
-        for folder in &self.folders.all {
-            text.push_str(&folder.path.to_string_lossy());
+        let folders = self.folders.all.iter().map(|folder| &folder.path);
+        for folder in folders.filter(|path| roots().any(|root| path.starts_with(root))) {
+            text.push_str(&folder.to_string_lossy());
             text.push('\n');
         }
-        let text = text.to_lowercase();
-        let words = text.split(|c: char| !c.is_ascii_alphanumeric());
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for word in words {
-            let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
-            *counts.entry(word).or_default() += 1;
-        }
-        let mut best: Option<(usize, bool, &'static str)> = None;
-        for platform in platforms::all() {
-            let system = platform.name.split('-').next().unwrap_or_default();
-            let count = counts.get(system).copied().unwrap_or_default();
-            // Of one system, the newest that has a version.
-            let is_released = platform.name.ends_with(|c: char| c.is_ascii_digit());
-            if count > 0 && best.is_none_or(|(most, of, _)| (count, is_released) >= (most, of)) {
-                best = Some((count, is_released, platform.name));
-            }
-        }
-        match best {
-            Some((.., platform)) if !platform.starts_with("debian") => platform,
-            _ => USUAL,
-        }
+        let systems = &self.tools.systems;
+        let of_tools = || system_of(&systems.join(" "));
+        let of_files = || {
+            of_tools()
+                .or_else(|| system_of(&text))
+                .map_or(USUAL, newest)
+        };
+        systems
+            .iter()
+            .find_map(|name| exact(name))
+            .unwrap_or_else(of_files)
+    }
+}
+
+/// The platform that a box such as `bento/debian-12` has in its name.
+fn exact(name: &str) -> Option<&'static str> {
+    let plain = |c: char| match c.is_ascii_alphanumeric() || c == '.' {
+        true => c.to_ascii_lowercase(),
+        false => '-',
+    };
+    let name: String = name.chars().map(plain).collect();
+    let mut named = platforms::all().iter().map(|one| one.name);
+    named.find(|platform| name.ends_with(platform))
+}
+
+/// Systems by other names than those of the platforms.
+const SYSTEMS: [(&str, &str); 7] = [
+    ("redhat", "rockylinux"),
+    ("rhel", "rockylinux"),
+    ("rocky", "rockylinux"),
+    ("alma", "almalinux"),
+    ("suse", "opensuse"),
+    ("leap", "opensuse"),
+    ("bento", ""),
+];
+
+/// How often a text names a system that servers seldom have, if it is about that system.
+const OFTEN: usize = 3;
+
+/// The system that a text names most. Of equal ones Debian, Ubuntu, and then the first by name.
+fn system_of(text: &str) -> Option<&'static str> {
+    let text = text.to_lowercase();
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric());
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for word in words {
+        let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        let other = SYSTEMS.iter().find(|(name, _)| *name == word);
+        *counts
+            .entry(other.map_or(word, |(_, name)| name))
+            .or_default() += 1;
+    }
+    let systems: BTreeSet<&'static str> = platforms::all().iter().map(system).collect();
+    let named = systems.into_iter().filter_map(|system| {
+        let count = counts.get(system).copied()?;
+        let rank = match system {
+            "debian" => 3,
+            "ubuntu" => 2,
+            "windows" | "macos" => 0,
+            _ => 1,
+        };
+        let is_meant = rank > 0 || count >= OFTEN;
+        is_meant.then_some((count, rank, std::cmp::Reverse(system)))
+    });
+    named.max().map(|(.., system)| system.0)
+}
+
+/// The system of a platform: its name without the version.
+fn system(platform: &platforms::Platform) -> &'static str {
+    platform.name.split('-').next().unwrap_or_default()
+}
+
+/// The newest platform of a system that has a version.
+fn newest(of: &'static str) -> &'static str {
+    let is_released = |name: &str| name.ends_with(|c: char| c.is_ascii_digit());
+    let names = platforms::all().iter().filter(|one| system(one) == of);
+    let newest = names
+        .map(|one| one.name)
+        .max_by_key(|name| is_released(name));
+    match newest {
+        Some(newest) if of != "debian" => newest,
+        _ => USUAL,
     }
 }
 

@@ -158,14 +158,22 @@ impl Layout {
             if folders.at(path).is_none() || is_root {
                 continue;
             }
-            let mut is_one = false;
+            let is_one = folders.within(path).any(|folder| folder.is_formula);
             for folder in folders.within(path) {
                 if folder.is_empty {
                     self.empty.push(folder.path.clone());
                 }
-                is_one |= folder.is_formula;
-                let holds_one = folders.within(&folder.path).any(|inner| inner.is_formula);
-                if holds_one && !folder.is_formula {
+                let name = folder.path.file_name();
+                // Beside formulas, a folder of folders is a part of the same tree, unless it is named after what it holds.
+                let is_named = |inner: &Folder| {
+                    let suffixed =
+                        name.is_some_and(|name| name.to_string_lossy().ends_with("-formula"));
+                    suffixed || inner.path.file_name() == name
+                };
+                let mut within = folders.within(&folder.path);
+                if !folder.is_formula
+                    && within.any(|inner| inner.is_formula && (!is_one || is_named(inner)))
+                {
                     self.formulas.push(folder.path.clone());
                 }
             }

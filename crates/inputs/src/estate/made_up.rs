@@ -108,11 +108,20 @@ fn is_operator(word: &str) -> bool {
 }
 
 fn term(word: &str, nodegroups: &Map, depth: usize) -> Option<Wanted> {
-    let (letter, rest) = match word.split_once('@') {
-        Some((letter, rest)) if letter.len() == 1 => (letter, rest),
+    let Some((letter, rest)) = word.split_once('@') else {
+        return id(word);
+    };
+    // `G.@a.b`: another delimiter than the colon.
+    let mut parts = letter.chars();
+    let rest = match (parts.next(), parts.next(), parts.next()) {
+        (Some(_), None, _) => rest.to_owned(),
+        (Some(_), Some(delimiter), None) if !delimiter.is_alphanumeric() => {
+            rest.replace(delimiter, ":")
+        }
         _ => return id(word),
     };
-    match letter {
+    let rest = &*rest;
+    match &letter[..letter.chars().next().map_or(0, char::len_utf8)] {
         "G" => grain(rest),
         "P" => {
             let (path, pattern) = rest.rsplit_once(':')?;
@@ -363,6 +372,8 @@ mod tests {
             ("E@(consul|master)\\.psf\\.io", None, &["consul.psf.io"]),
             ("web\\d+", Some("pcre"), &["web1"]),
             ("I@role:web", None, &[]),
+            ("I.@role.web", None, &[]),
+            ("G.@roles.db", None, &["roles-db"]),
         ] {
             assert_eq!(names(expression, matcher), expected, "{expression}");
         }

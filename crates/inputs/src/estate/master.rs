@@ -9,15 +9,17 @@ use mapstack_salt_config::{Config, Kind, Surroundings};
 
 use super::folders::Folders;
 use super::layout::{Layout, is_trial};
+use super::tools::Tools;
 use crate::InputError;
 use crate::project::{FILE, Formula};
 
-/// The configuration in a checkout that says what its master serves: a file `master`, or a folder `master.d`. One below
-/// a root is something that the estate deploys.
+/// The configuration in a checkout that says what its master serves: one that a tool names, a file `master`, a folder
+/// `master.d`, or the `minion` of a machine without a master. One below a root is something that the estate deploys.
 pub fn find_config(
     directory: &Path,
     folders: &Folders,
     layout: &Layout,
+    tools: &Tools,
 ) -> Option<(PathBuf, Config)> {
     let is_below = |path: &Path| {
         let mut roots = layout.states.iter().chain(&layout.pillars);
@@ -38,8 +40,17 @@ pub fn find_config(
             found.push(main);
         }
     }
-    found.sort_by_key(|path| (is_trial(path), path.components().count()));
-    found.into_iter().find_map(|path| {
+    let is_minion = |path: &Path| {
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with("minion"))
+    };
+    found.sort_by_key(|path| (is_trial(path), is_minion(path), path.components().count()));
+    let named = tools.configs.iter().filter(|path| {
+        let real = directory.join(path).canonicalize();
+        let home = directory.canonicalize();
+        real.is_ok_and(|real| home.is_ok_and(|home| real.starts_with(home)))
+    });
+    named.cloned().chain(found).find_map(|path| {
         let config = read(directory, &path).ok()?;
         let counts = ["file_roots", "pillar_roots", "ext_pillar", "nodegroups"];
         let says = counts.iter().any(|option| config.is_set(option));

@@ -7,6 +7,7 @@ mod layout;
 mod made_up;
 mod master;
 mod proposal;
+mod tools;
 mod top_text;
 
 pub use layout::{Layout, Root};
@@ -16,3 +17,4 @@ pub(crate) use folders::Folders;
 pub(crate) use ids::{Assumed, Search};
 pub use ids::{FoundMinion, FoundMinions};
 pub(crate) use master::{Checkout, find_config, read as read_config};
+pub(crate) use tools::Tools;

@@ -137,11 +137,16 @@ impl Project {
             return;
         }
         text.push_str("minions:\n");
-        match &sources[..] {
-            [] => text.push_str("  # from: pillar/minions/*.sls\n"),
-            [one] => drop(writeln!(text, "  from: {one}")),
-            several => drop(writeln!(text, "  from: [{}]", several.join(", "))),
-        }
+        // Minions of top files are found where no key says which there are.
+        let hidden = match found.sources.len() == sources.len() {
+            true => "",
+            false => "# ",
+        };
+        let _ = match &sources[..] {
+            [] => writeln!(text, "  # from: pillar/minions/*.sls"),
+            [one] => writeln!(text, "  {hidden}from: {one}"),
+            several => writeln!(text, "  {hidden}from: [{}]", several.join(", ")),
+        };
         let _ = writeln!(text, "  platform: {}", found.platform());
         text.push_str("  # grains: {roles: [web]}\n  # grains_from: pillar:grains\n");
     }

@@ -47,9 +47,42 @@ pub fn without_template(text: &str) -> String {
 
 /// The targets that stand in a top file's text, without those that an expression makes.
 ///
-/// A branch of a template can repeat a target, and what is left need not be YAML. So lines are read.
+/// A branch of a template can repeat a target, and what is left need not be YAML. So lines are read, and YAML where no
+/// line has a target of its own.
 pub fn targets(text: &str) -> Vec<Target> {
     let plain = without_template(text);
+    let of_lines = targets_of_lines(&plain);
+    match of_lines.is_empty() {
+        true => targets_of_flow(&plain),
+        false => of_lines,
+    }
+}
+
+/// The targets of `base: {'web*': [web]}`.
+fn targets_of_flow(plain: &str) -> Vec<Target> {
+    let Ok(Value::Map(envs)) = yaml::load(plain) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for (expression, below) in envs.values().filter_map(Value::as_map).flatten() {
+        let items = below.as_list().into_iter().flatten();
+        let matcher = items
+            .filter_map(|item| item.as_map()?.get("match")?.as_str())
+            .map(str::to_owned)
+            .next_back();
+        match expression.to_value() {
+            Value::Str(text) if !text.contains(HOLE) => found.push(Target {
+                expression: text.to_string(),
+                matcher,
+                line: 0,
+            }),
+            _ => {}
+        }
+    }
+    found
+}
+
+fn targets_of_lines(plain: &str) -> Vec<Target> {
     let mut found: Vec<Target> = Vec::new();
     let mut indent_of_targets = None;
     for (number, line) in plain.lines().enumerate() {
@@ -127,6 +160,16 @@ mod tests {
                 ("roles:mail", Some("grain"), 14),
             ]
         );
+    }
+
+    #[test]
+    fn targets_stand_in_one_line_as_well() {
+        let found = targets("base: {'web*': [web], 'a:b': [{match: grain}, c], '{{ x }}': [d]}\n");
+        let found: Vec<_> = found
+            .iter()
+            .map(|target| (&*target.expression, target.matcher.as_deref()))
+            .collect();
+        assert_eq!(found, [("web*", None), ("a:b", Some("grain"))]);
     }
 
     #[test]

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use mapstack::value::Value;
 use mapstack::yaml::{Limits, load_marked};
 use mapstack::{Error, ErrorKind, Means, Place};
-use mapstack_lint::{Content, Finding, Level, Rule, Unanswered, on, rule_of_failure};
+use mapstack_lint::{
+    Content, Finding, Level, Rule, Unanswered, of_assumed_grains, on, rule_of_failure,
+};
 use mapstack_pillar::Fault;
 
 use super::Subject;
@@ -207,20 +209,25 @@ fn naming(
 /// Which fact could mend a failure, if it is for lack of one.
 fn cure(subject: &Subject<'_>, error: &Error, works: bool) -> Option<String> {
     let could_be = matches!(error.kind(), ErrorKind::Undefined | ErrorKind::Template);
-    if works || subject.is_fleet || !could_be {
+    let is_asked = !works && !subject.is_fleet || subject.assumes_grains;
+    if !is_asked || !could_be {
         return None;
     }
     let place = error.diagnostic().place.as_ref()?;
+    let is_lacked = |grain: &&str| !subject.seen.grains.contains(*grain);
+    let of_line = || {
+        let line = place.source.lines().nth(place.line().checked_sub(1)?)?;
+        let mut named = grains(line).into_iter();
+        named.find(|grain| subject.assumes_grains || is_lacked(grain))
+    };
     let grain = grains(&place.source)
         .into_iter()
         .find(|grain| error.diagnostic().message.contains(&format!("'{grain}'")))
-        .or_else(|| {
-            let line = place.source.lines().nth(place.line().checked_sub(1)?)?;
-            grains(line)
-                .into_iter()
-                .find(|grain| !subject.seen.grains.contains(*grain))
-        })?;
-    (!subject.seen.grains.contains(grain)).then(|| {
+        .or_else(of_line)?;
+    if subject.assumes_grains {
+        return of_assumed_grains(error, [grain]);
+    }
+    is_lacked(&grain).then(|| {
         format!(
             "no minion of this run has the grain '{grain}': set it by {}, or give {}",
             Means::Fact,

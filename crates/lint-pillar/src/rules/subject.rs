@@ -15,4 +15,6 @@ pub(crate) struct Subject<'s> {
     pub secrets: &'s Secrets,
     /// True if the minions are the ones that the pillar is for.
     pub is_fleet: bool,
+    /// Whether the grains of the minions are assumed.
+    pub assumes_grains: bool,
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mapstack::minion::platforms;
 use mapstack::{Answerer, CallSite, Diagnostic, Error, ErrorKind, Means, Place};
 
 use super::imports;
@@ -156,6 +157,14 @@ fn failure(failed: Failed<'_>, tracer: &mut Tracer<'_>, estate: Option<&Estate>)
         finding.level = Level::Warning;
         finding.lacks_facts = true;
         finding.notes.push(cure);
+    } else if let Some(note) = estate.and_then(|estate| {
+        let are_assumed = minions.iter().all(|id| estate.assumed.contains(id));
+        let grains = are_assumed.then(|| tracer.at(&place).grains)?;
+        of_assumed_grains(error, grains.iter().map(String::as_str))
+    }) {
+        finding.level = Level::Warning;
+        finding.lacks_facts = true;
+        finding.notes.push(note);
     } else if is_part && is_passed {
         finding.level = Level::Warning;
         let note = "other sls name it, but none that is used here includes it on these minions";
@@ -183,6 +192,43 @@ pub(super) fn softened(estate: &Estate, error: &Error, minions: &[String]) -> Op
     let is_example = |id: &String| estate.examples.contains(id) || estate.broken.contains(id);
     (could_lack_facts(error) && minions.iter().all(is_example))
         .then_some("these minions stand for others, which may have what it needs")
+}
+
+/// The note of a failure at an expression of some grains, where the grains of minions are assumed; nothing if the
+/// failure has another cause. A name that is near to another and that no platform has is misspelt.
+///
+/// ```
+/// use mapstack::{Error, ErrorKind};
+/// use mapstack_lint::of_assumed_grains;
+/// let error = Error::new(ErrorKind::Undefined, "'dict object' has no attribute 'role'");
+/// let note = of_assumed_grains(&error, ["role"]).unwrap();
+/// assert!(note.starts_with("the grains of these minions are assumed: 'role'"));
+/// let misspelt = error.clone().help("did you mean 'os_family'?");
+/// assert_eq!(of_assumed_grains(&misspelt, ["os_famly"]), None);
+/// assert!(of_assumed_grains(&misspelt, ["oscodename"]).is_some());
+/// ```
+#[must_use]
+pub fn of_assumed_grains<'g>(
+    error: &Error,
+    grains: impl IntoIterator<Item = &'g str>,
+) -> Option<String> {
+    let grains: Vec<&str> = grains.into_iter().collect();
+    let is_misspelt = || {
+        let name = |grain: &'_ str| grain.split(':').next().unwrap_or_default().to_owned();
+        let are_known = grains
+            .iter()
+            .all(|grain| platforms::have_grain(&name(grain)));
+        is_slip(error.diagnostic()) && !are_known
+    };
+    if grains.is_empty() || !is_lack(error) || is_misspelt() {
+        return None;
+    }
+    let named: Vec<String> = grains.iter().map(|grain| format!("'{grain}'")).collect();
+    Some(format!(
+        "the grains of these minions are assumed: {} can be set by {}, or by `minions: {{grains: …}}` in .mapstack.yaml",
+        named.join(", "),
+        Means::Fact
+    ))
 }
 
 /// Which facts could mend a failure, if it is for lack of them.
@@ -232,15 +278,19 @@ fn cure(error: &Error, origins: &Origins, everywhere: bool) -> Option<String> {
 
 /// True if a failure can be for lack of a fact.
 fn could_lack_facts(error: &Error) -> bool {
-    let diagnostic = error.diagnostic();
-    let could_be = match error.kind() {
+    is_lack(error) && !is_slip(error.diagnostic())
+}
+
+/// Whether an error is one that a missing value leads to.
+fn is_lack(error: &Error) -> bool {
+    match error.kind() {
         ErrorKind::Undefined | ErrorKind::Yaml => true,
-        ErrorKind::Template => TYPE_ERRORS
-            .iter()
-            .any(|part| diagnostic.message.contains(part)),
+        ErrorKind::Template => {
+            let message = &error.diagnostic().message;
+            TYPE_ERRORS.iter().any(|part| message.contains(part))
+        }
         _ => false,
-    };
-    could_be && !is_slip(diagnostic)
+    }
 }
 
 /// What messages of Python's say about values of another type than expected, `None` above all.

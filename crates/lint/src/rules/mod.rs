@@ -21,7 +21,7 @@ use crate::finding::Finding;
 use crate::subject::Subject;
 
 pub(crate) use failures::unanswered_calls;
-pub use failures::{Unanswered, on, rule_of_failure};
+pub use failures::{Unanswered, of_assumed_grains, on, rule_of_failure};
 pub use scalars::traps;
 pub(crate) use schema::check as schema;
 pub use schema::{Violations, not_checked, origin, read_schema};
