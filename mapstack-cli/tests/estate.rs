@@ -130,7 +130,7 @@ fn what_fails_by_grains_that_are_assumed_is_a_warning() {
     assert_line(tree.path(), "lint", 0, (out, ""));
     tree.write(".mapstack.yaml", b"minions: {grains: {role: [own]}}\n");
     tree.write("pillar/own.sls", b"a: 1\n");
-    let out = "the grains of these minions are assumed: 'ip4_interfaces'";
+    let out = "the grains of these minions are assumed: 'ip4_interfaces:eth7'";
     assert_line(tree.path(), "lint", 0, (out, ""));
     // A slip is one on all machines.
     tree.write(
