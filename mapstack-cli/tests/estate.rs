@@ -144,7 +144,7 @@ fn what_fails_by_grains_that_are_assumed_is_a_warning() {
     );
     tree.write(
         ".mapstack.yaml",
-        b"minions: {platform: rockylinux-9, grains: {role: [own]}}\n",
+        b"minions: {platform: windows-2022, grains: {role: [own]}}\n",
     );
     assert_line(tree.path(), "lint", 0, ("are assumed: 'oscodename'", ""));
 }
