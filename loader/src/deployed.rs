@@ -169,7 +169,7 @@ impl Deployed {
             .map(|folder| (&*folder.at, &*folder.directory))
     }
 
-    /// The local path that an absolute path stands for; `None` below no deployed path.
+    /// The local path of an absolute path; `None` below no deployed path.
     #[must_use]
     pub fn local(&self, path: &str) -> Option<String> {
         if self.folders.is_empty() || !path.starts_with('/') {

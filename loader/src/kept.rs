@@ -31,7 +31,7 @@ struct Known {
     bytes: usize,
 }
 
-/// What patterns stand for, by the base and the pattern.
+/// The paths of patterns, by the base and the pattern.
 type ByPattern = HashMap<String, HashMap<String, Vec<String>, RandomState>, RandomState>;
 
 #[derive(Debug)]
@@ -46,7 +46,7 @@ struct Kept {
 
 /// The most bytes that are kept of files that can change.
 const MAX_BYTES: usize = 64 << 20;
-/// What an entry takes besides its texts.
+/// The bytes that an entry takes besides its texts.
 const OVERHEAD: usize = 256;
 
 impl Default for KeptFiles {
@@ -59,7 +59,7 @@ impl Default for KeptFiles {
     }
 }
 
-/// What distinguishes a file's content from another without reading it.
+/// The stamp that distinguishes a file's content from another without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stamp([i128; 7]);
 
@@ -202,7 +202,7 @@ impl KeptFiles {
         found
     }
 
-    /// What a pattern stands for, for who may list these directories.
+    /// The paths of a pattern, for who may list these directories.
     pub(crate) fn matching(
         &self,
         directories: &[String],

@@ -43,7 +43,7 @@ impl Listing {
         is_simple(name) && !self.0.contains(name)
     }
 
-    /// How many names there are.
+    /// The number of names.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }

@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What came of opening a path.
+/// The result of opening a path.
 pub(crate) enum Opening {
     /// A file that lies below the root.
     Inside(File),

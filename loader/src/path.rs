@@ -201,7 +201,7 @@ fn is_plain_name(component: &str) -> bool {
     )
 }
 
-/// What file systems allow.
+/// The length that file systems allow.
 pub(crate) const MAX_COMPONENT: usize = 255;
 pub(crate) const MAX_COMPONENTS: usize = 256;
 

@@ -349,7 +349,7 @@ impl FileServer for Roots {
     }
 }
 
-/// What was read of an open file.
+/// The result of reading an open file.
 pub(crate) enum Read {
     Bytes(Arc<[u8]>),
     /// It is a directory, a pipe or a device by now.

@@ -38,11 +38,11 @@ pub struct Tree {
     /// The same as they were named.
     named: Vec<String>,
     mounts: Vec<Mount>,
-    /// What paths stand for others.
+    /// The paths that are deployed.
     deployed: Deployed,
     /// True if patterns may list any directory.
     anywhere: bool,
-    /// What was read before.
+    /// The files that were read before.
     kept: Option<KeptFiles>,
 }
 
@@ -182,7 +182,7 @@ impl Tree {
         self
     }
 
-    /// The local path that a path stands for.
+    /// The local path of a path.
     fn local<'p>(&self, path: &'p str) -> Cow<'p, str> {
         self.deployed
             .local(path)
@@ -319,7 +319,7 @@ impl Tree {
         into_fetched(path, read)
     }
 
-    /// The paths that a pattern stands for, sorted (Python: `glob.glob(os.path.join(base, pattern))`,
+    /// The paths of a pattern, sorted (Python: `glob.glob(os.path.join(base, pattern))`,
     /// but that `base` stands for itself).
     ///
     /// Each name of the pattern may have `*`, `?` and `[…]`, which do not match the dot that starts
@@ -498,7 +498,8 @@ fn outside(path: &str, real: &Path) -> LoadError {
     }
 }
 
-/// What a mounted file server gives for a path on the disk. A file that lies elsewhere, as in a revision, says where.
+/// The answer of a mounted file server for a path on the disk. A file that lies elsewhere, as in a revision, says
+/// where.
 fn fetched(path: &str, mount: &Mount, way: &str) -> Result<Fetched, LoadError> {
     match mount.fetch(way)? {
         Fetched::Found { on_disk, bytes } => {
@@ -525,7 +526,7 @@ pub fn is_file(path: &str) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_file())
 }
 
-/// The paths that a pattern of the user's stands for, wherever they lie (Python: `sorted(glob.glob(pattern))`), as
+/// The paths of a pattern of the user's, wherever they lie (Python: `sorted(glob.glob(pattern))`), as
 /// [`Tree::glob`] finds them.
 ///
 /// ```

@@ -19,7 +19,7 @@ pub(crate) struct Walk<'r> {
     pub(crate) follow_outside_links: bool,
     /// Links to files are not listed.
     pub(crate) hide_links: bool,
-    /// How many entries were seen.
+    /// The number of entries that were seen.
     pub(crate) entries: usize,
     /// The directories that lead here, by their paths without links; none is entered again.
     pub(crate) above: Vec<PathBuf>,
@@ -92,7 +92,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// What an entry of the directory that is walked is, if it is there and is served.
+    /// The entry of the directory that is walked, if it is there and is served.
     fn look(&self, path: &Path, entry: &fs::DirEntry) -> Option<Found> {
         let kind = entry.file_type().ok()?;
         // What is not a link lies where its directory does, so that no system call has to say it.
@@ -131,7 +131,7 @@ impl Walk<'_> {
     }
 }
 
-/// What an entry of a directory leads to.
+/// The file or directory that an entry leads to.
 struct Found {
     kind: FileType,
     /// Where it lies, without links: what makes a directory the same under any name.

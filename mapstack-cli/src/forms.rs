@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-/// How data is printed.
+/// The flags for printing data.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Output {

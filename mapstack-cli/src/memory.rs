@@ -20,10 +20,10 @@ pub fn limit(bytes: usize) -> MemoryLimit {
     MemoryLimit::new(bytes, held)
 }
 
-/// What a thread has freed of others' memory must not make the count negative.
+/// Memory of others that a thread has freed must not make the count negative.
 const ZERO: usize = 1 << (usize::BITS - 2);
 
-/// What the thread holds, from some point on: only differences mean anything.
+/// The memory that the thread holds, from some point on: only differences mean anything.
 fn held() -> usize {
     ZERO.wrapping_add_signed(thread_metrics().allocated_bytes)
 }

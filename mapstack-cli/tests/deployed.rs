@@ -1,4 +1,4 @@
-//! Absolute paths that folders of the checkout stand for, and the calls that nothing answers.
+//! Absolute paths that are read from folders of the checkout, and the calls that nothing answers.
 
 use crate::common::{Tree, assert_line, git, run_line};
 

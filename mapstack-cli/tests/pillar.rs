@@ -828,7 +828,7 @@ const WARNINGS: &[Case] = &[
     },
 ];
 
-/// MakoStack drops a data file whose template fails; what comes of the config file itself is an error.
+/// MakoStack drops a data file whose template fails; a failure of the config file itself is an error.
 const MAKO_WARNINGS: &[Case] = &[Case {
     name: "makostack-drops-templates-that-fail",
     files: &[

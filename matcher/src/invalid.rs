@@ -2,7 +2,7 @@
 
 use crate::problem::Problem;
 
-/// Parts of a definition that no text stands for.
+/// Parts of a definition that no text expresses.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidDefinition {

@@ -184,7 +184,7 @@ impl MatcherKind {
         Self::Static,
     ];
 
-    /// The letter that stands for it.
+    /// Its letter.
     #[must_use]
     pub fn letter(self) -> char {
         match self {

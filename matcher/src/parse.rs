@@ -11,7 +11,7 @@ use nom::{Finish, IResult, Parser};
 use crate::problem::Problem;
 use crate::{Definition, Matcher, MatcherKind, Mode, Spelling, chain};
 
-/// What is wrong, and with which piece of the text.
+/// The problem, and the piece of the text that has it.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Fault<'t> {
     pub(crate) at: &'t str,

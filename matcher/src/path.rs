@@ -1,4 +1,4 @@
-//! Paths as text: joining them, and the files a path can stand for.
+//! Paths as text: joining them, and the files of a path.
 
 /// Join path components with `/`: each loses its slashes at both ends, and empty ones are dropped.
 ///
@@ -44,7 +44,7 @@ pub fn has_file_suffix(path: &str) -> bool {
     !suffix(path).is_empty()
 }
 
-/// The files a path stands for, in the order in which they are read.
+/// The files of a path, in the order in which they are read.
 ///
 /// ```
 /// use mapstack_matcher::variants;

@@ -18,7 +18,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// What is wrong with a part of a definition.
+    /// The problem with a part of a definition.
     pub(crate) fn in_words(&self, part: &str) -> String {
         match self {
             Problem::UnknownType { found } if found.is_empty() => {

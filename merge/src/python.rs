@@ -41,7 +41,7 @@ pub(crate) fn subscript(container: &Value, item: &Value) -> Raises<Value> {
     }
 }
 
-/// How the reference fails when `overwrite` meets a side that is not a mapping: it first copies what
+/// The error of the reference when `overwrite` meets a side that is not a mapping: it first copies what
 /// the sides share, as if both were mappings, and only then looks at what they are.
 pub(crate) fn overwrite_failure(base: &Value, overlay: &Value) -> Exception {
     copy_shared(base.clone(), overlay)

@@ -14,11 +14,11 @@ pub enum Failure {
     Usage(String),
     /// The output could not be written.
     Output(io::Error),
-    /// What was looked for was found, and the output says what.
+    /// The findings are in the output.
     Found,
     /// Not everything was done. What is wrong was reported before.
     Incomplete {
-        /// What was not done.
+        /// The part that was not done.
         message: String,
         /// The exit status.
         status: u8,

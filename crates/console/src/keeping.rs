@@ -56,7 +56,7 @@ pub fn caught<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, String>
     }
 }
 
-/// What a panic says.
+/// The message of a panic.
 fn said(panicked: &(dyn Any + Send)) -> String {
     let text = panicked
         .downcast_ref::<&str>()

@@ -72,7 +72,7 @@ impl Counted {
     }
 }
 
-/// How often the line of [`shown_while`] changes.
+/// The interval at which the line of [`shown_while`] changes.
 const FRAME: Duration = Duration::from_millis(100);
 
 /// Do some work, and say meanwhile how far it is, on one line of a terminal that goes away with the end of the work.

@@ -18,9 +18,9 @@ use crate::Failure;
 
 /// Prints messages as the user asked for, and nothing that is secret: what it prints of others is [`Redacted`].
 pub struct Reporter {
-    /// What may not be printed of the minions that were read.
+    /// The secrets of the minions that were read.
     secrets: RefCell<Secrets>,
-    /// What may not be printed of any minion.
+    /// The secrets of any minion.
     usual: Secrets,
     shows_secrets: bool,
     renderer: Renderer,
@@ -28,7 +28,7 @@ pub struct Reporter {
     colored_output: bool,
     quiet: bool,
     strict: bool,
-    /// What was to be printed, if it goes elsewhere than to standard error.
+    /// The messages to be printed, if they go elsewhere than to standard error.
     kept: Option<RefCell<Vec<(Severity, String)>>>,
 }
 
@@ -284,7 +284,7 @@ impl Reporter {
         );
     }
 
-    /// Keep a message, if that is what becomes of them.
+    /// Keep a message, if messages are kept.
     fn keep(&self, severity: Severity, message: &str) -> bool {
         if let Some(kept) = &self.kept {
             kept.borrow_mut()

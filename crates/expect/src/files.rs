@@ -42,7 +42,7 @@ pub(crate) fn text(file: &Path) -> Result<String, Error> {
     Ok(text.to_owned())
 }
 
-/// What a directory holds, sorted by name; nothing if it is not a directory.
+/// The entries of a directory, sorted by name; nothing if it is not a directory.
 pub(crate) fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let failed = |e: std::io::Error| {
         Error::new(

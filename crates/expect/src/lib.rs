@@ -10,8 +10,8 @@
 //! | what a file says | [`Recorded`] |
 //! | the pillar and grains that a formula's tests have | [`Kitchen`] |
 //! | what comes out, and how it differs | [`Subject`] |
-//! | what comes of many of them | [`Runs`] |
-//! | what came of each | [`Case`], [`Counts`] |
+//! | the results of many of them | [`Runs`] |
+//! | the result of each | [`Case`], [`Counts`] |
 
 mod case;
 mod edit;

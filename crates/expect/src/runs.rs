@@ -188,7 +188,7 @@ impl<'r> Runs<'r> {
         })
     }
 
-    /// What comes of an expectation; nothing if it is left out.
+    /// The result of an expectation; nothing if it is left out.
     fn case(&self, expectation: &Expectation, is_new: bool) -> Option<Case> {
         let mut case = Case {
             expectation: expectation.clone(),

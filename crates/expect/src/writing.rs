@@ -68,7 +68,7 @@ fn is_not_a_name(id: &str) -> bool {
         || id.contains(wrong)
 }
 
-/// What a new file says about the run.
+/// The header of a new file.
 pub(crate) fn header(given: &Given, expectation: &Expectation) -> Result<Header, Error> {
     if expectation.form == Form::Mapdata {
         return Ok(Header::default());

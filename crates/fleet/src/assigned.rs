@@ -12,7 +12,7 @@ struct System {
     name: &'static str,
     /// The number of the job.
     index: &'static str,
-    /// How many jobs there are.
+    /// The number of jobs.
     count: &'static str,
     /// The number of the first job.
     first: u64,
@@ -32,7 +32,7 @@ impl System {
     }
 }
 
-/// What each system documents of a job's environment; Slurm, whose numbers need not start at 0 or 1, has [`slurm`].
+/// The variables that each system documents for a job; Slurm, whose numbers need not start at 0 or 1, has [`slurm`].
 const SYSTEMS: [System; 7] = [
     System::new("Kubernetes", "JOB_COMPLETION_INDEX", PARTS, 0),
     System {
@@ -111,13 +111,13 @@ pub enum NotAssigned {
         "the {count} tasks of the Slurm array are not all of {min}-{max}:{step}, so their numbers are not known; {WRITE}"
     )]
     Gaps {
-        /// How many tasks there are.
+        /// The number of tasks.
         count: u64,
         /// The number of the first.
         min: u64,
         /// The number of the last.
         max: u64,
-        /// What lies between neighbours.
+        /// The distance of neighbours.
         step: u64,
     },
     /// An array of Slurm with one task, as for the retry of one of many.
@@ -133,7 +133,7 @@ pub enum NotAssigned {
 
 const WRITE: &str = "write K/N, as 1/4 for the first of four parts";
 
-/// How many characters of a variable's value an error shows.
+/// The number of characters of a variable's value that an error shows.
 const MAX_SHOWN: usize = 40;
 
 impl Shard {
@@ -173,7 +173,7 @@ impl Shard {
     }
 }
 
-/// What one system says; nothing if it did not number the job.
+/// The answer of one system; nothing if it did not number the job.
 type Said = Result<Option<(&'static str, Shard)>, NotAssigned>;
 
 fn of_system(system: &System, lookup: &dyn Fn(&str) -> Option<String>) -> Said {
@@ -270,7 +270,7 @@ mod tests {
 
     use super::*;
 
-    /// What comes of an environment written as `NAME=value NAME=value`.
+    /// The result of an environment written as `NAME=value NAME=value`.
     fn assigned(environment: &str) -> Result<String, String> {
         let find = |name: &str| {
             let mut pairs = environment

@@ -20,7 +20,7 @@ use crate::reach::{ChangedFile, ChangedFiles};
 use crate::scope::Scope;
 use crate::stand::Stand;
 
-/// Compares what comes of minions before and after a change.
+/// Compares the results of minions before and after a change.
 ///
 /// ```
 /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion};
@@ -52,7 +52,7 @@ pub struct Comparison<'f, 'e> {
     only_formulas: bool,
     /// Of each formula, whether its configuration is made in the same way in both states.
     made_alike: Vec<bool>,
-    /// What was compared already, for minions that share their results.
+    /// The comparisons so far, for minions that share their results.
     known: Mutex<HashMap<(usize, usize, usize), Known>>,
     seen: Mutex<Seen>,
 }
@@ -89,7 +89,7 @@ type Known = ([Arc<Outcome>; 2], Arc<Pair>);
 pub struct Pair {
     /// The formula, or the pillar.
     pub subject: Subject,
-    /// What outcomes before and after are alike.
+    /// The kinds of the outcomes before and after: outcomes of one kind are alike.
     pub(crate) kinds: [u64; 2],
     pub(crate) what: What,
     /// The files of the pillar that were read before and are not now, as one fails.
@@ -106,7 +106,7 @@ impl Pair {
     }
 }
 
-/// What became of a formula on a minion, or of its pillar.
+/// The comparison of a formula on a minion, or of its pillar.
 #[derive(Debug)]
 pub(crate) enum What {
     Same,
@@ -132,7 +132,7 @@ pub enum Compared {
     LeftOut,
     /// Its facts are of no use.
     Broken(Error),
-    /// What became of its pillar and its formulas, those left out that have the result they had.
+    /// The comparison of its pillar and its formulas, those left out that have the result they had.
     Formulas(Vec<Arc<Pair>>),
 }
 
@@ -144,7 +144,7 @@ pub enum Advanced {
         /// True if a formula fails, as it did.
         fails: bool,
     },
-    /// What became of the minion, and what it has now.
+    /// The comparison of the minion, and what it has now.
     Reached(Compared, Stand),
 }
 
@@ -233,7 +233,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         }
     }
 
-    /// What became of a minion with its pillars, and what it has now. Its outcomes before are worked out if they are not
+    /// Compare a minion with its pillars, and tell what it has now. Its outcomes before are worked out if they are not
     /// known.
     fn of_both(&self, both: &Both, before: Option<&[Arc<Outcome>]>) -> (Compared, Stand) {
         let mut pairs = self.pillar_pairs(both);
@@ -273,7 +273,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         (compared, stand(after))
     }
 
-    /// What became of the formulas on a minion, which may have other facts after the change.
+    /// Compare the formulas on a minion, which may have other facts after the change.
     fn formulas(
         &self,
         [old, new]: [&Minion; 2],
@@ -322,7 +322,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         no_file && reads.stacked.is_empty() && reads.served.iter().all(is_unchanged)
     }
 
-    /// What became of a minion's pillar.
+    /// Compare a minion's pillar.
     fn pillar_pairs(&self, both: &Both) -> Vec<Arc<Pair>> {
         let lost = both.lost(self.changed_pillar.as_ref());
         let pair = |what| {
@@ -415,7 +415,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         Ok(Advanced::Reached(compared, now))
     }
 
-    /// How the result of a formula changed that worked in the earlier state, failed since, and works again.
+    /// The change of the result of a formula that worked in the earlier state, failed since, and works again.
     pub(crate) fn recovered(
         &self,
         formula: usize,
@@ -614,7 +614,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         }
     }
 
-    /// What is secret on a minion, and what a formula's templates make of that in both states. `minions` are the
+    /// The secrets on a minion, and texts that a formula's templates make of them in both states. `minions` are the
     /// [examples](Self::examples).
     pub(crate) fn secret_texts(&self, subject: Subject, minions: &[Minion]) -> Vec<Str> {
         let Subject::Formula(formula) = subject else {

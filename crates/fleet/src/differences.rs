@@ -72,7 +72,7 @@ pub struct Differences {
     by_pair: HashMap<usize, (Arc<Pair>, Vec<usize>)>,
     /// Where the values of outcomes come from that are alike, by the number of the earlier state.
     explained: HashMap<(usize, Subject, [u64; 2]), Explained>,
-    /// How many minions were explained for what they do not have in common with others.
+    /// The number of minions that were explained for what they do not have in common with others.
     explained_apart: usize,
     failing: Vec<(Turn, Failing)>,
     by_failure: HashMap<(Turn, Subject, String), usize>,
@@ -123,7 +123,7 @@ impl Differences {
         differences
     }
 
-    /// Take in what became of a minion, which is read for the first of each change: where values come from is
+    /// Take in the comparison of a minion, which is read for the first of each change: where values come from is
     /// asked for that one.
     pub fn add(
         &mut self,
@@ -188,7 +188,7 @@ impl Differences {
         all
     }
 
-    /// How many minions have a difference.
+    /// The number of minions that have a difference.
     #[must_use]
     pub fn affected(&self) -> usize {
         self.minions - self.unaffected - self.not_compared
@@ -419,7 +419,7 @@ impl Failing {
     }
 }
 
-/// What is the own of a single minion; what several have in common is none's.
+/// The values that a single minion has; those that several have in common are left out.
 fn own((minions, examples): (&[String], &[Minion])) -> Own {
     match (minions, examples) {
         ([_], [example, ..]) => Own::of(example),
@@ -475,7 +475,7 @@ impl Spots {
     }
 }
 
-/// What changes have in common that are reported once.
+/// The common part of changes that are reported once.
 fn key_of(
     (subject, is_lost): (Subject, bool),
     change: &Change,

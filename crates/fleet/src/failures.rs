@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use mapstack::Error;
 use mapstack::trace::FileRead;
 
-/// What became of an error.
+/// The turn of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Turn {
     /// It is new, where nothing failed.
@@ -23,7 +23,7 @@ pub enum Turn {
 /// The errors of one state, with the files that were read there.
 type Side<'s, F> = (&'s [Error], F);
 
-/// What became of each error of two states: those that are new, those that are gone, and those that stay.
+/// The turn of each error of two states: those that are new, those that are gone, and those that stay.
 pub(crate) fn turns<'r>(
     (old, old_files): Side<'_, impl Iterator<Item = &'r FileRead>>,
     (new, new_files): Side<'_, impl Iterator<Item = &'r FileRead>>,
@@ -52,7 +52,7 @@ pub(crate) fn turns<'r>(
     all
 }
 
-/// What errors say, with their files as the state calls them that read these.
+/// The texts of errors, with their files as the state calls them that read these.
 fn texts<'r>(errors: &[Error], files: impl Iterator<Item = &'r FileRead>) -> Vec<String> {
     if errors.is_empty() {
         return Vec::new();
@@ -61,7 +61,7 @@ fn texts<'r>(errors: &[Error], files: impl Iterator<Item = &'r FileRead>) -> Vec
     errors.iter().map(|error| text(error, &files)).collect()
 }
 
-/// What an error says, without what is called otherwise in each state: where its file lies, and a revision with its
+/// The text of an error, without what is called otherwise in each state: where its file lies, and a revision with its
 /// commit, as in `HEAD@0123456789ab:`.
 fn text(error: &Error, files: &[&str]) -> String {
     let diagnostic = error.diagnostic();

@@ -99,7 +99,7 @@ impl<'e> Fleet<'e> {
         })
     }
 
-    /// What a minion has, with its pillar if pillars are compiled; `None` if it is left out.
+    /// The data of a minion, with its pillar if pillars are compiled; `None` if it is left out.
     pub(crate) fn stand(&self, minion: &Minion) -> Option<Result<Stand>> {
         let pillar = self.pillars().map(|pillars| pillars.pillar(minion));
         let of_pillar = pillar.as_ref().map(|pillar| pillar.of(minion));
@@ -136,7 +136,7 @@ impl<'e> Fleet<'e> {
         Ok(true)
     }
 
-    /// What comes of each formula on a minion.
+    /// The outcome of each formula on a minion.
     pub(crate) fn outcomes(&self, minion: &Minion) -> Vec<Arc<Outcome>> {
         let minion = self.engine.with_tree_grains(minion);
         let answers = Answers::new(&minion);

@@ -50,14 +50,14 @@ struct Reach<'r, 'e> {
     known: Mutex<HashMap<(usize, usize), Arc<Known>>>,
 }
 
-/// What is known of an outcome that minions share.
+/// The facts about an outcome that minions share.
 struct Known {
     outcome: Arc<Outcome>,
     is_reached: bool,
     origin: Arc<Origin>,
 }
 
-/// What is known of a minion.
+/// The facts about a minion.
 struct Looked {
     minion: Minion,
     /// By formula.
@@ -65,7 +65,7 @@ struct Looked {
     failed: Vec<Redacted<Error>>,
 }
 
-/// What is known of all minions so far.
+/// The facts about all minions so far.
 struct Found<'r> {
     what: &'r What,
     formulas: Vec<OfFormula>,
@@ -132,7 +132,7 @@ impl<'r, 'e> Reach<'r, 'e> {
         })
     }
 
-    /// What is known of an outcome; the first minion that has it is asked.
+    /// The facts about an outcome; the first minion that has it is asked.
     fn known(&self, index: usize, outcome: &Arc<Outcome>, minion: &Minion) -> Arc<Known> {
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (index, Arc::as_ptr(outcome) as usize);
@@ -279,7 +279,7 @@ impl<'r> Found<'r> {
         })
     }
 
-    /// What was found, without secrets.
+    /// The findings, without secrets.
     fn impact(self, fleet: &Fleet<'_>, masking: &Masking) -> Impact {
         let keys = self.what.keys();
         let shown = |known: &OfValue| {

@@ -11,7 +11,7 @@ use mapstack::{Error, ErrorKind};
 
 use crate::Pace;
 
-/// How long a result can be there before it is noticed, while those after it take long.
+/// The time that a result can be there before it is noticed, while those after it take long.
 const UNNOTICED: Duration = Duration::from_millis(5);
 
 /// Do some work for every item on the threads of a scope. Results come in the order of the items,
@@ -136,13 +136,13 @@ struct Shared<T> {
 struct State<T> {
     /// Results by their index, from `first`; `None` where one is still being made.
     slots: VecDeque<Option<Result<T, Panicked>>>,
-    /// How many of the first slots have their result.
+    /// The number of the first slots that have their result.
     ready: usize,
     /// The index of the result that is handed over next.
     first: usize,
-    /// How many results were taken for good: what the window begins with.
+    /// The number of results that were taken for good, where the window begins.
     taken: usize,
-    /// How many items there are, once that is known.
+    /// The number of items, once that is known.
     end: Option<usize>,
     /// The receiver sleeps until there is a result, and has to be woken.
     needs_result: bool,
@@ -270,7 +270,7 @@ impl<T> Shared<T> {
         true
     }
 
-    /// What was handed over has been taken.
+    /// The results that were handed over have been taken.
     fn all_taken(&self) {
         let mut state = lock(&self.state);
         state.taken = state.first;
@@ -281,7 +281,7 @@ impl<T> Shared<T> {
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn said(panic: &(dyn std::any::Any + Send)) -> Panicked {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
     Panicked(

@@ -30,7 +30,7 @@ const NAMES: [&str; 7] = [
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Own {
-    /// What stands for each name; the longest first.
+    /// The placeholder of each name; the longest first.
     names: Vec<(String, &'static str)>,
 }
 

@@ -26,7 +26,7 @@ impl Pace {
         }
     }
 
-    /// How many results are handed over at once. Waking a thread costs as much as the work for some
+    /// The number of results that are handed over at once. Waking a thread costs as much as the work for some
     /// items, so it is not done for each; a small window is one that is watched closely.
     pub(crate) fn at_once(self) -> usize {
         (self.window / PARTS).clamp(1, AT_ONCE)

@@ -154,7 +154,7 @@ impl ChangedFiles {
     }
 }
 
-/// What is served under a path, as text where it is refused.
+/// The content under a path, as text where it is refused.
 fn content(
     files: &dyn FileServer,
     path: &SaltPath,

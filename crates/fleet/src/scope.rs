@@ -60,7 +60,7 @@ impl KeyPattern {
         KeyPattern(steps)
     }
 
-    /// What is left of a change at it and below it.
+    /// The rest of a change at it and below it.
     fn part_of(&self, change: Change, found: &mut Vec<Change>) {
         if !self.begins(&change.path) {
             return;

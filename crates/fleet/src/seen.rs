@@ -46,7 +46,7 @@ impl Seen {
     }
 }
 
-/// What stands for a file that is not there.
+/// The digest of a file that is not there.
 const MISSING: &str = "missing";
 
 /// A file server, of which all that is seen is noted, if it is asked for.

@@ -27,7 +27,7 @@ struct Kept {
     stand: Option<Result<Stand, Error>>,
     /// The minion, of as many as are kept.
     minion: Option<Minion>,
-    /// What there was of that which fails now.
+    /// The results of before, of that which fails now.
     worked: Vec<Worked>,
 }
 
@@ -213,7 +213,7 @@ impl Kept {
         }
     }
 
-    /// How what works again changed since it worked.
+    /// The changes of what works again since it worked.
     fn recovered<'p, 'f, 'e>(
         &self,
         past: &'p [Comparison<'f, 'e>],

@@ -229,7 +229,7 @@ fn the_folder_of_git_is_not_the_project() {
     assert!(compared_maps(&before, &after).1.is_empty());
 }
 
-/// What became of all minions, and which changed files had no part in it.
+/// The comparison of all minions, and which changed files had no part in it.
 fn compared_maps(before: &Engine, after: &Engine) -> (Differences, Vec<String>) {
     let (older, newer) = (
         Fleet::new(before).shared_formula(map_of(before)),

@@ -49,7 +49,7 @@ fn each_change_is_compared_with_what_minions_have() {
     assert_eq!(found, expected.map(|(new, same)| (new.to_owned(), same)));
 }
 
-/// What changed to which value, and what began or ceased to fail.
+/// The values after changes, and the failures that began or ceased.
 fn said(differences: &Differences) -> Vec<String> {
     let groups = differences.groups().iter().map(|group| {
         let value = |value: &Option<Value>| value.as_ref().map_or("".into(), Value::repr);

@@ -21,7 +21,7 @@ pub(crate) fn deepcopy(object: &Obj) -> Result<Obj> {
     object.to_value().and_then(Obj::composed)
 }
 
-/// True if an argument stands for yes (Salt: `salt.utils.data.is_true`).
+/// True if an argument means yes (Salt: `salt.utils.data.is_true`).
 pub(crate) fn is_true(argument: Option<Obj>) -> Result<bool> {
     match argument {
         None => Ok(false),
@@ -40,7 +40,7 @@ pub(crate) fn data_or(argument: Option<Obj>, default: impl Into<Value>) -> Resul
     argument.map_or_else(|| Ok(default.into()), |a| a.to_value())
 }
 
-/// What Python's `==` asks of an argument whatever it is compared with: that it is defined.
+/// The demand of Python's `==` on an argument whatever it is compared with: that it is defined.
 pub(crate) fn comparable(argument: Option<&Obj>) -> Result<()> {
     match argument {
         Some(Obj::Undefined(undefined)) => undefined.check(),

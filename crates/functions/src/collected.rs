@@ -1,4 +1,4 @@
-//! The calls of runs that go on without answers, and what stands for these.
+//! The calls of runs that go on without answers, and the placeholders for these.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -36,7 +36,7 @@ impl Collected {
         all.into_values().collect()
     }
 
-    /// Note a call, and give what stands for its answer.
+    /// Note a call, and return a placeholder for its answer.
     pub fn note(&self, call: Call) -> Obj {
         let args: Vec<String> = call.args.iter().map(Value::repr).collect();
         let key = format!(
@@ -88,10 +88,10 @@ fn placed(place: &TemplatePlace, shown: &str) -> String {
     format!("{shown}:{line}:{column}")
 }
 
-/// What stands for an answer: whatever a template does with it gives another one, as far as Python leaves a choice.
+/// A placeholder for an answer: whatever a template does with it gives another one, as far as Python leaves a choice.
 struct Answer;
 
-/// What it prints.
+/// The text that it prints.
 const TEXT: &str = "unanswered";
 
 impl Object for Answer {

@@ -72,7 +72,7 @@ pub trait Context {
     /// The options, as templates see them.
     fn opts(&self) -> Obj;
 
-    /// What a key leads to in live data, its identity kept.
+    /// The object at a key in live data, its identity kept.
     ///
     /// # Errors
     /// A key or a delimiter that Python refuses.
@@ -93,7 +93,7 @@ pub trait Context {
         None
     }
 
-    /// What targets by pillar look into if a template asks by a function, and not a top file.
+    /// The data that targets by pillar look into if a template asks by a function, and not a top file.
     fn pillar_of_functions(&self) -> Option<Value> {
         self.pillar_of_targets()
     }
@@ -118,7 +118,7 @@ pub trait Context {
         Ok(None)
     }
 
-    /// What is at an absolute path; `None` where no folder stands for the machine's.
+    /// The file or directory at an absolute path; `None` where no folder is deployed there.
     ///
     /// # Errors
     /// It cannot be read, or is a link out of the folders.
@@ -126,7 +126,7 @@ pub trait Context {
         Ok(None)
     }
 
-    /// What a call gives that nothing answers.
+    /// The result of a call that nothing answers.
     ///
     /// # Errors
     /// Usually that nothing does, with what to do about it.
@@ -169,7 +169,7 @@ pub trait Context {
     fn call(&self, vm: &Vm<'_>, name: &str, args: CallArgs)
     -> Option<mapstack_render::Result<Obj>>;
 
-    /// What to do about a function that does not exist.
+    /// The advice about a function that does not exist.
     fn help(&self, name: &str) -> String;
 }
 
@@ -179,7 +179,7 @@ pub type Function = fn(&dyn Context, &Vm<'_>, CallArgs) -> mapstack_render::Resu
 /// A module's functions with their full names.
 pub type Table = &'static [(&'static str, Function)];
 
-/// What a key leads to in live data; the key is text with delimiters, or its steps.
+/// The object at a key in live data; the key is text with delimiters, or its steps.
 ///
 /// # Errors
 /// A `TypeError` for a key that is neither, and Python's error for an empty delimiter.

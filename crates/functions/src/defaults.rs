@@ -64,7 +64,7 @@ pub(super) const TABLE: Table = &[
     }),
 ];
 
-/// What a formula's `defaults.yaml`, else its `defaults.json`, holds; `None` without either.
+/// The data of a formula's `defaults.yaml`, else of its `defaults.json`; `None` without either.
 fn of_formula(run: &dyn Context, formula: &str) -> Result<Obj> {
     for name in ["defaults.yaml", "defaults.json"] {
         let Some((shown, text)) = run

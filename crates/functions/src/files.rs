@@ -236,7 +236,7 @@ fn fetch(
     }
 }
 
-/// What is at a path of the machine.
+/// The file or directory at a path of the machine.
 enum Found {
     File(std::sync::Arc<[u8]>),
     /// No file.
@@ -245,7 +245,7 @@ enum Found {
     Answered(Obj),
 }
 
-/// What is at a path of the machine, for a function that was called with a URL.
+/// The file or directory at a path of the machine, for a function that was called with a URL.
 fn on_machine(
     run: &dyn Context,
     vm: &Vm<'_>,

@@ -147,7 +147,7 @@ fn pick(vm: &Vm<'_>, table: &DictRef, found: Option<Obj>) -> Result<Option<Picke
     Ok(None)
 }
 
-/// What was picked, over a copy of the base.
+/// The picked value, over a copy of the base.
 fn over(run: &dyn Context, base: &Obj, picked: Obj) -> Result<Obj> {
     match (base, picked) {
         (base, Obj::None) => Ok(base.clone()),

@@ -14,12 +14,12 @@ pub enum Flow<'f> {
         of: &'f Obj,
         /// The step.
         at: &'f Key,
-        /// What is there.
+        /// The value that is there.
         is: &'f Obj,
     },
     /// `is` is a copy of `of`.
     Copy {
-        /// What is copied.
+        /// The value that is copied.
         of: &'f Obj,
         /// The copy.
         is: &'f Obj,
@@ -46,9 +46,9 @@ pub enum Flow<'f> {
     },
     /// `is` is the result of merging.
     Merge {
-        /// What is overlaid.
+        /// The base.
         base: &'f Obj,
-        /// What is laid over it.
+        /// The overlay.
         overlay: &'f Obj,
         /// How.
         options: &'f Options,
@@ -77,9 +77,9 @@ pub enum Flow<'f> {
     Picked {
         /// The fact, as a matcher.
         matcher: &'f str,
-        /// What the fact is.
+        /// The value of the fact.
         found: &'f Value,
-        /// What was picked.
+        /// The value that was picked.
         is: &'f Obj,
     },
     /// `is` was read from a YAML file.

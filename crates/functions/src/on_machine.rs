@@ -1,4 +1,4 @@
-//! Functions that only look at files of the machine, where folders of the checkout stand for the machine's.
+//! Functions that only look at files of the machine, in the folders of the checkout for deployed paths.
 
 use std::sync::Arc;
 
@@ -114,7 +114,7 @@ pub(crate) fn os_error(class: &'static str, number: u8, what: &str, path: &str) 
     )
 }
 
-/// What opening a path gives.
+/// The result of opening a path.
 pub(crate) fn opened(found: OnMachine, path: &str) -> Result<Arc<[u8]>> {
     match found {
         OnMachine::File { bytes, .. } => Ok(bytes),
@@ -275,7 +275,7 @@ fn glob(run: &dyn Context, vm: &Vm<'_>, pattern: &str) -> Result<Option<Vec<Stri
     Ok(Some(paths))
 }
 
-/// What a file has to be like for `file.find`.
+/// A condition of `file.find` on a file.
 enum Criterion {
     Name(Pattern),
     Kind(String),
@@ -288,7 +288,7 @@ struct Search {
     most: i64,
 }
 
-/// What comes of reading the options.
+/// The result of reading the options.
 enum Options {
     Search(Search),
     /// Why the call is wrong, in the reference's words.

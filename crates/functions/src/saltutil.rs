@@ -7,7 +7,7 @@ use mapstack_value::{Map, Value};
 
 use super::{Table, failed};
 
-/// What `saltutil.sync_all` copies, each from a directory of this name behind an underscore.
+/// The kinds of modules that `saltutil.sync_all` copies, each from a directory of this name behind an underscore.
 const FORMS: [&str; 19] = [
     "beacons",
     "clouds",

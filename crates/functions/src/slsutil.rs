@@ -164,7 +164,7 @@ fn banner(_: &dyn Context, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     Ok(Obj::from(result))
 }
 
-/// What stands around the lines of a banner.
+/// The frame around the lines of a banner.
 struct Frame<'a> {
     width: i64,
     comment: &'a str,

@@ -112,7 +112,7 @@ impl Stubs {
     }
 }
 
-/// What stands for an answer that is still to be written.
+/// The placeholder for an answer that is still to be written.
 pub(crate) const OPEN: &str = "???";
 
 fn is_open(entry: &Value) -> bool {

@@ -37,7 +37,7 @@ pub struct TreeMemo {
     depth: Cell<usize>,
 }
 
-/// What came of loading a module.
+/// The result of loading a module.
 #[derive(Debug)]
 enum Loaded {
     /// It has these functions.
@@ -88,20 +88,20 @@ pub trait TreeContext {
     /// They are not data.
     fn module_fact(&self, name: &str) -> mapstack_render::Result<Value>;
 
-    /// What runs Python.
+    /// The interpreter of Python.
     fn interpreter(&self) -> &Interpreter;
 
     /// The limits of the run.
     fn limits(&self) -> Limits;
 
-    /// What the run knows of modules.
+    /// The memory of the run about modules.
     fn tree_memo(&self) -> &TreeMemo;
 }
 
 /// The tree's answer to a call.
 #[derive(Debug)]
 pub enum TreeAnswer {
-    /// What the function returns, and whether it can have seen secrets.
+    /// The value that the function returns, and true if it can have seen secrets.
     Value(Value, bool),
     /// The tree has the module, and the module does not have the function.
     Missing,
@@ -112,7 +112,7 @@ pub enum TreeAnswer {
 /// The name by which modules ask for their `__opts__`; renderers ask for those of templates, `__opts__`.
 pub const OPTS_OF_FUNCTIONS: &str = "__opts__ of functions";
 
-/// What functions of grains get as the argument `grains`.
+/// The name by which functions of grains ask for the argument `grains`.
 const GRAINS_SO_FAR: &str = "grains so far";
 
 /// The most calls of modules inside each other, through templates.
@@ -409,7 +409,7 @@ pub struct PillarCall {
 /// The answer of an external pillar of the tree.
 #[derive(Debug)]
 pub enum PillarAnswer {
-    /// What it returned, and the pillar as it left it.
+    /// The value that it returned, and the pillar as it left it.
     Value(Value, Value),
     /// The tree has it, and it does not load; why, if something says so.
     Missing(Option<String>),

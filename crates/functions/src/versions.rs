@@ -45,7 +45,7 @@ pub(super) const TABLE: Table = &[
 /// Compares two versions; `None` where the package manager refuses one.
 type Compare = fn(&str, &str) -> Option<Ordering>;
 
-/// How a minion's packages are managed, as far as their versions go.
+/// The family of a minion's package manager, as far as versions go.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Packages {
     Debian,

@@ -110,7 +110,7 @@ pub(crate) fn map<const N: usize>(entries: [(&str, Value); N]) -> Value {
     entries.into_iter().collect::<Map>().into()
 }
 
-/// What Salt's `split_input` makes of an argument that is a list or a comma-separated text.
+/// The result of Salt's `split_input` for an argument that is a list or a comma-separated text.
 pub(crate) fn listed(value: &Value) -> Vec<String> {
     match value {
         Value::List(items) => items.iter().map(ToString::to_string).collect(),

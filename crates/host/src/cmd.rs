@@ -125,7 +125,7 @@ impl Given {
     }
 }
 
-/// What became of a program, as `cmd.run_all` returns it.
+/// The outcome of a program, as `cmd.run_all` returns it.
 struct Ran {
     all: Map,
     /// True if the caller does not want to see the output.

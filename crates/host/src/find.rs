@@ -25,7 +25,7 @@ pub(crate) fn names_in(directory: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// The paths that a shell-like pattern stands for (`glob.glob`).
+/// The paths that a shell-like pattern matches (`glob.glob`).
 pub(crate) fn glob(pattern: &Path) -> Result<Vec<PathBuf>> {
     let text = pattern.to_string_lossy();
     if !text.contains(['*', '?', '[']) {

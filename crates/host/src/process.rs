@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// Bytes of each output.
 const LARGEST: u64 = 16 << 20;
 
-/// How a program is run.
+/// The settings of a program's run.
 pub(crate) struct Setting {
     /// The standard input; nothing if `None`.
     pub stdin: Option<Vec<u8>>,
@@ -18,7 +18,7 @@ pub(crate) struct Setting {
     pub time: Duration,
 }
 
-/// What became of it.
+/// The outcome.
 pub(crate) enum Ended {
     Done(Output),
     /// It was ended for taking too long.
@@ -34,7 +34,7 @@ pub(crate) struct Output {
     pub stderr: Vec<u8>,
 }
 
-/// What to say of output without end.
+/// The message about output without end.
 pub(crate) fn talkative() -> String {
     format!("it printed more than {} MiB", LARGEST >> 20)
 }

@@ -1,4 +1,4 @@
-//! Which folders stand for absolute paths.
+//! The folders of deployed paths.
 
 use std::path::PathBuf;
 

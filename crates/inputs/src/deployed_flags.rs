@@ -1,4 +1,4 @@
-//! The flag that says which folders stand for absolute paths.
+//! The flag for the folders of deployed paths.
 
 use std::path::Path;
 

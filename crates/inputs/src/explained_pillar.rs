@@ -28,7 +28,7 @@ impl ExplainedPillar {
     /// The name by which a pillar is asked for in place of a formula.
     pub const NAME: &str = "pillar";
 
-    /// What to say where a pillar is asked for and none is compiled.
+    /// The message where a pillar is asked for and none is compiled.
     pub(crate) const NOTHING_COMPILES: &str = "nothing says what compiles the pillar: give --config MASTER, a configuration that sets\n\
          pillar_roots, or name pillar_roots in .mapstack.yaml";
 

@@ -130,7 +130,7 @@ impl SecretFlags {
         })
     }
 
-    /// Which values are secret before anything is known of facts, and what stands for them.
+    /// The values that are secret before anything is known of facts, and the marks in their place.
     pub fn secrets(&self) -> Secrets {
         let secrets = match &self.digest_salt {
             Some(salt) => Secrets::new(salt.as_bytes()),
@@ -369,7 +369,7 @@ impl SiteFlags {
     }
 }
 
-/// What answers calls of functions that are not built in.
+/// The flags for calls of functions that are not built in.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Functions")]
 pub struct Functions {
@@ -393,7 +393,7 @@ pub struct Functions {
     /// Which values are secret, as other flags say.
     #[arg(skip)]
     pub policy: Policy,
-    /// Which folders stand for absolute paths, as other flags say.
+    /// The folders of deployed paths, as other flags say.
     #[arg(skip)]
     pub deployed: Deployed,
     /// Patterns of files that lie elsewhere, which are empty.
@@ -411,7 +411,7 @@ impl Functions {
     }
 }
 
-/// What the templates of one minion may spend.
+/// The limits of the templates of one minion.
 #[derive(Debug, Clone, Copy, Args)]
 #[command(next_help_heading = "Limits")]
 pub struct LimitFlags {
@@ -449,12 +449,12 @@ pub struct Files {
     /// Serve files through links that leave a root, as `fileserver_followsymlinks: true` in a configuration does
     #[arg(long, hide_short_help = true)]
     pub follow_outside_links: bool,
-    /// A folder that stands for an absolute path, as PATH=DIR; repeatable
+    /// The folder of a deployed path, as PATH=DIR; repeatable
     ///
     /// Where a master or minion has the files of the folder: templates that name them by that path read them here.
     #[arg(long, value_name = "PATH=DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
     pub deployed: Vec<String>,
-    /// What the directory at hand says, where no flag and no configuration does.
+    /// The project in the directory at hand, where no flag and no configuration names one.
     #[arg(skip)]
     pub project: Option<Project>,
 }
@@ -553,7 +553,7 @@ impl From<ConfigKind> for Kind {
     }
 }
 
-/// How layers merge.
+/// The flags for merging layers.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Layering")]
 pub struct Merging {

@@ -116,7 +116,7 @@ impl<'f> Following<'f> {
         Ok(Some(step))
     }
 
-    /// What is different between the state at hand and the next one, which is the state of all minions from then on.
+    /// Compare the state at hand with the next one, which is the state of all minions from then on.
     fn compare(&mut self, states: &States) -> Result<FollowedChange, InputError> {
         let fleets = states.fleets(&self.plan)?;
         let [before, after] = &fleets;
@@ -171,7 +171,7 @@ impl<'f> Following<'f> {
     }
 }
 
-/// What is computed of the states that something is compared with when it works again.
+/// The work on the states that something is compared with when it works again.
 fn past_fleets<'s>(
     past: &'s [(usize, Arc<State>)],
     plan: &Plan,

@@ -15,7 +15,7 @@ use crate::read::text_file;
 /// Makes a limit of so many bytes.
 pub type MemoryOf = fn(usize) -> MemoryLimit;
 
-/// What templates may spend.
+/// The limits of templates.
 fn limits(given: LimitFlags, memory: MemoryOf) -> Limits {
     let time =
         (given.max_time > 0).then(|| Deadline::after(Duration::from_secs(given.max_time.into())));

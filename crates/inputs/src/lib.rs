@@ -115,7 +115,7 @@ pub enum InputError {
     /// The flags are wrong.
     #[error("{0}")]
     Usage(String),
-    /// What they name is wrong.
+    /// An error in what they name.
     #[error(transparent)]
     Data(#[from] Error),
 }

@@ -48,7 +48,7 @@ pub struct LintMinions {
     pub minions: Vec<Minion>,
     /// True if they are real minions, not examples.
     pub are_known: bool,
-    /// Those that stand for others.
+    /// Those that are assumed in place of others.
     pub examples: BTreeSet<String>,
     /// Those whose grains are assumed.
     pub assumed: BTreeSet<String>,

@@ -481,7 +481,7 @@ impl mapstack_fleet::Minions for Many<'_> {
     }
 }
 
-/// What flags say otherwise about a minion.
+/// The facts that flags change on a minion.
 struct Given<'f> {
     facts: &'f Facts,
     config: Option<&'f Config>,

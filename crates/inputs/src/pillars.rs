@@ -87,7 +87,7 @@ pub struct ConfiguredPillars {
     heard: Mutex<Vec<Diagnostic>>,
 }
 
-/// How many bytes of results minions share unless a flag says otherwise.
+/// The bytes of results that minions share unless a flag says otherwise.
 pub(crate) const SHARED: usize = 64 << 20;
 
 /// Warnings about the pillars of many minions that are kept.

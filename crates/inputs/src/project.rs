@@ -37,7 +37,7 @@ pub struct Project {
     pub formulas: Vec<Formula>,
     /// The estate, if it is more than formulas.
     pub estate: Option<Estate>,
-    /// What its file says of the configuration and of the minions.
+    /// The configuration and the minions that its file names.
     pub(crate) given: Given,
 }
 
@@ -50,7 +50,7 @@ pub struct Formula {
     pub reference: Option<String>,
 }
 
-/// What a project's file says, before it is looked at together with the checkout.
+/// The content of a project's file, before it is looked at together with the checkout.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Given {
     pub has_roots: bool,
@@ -79,7 +79,7 @@ pub const FILE: &str = ".mapstack.yaml";
 impl Project {
     /// The project that the current directory is in: the nearest directory, from it up to the top of the git work tree,
     /// with a `.mapstack.yaml`; else the nearest with a `FORMULA` file, or that is named `X-formula` and has a folder `X`
-    /// with states; else the nearest with a top file in it that is no trial's; else the nearest with a folder with
+    /// with states; else the nearest with a top file in it that is not a trial's; else the nearest with a folder with
     /// `parameters/` or a `map.jinja`; else the outermost with states in a usual place.
     ///
     /// # Errors
@@ -299,7 +299,7 @@ impl Project {
         }
     }
 
-    /// What was taken for what.
+    /// The line about what was taken for what.
     fn described(&self, config: Option<&Path>) -> String {
         let listed = |roots: &[(String, PathBuf)]| {
             let plain = |path: &'_ Path| {
@@ -331,7 +331,7 @@ impl Project {
         parts.join("; ")
     }
 
-    /// What could be meant otherwise, and what is missing.
+    /// Remarks on choices and on missing parts.
     fn notes(
         &self,
         layout: &Layout,

@@ -185,7 +185,7 @@ fn split_root(root: &str) -> Option<(&str, &str)> {
     (is_env && !Path::new(root).is_dir()).then_some((env, directory))
 }
 
-/// Options that flags stand for, and the flags.
+/// Options that flags set, and the flags.
 pub fn flag_options(files: &Files) -> Vec<(&'static str, Value, &'static str)> {
     let mut flags = Vec::new();
     if !files.root.is_empty() {

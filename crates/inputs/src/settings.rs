@@ -278,7 +278,7 @@ impl Reader<'_> {
         Ok(Formula { git, reference })
     }
 
-    /// What is known of the minions.
+    /// The facts about the minions.
     fn minions(
         &self,
         project: &Project,

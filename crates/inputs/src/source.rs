@@ -15,7 +15,7 @@ use crate::id::shortened;
 use crate::read::{read, shown};
 use crate::{InputError, Warn};
 
-/// How many ids a message lists.
+/// The number of ids that a message lists.
 const LISTED: usize = 5;
 
 /// The minions of a path.

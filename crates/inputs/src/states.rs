@@ -34,12 +34,12 @@ pub struct State {
     pub(crate) engine: Engine,
     /// The files of the pillar, if pillars are compared.
     pub(crate) pillar: Option<Arc<dyn FileServer>>,
-    /// What is in place of directories on the disk, where stacked files lie.
+    /// The file servers in place of directories on the disk, where stacked files lie.
     pub(crate) mounts: Vec<(PathBuf, Arc<dyn FileServer>)>,
 }
 
 impl State {
-    /// What is computed of the state, pillars included if a configuration compiles them.
+    /// The work on the state, pillars included if a configuration compiles them.
     pub(crate) fn fleet(
         &self,
         plan: &Plan,
@@ -63,7 +63,7 @@ impl State {
     }
 }
 
-/// What compiles the pillars of a state.
+/// The compiler of the pillars of a state.
 #[derive(Clone)]
 pub(crate) struct Compiling {
     pub config: Config,

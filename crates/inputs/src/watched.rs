@@ -146,7 +146,7 @@ impl<'i> Watched<'i> {
         }))
     }
 
-    /// What is different between two moments.
+    /// Compare two moments.
     ///
     /// # Errors
     /// A file cannot be read.

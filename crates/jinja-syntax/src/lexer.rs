@@ -21,7 +21,7 @@ pub(crate) struct Token {
     pub line: u32,
 }
 
-/// What a token is. The text of names and data is the source under their span.
+/// The kind of a token. The text of names and data is the source under their span.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Tok {
     Data,

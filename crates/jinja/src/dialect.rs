@@ -194,7 +194,7 @@ pub trait Dialect: Sync {
         None
     }
 
-    /// What an operation reads of its operands, which is paid for before it runs.
+    /// The part of its operands that an operation reads, which is paid for before it runs.
     fn reads(&self, kind: Named, name: &str) -> Reads {
         named::reads(kind, name)
     }

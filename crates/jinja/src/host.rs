@@ -45,7 +45,7 @@ pub trait Host {
         None
     }
 
-    /// What to do about a function that does not exist.
+    /// The advice about a function that does not exist.
     fn missing_function_help(&self, _name: &str) -> Option<String> {
         None
     }

@@ -86,7 +86,7 @@ pub(crate) fn exceptions_fit(exists: impl Fn(Named, &str) -> bool) -> bool {
         && EXCEPTIONS.iter().all(|(kind, name, _)| exists(*kind, name))
 }
 
-/// What names of templates stand for. Equal names of a template share their text, so they are found by its address.
+/// The values of templates' names. Equal names of a template share their text, so they are found by its address.
 pub(crate) struct Known<T>(RefCell<Vec<(Str, T)>>);
 
 impl<T> Default for Known<T> {
@@ -122,7 +122,7 @@ pub enum Conversion {
     Reads,
 }
 
-/// What one of Jinja2's filters converts.
+/// The conversion of one of Jinja2's filters.
 pub(crate) fn converts(filter: &str) -> Option<Conversion> {
     matches!(filter, "tojson" | "xmlattr").then_some(Conversion::Writes)
 }

@@ -82,7 +82,7 @@ fn unquoted(text: &str) -> String {
 /// The same with the places of its characters.
 struct Unquoted {
     said: String,
-    /// The range of the text that each byte stands for.
+    /// The range of the text for each byte.
     places: Vec<Range<usize>>,
 }
 

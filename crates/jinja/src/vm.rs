@@ -94,7 +94,7 @@ pub struct Vm<'r> {
     strict: bool,
     budget: Budget<'r>,
     pub(super) autoescape: Cell<bool>,
-    /// How many expressions stand around the present one.
+    /// The number of expressions around the present one.
     pub(super) levels: Cell<u32>,
     /// A buffer for what is captured next.
     pub(super) spare: Cell<String>,

@@ -62,7 +62,7 @@ pub enum LayerKind {
         /// Why the minion gets it: the sls that includes it, the one that includes that, …, the entries of top files.
         reasons: Vec<Reason>,
     },
-    /// What an external pillar returns.
+    /// The data of an external pillar.
     External {
         /// Its name.
         name: String,

@@ -27,7 +27,7 @@ pub(crate) struct Examined {
     pub texts: Vec<ReadText>,
 }
 
-/// What an sls, or a file of an external pillar, renders to for some minion.
+/// The rendered text of an sls, or of a file of an external pillar, for some minion.
 pub(crate) struct ReadText {
     /// The environment and the name of an sls.
     pub sls: Option<(String, String)>,

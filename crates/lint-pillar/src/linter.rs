@@ -258,12 +258,12 @@ impl<'m> PillarLinter<'m> {
     }
 }
 
-/// What was found minion by minion.
+/// The findings minion by minion.
 struct Found<'f> {
     seen: Seen,
     with_pillars: Vec<Minion>,
     violations: Option<Violations<'f>>,
-    /// How many pillars were not checked against the schema.
+    /// The number of pillars that were not checked against the schema.
     unchecked: usize,
     /// The minions whose pillars have errors.
     broken: BTreeSet<String>,
@@ -299,7 +299,7 @@ impl Found<'_> {
     }
 }
 
-/// What the sls amount to, as minions read them; those that no minion gets as they are, if they are not templates.
+/// The data of the sls, as minions read them; those that no minion gets as they are, if they are not templates.
 fn documents(seen: &Seen, files: &Files) -> Vec<Document> {
     let read = seen.texts.iter().map(|((shown, _), text)| {
         let path = files.all.get(shown).map(|file| file.source.path.as_str());
@@ -316,7 +316,7 @@ fn documents(seen: &Seen, files: &Files) -> Vec<Document> {
     read.chain(plain).filter_map(Result::ok).collect()
 }
 
-/// What was not looked at, beside files.
+/// Remarks on parts that were not looked at, beside files.
 fn remarks(subject: &Subject<'_>) -> Vec<String> {
     let seen = subject.seen;
     let mut remarks = Vec::new();

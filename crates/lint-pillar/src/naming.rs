@@ -97,7 +97,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What stands behind a plain key at the start of a line.
+/// The text behind a plain key at the start of a line.
 fn behind_key(line: &str) -> Option<&str> {
     let behind = line.trim_start_matches(is_part).strip_prefix(':')?;
     (behind.is_empty() || behind.starts_with([' ', '\t'])).then_some(behind)

@@ -10,7 +10,7 @@ use mapstack_pillar::{Fault, PillarError, PillarEvent, SlsOutcome, StackEvent, W
 
 use crate::examined::{Clash, Examined, Target};
 
-/// What the pillars of minions have shown so far.
+/// The record of the pillars of minions so far.
 #[derive(Default)]
 pub(crate) struct Seen {
     /// The number of minions that were looked at.
@@ -54,7 +54,7 @@ pub(crate) struct Asked {
     pub meant: BTreeSet<usize>,
 }
 
-/// What became of an sls.
+/// The results of an sls.
 #[derive(Debug, Default)]
 pub(crate) struct Rendered {
     /// The file, as a person opens it.
@@ -65,7 +65,7 @@ pub(crate) struct Rendered {
     pub failed: BTreeSet<usize>,
 }
 
-/// What went wrong.
+/// The failure.
 pub(crate) struct Failed {
     /// The error as the pillar keeps it; otherwise it ended the compile.
     pub kept: Option<PillarError>,

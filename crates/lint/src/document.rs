@@ -82,7 +82,7 @@ impl SourceFile {
 pub enum Content {
     /// The file is YAML as it is.
     Plain(Arc<SourceFile>),
-    /// What its template printed for some minion.
+    /// The text that its template printed for some minion.
     Rendered(Arc<LayerText>),
 }
 

@@ -23,7 +23,7 @@ pub struct Estate {
     pub others: Vec<(String, String)>,
     /// The minions whose pillars have errors: what their states lack follows from these.
     pub broken: BTreeSet<String>,
-    /// The minions that stand for others, of which less is known than of real ones.
+    /// The assumed minions, of which less is known than of real ones.
     pub examples: BTreeSet<String>,
     /// The minions whose grains are assumed, by their names or as a platform has them.
     pub assumed: BTreeSet<String>,
@@ -40,7 +40,7 @@ pub struct Reached {
     pub has_top: bool,
 }
 
-/// What an sls renders to, by the address of the shared result.
+/// The rendered sls, by the address of the shared result.
 type MadeOf = HashMap<*const Rendered, Arc<Result<Made, Error>>>;
 
 impl<'s> Subject<'s> {
@@ -202,7 +202,7 @@ fn is_top(path: &str, options: &TopOptions) -> bool {
     path == options.state_top
 }
 
-/// What rules look at of a render.
+/// The parts of a render that rules look at.
 fn outcome(rendered: &Rendered) -> Result<Made, Error> {
     let made = match &rendered.data {
         Ok(value) => made_of(value),
@@ -219,7 +219,7 @@ fn outcome(rendered: &Rendered) -> Result<Made, Error> {
     }
 }
 
-/// What top files name and there is not, each once with its minions.
+/// The names in top files that do not exist, each once with its minions.
 fn problems(subject: &Subject<'_>, gathered: &[Gathered], minions: &[Minion]) -> Vec<TopProblem> {
     let mut missing: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let mut failed: BTreeMap<String, (Error, Vec<String>)> = BTreeMap::new();

@@ -32,11 +32,11 @@ pub fn apply(text: &str, edits: &[Edit]) -> String {
 /// A file that findings change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fixed {
-    /// What it held.
+    /// The text before.
     pub before: String,
-    /// What it is to hold.
+    /// The text after.
     pub after: String,
-    /// How many findings are fixed by it.
+    /// The number of findings that it fixes.
     pub findings: usize,
 }
 

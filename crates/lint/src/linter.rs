@@ -40,7 +40,7 @@ pub enum SchemaFrom {
     Own,
     /// This one.
     File {
-        /// What the file is called.
+        /// The name of the file.
         name: String,
         /// JSON Schema, as YAML or JSON.
         text: String,
@@ -154,7 +154,7 @@ impl<'e> Linter<'e> {
         Ok(report)
     }
 
-    /// What is reported of findings, with how much was looked at.
+    /// The report of findings, with how much was looked at.
     fn report(
         &self,
         subject: &Subject<'_>,

@@ -25,7 +25,7 @@ pub(crate) fn masked(sources: &Sources<'_>, secrets: &Secrets) -> BTreeMap<Strin
     starred.collect()
 }
 
-/// What YAML has under the names of secrets, or is a secret by itself.
+/// The values of YAML under the names of secrets, and those that are secret by themselves.
 fn of_document(
     document: &Document,
     secrets: &Secrets,

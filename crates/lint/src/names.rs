@@ -44,7 +44,7 @@ struct Known {
     shapes: BTreeSet<String>,
 }
 
-/// What is wrong with a name.
+/// The mistake in a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Never {
     /// The name that was probably meant.

@@ -313,7 +313,7 @@ impl<'t> Tracer<'t> {
         facts
     }
 
-    /// What calls of a macro pass for a parameter.
+    /// The values that calls of a macro pass for a parameter.
     fn arguments(&mut self, called: &str, index: usize, param: &str) -> Vec<Fact> {
         let mut facts = Vec::new();
         for parsed in self.templates.all() {

@@ -195,7 +195,7 @@ fn distinct(findings: &mut Vec<Finding>, lines: &Lines<'_>) {
         .collect();
     findings.retain(|finding| {
         let is_said = || {
-            // What matters less does not stand for a failure.
+            // A finding of less weight does not replace a failure.
             shown
                 .get(&place(finding))
                 .is_some_and(|level| *level >= finding.level)

@@ -31,7 +31,7 @@ pub(crate) struct State {
     pub is_unnamed: bool,
 }
 
-/// What an sls renders to, as far as rules look at it.
+/// The rendered data of an sls, as far as rules look at it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Made {
     /// Its `include`.
@@ -105,7 +105,7 @@ impl Library<'_> {
         targets: &[Target<'_>],
     ) -> Result<Vec<State>, Error> {
         let kinds: Vec<Vec<usize>> = files.iter().map(|file| self.kinds(file, targets)).collect();
-        // The first minion of each kind stands for all.
+        // The first minion of each kind is enough.
         let mut jobs: BTreeMap<(usize, usize), &Minion> = BTreeMap::new();
         for (file, kinds) in kinds.iter().enumerate() {
             for (kind, target) in kinds
@@ -413,7 +413,7 @@ impl State {
         (&self.name, &self.file.path)
     }
 
-    /// The runs on which it is used, with what came of them.
+    /// The runs on which it is used, with their results.
     pub fn used(&self) -> impl Iterator<Item = (usize, &Result<Made, Error>)> {
         self.used
             .iter()

@@ -18,7 +18,7 @@ use crate::states::{self, Library, State, Target};
 use crate::templates::Templates;
 use crate::work::side_by_side;
 
-/// How a formula comes by its configuration.
+/// The way in which a formula comes by its configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// `salt['map.data']`.
@@ -69,7 +69,7 @@ pub(crate) struct TopProblem {
     pub minions: Vec<String>,
 }
 
-/// What can be wrong with top files.
+/// The kind of a problem with top files.
 #[derive(Debug)]
 pub(crate) enum TopFault {
     /// They cannot be rendered or merged.
@@ -97,7 +97,7 @@ pub struct Looked {
     pub templates: usize,
 }
 
-/// What came of the layers, and how.
+/// The result of the layers, with its lineage.
 pub(crate) type Layered = Result<(Value, Lineage), Error>;
 
 /// The name of a formula, as its folder has it.
@@ -114,7 +114,7 @@ fn name_of(formula: &str) -> Result<String, Error> {
     Ok(formula.to_owned())
 }
 
-/// What came of the formula on one minion.
+/// The results of the formula on one minion.
 pub(crate) struct Examined<'s> {
     pub minion: &'s Minion,
     /// True if the formula says that it is for such systems.
@@ -214,7 +214,7 @@ impl<'s> Subject<'s> {
         Ok(subject)
     }
 
-    /// What the formula is on each minion.
+    /// The runs of the formula on each minion.
     fn runs_of(
         &self,
         minions: &'s [Minion],
@@ -644,7 +644,7 @@ pub(crate) fn is_meta(path: &str) -> bool {
         .is_some_and(|name| matches!(name, "map_jinja.yaml" | "map_jinja.yaml.jinja"))
 }
 
-/// What came of a formula's `map.jinja`: what it failed with, and all of it as text.
+/// The result of a formula's `map.jinja`: its error, and all of it as text.
 fn map_of(run: &Run<'_>, form: &MapForm) -> (Option<Error>, String) {
     match run.map_of(form, None) {
         Ok(exported) => (

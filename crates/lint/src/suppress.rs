@@ -20,10 +20,10 @@ use crate::document::SourceFile;
 use crate::finding::Finding;
 use crate::rule::UnknownRule;
 
-/// What makes a comment one of these.
+/// The mark of these comments.
 const MARK: &str = "mapstack-lint:";
 
-/// What the comments of a formula's files silence.
+/// The rules that the comments of a formula's files silence.
 #[derive(Debug, Default)]
 pub(crate) struct Suppressions {
     files: BTreeMap<String, Vec<Rule>>,

@@ -13,7 +13,7 @@ use mapstack_render::jinja::{Node, Syntax, bound, compile, visit};
 
 use crate::origins::text_of;
 
-/// What stands for a tag: part of no word and no blank.
+/// The character in place of a tag: part of no word, and no blank.
 const FILLER: char = '\u{0}';
 
 /// The templates that a survey read, by their paths on the file server.
@@ -339,7 +339,7 @@ pub(crate) fn without_comments(text: &str) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// What a file without a tree says to whoever reads it; nothing if it is documentation or a file whose
+/// The words of a file without a tree to whoever reads it; nothing if it is documentation or a file whose
 /// comments are not known.
 pub(crate) fn said_in_file(path: &str, text: &str) -> Option<String> {
     let extension = Path::new(path).extension()?.to_str()?;

@@ -3,7 +3,7 @@
 use mapstack::{Error, ErrorKind};
 use mapstack_fleet::{Pace, ordered};
 
-/// What comes of work for each item, in order.
+/// Do work for each item, with results in order.
 ///
 /// # Errors
 /// The work panicked, which is a fault of the program.

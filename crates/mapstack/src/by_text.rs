@@ -15,7 +15,7 @@ use quick_cache::{OptionsBuilder, Weighter};
 /// ```
 pub struct ByText<V>(Cache<Str, V, Size, RandomState>);
 
-/// What a text counts for: its bytes.
+/// The size of a text: its bytes.
 #[derive(Clone)]
 struct Size;
 

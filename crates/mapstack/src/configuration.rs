@@ -45,7 +45,7 @@ pub struct Configuration {
     /// The way that the caller chose, regardless of the formula's files.
     forced: Option<Way>,
     has_layers: bool,
-    /// How to take the configuration from a `map.jinja`, for [`Way::Map`].
+    /// The way to take the configuration from a `map.jinja`, for [`Way::Map`].
     map: Option<MapForm>,
     variable: Option<String>,
     /// True if the other variables are meant.

@@ -1,4 +1,4 @@
-//! Absolute paths of the machine that files are deployed to, read from the folders that stand for them.
+//! Absolute paths of the machine that files are deployed to, read from the folders of the checkout.
 
 use mapstack_diagnostic::Result;
 use mapstack_functions::{Below, OnMachine, below_roots, look_on_machine, looks_on_machine};

@@ -103,7 +103,7 @@ impl Engine {
         self
     }
 
-    /// Set which folders stand for absolute paths, wherever templates, options and functions name one.
+    /// Set the folders of deployed paths, wherever templates, options and functions name one.
     ///
     /// ```
     /// use mapstack::{Engine, loader::{Deployed, MemoryFiles}, minion::Minion};
@@ -122,7 +122,7 @@ impl Engine {
         self
     }
 
-    /// Which folders stand for absolute paths.
+    /// The folders of deployed paths.
     #[must_use]
     pub fn deployed(&self) -> &Deployed {
         &self.deployed
@@ -338,7 +338,7 @@ pub struct Run<'e> {
     pub(crate) outside_inputs: Cell<bool>,
     /// The hooks that observe the run.
     pub(crate) hooks: Slot<'e>,
-    /// What differs if the templates are a master's.
+    /// The differences if the templates are a master's.
     pub(crate) master: Option<MasterSide>,
     /// The limits on the templates of the run, with times counted from its start.
     pub(crate) limits: Limits,
@@ -348,11 +348,11 @@ pub struct Run<'e> {
     /// earlier templates turned into objects, so on which of them were rendered and which were answered from memory:
     /// the templates do not pay for it.
     pub(crate) following: Cell<u64>,
-    /// What runs the templates in Mako and Python.
+    /// The interpreter of templates in Mako and Python.
     pub(crate) interpreter: Interpreter,
-    /// What files have set for each other; all runs of one compile share it.
+    /// The values that files have set for each other; all runs of one compile share it.
     pub(crate) stateconf: Rc<mapstack_stateconf::Memory>,
-    /// What is known of the modules that the tree ships.
+    /// The memory about the modules that the tree ships.
     pub(crate) tree: TreeMemo,
     pub(crate) definition: RefCell<Option<Str>>,
     /// The secrets, if the run tracks them.

@@ -177,7 +177,7 @@ impl<'r, 'e> RunHost<'r, 'e> {
         ways.join("\n")
     }
 
-    /// What a call gives that nothing answers: an error, or where these calls are collected what stands for an answer.
+    /// The result of a call that nothing answers: an error, or a placeholder where these calls are collected.
     pub(crate) fn lacks_answer(&self, call: Call) -> Result<Obj> {
         match &self.run.engine.collected {
             None => Err(self.unanswered_call(&call)),

@@ -71,7 +71,7 @@ impl RunHost<'_, '_> {
     }
 }
 
-/// What a call asks for.
+/// The function and arguments of a call.
 struct Asked {
     runner: RunnerCall,
     /// True if it asks for what the job is, besides.

@@ -32,7 +32,7 @@ impl Found {
     }
 }
 
-/// What matchers can read besides the minion.
+/// The data that matchers can read besides the minion.
 pub(crate) struct Surroundings<'s> {
     /// The data merged so far.
     pub stack: &'s Value,
@@ -195,7 +195,7 @@ pub(crate) enum Paths {
 pub(crate) struct PathRules {
     /// True if paths contain the query before each value.
     pub include_query: bool,
-    /// True if a query that finds nothing stands for itself.
+    /// True if a query that finds nothing is a part of the path.
     pub fallback_to_query: bool,
 }
 

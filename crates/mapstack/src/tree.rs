@@ -140,7 +140,7 @@ impl RunHost<'_, '_> {
         Some(self.of_tree(answer, name, args))
     }
 
-    /// What came of a call of the tree's code.
+    /// The result of a call of the tree's code.
     pub(crate) fn of_tree(&self, answer: TreeAnswer, name: &str, args: &CallArgs) -> Result<Obj> {
         match answer {
             TreeAnswer::Value(value, has_read_secrets) => {
@@ -155,7 +155,7 @@ impl RunHost<'_, '_> {
         }
     }
 
-    /// What a function of the tree needs may be written down as its answer.
+    /// Advise that the answer of a function of the tree may be written down.
     pub(crate) fn with_advice(
         &self,
         mut error: Box<Error>,

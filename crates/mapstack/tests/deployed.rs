@@ -1,4 +1,4 @@
-//! Absolute paths, which folders of the checkout stand for.
+//! Absolute paths, read from folders of the checkout.
 
 use std::fs;
 use std::path::Path;

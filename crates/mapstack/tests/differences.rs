@@ -46,7 +46,7 @@ fn said(diagnostic: &Diagnostic) -> String {
     )
 }
 
-/// What comes of a call about the formula `f` of these files.
+/// The result of a call about the formula `f` of these files.
 fn called(
     files: &[(&str, &str)],
     minion: &str,

@@ -116,7 +116,7 @@ fn requested(events: &[Event], hits_only: bool) -> Vec<String> {
         .collect()
 }
 
-/// The kind of error that an exception of the reference stands for.
+/// The kind of error for an exception of the reference.
 fn kind_of(class: &str, message: &str) -> ErrorKind {
     match class {
         "ComposerError" | "ConstructorError" | "ScannerError" => ErrorKind::Yaml,

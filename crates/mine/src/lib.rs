@@ -110,7 +110,7 @@ impl Mine {
     }
 }
 
-/// What a call asks for.
+/// The function and arguments of a call.
 struct Asked {
     target: Value,
     functions: Vec<String>,

@@ -48,7 +48,7 @@ struct Load {
     from: From,
 }
 
-/// What became of the facts there were.
+/// The treatment of the facts that were there.
 #[derive(Clone, Copy, PartialEq)]
 enum Over {
     /// They are gone.

@@ -89,7 +89,7 @@ pub(crate) struct Record {
     pub said: Option<Said>,
 }
 
-/// What is shown of a minion.
+/// The shown part of a minion.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Kept {
@@ -133,7 +133,7 @@ impl Kept {
     }
 }
 
-/// What a minion says beside what is shown, as the numbers of messages.
+/// The messages of a minion beside what is shown, as numbers.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Said {
@@ -165,13 +165,13 @@ impl Said {
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct End {
-    /// How many minions the part has.
+    /// The number of minions of the part.
     pub(crate) minions: usize,
     /// Of each key that was asked for, whether a result has it, and why the first that lacks it does.
     pub(crate) keys: Vec<(bool, Option<Lacking>)>,
     /// The names of the minions' grains, if none of them is selected.
     pub(crate) grains: Vec<String>,
-    /// What was seen of the file servers.
+    /// The answers of the file servers, as digests.
     pub(crate) seen: BTreeMap<String, String>,
 }
 

@@ -37,7 +37,7 @@ pub(crate) struct Minion {
     pub done: Option<Done>,
 }
 
-/// What comes next.
+/// The next line, or the end.
 pub(crate) enum Next {
     Minion(Minion),
     End(End),

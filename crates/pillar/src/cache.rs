@@ -21,8 +21,8 @@ pub(crate) struct StackCache {
     pub inventories: Memo,
 }
 
-/// What two mappings amount to, by their storage. Only for mappings that many minions have, which are kept, so that no
-/// other takes their place.
+/// The results of merging two mappings, by their storage. Only for mappings that many minions have, which are kept, so
+/// that no other takes their place.
 #[derive(Debug)]
 pub(crate) struct MergeCache {
     known: Mutex<Merged>,

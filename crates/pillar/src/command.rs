@@ -11,7 +11,7 @@ use mapstack_yaml::{Limits, load_aggregating};
 
 use super::config::ExtPillar;
 
-/// How the output of a command is read.
+/// The format of a command's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Command {
     Json,

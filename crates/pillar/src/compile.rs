@@ -142,7 +142,7 @@ impl Compiler {
     }
 }
 
-/// What an external pillar gives.
+/// The result of an external pillar.
 enum Given {
     Data(Own),
     /// A pillar of its own, with what happened on the way.
@@ -170,7 +170,7 @@ pub(crate) struct Nested {
     pub events: Vec<PillarEvent>,
 }
 
-/// What compiles the external pillar `git`.
+/// The compiler of the external pillar `git`.
 #[cfg(feature = "git")]
 type Git<'c> = &'c dyn Fn(&ExtPillar) -> Result<Nested>;
 
@@ -181,11 +181,11 @@ pub struct PillarRun<'c> {
     pillars: &'c ExtPillars,
     tree: &'c Tree,
     mounts: &'c [(PathBuf, Arc<dyn FileServer>)],
-    /// What was read from mounted directories.
+    /// The reads from mounted directories.
     stacked: Arc<Reads>,
     cache: &'c StackCache,
     opts: Map,
-    /// What differs if a master compiles a whole pillar.
+    /// The differences if a master compiles a whole pillar.
     side: Option<MasterSide>,
     /// What the minion passes on to external pillars.
     extra: Map,
@@ -197,7 +197,7 @@ pub struct PillarRun<'c> {
     events: RefCell<Vec<PillarEvent>>,
     warnings: RefCell<Vec<Diagnostic>>,
     failures: RefCell<Vec<Error>>,
-    /// What functions read from the file server.
+    /// The reads of functions from the file server.
     served: RefCell<Vec<FileRead>>,
     /// True if the compile is explained: where values come from is recorded.
     is_explained: Cell<bool>,
@@ -366,7 +366,7 @@ impl PillarRun<'_> {
         self.failures.borrow().clone()
     }
 
-    /// What functions read from the file server.
+    /// The reads of functions from the file server.
     pub(crate) fn take_served(&self) -> Vec<FileRead> {
         self.served.take()
     }
@@ -376,7 +376,7 @@ impl PillarRun<'_> {
         self.nested.take()
     }
 
-    /// What was read from mounted directories.
+    /// The reads from mounted directories.
     pub(crate) fn take_stacked(&self) -> Vec<FileRead> {
         self.stacked.taken().pillar
     }
@@ -454,7 +454,7 @@ impl PillarRun<'_> {
         });
     }
 
-    /// What one external pillar gives; `None` for one that does not exist.
+    /// The result of one external pillar; `None` for one that does not exist.
     fn external(&self, one: &ExtPillar, pillar: &mut Value) -> Result<Option<Given>> {
         #[cfg(feature = "git")]
         if let Some(git) = self.git.filter(|_| one.name == "git") {
@@ -470,7 +470,7 @@ impl PillarRun<'_> {
         Ok(self.returned(one, pillar)?.map(Given::Data))
     }
 
-    /// What one external pillar returns; `None` for one that does not exist.
+    /// The data of one external pillar; `None` for one that does not exist.
     fn returned(&self, one: &ExtPillar, pillar: &mut Value) -> Result<Option<Own>> {
         if let Some(kind) = one.kind {
             return self.stacked(one, kind, pillar).map(Some);
@@ -506,7 +506,7 @@ impl PillarRun<'_> {
         Ok(None)
     }
 
-    /// What an external pillar of the tree returns; none where the tree has none of that name. What it needs and is not
+    /// The data of an external pillar of the tree; none where the tree has none of that name. What it needs and is not
     /// here makes it one that does not exist.
     fn of_tree(&self, one: &ExtPillar, pillar: &mut Value) -> Result<Option<Option<Own>>> {
         let side = self.side.clone().map(|side| MasterSide {
@@ -558,7 +558,7 @@ impl PillarRun<'_> {
         }
     }
 
-    /// What an external pillar returns that follows from files and options.
+    /// The data of an external pillar that follows from files and options.
     fn built_in(&self, one: &ExtPillar, built_in: BuiltIn, pillar: &mut Value) -> Result<Own> {
         let side = self.side.clone().map(|side| match built_in {
             BuiltIn::Saltclass => side,
@@ -631,7 +631,7 @@ impl PillarRun<'_> {
             .for_each(|warning| self.warn(warning));
     }
 
-    /// What stacked files return. Templates may change the pillar they see in place.
+    /// The data of stacked files. Templates may change the pillar they see in place.
     fn stacked(&self, one: &ExtPillar, kind: StackKind, pillar: &mut Value) -> Result<Own> {
         let minion = self.minion_with(pillar);
         let stores = Stores {
@@ -676,7 +676,7 @@ impl PillarRun<'_> {
         merge(base, data, &self.merging(), &mut ()).map_err(|e| unmergeable(&e))
     }
 
-    /// How the master merges external pillars.
+    /// The options by which the master merges external pillars.
     fn merging(&self) -> Options {
         let options = merging(
             &self.option("pillar_source_merging_strategy"),

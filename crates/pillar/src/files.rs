@@ -1,4 +1,4 @@
-//! Data files: what a name in a config file stands for.
+//! Data files: the files of a name in a config file.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub(crate) struct DataFile {
     pub on_disk: String,
 }
 
-/// What a name in a config file of MakoStack stands for.
+/// The file that a name in a config file of MakoStack means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Named {
     Missing,
@@ -36,7 +36,7 @@ pub(crate) struct Base<'b> {
 }
 
 impl Base<'_> {
-    /// The files that a name or pattern of PillarStack stands for, in order.
+    /// The files of a name or pattern of PillarStack, in order.
     pub fn matching(self, item: &str) -> Result<Vec<DataFile>> {
         let leads_out = |path: &str| {
             let message = format!("{path} does not lie below the config file's directory");
@@ -61,7 +61,7 @@ impl Base<'_> {
         paths.into_iter().map(file).collect()
     }
 
-    /// The file that a name of MakoStack stands for: below the directory, or else, if the name is
+    /// The file of a name of MakoStack: below the directory, or else, if the name is
     /// absolute, at that path (Mako: `TemplateLookup.get_template`).
     pub fn named(self, item: &str) -> Result<Named> {
         let Some(path) = self.looked_up(item, item.starts_with('/'))? else {

@@ -73,14 +73,14 @@ pub enum PillarLayer {
         saltenv: String,
         /// Its file.
         file: File,
-        /// What it renders to, with `include`.
+        /// The rendered data, with `include`.
         value: Value,
         /// The text that was read as YAML, if it was.
         text: Option<Text<'static>>,
-        /// How it is reached: the sls that includes it, the one that includes that, …, the entry of a top file.
+        /// The way to it: the sls that includes it, the one that includes that, …, the entry of a top file.
         reached: Vec<Reached>,
     },
-    /// What an external pillar returns.
+    /// The data of an external pillar.
     External {
         /// Its name.
         name: String,
@@ -91,11 +91,11 @@ pub enum PillarLayer {
         /// The data.
         value: Value,
     },
-    /// What overrides the pillar, by the command that asks for it.
+    /// The values that override the pillar, by the command that asks for it.
     Override(Value),
     /// The master's options, which `pillar_opts` adds.
     Options(Value),
-    /// What templates changed in place, and anything else of which nothing more is known.
+    /// The values that templates changed in place, and anything else of which nothing more is known.
     Unknown(Value),
 }
 
@@ -126,7 +126,7 @@ pub enum Reached {
     },
 }
 
-/// What a file of an external pillar set of its data.
+/// The part of its data that a file of an external pillar set.
 #[derive(Debug, Clone)]
 pub(crate) struct FilePart {
     pub file: ExternalFile,
@@ -153,7 +153,7 @@ impl FilePart {
     }
 }
 
-/// What a stacked file did.
+/// The effect of a stacked file.
 #[derive(Debug, Clone)]
 pub(crate) struct StackedFile {
     pub path: String,
@@ -165,14 +165,14 @@ pub(crate) struct StackedFile {
     pub stack: Value,
 }
 
-/// How an external pillar came to its data, as far as that is known.
+/// The parts of an external pillar's data, as far as they are known.
 #[derive(Debug, Default)]
 pub(crate) enum Parts {
     #[default]
     Unknown,
-    /// What each file set of it.
+    /// The parts that files set.
     Files(Vec<FilePart>),
-    /// What each file did, in order.
+    /// The effects of files, in order.
     Stacked(Vec<StackedFile>),
 }
 
@@ -181,7 +181,7 @@ fn by_keys() -> Options {
     Options::new(&"recurse".into(), &false.into())
 }
 
-/// What a mapping has besides parts of it.
+/// The rest of a mapping besides parts of it.
 fn besides(whole: &Map, parts: &[&Map]) -> Map {
     let rest = whole.iter().filter_map(|(key, value)| {
         let set: Vec<&Value> = parts.iter().filter_map(|part| part.get(key)).collect();
@@ -195,7 +195,7 @@ fn besides(whole: &Map, parts: &[&Map]) -> Map {
     rest.collect()
 }
 
-/// What is new or different in a mapping.
+/// The new and different parts of a mapping.
 fn difference(before: &Map, now: &Map) -> Map {
     let changed = now.iter().filter_map(|(key, value)| {
         let changed = match (before.get(key), value) {
@@ -365,7 +365,7 @@ impl Recipe {
         }
     }
 
-    /// What each file set, over what none of them did.
+    /// The values of each file, over those that none of them set.
     fn of_files<L: FnOnce(Value) -> PillarLayer>(
         &self,
         whole: &Map,

@@ -6,7 +6,7 @@ use super::StackKind;
 use super::config::ExtPillar;
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 
-/// What selectors look at.
+/// The data that selectors look at.
 pub(crate) struct Stores {
     pub pillar: Value,
     pub grains: Value,
@@ -114,7 +114,7 @@ impl Stores {
         paths.iter().map(choose).collect()
     }
 
-    /// What a selector looks into, and the path there.
+    /// The data that a selector looks into, and the path there.
     fn store_of<'s>(&self, selector: &'s Key) -> Option<(&Value, &'s str)> {
         let (name, query) = selector.as_str()?.split_once(':')?;
         let store = match name {

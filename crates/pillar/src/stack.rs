@@ -145,7 +145,7 @@ impl Stacking<'_, '_> {
         }
     }
 
-    /// What a config file lists. Many minions have the same text.
+    /// The items of a config file. Many minions have the same text.
     fn items(&self, text: &Text<'_>) -> Result<Arc<[Item]>> {
         if let Some(known) = self.cache.listed.get(text.as_str()) {
             return Ok(known);
@@ -179,7 +179,7 @@ struct OneConfig<'c, 'e> {
 }
 
 impl OneConfig<'_, '_> {
-    /// Merge the files that an item of PillarStack stands for.
+    /// Merge the files of an item of PillarStack.
     fn pattern(&self, item: &Item, stack: &mut Value) -> Result<()> {
         let files = self
             .base
@@ -203,7 +203,7 @@ impl OneConfig<'_, '_> {
         Ok(())
     }
 
-    /// Merge the file that an item of MakoStack stands for. One that fails is left out.
+    /// Merge the file of an item of MakoStack. One that fails is left out.
     fn name(&self, item: &Item, stack: &mut Value) -> Result<()> {
         let data = match self.base.named(&item.name)? {
             Named::File(data) => data,
@@ -305,7 +305,7 @@ impl OneConfig<'_, '_> {
         });
     }
 
-    /// What is in a file, and the text that says so.
+    /// The data of a file, and its text.
     fn loaded<'f>(
         &self,
         file: &'f File,
@@ -458,7 +458,7 @@ fn marker_mark(loaded: &Loaded, path: &[Key], in_list: bool) -> Mark {
         .unwrap_or(marks.mark())
 }
 
-/// What MakoStack goes on after; limits, and what is not built in, are not the file's fault.
+/// True for errors that MakoStack goes on after; limits, and what is not built in, are not the file's fault.
 fn is_swallowed(kind: ErrorKind) -> bool {
     matches!(
         kind,

@@ -14,7 +14,7 @@ use mapstack::Text;
 use mapstack::{Call, OtherTemplate, Run};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 
-/// What the templates of one config file share.
+/// The state that the templates of one config file share.
 pub(crate) struct Templates<'t, 'e> {
     run: &'t Run<'e>,
     base: Base<'t>,
@@ -128,14 +128,14 @@ impl<'t, 'e> Templates<'t, 'e> {
     fn lookup(&self, file: &File, is_data: bool) -> Lookup {
         match self.kind {
             StackKind::PillarStack => Lookup::Jinja,
-            // What an absolute name stands for finds others by absolute names.
+            // A file of an absolute name finds others by absolute names.
             StackKind::MakoStack => Lookup::Mako {
                 from_root: is_data && file.path.starts_with('/'),
             },
         }
     }
 
-    /// What a template prints in which nothing is to be rendered.
+    /// The output of a template in which nothing is to be rendered.
     fn without_marks<'s>(&self, source: &'s str) -> Option<&'s str> {
         match self.kind {
             StackKind::PillarStack => {
@@ -145,7 +145,7 @@ impl<'t, 'e> Templates<'t, 'e> {
         }
     }
 
-    /// What a template of Mako prints, if functions from outside run such templates.
+    /// The output of a template of Mako, if functions from outside run such templates.
     fn rendered_outside<'f>(
         &self,
         file: &'f File,
@@ -257,7 +257,7 @@ fn text_for_mako(file: &File) -> Result<&str> {
     Err(error.help("save the file as UTF-8 and drop the comment, or have it say utf-8"))
 }
 
-/// What Jinja leaves of a text without marks.
+/// The text without marks, as Jinja leaves it.
 pub(crate) fn without_final_newline(text: &str) -> &str {
     ["\r\n", "\n", "\r"]
         .into_iter()

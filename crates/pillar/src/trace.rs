@@ -88,7 +88,7 @@ pub enum StackEvent {
         kind: StackKind,
         /// The file.
         path: String,
-        /// What selected it, such as `grains:os = Debian`.
+        /// The condition that selected it, such as `grains:os = Debian`.
         selected_by: Option<String>,
         /// Where its data goes (MakoStack's graft point).
         graft: Option<String>,
@@ -97,7 +97,7 @@ pub enum StackEvent {
     },
     /// A data file's turn came.
     File {
-        /// What the config file says.
+        /// The item as the config file has it.
         item: String,
         /// The file itself, if it was found.
         path: Option<String>,

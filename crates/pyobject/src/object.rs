@@ -176,7 +176,7 @@ pub trait Object {
         None
     }
 
-    /// The plain data the object stands for (`dict` views, `range`, …), if any.
+    /// The plain data of the object (`dict` views, `range`, …), if any.
     fn as_value(&self) -> Option<Result<Value>> {
         None
     }
@@ -186,7 +186,7 @@ pub trait Object {
         None
     }
 
-    /// True if it stands for a value that nobody knows: operators give it back, and comparisons hold.
+    /// True if it is a placeholder for a value that nobody knows: operators give it back, and comparisons hold.
     fn is_unknown(&self) -> bool {
         false
     }

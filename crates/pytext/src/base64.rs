@@ -45,7 +45,7 @@ pub fn encode_lines(bytes: &[u8]) -> String {
     lines
 }
 
-/// The bytes that digits stand for (Python: `binascii.a2b_base64`): what is not a digit is skipped, and the padding
+/// The bytes of digits (Python: `binascii.a2b_base64`): what is not a digit is skipped, and the padding
 /// of a group ends the data.
 ///
 /// The crate `base64` has no such mode, so its engine is only asked to encode.

@@ -179,5 +179,5 @@ const DIGITS: &[(char, char)] = &[
     ('\u{1f100}', '\u{1f10a}'),
 ];
 
-/// Letters that stand for numbers.
+/// Letters that are numbers.
 const NUMERALS: &str = "㐅㒃㠪㭍一七万三九二五世亿什仟仨伍佰億兆兩八六十千卅升卌叁参參叄四壱壹幺廾廿弌弍弎弐拾捌柒漆玖百肆萬貮貳贰阡陆陌陸零";

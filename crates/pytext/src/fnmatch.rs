@@ -14,7 +14,7 @@ pub fn has_magic(text: &str) -> bool {
 /// A pattern, ready to be matched.
 ///
 /// `*` is any text, `?` any character, `[a-c]` one of a set, `[!a-c]` one outside of it. Nothing is
-/// special in a set but `]`, `-` and a leading `!`; a bracket that is not closed stands for itself.
+/// special in a set but `]`, `-` and a leading `!`; a bracket that is not closed is plain text.
 ///
 /// ```
 /// use mapstack_pytext::Fnmatch;
@@ -64,7 +64,7 @@ impl Fnmatch {
         Fnmatch(parts)
     }
 
-    /// True if the pattern stands for all of a text; upper and lower case differ.
+    /// True if the pattern matches all of a text; upper and lower case differ.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         let name: Vec<char> = name.chars().collect();
@@ -77,7 +77,7 @@ impl Fnmatch {
     }
 }
 
-/// True if a pattern stands for all of a text, as [`Fnmatch`] does. It is quicker for a pattern that is needed once.
+/// True if a pattern matches all of a text, as [`Fnmatch`] does. It is quicker for a pattern that is needed once.
 ///
 /// ```
 /// use mapstack_pytext::fnmatch;
@@ -93,7 +93,7 @@ pub fn fnmatch(pattern: &str, name: &str) -> bool {
     fits(pattern, name, |part| *part == b'*', takes)
 }
 
-/// True if the parts of a pattern stand for all of a text.
+/// True if the parts of a pattern match all of a text.
 fn fits<P, C>(
     parts: &[P],
     name: &[C],

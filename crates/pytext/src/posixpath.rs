@@ -48,7 +48,7 @@ pub fn split(path: &str) -> (&str, &str) {
     (if trimmed.is_empty() { head } else { trimmed }, name)
 }
 
-/// A path from a directory; an absolute one stands for itself (Python: `posixpath.join`).
+/// A path from a directory; an absolute one stays as it is (Python: `posixpath.join`).
 ///
 /// ```
 /// use mapstack_pytext::posixpath::join;

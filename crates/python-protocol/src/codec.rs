@@ -100,7 +100,7 @@ impl Writer {
         infallible!(rmp::encode::write_map_len(&mut self.0, length(entries)));
     }
 
-    /// What stands before a value of a type that MessagePack does not have.
+    /// The mark before a value of a type that MessagePack does not have.
     pub(crate) fn mark(&mut self, kind: i8) {
         infallible!(rmp::encode::write_ext_meta(&mut self.0, 1, kind));
         self.0.push(0);

@@ -16,7 +16,7 @@ pub(crate) struct Error {
     pub(crate) message: String,
     pub(crate) help: Option<String>,
     pub(crate) place: Option<SourceSpan>,
-    /// What was done on the way there and where, innermost first.
+    /// The steps on the way there with their places, innermost first.
     pub(crate) trace: Vec<(String, SourceSpan)>,
 }
 

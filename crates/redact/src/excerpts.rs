@@ -12,7 +12,7 @@ use mapstack_value::Value;
 
 use crate::Secrets;
 
-/// How many lines are shown before and behind.
+/// The number of lines that are shown before and behind.
 const AROUND: usize = 3;
 
 /// The lines that are wanted of files, and what no line may show.

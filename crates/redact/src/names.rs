@@ -99,7 +99,7 @@ const PUBLIC: [&str; 5] = ["authorized", "known", "pub", "public", "pubkey"];
 /// Words that end in `pass` and have nothing to do with passwords.
 const PASSING: [&str; 5] = ["bypass", "compass", "encompass", "surpass", "trespass"];
 
-/// What every secret name has in it, whatever stands between its words. Most names have none of it, so that nothing else
+/// The stems of secret names, whatever stands between its words. Most names have none of it, so that nothing else
 /// has to be looked for.
 const STEMS: [&str; 8] = [
     "auth", "cred", "key", "pass", "psk", "pw", "secret", "token",

@@ -127,7 +127,7 @@ impl fmt::Debug for Policy {
     }
 }
 
-/// What stands in texts that are encrypted, or are a private key.
+/// The marks of texts that are encrypted, or are a private key.
 const MARKS: [&str; 6] = [
     "-----BEGIN PGP MESSAGE",
     "-----BEGIN AGE ENCRYPTED FILE",
@@ -137,7 +137,7 @@ const MARKS: [&str; 6] = [
     "PRIVATE KEY-----",
 ];
 
-/// What hashes of passwords start with, as crypt(3) has them.
+/// The beginnings of hashes of passwords, as crypt(3) has them.
 const HASHES: [&str; 8] = ["$1$", "$5$", "$6$", "$y$", "$7$", "$2a$", "$2b$", "$argon2"];
 
 /// True if a text is encrypted, a private key, or the hash of a password.

@@ -45,7 +45,7 @@ pub struct Secrets {
     everything_shown: bool,
 }
 
-/// What tells secrets apart.
+/// The marks that tell secrets apart.
 #[derive(Clone)]
 enum Marks {
     /// Nothing.
@@ -331,7 +331,7 @@ impl Secrets {
         self.starred_at(text, stars::pillar_values(text))
     }
 
-    /// What stands in place of a value.
+    /// The mark in place of a value.
     fn mark(&self, value: &Value) -> String {
         match &self.marks {
             Marks::None => "<secret>".into(),

@@ -21,7 +21,7 @@ pub(crate) fn starred(source: &str, mut ranges: Vec<Range<usize>>) -> String {
     starred
 }
 
-/// What stands behind the names of secrets, up to the end of the line, and what is indented below it: in
+/// The texts behind the names of secrets, up to the end of the line, and what is indented below it: in
 /// files that are not YAML, or none yet. Of the code of templates only the literals count.
 pub(crate) fn behind_names(text: &str, is_secret: impl Fn(&str) -> bool) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();

@@ -150,7 +150,7 @@ pub struct Options<'r>(BTreeMap<&'r str, Setting<'r>>);
 struct Setting<'r> {
     /// Its value, in which secrets are masked.
     value: Plain,
-    /// What set it: places in files as file:line, a flag, or Salt's own default.
+    /// The source of it: places in files as file:line, a flag, or Salt's own default.
     from: &'r [String],
 }
 

@@ -18,7 +18,7 @@ pub struct Row {
     pub problems: Vec<String>,
 }
 
-/// How many problems of a minion are named.
+/// The number of problems of a minion that are named.
 const NAMED: usize = 2;
 
 /// The minions and their sls for people.

@@ -49,9 +49,9 @@ pub struct Form {
     /// True if each minion has a document of its own.
     apart: bool,
     formulas: Vec<String>,
-    /// What stands between a minion and the outcome of each formula, in a line of JSON.
+    /// The text between a minion and the outcome of each formula, in a line of JSON.
     infixes: Vec<String>,
-    /// What is known of each key of the table.
+    /// The facts about each key of the table.
     sought: Vec<Sought>,
 }
 
@@ -119,7 +119,7 @@ pub enum What {
     Data,
     /// Values under keys.
     Table(Vec<(String, KeyPath)>),
-    /// How many have which value under each key.
+    /// The counts of values under each key.
     Counts(Vec<(String, KeyPath)>),
 }
 
@@ -485,7 +485,7 @@ pub enum Line<'l> {
         /// The key that was asked for.
         #[serde(skip_serializing_if = "Option::is_none")]
         key: Option<&'l str>,
-        /// What there is; nothing if the formula has nothing under the key.
+        /// The value; nothing if the formula has nothing under the key.
         #[serde(flatten)]
         found: Option<Found>,
     },
@@ -498,7 +498,7 @@ pub enum Line<'l> {
         /// The value; nothing for the minions that have none.
         #[serde(skip_serializing_if = "Option::is_none")]
         value: Option<Plain>,
-        /// How many minions have it.
+        /// The number of minions that have it.
         count: usize,
         /// The ids of the first of them.
         minions: &'l [String],

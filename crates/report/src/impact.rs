@@ -16,7 +16,7 @@ const NAMED: usize = 8;
 pub struct Reach<'i> {
     /// The subject that was asked about.
     of: &'i str,
-    /// How many were looked at.
+    /// The number of minions that were looked at.
     minions: usize,
     formulas: Vec<Formula<'i>>,
 }
@@ -25,7 +25,7 @@ pub struct Reach<'i> {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Formula<'i> {
     formula: &'i str,
-    /// How many minions it reaches.
+    /// The number of minions that it reaches.
     count: usize,
     /// Their ids, sorted.
     minions: &'i [String],
@@ -38,7 +38,7 @@ struct Holder<'i> {
     value: Data,
     /// Where it stands, as file:line:column or in words.
     origin: Option<&'i str>,
-    /// How many minions have it.
+    /// The number of minions that have it.
     count: usize,
     /// Their ids, sorted.
     minions: &'i [String],

@@ -15,12 +15,12 @@ pub struct Row {
     pub grains: Vec<String>,
     /// The source that names it.
     pub from: String,
-    /// True if it stands for a target, and no such minion is known.
+    /// True if it was made up for a target: no such minion is known.
     pub made_up: bool,
 }
 
 impl Row {
-    /// A built-in platform that stands for the minions of an estate.
+    /// A built-in platform in place of the minions of an estate.
     #[must_use]
     pub fn of_platform(platform: &Platform) -> Self {
         Row {

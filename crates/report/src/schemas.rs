@@ -31,7 +31,7 @@ pub fn all() -> [(&'static str, Schema); 13] {
     ]
 }
 
-/// What a type prints, strictly: with all of its properties that are not optional, and no others.
+/// The schema of a type's output, strict: with all of its properties that are not optional, and no others.
 fn of<T: JsonSchema>(name: &'static str, title: &str) -> (&'static str, Schema) {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let settings = settings.with_transform(strict as fn(&mut Schema));

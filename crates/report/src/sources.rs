@@ -10,7 +10,7 @@ use crate::document::names;
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct LookUps<'e>(Vec<LookUp<'e>>);
 
-/// What was looked for, and what came of it.
+/// The path that was looked for, and the outcome.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct LookUp<'e> {

@@ -54,7 +54,7 @@ pub enum Sign {
     Gone,
     /// It comes.
     New,
-    /// It stands for lines that are left out.
+    /// Lines are left out here.
     Omitted,
 }
 

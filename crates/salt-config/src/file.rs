@@ -58,7 +58,7 @@ impl Setting {
     }
 }
 
-/// What one file says.
+/// The content of one file.
 pub(super) struct ConfFile {
     pub options: Map,
     pub settings: Vec<Setting>,

@@ -228,7 +228,7 @@ impl Config {
         }
     }
 
-    /// The configuration file that a path stands for: the file itself, or what lies in a directory
+    /// The configuration file of a path: the file itself, or what lies in a directory
     /// such as `/etc/salt`, the master's before the minion's.
     ///
     /// # Errors

@@ -4,9 +4,9 @@ use mapstack_diagnostic::{Error, ErrorKind, Result};
 use mapstack_loader::glob_named;
 use mapstack_value::{Key, Value};
 
-/// What the option says, and where it does not say what was meant.
+/// The value of the option, and the places where it is not what was meant.
 pub(crate) struct RootsOption {
-    /// Each saltenv with its directories, in order, patterns replaced by what they stand for.
+    /// Each saltenv with its directories, in order, patterns replaced by their directories.
     pub saltenvs: Vec<(Key, Vec<Value>)>,
     pub slips: Vec<Slip>,
 }
@@ -63,7 +63,7 @@ pub(crate) fn read(option: &str, given: &Value, default: &str) -> Result<RootsOp
     Ok(read)
 }
 
-/// What a directory or pattern stands for. Salt has the order of the disk; here it is that of the names.
+/// The directories of a directory or pattern. Salt has the order of the disk; here it is that of the names.
 fn expanded(directory: &Value) -> Result<Vec<Value>> {
     match directory.as_str() {
         Some(pattern) if pattern.contains(['*', '?', '[']) => {

@@ -193,7 +193,7 @@ fn build(at: &Path, described: &Map, who: &str, ids: &Map) {
     }
 }
 
-/// What every scenario's `<DIR>` stands for.
+/// The directory of every scenario's `<DIR>`.
 fn place(fixture: &Map) -> tempfile::TempDir {
     let place = tempfile::tempdir().unwrap();
     let who = text(fixture, "who").unwrap();

@@ -2,7 +2,7 @@
 
 use mapstack_pyobject::{Error, Obj, Object, PrintStyle, Result, repr_with, to_str};
 
-/// What `{{ x }}` prints: `str(x)`, but mappings print in a form that YAML reads back, whatever
+/// The text that `{{ x }}` prints: `str(x)`, but mappings print in a form that YAML reads back, whatever
 /// their type (Salt: `SerializerExtension.finalizer`, `PrintableDict`).
 ///
 /// # Errors

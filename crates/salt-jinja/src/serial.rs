@@ -59,7 +59,7 @@ pub fn yaml_limits(limits: &Limits) -> mapstack_yaml::Limits {
     }
 }
 
-/// What the tags `load_yaml`, `load_json` and `load_text` and their `import` siblings make of text.
+/// The data that the tags `load_yaml`, `load_json` and `load_text` and their `import` siblings make of text.
 ///
 /// `map` says where the text came from, so that an error points there.
 ///
@@ -86,7 +86,7 @@ pub(crate) fn load_mapped(
     }
 }
 
-/// What `load_yaml`, `load_json` and `load_text` make of text.
+/// The data that `load_yaml`, `load_json` and `load_text` make of text.
 ///
 /// # Errors
 /// The text is not in the format (Salt: `SerializerExtension.load_yaml` and its siblings).

@@ -334,7 +334,7 @@ fn in_pillar(minion: &Minion, query: &str, delimiter: &str) -> Answer {
     }
 }
 
-/// The query that a [`Question::Config`] stands for.
+/// The query of a [`Question::Config`].
 fn query(
     delimiter: &str,
     merge: &Exact,

@@ -271,7 +271,7 @@ impl<K: WorkKey, T> SharedWork<K, T> {
 }
 
 impl<T> Done<T> {
-    /// What came of work that was done in a run beside another one.
+    /// The result of work that was done in a run beside another one.
     fn in_run(value: T, beside: &Run<'_>, run: &Run<'_>) -> Arc<Self> {
         Arc::new(Done {
             value,

@@ -161,7 +161,7 @@ impl Work<'_> {
 
     /// Remember the requisites in what a file extends, for the files that have it.
     fn note_extended(&self, function: &StateFunction, memory: &Memory) -> Result<()> {
-        // The id is `extend`, so what stands for a function is a state.
+        // The id is `extend`, so the part in a function's place is a state.
         let (id, path) = (&function.name, &function.path);
         for (name, args) in mapping(&function.args, path)?.entries() {
             let path = below(path, name.clone());

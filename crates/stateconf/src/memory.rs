@@ -23,7 +23,7 @@ pub(crate) struct Sets {
     pub extended: IndexMap<Str, Map>,
 }
 
-/// What states require, each with the kind of state that it is, by the tags of states.
+/// The requisites of states, each with the kind of state that it is, by the tags of states.
 pub(crate) type Requisites = HashMap<String, Vec<(Key, Value)>>;
 
 impl Memory {

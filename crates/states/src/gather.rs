@@ -95,7 +95,8 @@ impl WorkKey for RenderKey {
 /// Bytes of renders that minions share.
 const SHARED: usize = 256 << 20;
 
-/// How deep sls may include each other before the rest is left out. Each is rendered once, so this bounds nothing else.
+/// The depth to which sls may include each other before the rest is left out. Each is rendered once, so this bounds
+/// nothing else.
 const DEPTH: usize = 1_000;
 
 impl<'e> Gatherer<'e> {

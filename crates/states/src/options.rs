@@ -5,7 +5,7 @@ use mapstack_value::{Map, Value};
 /// The strategy by which the top files of several saltenvs come together (Salt: `top_file_merging_strategy`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Strategy {
-    /// What base says of a saltenv counts; of other top files, only what they say of their own saltenv that base does not
+    /// The entries of base for a saltenv count; of other top files, only those for their own saltenv that base does not
     /// name.
     #[default]
     Merge,

@@ -127,7 +127,7 @@ impl TopReader<'_, '_> {
         Ok(tops)
     }
 
-    /// What a top file renders to; nothing if there is none.
+    /// The rendered top file; nothing if there is none.
     fn rendered(&self, saltenv: &str, path: &str, found: &mut Top) -> Result<Map> {
         let fetched = self.engine.fetch(&SaltPath::from_relative(path), saltenv)?;
         let Fetched::Found { on_disk, .. } = fetched else {
@@ -246,7 +246,7 @@ impl TopReader<'_, '_> {
     }
 }
 
-/// What a state run checks of merged top files (Salt: `verify_tops`).
+/// Check merged top files as a state run does (Salt: `verify_tops`).
 fn verify(targets: &Targets) -> Result<()> {
     for (env, targets) in targets {
         for (target, listed) in targets {

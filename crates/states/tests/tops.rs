@@ -38,7 +38,7 @@ fn minion(record: &Map) -> Minion {
     minion.with(Part::Pillar, pillar).complete()
 }
 
-/// What the top files give, and the sls of the high state if it has no errors, as the records have them.
+/// The data of the top files, and the sls of the high state if it has no errors, as the records have them.
 fn ours(record: &Map) -> (String, Option<BTreeSet<String>>) {
     let mut files = MemoryFiles::new();
     for (env, own) in &map(record, "envs") {

@@ -286,7 +286,7 @@ impl<'t> Reader<'t> {
         Ok(self.escaped(start, plain)?.into())
     }
 
-    /// The string that starts at an offset, and begins with what stands for itself.
+    /// The string that starts at an offset, and begins with plain characters.
     fn escaped(&mut self, start: usize, plain: &str) -> Result<String, Failed> {
         let mut out = String::from(plain);
         while !self.eat_byte(b'"') {
@@ -299,7 +299,7 @@ impl<'t> Reader<'t> {
         Ok(out)
     }
 
-    /// What stands for itself in the string that starts at an offset.
+    /// The plain characters of the string that starts at an offset.
     fn plain(&mut self, start: usize) -> Result<&'t str, Failed> {
         let from = self.at;
         let rest = self.text.as_bytes().get(from..).unwrap_or_default();

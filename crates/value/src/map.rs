@@ -10,7 +10,7 @@ use crate::{Key, Value};
 
 type Entries = IndexMap<Key, Value, RandomState>;
 
-/// Which of Python's mapping types a [`Map`] stands for.
+/// The type of a [`Map`] among Python's mapping types.
 ///
 /// Equality ignores it; it decides how a mapping is dumped (`|yaml` sorts the keys of a `Dict`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -29,7 +29,7 @@ pub(crate) struct Node<'t> {
     pub mark: Mark,
     /// Levels of collections in and below the node.
     height: usize,
-    /// Values it stands for, aliases expanded; 0 while it is open.
+    /// The number of its values, aliases expanded; 0 while it is open.
     size: usize,
     /// True if an alias leads here.
     pub aliased: bool,

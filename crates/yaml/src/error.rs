@@ -187,7 +187,7 @@ pub enum ErrorKind {
         /// The limit.
         limit: usize,
     },
-    /// More nodes than allowed, aliases counted as what they stand for.
+    /// More nodes than allowed, aliases counted as their anchors.
     #[error(
         "the text stands for more than {limit} values once its aliases are expanded; split it, or use fewer aliases"
     )]

@@ -40,7 +40,7 @@ pub struct Limits {
     /// Levels of collections, aliases followed. Values are dropped and printed by recursion, so
     /// a higher limit needs a larger stack.
     pub max_depth: usize,
-    /// Values in the text, aliases counted at the size of what they stand for.
+    /// Values in the text, aliases counted at the size of their anchors.
     pub max_nodes: usize,
 }
 

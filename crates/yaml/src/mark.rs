@@ -189,7 +189,7 @@ fn indexed<'v>(items: &'v [Value], step: &Key) -> Option<(usize, &'v Value)> {
     Some((index, items.get(index)?))
 }
 
-/// What building a value leaves behind beside it: [`Marks`], or nothing at no cost.
+/// The trail that building a value leaves beside it: [`Marks`], or nothing at no cost.
 pub(crate) trait Trail: Clone {
     fn leaf(mark: Mark) -> Self;
     fn branch(mark: Mark, keys: impl Iterator<Item = Mark>, children: Vec<Self>) -> Self;

@@ -1,4 +1,4 @@
-//! The value a scalar stands for, once its type is known.
+//! The value of a scalar, once its type is known.
 
 use mapstack_pytext::base64::{self, DecodeError};
 use mapstack_value::{Int, Value};
@@ -42,7 +42,7 @@ pub(crate) fn construct_plain(tag: &Tag, text: &str) -> Option<Result<Value, Err
     }
 }
 
-/// How Salt spells an integer before reading it: unsigned leading zeros go, which turns what
+/// An integer as Salt spells it before reading it: unsigned leading zeros go, which turns what
 /// would be octal into decimal.
 pub(crate) fn without_leading_zeros(text: &str) -> &str {
     if !text.starts_with('0') || text.starts_with("0b") || text.starts_with("0x") {
@@ -185,7 +185,7 @@ fn python_float(text: &str) -> Option<f64> {
     text.trim().parse().ok()
 }
 
-/// The bytes that `!!binary` stands for. Padding that is missing is added by the text's length.
+/// The bytes of a `!!binary`. Padding that is missing is added by the text's length.
 fn binary(text: &str) -> Result<Vec<u8>, ErrorKind> {
     let wrong = |reason| ErrorKind::BadBase64 { reason };
     if !text.is_ascii() {

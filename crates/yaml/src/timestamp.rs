@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-/// What Python's `str` prints of the date, or of the date and time, that PyYAML makes of a scalar; `None` if there is
-/// none (`SafeConstructor.construct_yaml_timestamp`).
+/// The text that Python's `str` prints of the date, or of the date and time, that PyYAML makes of a scalar; `None` if
+/// there is none (`SafeConstructor.construct_yaml_timestamp`).
 ///
 /// The text has the form that YAML requires of such scalars.
 pub(crate) fn printed(text: &str) -> Option<String> {

@@ -53,18 +53,18 @@ pub struct GitFs {
 struct Served {
     remote: Remote,
     repository: Repository,
-    /// What saltenvs were found to be.
+    /// The snapshots of saltenvs that were looked for.
     known: Mutex<HashMap<String, Option<Arc<Snapshot>>>>,
 }
 
-/// What a saltenv is served from.
+/// The snapshot that a saltenv is served from.
 struct Snapshot {
     tree: ObjectId,
     /// The branch, tag or commit, for people.
     reference: String,
 }
 
-/// What a path leads to.
+/// The end of a path.
 enum Found {
     File {
         id: ObjectId,
@@ -137,7 +137,7 @@ impl GitFs {
         is_hex(saltenv) || self.saltenvs.contains(saltenv) || !served.remote.fallback.is_empty()
     }
 
-    /// What each remote has behind a path, in order.
+    /// The entry of each remote at a path, in order.
     fn look<'s>(
         &'s self,
         path: &'s SaltPath,
@@ -156,7 +156,7 @@ impl GitFs {
 /// References that a message names.
 const SHOWN_REFERENCES: usize = 5;
 
-/// What one remote has behind a path.
+/// The entry of one remote at a path.
 struct Look<'s> {
     served: &'s Served,
     snapshot: Arc<Snapshot>,
@@ -229,7 +229,7 @@ impl Served {
         }
     }
 
-    /// What a saltenv is served from, if it is served (Salt: `GitProvider.get_tree`).
+    /// The snapshot of a saltenv, if it is served (Salt: `GitProvider.get_tree`).
     fn snapshot(&self, saltenv: &str) -> Result<Option<Arc<Snapshot>>, LoadError> {
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known().get(saltenv) {
@@ -273,7 +273,7 @@ impl Served {
         Ok(None)
     }
 
-    /// What is behind a path of the file server; `None` if the remote is not to be asked.
+    /// The entry at a path of the file server; `None` if the remote is not to be asked.
     fn look(&self, path: &str, saltenv: &str) -> Result<Option<Look<'_>>, LoadError> {
         let mountpoint = self.remote.mountpoint(saltenv);
         let inside = match path.strip_prefix(mountpoint) {
@@ -340,7 +340,7 @@ impl Served {
         )))
     }
 
-    /// What stands at a path, without following links.
+    /// The entry at a path, without following links.
     fn entry(&self, tree: ObjectId, path: &str) -> repository::Result<AtPath> {
         let mut directory = self.repository.tree(tree)?;
         let mut components = path.split('/').peekable();
@@ -449,7 +449,7 @@ impl Served {
     }
 }
 
-/// What stands at a path.
+/// The entry at a path.
 enum AtPath {
     Entry(Entry),
     Nothing,

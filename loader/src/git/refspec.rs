@@ -90,7 +90,7 @@ impl Refspec {
     }
 }
 
-/// What stands for the `*` of a pattern; nothing where it has none and fits.
+/// The text at the `*` of a pattern; nothing where it has none and fits.
 fn matched<'r>(pattern: &str, reference: &'r str) -> Option<&'r str> {
     match pattern.split_once('*') {
         Some((before, after)) => reference.strip_prefix(before)?.strip_suffix(after),

@@ -103,7 +103,7 @@ impl Remote {
         }
     }
 
-    /// What counts in a saltenv: the remote's own word for it, or the one for all remotes.
+    /// The setting of a saltenv: the remote's own word for it, or the one for all remotes.
     fn in_saltenv<'s>(
         &'s self,
         saltenv: &str,
@@ -126,7 +126,7 @@ impl Remote {
             .trim_end_matches('/')
     }
 
-    /// What is `base`: a reference for it under `saltenvs` goes before the option `base`.
+    /// The reference of `base`: one for it under `saltenvs` goes before the option `base`.
     pub(super) fn base(&self) -> &str {
         self.saltenvs
             .get("base")
@@ -134,7 +134,7 @@ impl Remote {
             .unwrap_or(&self.base)
     }
 
-    /// What a saltenv is served from, if it is served.
+    /// The reference of a saltenv, if it is served.
     pub(super) fn reference<'s>(&'s self, saltenv: &'s str) -> Option<&'s str> {
         if let Some(all) = &self.all_saltenvs {
             return Some(all);

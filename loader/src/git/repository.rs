@@ -11,10 +11,10 @@ use gix::objs::tree::EntryKind;
 use super::Refspec;
 use super::refspec::{BRANCHES, TAGS};
 
-/// What went wrong with a repository, in words.
+/// The result of work on a repository, with the problem in words.
 pub(super) type Result<T> = std::result::Result<T, Problem>;
 
-/// What is wrong with a repository.
+/// The problem with a repository.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Problem {
     /// The words for it.
@@ -37,7 +37,7 @@ pub(super) struct Repository {
     shared: gix::ThreadSafeRepository,
     /// Handles that no thread uses now; each has caches worth keeping.
     idle: Mutex<Vec<gix::Repository>>,
-    /// What references point at, by the names that Salt's clone gives them.
+    /// The objects that references point at, by the names that Salt's clone gives them.
     references: BTreeMap<String, ObjectId>,
     trees: Mutex<Trees>,
     largest: u64,
@@ -63,14 +63,14 @@ const MAX_TAGS: usize = 32;
 #[derive(Debug, Default)]
 pub(super) struct Tree(HashMap<String, Entry>);
 
-/// What a directory has under a name.
+/// An entry of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Entry {
     pub kind: Node,
     pub id: ObjectId,
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Node {
     Directory,
@@ -275,7 +275,7 @@ fn missing(id: ObjectId) -> Problem {
     ))
 }
 
-/// What a poisoned lock guards is a cache, whole after every step.
+/// A poisoned lock guards a cache, which is whole after every step.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -7,11 +7,11 @@ use foldhash::fast::RandomState;
 use crate::listing::{Listing, is_simple};
 use crate::{FileServer, SaltPath};
 
-/// What is known of directories, by saltenv and path.
+/// The listings of directories, by saltenv and path.
 #[derive(Debug, Default)]
 pub(super) struct Directories {
     known: HashMap<String, HashMap<String, Directory, RandomState>, RandomState>,
-    /// How many directories and names there are.
+    /// The number of directories and names.
     size: usize,
 }
 

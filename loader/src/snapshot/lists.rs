@@ -10,7 +10,7 @@ use foldhash::fast::RandomState;
 #[derive(Debug, Default)]
 pub(super) struct Lists {
     known: HashMap<String, HashMap<String, Vec<String>, RandomState>, RandomState>,
-    /// How many paths there are.
+    /// The number of paths.
     paths: usize,
 }
 

@@ -83,7 +83,7 @@ fn of_project(mirrors: &Path) -> Result<Vec<Origin>, Failure> {
     Ok(remotes)
 }
 
-/// Fetch one repository; the line that says what came of it.
+/// Fetch one repository; the line about its result.
 fn one(origin: &Origin, mirrors: &Path) -> Result<String, String> {
     if let Some(path) = origin.local() {
         return Ok(format!("{}: read in place", path.display()));

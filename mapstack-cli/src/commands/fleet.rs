@@ -250,13 +250,13 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     }
 }
 
-/// What each formula may remember, and a configured pillar.
+/// The memory for each formula, and for a configured pillar.
 fn memory_each(args: &FleetArgs, has_pillar: bool) -> usize {
     let whole = usize::try_from(args.memory).unwrap_or(usize::MAX);
     whole.saturating_mul(1 << 20) / (args.formulas.len() + usize::from(has_pillar)).max(1)
 }
 
-/// What the parts of one run have in common.
+/// The run that the parts have in common.
 fn part_run(
     args: &FleetArgs,
     config: Option<&mapstack_salt_config::Config>,
@@ -330,7 +330,7 @@ fn cannot_make(directory: &Path, e: &io::Error) -> Failure {
     Error::new(ErrorKind::File, message).into()
 }
 
-/// What is printed of each minion, and how.
+/// The parts of each minion that are printed, and their format.
 fn form(args: &FleetArgs, formulas: &[String]) -> Result<(Form, Format), Failure> {
     let keys = |keys: &[String]| -> Result<Vec<_>, Failure> {
         let path = |key: &String| Ok((key.clone(), key_path(key)?));

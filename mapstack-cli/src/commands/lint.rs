@@ -180,7 +180,7 @@ fn all(
     Ok(reports)
 }
 
-/// How the verb ends.
+/// The end of the verb.
 fn ended(reports: &[(String, Report)], reporter: &Reporter) -> Result<(), Failure> {
     // "Nothing found" is said of what was looked at.
     if reports.iter().all(|(_, report)| report.files == 0) {
@@ -212,7 +212,7 @@ fn say_others(args: &Lint, linted: &Linted, reporter: &Reporter) -> Result<(), F
     Ok(())
 }
 
-/// What values are checked against.
+/// The schema that values are checked against.
 fn schema(args: &Lint, linted: &Linted) -> Result<SchemaFrom, Failure> {
     let Some(given) = &args.schema else {
         return Ok(SchemaFrom::Nowhere);
@@ -249,7 +249,7 @@ fn print(args: &Lint, reports: &[(String, Report)], reporter: &Reporter) -> Resu
     }
 }
 
-/// How much rules matter; flags win over the project.
+/// The levels of rules; flags win over the project.
 fn levels(args: &Lint) -> Result<Levels, Failure> {
     let mut levels = Levels::default();
     let files = &args.site.files;

@@ -133,7 +133,7 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
     print(args, &report, reporter)
 }
 
-/// What is done with expectations.
+/// The work on expectations.
 fn plan<'r>(
     args: &Test,
     minions: &Many<'_>,

@@ -54,7 +54,7 @@ pub enum WatchFormat {
     Jsonl,
 }
 
-/// What is written in one go comes as one change.
+/// Files that are written in one go come as one change.
 const SETTLE: Duration = Duration::from_millis(100);
 
 pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {

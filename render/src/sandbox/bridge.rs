@@ -113,7 +113,7 @@ impl<'a> Asked<'a> {
         })
     }
 
-    /// What the template prints if it only looks at what it is given; none where the interpreter has to render it.
+    /// The output of a template that only looks at what it is given; none where the interpreter has to render it.
     pub(super) fn planned(&self) -> Option<Rendered> {
         // The interpreter refuses a URI that leads up and out, also where nothing is loaded by it.
         let can_lead_out = self.uri.is_some_and(|uri| uri.contains(".."));

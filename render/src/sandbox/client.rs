@@ -103,7 +103,7 @@ pub(super) struct Talk<'t> {
     sources: Sources,
     /// The host's errors, by number.
     refused: Vec<Error>,
-    /// What was asked and answered, for the case that the job is done again.
+    /// The questions and answers, for the case that the job is done again.
     pub(super) replay: Replay,
 }
 
@@ -269,7 +269,7 @@ impl<'t> Talk<'t> {
         Ok(session.write(&[answer.to_bytes()], left)?)
     }
 
-    /// What the host answers, recorded.
+    /// The answer of the host, recorded.
     pub(super) fn asked(&mut self, question: Said) -> std::result::Result<Answer, Lost> {
         let answer = self.live(&question)?;
         self.replay.record(question, &answer);
@@ -430,7 +430,7 @@ impl<'t> Talk<'t> {
     }
 }
 
-/// True if what came of a job in a session that others share might differ in one of its own: limits of steps, output
+/// True if the outcome of a job in a session that others share might differ in one of its own: limits of steps, output
 /// and time are each job's own, but memory is not.
 fn may_be_of_sharing(done: &JobOutcome) -> bool {
     matches!(done, JobOutcome::Failed { failure, .. } if failure.kind != FailureKind::Limit)

@@ -35,7 +35,7 @@ impl Weighter<Key, Arc<Compiled>> for Size {
     }
 }
 
-/// What a text is compiled to.
+/// The result of compiling a text.
 ///
 /// # Errors
 /// The text is wrong, or compiling it reaches a limit.

@@ -86,7 +86,7 @@ pub(super) struct Opened {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sharing {
     owner: u64,
-    /// What the session may add to the memory.
+    /// The bytes that the session may add to the memory.
     pub(super) memory: usize,
 }
 
@@ -233,7 +233,7 @@ mod tests {
 
     const GRAINS: &str = "__grains__";
 
-    /// Run a template or a module; whether the session stays open for others, and what came of it.
+    /// Run a template or a module; true if the session stays open for others, and the outcome.
     fn ran(source: &str, interpreter: &Interpreter) -> (bool, std::result::Result<String, String>) {
         let mut request = request(source, &NoHost);
         let grains = Map::from_iter([("os", "Debian")]);

@@ -2,7 +2,7 @@
 
 use mapstack_python_protocol::Ending;
 
-/// How a job was lost, with or without the program.
+/// The way in which a job was lost, with or without the program.
 #[derive(Debug)]
 pub(super) enum Lost {
     /// The program does not start.

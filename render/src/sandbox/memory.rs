@@ -1,7 +1,7 @@
 //! The outcomes of jobs, kept for all threads: a job is done once for all who ask the same.
 //!
 //! A function of a tree's modules is a function of its arguments and of the answers it gets, as long as it does not look
-//! at the clock or the like, which the program reports. So what came of it is kept with what it asked. For the next job
+//! at the clock or the like, which the program reports. So its outcome is kept with what it asked. For the next job
 //! that is the same, the host is asked the same questions, as if the job ran; where all answers are the same, so is what
 //! comes of it. No job sees what another one got: it would have been given the same.
 
@@ -55,7 +55,7 @@ fn key(job: &Job) -> Option<Arc<[u8]>> {
     matches!(job, Job::Function(_) | Job::Render(_)).then(|| job.to_bytes().into())
 }
 
-/// What came of the same job before, if the host answers the same. The host's answers are recorded in the talk.
+/// The outcome of the same job before, if the host answers the same. The host's answers are recorded in the talk.
 pub(super) fn recalled(talk: &mut Talk<'_>) -> Result<Option<JobOutcome>> {
     let Some(All(known)) = key(talk.job).and_then(|key| KEPT.get(&key)) else {
         return Ok(None);
@@ -87,7 +87,7 @@ pub(super) fn recalled(talk: &mut Talk<'_>) -> Result<Option<JobOutcome>> {
     Ok(None)
 }
 
-/// Keep what came of a job, if it came to something that depends on nothing but what it asked.
+/// Keep the outcome of a job, if it came to something that depends on nothing but what it asked.
 pub(super) fn keep(talk: &Talk<'_>, outcome: &JobOutcome, taken: Taken) {
     if taken.is_by_chance || !matches!(outcome, JobOutcome::Function { .. }) {
         return;

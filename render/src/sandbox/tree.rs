@@ -44,7 +44,7 @@ pub struct TreeCall<'c, J> {
     pub interpreter: &'c Interpreter,
 }
 
-/// Call a function of a tree's modules in the sandbox: what came of it, and the positional arguments that it changed
+/// Call a function of a tree's modules in the sandbox: the outcome, and the positional arguments that it changed
 /// in place, by their numbers. Functions that it calls are those of `vm`.
 ///
 /// # Errors

@@ -34,7 +34,7 @@ pub(super) fn to_json(value: &Value) -> Json {
     }
 }
 
-/// What Tera made, as a value.
+/// The data that Tera made, as a value.
 pub(super) fn from_json(json: &Json) -> Value {
     match json {
         Json::Null => Value::None,

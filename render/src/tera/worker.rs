@@ -13,7 +13,7 @@ use super::guard::{Guard, Needed, NodePlace};
 use super::{scan, span};
 use crate::jinja::Limits;
 
-/// What the thread starts from.
+/// The input of the thread.
 pub(super) struct Job {
     pub name: String,
     pub source: Arc<str>,

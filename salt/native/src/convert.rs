@@ -20,7 +20,7 @@ fn ordered(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     ORDERED.import(py, "collections", "OrderedDict")
 }
 
-/// What becomes of an object that is not data.
+/// The treatment of an object that is not data.
 pub(crate) enum Foreign<'f> {
     /// It is an error.
     Refused,

@@ -1,4 +1,4 @@
-//! A mistake of the library on demand, for tests of what becomes of it. Only builds for tests have it.
+//! A mistake of the library on demand, for tests of its effects. Only builds for tests have it.
 
 use pyo3::prelude::*;
 

@@ -16,7 +16,7 @@ use crate::errors::{exception, texts};
 use crate::facts::Facts;
 use crate::frame::work_for;
 
-/// What a minion asks for, besides what its options say.
+/// The question of a minion, besides its options.
 pub(crate) struct Asked {
     pub(crate) saltenv: Option<String>,
     pub(crate) pillarenv: Option<String>,

@@ -24,7 +24,7 @@ pub(crate) fn explain(run: &Run<'_>, formula: &str, path: &Path) -> Result<Value
     })
 }
 
-/// What a formula's configuration looked for: files and values, with the outcome, in order.
+/// The look-ups of a formula's configuration: files and values, with the outcome, in order.
 pub(crate) fn sources(run: &Run<'_>, formula: &str) -> Result<Value> {
     redacted(run, || {
         configuration(run, formula)?.compute(run)?;
@@ -32,7 +32,7 @@ pub(crate) fn sources(run: &Run<'_>, formula: &str) -> Result<Value> {
     })
 }
 
-/// What is wrong with a formula, on every platform that is built in.
+/// The findings about a formula, on every platform that is built in.
 pub(crate) fn lint(engine: &mapstack::Engine, formula: &str, saltenv: &str) -> Result<Value> {
     let report = Linter::new(engine).saltenv(saltenv).lint(formula)?;
     value_of(&Findings::new(&[(formula.to_owned(), report)]))

@@ -411,7 +411,7 @@ impl<'s> Parameters<'s> {
         }
     }
 
-    /// A value with what its references stand for.
+    /// A value with its references resolved.
     fn rendered(&mut self, value: &Node, other: Option<&Node>) -> Result<Node> {
         let rendering = Rendering {
             base: other.unwrap_or(&self.base),
@@ -594,7 +594,7 @@ impl References {
     }
 }
 
-/// Values with what references stand for.
+/// Values with their references resolved.
 #[derive(Clone, Copy)]
 struct Rendering<'r> {
     base: &'r Node,

@@ -34,7 +34,7 @@ pub(super) struct Reading {
     pub steps: usize,
 }
 
-/// What inventory queries ask of which inventory.
+/// The question of inventory queries, and its inventory.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
     pub options: &'a Map,
@@ -83,7 +83,7 @@ impl Memo {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the queries came to for an earlier minion, and what that costs. `read_again` reads a file, and has what that
+    /// The answers to the queries for an earlier minion, and their cost. `read_again` reads a file, and has what that
     /// costs; `None` if it has other data.
     pub(super) fn find(
         &self,

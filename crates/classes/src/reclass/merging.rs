@@ -309,7 +309,7 @@ impl Merging<'_, '_> {
         self.add(entity)
     }
 
-    /// The name of a class, with what its references stand for so far. While the value that
+    /// The name of a class, with the values of its references so far. While the value that
     /// a reference stands for has references itself, no class has that name: an error, unless classes may be missing.
     fn class_name(&self, class: &str, entity: &Entity) -> Result<Option<String>> {
         let reader = self.reader;

@@ -161,7 +161,7 @@ fn option(message: impl Into<String>) -> Error {
         .help("see the options of the external pillar `reclass`")
 }
 
-/// The parameters of the minion with what their references and queries stand for.
+/// The parameters of the minion, with references and queries resolved.
 fn resolved<'r>(reader: &Reader<'r>, merged: &Entity) -> Result<Parameters<'r>> {
     let (settings, host) = (reader.settings, reader.inventory.host);
     let wrong = |failure| failed(reader, &failure);

@@ -17,9 +17,9 @@ pub struct Query {
     pub ignores_errors: bool,
     /// Where the answer is in a node's exports; without it, the answer is the names of nodes.
     pub(super) value: Option<Vec<Key>>,
-    /// What a node has to fulfil: all of it, if nothing stands in between.
+    /// The tests that a node has to pass: all of them, if nothing stands in between.
     pub(super) tests: Vec<Test>,
-    /// What joins each test with those before it.
+    /// The operator between each test and those before it.
     pub(super) joined_by: Vec<Join>,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Test {
     pub(super) is_equal: bool,
 }
 
-/// What an export is compared with.
+/// The operand that an export is compared with.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Operand {
     /// A parameter of the node that asks.

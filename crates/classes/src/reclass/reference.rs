@@ -150,7 +150,7 @@ impl<'t> Parser<'t> {
             .any(|rest| rest.starts_with(sign))
     }
 
-    /// `\\` before a sentinel, which stands for `\`.
+    /// `\\` before a sentinel, which is `\`.
     fn double_escape(&mut self) -> Option<String> {
         let Settings {
             escape,
@@ -169,7 +169,7 @@ impl<'t> Parser<'t> {
             })
     }
 
-    /// An escaped sentinel, which stands for itself.
+    /// An escaped sentinel, which is plain text.
     fn escaped(&mut self, sign: &str) -> Option<String> {
         let rest = self
             .rest

@@ -31,7 +31,7 @@ pub enum Naming {
     Nodes,
     /// The directories are a part of a node's name.
     ComposedNodes,
-    /// The directories are a part of a class's name, and `init` stands for its directory.
+    /// The directories are a part of a class's name, and `init` means its directory.
     Classes,
 }
 

@@ -20,7 +20,7 @@ pub enum Node {
     Plain(Value),
     Dict(Dict),
     List(Vec<Node>),
-    /// What one file says.
+    /// The content of one file.
     One(Item),
     /// What several files say of one place.
     Many(Vec<Item>),

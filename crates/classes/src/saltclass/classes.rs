@@ -151,7 +151,7 @@ impl Inventory<'_> {
         Ok(class)
     }
 
-    /// The names that patterns stand for, each once (Salt: `expand_classes_glob`).
+    /// The names that patterns mean, each once (Salt: `expand_classes_glob`).
     pub fn names(&self, by: &Class, wanted: Vec<Obj>) -> Result<IndexSet<String, RandomState>> {
         let mut all = IndexSet::default();
         for name in wanted {

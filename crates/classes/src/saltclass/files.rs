@@ -87,7 +87,7 @@ impl Inventory<'_> {
         Ok(())
     }
 
-    /// The names of the classes that a name or pattern stands for (Salt: `match_class_glob`).
+    /// The names of the classes that a name or pattern means (Salt: `match_class_glob`).
     pub fn matching(&self, class: &str) -> Result<Vec<String>> {
         let directory = self.classes();
         let paths = ClassPaths::of(class, &directory);

@@ -12,7 +12,7 @@ pub(super) fn plain(error: &mapstack_pyobject::Error) -> Error {
     Error::new(kind, error.to_string())
 }
 
-/// What an object is, in words.
+/// The type of an object, in words.
 pub(super) fn described(object: &Obj) -> &'static str {
     match object {
         Obj::List(_) => "a list",

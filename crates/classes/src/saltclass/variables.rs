@@ -94,7 +94,7 @@ impl<'h> Variables<'h> {
         Ok(())
     }
 
-    /// The text that a reference stands for; itself, if nothing is there (Salt: `find_value_to_expand`).
+    /// The text of a reference's target; itself, if nothing is there (Salt: `find_value_to_expand`).
     fn found(&self, reference: &str, text: &str) -> Result<Str> {
         let itself = || Ok(Str::from(reference));
         let name = reference.get(2..reference.len() - 1).unwrap_or_default();

@@ -23,7 +23,7 @@ const MAX_DEPTH: usize = 80;
 /// Python refuses to read decimal integers with more digits than this.
 const MAX_DECIMAL_DIGITS: usize = 4300;
 
-/// The table that a text stands for. Dates and times are the text that Python prints for them; keys are in the order
+/// The table in a text. Dates and times are the text that Python prints for them; keys are in the order
 /// in which they are first named.
 ///
 /// ```

@@ -51,7 +51,7 @@ struct Sections {
     named: IndexMap<String, Entries>,
 }
 
-/// What the lines so far have been about.
+/// The section and option that the lines so far are about.
 #[derive(Default)]
 struct State {
     sections: Sections,
@@ -177,7 +177,7 @@ fn header(value: &str) -> Option<&str> {
     (!name.is_empty()).then_some(name)
 }
 
-/// What references in a value lead to.
+/// The targets of references in a value.
 struct References<'r> {
     entries: &'r Entries,
     key: &'r str,

@@ -21,9 +21,9 @@ pub(super) enum Token {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
     Bool(bool),
-    /// What the reference makes of an address it cannot read.
+    /// The reference's value for an address it cannot read.
     EmptyList,
-    /// What a pair of brackets without content is.
+    /// The value of a pair of brackets without content.
     EmptyTuple,
 }
 

@@ -370,7 +370,7 @@ impl<'m, 'r> Matcher<'m, 'r> {
     }
 }
 
-/// How the keys of a table are matched.
+/// The way to match the keys of a table.
 struct Targets {
     kind: Obj,
     /// Given as the second argument, whatever that means to the matcher.

@@ -8,7 +8,7 @@ pub(super) struct BadGroup;
 /// The words that operate on others.
 pub(super) const OPERATORS: [&str; 5] = ["and", "or", "not", "(", ")"];
 
-/// The words that a group stands for; none for a group that does not exist or holds itself.
+/// The words of a group; none for a group that does not exist or holds itself.
 ///
 /// A group is a target as text, a list of its words, or a plain list of minions.
 pub(super) fn expand(name: &str, groups: &Map) -> Result<Vec<String>, BadGroup> {

@@ -6,7 +6,7 @@ use mapstack_render::python::{Anchor, Pattern, endless};
 use mapstack_render::{Error, Result};
 use mapstack_value::{Map, Path, Value};
 
-/// What a value is compared with.
+/// The value or pattern to compare with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
     /// A shell pattern.

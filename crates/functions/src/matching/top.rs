@@ -117,7 +117,7 @@ fn no_matcher(run: &dyn Context, name: &str) -> Box<Error> {
     })
 }
 
-/// What a minion keeps in its own data store is not known to who compiles its pillar; the reference fails on it.
+/// The data store of a minion is not known to who compiles its pillar; the reference fails on it.
 fn data(target: &str) -> Result<bool> {
     if !target.contains(':') {
         return Ok(false);

@@ -15,9 +15,9 @@ pub struct Deployment {
     pub roots: Vec<Root>,
     /// Those of the pillar.
     pub pillar_roots: Vec<Root>,
-    /// Deployed paths with the folders that they stand for.
+    /// Deployed paths with their folders.
     pub paths: Vec<(String, PathBuf)>,
-    /// Deployed paths that nothing in the checkout stands for.
+    /// Deployed paths without a folder in the checkout.
     pub missing: Vec<String>,
 }
 
@@ -141,7 +141,7 @@ impl Given {
     }
 }
 
-/// The folder that a deployed path stands for: the one with states that has most of the path's end. One whose path has
+/// The folder of a deployed path: the one with states that has most of the path's end. One whose path has
 /// nothing of it is meant where only one root can be.
 fn folder(deployed: &str, kind: Kind, folders: &Folders, layout: &Layout) -> Option<PathBuf> {
     let deployed = deployed.strip_prefix("${PWD}/").unwrap_or(deployed);

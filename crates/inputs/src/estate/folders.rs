@@ -4,10 +4,10 @@ use std::collections::{HashMap, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How deep folders are looked at.
+/// The depth to which folders are looked at.
 const DEPTH: usize = 6;
 
-/// How many entries are looked at. A checkout can be large, and this runs before every verb.
+/// The number of entries that are looked at. A checkout can be large, and this runs before every verb.
 const ENTRIES: usize = 200_000;
 
 /// Folders that are not looked into, whatever is in them.

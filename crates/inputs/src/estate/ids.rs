@@ -25,7 +25,7 @@ pub struct FoundMinion {
     pub platform: &'static str,
     /// Grains that it has beside those of the platform, as far as they were set.
     pub grains: Vec<String>,
-    /// True if no such minion is known: it stands for a target.
+    /// True if no such minion is known: it was made up for a target.
     pub is_made_up: bool,
 }
 
@@ -55,7 +55,7 @@ impl FoundMinions {
         self.platform
     }
 
-    /// The ids of those that stand for targets.
+    /// The ids of those that were made up for targets.
     pub fn made_up(&self) -> impl Iterator<Item = String> {
         let made_up = self.all.iter().filter(|one| one.is_made_up);
         made_up.map(|one| one.minion.id().to_string())
@@ -109,10 +109,10 @@ pub struct Assumed {
     pub grains_of_pillar: Option<String>,
 }
 
-/// How many minions are taken of a checkout.
+/// The largest number of minions that are taken of a checkout.
 const MOST: usize = 5_000;
 
-/// How long a file that names minions may be.
+/// The largest size of a file that names minions.
 const LONGEST: u64 = 4 << 20;
 
 /// Folders of a pillar with a file for each minion.
@@ -154,7 +154,7 @@ pub struct Search<'s> {
     pub assumed: &'s Assumed,
 }
 
-/// What is known of a minion so far.
+/// The facts about a minion so far.
 #[derive(Debug, Default)]
 struct Known {
     from: String,
@@ -443,7 +443,7 @@ impl Search<'_> {
                 if wanted.is_named() {
                     found.add(&name, &file, from.clone());
                     let known = found.known.get_mut(&name);
-                    // What stands for a minion by its name has the rest of what the target asks for.
+                    // A minion that is made up by its name has the rest of what the target asks for.
                     let is_more = wanted.platform.is_some() || !wanted.grains.is_empty();
                     if let Some(known) = known.filter(|_| is_more) {
                         known.wanted.push(wanted);

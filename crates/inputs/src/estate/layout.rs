@@ -69,7 +69,7 @@ const FORMULAS: [&str; 5] = [
     "saltstack/formulas",
 ];
 
-/// Folders with what is no part of an estate but a trial of it.
+/// Folders with trials of an estate.
 const TRIALS: [&str; 13] = [
     "t", "test", "tests", "testing", "spec", "kitchen", "fixtures", "example", "examples", "doc",
     "docs", "sample", "samples",

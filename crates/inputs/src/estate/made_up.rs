@@ -21,10 +21,10 @@ pub struct Wanted {
     pub grains: Vec<(Vec<String>, String)>,
 }
 
-/// How deep nodegroups may name each other.
+/// The depth to which nodegroups may name each other.
 const DEPTH: usize = 8;
 
-/// How many minions one target is met by: one for each of its alternatives.
+/// The largest number of minions for one target: one for each of its alternatives.
 const ALTERNATIVES: usize = 8;
 
 /// The facts that meet a target, for each of its alternatives. Terms that a fact cannot be made up for, such as those
@@ -305,7 +305,7 @@ impl Wanted {
         parts.join("-").chars().map(plain).collect()
     }
 
-    /// Put its grains over those of a minion. One that is no list on the platform is text; others are lists, as roles
+    /// Put its grains over those of a minion. One that is not a list on the platform is text; others are lists, as roles
     /// are.
     pub fn apply(&self, grains: &mut Map) {
         let mut set: BTreeMap<&Vec<String>, Vec<&str>> = BTreeMap::new();

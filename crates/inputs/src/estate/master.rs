@@ -112,7 +112,7 @@ impl Checkout<'_> {
         over.insert("cachedir", "");
         if !self.formulas.is_empty() {
             over.insert("gitfs_remotes", remotes(self.formulas));
-            // Branches and tags of a formula are no environments of the estate.
+            // Branches and tags of a formula are not environments of the estate.
             over.insert("gitfs_disable_saltenv_mapping", true);
             over.insert("fileserver_backend", Value::from_iter(["roots", "git"]));
         } else if !self.is_chosen {

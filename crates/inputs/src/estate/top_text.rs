@@ -15,7 +15,7 @@ pub struct Target {
     pub line: usize,
 }
 
-/// What an expression of the template becomes: no id and no name of an sls has it.
+/// The text in place of an expression of the template: no id and no name of an sls has it.
 const HOLE: &str = "\u{fffc}";
 
 /// The text without what is a template's: tags and comments are left out, what would be printed leaves a hole.

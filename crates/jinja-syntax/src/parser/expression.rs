@@ -734,7 +734,7 @@ impl<'s> Parser<'s> {
     }
 }
 
-/// How a tuple may be written.
+/// The rules for writing a tuple.
 #[derive(Debug, Default)]
 pub(super) struct TupleRules {
     /// Stop before an `if`.

@@ -237,7 +237,7 @@ fn no_test(name: &str) -> Box<Error> {
     Error::new(ErrorKind::Syntax, message)
 }
 
-/// The function that an undefined value stands for.
+/// The function of an undefined value.
 fn missing_function(value: &Obj) -> Option<Str> {
     match value {
         Obj::Undefined(undefined) => undefined.function.clone(),

@@ -22,7 +22,7 @@ use crate::suggest;
 use crate::taint::Taint;
 use crate::vm::Vm;
 
-/// How a body continues after a statement.
+/// The way in which a body continues after a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
     Next,

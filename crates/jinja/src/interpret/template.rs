@@ -119,7 +119,7 @@ impl Vm<'_> {
         Undefined::hint(message, self.strict()).into()
     }
 
-    /// What the dialect reads from the text that a body printed.
+    /// The data that the dialect reads from the text that a body printed.
     pub(super) fn exec_load(
         &self,
         tag: &str,
@@ -142,7 +142,7 @@ impl Vm<'_> {
         self.assign(target, value, frame)
     }
 
-    /// What the dialect reads from the text that an imported template printed.
+    /// The data that the dialect reads from the text that an imported template printed.
     pub(super) fn read_module(
         &self,
         tag: &str,

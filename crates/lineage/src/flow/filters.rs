@@ -40,7 +40,7 @@ impl State {
         found.map(|(_, node)| node)
     }
 
-    /// What a filter returns. The first operand is its input.
+    /// The result of a filter. The first operand is its input.
     pub(super) fn filter(
         &mut self,
         by: &Evaluated<'_>,

@@ -12,7 +12,7 @@ use super::{Operand, State, data};
 use crate::tree::{Claim, Node, entry};
 
 impl State {
-    /// What a call returns. The first operand is the object of the method, or what is called.
+    /// The result of a call. The first operand is the object of the method, or what is called.
     pub(super) fn call(
         &mut self,
         by: &Evaluated<'_>,
@@ -134,7 +134,7 @@ impl State {
         }
     }
 
-    /// What an iterator or a view gives.
+    /// The items of an iterator or a view.
     pub(super) fn view(
         &mut self,
         by: &Evaluated<'_>,

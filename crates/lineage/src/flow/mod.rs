@@ -48,7 +48,7 @@ pub(crate) struct ValueTracer {
     result: RefCell<Option<Traced>>,
 }
 
-/// What is known at a moment of the render.
+/// The state at a moment of the render.
 pub(crate) struct State {
     minion: Minion,
     sources: Sources,
@@ -66,7 +66,7 @@ pub(crate) struct State {
     folded: BTreeSet<usize>,
 }
 
-/// What tags printed, by the source and the offset of the tag; empty if a tag printed different things.
+/// The texts that tags printed, by the source and the offset of the tag; empty if a tag printed different things.
 pub(crate) type Printed = HashMap<(Arc<str>, usize), Vec<At>>;
 
 /// A value that an expression read, and its origins if it is a scalar.
@@ -76,7 +76,7 @@ struct Operand {
     node: Option<Node>,
 }
 
-/// What a tracer found out.
+/// The findings of a tracer.
 pub(crate) struct Traced {
     pub layers: Vec<Layer>,
     pub node: Node,

@@ -13,7 +13,7 @@ use crate::tree::{Claim, Node};
 /// How deep containers are looked through; they can contain themselves.
 const MAX_DEPTH: usize = 100;
 
-/// What is known of the containers of a render.
+/// The origins of the containers of a render.
 ///
 /// The table keeps them alive, so that no other object gets their address.
 #[derive(Default)]

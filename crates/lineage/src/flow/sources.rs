@@ -84,5 +84,5 @@ pub(super) fn shown(path: &str) -> String {
     format!("{SERVED}{path}")
 }
 
-/// What a path on the file server begins with.
+/// The beginning of a path on the file server.
 pub(crate) const SERVED: &str = "salt://";

@@ -31,7 +31,7 @@ fn is_unanswered(error: &Error) -> bool {
     (error.kind() == ErrorKind::Unsupported || diagnostic.message.contains(UNANSWERED)) && !is_slip
 }
 
-/// What an error says of a function that Salt may have.
+/// The beginning of errors about a function that Salt may have.
 const UNANSWERED: &str = "nothing answers salt['";
 
 /// The functions that templates call without an answer, with the minions whose pillars could not be followed further.
@@ -109,7 +109,7 @@ fn failure(subject: &Subject<'_>, failed: &Failed) -> Finding {
     finding.note(on(&failed.ids, of.max(failed.ids.len())))
 }
 
-/// The folder of a missing sls, if there is no file in it: all that lies in it lies elsewhere.
+/// The folder of a missing sls, if it has no file: all its files lie elsewhere.
 fn missing_folder<'s>(subject: &Subject<'_>, sls: &'s str) -> Option<&'s str> {
     let (folder, _) = sls.split_once('.')?;
     let prefix = format!("{folder}/");

@@ -231,7 +231,7 @@ fn is_in_targets(seen: &Seen, name: &str) -> bool {
     })
 }
 
-/// What it means that a file names an sls, by the reason why no minion gets the file, if it is such an sls.
+/// The meaning of an sls that a file names, by the reason why no minion gets the file, if it is such an sls.
 fn named(by: usize, why: Option<&Why>) -> Why {
     match why {
         Some(Why::Target) => Why::Target,

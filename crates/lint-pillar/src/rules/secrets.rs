@@ -40,7 +40,7 @@ fn is_secret(subject: &Subject<'_>, scalar: &Scalar<'_>) -> bool {
     is_named && !is_encrypted(text) && !is_public(text.trim(), name.unwrap_or_default())
 }
 
-/// How texts start that give the place of a secret, or that anyone may see.
+/// The beginnings of texts that give the place of a secret, or that anyone may see.
 const PUBLIC: [&str; 16] = [
     "/",
     "~/",

@@ -6,7 +6,7 @@ use mapstack_lint::Document;
 use crate::files::Files;
 use crate::seen::Seen;
 
-/// What rules look at.
+/// The input of rules.
 pub(crate) struct Subject<'s> {
     pub seen: &'s Seen,
     pub files: &'s Files,

@@ -48,7 +48,7 @@ struct Grain {
 }
 
 impl Grain {
-    /// What is wrong with a name that the grain never has.
+    /// The mistake in a name that the grain never has.
     fn never(&self, names: &Names, name: &str) -> Option<Never> {
         let never = names.never(&self.name, name)?;
         let is_same = |near: &String| near.to_lowercase() == name.to_lowercase();
@@ -62,7 +62,7 @@ impl Grain {
     }
 }
 
-/// How many variables stand between a grain and its comparison, at most.
+/// The largest number of variables between a grain and its comparison.
 const VARIABLES: usize = 2;
 
 /// The grain that an expression is.
@@ -102,7 +102,7 @@ const CASES: [&str; 4] = ["lower", "upper", "title", "capitalize"];
 /// Filters that do not change a text.
 const SAME: [&str; 3] = ["default", "d", "string"];
 
-/// What the only statement that binds a variable sets it to.
+/// The value that the only statement that binds a variable sets.
 fn set_to<'p>(parsed: &'p Parsed, name: &str) -> Option<&'p Expr> {
     let mut sets = parsed
         .statements()

@@ -14,7 +14,7 @@ use crate::origins::{Origins, Tracer};
 use crate::states::{Made, State};
 use crate::subject::Subject;
 
-/// How many minions a note names.
+/// The number of minions that a note names.
 const NAMED: usize = 5;
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
@@ -91,7 +91,7 @@ fn is_slip(diagnostic: &Diagnostic) -> bool {
     help.is_some_and(|help| help.starts_with("did you mean"))
 }
 
-/// How many minions use an sls, and whether it works for some of them.
+/// The number of minions that use an sls, and true if it works for some of them.
 fn used(subject: &Subject<'_>, state: &State) -> (usize, bool) {
     let is_supported = |run: &&usize| subject.runs.get(**run).is_some_and(|run| run.supported);
     // A run that ends for lack of an answer shows no failure.
@@ -115,7 +115,7 @@ struct Failed<'e> {
     place: Place,
     /// The minions that fail with it.
     minions: Vec<String>,
-    /// How many would come by.
+    /// The number of those that would come by.
     of: usize,
     /// True if what fails works for some of them.
     is_passed: bool,
@@ -125,7 +125,7 @@ struct Failed<'e> {
     is_unnamed: bool,
 }
 
-/// What the place of an error in a definition is called.
+/// The name of the place of an error in a definition.
 const DEFINITION: &str = "source definition";
 
 fn failure(failed: Failed<'_>, tracer: &mut Tracer<'_>, estate: Option<&Estate>) -> Finding {
@@ -293,7 +293,7 @@ fn is_lack(error: &Error) -> bool {
     }
 }
 
-/// What messages of Python's say about values of another type than expected, `None` above all.
+/// Parts of Python's messages about values of another type than expected, `None` above all.
 const TYPE_ERRORS: [&str; 8] = [
     "Undefined)",
     "object is not iterable",

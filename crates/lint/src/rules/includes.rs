@@ -60,7 +60,7 @@ fn of_state(subject: &Subject<'_>, state: &State, available: &Available) -> Vec<
         .collect()
 }
 
-/// What is wrong with what an sls renders to.
+/// The problem with the data of an sls.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Problem {
     /// It is this in place of a mapping.

@@ -78,10 +78,10 @@ struct Group {
     overrides: Vec<Override>,
 }
 
-/// What a layer sets.
+/// A value that a layer sets.
 struct Override {
     tree: Tree,
-    /// What distinguishes layers.
+    /// The name that distinguishes layers.
     name: String,
 }
 

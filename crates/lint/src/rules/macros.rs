@@ -24,7 +24,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// What a template asks of modules that it imported, and these do not have.
+/// The names that a template asks of modules that it imported, and these do not have.
 fn of_modules(subject: &Subject<'_>, parsed: &Parsed) -> Vec<Finding> {
     let modules = modules(subject, parsed);
     if modules.is_empty() {
@@ -87,7 +87,7 @@ fn attribute(e: &Expr) -> Option<(&str, &str)> {
     }
 }
 
-/// What an expression allows to be undefined.
+/// The part of an expression that may be undefined.
 fn guarded(e: &Expr) -> Option<&Expr> {
     match &e.kind {
         ExprKind::Test { input, .. } => Some(input),

@@ -39,7 +39,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 /// A place that can be compared.
 type Spotted = (String, usize);
 
-/// What a value in a file did on the minions.
+/// The effects of a value in a file on the minions.
 #[derive(Debug)]
 struct Override {
     place: Place,
@@ -61,7 +61,7 @@ struct Replacement {
     what: (&'static str, &'static str),
 }
 
-/// What was seen in all runs.
+/// The record of all runs.
 #[derive(Debug, Default)]
 struct Observed {
     /// Where the key of a value stands, by where the value does.

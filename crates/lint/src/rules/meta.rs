@@ -37,7 +37,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     findings
 }
 
-/// What `map.data` takes from it.
+/// The keys that `map.data` takes from it.
 fn known_keys() -> impl Iterator<Item = &'static str> {
     DataOptions::NAMES
         .iter()

@@ -255,7 +255,7 @@ fn is_date(text: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || (rest.starts_with(['T', 't', ' ']) && is_time(rest)))
 }
 
-/// How many values of a kind there are under a path.
+/// The numbers of values of each kind under a path.
 #[derive(Default)]
 struct Kinds {
     texts: usize,
@@ -264,7 +264,7 @@ struct Kinds {
     has_words: bool,
 }
 
-/// How many booleans there are to one text, such as `unknown`, where booleans are meant.
+/// The number of booleans to one text, such as `unknown`, where booleans are meant.
 const OUTNUMBERED: usize = 4;
 
 impl Kinds {
@@ -273,9 +273,9 @@ impl Kinds {
     }
 }
 
-/// What the values under the same keys are elsewhere in the formula.
+/// The kinds of values under the same keys elsewhere in the formula.
 struct Texts {
-    /// What documents have under a path.
+    /// The kinds of values that documents have under a path.
     paths: HashMap<Vec<Key>, Kinds>,
     /// Mappings and lists that quote a word for a boolean, by document and path.
     quoted: HashMap<usize, HashSet<Vec<Key>>>,

@@ -15,7 +15,7 @@ use crate::document::{Document, SourceFile};
 use crate::finding::Finding;
 use crate::subject::{Examined, Subject};
 
-/// What a schema has to say about a formula.
+/// Check a formula by a schema.
 pub(crate) fn check(subject: &Subject<'_>, file: &SourceFile) -> Vec<Finding> {
     let schema = match read_schema(file) {
         Ok(schema) => schema,
@@ -150,7 +150,7 @@ pub struct Violations<'f> {
     /// The schema's file.
     file: &'f SourceFile,
     secrets: &'f Secrets,
-    /// What the whole is called.
+    /// The name of the whole.
     whole: &'static str,
     findings: BTreeMap<(String, usize, String), (Finding, Vec<String>)>,
 }

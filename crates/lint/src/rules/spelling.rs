@@ -101,7 +101,7 @@ fn is_grains(e: &Expr) -> bool {
     matches!(&e.kind, ExprKind::Name(name) if **name == *"grains")
 }
 
-/// What stands before the first colon of a literal.
+/// The text before the first colon of a literal.
 fn first_part(e: &Expr) -> Option<String> {
     match &e.kind {
         ExprKind::Const(Value::Str(text)) => text.split(':').next().map(str::to_owned),

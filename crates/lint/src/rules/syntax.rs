@@ -7,7 +7,7 @@ use crate::document::SourceFile;
 use crate::finding::{Edit, Finding};
 use crate::subject::Subject;
 
-/// How many columns a tab is replaced by.
+/// The number of columns that replace a tab.
 const TAB: usize = 2;
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
@@ -108,7 +108,7 @@ fn without_tabs(text: &str) -> Vec<Edit> {
     }
 }
 
-/// What indents each line, and where it begins.
+/// The indentation of each line, and where the line begins.
 fn indents(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut start = 0;
     text.split_inclusive('\n').filter_map(move |line| {

@@ -16,7 +16,7 @@ fn function(cipher: Cipher) -> &'static str {
     }
 }
 
-/// What its texts are called.
+/// The name of its texts.
 pub(crate) fn described(cipher: Cipher) -> &'static str {
     match cipher {
         Cipher::Gpg => "PGP messages",
@@ -77,7 +77,7 @@ impl Run<'_> {
         })
     }
 
-    /// What is in a box of NaCl; any other text as it is.
+    /// The content of a box of NaCl; any other text as it is.
     fn opened(&self, text: &str) -> Result<Value> {
         let Some(inside) = Cipher::boxed(text) else {
             return Ok(text.into());

@@ -84,7 +84,7 @@ pub(crate) enum Made<'f> {
 }
 
 impl Made<'_> {
-    /// What is made of nothing.
+    /// The result without any stage.
     fn nothing() -> Self {
         Made::Data(Data::new(Value::map()))
     }

@@ -103,7 +103,7 @@ impl Run<'_> {
         Ok(made)
     }
 
-    /// What a renderer gets by name (Salt: `compile_template`). What is not data is not there.
+    /// The keywords of a renderer (Salt: `compile_template`). What is not data is not there.
     fn keywords(&self, running: RunningStage<'_, '_>) -> Result<Vec<(Str, Value)>> {
         let source = running.source;
         let data = |object: &Obj| object.to_value().ok();

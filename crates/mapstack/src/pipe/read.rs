@@ -25,7 +25,7 @@ fn loaded(text: &Text<'_>, limits: &Limits, load: Loader) -> Result<Data> {
     Ok(data(loaded.value, loaded.shared))
 }
 
-/// What a text comes to that was read as YAML.
+/// The data of a text that was read as YAML.
 pub(super) fn data(value: Value, shared: bool) -> Data {
     match value.truthy() {
         true => Data { value, shared },

@@ -57,7 +57,7 @@ fn own_part<'p>(path: &'p str, sls: &str, slspath: &str) -> Option<&'p str> {
         .and_then(|suffix| path.get(path.len() - suffix.len()..))
 }
 
-/// What an absolute path begins with: POSIX leaves open what two slashes mean, so Python keeps them.
+/// The beginning of an absolute path: POSIX leaves open what two slashes mean, so Python keeps them.
 fn posix_root(path: &str) -> &'static str {
     match path.len() - path.trim_start_matches('/').len() {
         0 => "",

@@ -21,14 +21,14 @@ const GRAINS: [&str; 8] = [
 /// What Salt prints for a minion that it got no answer from.
 const NO_ANSWER: &str = "Minion did not return";
 
-/// What there is of a minion.
+/// The part of a minion that is there.
 pub(super) enum Found {
     Minion(Minion),
     /// It did not answer, and this was said instead.
     Silent(String),
 }
 
-/// What a mapping at the top of a text is.
+/// The meaning of a mapping at the top of a text.
 pub(super) enum Shape {
     /// A document with `id`, `grains`, `pillar` and `opts`, or at least meant to be one.
     Document,
@@ -53,7 +53,7 @@ impl Shape {
     }
 }
 
-/// What is said of one minion.
+/// The facts about one minion.
 pub(super) fn found(value: &Value, at: &Positions<'_>) -> Result<Found, ReadError> {
     let said = match value {
         Value::Map(map) if is_grains(map) => return Ok(Found::Minion(of_grains(map, at))),

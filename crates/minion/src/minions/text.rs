@@ -109,7 +109,7 @@ impl Text {
     }
 }
 
-/// What a text says of one minion.
+/// The entry of a text for one minion.
 pub(super) struct Entry {
     /// The minion, if it has a name.
     pub id: Option<String>,

@@ -9,7 +9,7 @@ use mapstack_value::{Map, Value};
 use crate::cache::StackCache;
 use crate::config::ExtPillar;
 
-/// What such an external pillar is given.
+/// The input of such an external pillar.
 pub(crate) struct Asked<'a, 'e> {
     pub one: &'a ExtPillar,
     /// A run for a minion with the pillar so far.

@@ -83,7 +83,7 @@ fn subtree(steps: &[&str], data: &Value) -> std::result::Result<Option<Map>, &'s
     Ok(Some([(*step, below)].into_iter().collect()))
 }
 
-/// What a minion passes on from its own options: those that `pass_to_ext_pillars` names (Salt:
+/// The options that a minion passes on: those that `pass_to_ext_pillars` names (Salt:
 /// `RemotePillarMixin.get_ext_pillar_extra_minion_data`).
 ///
 /// # Errors

@@ -58,7 +58,7 @@ pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Value> {
     Ok(data)
 }
 
-/// The directories that a root stands for: a relative one is below each root of the pillar's environment.
+/// The directories of a root: a relative one is below each root of the pillar's environment.
 fn directories(asked: &Asked<'_, '_>, root: &str) -> Result<Vec<String>> {
     if root.starts_with('/') {
         return Ok(vec![root.into()]);
@@ -110,7 +110,7 @@ struct Reading<'r, 'e> {
     asked: &'r Asked<'r, 'e>,
     arguments: &'r Arguments,
     tree: &'r Tree,
-    /// How many files and directories were seen.
+    /// The number of files and directories that were seen.
     seen: Cell<usize>,
 }
 

@@ -30,7 +30,7 @@ pub(crate) enum BuiltIn {
     Saltclass,
 }
 
-/// What such an external pillar gives.
+/// The result of such an external pillar.
 #[derive(Debug, Default)]
 pub(crate) struct Own {
     /// The data.

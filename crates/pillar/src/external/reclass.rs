@@ -18,7 +18,7 @@ use super::asked::Asked;
 use crate::files::unreadable;
 use crate::recipe::{FilePart, Parts};
 
-/// What the inventory gives the minion.
+/// The data that the inventory gives the minion.
 pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Own> {
     let options = options(asked)?;
     let base = options.get("inventory_base_uri").map(ToString::to_string);

@@ -23,7 +23,8 @@ use crate::files::unreadable;
 use crate::recipe::{FilePart, Parts};
 use crate::template::without_final_newline;
 
-/// What the inventory gives the minion. Its classes change the pillar so far in place, whether it fails or not.
+/// The data that the inventory gives the minion. Its classes change the pillar so far in place, whether it fails or
+/// not.
 pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Own> {
     let path = directory(asked)?;
     let Obj::Dict(pillar) = asked.run.live_pillar() else {
@@ -103,7 +104,7 @@ fn directory(asked: &Asked<'_, '_>) -> Result<String> {
     }
 }
 
-/// What templates of nodes and classes see.
+/// The variables of templates of nodes and classes.
 fn variables(asked: &Asked<'_, '_>) -> Names {
     let of = |name: &str, value: Obj| (Str::from(name), value);
     let opts = asked.opts.clone();

@@ -79,7 +79,7 @@ pub(super) fn decrypted(
     Ok((pillar, errors))
 }
 
-/// What a renderer decrypts; or the reference's words for what is wrong, and ours.
+/// The cipher that a renderer decrypts; or the reference's words for what is wrong, and ours.
 fn cipher(settings: &Settings, renderer: &Value) -> std::result::Result<Cipher, (String, Error)> {
     let renderer = match renderer.truthy() {
         true => renderer.to_string(),

@@ -16,7 +16,7 @@ use super::reads::{Noting, Reads};
 pub(crate) struct PillarFiles {
     server: Arc<dyn FileServer>,
     listed: Arc<Mutex<HashMap<String, Arc<[String]>>>>,
-    /// What one compile reads.
+    /// The reads of one compile.
     reads: Arc<Reads>,
 }
 

@@ -218,7 +218,7 @@ impl Mirrors {
     }
 }
 
-/// What a directory differs by from others.
+/// The key that tells a directory from others.
 fn key(directory: &PillarDirectory) -> String {
     format!("{} {:?}", directory.reference, directory.remote)
 }

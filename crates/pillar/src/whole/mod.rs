@@ -274,13 +274,13 @@ impl Master {
 /// One compile.
 struct Work<'w> {
     master: &'w Master,
-    /// What minions share; `None` for a compile that is explained, and for one within another.
+    /// The state that minions share; `None` for a compile that is explained, and for one within another.
     shared: Option<&'w Shared>,
     engine: &'w Engine,
     files: PillarFiles,
     settings: Settings,
     merging: Options,
-    /// What overrides the pillar. External pillars that come first can change it in place.
+    /// The values that override the pillar. External pillars that come first can change it in place.
     pillar_override: RefCell<Made>,
     /// What the minion passes on to external pillars.
     extra: Map,
@@ -292,12 +292,12 @@ struct Work<'w> {
     recipe: Rc<Recipe>,
 }
 
-/// What a compile has so far.
+/// The state of a compile.
 #[derive(Default)]
 struct State {
     data: Made,
     grains: Map,
-    /// What templates and targets see if that is not what functions see.
+    /// The views of templates and targets, if functions see something else.
     views: Option<Views>,
     errors: Vec<PillarError>,
     /// Errors of pillars within this one, which are in its data as they are.
@@ -376,7 +376,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// What external pillars come to, as `dict.update` takes it: a strategy can make a list of what they give.
+    /// The data of external pillars, as `dict.update` takes it: a strategy can make a list of what they give.
     fn updating(&self, external: Made) -> Result<Made> {
         let Value::List(items) = &external.value else {
             return Ok(external);
@@ -386,7 +386,7 @@ impl Work<'_> {
         Ok(self.recipe.layer(map.into(), PillarLayer::Unknown))
     }
 
-    /// What ends the compile where external pillars come to something else than a mapping.
+    /// The error that ends the compile where external pillars come to something else than a mapping.
     fn not_a_mapping(&self, external: &Value) -> Error {
         let place = self.master.config.settings("ext_pillar").last();
         not_a_mapping(external).at(place.map(Setting::place))
@@ -428,7 +428,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// What overrides the pillar.
+    /// The values that override the pillar.
     fn overriding(&self) -> Made {
         self.pillar_override.borrow().clone()
     }
@@ -662,7 +662,7 @@ impl Work<'_> {
     }
 }
 
-/// What overrides a pillar, by the command that asks for it.
+/// The values that override a pillar, by the command that asks for it.
 fn overriding(recipe: &Recipe, over: &Map) -> Made {
     recipe.layer(over.clone().into(), PillarLayer::Override)
 }
@@ -742,7 +742,7 @@ fn encrypted(pillar: &Map) -> Vec<String> {
     found
 }
 
-/// What a part is called in messages about merging it.
+/// The name of a part in messages about merging it.
 const PART: &str = "a part of the pillar";
 
 /// A step on the way to a value. Hardly any pillar has ciphertext, so steps become texts only where some is found.

@@ -19,7 +19,7 @@ fn keys(map: &Map) -> Vec<Value> {
     map.keys().map(mapstack_value::Key::to_value).collect()
 }
 
-/// What Python's `int()` makes of a value that is not an integer.
+/// The result of Python's `int()` for a value that is not an integer.
 pub(crate) enum Number {
     Is(Int),
     /// It raises a `ValueError`.

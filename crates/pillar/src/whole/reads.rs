@@ -27,7 +27,7 @@ pub(crate) struct Reads(Mutex<Noted>);
 
 #[derive(Debug, Default)]
 struct Noted {
-    /// Each read in the order of the first, and whether something came of it.
+    /// Each read in the order of the first, with true if something was found.
     all: Vec<(FileRead, bool)>,
     /// Where each stands.
     known: HashMap<FileRead, usize>,
@@ -81,7 +81,7 @@ impl Reads {
             .collect()
     }
 
-    /// Note what came of a request.
+    /// Note the result of a request.
     pub fn note_fetched(&self, env: &str, path: &SaltPath, fetched: &Result<Fetched, LoadError>) {
         let kind = match fetched {
             Ok(Fetched::Found { .. }) => FileReadKind::Found,

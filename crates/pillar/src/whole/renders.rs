@@ -15,7 +15,7 @@ use super::reads::Reads;
 use super::top::MergedTop;
 use crate::cache::MergeCache;
 
-/// What minions share: renders by what they read, and parts of pillars that are merged over each other.
+/// The state that minions share: renders by what they read, and parts of pillars that are merged over each other.
 pub(crate) struct Shared {
     /// The engine whose runs it is for: results depend on its functions and files.
     engine: OnceLock<Arc<EngineMark>>,
@@ -27,7 +27,7 @@ pub(crate) struct Shared {
 #[derive(Default)]
 struct EngineMark;
 
-/// What a render uses besides the minion, and files that do not change.
+/// The inputs of a render besides the minion, and files that do not change.
 struct RenderKey {
     file: File,
     saltenv: String,
@@ -91,7 +91,7 @@ impl Places {
     }
 }
 
-/// What a file rendered to.
+/// The rendered data of a file.
 pub(crate) struct Rendered {
     pub result: Result<RenderedSls>,
     /// The pillar's files that templates loaded.
@@ -153,7 +153,7 @@ impl Rendered {
     }
 }
 
-/// What came of a render.
+/// The result of a render.
 pub(crate) enum Render {
     Shared(Arc<mapstack_share::Done<Rendered>>),
     Own(Box<Rendered>),
@@ -202,7 +202,7 @@ pub(crate) struct Renders<'r> {
     first: Run<'r>,
     /// The run in which a template changed the facts. All later templates run there.
     changed: OnceCell<Box<Run<'r>>>,
-    /// What other minions can have made, until a template of this one changes the facts.
+    /// The renders of other minions, until a template of this one changes the facts.
     shared: Option<&'r Shared>,
     answers: MinionAnswers<'r>,
     reads: Arc<Reads>,

@@ -62,7 +62,7 @@ pub(crate) struct Settings {
     pub ends: Option<String>,
 }
 
-/// The saltenv that stands for all that are not there.
+/// The saltenv for all that are not there.
 const DYNAMIC: &str = "__env__";
 
 impl Settings {

@@ -17,7 +17,7 @@ use crate::cache::MergeCache;
 use crate::recipe::{Made, PillarLayer, Reached, Recipe, RecipeStep};
 use crate::trace::{Events, SlsOutcome, WholeEvent};
 
-/// What an sls gives to the one that includes it.
+/// The values that an sls gives to the one that includes it.
 enum Given {
     /// Its own data alone. That is one object for all that include it: what one of them overwrites in it, all see.
     Own,
@@ -60,7 +60,7 @@ fn remembered(known: &mut Known, sls: &str, state: Option<Made>) -> Option<Given
     given
 }
 
-/// What renders the sls of one minion.
+/// The reader of the sls of one minion.
 pub(crate) struct SlsReader<'t, 'e> {
     pub renders: &'t Renders<'e>,
     /// Merges that minions share.
@@ -83,7 +83,7 @@ const MAX_DEPTH: usize = 100;
 /// So often an sls is included in one compile at most.
 const MAX_VISITS: usize = 100_000;
 
-/// What the sls of a saltenv rendered to.
+/// The rendered sls of a saltenv.
 #[derive(Default)]
 struct Known {
     /// The data of each without what it includes; `None` for one that failed.
@@ -92,7 +92,7 @@ struct Known {
     streams: HashSet<String>,
 }
 
-/// What came of an sls, and what went wrong.
+/// The data of an sls, and its errors.
 struct SlsData {
     given: Option<Given>,
     errors: Vec<PillarError>,
@@ -633,7 +633,7 @@ fn read_stream(base: &Made, sls: &str, known: &mut Known) {
     }
 }
 
-/// What an sls is called as a part of a merge.
+/// The name of an sls as a part of a merge.
 fn origin(sls: &str) -> String {
     format!("the sls '{sls}'")
 }

@@ -20,7 +20,7 @@ use crate::trace::{Events, WholeEvent};
 /// A top file that was rendered.
 struct TopFile {
     shown: String,
-    /// What it renders to, without what it includes.
+    /// The rendered targets, without what it includes.
     targets: Map,
     render: Rc<Render>,
     places: Places,
@@ -35,10 +35,10 @@ impl TopFile {
     }
 }
 
-/// What top files say of one target, the last of them.
+/// The entry of top files for one target, the last of them.
 #[derive(Debug, Default)]
 struct Entry {
-    /// What stands under `match`.
+    /// The value of `match`.
     matcher: Option<Value>,
     sls: Vec<String>,
     order: Option<Int>,
@@ -49,7 +49,7 @@ struct Entry {
 /// The merged top files: targets by saltenv.
 type Targets = IndexMap<Key, IndexMap<Key, Entry>>;
 
-/// What top files come to.
+/// The merged top files.
 #[derive(Debug, Default)]
 pub(crate) struct MergedTop {
     targets: Targets,
@@ -80,7 +80,7 @@ enum Unmergeable {
     Raised(Error),
 }
 
-/// What reads top files.
+/// The reader of top files.
 pub(crate) struct TopReader<'t, 'e> {
     pub renders: &'t Renders<'e>,
     pub files: &'t PillarFiles,
@@ -377,7 +377,7 @@ fn merged(
     Ok(all)
 }
 
-/// What is wrong with a part of a top file, and whether the reference ends on it.
+/// The problem with a part of a top file, and true if the reference ends on it.
 struct Problem {
     message: String,
     ends: bool,

@@ -10,7 +10,8 @@ use super::renders::Renders;
 use super::top::{Matches, Top};
 use super::{State, Work};
 
-/// What templates and targets see if functions see the grains that the minion asks with, and no pillar.
+/// The grains and pillar of templates and targets, if functions see the grains that the minion asks with, and no
+/// pillar.
 pub(super) struct Views {
     /// The grains and the pillar of templates, which change them in place for later templates.
     pub templates: [Map; 2],
@@ -36,12 +37,12 @@ impl State {
 }
 
 impl Work<'_> {
-    /// What the version of Salt does that is followed.
+    /// The behaviour of the version of Salt that is followed.
     pub(super) fn behaviour(&self) -> &'static Behaviour {
         self.engine.salt_version().behaviour()
     }
 
-    /// What there is before a compile.
+    /// The state before a compile.
     pub(super) fn state(&self) -> State {
         let grains = &self.minion.grains;
         let views = || Views {
@@ -84,7 +85,7 @@ impl Work<'_> {
         }
     }
 
-    /// What external pillars and their templates see otherwise than functions.
+    /// The side of the master for external pillars and their templates, who see other data than functions.
     pub(super) fn side_of_external(&self, state: &State) -> MasterSide {
         MasterSide {
             opts_have_pillar: false,

@@ -20,7 +20,7 @@ pub struct Undefined {
     pub strict: bool,
     /// The advice, if there is any.
     pub help: Option<Str>,
-    /// The function or module of `salt` it stands for, if any.
+    /// The function or module of `salt` that it is in place of, if any.
     pub function: Option<Str>,
     /// The dict that was asked, and the key it does not have.
     missing: Option<(WeakDict, Str)>,
@@ -90,7 +90,7 @@ impl Undefined {
         self
     }
 
-    /// The same as what stands for a function or module of the program around the code.
+    /// The same in place of a function or module of the program around the code.
     #[must_use]
     pub fn standing_for(mut self, function: impl Into<Str>) -> Self {
         self.function = Some(function.into());

@@ -15,7 +15,7 @@ use mapstack_python_protocol::Span;
 pub(crate) struct Module {
     pub(crate) code: String,
     pub(crate) lines: Vec<Option<Span>>,
-    /// What is printed from where; the number of a mark is in the call that prints.
+    /// The spans that are printed; the number of a mark is in the call that prints.
     pub(crate) marks: Vec<(Span, bool)>,
     /// True if each piece of the template's code [is apart](crate::sandbox::is_apart) from what is around it.
     pub(crate) is_apart: bool,

@@ -16,7 +16,7 @@ pub(super) struct Node {
     /// Its first line, counted from 1.
     pub(super) line: usize,
     pub(super) span: Span,
-    /// What is inside of a tag, or what follows a control line up to its end.
+    /// The nodes inside of a tag, or those after a control line up to its end.
     pub(super) children: Vec<Id>,
     /// True if a tag encloses it.
     pub(super) nested: bool,
@@ -54,7 +54,7 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub(super) struct Tree {
     pub(super) nodes: Vec<Node>,
-    /// What no tag encloses.
+    /// The nodes that no tag encloses.
     pub(super) root: Vec<Id>,
 }
 

@@ -115,7 +115,7 @@ pub(super) struct Signature {
     /// The names that keywords can fill, with those of `*` and `**`.
     pub(super) names: Vec<String>,
     pub(super) keywords: bool,
-    /// What the defaults expect from outside.
+    /// The names that the defaults expect from outside.
     pub(super) defaults: BTreeSet<String>,
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Opening {
     pub(super) length: usize,
 }
 
-/// What is wrong with a tag.
+/// The problem with a tag.
 pub(super) enum Problem {
     Compile(String),
     Invalid(Invalid),
@@ -29,7 +29,7 @@ impl From<Invalid> for Problem {
     }
 }
 
-/// What a tag is.
+/// A tag, with its attributes.
 #[derive(Debug)]
 pub(super) struct Tag {
     pub(super) keyword: String,
@@ -42,7 +42,7 @@ pub(super) struct Tag {
     filter_idents: Idents,
     /// The arguments of a def, a block, a page or a call's body.
     pub(super) signature: Signature,
-    /// What a call calls.
+    /// The expression that a call calls.
     pub(super) expression: String,
     code: Idents,
 }

@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// The names of the modules of `salt.utils` and some others, from Salt 3008.3.
 const SALT_MODULES: &str = include_str!("salt_modules.txt");
 
-/// What the part in Python builds on.
+/// The services that the part in Python builds on.
 pub(super) fn services(
     shared: &Rc<Shared>,
     prelude: &PyDictRef,
@@ -189,7 +189,7 @@ pub(super) fn perform(
     Ok(JobOutcome::Function { answer, changed })
 }
 
-/// What the part in Python says of a job.
+/// The answer of the part in Python about a job.
 pub(super) fn answer(
     shared: &Shared,
     came: &PyObjectRef,

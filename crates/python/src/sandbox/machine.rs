@@ -52,7 +52,7 @@ impl Machine {
         &self.shared.line
     }
 
-    /// What the last job took.
+    /// The resources that the last job took.
     pub(crate) fn taken(&self) -> Taken {
         Taken {
             steps: self.shared.meter.spent(),

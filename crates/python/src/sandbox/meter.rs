@@ -11,7 +11,7 @@ use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 use super::unfold;
 use super::unit::current_line;
 
-/// What a run may still spend.
+/// The budget that is left to a run.
 #[derive(Debug)]
 pub(crate) struct Meter {
     /// What the run may spend in all.

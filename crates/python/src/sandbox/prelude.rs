@@ -49,7 +49,7 @@ const WARMING: Bounds = Bounds {
     memory: 0,
 };
 
-/// What a job needs.
+/// The parts of the prelude that a job needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Needs {
     /// The parts for templates, which the first jobs have at once.

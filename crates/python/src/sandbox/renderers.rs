@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// The functions of Salt's modules of states, from Salt 3008.3.
 const SALT_STATES: &str = include_str!("salt_states.txt");
 
-/// What the part in Python builds on.
+/// The services that the part in Python builds on.
 pub(super) fn services(
     shared: &Rc<Shared>,
     prelude: &PyDictRef,

@@ -33,7 +33,7 @@ pub(super) type Service = (&'static str, PyObjectRef);
 #[derive(Default)]
 pub(crate) struct Marks(pub(super) HashMap<usize, Rc<[(Span, bool)]>, RandomState>);
 
-/// What the functions of one interpreter share.
+/// The state that the functions of one interpreter share.
 pub(crate) struct Shared {
     pub(crate) line: Line,
     pub(crate) meter: Rc<Meter>,
@@ -41,7 +41,7 @@ pub(crate) struct Shared {
     /// Errors that became exceptions on their way through Python.
     pub(crate) failures: RefCell<Vec<Error>>,
     pub(crate) marks: RefCell<Marks>,
-    /// How the current job reads further templates: the way, and whether names are strict.
+    /// The way in which the current job reads further templates, and true if names are strict.
     pub(crate) lookup: Cell<(Lookup, bool)>,
     /// True if the job has looked at what differs from run to run, such as the clock.
     pub(crate) is_by_chance: Cell<bool>,
@@ -255,7 +255,7 @@ impl Shared {
     }
 }
 
-/// What ended a job.
+/// The reason for the end of a job.
 pub(crate) enum Raised {
     Error(Box<Error>),
     Exception(PyBaseExceptionRef),
@@ -290,7 +290,7 @@ pub(crate) fn scope(globals: &PyDictRef) -> Scope {
     )
 }
 
-/// What code has left in variables that it was given, where that is something else.
+/// The values that code has left in variables that it was given, where that is something else.
 pub(crate) fn left(
     given: &PyDictRef,
     names: &[Str],

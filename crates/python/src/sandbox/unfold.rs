@@ -79,7 +79,7 @@ fn wrap(expr: &mut Expr) {
     }
 }
 
-/// How many parts of a value its text repeats: what it unfolds to, less what there is.
+/// The number of parts of a value that its text repeats: the unfolded ones, less those there are.
 pub(crate) fn repeated(value: &PyObject) -> u64 {
     let mut counter = Counter::default();
     let unfolded = counter.count(value, 0);

@@ -69,7 +69,7 @@ pub(super) fn line_span(source: &str, line: usize) -> Span {
     span(source.len(), source.len())
 }
 
-/// What the source of a unit is called inside the interpreter.
+/// The name of a unit's source inside the interpreter.
 pub(super) fn unit_path(unit: usize) -> String {
     format!("<unit {unit}>")
 }

@@ -13,7 +13,7 @@ use rustpython_vm::{AsObject, Py, PyObjectRef, PyResult, VirtualMachine};
 use super::convert;
 use super::shared::Service;
 
-/// What the part in Python builds on.
+/// The services that the part in Python builds on.
 pub(super) fn services(vm: &VirtualMachine) -> Vec<Service> {
     vec![
         ("yaml_load", vm.new_function("yaml_load", load).into()),
@@ -43,7 +43,7 @@ fn print(data: PyObjectRef, dialect: String, options: Vec<usize>, vm: &VirtualMa
     dumped(&data, &dialect, &options, vm)
 }
 
-/// The documents of a text, as a word for what came of it, and that. For an error the word is its class in Python; its
+/// The documents of a text, as a word for the result, and the result. For an error the word is its class in Python; its
 /// message follows, with its line and column.
 fn loaded(
     text: &str,

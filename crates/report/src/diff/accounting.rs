@@ -32,7 +32,7 @@ pub struct Accounting {
     only: bool,
 }
 
-/// What a file of a formula is for, by its path.
+/// The purpose of a file of a formula, by its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum FileKind {
     Parameters,
@@ -161,7 +161,7 @@ impl Accounting {
         }
     }
 
-    /// What was compared, and what was not, a sentence each.
+    /// Sentences about what was compared, and what was not.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = vec![self.compared()];
         if self.changed == 0 {

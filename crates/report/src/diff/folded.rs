@@ -35,12 +35,12 @@ pub(super) struct Minions<'d> {
     pub is_own: bool,
 }
 
-/// What is shown of a comparison.
+/// The shown part of a comparison.
 pub(super) struct Shown<'d> {
-    /// What fails now or no longer, the worst first.
+    /// The failures that are new or gone, the worst first.
     pub failures: Vec<ShownFailure<'d>>,
     pub changes: Vec<ShownChange<'d>>,
-    /// What fails as it did.
+    /// The failures that stay.
     pub still: Vec<ShownFailure<'d>>,
 }
 
@@ -149,7 +149,7 @@ fn cause<'f, 'd>(
 }
 
 impl Minions<'_> {
-    /// How many they are, and which: by what they have in common, if that is shorter than their names.
+    /// The number of them, and which they are: by what they have in common, if that is shorter than their names.
     pub fn text(&self, report: &Report<'_>) -> String {
         let own = match self.is_own {
             true => ", each with its own value",
@@ -179,7 +179,7 @@ impl Minions<'_> {
 }
 
 impl ShownFailure<'_> {
-    /// What became worst.
+    /// The worst turn.
     pub fn turn(&self) -> Turn {
         let turns = self.errors.iter().map(|(turn, _)| *turn);
         turns.min().unwrap_or(Turn::Still)
@@ -190,7 +190,7 @@ impl ShownFailure<'_> {
         matches!(self.turn(), Turn::Broken | Turn::Otherwise)
     }
 
-    /// What happened, without of what.
+    /// The turn, without the subject.
     pub fn title(&self) -> String {
         let (turn, is_pillar) = (self.turn(), self.subject == Subject::Pillar);
         match turn {
@@ -202,7 +202,7 @@ impl ShownFailure<'_> {
         }
     }
 
-    /// What happened to pillars, which is whether minions get states.
+    /// The change of pillars, which decides if minions get states.
     fn of_pillar(&self, turn: Turn) -> String {
         let of = |wanted: &[Turn]| {
             let of_turn = self.errors.iter().filter(|(own, _)| wanted.contains(own));
@@ -248,7 +248,7 @@ impl ShownFailure<'_> {
         }
     }
 
-    /// The errors, each with the sign of what became of it.
+    /// The errors, each with the sign of its turn.
     pub fn lines(&self, report: &Report<'_>) -> Vec<(char, String)> {
         let lines = self.errors.iter().map(|(turn, failing)| {
             let sign = match turn {
@@ -261,7 +261,7 @@ impl ShownFailure<'_> {
         lines.collect()
     }
 
-    /// What is missing because of it.
+    /// The values that are missing because of it.
     pub fn missing(&self, report: &Report<'_>) -> Option<String> {
         let mut keys: Vec<String> = self.lost.iter().map(|group| report.key(group)).collect();
         keys.dedup();

@@ -27,7 +27,7 @@ use self::folded::Shown;
 use crate::document::Steps;
 use crate::words::{count, joined};
 
-/// What the pillar is called beside formulas.
+/// The name of the pillar beside formulas.
 const PILLAR: &str = "pillar";
 
 /// Minions that are named with each change; more are described by what they have in common.
@@ -75,7 +75,7 @@ impl Report<'_> {
         secrets.scrubbed(&joined(&group.change.path))
     }
 
-    /// What a group is shown under: its key, or that it is all there is.
+    /// The title of a group: its key, or that it is all there is.
     fn title(&self, group: &Group) -> String {
         match group.change.path.is_empty() {
             true => "the whole result".into(),
@@ -112,7 +112,7 @@ impl Report<'_> {
         names.join(", ")
     }
 
-    /// What minions have in common that are too many to be named.
+    /// The description of minions that are too many to be named.
     fn common(&self, ids: &[String]) -> Option<String> {
         let common = (ids.len() > NAMED).then(|| self.differences.census.common(ids));
         common.flatten().map(|common| common.to_string())

@@ -124,7 +124,7 @@ fn not_compared((message, ids): (String, Vec<&str>)) -> Changed {
     }
 }
 
-/// What the minions of a change have in common, with whether each has it in a form of its own.
+/// The common facts of the minions of a change, with whether each has it in a form of its own.
 fn common(report: &Report<'_>, minions: &Minions<'_>) -> Option<String> {
     match (report.common(&minions.ids), minions.is_own) {
         (common, false) => common,

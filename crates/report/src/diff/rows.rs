@@ -25,9 +25,9 @@ pub struct Differences<'r> {
     to: &'r str,
     /// The formulas that were compared.
     formulas: BTreeSet<&'r str>,
-    /// How each formula makes its configuration.
+    /// The way in which each formula makes its configuration.
     configurations: Vec<Configuration<'r>>,
-    /// How many files differ.
+    /// The number of files that differ.
     files_changed: usize,
     /// Changed files that no compared result depends on, by kind.
     not_compared: &'r [String],
@@ -43,13 +43,13 @@ pub struct Differences<'r> {
     not_looked_at: Option<&'r str>,
     /// Why pillars were not compared.
     pillars_not_compared: Option<&'r str>,
-    /// How many minions there are.
+    /// The number of minions.
     minions: usize,
-    /// How many of them could not be compared.
+    /// The number of them that could not be compared.
     minions_not_compared: usize,
-    /// How many get something else, or fail in another way.
+    /// The number of minions that get something else, or fail in another way.
     affected: usize,
-    /// How many get the same.
+    /// The number of minions that get the same.
     unaffected: usize,
     /// Results that fail in the same way before and after.
     fail_in_both: usize,
@@ -90,7 +90,7 @@ struct Change<'r> {
     of: Of,
     /// The formulas that it is in.
     formulas: Vec<&'r str>,
-    /// How many minions it is for.
+    /// The number of minions that it is for.
     count: usize,
     /// Their ids, sorted.
     minions: &'r [String],
@@ -114,7 +114,7 @@ struct Failing<'r> {
     /// None for the pillar.
     formula: Option<&'r str>,
     error: String,
-    /// How many minions it is for.
+    /// The number of minions that it is for.
     count: usize,
     /// Their ids, sorted.
     minions: &'r [String],

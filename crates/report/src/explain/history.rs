@@ -50,7 +50,7 @@ impl Report<'_> {
             .collect()
     }
 
-    /// What set a value and why, and all that it overrode.
+    /// The source of a value and its reason, and all that it overrode.
     fn origins(&self, path: &[Key], known: &Ancestry, (bold, blue): (Style, Style)) -> Vec<String> {
         let place =
             |spot: &Spot, layer: usize| format!("{blue}{}{blue:#}", self.place(spot, layer));
@@ -76,7 +76,7 @@ impl Report<'_> {
         lines
     }
 
-    /// How a value came into the pillar, if it is from there and the pillar was compiled.
+    /// The source of a value in the pillar, if it is from there and the pillar was compiled.
     fn in_pillar(&self, spot: &Spot, styles: (Style, Style)) -> Vec<String> {
         let (Spot::Fact { part, path, .. }, Some(pillar)) = (spot, self.lineage.pillar()) else {
             return Vec::new();
@@ -110,7 +110,7 @@ impl Report<'_> {
         }
     }
 
-    /// What a layer is, and why it is one.
+    /// The description of a layer, and why it is one.
     fn layer(&self, number: usize, with_reasons: bool) -> Vec<String> {
         let Some(layer) = self.lineage.layers().get(number) else {
             return Vec::new();
@@ -167,8 +167,8 @@ impl Report<'_> {
         }
     }
 
-    /// What a matcher found, without secrets. What became part of a file's path is not secret, unless the pillar has it:
-    /// that the file is read shows the name of a file, and not whose value it is.
+    /// The value that a matcher found, without secrets. What became part of a file's path is not secret, unless the
+    /// pillar has it: that the file is read shows the name of a file, and not whose value it is.
     pub(super) fn found(&self, layer: &Layer, because: &Because) -> Redacted<Value> {
         let of_pillar = is_secret_matcher(&because.matcher, self.secrets);
         let in_path = |value: &Value| match &layer.kind {
@@ -188,7 +188,7 @@ impl Report<'_> {
     }
 }
 
-/// What a layer is, in words.
+/// The name of a layer, in words.
 pub(super) fn named(layer: &Layer, with_source: bool) -> String {
     let definition = layer.definition.as_ref().filter(|_| with_source);
     let of = definition

@@ -129,7 +129,7 @@ impl<'r> Report<'r> {
         self.secrets.redact_value(path, &past.value, &|_| is_secret)
     }
 
-    /// What is known of an existing value.
+    /// The ancestry of an existing value.
     fn at(&self, path: &[Key]) -> Option<Ancestry> {
         self.lineage.at(path)
     }

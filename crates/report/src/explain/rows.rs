@@ -56,7 +56,7 @@ enum Kind {
     Unknown,
 }
 
-/// What is known of a layer of a pillar.
+/// The facts about a layer of a pillar.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -102,7 +102,7 @@ enum Reason<'r> {
 struct Because<'r> {
     /// Type and query, such as G@os.
     matcher: &'r str,
-    /// What the minion has there.
+    /// The value that the minion has there.
     found: Data,
 }
 
@@ -144,7 +144,7 @@ struct Explanation {
     /// Where the key stands, for entries of mappings.
     #[serde(skip_serializing_if = "Option::is_none")]
     key_origin: Option<Origin>,
-    /// What was there before, the oldest first.
+    /// The values before, the oldest first.
     past: Vec<Past>,
 }
 

@@ -62,7 +62,7 @@ impl<'s> Calls<'s> {
 pub struct Call<'s> {
     /// Its name; null for names that templates compute.
     function: Option<&'s str>,
-    /// What answers it, in words; null for names that templates compute.
+    /// The source of its answer, in words; null for names that templates compute.
     answered: Option<String>,
     /// Where templates refer to it.
     uses: Vec<Use<'s>>,

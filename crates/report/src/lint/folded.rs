@@ -13,13 +13,13 @@ pub struct Folded<'f> {
     pub others: Vec<&'f Finding>,
 }
 
-/// How many findings with one message are shown one by one.
+/// The number of findings with one message that are shown one by one.
 const SHOWN: usize = 2;
 
-/// How many places are named.
+/// The number of places that are named.
 const NAMED: usize = 5;
 
-/// How long a text may be that is named with its place.
+/// The largest length of a text that is named with its place.
 const LONGEST: usize = 48;
 
 /// Findings by their causes: those at one place, whatever they say of each minion, and those with one message.

@@ -20,7 +20,7 @@ pub use rows::Findings;
 pub use sarif::Log;
 pub use text::{Text, fixes, not_formulas, rules};
 
-/// How many findings of each level there are.
+/// The number of findings of each level.
 fn counts(reports: &[(String, Report)]) -> [(Level, usize); 3] {
     [Level::Error, Level::Warning, Level::Note].map(|level| {
         let findings = reports.iter().flat_map(|(_, report)| &report.findings);

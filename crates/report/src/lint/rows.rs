@@ -20,7 +20,7 @@ pub struct Findings<'r> {
     /// Functions that cannot be answered, so that what depends on them was not checked.
     not_followed: Vec<NotFollowed<'r>>,
     not_looked_at: Vec<NotLookedAt<'r>>,
-    /// What else was not checked.
+    /// Remarks on what else was not checked.
     remarks: Vec<&'r str>,
     /// Files that fail for want of a fact that minions here do not have.
     lacking_facts: Vec<LackingFacts<'r>>,
@@ -154,7 +154,7 @@ struct Edit<'r> {
     file: &'r str,
     #[serde(flatten)]
     range: Range,
-    /// What to put there.
+    /// The text to put there.
     text: &'r str,
 }
 

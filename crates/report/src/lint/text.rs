@@ -62,7 +62,7 @@ impl<'r> Text<'r> {
     }
 }
 
-/// What nothing looked at, of each report.
+/// The files that nothing looked at, of each report.
 fn not_looked_at(reports: &[(String, Report)]) -> Vec<String> {
     let mut notes = Vec::new();
     for (formula, report) in reports {
@@ -91,8 +91,8 @@ fn not_looked_at(reports: &[(String, Report)]) -> Vec<String> {
     notes
 }
 
-/// What was looked at of the states of an estate, and what was not: a line for each kind, as there can be hundreds of
-/// files.
+/// The states of an estate that were looked at, and those that were not: a line for each kind, as there can be hundreds
+/// of files.
 fn of_estate(report: &Report, reached: &Reached) -> Vec<String> {
     let minions = count(report.minions, "minion");
     let mut looked = Vec::new();
@@ -157,7 +157,7 @@ fn of_estate(report: &Report, reached: &Reached) -> Vec<String> {
 /// Files and minions that are named.
 const NAMED: usize = 3;
 
-/// What was not looked at, and what to do about it.
+/// The note about what was not looked at, and what to do about it.
 fn not_followed(formula: &str, function: &str, unanswered: &Unanswered) -> String {
     let names = |all: &BTreeSet<String>| some(&all.iter().collect::<Vec<_>>(), NAMED);
     let (minions, files) = (names(&unanswered.minions), names(&unanswered.files));
@@ -177,7 +177,7 @@ fn by_reason(report: &Report) -> BTreeMap<&str, Vec<&str>> {
     reasons
 }
 
-/// How much was found, and in what.
+/// The number of findings, and what they are in.
 fn summary<'f>(
     reports: &[(String, Report)],
     causes: impl Iterator<Item = &'f Folded<'f>>,
@@ -247,7 +247,7 @@ fn subjects(reports: &[(String, Report)]) -> String {
     }
 }
 
-/// How many files there are, and how many of each kind were looked at.
+/// The number of files, and how many of each kind were looked at.
 fn looked(reports: &[(String, Report)]) -> String {
     let sum = |of: fn(&Report) -> usize| reports.iter().map(|(_, report)| of(report)).sum();
     let kinds: [(usize, &str); 4] = [
@@ -268,7 +268,7 @@ fn looked(reports: &[(String, Report)]) -> String {
     }
 }
 
-/// How many files were not looked at, or only in part.
+/// The numbers of files that were not looked at, or only in part.
 fn missed(reports: &[(String, Report)]) -> Vec<String> {
     let distinct = |of: fn(&Report) -> Vec<&String>| -> usize {
         let files: BTreeSet<&String> = reports.iter().flat_map(|(_, report)| of(report)).collect();
@@ -298,7 +298,7 @@ fn missed(reports: &[(String, Report)]) -> Vec<String> {
         .collect()
 }
 
-/// How many folders are named that were left out.
+/// The number of folders that are named of those left out.
 const NAMED_FOLDERS: usize = 10;
 
 /// Which folders with states are not formulas and were left out.

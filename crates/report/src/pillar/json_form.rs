@@ -5,10 +5,10 @@ use mapstack::{Diagnostic, Error, ErrorKind, Severity};
 
 use crate::words::{joined, some};
 
-/// How many keys a message names.
+/// The number of keys that a message names.
 const NAMED: usize = 3;
 
-/// What a value is in JSON, as far as it differs.
+/// The form of a value in JSON, as far as it differs.
 #[derive(Default)]
 struct Form {
     path: Vec<Key>,

@@ -8,7 +8,7 @@ use crate::terminal::sanitize;
 const ERRORS: &str = "_errors";
 const WARNINGS: &str = "_warnings";
 
-/// What messages begin with: their reader looks at a minion, which has several external pillars.
+/// The beginning of messages: their reader looks at a minion, which has several external pillars.
 const WHO: &str = "mapstack pillar";
 
 /// Put messages into a pillar, behind those that it has.

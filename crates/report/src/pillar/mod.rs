@@ -1,4 +1,4 @@
-//! Pillars: what they are made of, what came of each file, what a pillar loses in JSON, and messages in it.
+//! Pillars: what they are made of, the outcome of each file, what a pillar loses in JSON, and messages in it.
 
 use mapstack::value::{Map, Value};
 

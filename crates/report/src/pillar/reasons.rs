@@ -165,7 +165,7 @@ impl fmt::Display for WholeStep<'_> {
     }
 }
 
-/// What is there, behind a word that says what it is.
+/// The value, behind a word that says what it is.
 pub(super) fn before(word: &str, there: Option<&str>) -> String {
     there
         .map(|there| format!("{word}{there}"))

@@ -269,7 +269,7 @@ impl Facts<'_> {
         facts.join(" and ")
     }
 
-    /// What a word of a compound target looks at; nothing for operators.
+    /// The fact that a word of a compound target looks at; nothing for operators.
     fn looked_at(self, word: &str) -> Option<String> {
         let word = word.trim_matches(['(', ')']);
         if word.is_empty() || ["and", "or", "not"].contains(&word) {

@@ -1,4 +1,4 @@
-//! The files of stacked pillars, in order, and what came of each.
+//! The files of stacked pillars, in order, and the outcome of each.
 
 use std::fmt;
 
@@ -40,7 +40,7 @@ impl Traced {
     }
 }
 
-/// The files that pillars are made of, in order, and what came of each.
+/// The files that pillars are made of, in order, and the outcome of each.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Trace<'e>(Vec<Row<'e>>);
@@ -94,7 +94,7 @@ pub(super) enum StackStep<'e> {
         /// The name of the external pillar.
         pillar: &'e str,
         config: &'e str,
-        /// What selected it, for the minion.
+        /// The condition that selected it, for the minion.
         selected_by: Option<&'e str>,
         /// The key below which its data goes.
         graft: Option<&'e str>,

@@ -32,7 +32,7 @@ pub fn junit(report: &Report) -> String {
     text
 }
 
-/// How many cases there are, are skipped, differ, and fail.
+/// The numbers of cases: all, skipped, different, and failed.
 fn counts(cases: &[Case]) -> [usize; 4] {
     let count =
         |of: fn(&CaseOutcome) -> bool| cases.iter().filter(|case| of(&case.outcome)).count();

@@ -106,7 +106,7 @@ pub(super) fn difference(of: &Difference, shown: &Shown, paint: &Paint) -> Strin
     text
 }
 
-/// What was skipped, by reason.
+/// The skipped cases, by reason.
 fn skipped(report: &Report) -> Vec<(&str, Vec<String>)> {
     let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for case in &report.cases {

@@ -8,7 +8,7 @@ use crate::roots;
 
 impl Applying<'_> {
     /// Make `file_roots` or `pillar_roots` a mapping of saltenvs to lists of directories, with
-    /// patterns replaced by what they stand for.
+    /// patterns replaced by their directories.
     pub(super) fn roots(&mut self, option: &str, default: &str) -> Result<()> {
         let read = roots::read(option, self.get(option), default)?;
         for slip in read.slips {

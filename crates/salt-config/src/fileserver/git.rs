@@ -184,7 +184,7 @@ fn check_names(options: &mut Options<'_>) {
     }
 }
 
-/// What counts for every remote that does not say otherwise: the options with a prefix and one of these names.
+/// The settings of every remote without its own: the options with a prefix and one of these names.
 pub(super) fn defaults(
     options: &Options<'_>,
     prefix: &str,

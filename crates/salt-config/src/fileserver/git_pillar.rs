@@ -36,7 +36,7 @@ const OWN: [&str; 3] = ["all_saltenvs", "mountpoint", "name"];
 /// Options and their values, in order.
 type Settings = Vec<(String, Value)>;
 
-/// The branch that stands for the environment of the pillar.
+/// The branch that means the environment of the pillar.
 const DYNAMIC: &str = "__env__";
 
 /// A remote of the external pillar `git`.

@@ -117,7 +117,7 @@ pub type RootDirectory = (String, String);
 /// ```
 ///
 /// # Errors
-/// The directories that a pattern stands for cannot be listed.
+/// The directories of a pattern cannot be listed.
 pub fn root_directories(options: &Map) -> Result<(Vec<RootDirectory>, Vec<Diagnostic>)> {
     let mut options = Options::new(options);
     let directories = roots::directories(&mut options)?;

@@ -71,8 +71,8 @@ pub(crate) const SERIALISERS: [&str; 15] = [
     "zip_longest",
 ];
 
-/// What an operation reads of its operands, which is charged before it runs. Operations that return their input or
-/// look up one entry read nothing.
+/// The part of its operands that an operation reads, which is charged before it runs. Operations that return their
+/// input or look up one entry read nothing.
 pub(crate) fn reads(kind: Named, name: &str) -> Reads {
     match (kind, name) {
         (
@@ -84,7 +84,7 @@ pub(crate) fn reads(kind: Named, name: &str) -> Reads {
     }
 }
 
-/// What a filter converts between data and text.
+/// The conversion of a filter between data and text.
 pub(crate) fn converts(name: &str) -> Option<Conversion> {
     match name {
         "json" | "yaml" | "yaml_encode" | "yaml_dquote" | "yaml_squote" | "python" => {

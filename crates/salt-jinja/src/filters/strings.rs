@@ -62,7 +62,7 @@ fn to_bool(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     }))
 }
 
-/// The number text stands for, else the text.
+/// The number that a text is, else the text.
 pub(super) fn number_or_text(text: &str) -> Obj {
     match (parse_int(text, 10), number::float(text)) {
         (Some(i), _) => Obj::Int(i),
@@ -353,7 +353,7 @@ fn glob(vm: &Vm<'_>, pattern: &str, text: &str) -> Result<bool> {
     }
 }
 
-/// How many characters of a glob stand for this one character.
+/// The number of characters of a glob for this one character.
 fn glob_one(pattern: &[char], c: char) -> Option<usize> {
     match *pattern.first()? {
         '?' => Some(1),

@@ -9,7 +9,7 @@ use super::{Events, NodeContext, Parsed, State, nothing};
 /// More `%TAG` directives than this before one document are refused: each is compared with all before it.
 const MAX_TAG_DIRECTIVES: usize = 100;
 
-/// What `!` and `!!` stand for where no directive says otherwise.
+/// The prefixes of `!` and `!!` where no directive says otherwise.
 const DEFAULT_HANDLES: [(&str, &str); 2] = [("!", "!"), ("!!", "tag:yaml.org,2002:")];
 
 impl<'t> Events<'t> {

@@ -95,7 +95,7 @@ impl<'t> Events<'t> {
         Ok((Node { anchor, tag }, start, end))
     }
 
-    /// A tag with its handle replaced by what it stands for.
+    /// A tag with its handle replaced by the prefix.
     fn resolved(&self, written: WrittenTag<'t>, start: Mark) -> Result<Cow<'t, str>, Error> {
         let (handle, suffix, mark) = written;
         if handle.is_empty() {

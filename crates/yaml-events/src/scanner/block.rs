@@ -10,7 +10,7 @@ use super::text::Text;
 
 const WHAT: &str = "while scanning a block scalar";
 
-/// What becomes of the line breaks at the end.
+/// The treatment of line breaks at the end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Chomping {
     /// `-`: all go.

@@ -61,15 +61,15 @@ impl<'t> Text<'t> {
     }
 }
 
-/// What is between two words of a scalar: blanks, or line breaks with blanks around.
+/// The gap between two words of a scalar: blanks, or line breaks with blanks around.
 pub(super) struct Gap {
     /// The blanks, unless there is a break.
     blanks: Range<usize>,
     /// True if lines are folded here.
     pub is_break: bool,
-    /// What stands for the first break; none for one that is escaped.
+    /// The text of the first break; none for one that is escaped.
     first: Option<char>,
-    /// What stands for all further breaks.
+    /// The text of all further breaks.
     more: String,
 }
 

@@ -3,7 +3,7 @@
 use crate::git::Origin;
 use crate::git::mirror::decoded;
 
-/// How git gets to a repository.
+/// The way of git to a repository.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Address {
     /// The URL without a login over HTTP: the arguments of a program are visible to every user of a machine.

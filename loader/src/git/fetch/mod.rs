@@ -46,7 +46,7 @@ impl Updated {
 }
 
 impl fmt::Display for Updated {
-    /// How many references changed in which way: `branches and tags: 2 new, 1 gone`, or `up to date`.
+    /// The numbers of references that changed in each way: `branches and tags: 2 new, 1 gone`, or `up to date`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_nothing() {
             return f.write_str("up to date");
@@ -213,7 +213,7 @@ fn beside(mirror: &Path, what: &str) -> PathBuf {
     mirror.with_file_name(name)
 }
 
-/// How often a directory into which a program still writes is removed once more.
+/// The number of times that a directory into which a program still writes is removed once more.
 const TRIES: u32 = 40;
 
 fn remove(directory: &Path) -> Result<()> {
@@ -363,7 +363,7 @@ impl Fetch<'_> {
         Ok(opened.to_thread_local())
     }
 
-    /// What the remote's references lead to.
+    /// The objects that the remote's references lead to.
     fn advertised(&self) -> Result<BTreeMap<String, ObjectId>> {
         let mut arguments = vec!["ls-remote", "--refs"];
         let specs = &self.origin.refspecs;

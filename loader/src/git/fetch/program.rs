@@ -12,11 +12,11 @@ use super::Progress;
 use super::address::Address;
 use crate::git::Origin;
 
-/// What says nothing for so long has gone.
+/// A program that says nothing for so long has gone.
 const SILENCE: Duration = Duration::from_secs(300);
-/// How often it is asked whether to go on.
+/// The interval at which the caller is asked whether to go on.
 const TICK: Duration = Duration::from_millis(20);
-/// What programs in the background hold open does not hold up the end for longer.
+/// Pipes that programs in the background hold open do not hold up the end for longer.
 const GRACE: Duration = Duration::from_millis(500);
 /// A list of references has no more bytes than this.
 const LONGEST_LIST: u64 = 256 << 20;
@@ -24,7 +24,7 @@ const LONGEST_LIST: u64 = 256 << 20;
 const KEPT_LINES: usize = 12;
 const LONGEST_LINE: usize = 400;
 
-/// What would lead git to another repository than the one it is given, or change how it reads it.
+/// The variables that would lead git to another repository than the one it is given, or change how it reads it.
 const LOCAL_VARIABLES: [&str; 16] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -292,7 +292,7 @@ impl Heard {
     }
 }
 
-/// What git adds to every failure, and advice of its own to people who call it themselves.
+/// Words that git adds to every failure, and advice of its own to people who call it themselves.
 const IDLE_WORDS: [&str; 4] = [
     "hint: ",
     "Could not read from remote repository",

@@ -23,7 +23,7 @@ pub struct FetchStage {
 }
 
 impl FetchStage {
-    /// What a line of git's progress says, such as `Receiving objects:  45% (90/200), 1.20 MiB`.
+    /// The stage in a line of git's progress, such as `Receiving objects:  45% (90/200), 1.20 MiB`.
     fn of_line(line: &str) -> Option<Self> {
         let (name, rest) = line.split_once(": ")?;
         // The server's own lines have its name before theirs.

@@ -49,7 +49,7 @@ pub struct Pillar {
     /// Print the minion's pillar with the external ones merged into it
     #[arg(long)]
     pub merged: bool,
-    /// Print the files instead, in order, and what came of each
+    /// Print the files instead, in order, and the outcome of each
     #[arg(long, conflicts_with_all = ["merged", "get"])]
     pub trace: bool,
     #[command(flatten)]

@@ -65,7 +65,7 @@ pub(super) fn parse(template: &str, groups: usize, names: &[(String, usize)]) ->
     Ok(parts)
 }
 
-/// The character that a letter or a backslash stands for after a backslash.
+/// The character of a letter or a backslash after a backslash.
 fn character(escape: char, start: usize) -> Result<char> {
     Ok(match escape {
         'a' => '\x07',

@@ -271,7 +271,7 @@ impl Translator {
         Ok(())
     }
 
-    /// The character an escape stands for, inside and outside of sets.
+    /// The character of an escape, inside and outside of sets.
     fn character(&mut self, c: char, start: usize) -> Result<char> {
         let digits = match c {
             'a' => return Ok('\x07'),
@@ -597,7 +597,7 @@ impl SetItem {
     }
 }
 
-/// A character that stands for itself.
+/// A plain character.
 fn push_literal(out: &mut String, c: char) {
     if c.is_alphanumeric() || c == '_' || c == ' ' {
         out.push(c);
