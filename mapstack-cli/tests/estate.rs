@@ -205,6 +205,20 @@ fn a_platform_of_a_checkout_without_minions_is_named_by_its_id() {
 }
 
 #[test]
+fn a_formula_that_was_not_fetched_is_a_note() {
+    let tree = checkout();
+    tree.write(
+        ".mapstack.yaml",
+        b"formulas: [{git: 'https://x:y@example.org/users-formula'}]\nabsent: [private.*]\n",
+    );
+    let note = "https://example.org/users-formula was not fetched";
+    for (line, status) in [("fleet", 0), ("pillar web1", 0), ("lint", 1)] {
+        let line = format!("{line} --mirrors none");
+        assert_line(tree.path(), &line, status, ("", note));
+    }
+}
+
+#[test]
 fn a_folder_of_formulas_is_a_root_for_each() {
     let tree = Tree::new(&[
         ("ntp-formula/ntp/init.sls", "{{ nope.a }}\n"),

@@ -499,9 +499,15 @@ pub fn complete(
     if !files.root.is_empty() || files.config.is_some() {
         return Ok(());
     }
-    let Some(project) = Project::find()? else {
+    #[cfg_attr(
+        not(feature = "git"),
+        expect(unused_mut, reason = "nothing is left out")
+    )]
+    let Some(mut project) = Project::find()? else {
         return Ok(());
     };
+    #[cfg(feature = "git")]
+    project.leave_out_unfetched(files.mirrors.as_deref())?;
     if functions.stub.is_empty() {
         functions.stub.clone_from(&project.stubs);
     }

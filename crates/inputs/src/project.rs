@@ -7,6 +7,8 @@ use mapstack::minion::SaltVersion;
 use mapstack::value::Value;
 use mapstack_salt_config::Config;
 
+#[cfg(feature = "git")]
+use crate::configuration;
 use crate::estate::{
     self, Assumed, Deployment, Folders, FoundMinions, Layout, Root, Search, Tools,
 };
@@ -240,6 +242,30 @@ impl Project {
             tools: Arc::new(tools),
         });
         Ok(self)
+    }
+
+    /// Leave out the formulas without a mirror, each with a note: the rest of the checkout can be looked at.
+    #[cfg(feature = "git")]
+    pub(crate) fn leave_out_unfetched(&mut self, mirrors: Option<&Path>) -> Result<(), InputError> {
+        use mapstack::loader::git::Origin;
+
+        let Some(estate) = self.estate.as_mut().filter(|_| !self.formulas.is_empty()) else {
+            return Ok(());
+        };
+        let mirrors = configuration::mirrors(mirrors)?;
+        let is_there = |formula: &Formula| Origin::new(&formula.git).repository(&mirrors).is_dir();
+        let (there, missing): (Vec<_>, Vec<_>) = self.formulas.drain(..).partition(is_there);
+        for formula in &missing {
+            estate.notes.push(format!(
+                "{} was not fetched, so its files are missing; `mapstack fetch` mirrors it",
+                Origin::new(&formula.git).shown()
+            ));
+        }
+        if !missing.is_empty() {
+            estate.config = estate::with_formulas(&estate.config, &there, &self.directory)?;
+        }
+        self.formulas = there;
+        Ok(())
     }
 
     /// Take the roots that the project's file does not name from the configuration, or else those that were found.

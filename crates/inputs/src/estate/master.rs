@@ -128,6 +128,23 @@ impl Checkout<'_> {
     }
 }
 
+#[cfg(feature = "git")]
+/// A checkout's configuration with these formulas alone.
+///
+/// # Errors
+/// As for [`Checkout::config`].
+pub fn with_formulas(
+    config: &Config,
+    formulas: &[Formula],
+    directory: &Path,
+) -> Result<Config, InputError> {
+    let over = Map::from_iter([("gitfs_remotes", remotes(formulas))]);
+    let text = yaml::dump(&over.into(), &yaml::DumpOptions::output());
+    Ok(config
+        .clone()
+        .overridden(text.as_bytes(), FILE, &surroundings(directory))?)
+}
+
 /// Formulas as remotes of gitfs, each at one revision in the saltenv base.
 fn remotes(formulas: &[Formula]) -> Value {
     let map = |name: &str, value: Value| -> Value { Map::from_iter([(name, value)]).into() };

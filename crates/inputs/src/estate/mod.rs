@@ -16,5 +16,7 @@ pub(crate) use deployed::{Deployment, Given};
 pub(crate) use folders::Folders;
 pub(crate) use ids::{Assumed, Search};
 pub use ids::{FoundMinion, FoundMinions};
+#[cfg(feature = "git")]
+pub(crate) use master::with_formulas;
 pub(crate) use master::{Checkout, find_config, read as read_config};
 pub(crate) use tools::Tools;
