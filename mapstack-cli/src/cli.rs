@@ -140,6 +140,14 @@ Examples:
 Exit status: 0 done, 1 the data or templates are wrong, 2 wrong usage.";
 
 impl Command {
+    /// Whether anything it prints can have secrets in it.
+    pub fn prints_data(&self) -> bool {
+        !matches!(
+            self,
+            Command::Completions(_) | Command::Init(_) | Command::Parse(_) | Command::Platforms(_)
+        )
+    }
+
     /// Take what flags do not say from the project around the directory at hand.
     pub fn complete(&mut self, secrets: &SecretFlags, warn: &dyn Warn) -> Result<(), InputError> {
         if let Command::Pillar(args) = self

@@ -16,14 +16,23 @@ use std::process::ExitCode;
 /// Run the command with the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let invocation = match cli::read() {
+    let mut invocation = match cli::read() {
         Ok(invocation) => invocation,
         Err(refused) => return commands::refused(&refused, std::env::args_os()),
     };
     if invocation.strict_sandbox {
         mapstack::sandbox::require_walls();
     }
+    let names = match &invocation.asked {
+        cli::Asked::Verb(command) if command.prints_data() => {
+            invocation.messages.secrets.complete()
+        }
+        _ => Ok(()),
+    };
     let reporter = mapstack_console::Reporter::new(&invocation.messages);
+    if let Err(error) = names {
+        return reporter.finish(Err(error.into()));
+    }
     reporter.finish(commands::run(
         invocation.asked,
         &invocation.messages.secrets,

@@ -63,7 +63,7 @@ fn changes_are_folded_and_have_their_origins() {
         ("comment.md", "markdown"),
     ] {
         let ran = run_line(tree.path(), &format!("{DIRECTORIES} -o {format}"));
-        assert_eq!((ran.status, &*ran.stderr), (Some(1), ""), "{format}");
+        assert_eq!((ran.status, ran.said()), (Some(1), ""), "{format}");
         assert_snapshot(&format!("diff/{name}"), &ran.stdout);
         assert!(
             !ran.stdout.contains("-secret"),
@@ -81,7 +81,7 @@ fn changes_are_folded_and_have_their_origins() {
 #[cfg(feature = "html")]
 fn a_page_has_every_change_and_no_markup_of_values() {
     let ran = run_line(tree().path(), &format!("{DIRECTORIES} -o html"));
-    assert_eq!((ran.status, &*ran.stderr), (Some(1), ""));
+    assert_eq!((ran.status, ran.said()), (Some(1), ""));
     let body = ran.stdout.split_once("<body>").expect("a body").1;
     assert!(
         !body.contains("<b>") && body.contains("&lt;b&gt;"),

@@ -78,7 +78,7 @@ fn an_edit_of_a_pillar_is_shown_like_one_of_a_formula() {
         ("comment.md", "markdown"),
     ] {
         let ran = run_line(tree.path(), &format!("{DIRECTORIES} -o {format}"));
-        assert_eq!((ran.status, &*ran.stderr), (Some(1), ""), "{format}");
+        assert_eq!((ran.status, ran.said()), (Some(1), ""), "{format}");
         assert_snapshot(&format!("diff_pillars/{name}"), &ran.stdout);
         assert!(!ran.stdout.contains("-secret"), "{}", ran.stdout);
     }
@@ -94,7 +94,7 @@ fn an_edit_of_a_pillar_is_shown_like_one_of_a_formula() {
 #[cfg(feature = "html")]
 fn a_page_has_the_pillar_and_no_markup_of_values() {
     let ran = run_line(tree().path(), &format!("{DIRECTORIES} -o html"));
-    assert_eq!((ran.status, &*ran.stderr), (Some(1), ""));
+    assert_eq!((ran.status, ran.said()), (Some(1), ""));
     let body = ran.stdout.split_once("<body>").expect("a body").1;
     assert!(
         body.contains("&lt;b&gt;db") && !body.contains("<b>"),

@@ -14,7 +14,7 @@ const PAGE: &[&str] = if cfg!(feature = "html") {
 
 fn explained(line: &str) -> String {
     let ran = run_line(&repository(), &format!("explain users {line} {EXAMPLE}"));
-    assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{line}");
+    assert_eq!((ran.status, ran.said()), (Some(0), ""), "{line}");
     ran.stdout
 }
 
@@ -188,7 +188,7 @@ fn secrets_do_not_come_out() {
         PAGE,
     ] {
         let ran = run(tree.path(), &[&given[..], more].concat());
-        assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{more:?}");
+        assert_eq!((ran.status, ran.said()), (Some(0), ""), "{more:?}");
         for secret in ["pass1234", "4321", "app_user_1", "from-the-pillar"] {
             assert!(
                 !ran.stdout.contains(secret),
@@ -490,7 +490,7 @@ mod html {
                 "--html=-",
             ];
             let ran = run(tree.path(), &[&args[..], more].concat());
-            assert_eq!((ran.status, &*ran.stderr), (Some(0), ""));
+            assert_eq!((ran.status, ran.said()), (Some(0), ""));
             ran.stdout
         };
         let masked = page(&["--sources=C@f"]);

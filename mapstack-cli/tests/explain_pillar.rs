@@ -54,7 +54,7 @@ fn a_value_of_a_pillar_has_its_history() {
         ("rows.json", "explain pillar ssh -o json"),
     ] {
         let ran = run_line(tree.path(), &format!("{line} {FACTS}"));
-        assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{line}");
+        assert_eq!((ran.status, ran.said()), (Some(0), ""), "{line}");
         assert_snapshot(&format!("explain_pillar/{name}"), &ran.stdout);
         assert!(!ran.stdout.contains("very-secret"), "{}", ran.stdout);
     }
@@ -118,7 +118,7 @@ fn the_values_of_a_formula_lead_into_the_pillar() {
 fn a_page_shows_why() {
     let tree = tree();
     let ran = run_line(tree.path(), &format!("explain pillar {FACTS} --html -"));
-    assert_eq!((ran.status, &*ran.stderr), (Some(0), ""));
+    assert_eq!((ran.status, ran.said()), (Some(0), ""));
     for text in [
         "included by common",
         "the sls users of base",

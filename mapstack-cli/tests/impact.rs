@@ -58,7 +58,7 @@ fn files_keys_and_facts_reach_minions() {
             tree.path(),
             &format!("impact {what} --root r --minions minions"),
         );
-        assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{what}");
+        assert_eq!((ran.status, ran.said()), (Some(0), ""), "{what}");
         reported.push_str(&format!("$ impact {what}\n{}\n", ran.stdout));
     }
     assert!(!reported.contains("hidden-one"), "{reported}");

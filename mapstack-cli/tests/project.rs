@@ -193,7 +193,7 @@ fn what_was_not_compared_is_listed() {
 }
 
 /// Documents, and whether they are a `.mapstack.yaml`.
-const DOCUMENTS: [(&str, bool); 12] = [
+const DOCUMENTS: [(&str, bool); 14] = [
     ("{}", true),
     ("roots: states", true),
     ("roots: [states]", true),
@@ -208,6 +208,8 @@ const DOCUMENTS: [(&str, bool); 12] = [
     ),
     ("levels: {redundant-override: loud}", false),
     ("levels: {redundant-override: 3}", false),
+    ("secret: pin*\nno_secret: [keyid, '*_algos']", true),
+    ("no_secret: [1]", false),
     ("root: states", false),
 ];
 

@@ -73,6 +73,52 @@ def test_stack_is_that_of_saltext_formula(web, both):
     assert repr(ours) == repr(theirs)
 
 
+HIDDEN = {
+    "web": {
+        "own": {"on": True, "size": 9},
+        "user": {"uid": 33, "groups": ["www-data"]},
+        "ports": [8080],
+        "late": {"word": "from the pillar", "n": 7, "more": [{"a": "b"}]},
+    }
+}
+
+HIDING = [
+    {},
+    {"web/parameters/map_jinja.yaml": "values: {sources: [C@web]}\n"},
+    {"web/parameters/id/web1.yaml": "merge_lists: true\nvalues: {own: {later: 1}, ports: [1], user: {groups: [x]}}\n"},
+    {"web/parameters/map_jinja.yaml": "values: {sources: [C@web], config_get_strategy: recurse}\n"},
+    {
+        "web/parameters/map_jinja.yaml": "values: {sources: [defaults.yaml]}\n",
+        "web/post-map.jinja": "{% do mapdata.update({'p': pillar.web.late, 'o': pillar.web.own, 'l': pillar.web.ports + [1]}) %}",
+    },
+]
+
+
+@pytest.mark.parametrize("files", HIDING)
+def test_pieces_of_a_hidden_pillar_stay_hidden_as_those_of_saltext_formula(tree, minion, files):
+    secret = pytest.importorskip("salt.utils.secret")
+    pytest.importorskip("saltext.formula")
+    tree("web/parameters/defaults.yaml", "values: {pkg: nginx, user: {name: www}, ports: [80]}\n")
+    for path, text in files.items():
+        tree(path, text)
+    ours, theirs = (minion(own, pillar=secret.hide(HIDDEN))["map.data"]("web") for own in (True, False))
+    assert ours == theirs
+    assert repr(secret.mask_output(ours)) == repr(secret.mask_output(theirs))
+    assert "****" in repr(secret.mask_output(ours))
+    plain = minion(pillar=HIDDEN)["map.data"]("web")
+    assert secret.mask_output(plain) == plain
+
+
+def test_the_stack_of_a_hidden_pillar_hides_its_pieces(tree, minion):
+    secret = pytest.importorskip("salt.utils.secret")
+    tree("web/parameters/defaults.yaml", "values: {pkg: nginx}\n")
+    modules = minion(pillar=secret.hide(HIDDEN))
+    stack = modules["map.stack"]("web", ["defaults.yaml", "C@web", "I@web:late"])
+    assert type(stack) is dict and type(stack["late"]) is secret.MaskedDict and type(stack["ports"]) is secret.MaskedList
+    # Templates see what is there.
+    assert stack["late"]["word"] == "from the pillar" and stack["ports"] == [8080]
+
+
 def test_tofs_is_that_of_saltext_formula(web, both):
     for options in ({}, {"use_subpath": True}, {"include_query": False, "files_dir": "f"}):
         ours, theirs = (

@@ -241,6 +241,14 @@ impl Reporter {
 
     /// Turn the outcome of a verb into an exit status.
     pub fn finish(&self, outcome: Result<(), Failure>) -> ExitCode {
+        let status = self.status(outcome);
+        if self.usual.has_masked() {
+            self.note("secrets are masked: --show-secrets prints them, --no-secret NAME those under one name");
+        }
+        status
+    }
+
+    fn status(&self, outcome: Result<(), Failure>) -> ExitCode {
         match outcome {
             Ok(()) => ExitCode::SUCCESS,
             // The reader of the output has closed it.

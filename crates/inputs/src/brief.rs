@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// The flags of [`flags`](crate::flags) that `-h` leaves out, by their ids.
-const RARE: [&str; 37] = [
+const RARE: [&str; 38] = [
     "allow",
     "cache",
     "color",
@@ -23,6 +23,7 @@ const RARE: [&str; 37] = [
     "memory",
     "mine",
     "mirrors",
+    "no_secret",
     "opts",
     "parameter_dirs",
     "parts",

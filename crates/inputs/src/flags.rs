@@ -102,6 +102,9 @@ pub struct SecretFlags {
     /// Take values under keys of this pattern for secrets, too; repeatable
     #[arg(long, global = true, value_name = "PATTERN", help_heading = "Secrets")]
     pub secret: Vec<String>,
+    /// Take values under keys of this pattern for no secrets, whatever else says so; repeatable
+    #[arg(long, global = true, value_name = "PATTERN", help_heading = "Secrets")]
+    pub no_secret: Vec<String>,
     /// Print digests in place of numbers: equal in all runs with the same text
     #[arg(long, global = true, value_name = "TEXT", help_heading = "Secrets")]
     pub digest_salt: Option<String>,
@@ -118,16 +121,32 @@ pub enum Mask {
 }
 
 impl SecretFlags {
+    /// Take the names that the `.mapstack.yaml` around the directory at hand has, beside those of the flags.
+    ///
+    /// # Errors
+    /// There is one that cannot be read.
+    pub fn complete(&mut self) -> Result<(), InputError> {
+        if let Some(project) = Project::file_alone()? {
+            self.secret.extend(project.secret);
+            self.no_secret.extend(project.no_secret);
+        }
+        Ok(())
+    }
+
     /// Which values are secret by themselves.
     pub fn policy(&self) -> Policy {
         let policy = match self.mask {
             Mask::Secrets => Policy::default().showing_pillar(),
             Mask::Pillar => Policy::default(),
         };
-        self.secret.iter().fold(policy, |policy, pattern| {
+        let matching = |pattern: &String| {
             let pattern = pattern.to_lowercase();
-            policy.named(move |name| Fnmatch::new(&pattern).matches(&name.to_lowercase()))
-        })
+            move |name: &str| Fnmatch::new(&pattern).matches(&name.to_lowercase())
+        };
+        let named = |policy: Policy, pattern| policy.named(matching(pattern));
+        let except = |policy: Policy, pattern| policy.except(matching(pattern));
+        let policy = self.secret.iter().fold(policy, named);
+        self.no_secret.iter().fold(policy, except)
     }
 
     /// The values that are secret before anything is known of facts, and the marks in their place.

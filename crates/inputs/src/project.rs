@@ -35,6 +35,10 @@ pub struct Project {
     pub deployed: Vec<(String, PathBuf)>,
     /// Sls and files that lie elsewhere, as shell patterns.
     pub absent: Vec<String>,
+    /// Names of secrets beside the usual ones, as shell patterns.
+    pub secret: Vec<String>,
+    /// Names that are no secrets', as shell patterns.
+    pub no_secret: Vec<String>,
     /// Repositories with formulas.
     pub formulas: Vec<Formula>,
     /// The estate, if it is more than formulas.
@@ -90,21 +94,26 @@ impl Project {
         Self::around(Path::new("."))
     }
 
+    /// What the nearest `.mapstack.yaml` says, if there is one, without a look at the checkout.
+    ///
+    /// # Errors
+    /// It cannot be read, or names what is not in its directory.
+    pub fn file_alone() -> Result<Option<Self>, InputError> {
+        let here = Path::new(".");
+        let Ok(real) = here.canonicalize() else {
+            return Ok(None);
+        };
+        let mut levels = levels(here, &real).into_iter();
+        let found = levels.find(|path| path.join(FILE).is_file());
+        let read = |found: PathBuf| Self::plain(&found).with_file(&found.join(FILE));
+        found.map(read).transpose()
+    }
+
     fn around(directory: &Path) -> Result<Option<Self>, InputError> {
         let Ok(real) = directory.canonicalize() else {
             return Ok(None);
         };
-        // Outside a work tree, what lies above is not the user's project.
-        let has_git = |above: &Path| above.join(".git").exists();
-        let levels = real.ancestors().position(has_git).unwrap_or(0);
-        let mut shown = vec![directory.to_path_buf()];
-        for level in 0..levels {
-            let next = match shown[level] == Path::new(".") {
-                true => "..".into(),
-                false => shown[level].join(".."),
-            };
-            shown.push(next);
-        }
+        let shown = levels(directory, &real);
         let nearest = |is_one: fn(&Path) -> bool| shown.iter().find(|path| is_one(path));
         if let Some(found) = nearest(|path| path.join(FILE).is_file()) {
             return Self::of_file(found).map(Some);
@@ -462,6 +471,21 @@ impl Project {
             _ => None,
         }
     }
+}
+
+/// A directory and those above it in its git work tree: outside of one, what lies above is not the user's project.
+fn levels(directory: &Path, real: &Path) -> Vec<PathBuf> {
+    let has_git = |above: &Path| above.join(".git").exists();
+    let levels = real.ancestors().position(has_git).unwrap_or(0);
+    let mut shown = vec![directory.to_path_buf()];
+    for level in 0..levels {
+        let next = match shown[level] == Path::new(".") {
+            true => "..".into(),
+            false => shown[level].join(".."),
+        };
+        shown.push(next);
+    }
+    shown
 }
 
 /// True if a directory, so many levels above another, is within a root of the layout of one further above.

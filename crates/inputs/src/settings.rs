@@ -13,7 +13,7 @@ use crate::project::{FILE, Formula, Project};
 use crate::read::text_file;
 
 /// The keys of the file.
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 12] = [
     "roots",
     "pillar_roots",
     "config",
@@ -24,6 +24,8 @@ const KEYS: [&str; 10] = [
     "stubs",
     "salt_version",
     "levels",
+    "secret",
+    "no_secret",
 ];
 
 /// The keys of `minions`, where it is a mapping.
@@ -90,6 +92,7 @@ impl Project {
     ) -> Result<(), InputError> {
         let directory = self.clone();
         let path = |value: &Value, marks: &Marks| reader.path(&directory, value, marks);
+        let texts = || reader.each(value, &marks, &|one, marks| reader.text(one, marks));
         let paths = |value: &Value, marks: &Marks| reader.each(value, marks, &path);
         match key.to_string().as_str() {
             "roots" => {
@@ -117,9 +120,9 @@ impl Project {
                 self.formulas =
                     reader.each(value, &marks, &|one, marks| reader.formula(one, marks))?;
             }
-            "absent" => {
-                self.absent = reader.each(value, &marks, &|one, marks| reader.text(one, marks))?;
-            }
+            "absent" => self.absent = texts()?,
+            "secret" => self.secret = texts()?,
+            "no_secret" => self.no_secret = texts()?,
             "minions" if value.as_map().is_some() => {
                 self.given.minions = reader.minions(&directory, value, &marks)?;
             }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use mapstack::{Configuration, DataOptions, Run, Way};
+use mapstack::{Configuration, DataOptions, Run, StackOptions, Way};
 use mapstack_diagnostic::Result;
 use mapstack_minion::FactPlaces;
 use mapstack_value::Value;
@@ -19,6 +19,17 @@ pub trait Explain {
     /// # Errors
     /// As [`Run::data`].
     fn explain(&self, tpldir: &str, options: &DataOptions) -> Result<(Value, Lineage)>;
+
+    /// Compute `map.stack` and the origin of each value.
+    ///
+    /// # Errors
+    /// As [`Run::stack`].
+    fn explain_stack(
+        &self,
+        tpldir: &str,
+        sources: &Value,
+        options: &StackOptions,
+    ) -> Result<(Value, Lineage)>;
 
     /// Compute a formula's configuration and the origin of each value: by its layers, or through its `map.jinja`.
     ///
@@ -84,17 +95,29 @@ pub trait Explain {
     fn why_not_asked(&self, data: &Value, options: &DataOptions, path: &str) -> Result<WhyNot>;
 }
 
+/// Layers that a run merges, and where each value of them comes from.
+fn followed(run: &Run<'_>, merge: impl FnOnce() -> Result<Value>) -> Result<(Value, Lineage)> {
+    run.follow_secrets();
+    let follower = Rc::new(Follower::new());
+    let data = run.watched_by(follower.clone(), merge)?;
+    let facts = FactPlaces::new(&run.minion());
+    let secrets = (run.secret_texts(), run.engine().policy().clone());
+    let lineage = Lineage::new(follower.take(), data.clone(), facts, secrets);
+    Ok((data, lineage))
+}
+
 impl Explain for Run<'_> {
     fn explain(&self, tpldir: &str, options: &DataOptions) -> Result<(Value, Lineage)> {
-        self.follow_secrets();
-        let follower = Rc::new(Follower::new());
-        let data = self.watched_by(follower.clone(), || self.data(tpldir, options));
-        let facts = FactPlaces::new(&self.minion());
-        let (secrets, policy) = (self.secret_texts(), self.engine().policy().clone());
-        data.map(|data| {
-            let lineage = Lineage::new(follower.take(), data.clone(), facts, (secrets, policy));
-            (data, lineage)
-        })
+        followed(self, || self.data(tpldir, options))
+    }
+
+    fn explain_stack(
+        &self,
+        tpldir: &str,
+        sources: &Value,
+        options: &StackOptions,
+    ) -> Result<(Value, Lineage)> {
+        followed(self, || self.stack(tpldir, sources, options))
     }
 
     fn explain_configuration(&self, configuration: &Configuration) -> Result<(Value, Lineage)> {

@@ -18,6 +18,7 @@ mod bounds;
 mod explain;
 mod flow;
 mod layers;
+mod of_pillar;
 mod pillar;
 mod source;
 mod tracker;

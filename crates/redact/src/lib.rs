@@ -12,6 +12,8 @@ mod redacted;
 mod search;
 mod secrets;
 mod stars;
+mod texts;
+mod words;
 
 pub use cipher::{Cipher, is_ciphertext};
 pub use excerpts::Excerpts;

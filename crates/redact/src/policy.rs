@@ -6,27 +6,28 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mapstack_value::{Key, Map, Str, Value};
 
-use crate::is_secret_name;
+use crate::{is_secret_name, texts};
 
-/// True if a name is a secret's, beside those that always are.
+/// True if a name is meant.
 type Named = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
-/// Which values are secrets by themselves: those under certain names, encrypted texts, and the whole pillar, unless it
-/// is [shown](Self::showing_pillar).
+/// Which values are secrets by themselves: those under certain names, encrypted texts, the passwords in URLs, and the
+/// whole pillar, unless it is [shown](Self::showing_pillar).
 ///
 /// ```
 /// use mapstack_redact::Policy;
 /// use mapstack_value::{Map, Value};
-/// let policy = Policy::default().named(|name| name == "pin");
-/// assert!(policy.is_secret_key("db_password") && policy.is_secret_key("pin"));
-/// let data = Map::from_iter([("user", "app"), ("pin", "0042")]);
+/// let policy = Policy::default().named(|name| name == "pin").except(|name| name == "key");
+/// assert!(policy.is_secret_key("db_password") && policy.is_secret_key("pin") && !policy.is_secret_key("key"));
+/// let data = Map::from_iter([("user", "app"), ("pin", "0042"), ("url", "https://me:hunter2@host")]);
 /// let mut found = Vec::new();
 /// policy.visit(&Value::from(data), &mut |value| found.push(value.repr()));
-/// assert_eq!(found, ["'0042'"]);
+/// assert_eq!(found, ["'0042'", "'hunter2'"]);
 /// ```
 #[derive(Clone, Default)]
 pub struct Policy {
     named: Vec<Named>,
+    excepted: Vec<Named>,
     shows_pillar: bool,
 }
 
@@ -35,6 +36,13 @@ impl Policy {
     #[must_use]
     pub fn named(mut self, is_secret: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.named.push(Arc::new(is_secret));
+        self
+    }
+
+    /// Names that are no secrets', whatever else says so: of the names above a value the nearest decides.
+    #[must_use]
+    pub fn except(mut self, is_public: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.excepted.push(Arc::new(is_public));
         self
     }
 
@@ -54,34 +62,79 @@ impl Policy {
     /// True if what stands under a key is a secret because of the key.
     #[must_use]
     pub fn is_secret_key(&self, name: &str) -> bool {
-        is_secret_name(name) || self.named.iter().any(|named| named(name))
+        self.says(name) == Some(true)
+    }
+
+    /// What a name says of what stands under it: a secret, no secret, or nothing.
+    fn says(&self, name: &str) -> Option<bool> {
+        if self.excepted.iter().any(|named| named(name)) {
+            return Some(false);
+        }
+        let is_secret = is_secret_name(name) || self.named.iter().any(|named| named(name));
+        is_secret.then_some(true)
+    }
+
+    /// The key that makes a secret of what stands at a path: the nearest that says something of it.
+    pub(crate) fn secret_key<'k>(&self, path: &'k [Key]) -> Option<&'k str> {
+        let mut said = path.iter().rev().filter_map(|key| {
+            let name = key.as_str()?;
+            self.says(name).map(|is_secret| (name, is_secret))
+        });
+        said.next()
+            .filter(|(_, is_secret)| *is_secret)
+            .map(|(name, _)| name)
     }
 
     /// True if one of the keys to a value names a secret.
     #[must_use]
     pub fn is_secret_path(&self, path: &[Key]) -> bool {
-        path.iter()
-            .any(|key| key.as_str().is_some_and(|name| self.is_secret_key(name)))
+        self.secret_key(path).is_some()
     }
 
-    /// Visit the secrets in data: what stands under the names of secrets, and encrypted texts.
+    /// Visit the secrets in data: what stands under the names of secrets, encrypted texts, and the passwords in URLs.
+    /// What anyone may see is left out wherever it stands: switches, places of files, public keys.
     pub fn visit(&self, data: &Value, visit: &mut dyn FnMut(&Value)) {
-        match data {
-            Value::Map(map) => self.visit_map(map, visit),
-            Value::List(items) => items.iter().for_each(|item| self.visit(item, visit)),
-            Value::Tuple(items) => items.iter().for_each(|item| self.visit(item, visit)),
-            Value::Str(text) if is_encrypted(text) || is_decrypted(text) => visit(data),
-            _ => {}
-        }
+        self.visit_under(None, data, visit);
     }
 
     /// Visit the secrets in a mapping.
     pub fn visit_map(&self, map: &Map, visit: &mut dyn FnMut(&Value)) {
+        self.visit_map_under(None, map, visit);
+    }
+
+    fn visit_map_under(&self, name: Option<&str>, map: &Map, visit: &mut dyn FnMut(&Value)) {
         for (key, value) in map {
-            match key.as_str().is_some_and(|name| self.is_secret_key(name)) {
-                true => visit(value),
-                false => self.visit(value, visit),
+            let own = key.as_str().and_then(|own| Some((own, self.says(own)?)));
+            let name = match own {
+                Some((own, true)) => Some(own),
+                Some((_, false)) => None,
+                None => name,
+            };
+            self.visit_under(name, value, visit);
+        }
+    }
+
+    /// Visit the secrets below a name of secrets, if there is one.
+    fn visit_under(&self, name: Option<&str>, data: &Value, visit: &mut dyn FnMut(&Value)) {
+        match data {
+            Value::Map(map) => self.visit_map_under(name, map, visit),
+            Value::List(items) => items
+                .iter()
+                .for_each(|item| self.visit_under(name, item, visit)),
+            Value::Tuple(items) => items
+                .iter()
+                .for_each(|item| self.visit_under(name, item, visit)),
+            Value::Str(text) => {
+                let is_secret = is_encrypted(text) || is_decrypted(text);
+                if is_secret || name.is_some_and(|name| !texts::is_public(text, name)) {
+                    return visit(data);
+                }
+                for password in texts::passwords(text) {
+                    visit(&Value::from(text.get(password).unwrap_or_default()));
+                }
             }
+            other if name.is_some() => visit(other),
+            _ => {}
         }
     }
 }
@@ -122,6 +175,7 @@ impl fmt::Debug for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Policy")
             .field("named", &self.named.len())
+            .field("excepted", &self.excepted.len())
             .field("shows_pillar", &self.shows_pillar)
             .finish()
     }
@@ -140,16 +194,18 @@ const MARKS: [&str; 6] = [
 /// The beginnings of hashes of passwords, as crypt(3) has them.
 const HASHES: [&str; 8] = ["$1$", "$5$", "$6$", "$y$", "$7$", "$2a$", "$2b$", "$argon2"];
 
-/// True if a text is encrypted, a private key, or the hash of a password.
+/// True if a text is encrypted, a private key, the hash of a password, or what HTTP takes for a login.
 ///
 /// ```
 /// use mapstack_redact::is_encrypted;
 /// assert!(is_encrypted("-----BEGIN PGP MESSAGE-----\n\nhQEMA\n"));
-/// assert!(is_encrypted("$6$salt$hash"));
+/// assert!(is_encrypted("$6$salt$hash") && is_encrypted("Basic bWU6aHVudGVyMg=="));
 /// assert!(!is_encrypted("-----BEGIN CERTIFICATE-----\nMIIB\n"));
 /// ```
 #[must_use]
 pub fn is_encrypted(text: &str) -> bool {
     let text = text.trim_start();
-    MARKS.iter().any(|mark| text.contains(mark)) || HASHES.iter().any(|mark| text.starts_with(mark))
+    MARKS.iter().any(|mark| text.contains(mark))
+        || HASHES.iter().any(|mark| text.starts_with(mark))
+        || texts::is_authorization(text)
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use foldhash::fast::RandomState;
@@ -13,7 +14,7 @@ use sha2::Sha256;
 
 use crate::policy::{Policy, is_encrypted};
 use crate::search::Search;
-use crate::stars;
+use crate::{stars, texts};
 
 /// A text of the pillar this short says nothing by itself.
 const SHORTEST: usize = 4;
@@ -41,8 +42,12 @@ pub struct Secrets {
     marks: Marks,
     /// Texts that are secrets by themselves, trimmed.
     texts: HashSet<String, RandomState>,
+    /// The keys that facts have, which are shown.
+    keys: HashSet<String, RandomState>,
     search: OnceLock<Search>,
     everything_shown: bool,
+    /// True if anything was kept back, by this or a clone.
+    masked: Arc<AtomicBool>,
 }
 
 /// The marks that tell secrets apart.
@@ -83,8 +88,10 @@ impl Secrets {
             policy: Policy::default(),
             marks,
             texts: HashSet::default(),
+            keys: HashSet::default(),
             search: OnceLock::new(),
             everything_shown: false,
+            masked: Arc::default(),
         }
     }
 
@@ -128,6 +135,7 @@ impl Secrets {
         if !self.policy.masks_pillar() {
             return self.of_names(pillar);
         }
+        self.learn_keys(pillar);
         pillar.values().for_each(|value| self.learn(value));
         self
     }
@@ -135,6 +143,7 @@ impl Secrets {
     /// Add the values under names of secrets, wherever they come up, and encrypted texts.
     #[must_use]
     pub fn of_names(mut self, data: &Map) -> Self {
+        self.learn_keys(data);
         let policy = self.policy.clone();
         policy.visit_map(data, &mut |value| self.learn(value));
         self
@@ -158,6 +167,23 @@ impl Secrets {
             Value::Set(items) => items.iter().for_each(|item| self.learn(&item.to_value())),
             Value::Str(text) => self.learn_text(text),
             Value::Bytes(bytes) => self.learn_text(&String::from_utf8_lossy(bytes)),
+            _ => {}
+        }
+    }
+
+    fn learn_keys(&mut self, map: &Map) {
+        for (key, value) in map {
+            if let Some(key) = key.as_str().filter(|key| key.len() >= SHORTEST) {
+                self.keys.insert(key.to_owned());
+            }
+            self.learn_keys_in(value);
+        }
+    }
+
+    fn learn_keys_in(&mut self, value: &Value) {
+        match value {
+            Value::Map(map) => self.learn_keys(map),
+            Value::List(items) => items.iter().for_each(|item| self.learn_keys_in(item)),
             _ => {}
         }
     }
@@ -194,15 +220,44 @@ impl Secrets {
         if self.everything_shown || matches!(value, Value::None | Value::Bool(_)) {
             return false;
         }
+        let has_password =
+            || matches!(value, Value::Str(text) if !texts::passwords(text).is_empty());
+        self.hides_whole(path, from_pillar, value) || has_password()
+    }
+
+    /// True if nothing of a value is shown.
+    fn hides_whole(&self, path: &[Key], from_pillar: bool, value: &Value) -> bool {
+        let is_named = || {
+            let name = self.policy.secret_key(path);
+            name.is_some_and(|name| {
+                value
+                    .as_str()
+                    .is_none_or(|text| !texts::is_public(text, name))
+            })
+        };
         let has_secret = || match value {
-            Value::Str(text) => is_encrypted(text) || self.has_secret(text),
+            Value::Str(text) => {
+                is_encrypted(text) || self.has_secret(&self.without_passwords(text, ""))
+            }
             Value::Bytes(bytes) => self.has_secret(&String::from_utf8_lossy(bytes)),
             Value::Set(items) => items
                 .iter()
                 .any(|item| self.hide(&[], false, &item.to_value())),
             _ => false,
         };
-        from_pillar || self.policy.is_secret_path(path) || has_secret()
+        from_pillar || is_named() || has_secret()
+    }
+
+    /// A text with something else in place of the passwords in its URLs.
+    fn without_passwords<'t>(&self, text: &'t str, instead: &str) -> Cow<'t, str> {
+        let passwords = texts::passwords(text);
+        if passwords.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let hidden = passwords
+            .into_iter()
+            .map(|range| (range, instead.to_owned()));
+        Cow::Owned(replaced(text, hidden.collect()))
     }
 
     fn has_secret(&self, text: &str) -> bool {
@@ -218,8 +273,24 @@ impl Secrets {
     /// what they hold.
     #[must_use]
     pub fn shown(&self, path: &[Key], from_pillar: bool, value: &Value) -> Option<String> {
-        self.hide(path, from_pillar, value)
-            .then(|| self.mark(value))
+        if !self.hide(path, from_pillar, value) {
+            return None;
+        }
+        match value {
+            Value::Str(text) if !self.hides_whole(path, from_pillar, value) => {
+                Some(replaced(text, self.marked_passwords(text)))
+            }
+            whole => Some(self.mark(whole)),
+        }
+    }
+
+    /// The passwords in the URLs of a text, and what is printed in their place.
+    fn marked_passwords(&self, text: &str) -> Vec<(Range<usize>, String)> {
+        let marked = |range: Range<usize>| {
+            let mark = self.mark(&Value::from(text.get(range.clone()).unwrap_or_default()));
+            (range, mark)
+        };
+        texts::passwords(text).into_iter().map(marked).collect()
     }
 
     /// A value in which everything is kept back that has to be.
@@ -281,14 +352,27 @@ impl Secrets {
         if self.everything_shown {
             return message.to_owned();
         }
-        let (mut scrubbed, mut at) = (String::new(), 0);
-        for hit in self.search().hits(message) {
-            scrubbed.push_str(message.get(at..hit.range.start).unwrap_or_default());
-            scrubbed.push_str(&self.mark(&Value::from(hit.secret)));
-            at = hit.range.end;
+        let hits = self.search().hits(message).into_iter();
+        let mut hidden = self.marked_passwords(message);
+        hidden.extend(hits.map(|hit| (hit.range, self.mark(&Value::from(hit.secret)))));
+        replaced(message, hidden)
+    }
+
+    /// A key for people: without the secrets that a template made it of. A key that facts have is no secret, even where
+    /// a secret has the same text.
+    ///
+    /// ```
+    /// use mapstack_redact::Secrets;
+    /// use mapstack_value::Map;
+    /// let secrets = Secrets::numbered().of_pillar(&Map::from_iter([("mail", "postfix"), ("postfix", "hunter2")]));
+    /// assert_eq!((&*secrets.shown_key("postfix"), &*secrets.shown_key("hunter2")), ("postfix", "<secret 1>"));
+    /// ```
+    #[must_use]
+    pub fn shown_key<'k>(&self, key: &'k str) -> Cow<'k, str> {
+        match self.keys.contains(key) {
+            true => Cow::Borrowed(key),
+            false => Cow::Owned(self.scrubbed(key)),
         }
-        scrubbed.push_str(message.get(at..).unwrap_or_default());
-        scrubbed
     }
 
     /// A text of a file as it may be quoted: stars stand for what is behind or below the name of a secret,
@@ -312,6 +396,7 @@ impl Secrets {
         }
         hidden.extend(stars::behind_names(text, |name| self.is_secret_key(name)));
         hidden.extend(self.search().hits(text).into_iter().map(|hit| hit.range));
+        hidden.extend(texts::passwords(text));
         match hidden.is_empty() {
             true => Cow::Borrowed(text),
             false => Cow::Owned(stars::starred(text, hidden)),
@@ -331,8 +416,25 @@ impl Secrets {
         self.starred_at(text, stars::pillar_values(text))
     }
 
-    /// The mark in place of a value.
+    /// True if something stands for a secret in what was printed so far, by these secrets or by those that were made from
+    /// them.
+    ///
+    /// ```
+    /// use mapstack_redact::Secrets;
+    /// let secrets = Secrets::numbered();
+    /// let later = secrets.clone().derived(["hunter2"]);
+    /// assert!(!secrets.has_masked());
+    /// assert_eq!(later.scrubbed("to hunter2"), "to <secret 1>");
+    /// assert!(secrets.has_masked());
+    /// ```
+    #[must_use]
+    pub fn has_masked(&self) -> bool {
+        self.masked.load(Ordering::Relaxed)
+    }
+
+    /// What stands in place of a value.
     fn mark(&self, value: &Value) -> String {
+        self.masked.store(true, Ordering::Relaxed);
         match &self.marks {
             Marks::None => "<secret>".into(),
             Marks::Digest(salt) => match Hmac::<Sha256>::new_from_slice(salt) {
@@ -347,6 +449,21 @@ impl Secrets {
             }
         }
     }
+}
+
+/// A text with others in place of some ranges of it, of which the first of several that overlap is replaced.
+fn replaced(text: &str, mut ranges: Vec<(Range<usize>, String)>) -> String {
+    ranges.sort_by_key(|(range, _)| range.start);
+    let (mut all, mut at) = (String::new(), 0);
+    for (range, instead) in ranges {
+        if range.start >= at {
+            all.push_str(text.get(at..range.start).unwrap_or_default());
+            all.push_str(&instead);
+        }
+        at = at.max(range.end);
+    }
+    all.push_str(text.get(at..).unwrap_or_default());
+    all
 }
 
 /// The first bytes of a digest.
@@ -412,6 +529,42 @@ mod tests {
             !secrets.hide(&["password".into()], true, &Value::None),
             "an absent value gives nothing away"
         );
+    }
+
+    #[test]
+    fn of_urls_only_the_password_is_masked() {
+        let url = Value::from("https://me:pa55word@host/x");
+        let pillar = Map::from_iter([("url", url.clone())]);
+        let secrets = || Secrets::numbered().under(Policy::default().showing_pillar());
+        let in_place = Some("https://me:<secret 1>@host/x".to_owned());
+        assert_eq!(secrets().shown(&["url".into()], false, &url), in_place);
+        let of_pillar = secrets().of_pillar(&pillar);
+        assert_eq!(of_pillar.shown(&["url".into()], false, &url), in_place);
+        assert_eq!(
+            of_pillar.scrubbed("at https://me:pa55word@host/x"),
+            "at https://me:<secret 1>@host/x"
+        );
+        assert_eq!(of_pillar.scrubbed("is it pa55word"), "is it <secret 1>");
+        assert_eq!(
+            secrets().starred("u: https://me:pw@host"),
+            "u: https://me:**@host"
+        );
+        let whole = of_pillar.shown(&["token".into()], false, &url);
+        assert_eq!(whole.as_deref(), Some("<secret 2>"));
+    }
+
+    #[test]
+    fn the_nearest_name_decides() {
+        let policy = Policy::default()
+            .showing_pillar()
+            .except(|name| name == "shown_key");
+        let secrets = Secrets::new(b"s").under(policy);
+        let hides = |path: &[&str]| {
+            let path: Vec<Key> = path.iter().map(|key| Key::from(*key)).collect();
+            secrets.hide(&path, false, &Value::from("x"))
+        };
+        assert!(hides(&["auth", "x"]) && hides(&["shown_key", "password"]));
+        assert!(!hides(&["shown_key"]) && !hides(&["auth", "shown_key", "x"]));
     }
 
     #[test]

@@ -55,7 +55,9 @@ pub fn run(args: &ConfigArgs, reporter: &Reporter) -> Result<(), Failure> {
         return Err(Failure::Usage(message.into()));
     };
     // What is in force is compared between machines, so it has no digests.
-    let secrets = Secrets::without_digests().shown_anyway(reporter.shows_secrets());
+    let policy = reporter.secrets().policy().clone();
+    let secrets = Secrets::without_digests().under(policy);
+    let secrets = secrets.shown_anyway(reporter.shows_secrets());
     let flags = flag_options(&args.files);
     let rows = rows(&args.options, args.all, flags, &config, &secrets)?;
     match args.format {

@@ -22,6 +22,17 @@ pub struct Ran {
     pub stderr: String,
 }
 
+/// What is said of secrets that are masked.
+pub const MASKED: &str =
+    "note: secrets are masked: --show-secrets prints them, --no-secret NAME those under one name\n";
+
+impl Ran {
+    /// What is said on standard error beside that.
+    pub fn said(&self) -> &str {
+        self.stderr.strip_suffix(MASKED).unwrap_or(&self.stderr)
+    }
+}
+
 /// The repository's root, where the examples are.
 pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -4,10 +4,11 @@ use std::path::Path;
 
 use mapstack::loader::SaltPath;
 use mapstack::minion::{SaltVersion, UnknownVersion};
-use mapstack::value::{Map, Path as KeyPath};
+use mapstack::value::{Key, Map, Path as KeyPath, Value};
 use mapstack::{
     Changes, DataOptions, JinjaText, MapOptions, Run, StackOptions, TemplateOptions, TofsOptions,
 };
+use mapstack_lineage::{Explain as _, Lineage};
 use mapstack_salt_config::fileserver;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
@@ -74,7 +75,10 @@ impl Engine {
     }
 
     /// `map.data`: the configuration of a formula.
-    #[pyo3(signature = (facts, tpldir, caller=None, saltenv=None, **kwargs))]
+    ///
+    /// `hide` is called with each dict or list of the result that is a piece of the pillar, and returns what takes its place.
+    #[pyo3(signature = (facts, tpldir, caller=None, saltenv=None, hide=None, **kwargs))]
+    #[allow(clippy::too_many_arguments)]
     fn data<'py>(
         &self,
         py: Python<'py>,
@@ -82,16 +86,23 @@ impl Engine {
         tpldir: &str,
         caller: Option<Py<PyAny>>,
         saltenv: Option<&str>,
+        hide: Option<&Bound<'py, PyAny>>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = DataOptions::from_kwargs(&keywords(kwargs)?);
         let options = options.map_err(|e| exception(py, &e))?;
-        let data = self.run(py, facts, caller, saltenv, |run| run.data(tpldir, &options))?;
-        to_python(py, &data)
+        let hides = hide.is_some();
+        let merged = self.run(py, facts, caller, saltenv, |run| match hides {
+            true => run
+                .explain(tpldir, &options)
+                .map(|made| with_pieces(run, made)),
+            false => run.data(tpldir, &options).map(without_pieces),
+        })?;
+        hidden(py, &merged, hide)
     }
 
     /// `map.stack`: the layers of some definitions.
-    #[pyo3(signature = (facts, tpldir, sources, caller=None, saltenv=None, **kwargs))]
+    #[pyo3(signature = (facts, tpldir, sources, caller=None, saltenv=None, hide=None, **kwargs))]
     #[allow(clippy::too_many_arguments)]
     fn stack<'py>(
         &self,
@@ -101,15 +112,21 @@ impl Engine {
         sources: &Bound<'py, PyAny>,
         caller: Option<Py<PyAny>>,
         saltenv: Option<&str>,
+        hide: Option<&Bound<'py, PyAny>>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = StackOptions::from_kwargs(&keywords(kwargs)?);
         let options = options.map_err(|e| exception(py, &e))?;
         let sources = from_python("sources", sources)?;
-        let data = self.run(py, facts, caller, saltenv, |run| {
-            run.stack(tpldir, &sources, &options)
+        let hides = hide.is_some();
+        let merged = self.run(py, facts, caller, saltenv, |run| match hides {
+            true => {
+                let explained = run.explain_stack(tpldir, &sources, &options);
+                explained.map(|made| with_pieces(run, made))
+            }
+            false => run.stack(tpldir, &sources, &options).map(without_pieces),
         })?;
-        to_python(py, &data)
+        hidden(py, &merged, hide)
     }
 
     /// `map.tofs`: the candidates for a managed file.
@@ -326,6 +343,54 @@ impl Engine {
         let printed = printed.map_err(|e| with_cause(py, of_template(py, &e), raised))?;
         let (grains, pillar) = (changes(py, printed.grains)?, changes(py, printed.pillar)?);
         Ok((printed.text, grains, pillar))
+    }
+}
+
+/// What layers make, and the paths of the pieces of the pillar in it.
+type Merged = (Value, Vec<Vec<Key>>);
+
+fn with_pieces(run: &Run<'_>, (data, lineage): (Value, Lineage)) -> Merged {
+    let pieces = lineage.pieces_of_pillar(&run.minion().pillar);
+    (data, pieces)
+}
+
+fn without_pieces(data: Value) -> Merged {
+    (data, Vec::new())
+}
+
+/// The object of a value in which `hide` has replaced the pieces of the pillar.
+fn hidden<'py>(
+    py: Python<'py>,
+    (data, pieces): &Merged,
+    hide: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let object = to_python(py, data)?;
+    let Some(hide) = hide else {
+        return Ok(object);
+    };
+    for piece in pieces {
+        let Some((last, above)) = piece.split_last() else {
+            return hide.call1((object,));
+        };
+        let mut container = object.clone();
+        for step in above {
+            container = container.get_item(step_of(&container, step)?)?;
+        }
+        let step = step_of(&container, last)?;
+        container.set_item(&step, hide.call1((container.get_item(&step)?,))?)?;
+    }
+    Ok(object)
+}
+
+/// A step of a path: a key of a dict, or the index of a list.
+fn step_of<'py>(container: &Bound<'py, PyAny>, step: &Key) -> PyResult<Bound<'py, PyAny>> {
+    let py = container.py();
+    match container.is_instance_of::<PyDict>() {
+        true => to_python(py, &step.to_value()),
+        false => {
+            let index: usize = step.to_string().parse()?;
+            Ok(index.into_pyobject(py)?.into_any())
+        }
     }
 }
 

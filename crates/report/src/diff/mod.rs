@@ -72,7 +72,11 @@ impl Report<'_> {
     /// The path of a group's value, whose keys templates may have made of secrets.
     fn key(&self, group: &Group) -> String {
         let secrets = self.secrets(&group.examples).derived(&group.secret_texts);
-        secrets.scrubbed(&joined(&group.change.path))
+        let keys = group.change.path.iter().map(|key| match key {
+            Key::Str(text) => Key::from(&*secrets.shown_key(text)),
+            other => other.clone(),
+        });
+        joined(&keys.collect::<Vec<_>>())
     }
 
     /// The title of a group: its key, or that it is all there is.

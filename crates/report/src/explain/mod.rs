@@ -45,7 +45,9 @@ pub struct Report<'r> {
     formula: &'r str,
     /// The paths of values that stand in the pillar, or may, and of those that templates made of secrets.
     secret: HashSet<Vec<Key>>,
-    /// True if all values are secret.
+    /// Keys that stand somewhere as they are: no template made them of a secret.
+    written: HashSet<Key>,
+    /// Whether all values are secret.
     hides_all: bool,
 }
 
@@ -57,11 +59,20 @@ impl<'r> Report<'r> {
         minion: &'r Minion,
         formula: &'r str,
     ) -> Self {
+        let mut written = HashSet::new();
+        lineage.visit(&mut |path, known| {
+            let is_made = matches!(
+                known.key,
+                None | Some(Spot::Unknown | Spot::File { computed: true, .. })
+            );
+            written.extend(path.last().filter(|_| !is_made).cloned());
+        });
         Report {
             lineage,
             secrets,
             minion,
             formula,
+            written,
             secret: lineage.secret_paths(&[]),
             hides_all: false,
         }
@@ -111,7 +122,9 @@ impl<'r> Report<'r> {
 
     fn masked_key(&self, key: &Key) -> Key {
         match key {
-            Key::Str(text) => Key::from(self.secrets.scrubbed(text)),
+            Key::Str(text) if !self.written.contains(key) => {
+                Key::from(&*self.secrets.shown_key(text))
+            }
             other => other.clone(),
         }
     }

@@ -1,6 +1,6 @@
 """The native part of the package."""
 
-from typing import Any, Optional, Protocol, Union, final, type_check_only
+from typing import Any, Callable, Optional, Protocol, Union, final, type_check_only
 
 __all__ = ["Engine", "ExtPillar", "Facts", "__version__"]
 
@@ -83,9 +83,15 @@ class Engine:
         tpldir: str,
         caller: Optional[Caller] = None,
         saltenv: Optional[str] = None,
+        hide: Optional[Callable[[Any], Any]] = None,
         **kwargs: Any,
     ) -> dict[Any, Any]:
-        """``map.data``: the configuration of a formula."""
+        """
+        ``map.data``: the configuration of a formula.
+
+        ``hide`` is called with each dict or list of the result that is a piece of the pillar, and returns what takes
+        its place.
+        """
 
     def stack(
         self,
@@ -94,9 +100,10 @@ class Engine:
         sources: Union[list[str], tuple[str, ...]],
         caller: Optional[Caller] = None,
         saltenv: Optional[str] = None,
+        hide: Optional[Callable[[Any], Any]] = None,
         **kwargs: Any,
     ) -> Any:
-        """``map.stack``: the layers of some definitions."""
+        """``map.stack``: the layers of some definitions; ``hide`` as above."""
 
     def tofs(
         self,

@@ -17,9 +17,9 @@ from saltext.mapstack.live import Live, plain
 from saltext.mapstack.options import option
 
 try:
-    from salt.utils.secret import mask_pillar
+    from salt.utils.secret import MaskedDict, MaskedList, hide, mask_pillar
 except ImportError:  # Salt before 3008 hides nothing.
-    mask_pillar = None
+    hide = mask_pillar = None
 
 log = logging.getLogger(__name__)
 
@@ -121,6 +121,11 @@ def _as_salt_does():
             mask_pillar.reset(token)
 
 
+def _is_hidden(pillar):
+    """Whether Salt prints asterisks for what is in a pillar. Its options can have a dict of another class around that."""
+    return hide is not None and any(isinstance(value, (MaskedDict, MaskedList)) for value in pillar.values())
+
+
 class Session:
     """One call into the engine on behalf of one of Salt's modules, with that module's dunders and file client."""
 
@@ -129,7 +134,10 @@ class Session:
         self._opts = plain(module["__opts__"])
         self._files = Files(served(self._opts), client or packed_client())
         self._live = Live(module["__salt__"], self._files)
-        self._facts = facts(plain(module["__grains__"]), plain(module["__pillar__"]), self._opts)
+        pillar = plain(module["__pillar__"])
+        #: What hides the pieces of the pillar in results, where Salt hides those of the pillar itself.
+        self.hide = hide if _is_hidden(pillar) else None
+        self._facts = facts(plain(module["__grains__"]), pillar, self._opts)
 
     def __call__(self, function, *args, **kwargs):
         """Call a method of the engine for the minion."""

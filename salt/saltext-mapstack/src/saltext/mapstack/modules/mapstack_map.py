@@ -133,9 +133,11 @@ def data(
         known = __context__.setdefault(CKEY, {})
         if key in known:
             return known[key]
-    result = _session()(
+    session = _session()
+    result = session(
         "data",
         tpldir,
+        hide=session.hide,
         sources=list(sources),
         parameter_dirs=list(parameter_dirs),
         config_get_strategy=config_get_strategy,
@@ -194,10 +196,12 @@ def stack(
     custom_data
         What ``U@`` definitions look into, and the variable ``custom_data`` of templates.
     """
-    return _session()(
+    session = _session()
+    return session(
         "stack",
         tpldir,
         sources,
+        hide=session.hide,
         parameter_dirs=parameter_dirs,
         default_values=default_values,
         default_merge_strategy=default_merge_strategy,
