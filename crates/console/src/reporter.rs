@@ -243,7 +243,10 @@ impl Reporter {
     pub fn finish(&self, outcome: Result<(), Failure>) -> ExitCode {
         let status = self.status(outcome);
         if self.usual.has_masked() {
-            self.note("secrets are masked: --show-secrets prints them, --no-secret NAME those under one name");
+            let (all, one) = (Means::ShowSecrets, Means::NoSecret);
+            self.note(&format!(
+                "secrets are masked: {all} prints them, {one} those under one name"
+            ));
         }
         status
     }

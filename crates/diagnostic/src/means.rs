@@ -42,6 +42,8 @@ pub enum Means<'a> {
     StrictSandbox,
     /// Showing secrets.
     ShowSecrets,
+    /// Taking a name for that of no secret.
+    NoSecret,
     /// Changing the level of a rule, in these words.
     Level(&'a str),
     /// Listing the rules of the linter.
@@ -107,6 +109,7 @@ impl fmt::Display for Means<'_> {
             Means::MaxMemory => f.write_str("the setting for memory"),
             Means::StrictSandbox => f.write_str("the setting for a complete sandbox"),
             Means::ShowSecrets => f.write_str("the setting for secrets"),
+            Means::NoSecret => f.write_str("the setting for names of secrets"),
             Means::Level(level) => write!(f, "the level {level}"),
             Means::Rules => f.write_str("the list of rules"),
             Means::Schema => f.write_str("inferring a schema"),

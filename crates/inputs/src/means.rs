@@ -25,6 +25,7 @@ pub fn name_of(means: Means<'_>) -> String {
         Means::MaxMemory => "--max-memory".into(),
         Means::StrictSandbox => "--strict-sandbox".into(),
         Means::ShowSecrets => "--show-secrets".into(),
+        Means::NoSecret => "--no-secret NAME".into(),
         Means::Level(level) => format!("--level {level}"),
         Means::Rules => "`mapstack lint --rules`".into(),
         Means::Schema => "`mapstack schema`".into(),
