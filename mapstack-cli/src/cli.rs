@@ -140,7 +140,7 @@ Examples:
 Exit status: 0 done, 1 the data or templates are wrong, 2 wrong usage.";
 
 impl Command {
-    /// Whether anything it prints can have secrets in it.
+    /// True if what it prints can have secrets in it.
     pub fn prints_data(&self) -> bool {
         !matches!(
             self,
