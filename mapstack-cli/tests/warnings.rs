@@ -34,6 +34,15 @@ const CASES: &[Case] = &[
         says: "recurs",
     },
     Case {
+        name: "text-for-merge-lists",
+        files: &[(
+            "r/f/parameters/defaults.yaml",
+            "merge_lists: 'false'\nvalues: {a: 1}\n",
+        )],
+        args: &["f", "--root=r"],
+        says: "counts as true",
+    },
+    Case {
         name: "unknown-strategy-by-flag",
         files: &[("r/f/parameters/defaults.yaml", "values: {a: 1}\n")],
         args: &["f", "--root=r", "--default-merge-strategy=overwite"],

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use indexmap::IndexMap;
+use mapstack_diagnostic::line_and_column;
 use mapstack_render::{CallArgs, Interpreter, Iter, Obj, Object, Result, TemplatePlace};
 use mapstack_value::{Str, Value};
 
@@ -73,18 +74,7 @@ impl Collected {
 
 /// Where an expression stands.
 fn placed(place: &TemplatePlace, shown: &str) -> String {
-    let before = place
-        .source
-        .get(..place.span.start as usize)
-        .unwrap_or_default();
-    let line = before.matches('\n').count() + 1;
-    let column = before
-        .rsplit('\n')
-        .next()
-        .unwrap_or_default()
-        .chars()
-        .count()
-        + 1;
+    let (line, column) = line_and_column(&place.source, place.span.start as usize);
     format!("{shown}:{line}:{column}")
 }
 

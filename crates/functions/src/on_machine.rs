@@ -10,7 +10,7 @@ use mapstack_value::posixpath::{join, split};
 use mapstack_value::quote_str;
 
 use super::{failed, refused, text};
-use crate::{Context, OnMachine};
+use crate::{Context, OnMachine, regex_of_name, types_of_files};
 
 /// A function of the table, and what its first parameter is called. It gives `None` for what only the machine can say.
 type Look = fn(&dyn Context, &Vm<'_>, &str, CallArgs) -> Result<Option<Obj>>;
@@ -326,10 +326,7 @@ fn options(args: CallArgs) -> Result<Options> {
             }
             option @ ("name" | "iname" | "regex" | "iregex") => {
                 let regex = match option.ends_with("name") {
-                    true => {
-                        let dots = given.replace('.', r"\.");
-                        dots.replace('?', ".?").replace('*', ".*") + "$"
-                    }
+                    true => regex_of_name(&given),
                     false => given.clone(),
                 };
                 let ignore_case = option.starts_with('i');
@@ -341,16 +338,10 @@ fn options(args: CallArgs) -> Result<Options> {
                     }
                 }
             }
-            "type" => {
-                let kinds: String = given
-                    .chars()
-                    .filter(|c| !c.is_whitespace() && *c != ',')
-                    .collect();
-                if let Some(unknown) = kinds.chars().find(|c| !"bcdflps".contains(*c)) {
-                    return Ok(Options::Wrong(format!("invalid file type \"{unknown}\"")));
-                }
-                search.criteria.push(Criterion::Kind(kinds));
-            }
+            "type" => match types_of_files(&given) {
+                Ok(kinds) => search.criteria.push(Criterion::Kind(kinds)),
+                Err(why) => return Ok(Options::Wrong(why)),
+            },
             "owner" | "group" | "mtime" | "size" | "grep" | "print" | "delete" | "exec"
             | "test" => return Ok(Options::OfMachine),
             other => return Ok(Options::Wrong(format!("invalid option \"{other}\""))),

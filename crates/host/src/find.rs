@@ -5,7 +5,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use mapstack::value::{Key, Value};
-use mapstack::{Call, CallError, regex_matches};
+use mapstack::{Call, CallError, regex_matches, regex_of_name, types_of_files};
 
 use crate::args::{Result, expand_home, path_value, required, text, unsupported};
 use crate::table::Table;
@@ -78,14 +78,10 @@ impl Criterion {
         let value = value.to_string();
         let ignore_case = option.starts_with('i');
         Ok(Ok(match option {
-            "name" | "iname" => {
-                let regex = value
-                    .replace('.', r"\.")
-                    .replace('?', ".?")
-                    .replace('*', ".*")
-                    + "$";
-                Criterion::Name { regex, ignore_case }
-            }
+            "name" | "iname" => Criterion::Name {
+                regex: regex_of_name(&value),
+                ignore_case,
+            },
             "regex" | "iregex" => {
                 if regex_matches(&value, "", ignore_case, true).is_err() {
                     return Ok(Err(format!("invalid regular expression: \"{value}\"")));
@@ -95,16 +91,10 @@ impl Criterion {
                     ignore_case,
                 }
             }
-            "type" => {
-                let kinds: String = value
-                    .chars()
-                    .filter(|c| !c.is_whitespace() && *c != ',')
-                    .collect();
-                if let Some(unknown) = kinds.chars().find(|c| !"bcdflps".contains(*c)) {
-                    return Ok(Err(format!("invalid file type \"{unknown}\"")));
-                }
-                Criterion::Kind(kinds)
-            }
+            "type" => match types_of_files(&value) {
+                Ok(kinds) => Criterion::Kind(kinds),
+                Err(why) => return Ok(Err(why)),
+            },
             "size" => match size(&value) {
                 Some((least, most)) => Criterion::Size { least, most },
                 None => return Ok(Err(format!("invalid size: \"{value}\""))),

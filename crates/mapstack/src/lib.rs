@@ -80,7 +80,7 @@ pub use mapstack_diagnostic::{
 pub use mapstack_functions::{
     Call, CallError, Functions, PillarAnswer, PillarCall, Stubs, Unanswered, stub_file,
 };
-pub use mapstack_functions::{SALT_MODULES, is_in_salt};
+pub use mapstack_functions::{SALT_MODULES, is_in_salt, regex_of_name, types_of_files};
 pub use mapstack_loader as loader;
 pub use mapstack_matcher as matcher;
 pub use mapstack_merge::Strategy;

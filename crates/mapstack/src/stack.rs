@@ -433,7 +433,8 @@ impl Run<'_> {
         origin: &str,
     ) -> merge::Options {
         let strategy = strategy.unwrap_or(&fold.merge_strategy);
-        let options = merge::Options::new(strategy, merge_lists.unwrap_or(&fold.merge_lists));
+        let merge_lists = merge_lists.unwrap_or(&fold.merge_lists);
+        let options = merge::Options::new(strategy, merge_lists);
         if let Some(message) = options.strategy.warning() {
             let warning = Diagnostic::warning(ErrorKind::Merge, format!("{origin}: {message}"));
             self.warn(
@@ -443,8 +444,32 @@ impl Run<'_> {
                 },
             );
         }
+        let appends = matches!(
+            options.strategy,
+            merge::Strategy::Smart | merge::Strategy::Recurse
+        );
+        if let Some(warning) = text_for_true(merge_lists).filter(|_| appends) {
+            self.warn(Diagnostic::warning(
+                ErrorKind::Merge,
+                format!("{origin}: {warning}"),
+            ));
+        }
         options
     }
+}
+
+/// The warning about a `merge_lists` that is text and does not read as true. Salt goes by Python's truth, so it is true;
+/// the library of the Salt project's formulas takes it for false.
+fn text_for_true(merge_lists: &Value) -> Option<String> {
+    let text = merge_lists.as_str().filter(|text| !text.is_empty())?;
+    let reads_as_true = ["true", "yes", "on", "1"].contains(&&*text.to_lowercase());
+    (!reads_as_true).then(|| {
+        format!(
+            "merge_lists is the text {}, which counts as true: lists are appended; \
+             write true or false without quotes",
+            merge_lists.repr()
+        )
+    })
 }
 
 /// The option that a `C` matcher finds on every minion, because Salt's built-in options take precedence over grains

@@ -10,6 +10,7 @@ use std::fmt;
 use std::path::Path as FilePath;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use mapstack_diagnostic::line_and_column;
 use mapstack_value::{Key, Path, Str, Value, integer_step, json};
 use mapstack_yaml::{Limits, Mark, Marks, decode, load_all, load_marked, traverse};
 
@@ -551,15 +552,7 @@ impl Document {
             at = blanks(at + text.get(at..)?.strip_prefix(':').map(|_| 1)?);
         }
         let (value, end) = json::raw_decode(text, at).ok()?;
-        let before = text.get(..at)?;
-        let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
-        let column = before
-            .rsplit('\n')
-            .next()
-            .unwrap_or_default()
-            .chars()
-            .count()
-            + 1;
+        let (line, column) = line_and_column(text, at);
         let from = Mark {
             line: u32::try_from(line).ok()?,
             column: u32::try_from(column).ok()?,
