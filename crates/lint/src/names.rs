@@ -89,7 +89,7 @@ static BUILT_IN: LazyLock<Names> = LazyLock::new(|| {
 });
 
 /// Grains that Salt gives every minion or most, and that formulas look at.
-const USUAL: [&str; 24] = [
+pub(crate) const USUAL: [&str; 24] = [
     "cpuarch",
     "domain",
     "fqdn",

@@ -39,6 +39,17 @@ struct Fact {
     is_whole: bool,
 }
 
+/// The value that a failing expression asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// What has it, as it is written.
+    pub object: String,
+    /// The last name of it.
+    pub key: String,
+    /// True if the object does not have it; otherwise it is of no use.
+    pub is_absent: bool,
+}
+
 /// Where the values of a formula's templates come from.
 pub(crate) struct Tracer<'t> {
     templates: &'t Templates,
@@ -100,6 +111,29 @@ impl<'t> Tracer<'t> {
             }
         }
         origins
+    }
+
+    /// The value that the expression at a place asks for, by the message of its failure.
+    pub fn wanted(&self, place: &Place, message: &str) -> Option<Wanted> {
+        let parsed = self.templates.at(place)?;
+        let inside =
+            |e: &&Expr| place.start <= e.span.start as usize && e.span.end as usize <= place.end;
+        let expressions: Vec<&Expr> = parsed.expressions().into_iter().filter(inside).collect();
+        let part = message.split_once(" has no attribute '");
+        let Some((of, attribute)) =
+            part.and_then(|(of, rest)| Some((of, rest.strip_suffix('\'')?)))
+        else {
+            let last = expressions.into_iter().find_map(member)?;
+            return Some(last.wanted(parsed, false));
+        };
+        let found = expressions
+            .into_iter()
+            .filter_map(member)
+            .find(|member| **member.key == *attribute)?;
+        match of.ends_with("'dict object'") {
+            true => Some(found.wanted(parsed, true)),
+            false => Some(member(found.object)?.wanted(parsed, false)),
+        }
     }
 
     fn expr(&mut self, parsed: &'t Parsed, e: &'t Expr) -> Vec<Fact> {
@@ -339,6 +373,33 @@ impl<'t> Tracer<'t> {
             }
         }
         facts
+    }
+}
+
+/// An attribute, or an item with a name, and what it is of.
+struct Member<'e> {
+    object: &'e Expr,
+    key: &'e Str,
+}
+
+fn member(e: &Expr) -> Option<Member<'_>> {
+    match &e.kind {
+        ExprKind::Attr(object, key) => Some(Member { object, key }),
+        ExprKind::Item(object, item) => match &item.kind {
+            ExprKind::Const(Value::Str(key)) => Some(Member { object, key }),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+impl Member<'_> {
+    fn wanted(&self, parsed: &Parsed, is_absent: bool) -> Wanted {
+        Wanted {
+            object: parsed.source(self.object.span).to_owned(),
+            key: self.key.to_string(),
+            is_absent,
+        }
     }
 }
 

@@ -8,12 +8,14 @@ use mapstack::loader::{Fetched, SaltPath};
 use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
 use mapstack::trace::{Asked, Event};
-use mapstack::value::{Extent, Str, Value};
+use mapstack::value::{Extent, Key, Map, Str, Value};
 use mapstack::{DataOptions, Engine, Error, ErrorKind, MapForm, Place, Run, Survey, yaml};
 use mapstack_lineage::{Explain, LayerKind, Lineage, MAX_VALUES, WhyNot};
+use mapstack_render::jinja::ast::{Expr, ExprKind};
 
 use crate::document::{Content, Document, SourceFile};
 use crate::estate::Estate;
+use crate::origins::salt_function;
 use crate::states::{self, Library, State, Target};
 use crate::templates::Templates;
 use crate::work::side_by_side;
@@ -180,7 +182,8 @@ impl<'s> Subject<'s> {
         let templates = Templates::read(engine, saltenv, &survey);
         let mut subject = Subject {
             engine,
-            options: dialect.options(options, &files, &formula),
+            options: called_with(&templates, &formula, options)
+                .unwrap_or_else(|| dialect.options(options, &files, &formula)),
             formula,
             saltenv: saltenv.into(),
             dialect,
@@ -725,6 +728,38 @@ impl Dialect {
             options.sources = Some(names.iter().map(|name| definition(name, formula)).collect());
         }
         options
+    }
+}
+
+/// The arguments of the one call of `map.data` in a formula's `map.jinja`, if they are literals and no others are given.
+fn called_with(templates: &Templates, formula: &str, given: &DataOptions) -> Option<DataOptions> {
+    if *given != DataOptions::default() {
+        return None;
+    }
+    let parsed = templates.get(&format!("{formula}/map.jinja"))?;
+    let expressions = parsed.expressions().into_iter();
+    let mut calls = expressions.filter_map(|e| match &e.kind {
+        ExprKind::Call { callee, args } => {
+            (salt_function(callee) == Some("map.data")).then_some(args)
+        }
+        _ => None,
+    });
+    let (args, None) = (calls.next()?, calls.next()) else {
+        return None;
+    };
+    let named = args.named.iter();
+    let named = named.map(|(name, e)| Some((Key::from(&**name), literal(e)?)));
+    DataOptions::from_kwargs(&named.collect::<Option<Map>>()?).ok()
+}
+
+/// The value of an expression of literals.
+fn literal(e: &Expr) -> Option<Value> {
+    match &e.kind {
+        ExprKind::Const(value) => Some(value.clone()),
+        ExprKind::List(items) | ExprKind::Tuple(items) => {
+            items.iter().map(literal).collect::<Option<Value>>()
+        }
+        _ => None,
     }
 }
 

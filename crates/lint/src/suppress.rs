@@ -9,9 +9,9 @@
 //! ```
 //!
 //! `ignore` counts for its line, or for the next one if it has a line of its own; `ignore-file` for
-//! the file. In a template the same stands in `{# … #}`.
+//! the file. In a template the same stands in `{# … #}`. `from-pillar=KEY` says that the pillar sets what no layer does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mapstack::Means;
 
@@ -22,6 +22,26 @@ use crate::rule::UnknownRule;
 
 /// The mark of these comments.
 const MARK: &str = "mapstack-lint:";
+
+/// The word before the keys that the pillar sets.
+const FROM_PILLAR: &str = "from-pillar";
+
+/// The keys that comments of a formula's files say the pillar sets: `# mapstack-lint: from-pillar=pkg`.
+pub(crate) fn promised<'f>(files: impl Iterator<Item = &'f SourceFile>) -> BTreeSet<String> {
+    let comments = files.flat_map(|file| file.text.split(MARK).skip(1));
+    let names = comments.filter_map(|comment| {
+        let line = comment.lines().next()?.split("#}").next()?;
+        line.trim()
+            .strip_prefix(FROM_PILLAR)?
+            .trim_start()
+            .strip_prefix('=')
+    });
+    let names = names.flat_map(|names| names.split(','));
+    let names = names.filter_map(|name| name.split_whitespace().next());
+    names
+        .map(|name| name.rsplit([':', '.']).next().unwrap_or(name).to_owned())
+        .collect()
+}
 
 /// The rules that the comments of a formula's files silence.
 #[derive(Debug, Default)]
@@ -85,6 +105,9 @@ impl Suppressions {
             .trim_end_matches(['-', '+']);
         let (what, names) = comment.split_once('=').unwrap_or((comment, ""));
         let what = what.trim();
+        if what == FROM_PILLAR && !names.trim().is_empty() {
+            return (false, Vec::new());
+        }
         if !matches!(what, "ignore" | "ignore-file") || names.trim().is_empty() {
             let message = "this comment silences nothing";
             let help = "write `mapstack-lint: ignore=RULE, …` for a line or `mapstack-lint: ignore-file=RULE, …` for a file";

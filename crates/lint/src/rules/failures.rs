@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use mapstack::minion::platforms;
 use mapstack::{Answerer, CallSite, Diagnostic, Error, ErrorKind, Means, Place};
 
+use super::cures::{Cure, Facts, Failure, could_lack_facts, is_lack, of_python_2};
 use super::imports;
 use super::syntax::{indenting_tab, rule_of};
 use crate::Rule;
 use crate::estate::Estate;
 use crate::finding::{Finding, Level};
-use crate::origins::{Origins, Tracer};
+use crate::origins::{Tracer, Wanted};
 use crate::states::{Made, State};
 use crate::subject::Subject;
 
@@ -74,9 +75,10 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         }
     }
     let mut tracer = Tracer::new(&subject.templates, &subject.survey.imports);
+    let facts = Facts::of(subject);
     by_place
         .into_values()
-        .map(|failed| failure(failed, &mut tracer, subject.estate.as_ref()))
+        .map(|failed| failure(failed, (&facts, &mut tracer), subject.estate.as_ref()))
         .collect()
 }
 
@@ -86,7 +88,7 @@ fn is_not_looked_at(error: &Error) -> bool {
 }
 
 /// True if an error knows what was meant.
-fn is_slip(diagnostic: &Diagnostic) -> bool {
+pub(super) fn is_slip(diagnostic: &Diagnostic) -> bool {
     let help = diagnostic.help.as_deref();
     help.is_some_and(|help| help.starts_with("did you mean"))
 }
@@ -128,7 +130,11 @@ struct Failed<'e> {
 /// The name of the place of an error in a definition.
 const DEFINITION: &str = "source definition";
 
-fn failure(failed: Failed<'_>, tracer: &mut Tracer<'_>, estate: Option<&Estate>) -> Finding {
+fn failure(
+    failed: Failed<'_>,
+    (facts, tracer): (&Facts<'_>, &mut Tracer<'_>),
+    estate: Option<&Estate>,
+) -> Finding {
     let Failed {
         error,
         place,
@@ -153,10 +159,17 @@ fn failure(failed: Failed<'_>, tracer: &mut Tracer<'_>, estate: Option<&Estate>)
     if rule == Rule::UnquotedExpression {
         finding.level = Level::Error;
     }
-    if let Some(cure) = cure(error, &tracer.at(&place), !is_passed) {
-        finding.level = Level::Warning;
-        finding.lacks_facts = true;
-        finding.notes.push(cure);
+    if let Some((old, new)) = of_python_2(&diagnostic.message) {
+        finding.help = Some(format!("Python 3 has no `{old}`: write {new}"));
+    }
+    let cause = Failure {
+        error,
+        place: &place,
+        minions: &minions,
+        is_everywhere: !is_passed,
+    };
+    if let Some(cure) = facts.cure(&cause, tracer) {
+        finding = cured(finding, cure);
     } else if let Some(note) = estate.and_then(|estate| {
         let are_assumed = minions.iter().all(|id| estate.assumed.contains(id));
         let grains = are_assumed.then(|| tracer.at(&place).grains)?;
@@ -182,6 +195,46 @@ fn failure(failed: Failed<'_>, tracer: &mut Tracer<'_>, estate: Option<&Estate>)
         finding.notes.push(note.to_owned());
     }
     finding.note(on(&minions, of))
+}
+
+/// A failure for lack of something, with what that is.
+fn cured(mut finding: Finding, cure: Cure) -> Finding {
+    match cure {
+        Cure::Facts(what) => {
+            finding.level = Level::Warning;
+            finding.lacks_facts = true;
+            finding.note(what)
+        }
+        Cure::Promised(what) => {
+            finding.level = Level::Note;
+            finding.lacks_facts = true;
+            finding.note(what)
+        }
+        Cure::Empty { variable, file } => {
+            finding.related(format!("this file is empty, so `{variable}` is null"), file)
+        }
+        Cure::Unset(Wanted {
+            object,
+            key,
+            is_absent,
+        }) => {
+            let finding = match is_absent {
+                true => {
+                    let jinja = std::mem::replace(
+                        &mut finding.message,
+                        format!("`{object}` has no `{key}`"),
+                    );
+                    finding.note(format!("no layer sets `{key}`")).note(jinja)
+                }
+                false => finding.note(format!(
+                    "`{key}` is not what the template needs as the layers set it"
+                )),
+            };
+            finding.help(format!(
+                "meant for the pillar? `# mapstack-lint: from-pillar={key}`"
+            ))
+        }
+    }
 }
 
 /// Why a failure on some minions of an estate need not be one: what their pillars lack, or what nobody knows of them.
@@ -230,80 +283,6 @@ pub fn of_assumed_grains<'g>(
         Means::Fact
     ))
 }
-
-/// Which facts could mend a failure, if it is for lack of them.
-fn cure(error: &Error, origins: &Origins, everywhere: bool) -> Option<String> {
-    if !could_lack_facts(error) {
-        return None;
-    }
-    let listed = |keys: &BTreeSet<String>| {
-        keys.iter()
-            .map(|key| format!("'{key}'"))
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    if !origins.pillar.is_empty() {
-        return Some(format!(
-            "it looks up {} in the pillar, which is not there: give one by {}",
-            listed(&origins.pillar),
-            Means::Pillar
-        ));
-    }
-    if !everywhere {
-        return None;
-    }
-    if !origins.merged.is_empty() {
-        return Some(format!(
-            "a pillar with {} could set it: give one by {}",
-            listed(&origins.merged),
-            Means::Pillar
-        ));
-    }
-    if !origins.grains.is_empty() {
-        let grains = listed(&origins.grains);
-        return Some(format!(
-            "no minion of this run has the grain {grains}: set it by {}, or give {}",
-            Means::Fact,
-            Means::Minions
-        ));
-    }
-    let options = listed(&origins.options);
-    (!origins.options.is_empty()).then(|| {
-        format!(
-            "no minion of this run has the option {options}: give some that have it by {}",
-            Means::Minions
-        )
-    })
-}
-
-/// True if a failure can be for lack of a fact.
-fn could_lack_facts(error: &Error) -> bool {
-    is_lack(error) && !is_slip(error.diagnostic())
-}
-
-/// Whether an error is one that a missing value leads to.
-fn is_lack(error: &Error) -> bool {
-    match error.kind() {
-        ErrorKind::Undefined | ErrorKind::Yaml => true,
-        ErrorKind::Template => {
-            let message = &error.diagnostic().message;
-            TYPE_ERRORS.iter().any(|part| message.contains(part))
-        }
-        _ => false,
-    }
-}
-
-/// Parts of Python's messages about values of another type than expected, `None` above all.
-const TYPE_ERRORS: [&str; 8] = [
-    "Undefined)",
-    "object is not iterable",
-    "not iterable",
-    "has no len()",
-    "is not subscriptable",
-    "object has no attribute",
-    "unsupported operand",
-    "must be str, not",
-];
 
 /// Calls of functions that have no answer here: what comes after such a call was not looked
 /// at.

@@ -2,6 +2,7 @@
 
 mod calls;
 mod comparisons;
+mod cures;
 mod failures;
 mod imports;
 mod includes;

@@ -9,7 +9,7 @@ use mapstack_lineage::{Explain, Instead, WhyNot};
 use crate::Rule;
 use crate::document::SourceFile;
 use crate::finding::{Finding, Level};
-use crate::names::{Names, Never};
+use crate::names::{Names, Never, USUAL};
 use crate::subject::{Examined, Subject};
 use crate::templates::said_in_file;
 
@@ -180,6 +180,21 @@ fn impossible(source: &Instead, names: &Names) -> Option<(String, Never)> {
     })
 }
 
+/// True if a folder has the name of a grain: then it is the source that is misspelt.
+fn grain(folder: &str) -> bool {
+    USUAL.contains(&folder)
+}
+
+/// Where a file of the formula says a word, such as the name of a grain in a source.
+fn said_at(subject: &Subject<'_>, word: &str) -> String {
+    let mut files = subject.files.values();
+    let found = files.find_map(|file| {
+        let at = file.text.find(word)?;
+        Some(file.place(at, at + word.len()))
+    });
+    found.map_or_else(|| "a source".to_owned(), |place| place.to_string())
+}
+
 fn of_no_source(subject: &Subject<'_>, file: &SourceFile, sources: &[String]) -> Why {
     let wrong_suffix = [".yml", ".json"]
         .iter()
@@ -216,7 +231,13 @@ fn of_no_source(subject: &Subject<'_>, file: &SourceFile, sources: &[String]) ->
         directory.trim_start_matches('/')
     );
     let near = nearest(first, queries).filter(|near| *near != first);
-    let help = near.map(|near| format!("did you mean '{near}'?"));
+    let help = near.map(|near| match grain(first) {
+        true => format!(
+            "{} says \"{near}\"; did you mean {first}?",
+            said_at(subject, near)
+        ),
+        false => format!("did you mean '{near}'?"),
+    });
     let help = help.or_else(|| Some(format!("the sources are {}", sources.join(", "))));
     Why {
         reason,

@@ -1,0 +1,298 @@
+//! Cures of failures: facts that no minion here has, or the configuration itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mapstack::loader::{Fetched, SaltPath};
+use mapstack::value::Map;
+use mapstack::{Error, ErrorKind, Means, Place, yaml};
+use mapstack_render::jinja::ast::StmtKind;
+
+use super::failures::is_slip;
+use crate::document::SourceFile;
+use crate::origins::{Origins, Tracer, Wanted, text_of};
+use crate::subject::Subject;
+use crate::suppress::promised;
+use crate::templates::names;
+
+/// What a failure lacks.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Cure {
+    /// Facts that no minion of the run has, in a sentence.
+    Facts(String),
+    /// What the formula says that the pillar gives, in a sentence.
+    Promised(String),
+    /// A value that no layer sets, or that is of no use as it is set.
+    Unset(Wanted),
+    /// A data file that a variable is read from, and that is empty.
+    Empty { variable: String, file: Place },
+}
+
+/// The facts of a run's minions, and what the formula says of facts.
+pub(super) struct Facts<'s> {
+    subject: &'s Subject<'s>,
+    pillars: BTreeMap<String, &'s Map>,
+    promised: BTreeSet<String>,
+    examples: Vec<(String, String)>,
+}
+
+/// A failure, and where it happens.
+pub(super) struct Failure<'f> {
+    pub error: &'f Error,
+    pub place: &'f Place,
+    pub minions: &'f [String],
+    /// True if it works for no minion.
+    pub is_everywhere: bool,
+}
+
+impl<'s> Facts<'s> {
+    pub fn of(subject: &'s Subject<'s>) -> Self {
+        let minions = subject.runs.iter().map(|run| run.minion);
+        Facts {
+            subject,
+            pillars: minions
+                .map(|minion| (minion.id().to_string(), &minion.pillar))
+                .collect(),
+            promised: promised(subject.files.values().map(|file| &**file)),
+            examples: examples(subject),
+        }
+    }
+
+    /// The lack that a failure is for, if it can be for one.
+    pub fn cure(&self, failure: &Failure<'_>, tracer: &mut Tracer<'_>) -> Option<Cure> {
+        if !could_lack_facts(failure.error) {
+            return None;
+        }
+        let origins = tracer.at(failure.place);
+        let is_given = |key: &&String| {
+            let mut pillars = failure.minions.iter().map(|id| self.pillars.get(id));
+            pillars.all(|pillar| pillar.is_some_and(|pillar| has(pillar, key)))
+        };
+        let lacking: Vec<&String> = origins.pillar.iter().filter(|key| !is_given(key)).collect();
+        if !lacking.is_empty() {
+            return Some(Cure::Facts(format!(
+                "it looks up {} in the pillar, which is not there: give one by {}",
+                listed(lacking),
+                Means::Pillar
+            )));
+        }
+        if !failure.is_everywhere {
+            return None;
+        }
+        let merged: Vec<&String> = origins.merged.iter().filter(|key| !is_given(key)).collect();
+        if !merged.is_empty() {
+            return Some(self.unset(failure, merged, tracer));
+        }
+        other_facts(&origins).map(Cure::Facts)
+    }
+
+    /// What a value lacks that layers set, and over which the pillar is merged.
+    fn unset(&self, failure: &Failure<'_>, merged: Vec<&String>, tracer: &Tracer<'_>) -> Cure {
+        if let Some(empty) = self.empty(failure.place) {
+            return empty;
+        }
+        let could = Cure::Facts(format!(
+            "a pillar with {} could set it: give one by {}",
+            listed(merged),
+            Means::Pillar
+        ));
+        let message = &failure.error.diagnostic().message;
+        let wanted = tracer.wanted(failure.place, message);
+        // What is looked up in facts themselves is theirs alone.
+        let is_of_layers =
+            |wanted: &Wanted| !["pillar", "grains", "opts"].contains(&&*wanted.object);
+        let Some(wanted) = wanted.filter(is_of_layers) else {
+            return could;
+        };
+        if self.promised.contains(&wanted.key) {
+            let key = &wanted.key;
+            let said = format!("`from-pillar={key}` says that the pillar sets it");
+            return Cure::Promised(said);
+        }
+        let sets = |(_, text): &&(String, String)| says_key(text, &wanted.key);
+        match self.examples.iter().find(sets) {
+            Some((path, _)) => Cure::Facts(format!(
+                "{path} sets `{}`, so a pillar could: give one by {}",
+                wanted.key,
+                Means::Pillar
+            )),
+            None => Cure::Unset(wanted),
+        }
+    }
+
+    /// The variable of an expression that an empty file was read into.
+    fn empty(&self, place: &Place) -> Option<Cure> {
+        let parsed = self.subject.templates.at(place)?;
+        let said = place.source.get(place.start..place.end)?;
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        let words: BTreeSet<&str> = said.split(|c| !is_part(c)).collect();
+        parsed.statements().into_iter().find_map(|stmt| {
+            let StmtKind::ImportData {
+                template, target, ..
+            } = &stmt.kind
+            else {
+                return None;
+            };
+            let mut bound = std::collections::HashSet::new();
+            names(target, &mut bound);
+            let variable = bound.into_iter().find(|name| words.contains(name))?;
+            let path = parsed.beside(&text_of(parsed, template)?);
+            let file = self.subject.files.get(&path)?;
+            is_empty(file).then(|| Cure::Empty {
+                variable: variable.to_owned(),
+                file: file.place(0, 0),
+            })
+        })
+    }
+}
+
+fn is_empty(file: &SourceFile) -> bool {
+    !file.is_template() && yaml::load(&file.text).is_ok_and(|value| value.is_none())
+}
+
+fn has(pillar: &Map, key: &str) -> bool {
+    let mut parts = key.split(':');
+    let first = parts.next().and_then(|part| pillar.get(part));
+    parts
+        .fold(first, |value, part| value?.as_map()?.get(part))
+        .is_some()
+}
+
+/// The grains or options that a failure everywhere lacks.
+fn other_facts(origins: &Origins) -> Option<String> {
+    if !origins.grains.is_empty() {
+        let grains = listed(&origins.grains);
+        return Some(format!(
+            "no minion of this run has the grain {grains}: set it by {}, or give {}",
+            Means::Fact,
+            Means::Minions
+        ));
+    }
+    let options = listed(&origins.options);
+    (!origins.options.is_empty()).then(|| {
+        format!(
+            "no minion of this run has the option {options}: give some that have it by {}",
+            Means::Minions
+        )
+    })
+}
+
+fn listed<'k>(keys: impl IntoIterator<Item = &'k String>) -> String {
+    let quoted = keys.into_iter().map(|key| format!("'{key}'"));
+    quoted.collect::<Vec<_>>().join(", ")
+}
+
+/// True if a failure can be for lack of a fact.
+pub(super) fn could_lack_facts(error: &Error) -> bool {
+    let diagnostic = error.diagnostic();
+    is_lack(error) && !is_slip(diagnostic) && of_python_2(&diagnostic.message).is_none()
+}
+
+/// True if an error is one that a missing value leads to.
+pub(super) fn is_lack(error: &Error) -> bool {
+    match error.kind() {
+        ErrorKind::Undefined | ErrorKind::Yaml => true,
+        ErrorKind::Template => {
+            let message = &error.diagnostic().message;
+            TYPE_ERRORS.iter().any(|part| message.contains(part))
+        }
+        _ => false,
+    }
+}
+
+/// Parts of Python's messages about values of another type than expected, `None` above all.
+const TYPE_ERRORS: [&str; 8] = [
+    "Undefined)",
+    "object is not iterable",
+    "not iterable",
+    "has no len()",
+    "is not subscriptable",
+    "object has no attribute",
+    "unsupported operand",
+    "must be str, not",
+];
+
+/// Methods that Python 2 had, with what is written in their place.
+const PYTHON_2: [(&str, &str); 8] = [
+    ("iteritems", ".items()"),
+    ("iterkeys", ".keys()"),
+    ("itervalues", ".values()"),
+    ("viewitems", ".items()"),
+    ("viewkeys", ".keys()"),
+    ("viewvalues", ".values()"),
+    ("has_key", "`key in mapping`"),
+    ("decode", "the text as it is"),
+];
+
+/// What is written in place of a method of Python 2 that a message says is not there.
+pub(super) fn of_python_2(message: &str) -> Option<(&'static str, &'static str)> {
+    let (of, rest) = message.split_once("' has no attribute '")?;
+    let is_old = of.ends_with("dict object") || of.ends_with("'dict") || of.ends_with("str object");
+    let name = rest.strip_suffix('\'')?;
+    let known = PYTHON_2.iter().find(|(old, _)| *old == name);
+    known.copied().filter(|_| is_old)
+}
+
+/// The files that show what a pillar of the formula can have, with their texts.
+fn examples(subject: &Subject<'_>) -> Vec<(String, String)> {
+    let own = format!("{}/", subject.formula);
+    let is_example = |path: &&String| {
+        let is_near = path.starts_with(&own)
+            || !path.contains('/')
+            || path.starts_with("test/")
+            || path.starts_with("tests/")
+            || path.starts_with("_pillar/");
+        let is_data = [".jinja", ".py", ".rb", ".md", ".rst"]
+            .iter()
+            .all(|suffix| !path.ends_with(suffix));
+        is_near && is_data && path.to_lowercase().contains("pillar")
+    };
+    let listed = subject.engine.list(&subject.saltenv, "");
+    let listed = listed.unwrap_or_default();
+    let read = |path: &String| {
+        let fetched = subject
+            .engine
+            .fetch(&SaltPath::from_relative(path), &subject.saltenv);
+        let Ok(Fetched::Found { bytes, .. }) = fetched else {
+            return None;
+        };
+        Some((path.clone(), String::from_utf8(bytes.to_vec()).ok()?))
+    };
+    listed.iter().filter(is_example).filter_map(read).collect()
+}
+
+/// True if a line of a text has a key, also behind a dash, or in a comment as examples have them.
+fn says_key(text: &str, key: &str) -> bool {
+    let says = |part: &str| {
+        let part = part.trim_start_matches(['#', '-', ' ', '\t', '\'', '"']);
+        let rest = part.strip_prefix(key);
+        rest.is_some_and(|rest| rest.trim_start_matches(['\'', '"']).starts_with(':'))
+    };
+    text.lines().any(|line| line.split([',', '{']).any(says))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_examples_are_found_in_comments_and_lists_too() {
+        for text in [
+            "web:\n  pkg: x",
+            "# pkg: x",
+            "  - pkg:\n",
+            "web: {pkg: 1, port: 2}",
+        ] {
+            assert!(says_key(text, "pkg"), "{text}");
+        }
+        for text in ["pkgs: x", "my_pkg: 1", "a pkg: 1", "pkg"] {
+            assert!(!says_key(text, "pkg"), "{text}");
+        }
+    }
+
+    #[test]
+    fn methods_of_python_2_are_those_of_mappings_and_texts() {
+        assert!(of_python_2("'dict object' has no attribute 'iteritems'").is_some());
+        assert!(of_python_2("'list object' has no attribute 'iteritems'").is_none());
+        assert!(of_python_2("'dict object' has no attribute 'items'").is_none());
+    }
+}
