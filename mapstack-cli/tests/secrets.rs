@@ -444,7 +444,7 @@ fn no_language_gives_secrets_away() {
         }
         for line in [
             format!("explain bad_{language} {inputs}"),
-            format!("render new/bad_{language}/file.sls {inputs}"),
+            format!("render new/bad_{language}/file.sls -o yaml {inputs}"),
         ] {
             let shown = assert_closed(&tree, &line);
             assert!(shown.contains("error"), "{line}\n{shown}");

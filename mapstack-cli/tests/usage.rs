@@ -579,3 +579,115 @@ fn messages_refer_to_flags_and_verbs_that_there_are() {
         }
     }
 }
+
+/// What is asked for and is not there, and what a state run has on its command line.
+#[test]
+#[expect(clippy::too_many_lines, reason = "one row for each command line")]
+fn slips_are_named_and_pillars_of_command_lines_win() {
+    let tree = crate::common::Tree::new(&[
+        ("pillar/top.sls", "base: {'*': [a], 'I@web:up:1': [b]}\n"),
+        ("pillar/a.sls", "web: {port: 80, up: 1}\n"),
+        ("pillar/b.sls", "web: {b: 1}\n"),
+        ("dev/top.sls", "dev: {bad1: [a]}\n"),
+        ("dev/a.sls", "web: {port: 81}\n_errors: [not whole]\n"),
+        (
+            "salt/f/parameters/defaults.yaml",
+            "values: {port: {{ salt['pillar.get']('web:port', 0) }}}\n",
+        ),
+        (
+            "salt/f/map.jinja",
+            "{% set mapdata = {'x': 1} %}{% set f = mapdata %}",
+        ),
+    ]);
+    let below = |folder: &str| tree.path().join(folder).display().to_string();
+    let master = format!(
+        "file_roots: {{base: [{}]}}\npillar_roots: {{base: [{}], dev: [{}]}}\n",
+        below("salt"),
+        below("pillar"),
+        below("dev")
+    );
+    tree.write("master", master.as_bytes());
+    let facts = "--config master --platform debian-12";
+    for (line, status, out, err) in [
+        ("data fo", 1, "", "no root has a formula 'fo'"),
+        (
+            "explain lookup:root",
+            1,
+            "",
+            "a key stands behind the formula, as in FORMULA lookup:root",
+        ),
+        ("sources g", 1, "", "no root has a formula 'g'"),
+        ("data web", 0, "port: 80", ""),
+        ("data fo --parameter-dirs f/parameters", 0, "port: 80", ""),
+        (
+            "data f --set grains.os_famly=",
+            0,
+            "port",
+            "did you mean 'os_family'?",
+        ),
+        (
+            "data f --set opts.file_rotos=1",
+            0,
+            "port",
+            "did you mean 'file_roots'?",
+        ),
+        ("data f --set grains.role=1 --strict", 0, "port", ""),
+        (
+            "sources f",
+            0,
+            "defaults.yaml",
+            "f/map.jinja reads files by itself",
+        ),
+        (
+            "render salt/f/parameters/defaults.yaml",
+            0,
+            "port: 80",
+            "is salt://f/parameters/defaults.yaml",
+        ),
+        (
+            "render f/parameters/defaults.yaml --strict",
+            0,
+            "port: 80",
+            "",
+        ),
+        (
+            "data f --pillar-override {web:\u{a0}{port:\u{a0}8080}}",
+            0,
+            "port: 8080",
+            "",
+        ),
+        (
+            "pillar --pillar-override {web:\u{a0}{port:\u{a0}8080}}",
+            0,
+            "  port: 8080\n  up: 1",
+            "",
+        ),
+        (
+            "data f --pillar-override 80",
+            2,
+            "",
+            "--pillar-override is an integer, not a mapping",
+        ),
+        (
+            "pillar --pillarenv dev --set id=bad1",
+            1,
+            "port: 81",
+            "gives `_errors`, with which no state run begins: not whole",
+        ),
+        ("data f --pillarenv dev", 0, "port: 0", ""),
+        ("data f --set id=bad1", 1, "", "gives `_errors`"),
+        ("sources pillar", 0, "is the one before any sls is read", ""),
+    ] {
+        let args: Vec<String> = format!("{line} {facts}")
+            .split(' ')
+            .map(|arg| arg.replace('\u{a0}', " "))
+            .collect();
+        let ran = crate::common::run(tree.path(), &args);
+        let shown = format!("{line}: {:?} {}{}", ran.status, ran.stdout, ran.stderr);
+        assert_eq!(ran.status, Some(status), "{shown}");
+        assert!(
+            ran.stdout.contains(out) && ran.stderr.contains(err),
+            "{shown}"
+        );
+    }
+}

@@ -12,12 +12,14 @@ use mapstack::loader::{Deployed, Fnmatch};
 use mapstack::minion::SaltVersion;
 use mapstack::minion::cache::Cache;
 use mapstack::secrets::{Policy, Secrets};
+use mapstack::value::{Map, Value};
 use mapstack::{Error, ErrorKind, Way};
 use mapstack_fleet::{Pace, Scope, Shard, UnknownKey};
 use mapstack_salt_config::Kind;
 
 use crate::estate::FoundMinions;
 use crate::id::IdParser;
+use crate::read::yaml_value;
 use crate::{InputError, Project, Warn, deployed_flags};
 
 /// Where files and facts come from.
@@ -316,6 +318,12 @@ pub struct Facts {
     /// The value is YAML.
     #[arg(long, value_name = "PATH=YAML")]
     pub set: Vec<String>,
+    /// The environment of the pillar, as the minion's option pillarenv names it
+    #[arg(long, value_name = "ENV", hide_short_help = true)]
+    pub pillarenv: Option<String>,
+    /// A pillar that wins over the minion's, as in `state.apply pillar='{…}'` (YAML or JSON, a mapping)
+    #[arg(long, value_name = "YAML", hide_short_help = true)]
+    pub pillar_override: Option<String>,
     /// The minions of the estate at hand, where no flag names others.
     #[arg(skip)]
     pub found: Option<Arc<FoundMinions>>,
@@ -326,6 +334,26 @@ impl Facts {
     fn name_others(&self) -> bool {
         let files = [&self.minion, &self.minions, &self.grains];
         files.iter().any(|file| file.is_some()) || !self.platform.is_empty()
+    }
+
+    /// What wins over the pillar; nothing where no flag gives one.
+    ///
+    /// # Errors
+    /// It is not a mapping in YAML.
+    pub fn pillar_override(&self) -> Result<Map, InputError> {
+        let Some(text) = &self.pillar_override else {
+            return Ok(Map::new());
+        };
+        match yaml_value(text, "--pillar-override")? {
+            Value::Map(map) => Ok(map),
+            other => {
+                let what = other.kind().described();
+                let message = format!(
+                    "--pillar-override is {what}, not a mapping: write one, as in --pillar-override '{{web: {{port: 8080}}}}'"
+                );
+                Err(InputError::Usage(message))
+            }
+        }
     }
 
     /// The minions of the estate at hand, if there are some.
@@ -418,6 +446,9 @@ pub struct Functions {
     /// Patterns of files that lie elsewhere, which are empty.
     #[arg(skip)]
     pub absent: Vec<String>,
+    /// What wins over the pillars that are compiled, as other flags say.
+    #[arg(skip)]
+    pub pillar_override: Map,
 }
 
 impl Functions {
@@ -513,6 +544,7 @@ pub fn complete(
 ) -> Result<(), InputError> {
     if let Some(facts) = &facts {
         functions.find_mine(facts);
+        functions.pillar_override = facts.pillar_override()?;
     }
     functions.deployed = deployed_flags::of_flags(&files.deployed)?;
     if !files.root.is_empty() || files.config.is_some() {
@@ -594,6 +626,13 @@ pub struct Merging {
     /// Merge strategy of config.get: recurse, overwrite
     #[arg(long, value_name = "STRATEGY")]
     pub config_get_strategy: Option<String>,
+}
+
+impl Layering {
+    /// True if layers are not looked for in the formula's own folder alone.
+    pub fn is_elsewhere(&self) -> bool {
+        !self.sources.is_empty() || !self.merging.parameter_dirs.is_empty()
+    }
 }
 
 /// The arguments of map.data.

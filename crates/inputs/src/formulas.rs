@@ -153,6 +153,27 @@ fn is_revision(name: &str) -> bool {
     name == "HEAD" || name.contains(['~', '^']) || name.contains("..") || name.contains("@{")
 }
 
+/// Make sure that there is a formula of a name, which can go on into its folder.
+///
+/// # Errors
+/// No root has one.
+pub fn check(engine: &Engine, saltenv: &str, given: &str) -> Result<(), InputError> {
+    let name = given.trim_start_matches("./");
+    let name = name.split('/').next().unwrap_or(name);
+    if !is_folder(name) || has_files(engine, saltenv, name) {
+        return Ok(());
+    }
+    misplaced::check(engine, saltenv)?;
+    let error = missing(name, saltenv, &all(engine, saltenv)?);
+    Err(match name.contains(':') {
+        true => error.note(format!(
+            "a key stands behind the formula, as in FORMULA {name}"
+        )),
+        false => error,
+    }
+    .into())
+}
+
 /// The formula that is given, or else the only one that has a configuration.
 ///
 /// # Errors

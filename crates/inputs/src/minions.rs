@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use mapstack::minion::{Minion, Part};
+use mapstack::minion::{Minion, Part, platforms};
 use mapstack::value::{Map, Value};
-use mapstack::{Condition, Engine, Error, ErrorKind, nearest, yaml};
-use mapstack_salt_config::{Config, Kind};
+use mapstack::{Condition, Diagnostic, Engine, Error, ErrorKind, nearest, yaml};
+use mapstack_salt_config::{Config, Kind, similar_option};
 
 use crate::configuration;
 use crate::estate::{FoundMinion, FoundMinions};
@@ -30,6 +30,7 @@ pub(crate) fn minion(
         .chain(&input.custom_data)
         .chain(&input.files.config);
     let facts = &input.facts;
+    warn_of_slips(facts, warn)?;
     let is_named = facts.name_minions() || !facts.set.is_empty() || input.files.config.is_some();
     if let Some(found) = facts.of_estate().filter(|_| !is_named)
         && let Some(first) = found.all.first()
@@ -197,6 +198,7 @@ pub fn minions<'c>(
     stubs: &[PathBuf],
     warn: &dyn Warn,
 ) -> Result<Chosen, InputError> {
+    warn_of_slips(facts, warn)?;
     let by = by.into();
     let config = by.config;
     let stubs = stubs.iter().map(|file| &**file);
@@ -520,6 +522,9 @@ impl<'f> Given<'f> {
         for (part, bytes, name) in self.files.iter().filter(|(part, ..)| *part == Part::Opts) {
             minion.load_part(*part, bytes, name).ok()?;
         }
+        if let Some(env) = &self.facts.pillarenv {
+            return Some(env.clone());
+        }
         let set = self
             .facts
             .set
@@ -558,6 +563,9 @@ impl<'f> Given<'f> {
         let (of_pillar, others): (Vec<&String>, Vec<&String>) =
             self.facts.set.iter().partition(is_pillar);
         set_all(&others, &mut minion)?;
+        if let Some(env) = &self.facts.pillarenv {
+            minion.opts.insert("pillarenv", env.as_str());
+        }
         if let Some(pillars) = self.pillars.filter(|_| minion.pillar.is_empty()) {
             minion = minion.complete();
             minion.pillar = pillars.pillar(&minion)?;
@@ -566,6 +574,11 @@ impl<'f> Given<'f> {
             return Ok(minion.complete());
         }
         set_all(&of_pillar, &mut minion)?;
+        let over = self.facts.pillar_override()?;
+        if !over.is_empty() {
+            let pillar = std::mem::take(&mut minion.pillar);
+            minion.pillar = mapstack_pillar::overridden(pillar, &over, &minion.opts);
+        }
         Ok(minion.complete())
     }
 }
@@ -578,6 +591,50 @@ fn change(change: &str) -> Result<(&str, Value), InputError> {
         ))
     })?;
     Ok((path, yaml_value(value, "--set")?))
+}
+
+/// Warn of grains and options that `--set` changes, if nothing has them and their names are similar to others.
+fn warn_of_slips(facts: &Facts, warn: &dyn Warn) -> Result<(), InputError> {
+    let mut warnings = Vec::new();
+    for change in &facts.set {
+        let path = change.split('=').next().unwrap_or(change);
+        let mut steps = path.split(['.', ':']);
+        let (Some(part), Some(name)) = (steps.next(), steps.next()) else {
+            continue;
+        };
+        let meant = match part {
+            "grains" if !platforms::have_grain(name) => similar_grain(name),
+            "opts" => similar_option(name).map(str::to_owned),
+            _ => None,
+        };
+        if let Some(meant) = meant {
+            let what = if part == "grains" {
+                "no platform has a grain"
+            } else {
+                "Salt has no option"
+            };
+            let message = format!("--set {path}: {what} '{name}'");
+            let help = format!("did you mean '{meant}'?");
+            warnings.push(Diagnostic::warning(ErrorKind::Options, message).with_help(help));
+        }
+    }
+    Ok(warn.warn_of(&warnings)?)
+}
+
+/// The grain of a platform whose name is nearest to another.
+fn similar_grain(name: &str) -> Option<String> {
+    let known: BTreeSet<String> = platforms::all()
+        .iter()
+        .flat_map(|platform| {
+            platform
+                .minion()
+                .grains
+                .keys()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    nearest(name, known)
 }
 
 /// The changes of the pillar that `--set` asks for.

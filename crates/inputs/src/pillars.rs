@@ -154,6 +154,7 @@ impl ConfiguredPillars {
             config,
             Arc::new(Absent::new(Snapshot::new(roots), &functions.absent)),
         );
+        let master = master.with_override(functions.pillar_override.clone());
         Ok(Some(ConfiguredPillars {
             master: with_mirrors(master, mirrors.as_deref()).with_memory(SHARED),
             engine,

@@ -89,6 +89,32 @@ impl Session {
         formulas::one(&self.engine, run.saltenv(), given)
     }
 
+    /// The same, where a name that no root has is an error, unless layers are looked for `elsewhere` than in its folder or
+    /// the minion's own configuration has something for it.
+    ///
+    /// # Errors
+    /// As for [`formula`](Self::formula), or no root has the one that is given.
+    pub fn existing_formula(
+        &self,
+        given: Option<&String>,
+        elsewhere: bool,
+    ) -> Result<String, InputError> {
+        let formula = self.formula(given)?;
+        let Minion {
+            opts,
+            grains,
+            pillar,
+            ..
+        } = &self.minion;
+        let is_configured = [opts, grains, pillar]
+            .iter()
+            .any(|facts| facts.contains_key(&*formula));
+        if !elsewhere && !is_configured {
+            formulas::check(&self.engine, self.run().saltenv(), &formula)?;
+        }
+        Ok(formula)
+    }
+
     /// The configuration of a formula. One that has no files is looked up by its layers alone, which can lie elsewhere.
     ///
     /// # Errors
@@ -130,9 +156,7 @@ impl Session {
         }
         let says = match configuration.compute(&self.run()) {
             // Most are the same as they are, which is quicker to see.
-            Ok(map) if map.is_same(data) || read_back(&map).is_same(&read_back(data)) => {
-                return None;
-            }
+            Ok(map) if map.is_same(data) || bare(&map).is_same(&bare(data)) => return None,
             Ok(_) => "exports something else than its layers come to",
             Err(_) => "fails",
         };
@@ -168,6 +192,19 @@ impl Session {
         below(&self.directories(None), given).unwrap_or_else(|| given.to_owned())
     }
 
+    /// The first root that has a file on disk, and its path below it, for a path that no root serves as it is.
+    pub fn in_root(&self, path: &str) -> Option<(String, String)> {
+        let directories = self.directories(None);
+        let is_served = |root: &String| Path::new(root).join(path).exists();
+        if path.contains("://") || directories.iter().any(is_served) || !Path::new(path).is_file() {
+            return None;
+        }
+        directories.into_iter().find_map(|root| {
+            let inside = below(std::slice::from_ref(&root), path)?;
+            Some((root, inside))
+        })
+    }
+
     /// A run for the minion.
     pub fn run(&self) -> Run<'_> {
         let run = self.engine.run(&self.minion).following_secrets();
@@ -175,5 +212,16 @@ impl Session {
             Some(saltenv) => run.with_saltenv(saltenv.as_str()),
             None => run,
         }
+    }
+}
+
+/// A configuration as it is read back, without the arguments that it was made with.
+fn bare(data: &Value) -> Value {
+    match read_back(data) {
+        Value::Map(mut map) => {
+            map.shift_remove("map_jinja");
+            Value::Map(map)
+        }
+        other => other,
     }
 }

@@ -25,5 +25,6 @@ pub use mapstack_merge::stack::{MARKER as STACK_MARKER, Strategy as StackStrateg
 pub use recipe::{ExternalFile, PartId, PillarLayer, PillarRecipe, Reached, RecipeStep};
 pub use trace::{FileOutcome, PillarEvent, SlsOutcome, StackEvent, WholeEvent};
 pub use whole::{
-    Ask, Fault, Master, PillarError, PillarReads, WholePillar, pillar_roots, unknown_order,
+    Ask, Fault, Master, PillarError, PillarReads, WholePillar, overridden, pillar_roots,
+    unknown_order,
 };

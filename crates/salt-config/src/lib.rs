@@ -369,6 +369,17 @@ impl Config {
     }
 }
 
+/// The option that a name which Salt does not know was probably meant to be, if that one counts here.
+///
+/// ```
+/// assert_eq!(mapstack_salt_config::similar_option("file_rotos"), Some("file_roots"));
+/// assert_eq!(mapstack_salt_config::similar_option("my_own"), None);
+/// ```
+#[must_use]
+pub fn similar_option(name: &str) -> Option<&'static str> {
+    names::meant(name)
+}
+
 fn apply<'a>(kind: Kind, set: &'a Layer, surroundings: &'a Surroundings) -> Result<Applying<'a>> {
     match kind {
         Kind::Master => apply::master(names::defaults(kind), set, surroundings),

@@ -26,8 +26,9 @@ pub struct Data {
 
 pub fn run(args: &Data, reporter: &Reporter) -> Result<(), Failure> {
     let options = Kwargs::data_options(&args.input, &args.layering)?;
+    let elsewhere = args.layering.is_elsewhere() || args.input.kwargs.is_some();
     let session = session(&args.input, reporter)?;
-    let formula = session.formula(args.formula.as_ref())?;
+    let formula = session.existing_formula(args.formula.as_ref(), elsewhere)?;
     let run = session.run();
     let mapdata = reported(&run, reporter, |run| run.data(&formula, &options))?;
     session.note_other_map(&formula, &mapdata, &run, reporter);

@@ -78,8 +78,9 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
         return pillar(args, &made, reporter);
     }
     let options = Kwargs::data_options(&args.input, &args.layering)?;
+    let elsewhere = args.layering.is_elsewhere() || args.input.kwargs.is_some();
     let session = session(&args.input, reporter)?;
-    let formula = session.formula(args.formula.as_ref())?;
+    let formula = session.existing_formula(args.formula.as_ref(), elsewhere)?;
     let run = session.run();
     reporter.knows(&session.minion);
     let configuration = session.configuration(&formula, options, &args.result)?;

@@ -21,7 +21,7 @@ Examples:
   mapstack render salt://users/files/default/etc/sudoers.d/10-admins.jinja --context '{sudo: {group: wheel}}' --root examples/formulas --minion examples/minions/web1.yaml
       a file as file.managed writes it")]
 pub struct Render {
-    /// The file: salt://f/files/x.conf or its path below a root; ?saltenv= names another saltenv
+    /// The file: salt://f/files/x.conf or its path below a root, or else its path on disk; ?saltenv= names another saltenv
     pub path: String,
     /// The engine, as in file.managed: jinja, tera [default: an sls goes through its pipe, else jinja]
     #[arg(long, value_name = "ENGINE")]
@@ -65,26 +65,35 @@ pub fn run(args: &Render, reporter: &Reporter) -> Result<(), Failure> {
         defaults: variables("--defaults", args.defaults.as_deref())?,
     };
     let session = session(&args.input, reporter)?;
+    let path = match session.in_root(&args.path) {
+        Some((root, path)) => {
+            reporter.note(&format!(
+                "{} is salt://{path}, of the root {root}",
+                args.path
+            ));
+            path
+        }
+        None => args.path.clone(),
+    };
     let format = match args.format {
         Rendered::Yaml => Format::Yaml,
         Rendered::Json => Format::Json,
         Rendered::Text => {
             let text = |run: &Run<'_>| {
                 if is_sls {
-                    run.sls_text(&args.path)
+                    run.sls_text(&path)
                 } else {
-                    run.template(&args.path, &options)
+                    run.template(&path, &options)
                 }
             };
             let text = reported(&session.run(), reporter, |run| {
-                text(run).map_err(|e| looked_in(e, &args.path, &session))
+                text(run).map_err(|e| looked_in(e, &path, &session))
             })?;
             return output::write(&text);
         }
     };
     let data = reported(&session.run(), reporter, |run| {
-        run.sls(&args.path)
-            .map_err(|e| looked_in(e, &args.path, &session))
+        run.sls(&path).map_err(|e| looked_in(e, &path, &session))
     })?;
     output::print(
         &data,

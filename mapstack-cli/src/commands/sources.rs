@@ -1,8 +1,10 @@
 //! `mapstack sources`.
 
 use clap::Args;
-use mapstack_inputs::flags::{Input, Layering};
-use mapstack_inputs::{ExplainedPillar, Kwargs};
+use mapstack::value::Value;
+use mapstack::{DataOptions, Run, Way};
+use mapstack_inputs::flags::{Input, Layering, ResultFlags};
+use mapstack_inputs::{ExplainedPillar, Kwargs, Session};
 use mapstack_report::pillar::PillarSources;
 use mapstack_report::sources::LookUps;
 
@@ -37,10 +39,10 @@ pub fn run(args: &Sources, reporter: &Reporter) -> Result<(), Failure> {
         return pillar(args, &made, reporter);
     }
     let options = Kwargs::data_options(&args.input, &args.layering)?;
+    let elsewhere = args.layering.is_elsewhere() || args.input.kwargs.is_some();
     let session = session(&args.input, reporter)?;
-    let formula = session.formula(args.formula.as_ref())?;
-    let run = session.run();
-    let result = run.data(&formula, &options);
+    let formula = session.existing_formula(args.formula.as_ref(), elsewhere)?;
+    let (run, result) = looked_up((&session, &formula), &options, elsewhere, reporter)?;
     // What was asked before a failure is what one wants to see then.
     let events = run.events();
     match args.format {
@@ -53,6 +55,30 @@ pub fn run(args: &Sources, reporter: &Reporter) -> Result<(), Failure> {
 }
 
 /// The sources of a minion's pillar.
+/// A run that looks for what a formula's states use: by way of its `map.jinja` if that asks for layers, and else for the
+/// formula's own layers.
+fn looked_up<'s>(
+    (session, formula): (&'s Session, &str),
+    options: &DataOptions,
+    elsewhere: bool,
+    reporter: &Reporter,
+) -> Result<(Run<'s>, mapstack::Result<Value>), Failure> {
+    let configuration = session.configuration(formula, options.clone(), &ResultFlags::default())?;
+    if configuration.way() == Way::Map && !elsewhere {
+        let run = session.run();
+        let result = configuration.compute(&run);
+        if run.events().iter().any(|event| event.definition.is_some()) {
+            return Ok((run, result));
+        }
+        reporter.note(&format!(
+            "these are the layers of map.data; {formula}/map.jinja reads files by itself, which `mapstack explain {formula}` shows"
+        ));
+    }
+    let run = session.run();
+    let result = run.data(formula, options);
+    Ok((run, result))
+}
+
 fn pillar(args: &Sources, made: &ExplainedPillar, reporter: &Reporter) -> Result<(), Failure> {
     let secrets = reporter.secrets();
     let sources = PillarSources::new(&made.minion, &made.pillar.events, &secrets);

@@ -40,9 +40,9 @@ pub(crate) use self::python::items as python_items;
 pub use self::reads::PillarReads;
 pub(crate) use self::reads::{Noting, Reads};
 use self::renders::{Renders, Shared};
-pub use self::settings::Ask;
 use self::settings::Settings;
 pub(crate) use self::settings::merging;
+pub use self::settings::{Ask, overridden};
 use self::sls::SlsReader;
 pub use self::top::unknown_order;
 use self::top::{Matches, Top, TopReader};
@@ -83,6 +83,7 @@ pub struct Master {
     mirrors: git::Mirrors,
     wants_events: bool,
     shared: Option<Shared>,
+    pillar_override: Map,
 }
 
 /// A pillar, and how it came about.
@@ -120,7 +121,20 @@ impl WholePillar {
                 failures.push(error.clone());
             }
         }
+        failures.extend(self.given_errors().filter(|_| self.errors.is_empty()));
         failures
+    }
+
+    /// The failure that an sls or an external pillar gives by itself: state runs look at the list, whoever filled it.
+    fn given_errors(&self) -> Option<Error> {
+        let given = self.data.get("_errors").filter(|given| given.truthy())?;
+        let first = match given {
+            Value::List(items) => items.iter().next().unwrap_or(given),
+            other => other,
+        };
+        let message =
+            format!("the pillar itself gives `_errors`, with which no state run begins: {first}");
+        Some(Error::new(ErrorKind::File, message))
     }
 }
 
@@ -136,8 +150,27 @@ impl Master {
             mirrors: git::Mirrors::default(),
             wants_events: false,
             shared: None,
+            pillar_override: Map::new(),
             config,
         }
+    }
+
+    /// Let this win over what is compiled, for minions that ask with no other: `pillar=` of a command line.
+    ///
+    /// ```
+    /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion, value::Map};
+    /// use mapstack_pillar::{Ask, Master};
+    /// use mapstack_salt_config::{Config, Kind};
+    /// let files = MemoryFiles::new().file("base", "top.sls", "base: {'*': [a]}").file("base", "a.sls", "{a: 1, b: 2}");
+    /// let config = Config::parse(b"pillar_roots: {base: [/srv/pillar]}", "master", Kind::Master).unwrap();
+    /// let master = Master::new(config, std::sync::Arc::new(files)).with_override(Map::from_iter([("b", 3)]));
+    /// let made = master.compile(&Engine::new(MemoryFiles::new()), &Minion::new("web1"), &Ask::default()).unwrap();
+    /// assert_eq!(made.data.get("b").unwrap().repr(), "3");
+    /// ```
+    #[must_use]
+    pub fn with_override(mut self, pillar: Map) -> Self {
+        self.pillar_override = pillar;
+        self
     }
 
     /// Let files of stacked external pillars lie below these directories, too.
@@ -243,6 +276,10 @@ impl Master {
     ) -> Work<'w> {
         let minion = &*engine.with_tree_grains(minion);
         let settings = Settings::new(self.config.options(), minion, ask);
+        let over = match ask.pillar_override.is_empty() {
+            true => &self.pillar_override,
+            false => &ask.pillar_override,
+        };
         let recipe = Rc::new(Recipe::new(explained));
         let shared = self.shared.as_ref().filter(|_| !explained);
         Work {
@@ -251,7 +288,7 @@ impl Master {
             files: self.files.for_one(),
             engine,
             merging: settings.merging(),
-            pillar_override: RefCell::new(overriding(&recipe, &ask.pillar_override)),
+            pillar_override: RefCell::new(overriding(&recipe, over)),
             extra: ask.extra_minion_data.clone(),
             problem: ask.problem.clone(),
             minion: Minion {

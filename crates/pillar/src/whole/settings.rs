@@ -223,6 +223,29 @@ impl Settings {
     }
 }
 
+/// The pillar of a state run that is given one on its command line: merged once more, as the minion's options say.
+///
+/// ```
+/// use mapstack_value::Map;
+/// let pillar = Map::from_iter([("a", 1), ("b", 2)]);
+/// let merged = mapstack_pillar::overridden(pillar, &Map::from_iter([("b", 3)]), &Map::new());
+/// assert_eq!(merged.get("b").unwrap().repr(), "3");
+/// ```
+#[must_use]
+pub fn overridden(pillar: Map, over: &Map, opts: &Map) -> Map {
+    let option = |name: &str| opts.get(name).cloned().unwrap_or_default();
+    let options = merging(
+        &option("pillar_source_merging_strategy"),
+        &option("renderer"),
+        &option("pillar_merge_lists"),
+    );
+    let over = Value::Map(over.clone());
+    match mapstack_merge::merge(Value::Map(pillar.clone()), &over, &options, &mut ()) {
+        Ok(Value::Map(merged)) => merged,
+        _ => pillar,
+    }
+}
+
 /// The options of merging for three options of a master.
 pub(crate) fn merging(strategy: &Value, renderer: &Value, lists: &Value) -> Options {
     let smart = Value::from("smart");

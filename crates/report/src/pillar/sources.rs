@@ -305,7 +305,11 @@ impl Facts<'_> {
     }
 }
 
+/// What a pillar's own targets see of it.
 fn of_pillar(query: &str) -> String {
     let name = query.rsplit_once(':').map_or(query, |(name, _)| name);
-    format!("the pillar's {name} says")
+    format!(
+        "the pillar that it looks at for {name} is the one before any sls is read (empty, or with the external pillars \
+         that came first); use a grain"
+    )
 }
