@@ -219,6 +219,41 @@ fn a_formula_that_was_not_fetched_is_a_note() {
 }
 
 #[test]
+fn a_stub_answers_for_an_external_pillar() {
+    let tree = Tree::new(&[
+        ("salt/top.sls", "base: {'web1,web2': [{match: list}]}\n"),
+        ("pillar/top.sls", "base: {'*': [own]}\n"),
+        ("pillar/own.sls", "a: 1\n"),
+        ("master", "ext_pillar:\n- vault: conf\n- ca: {name: x}\n"),
+        (
+            "salt/_pillar/ca.py",
+            "import os\ndef ext_pillar(minion_id, pillar, name):\n    os.mkdir('/etc/ca')\n    return {}\n",
+        ),
+    ]);
+    for (line, status, out, err) in [
+        ("pillar web1", 1, "", "put `ext_pillar.vault: {return:"),
+        ("lint --calls -o yaml", 0, "ext_pillar.ca:", ""),
+    ] {
+        assert_line(tree.path(), line, status, (out, err));
+    }
+    tree.write(
+        "stubs.yaml",
+        b"ext_pillar.vault:\n- {minions: web1, return: {token: t1}}\n- {return: {token: none}}\n\
+          ext_pillar.ca: {return: {pem: x}}\n",
+    );
+    for (line, out) in [
+        ("pillar web1 --stub stubs.yaml", "token: t1"),
+        ("pillar web2 --stub stubs.yaml", "token: none"),
+        ("pillar web2 --stub stubs.yaml", "pem: x"),
+    ] {
+        assert_line(tree.path(), line, 0, (out, ""));
+    }
+    tree.write("stubs.yaml", b"ext_pillar.vault: {return: 3}\n");
+    let err = "the stub of 'ext_pillar.vault' returns an integer, not a mapping";
+    assert_line(tree.path(), "pillar web1 --stub stubs.yaml", 1, ("", err));
+}
+
+#[test]
 fn a_folder_of_formulas_is_a_root_for_each() {
     let tree = Tree::new(&[
         ("ntp-formula/ntp/init.sls", "{{ nope.a }}\n"),

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use mapstack_diagnostic::{Error, Result};
+use mapstack_functions::Functions as _;
 use mapstack_minion::{Minion, Part};
 use mapstack_render::jinja::Names;
 use mapstack_render::pipe::Allowed;
@@ -15,6 +16,7 @@ use mapstack_value::{Key, Map, Str, Value};
 use crate::engine::{Engine, Run};
 use crate::file::File;
 use crate::hooks::Hooks;
+use crate::host::RunHost;
 use crate::master_side::MasterSide;
 use crate::pipe::{Data, Made, Source, context_of};
 use crate::text::Text;
@@ -199,6 +201,33 @@ impl Run<'_> {
         };
         self.on_vm(|vm| vm.host().call_function(vm, name, args)?.to_value())
             .map_err(|e| self.located(*e))
+    }
+
+    /// The answer of a stub to a question that no template asks, such as `ext_pillar.NAME`; nothing without a stub.
+    ///
+    /// # Errors
+    /// The stub is an error.
+    pub fn stubbed(&self, name: &str) -> Result<Option<Value>> {
+        let stubs = &self.engine.stubs;
+        if !stubs.has(name) {
+            return Ok(None);
+        }
+        let host = RunHost::new(self);
+        let answer = self.on_vm(|vm| {
+            let call = host.call(name, &mapstack_render::CallArgs::default())?;
+            let answer = host.ask(vm, stubs, &call);
+            answer.map(|answer| answer?.to_value()).transpose()
+        });
+        answer.map_err(|e| self.located(*e))
+    }
+
+    /// Note a question that no stub answers, where these are collected.
+    pub fn lack_answer(&self, name: &str) {
+        if self.engine.collected.is_some() {
+            let host = RunHost::new(self);
+            let call = host.call(name, &mapstack_render::CallArgs::default());
+            let _ = call.and_then(|call| host.lacks_answer(call));
+        }
     }
 
     /// Pay for work outside of templates from the steps of the run.

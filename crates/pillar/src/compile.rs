@@ -21,7 +21,7 @@ use super::stack::Stacking;
 use super::trace::{PillarEvent, WholeEvent};
 use super::whole::{Noting, PillarError, Reads, merging};
 use mapstack::trace::FileRead;
-use mapstack::{Engine, MasterSide, PillarAnswer, PillarCall};
+use mapstack::{Engine, MasterSide, Means, PillarAnswer, PillarCall};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 
 /// The data of a minion's external pillars.
@@ -475,6 +475,9 @@ impl PillarRun<'_> {
         if let Some(kind) = one.kind {
             return self.stacked(one, kind, pillar).map(Some);
         }
+        if let Some(given) = self.stubbed(one, pillar)? {
+            return Ok(Some(given));
+        }
         if self.side.is_some()
             && let Some(given) = self.of_tree(one, pillar)?
         {
@@ -489,21 +492,47 @@ impl PillarRun<'_> {
         if let Some(built_in) = BuiltIn::named(&one.name) {
             return self.built_in(one, built_in, pillar).map(Some);
         }
-        let help = "give what it returns as the minion's pillar";
         if self.side.is_some() && SALTS_OWN.contains(&one.name.as_str()) {
             let message = format!("the external pillar '{}' is not built in", one.name);
             let error = Error::new(ErrorKind::Unsupported, message).at(one.place.clone());
             return Err(error.help(format!(
-                "{help}, or leave it out with the option exclude_ext_pillar"
+                "{}, or leave it out with the option exclude_ext_pillar",
+                how_to_give(&one.name)
             )));
         }
-        let message = format!("the external pillar '{}' is left out", one.name);
+        self.leave_out(one, None, None);
+        Ok(None)
+    }
+
+    /// The data that a stub gives for an external pillar.
+    fn stubbed(&self, one: &ExtPillar, pillar: &mut Value) -> Result<Option<Own>> {
+        let run = self.run_for(&self.minion_with(pillar), self.side.clone());
+        let name = stub_name(&one.name);
+        let answer = run.stubbed(&name);
+        self.end(&run);
+        match answer.map_err(|error| error.at(one.place.clone()))? {
+            None => Ok(None),
+            Some(data @ Value::Map(_)) => Ok(Some(data.into())),
+            Some(other) => {
+                let kind = other.kind().described();
+                let message = format!("the stub of '{name}' returns {kind}, not a mapping");
+                Err(Error::new(ErrorKind::Facts, message).at(one.place.clone()))
+            }
+        }
+    }
+
+    /// Leave an external pillar out, with a warning.
+    fn leave_out(&self, one: &ExtPillar, why: Option<&str>, help: Option<String>) {
+        let run = self.run_for(&self.minion, None);
+        run.lack_answer(&stub_name(&one.name));
+        self.end(&run);
+        let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+        let message = format!("the external pillar '{}' is left out{why}", one.name);
         let warning = Diagnostic::warning(ErrorKind::Unsupported, message);
         self.warn(Diagnostic {
             place: one.place.clone(),
-            ..warning.with_help(help)
+            ..warning.with_help(help.unwrap_or_else(|| how_to_give(&one.name)))
         });
-        Ok(None)
     }
 
     /// The data of an external pillar of the tree; none where the tree has none of that name. What it needs and is not
@@ -523,29 +552,23 @@ impl PillarRun<'_> {
             extra: self.extra.clone(),
         });
         self.end(&run);
-        let left_out = |why: Option<String>, help: Option<String>| {
-            let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-            let message = format!("the external pillar '{}' is left out{why}", one.name);
-            let warning = Diagnostic::warning(ErrorKind::Unsupported, message);
-            let help = help.unwrap_or_else(|| "give what it returns as the minion's pillar".into());
-            self.warn(Diagnostic {
-                place: one.place.clone(),
-                ..warning.with_help(help)
-            });
-            Ok(Some(None))
-        };
         match answer {
             Ok(PillarAnswer::None) => Ok(None),
-            Ok(PillarAnswer::Missing(why)) => left_out(why, None),
+            Ok(PillarAnswer::Missing(why)) => {
+                self.leave_out(one, why.as_deref(), None);
+                Ok(Some(None))
+            }
             Ok(PillarAnswer::Value(value, changed)) => {
                 *pillar = changed;
                 Ok(Some(Some(value.into())))
             }
             Err(error) if error.kind == mapstack_render::ErrorKind::Undefined => {
-                left_out(Some(error.message.clone()), None)
+                self.leave_out(one, Some(&error.message), None);
+                Ok(Some(None))
             }
             Err(error) if error.kind == mapstack_render::ErrorKind::Absent => {
-                left_out(Some(error.message.clone()), error.help.clone())
+                self.leave_out(one, Some(&error.message), error.help.clone());
+                Ok(Some(None))
             }
             Err(error) => {
                 let place = error.place.as_ref().and_then(|place| {
@@ -700,6 +723,20 @@ impl PillarRun<'_> {
             warnings.push(warning);
         }
     }
+}
+
+/// The name by which a stub answers for an external pillar.
+fn stub_name(pillar: &str) -> String {
+    format!("ext_pillar.{pillar}")
+}
+
+/// How the data of an external pillar can be given.
+fn how_to_give(pillar: &str) -> String {
+    format!(
+        "put `{}: {{return: {{KEY: VALUE}}}}` in a file for {}, with what it returns",
+        stub_name(pillar),
+        Means::Stub
+    )
 }
 
 fn unmergeable(e: &MergeError) -> Error {
