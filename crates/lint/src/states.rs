@@ -59,6 +59,8 @@ pub(crate) fn why_not_rendered(
     };
     if is_in(&|folder| OTHERS.contains(&folder)) {
         Some("it lies in a folder for other files")
+    } else if is_in(&|folder| folder.starts_with('.') || folder.contains("pillar")) {
+        Some("it lies in a hidden folder, or in one of a pillar")
     } else if is_in(&|folder| folder.starts_with("react") || folder.starts_with("orch"))
         || file.name().starts_with("orch")
     {

@@ -48,7 +48,8 @@ impl Run<'_> {
     }
 
     /// Data with the ciphertext in its texts decrypted (Salt: `salt.renderers.gpg`, `salt.renderers.nacl`). What is
-    /// decrypted counts as secret wherever it is printed.
+    /// decrypted counts as secret wherever it is printed. Where nothing decrypts, messages stay, without the line ends
+    /// behind them, as Salt leaves what it has no key for.
     ///
     /// # Errors
     /// A text cannot be decrypted, and the option `gpg_decrypt_must_succeed` does not say that it then stays.
@@ -79,7 +80,7 @@ impl Run<'_> {
 
     /// The content of a box of NaCl; any other text as it is.
     fn opened(&self, text: &str) -> Result<Value> {
-        let Some(inside) = Cipher::boxed(text) else {
+        let Some(inside) = Cipher::boxed(text).filter(|_| self.decrypts(Cipher::Nacl)) else {
             return Ok(text.into());
         };
         let says = self.call_function(function(Cipher::Nacl), &[inside.into()], &Map::new())?;
@@ -125,6 +126,9 @@ impl Run<'_> {
     /// The bytes of a message; itself if it cannot be decrypted and may stay.
     fn decrypted_message(&self, message: &str) -> Result<Vec<u8>> {
         let message = message.replace("\\n", "\n");
+        if !self.decrypts(Cipher::Gpg) {
+            return Ok(message.into_bytes());
+        }
         let keys = self.key_directory();
         let mut named = Map::new();
         named.insert("text", message.as_str());

@@ -371,11 +371,19 @@ impl Run<'_> {
         let Some(cipher) = Cipher::of_renderer(&running.stage.name) else {
             return Ok(made);
         };
-        if self.decrypts(cipher) {
-            return self.decrypt_stage(cipher, made);
+        let is_any = match &made {
+            Made::Text(text) => cipher.is_in(&Value::from(text.as_str())),
+            Made::Data(data) => cipher.is_in(&data.value),
+        };
+        let decrypts = self.decrypts(cipher);
+        if is_any && !decrypts {
+            self.warn_of_ciphertext(cipher, running.source, running.place);
         }
-        self.warn_of_ciphertext(cipher, &made, running.source, running.place);
-        Ok(made)
+        match made {
+            Made::Text(_) if !decrypts => Ok(made),
+            Made::Data(_) if !is_any => Ok(made),
+            made => self.decrypt_stage(cipher, made),
+        }
     }
 
     /// The arguments of a text stage.
@@ -430,20 +438,7 @@ impl Run<'_> {
     }
 
     /// Say that what a stage would decrypt stays as it is.
-    fn warn_of_ciphertext(
-        &self,
-        cipher: Cipher,
-        made: &Made<'_>,
-        source: &Source<'_>,
-        place: Option<&Place>,
-    ) {
-        let is_there = match made {
-            Made::Text(text) => cipher.is_in(&Value::from(text.as_str())),
-            Made::Data(data) => cipher.is_in(&data.value),
-        };
-        if !is_there {
-            return;
-        }
+    fn warn_of_ciphertext(&self, cipher: Cipher, source: &Source<'_>, place: Option<&Place>) {
         let (file, what) = (&source.file.shown, decrypt::described(cipher));
         let message = format!("{file}: {what} stay ciphertext");
         let warning = Diagnostic::warning(ErrorKind::Unsupported, message);

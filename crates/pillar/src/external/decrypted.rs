@@ -11,10 +11,7 @@ use super::asked::Asked;
 /// The pillar that it is given. Without anything that decrypts, ciphertext stays, which is a warning.
 pub(super) fn data(asked: &Asked<'_, '_>, cipher: Cipher) -> Result<Value> {
     let pillar = Value::Map(asked.run.current_pillar());
-    if asked.run.decrypts(cipher) {
-        return asked.run.decrypted(cipher, &pillar);
-    }
-    if cipher.is_in(&pillar) {
+    if cipher.is_in(&pillar) && !asked.run.decrypts(cipher) {
         let message = format!(
             "the external pillar '{}' leaves ciphertext in the pillar",
             asked.one.name
@@ -25,5 +22,5 @@ pub(super) fn data(asked: &Asked<'_, '_>, cipher: Cipher) -> Result<Value> {
             ..warning.with_help(how_to_decrypt(cipher))
         });
     }
-    Ok(pillar)
+    asked.run.decrypted(cipher, &pillar)
 }

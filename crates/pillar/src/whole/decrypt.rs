@@ -53,11 +53,7 @@ pub(super) fn decrypted(
             continue;
         };
         let made = cipher(settings, renderer).and_then(|cipher| {
-            if run.decrypts(cipher) {
-                let made = run.decrypted(cipher, slot);
-                return made.map_err(|e| (e.diagnostic().message.clone(), e));
-            }
-            if cipher.is_in(slot) {
+            if cipher.is_in(slot) && !run.decrypts(cipher) {
                 let message = format!("the key '{key}' of the pillar stays ciphertext");
                 let warning = Diagnostic::warning(ErrorKind::Unsupported, message);
                 run.warn(Diagnostic {
@@ -65,7 +61,8 @@ pub(super) fn decrypted(
                     ..warning.with_help(how_to_decrypt(cipher))
                 });
             }
-            Ok(slot.clone())
+            let made = run.decrypted(cipher, slot);
+            made.map_err(|e| (e.diagnostic().message.clone(), e))
         });
         match made {
             Ok(value) => *slot = value,
