@@ -221,7 +221,14 @@ fn a_formula_that_was_not_fetched_is_a_note() {
 #[test]
 fn a_stub_answers_for_an_external_pillar() {
     let tree = Tree::new(&[
-        ("salt/top.sls", "base: {'web1,web2': [{match: list}]}\n"),
+        (
+            "salt/top.sls",
+            "base: {'web1,web2': [{match: list}, web]}\n",
+        ),
+        (
+            "salt/web.sls",
+            "a: {test.nop: [{name: {{ pillar.token }}}]}\n",
+        ),
         ("pillar/top.sls", "base: {'*': [own]}\n"),
         ("pillar/own.sls", "a: 1\n"),
         ("master", "ext_pillar:\n- vault: conf\n- ca: {name: x}\n"),
@@ -233,6 +240,13 @@ fn a_stub_answers_for_an_external_pillar() {
     for (line, status, out, err) in [
         ("pillar web1", 1, "", "put `ext_pillar.vault: {return:"),
         ("lint --calls -o yaml", 0, "ext_pillar.ca:", ""),
+        (
+            "lint",
+            0,
+            "note[undefined-variable]",
+            "what the external pillar 'vault' gives was not looked at",
+        ),
+        ("lint", 0, "may give it were left out: 'ca', 'vault'", ""),
     ] {
         assert_line(tree.path(), line, status, (out, err));
     }

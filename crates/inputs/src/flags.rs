@@ -558,7 +558,10 @@ pub fn complete(
         return Ok(());
     };
     #[cfg(feature = "git")]
-    project.leave_out_unfetched(files.mirrors.as_deref())?;
+    if !project.formulas.is_empty() {
+        let mirrors = crate::configuration::mirrors(files.mirrors.as_deref())?;
+        project.leave_out_unfetched(&mirrors)?;
+    }
     if functions.stub.is_empty() {
         functions.stub.clone_from(&project.stubs);
     }

@@ -7,8 +7,6 @@ use mapstack::minion::SaltVersion;
 use mapstack::value::Value;
 use mapstack_salt_config::Config;
 
-#[cfg(feature = "git")]
-use crate::configuration;
 use crate::estate::{
     self, Assumed, Deployment, Folders, FoundMinions, Layout, Root, Search, Tools,
 };
@@ -255,14 +253,13 @@ impl Project {
 
     /// Leave out the formulas without a mirror, each with a note: the rest of the checkout can be looked at.
     #[cfg(feature = "git")]
-    pub(crate) fn leave_out_unfetched(&mut self, mirrors: Option<&Path>) -> Result<(), InputError> {
+    pub(crate) fn leave_out_unfetched(&mut self, mirrors: &Path) -> Result<(), InputError> {
         use mapstack::loader::git::Origin;
 
         let Some(estate) = self.estate.as_mut().filter(|_| !self.formulas.is_empty()) else {
             return Ok(());
         };
-        let mirrors = configuration::mirrors(mirrors)?;
-        let is_there = |formula: &Formula| Origin::new(&formula.git).repository(&mirrors).is_dir();
+        let is_there = |formula: &Formula| Origin::new(&formula.git).repository(mirrors).is_dir();
         let (there, missing): (Vec<_>, Vec<_>) = self.formulas.drain(..).partition(is_there);
         for formula in &missing {
             estate.notes.push(format!(

@@ -154,6 +154,7 @@ impl<'m> PillarLinter<'m> {
         report.ignored = rules::unread(&seen, &files);
         report.remarks = remarks(&subject);
         report.broken = broken;
+        report.left_out = seen.externals.iter().cloned().collect();
         if unchecked > 0 {
             report.remarks.push(format!(
                 "the schema was not checked for {unchecked} of {} minions: their pillars have errors",

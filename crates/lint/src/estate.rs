@@ -25,6 +25,8 @@ pub struct Estate {
     pub broken: BTreeSet<String>,
     /// The assumed minions, of which less is known than of real ones.
     pub examples: BTreeSet<String>,
+    /// External pillars that were left out: what states look up may be theirs.
+    pub left_out: Vec<String>,
     /// The minions whose grains are assumed, by their names or as a platform has them.
     pub assumed: BTreeSet<String>,
 }

@@ -52,6 +52,8 @@ pub struct Report {
     pub lacking: BTreeSet<String>,
     /// The minions whose pillars have errors, if it is about the pillar.
     pub broken: BTreeSet<String>,
+    /// External pillars that gave nothing, if it is about the pillar.
+    pub left_out: Vec<String>,
     /// The sls of an estate that were reached, if it is about an estate's states.
     pub reached: Option<Reached>,
     /// Remarks on what else was not looked at, a sentence each.
@@ -98,6 +100,7 @@ impl Report {
             is_pillar: false,
             reached: None,
             broken: BTreeSet::new(),
+            left_out: Vec::new(),
             looked: Looked::default(),
             minions: 0,
             supported: 0,

@@ -159,10 +159,12 @@ fn all(
     let mut reports = Vec::new();
     if let Some(states) = &linted.estate {
         let broken = of_pillar.iter().flat_map(|(_, report)| &report.broken);
+        let left_out = of_pillar.iter().flat_map(|(_, report)| &report.left_out);
         let estate = Estate {
             options: TopOptions::of(&states.options),
             others: states.others.clone(),
             broken: broken.cloned().collect(),
+            left_out: left_out.cloned().collect(),
             examples: examples.clone(),
             assumed: assumed.clone(),
         };

@@ -176,7 +176,7 @@ mod tests {
     fn a_saltfile_names_the_configuration_and_the_roster() {
         let tools = read(&[(
             "Saltfile",
-            "salt-ssh:\n  config_dir: ./conf\n  roster_file: /home/x/estate/roster-prod\nsalt: {config_dir: conf}\n",
+            "salt-ssh:\n  config_dir: ./conf\n  roster_file: /opt/estate/roster-prod\nsalt: {config_dir: conf}\n",
         )]);
         assert_eq!(tools.configs, [PathBuf::from("conf/master")]);
         assert_eq!(tools.rosters, [PathBuf::from("roster-prod")]);

@@ -19,7 +19,7 @@ use crate::templates::names;
 pub(super) enum Cure {
     /// Facts that no minion of the run has, in a sentence.
     Facts(String),
-    /// What the formula says that the pillar gives, in a sentence.
+    /// What something that was not looked at gives, in a sentence: a pillar, as the formula says, or an external one.
     Promised(String),
     /// A value that no layer sets, or that is of no use as it is set.
     Unset(Wanted),
@@ -68,6 +68,15 @@ impl<'s> Facts<'s> {
             pillars.all(|pillar| pillar.is_some_and(|pillar| has(pillar, key)))
         };
         let lacking: Vec<&String> = origins.pillar.iter().filter(|key| !is_given(key)).collect();
+        let estate = self.subject.estate.as_ref();
+        let left_out = estate.map_or(&[][..], |estate| &estate.left_out);
+        if !lacking.is_empty() && !left_out.is_empty() {
+            return Some(Cure::Promised(format!(
+                "it looks up {} in the pillar, and external pillars that may give it were left out: {}",
+                listed(lacking),
+                listed(left_out)
+            )));
+        }
         if !lacking.is_empty() {
             return Some(Cure::Facts(format!(
                 "it looks up {} in the pillar, which is not there: give one by {}",
