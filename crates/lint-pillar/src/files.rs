@@ -21,7 +21,12 @@ pub(crate) struct Files {
     pub all: BTreeMap<String, PillarFile>,
     /// The environments that have directories.
     pub envs: Vec<String>,
+    /// Top files of later roots, which are not read, each with the one that is.
+    pub shadowed: Vec<(String, String)>,
 }
+
+/// The usual name of a top file.
+pub(crate) const TOP: &str = "top.sls";
 
 impl Files {
     /// Read the files of every environment.
@@ -42,6 +47,14 @@ impl Files {
             Error::new(ErrorKind::File, message)
         };
         let server = master.files();
+        let tops = server.find_all(&SaltPath::from_relative(TOP), env);
+        let tops = tops.unwrap_or_default();
+        let shown = |path: &std::path::PathBuf| path.display().to_string();
+        if let Some((first, others)) = tops.split_first() {
+            let others = others.iter().filter(|other| *other != first);
+            self.shadowed
+                .extend(others.map(|other| (shown(other), shown(first))));
+        }
         for path in server.list(env, "").map_err(failed)? {
             let fetched = server.fetch(&SaltPath::from_relative(&path), env);
             let Ok(Fetched::Found { on_disk, bytes }) = fetched else {

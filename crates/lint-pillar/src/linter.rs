@@ -133,6 +133,7 @@ impl<'m> PillarLinter<'m> {
             files: &files,
             documents: &documents,
             secrets: &self.secrets,
+            options: self.master.config().options(),
             is_fleet: matches!(minions, Minions::Known(_)),
             assumes_grains: self.assumes_grains,
         };

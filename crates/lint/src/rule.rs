@@ -101,6 +101,8 @@ rules! {
         "A parameter file, map.jinja or sls that fails on some or all platforms or minions.";
     MissingImport "missing-import" Error
         "A template that loads a missing template, or imports a missing name.";
+    MissingSource "missing-source" Error
+        "A file on the file server that a state names and that does not exist.";
     MissingInclude "missing-include" Error
         "An sls that includes a missing sls, or a top file of the pillar that names one.";
     StatesShape "states-shape" Error
@@ -117,6 +119,10 @@ rules! {
         "A target in a top file of the pillar that means no minion.";
     MergeOrder "merge-order" Note
         "A value of the pillar that several sls of one target set, so that their order decides.";
+    PillarInPillar "pillar-in-pillar" Warning
+        "A look-up of what another sls of the pillar sets: sls do not see the pillar that they make.";
+    Ciphertext "ciphertext" Warning
+        "Ciphertext of the pillar that no renderer and no option decrypts.";
     PlainSecret "plain-secret" Warning
         "A secret of the pillar in plain text.";
     PillarShape "pillar-shape" Error
@@ -153,6 +159,8 @@ impl Rule {
             Rule::UnusedSls
                 | Rule::UnmatchedTarget
                 | Rule::MergeOrder
+                | Rule::PillarInPillar
+                | Rule::Ciphertext
                 | Rule::PlainSecret
                 | Rule::PillarShape
                 | Rule::TopFile

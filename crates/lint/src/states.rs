@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mapstack::minion::Minion;
 use mapstack::secrets::{Redact, Secrets};
-use mapstack::value::{Key, Value};
+use mapstack::value::{Key, Map, Value};
 use mapstack::{CallSite, Diagnostic, Engine, Error, ErrorKind, ImportSite, sls_name};
 use mapstack_states::included;
 
@@ -42,6 +42,8 @@ pub(crate) struct Made {
     pub include_instead: Option<String>,
     /// Its ids that do not have states, with what they have instead.
     pub bodies: Vec<(String, String)>,
+    /// The files of the file server that its states name, each with those that may stand in its place.
+    pub sources: Vec<Vec<String>>,
 }
 
 /// Folders with files that are not states of the formula.
@@ -334,6 +336,7 @@ pub(crate) fn made_of(value: &Value) -> Made {
                 Some(Value::List(includes)) => made.includes = includes.iter().cloned().collect(),
                 Some(other) => made.include_instead = Some(other.kind().described().to_owned()),
             }
+            made.sources = map.values().flat_map(sources_of).collect();
             let wrong = map.iter().filter(|(id, body)| !has_states(id, body));
             made.bodies = wrong
                 .map(|(id, body)| (id.to_string(), body.kind().described().to_owned()))
@@ -343,6 +346,24 @@ pub(crate) fn made_of(value: &Value) -> Made {
         _ => {}
     }
     made
+}
+
+/// The files that the states of an id name: `salt://` URLs, or lists of them, as `source` or `name`.
+fn sources_of(body: &Value) -> Vec<Vec<String>> {
+    let functions = body.as_map().into_iter().flat_map(Map::values);
+    let args = functions.filter_map(Value::as_list).flatten();
+    let named = args.filter_map(Value::as_map).flat_map(Map::iter);
+    let named = named.filter(|(key, _)| matches!(key.as_str(), Some("source" | "name")));
+    let url = |value: &Value| match value {
+        Value::Str(url) if url.starts_with("salt://") => Some(url.to_string()),
+        _ => None,
+    };
+    let of = |value: &Value| match value {
+        Value::List(items) => items.iter().map(url).collect::<Option<Vec<_>>>(),
+        value => url(value).map(|url| vec![url]),
+    };
+    let found = named.filter_map(|(_, value)| of(value));
+    found.filter(|urls| !urls.is_empty()).collect()
 }
 
 /// True if what stands under an id can be states: a mapping, or one function as text (Salt:

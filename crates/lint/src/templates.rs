@@ -44,25 +44,8 @@ impl Templates {
                 return None;
             };
             let text = std::str::from_utf8(&bytes).ok()?;
-            let tree = compile(
-                Some(&Str::from(path.as_str())),
-                text.into(),
-                &Syntax::default(),
-            )
-            .ok()?;
-            let shown = on_disk.display().to_string();
-            let (words, bound, loaded) = Default::default();
-            Some((
-                path.clone(),
-                Parsed {
-                    path: path.clone(),
-                    shown,
-                    tree,
-                    words,
-                    bound,
-                    loaded,
-                },
-            ))
+            let parsed = Parsed::of(path.clone(), on_disk.display().to_string(), text)?;
+            Some((path.clone(), parsed))
         };
         Templates(survey.templates.iter().filter_map(read).collect())
     }
@@ -93,6 +76,21 @@ impl Templates {
 }
 
 impl Parsed {
+    /// A template by its path, the name by which a person opens it, and its text; nothing if it does not parse.
+    pub fn of(path: String, shown: String, text: &str) -> Option<Self> {
+        let name = Str::from(path.as_str());
+        let tree = compile(Some(&name), text.into(), &Syntax::default()).ok()?;
+        let (words, bound, loaded) = Default::default();
+        Some(Parsed {
+            path,
+            shown,
+            tree,
+            words,
+            bound,
+            loaded,
+        })
+    }
+
     /// Visit every statement and expression.
     pub fn visit<'t>(&'t self, mut see: impl FnMut(Node<'t>)) {
         let walked: Result<(), Infallible> = visit(&self.tree, &mut |node, _| {

@@ -1,6 +1,8 @@
 //! The rules: each looks at what the pillars of many minions have shown.
 
+mod ciphertext;
 mod failures;
+mod lookups;
 mod merging;
 mod reach;
 mod scalars;
@@ -17,12 +19,15 @@ pub(crate) use subject::Subject;
 /// Everything that is found, in no order.
 pub(crate) fn all(subject: &Subject<'_>) -> Vec<Finding> {
     let rules = [
+        reach::tops,
         reach::targets,
         reach::unused,
         failures::check,
         merging::check,
         secrets::check,
         scalars::check,
+        ciphertext::check,
+        lookups::check,
         strategies::check,
     ];
     rules.iter().flat_map(|rule| rule(subject)).collect()

@@ -11,6 +11,49 @@ use crate::files::{Files, PillarFile};
 use crate::naming::Naming;
 use crate::seen::{Asked, Seen};
 
+/// Top files that are not read, and pillars without one.
+pub(super) fn tops(subject: &Subject<'_>) -> Vec<Finding> {
+    let of = |(shadowed, first): &(String, String)| {
+        let place = Place {
+            file: shadowed.clone(),
+            source: "".into(),
+            start: 0,
+            end: 0,
+        };
+        let message = format!("this top file is not read: {first} comes first");
+        let mut finding = Finding::of_file(Rule::TopFile, place, message);
+        finding.level = Level::Warning;
+        finding.help("roots are searched in their order; move its targets there, or give the root a saltenv of its own")
+    };
+    let mut found: Vec<Finding> = subject.files.shadowed.iter().map(of).collect();
+    found.extend(no_top(subject));
+    found
+}
+
+/// The lack of a top file: then no sls reaches a minion.
+fn no_top(subject: &Subject<'_>) -> Option<Finding> {
+    let seen = subject.seen;
+    if !seen.tops.is_empty() || seen.is_partial() || !seen.targets.is_empty() {
+        return None;
+    }
+    let first = subject.files.sls().next()?;
+    let mut files = subject.files.all.values();
+    let near = files.find(|file| {
+        !file.source.path.contains('/') && file.source.path.to_lowercase().starts_with("top.")
+    });
+    let place = near.unwrap_or(first).source.place(0, 0);
+    let message = "no root of the pillar has a top.sls, so no minion gets any sls of it";
+    let mut finding = Finding::of_file(Rule::TopFile, place, message);
+    finding.level = Level::Warning;
+    Some(match near {
+        Some(near) => finding.help(format!(
+            "did you mean top.sls? there is {}",
+            near.source.path
+        )),
+        None => finding,
+    })
+}
+
 /// Targets that mean no minion, and missing sls that they name.
 pub(super) fn targets(subject: &Subject<'_>) -> Vec<Finding> {
     let seen = subject.seen;
@@ -165,7 +208,11 @@ pub(super) fn unused(subject: &Subject<'_>) -> Vec<Finding> {
             }
             Why::Nothing => {
                 let help = "name it in a top file, include it, or delete it";
-                let note = format!("no top file and no other sls names it; {looked}");
+                let what = match subject.files.shadowed.is_empty() {
+                    true => "no top file",
+                    false => "no top file that is read",
+                };
+                let note = format!("{what} and no other sls names it; {looked}");
                 found.push(finding.note(note).help(help));
             }
         }

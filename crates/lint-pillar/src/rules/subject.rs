@@ -1,6 +1,7 @@
 //! The input of the rules about pillars.
 
 use mapstack::secrets::Secrets;
+use mapstack::value::Map;
 use mapstack_lint::Document;
 
 use crate::files::Files;
@@ -13,6 +14,8 @@ pub(crate) struct Subject<'s> {
     /// The data of sls: as they render for minions, or as they are if none gets them.
     pub documents: &'s [Document],
     pub secrets: &'s Secrets,
+    /// The options of the master.
+    pub options: &'s Map,
     /// True if the minions are the ones that the pillar is for.
     pub is_fleet: bool,
     /// Whether the grains of the minions are assumed.

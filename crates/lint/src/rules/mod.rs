@@ -14,6 +14,7 @@ mod meta;
 mod reach;
 mod scalars;
 mod schema;
+mod sources;
 mod spelling;
 mod syntax;
 mod tops;
@@ -41,6 +42,7 @@ pub(crate) fn all(subject: &Subject<'_>) -> Vec<Finding> {
         imports::check,
         macros::check,
         includes::check,
+        sources::check,
         tops::check,
         keys::check,
         spelling::check,
