@@ -268,6 +268,24 @@ fn a_stub_answers_for_an_external_pillar() {
 }
 
 #[test]
+fn ciphertext_in_a_state_is_not_what_salt_puts_there() {
+    let tree = Tree::new(&[
+        ("salt/top.sls", "base: {web1: [web]}\n"),
+        (
+            "salt/web.sls",
+            "a:\n  test.nop:\n    - name: x {{ pillar['a']['b'] }}\n",
+        ),
+        ("pillar/top.sls", "base: {'*': [own]}\n"),
+        (
+            "pillar/own.sls",
+            "#!yaml|gpg\na:\n  b: |\n    -----BEGIN PGP MESSAGE-----\n\n    hQ: x\n    -----END PGP MESSAGE-----\n",
+        ),
+    ]);
+    let out = "'a:b' of the pillar stays ciphertext here";
+    assert_line(tree.path(), "lint", 0, (out, ""));
+}
+
+#[test]
 fn a_folder_of_formulas_is_a_root_for_each() {
     let tree = Tree::new(&[
         ("ntp-formula/ntp/init.sls", "{{ nope.a }}\n"),

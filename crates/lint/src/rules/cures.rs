@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mapstack::loader::{Fetched, SaltPath};
-use mapstack::value::Map;
+use mapstack::secrets::Cipher;
+use mapstack::value::{Map, Value};
 use mapstack::{Error, ErrorKind, Means, Place, yaml};
 use mapstack_render::jinja::ast::StmtKind;
 
@@ -68,6 +69,17 @@ impl<'s> Facts<'s> {
             pillars.all(|pillar| pillar.is_some_and(|pillar| has(pillar, key)))
         };
         let lacking: Vec<&String> = origins.pillar.iter().filter(|key| !is_given(key)).collect();
+        let is_cipher = |key: &&String| {
+            let mut pillars = failure.minions.iter().map(|id| self.pillars.get(id));
+            pillars.all(|pillar| pillar.is_some_and(|pillar| is_ciphertext(pillar, key)))
+        };
+        let encrypted: Vec<&String> = origins.pillar.iter().filter(is_cipher).collect();
+        if !encrypted.is_empty() {
+            return Some(Cure::Promised(format!(
+                "{} of the pillar stays ciphertext here, which is not the value that Salt gives",
+                listed(encrypted)
+            )));
+        }
         let estate = self.subject.estate.as_ref();
         let left_out = estate.map_or(&[][..], |estate| &estate.left_out);
         if !lacking.is_empty() && !left_out.is_empty() {
@@ -159,11 +171,23 @@ fn is_empty(file: &SourceFile) -> bool {
 }
 
 fn has(pillar: &Map, key: &str) -> bool {
+    value(pillar, key).is_some()
+}
+
+/// True if a text of the pillar, or one below it, is ciphertext that nothing decrypted.
+fn is_ciphertext(pillar: &Map, key: &str) -> bool {
+    let value = value(pillar, key);
+    value.is_some_and(|value| {
+        [Cipher::Gpg, Cipher::Nacl]
+            .iter()
+            .any(|one| one.is_in(value))
+    })
+}
+
+fn value<'p>(pillar: &'p Map, key: &str) -> Option<&'p Value> {
     let mut parts = key.split(':');
     let first = parts.next().and_then(|part| pillar.get(part));
-    parts
-        .fold(first, |value, part| value?.as_map()?.get(part))
-        .is_some()
+    parts.fold(first, |value, part| value?.as_map()?.get(part))
 }
 
 /// The grains or options that a failure everywhere lacks.
