@@ -32,6 +32,37 @@ struct Root {
     given: PathBuf,
     /// `None` if it is not a directory.
     real: Option<PathBuf>,
+    /// Why nobody can say whether it is one.
+    failure: Option<Arc<io::Error>>,
+}
+
+impl Root {
+    fn of(given: PathBuf) -> Self {
+        let (real, failure) = match fs::canonicalize(&given) {
+            Ok(real) => (real.is_dir().then_some(real), None),
+            Err(e) if is_missing(&e) => (None, None),
+            Err(e) => (None, Some(Arc::new(e))),
+        };
+        Root {
+            given,
+            real,
+            failure,
+        }
+    }
+
+    /// The path without links; `None` if it is not a directory.
+    fn real(&self) -> Result<Option<&Path>, LoadError> {
+        match &self.failure {
+            None => Ok(self.real.as_deref()),
+            Some(e) => Err(LoadError::Io {
+                path: self.given.clone(),
+                source: match e.raw_os_error() {
+                    Some(code) => io::Error::from_raw_os_error(code),
+                    None => e.kind().into(),
+                },
+            }),
+        }
+    }
 }
 
 /// The saltenv whose roots serve every saltenv that has none of its own.
@@ -61,9 +92,7 @@ impl Roots {
     /// A directory that does not exist is ignored, see [`missing_roots`](Self::missing_roots).
     #[must_use]
     pub fn root(mut self, saltenv: &str, directory: impl Into<PathBuf>) -> Self {
-        let given = directory.into();
-        let real = fs::canonicalize(&given).ok().filter(|path| path.is_dir());
-        let root = Root { given, real };
+        let root = Root::of(directory.into());
         match self.envs.iter_mut().find(|(env, _)| env == saltenv) {
             Some((_, roots)) => roots.push(root),
             None => self.envs.push((saltenv.into(), vec![root])),
@@ -111,7 +140,7 @@ impl Roots {
             .iter()
             .filter(|(env, _)| env != DYNAMIC_ENV)
             .flat_map(|(_, roots)| roots);
-        all.filter(|root| root.real.is_none())
+        all.filter(|root| root.real.is_none() && root.failure.is_none())
             .map(|root| &*root.given)
             .collect()
     }
@@ -140,10 +169,8 @@ impl Roots {
         dynamic
             .iter()
             .map(|root| {
-                let given =
-                    PathBuf::from(root.given.to_string_lossy().replace(DYNAMIC_ENV, saltenv));
-                let real = fs::canonicalize(&given).ok().filter(|path| path.is_dir());
-                Root { given, real }
+                let given = root.given.to_string_lossy().replace(DYNAMIC_ENV, saltenv);
+                Root::of(PathBuf::from(given))
             })
             .collect::<Vec<_>>()
             .into()
@@ -163,12 +190,14 @@ impl Roots {
                     .is_some_and(|names| names.has(&shown.to_string_lossy()));
                 Ok((!ignored).then_some(Candidate { shown, on_disk }))
             }
-            Err(source) if is_denied(&source) => Err(LoadError::Io {
-                path: root.given.join(path),
-                source,
-            }),
-            // Nothing is there, no file is, or links lead nowhere or in circles.
-            Ok(_) | Err(_) => Ok(None),
+            Ok(_) => Ok(None),
+            Err(source) => match is_missing(&source) {
+                true => Ok(None),
+                false => Err(LoadError::Io {
+                    path: root.given.join(path),
+                    source,
+                }),
+            },
         }
     }
 
@@ -230,7 +259,8 @@ impl Candidate {
     }
 }
 
-/// Errors that mean that a file does not exist.
+/// Errors that mean that a file does not exist: nothing is there, or links lead nowhere or in circles. After any other
+/// error there may be one.
 pub(crate) fn is_missing(e: &io::Error) -> bool {
     let absent = matches!(
         e.kind(),
@@ -252,11 +282,6 @@ fn is_link_loop(_: &io::Error) -> bool {
     false
 }
 
-/// Errors that mean "there may be a file, but not for us".
-fn is_denied(e: &io::Error) -> bool {
-    e.kind() == io::ErrorKind::PermissionDenied
-}
-
 impl FileServer for Roots {
     fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<Fetched, LoadError> {
         if let Some(reason) = path.refusal() {
@@ -265,7 +290,7 @@ impl FileServer for Roots {
         let mut refused = None;
         let relative = path.as_str();
         for root in self.serving(path.saltenv().unwrap_or(saltenv)).iter() {
-            let Some(real) = &root.real else { continue };
+            let Some(real) = root.real()? else { continue };
             let Some(candidate) = self.locate(root, real, relative)? else {
                 continue;
             };
@@ -285,7 +310,7 @@ impl FileServer for Roots {
         let mut found = Vec::new();
         let relative = path.as_str();
         for root in self.serving(path.saltenv().unwrap_or(saltenv)).iter() {
-            let Some(real) = &root.real else { continue };
+            let Some(real) = root.real()? else { continue };
             let Some(candidate) = self.locate(root, real, relative)? else {
                 continue;
             };
@@ -311,7 +336,7 @@ impl FileServer for Roots {
         }
         let mut all = Vec::new();
         for root in self.serving(saltenv).iter() {
-            if let Some(real) = &root.real {
+            if let Some(real) = root.real()? {
                 let (follow_outside_links, hide_links) =
                     (self.follow_outside_links, self.hide_links);
                 Walk {
@@ -342,7 +367,9 @@ impl FileServer for Roots {
         }
         let mut all = Vec::new();
         for root in self.serving(directory.saltenv().unwrap_or(saltenv)).iter() {
-            let Some(real) = &root.real else { continue };
+            let Some(real) = root.real().ok()? else {
+                continue;
+            };
             all.append(&mut entries(&real.join(directory.as_str()))?);
         }
         Some(all)
@@ -402,4 +429,31 @@ fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
         }
     }
     Ok(filled)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::io;
+
+    use rustix::io::Errno;
+
+    use super::is_missing;
+
+    #[test]
+    fn only_some_errors_mean_that_there_is_no_file() {
+        let is_missing = |errno: Errno| is_missing(&io::Error::from(errno));
+        for errno in [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::NAMETOOLONG] {
+            assert!(is_missing(errno), "{errno}");
+        }
+        for errno in [
+            Errno::ACCESS,
+            Errno::IO,
+            Errno::STALE,
+            Errno::NOTCONN,
+            Errno::TIMEDOUT,
+            Errno::NFILE,
+        ] {
+            assert!(!is_missing(errno), "{errno}");
+        }
+    }
 }

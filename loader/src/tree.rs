@@ -198,7 +198,8 @@ impl Tree {
         match self.mounted(path) {
             Some((mount, way)) => mount.is_file(&way),
             None if self.deployed.refuses(Path::new(path)) => Ok(false),
-            None => Ok(self.kept_named(path).is_some() || is_file(path)),
+            None if self.kept_named(path).is_some() => Ok(true),
+            None => is_regular(Path::new(path)),
         }
     }
 
@@ -301,7 +302,7 @@ impl Tree {
         };
         let directory = self.around(&real).ok_or_else(|| outside(path, &real))?;
         // Opening a pipe or a device can wait or do something.
-        if !real.is_file() {
+        if !is_regular(&real)? {
             return Ok(Fetched::Missing);
         }
         let file = match open_inside(directory, &real) {
@@ -512,6 +513,18 @@ fn fetched(path: &str, mount: &Mount, way: &str) -> Result<Fetched, LoadError> {
         Fetched::Refused { .. } | Fetched::Unusable { .. } => Err(LoadError::Outside {
             path: path.into(),
             leads_to: None,
+        }),
+    }
+}
+
+/// True if a regular file is at a path.
+fn is_regular(path: &Path) -> Result<bool, LoadError> {
+    match fs::metadata(path) {
+        Ok(found) => Ok(found.is_file()),
+        Err(e) if is_missing(&e) => Ok(false),
+        Err(source) => Err(LoadError::Io {
+            path: path.into(),
+            source,
         }),
     }
 }

@@ -267,19 +267,21 @@ class Sorted(set):
 
 
 def thawed(value):
-    """The value in Python's own types, which print the same in all versions."""
+    """The value as the minion has it after transport (`salt.payload`), in Python's own types, which print the same in all versions."""
     if isinstance(value, dict):
         return {thawed(key): thawed(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return (list if isinstance(value, list) else tuple)(map(thawed, value))
+        return list(map(thawed, value))
     if isinstance(value, bytes):
-        # As the minion has it after transport.
         try:
             return value.decode()
         except UnicodeDecodeError:
             return value
     if isinstance(value, (set, frozenset)):
-        return Sorted(map(thawed, value))
+        # Python's order changes with every start.
+        return sorted(map(thawed, value), key=repr)
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        return str(value)
     for kind in (bool, int, float):
         if isinstance(value, kind):
             return kind(value)

@@ -98,6 +98,11 @@ pub trait Context {
         self.pillar_of_targets()
     }
 
+    /// True if functions run on a machine that is not the minion's: its master's, which compiles a pillar.
+    fn is_elsewhere(&self) -> bool {
+        false
+    }
+
     /// The saltenv of the run.
     fn saltenv(&self) -> Str;
 

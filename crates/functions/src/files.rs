@@ -313,7 +313,7 @@ fn content(run: &dyn Context, env: &str, url: &str) -> Result<Obj> {
     let Some((shown, bytes)) = fetch(run, env, url)? else {
         return Ok(Obj::Bool(false));
     };
-    match mapstack_yaml::decode(&bytes) {
+    match mapstack_yaml::decode_all(&bytes) {
         Ok(text) => Ok(Obj::from(text)),
         Err(e) => Err(Error::python("UnicodeDecodeError", format!("{shown}: {e}"))),
     }

@@ -2,7 +2,7 @@
 //!
 //! The reference asks the machine for its interfaces. The grains `ip4_interfaces`, `ip6_interfaces`
 //! and `hwaddr_interfaces` were made from that very answer, so they give these functions' results,
-//! for the minion and not for the machine.
+//! for the minion and not for the machine. In a pillar the machine is the master, so these calls have no answer.
 
 use mapstack_loader::Fnmatch;
 use mapstack_render::jinja::Vm;

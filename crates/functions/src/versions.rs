@@ -6,6 +6,7 @@ pub mod rpm;
 
 use std::cmp::Ordering;
 
+use mapstack_diagnostic::{Diagnostic, ErrorKind};
 use mapstack_render::jinja::Vm;
 use mapstack_render::{CallArgs, Error, Obj, Result, required};
 use mapstack_value::Value;
@@ -16,6 +17,7 @@ use crate::Context;
 pub(super) const TABLE: Table = &[
     ("lowpkg.version_cmp", |run, vm, args| {
         let args = Versions::of(args, "lowpkg.version_cmp", ["ver1", "ver2"])?;
+        warn_of_master(run, "lowpkg.version_cmp");
         match packages(run) {
             Packages::Redhat | Packages::Suse => args.compared(vm, rpm::compare),
             Packages::Debian | Packages::Other => Err(not_here(run, "lowpkg.version_cmp")),
@@ -38,6 +40,7 @@ pub(super) const TABLE: Table = &[
             positional: args.positional,
             named: known,
         };
+        warn_of_master(run, NAME);
         Versions::of(args, NAME, names)?.compared(vm, compare)
     }),
 ];
@@ -80,6 +83,21 @@ fn packages(run: &dyn Context) -> Packages {
         true => Packages::Redhat,
         false => Packages::Other,
     }
+}
+
+/// In a pillar, the package tools are those of the master's machine, of which nothing is known here.
+fn warn_of_master(run: &dyn Context, name: &str) {
+    if !run.is_elsewhere() {
+        return;
+    }
+    let family = run.grain("os_family").unwrap_or_default();
+    let message = format!(
+        "{name} in a pillar needs the package tools of the family {family} on the master; without them, Salt fails"
+    );
+    let warning = Diagnostic::warning(ErrorKind::Lookup, message);
+    run.warn(
+        warning.with_help("compare versions in a state, or in a map, where the minion does it"),
+    );
 }
 
 fn not_here(run: &dyn Context, name: &str) -> Box<Error> {

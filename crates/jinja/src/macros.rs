@@ -84,6 +84,11 @@ impl MacroObject {
 impl MacroObject {
     /// Bind arguments to parameters (Jinja2: `Macro.__call__`).
     fn bind(&self, vm: &Vm<'_>, args: CallArgs, frame: &Frame) -> Result<()> {
+        // Python has the macro itself under this name.
+        if args.named.iter().any(|(name, _)| **name == *"self") {
+            let message = "Macro.__call__() got multiple values for argument 'self'";
+            return Err(Error::type_error(message));
+        }
         let m = &self.definition;
         let operands = vm.tracer.and_then(|tracer| Operands::of(tracer, &args));
         let wants_caller = m.uses_caller && !m.params.iter().any(|p| &*p.name == "caller");

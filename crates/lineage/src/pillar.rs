@@ -131,7 +131,7 @@ impl<'r> Replay<'r> {
             left.push((id, true));
             match step {
                 RecipeStep::Layer(_) => {}
-                RecipeStep::Below { inside, .. } | RecipeStep::Order { inside, .. } => {
+                RecipeStep::Below { inside, .. } | RecipeStep::Form { inside, .. } => {
                     options[*inside] = options[id];
                     left.push((*inside, false));
                 }
@@ -228,7 +228,7 @@ impl<'r> Replay<'r> {
                 let part = take(parts, *inside)?;
                 Some(path.iter().rev().fold(part, below))
             }
-            RecipeStep::Order { inside, value } => {
+            RecipeStep::Form { inside, value } => {
                 let (_, node) = take(parts, *inside)?;
                 Some((value.clone(), node))
             }
@@ -277,7 +277,7 @@ impl<'r> Replay<'r> {
                     RecipeStep::Merge { base, .. }
                     | RecipeStep::Stack { base, .. }
                     | RecipeStep::Put { base, .. }
-                    | RecipeStep::Order { inside: base, .. },
+                    | RecipeStep::Form { inside: base, .. },
                 ) => *base,
                 _ => return false,
             };

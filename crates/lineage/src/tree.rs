@@ -11,7 +11,7 @@ use foldhash::fast::RandomState;
 use mapstack_diagnostic::Place;
 use mapstack_merge::{Change, Observer, Origin, Trail};
 use mapstack_minion::Part;
-use mapstack_value::{Key, Value, integer_step};
+use mapstack_value::{Key, Value, integer_step, sent};
 use mapstack_yaml::{Mark, Marks};
 
 use crate::source::LayerText;
@@ -599,6 +599,12 @@ impl Node {
             return;
         }
         if !self.claim().is_some_and(fits) {
+            if let Some(claim) = &mut self.now.claim
+                && sent(&claim.value).is_some_and(|sent| sent.is_same(data))
+            {
+                claim.value = data.clone();
+                return;
+            }
             self.now = Now::whole(Claim {
                 layer: unknown,
                 value: data.clone(),

@@ -340,6 +340,8 @@ pub struct Run<'e> {
     pub(crate) hooks: Slot<'e>,
     /// The differences if the templates are a master's.
     pub(crate) master: Option<MasterSide>,
+    /// Functions run on a machine that is not the minion's.
+    pub(crate) is_elsewhere: bool,
     /// The limits on the templates of the run, with times counted from its start.
     pub(crate) limits: Limits,
     /// Remaining steps of the templates.
@@ -422,6 +424,7 @@ impl<'e> Run<'e> {
             outside_inputs: Cell::new(false),
             hooks: slot,
             master: None,
+            is_elsewhere: false,
             limits: engine.limits.restarted(),
             fuel: Cell::new(engine.limits.fuel),
             following: Cell::new(engine.limits.fuel),

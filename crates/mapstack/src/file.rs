@@ -19,12 +19,12 @@ pub struct File {
 }
 
 impl File {
-    /// The content as text.
+    /// The content as text. Salt keeps a byte order mark, so it is a part of the text.
     ///
     /// # Errors
     /// The content is not UTF-8.
     pub fn text(&self) -> Result<&str> {
-        mapstack_yaml::decode(&self.bytes).map_err(|e| {
+        mapstack_yaml::decode_all(&self.bytes).map_err(|e| {
             if self.bytes.starts_with(GIT_CRYPT) {
                 // The path is the same in every state of the files.
                 let message = format!("{} is encrypted by git-crypt", self.path);
@@ -44,5 +44,14 @@ impl File {
             };
             Error::new(ErrorKind::File, message).at(place)
         })
+    }
+
+    /// The content as text without its byte order mark, as Python reads programs.
+    ///
+    /// # Errors
+    /// As [`text`](Self::text).
+    pub fn unmarked(&self) -> Result<&str> {
+        let text = self.text()?;
+        Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
     }
 }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use mapstack_loader::SaltPath;
-use mapstack_render::jinja::{Host, Vm};
+use mapstack_render::jinja::{Host, Names, Vm};
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, Undefined};
 use mapstack_value::{Str, Value, weight};
 
@@ -30,6 +30,8 @@ pub(crate) struct RunHost<'r, 'e> {
 enum Templates<'r> {
     /// A saltenv of the file server.
     Saltenv(&'r str),
+    /// A saltenv of the pillar's own file server.
+    Pillar(&'r MasterSide, &'r str),
     /// A function that finds templates.
     Elsewhere(&'r dyn Fn(&str) -> Result<Option<Arc<str>>>),
 }
@@ -46,6 +48,19 @@ impl<'r, 'e> RunHost<'r, 'e> {
             run,
             templates: Templates::Saltenv(saltenv),
         }
+    }
+
+    /// The host of a template. It loads others from the pillar's roots if the master itself renders it for a pillar,
+    /// which one of its variables says (Salt: `render_jinja_tmpl`), and not if a function does.
+    pub fn of_template(run: &'r Run<'e>, variables: &Names, saltenv: &'r str) -> Self {
+        let is_of_pillar = variables
+            .get("_pillar_rend")
+            .is_some_and(|said| said.truthy().unwrap_or(true));
+        let templates = match &run.master {
+            Some(master) if is_of_pillar => Templates::Pillar(master, saltenv),
+            _ => Templates::Saltenv(saltenv),
+        };
+        RunHost { run, templates }
     }
 
     /// The host of templates that load others by a function.
@@ -93,7 +108,7 @@ impl<'r, 'e> RunHost<'r, 'e> {
             Value::Str(id) => id.clone(),
             other => Str::from(other.to_string()),
         };
-        let on_master = self.run.master.is_some();
+        let on_master = self.run.is_in_pillar();
         Call::of(name, args, minion).map(|call| Call { on_master, ..call })
     }
 
@@ -157,10 +172,11 @@ impl<'r, 'e> RunHost<'r, 'e> {
     pub(crate) fn advice(&self, call: &Call) -> String {
         // The advice can depend on the minion, which is part of the call.
         self.note_outside_input();
-        let mut ways: Vec<String> = self
-            .others()
-            .filter_map(|functions| functions.advice(call))
-            .collect();
+        let grains = "the minion's own addresses are in its grains, such as grains.ip4_interfaces";
+        let has_grains =
+            call.name.starts_with("network.") && self.run.why_not_in_pillar(&call.name).is_some();
+        let mut ways: Vec<String> = has_grains.then(|| grains.into()).into_iter().collect();
+        ways.extend(self.others().filter_map(|functions| functions.advice(call)));
         if let Some(path) = machine_path(call) {
             let folder = mapstack_value::posixpath::split(path).0;
             ways.push(format!(
@@ -203,7 +219,10 @@ impl<'r, 'e> RunHost<'r, 'e> {
                 None if is_for_masters(&call.name) => {
                     format!("salt[{name}] is undefined: only templates of a pillar can look for its files")
                 }
-                None => format!("salt[{name}] is undefined: nothing answers {call}"),
+                None => match self.run.why_not_in_pillar(&call.name) {
+                    Some(why) => format!("salt[{name}] is undefined: {why}"),
+                    None => format!("salt[{name}] is undefined: nothing answers {call}"),
+                },
             },
         )
         .of_missing(&*call.name);
@@ -255,10 +274,9 @@ const COST: usize = 100;
 
 impl Host for RunHost<'_, '_> {
     fn template(&self, path: &str) -> Result<Option<Arc<str>>> {
-        let saltenv = match self.templates {
-            Templates::Saltenv(saltenv) => saltenv,
-            Templates::Elsewhere(find) => return find(path),
-        };
+        if let Templates::Elsewhere(find) = self.templates {
+            return find(path);
+        }
         let failed = |e: crate::Error| Error::new(ErrorKind::TemplateNotFound, e.to_string());
         if path.starts_with('/') {
             let found = self.run.file_on_machine(path).map_err(failed)?;
@@ -267,9 +285,10 @@ impl Host for RunHost<'_, '_> {
                 .transpose();
         }
         let asked = SaltPath::from_relative(path);
-        let found = match &self.run.master {
-            Some(master) => self.run.fetch_on_master(master, &asked, saltenv),
-            None => self.run.fetch_from(&asked, saltenv),
+        let found = match self.templates {
+            Templates::Pillar(master, saltenv) => self.run.fetch_on_master(master, &asked, saltenv),
+            Templates::Saltenv(saltenv) => self.run.fetch_from(&asked, saltenv),
+            Templates::Elsewhere(_) => return Ok(None),
         };
         match found.map_err(failed)? {
             Some(file) => Ok(Some(file.text().map_err(failed)?.into())),
@@ -286,10 +305,12 @@ impl Host for RunHost<'_, '_> {
                 Means::Deployed
             );
         }
-        let of_pillar = |master: &MasterSide| master.templates.is_some();
-        match (&self.templates, &self.run.master) {
-            (Templates::Saltenv(saltenv), Some(master)) if of_pillar(master) => format!(
+        match &self.templates {
+            Templates::Pillar(_, saltenv) => format!(
                 "no file {path} in the pillar roots of saltenv '{saltenv}', where templates of a pillar load others from"
+            ),
+            Templates::Saltenv(_) if self.run.master.is_some() => format!(
+                "no file salt://{path} on the file server, where functions and Mako load templates from even in a pillar"
             ),
             _ => format!("no file salt://{path} on the file server"),
         }
@@ -344,9 +365,7 @@ impl Host for RunHost<'_, '_> {
         {
             return answer;
         }
-        let is_answered = self.run.master.is_some() || !is_for_masters(name);
-        let built_in = self.run.engine.built_in.find(name);
-        if let Some(function) = built_in.filter(|_| is_answered) {
+        if let Some(function) = self.run.built_in(name, &args) {
             let missing = missing_argument(&args);
             // Report the undefined argument, instead of the error that the function raises because of it.
             return function

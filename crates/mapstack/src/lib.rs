@@ -41,6 +41,7 @@ mod host;
 mod jinja_text;
 mod layer;
 mod layer_file;
+mod line_ends;
 mod lookups;
 mod map_jinja;
 mod master_side;

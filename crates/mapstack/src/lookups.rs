@@ -83,17 +83,14 @@ impl Run<'_> {
         self.file_of(asked, unreadable(asked, fetched)?, "is not served")
     }
 
-    /// Fetch a file that a template loads.
+    /// Fetch a file of the pillar.
     pub(crate) fn fetch_on_master(
         &self,
         master: &MasterSide,
         asked: &SaltPath,
         saltenv: &str,
     ) -> Result<Option<File>> {
-        let Some(templates) = &master.templates else {
-            return self.fetch_from(asked, saltenv);
-        };
-        let fetched = unreadable(asked, templates.fetch(asked, saltenv))?;
+        let fetched = unreadable(asked, master.pillar_files.fetch(asked, saltenv))?;
         self.file_of(asked, fetched, "of the pillar is not read")
     }
 

@@ -17,10 +17,8 @@ pub struct MasterSide {
     pub minion_id: Value,
     /// The options of templates. Functions see those of the run's minion.
     pub opts: Map,
-    /// Serves the files of the pillar, which functions can ask for.
+    /// Serves the files of the pillar: its templates load others from there, and functions can ask for them.
     pub pillar_files: Arc<dyn FileServer>,
-    /// Serves the files that templates load; `None` for the engine's own file server.
-    pub templates: Option<Arc<dyn FileServer>>,
     /// The grains and the pillar of templates, if functions have others: then neither sees what the other changes.
     pub facts: Option<[Map; 2]>,
     /// The options of templates have this pillar of templates: what changes one changes the other.

@@ -86,7 +86,15 @@ impl<'e> Run<'e> {
         }
         // Nothing has asked for the options yet.
         let _ = self.live.opts.set(opts);
+        self.is_elsewhere = side.opts.get("__role").and_then(Value::as_str) != Some("minion");
         self.master = Some(side);
+        self
+    }
+
+    /// The same run, whose functions cannot ask the minion's machine: they run on its master.
+    #[must_use]
+    pub fn on_another_machine(mut self) -> Self {
+        self.is_elsewhere = true;
         self
     }
 
@@ -103,6 +111,7 @@ impl<'e> Run<'e> {
         run.following = self.following.clone();
         run.saltenv = self.saltenv.clone();
         run.stateconf = self.stateconf.clone();
+        run.is_elsewhere = self.is_elsewhere;
         match &self.master {
             Some(side) => run.on_master(side.clone()),
             None => run,

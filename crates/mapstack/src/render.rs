@@ -176,7 +176,7 @@ impl Run<'_> {
             variables: self.variables(stage, &Obj::from(mapdata.clone())),
             limits: self.limits,
             fuel: Some(&self.fuel),
-            ..request(file.text()?, &host)
+            ..request(file.unmarked()?, &host)
         };
         let ran = match language {
             Language::Py => {
@@ -261,7 +261,11 @@ impl Run<'_> {
         job: Job<'_>,
         mut before: Vec<SourceMap>,
     ) -> Result<(Text<'f>, Names)> {
-        let host = RunHost::in_saltenv(self, job.saltenv);
+        let host = match job.language {
+            // Salt's loader of Mako asks the client of the pillar, and then looks into the file roots.
+            Language::Mako | Language::Py => RunHost::in_saltenv(self, job.saltenv),
+            _ => RunHost::of_template(self, &job.variables, job.saltenv),
+        };
         let hooks = self.hooks.get().filter(|_| self.is_traced());
         let request = Request {
             dialect: &jinja::Salt,

@@ -26,7 +26,7 @@ impl TreeContext for RunHost<'_, '_> {
     ) -> mapstack_diagnostic::Result<Option<Arc<str>>> {
         let asked = SaltPath::from_relative(path);
         let file = self.run.fetch_from(&asked, saltenv)?;
-        file.map(|file| Ok(file.text()?.into())).transpose()
+        file.map(|file| Ok(file.unmarked()?.into())).transpose()
     }
 
     fn module_files(
@@ -67,7 +67,8 @@ impl TreeContext for RunHost<'_, '_> {
         };
         let path = format!("{directory}/{kind}/{file}");
         let file = self.run.file_on_machine(&path)?;
-        file.map(|file| Ok((path, file.text()?.into()))).transpose()
+        file.map(|file| Ok((path, file.unmarked()?.into())))
+            .transpose()
     }
 
     fn is_stubbed(&self, name: &str) -> bool {

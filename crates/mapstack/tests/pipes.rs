@@ -404,3 +404,44 @@ fn ciphertext_stays_in_states() {
         }
     }
 }
+
+#[test]
+fn a_byte_order_mark_is_a_part_of_text_and_not_of_data() {
+    let files = MemoryFiles::new()
+        .file("base", "y.jinja", "\u{feff}{% import_text 't.txt' as t %}[{{ t }}][{% include 't.txt' %}]\
+            [{{ salt['cp.get_file_str']('salt://t.txt') }}]{% import_yaml 't.yaml' as y %}{{ y.a }}")
+        .file("base", "t.txt", "\u{feff}x")
+        .file("base", "t.yaml", "\u{feff}a: 1\n")
+        .file("base", "t.json", "\u{feff}{\"a\": 1}")
+        .file("base", "j.jinja", "{% import_json 't.json' as j %}");
+    let engine = Engine::new(files);
+    let run = engine.run(&Minion::new("web1").complete());
+    let options = TemplateOptions::default();
+    let printed = run.template("salt://y.jinja", &options).unwrap();
+    assert_eq!(printed, "\u{feff}[\u{feff}x][\u{feff}x][\u{feff}x]1");
+    let error = run.template("salt://j.jinja", &options).unwrap_err();
+    assert!(error.to_string().contains("Unable to load json"), "{error}");
+}
+
+#[test]
+fn lines_of_templates_end_as_the_machine_ends_them() {
+    let text = "a {{ 1 }}\nb\x0bc\r\nd";
+    let files = MemoryFiles::new()
+        .file("base", "y.jinja", text)
+        .file("base", "end.jinja", "a\n")
+        .file(
+            "base",
+            "r.jinja",
+            "{{ salt['slsutil.renderer']('salt://end.jinja', default_renderer='jinja') | tojson }}",
+        );
+    let engine = Engine::new(files);
+    let printed = |kernel: &str, path: &str| {
+        let mut minion = Minion::new("web1");
+        minion.grains.insert("kernel", kernel);
+        let run = engine.run(&minion.complete());
+        run.template(path, &TemplateOptions::default()).unwrap()
+    };
+    assert_eq!(printed("Linux", "y.jinja"), "a 1\nb\x0bc\nd");
+    assert_eq!(printed("Windows", "y.jinja"), "a 1\r\nb\r\nc\r\nd");
+    assert_eq!(printed("Windows", "r.jinja"), "\"a\\r\\n\"");
+}

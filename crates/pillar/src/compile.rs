@@ -540,7 +540,6 @@ impl PillarRun<'_> {
     fn of_tree(&self, one: &ExtPillar, pillar: &mut Value) -> Result<Option<Option<Own>>> {
         let side = self.side.clone().map(|side| MasterSide {
             opts: self.opts.clone(),
-            templates: None,
             ..side
         });
         let run = self.run_for(&self.minion_with(pillar), side);
@@ -587,7 +586,6 @@ impl PillarRun<'_> {
             BuiltIn::Saltclass => side,
             _ => MasterSide {
                 opts: self.opts.clone(),
-                templates: None,
                 ..side
             },
         });
@@ -642,7 +640,14 @@ impl PillarRun<'_> {
                 self.engine.run_on_master(&minion, side)
             }
             Some(side) => self.engine.run_on_master(minion, side),
-            None => self.engine.run(minion),
+            None => {
+                let run = self.engine.run(minion);
+                let role = self.opts.get("__role").and_then(Value::as_str);
+                match role {
+                    Some("minion") => run,
+                    _ => run.on_another_machine(),
+                }
+            }
         }
     }
 

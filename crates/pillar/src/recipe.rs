@@ -53,11 +53,11 @@ pub enum RecipeStep {
         /// The keys of these.
         keys: Vec<Key>,
     },
-    /// A part whose keys come in another order.
-    Order {
+    /// A part whose data has another form: the keys come in another order, or the values are as they are sent.
+    Form {
         /// The part.
         inside: PartId,
-        /// The same data in that order.
+        /// The same data in that form.
         value: Value,
     },
 }
@@ -349,11 +349,11 @@ impl Recipe {
         match (parts, data.as_map()) {
             (Parts::Files(parts), Some(whole)) if self.wanted && !parts.is_empty() => {
                 let id = self.of_files(whole, parts, layer);
-                let id = self.add(|| RecipeStep::Order {
-                    inside: id,
-                    value: data.clone(),
-                });
-                Made { value: data, id }
+                let made = Made {
+                    value: Value::None,
+                    id,
+                };
+                self.in_form(&made, data)
             }
             (Parts::Stacked(files), Some(_)) if self.wanted => {
                 let made = files.into_iter().fold(Made::default(), |made, file| {
@@ -440,6 +440,15 @@ impl Recipe {
             Some(made) if made.value.repr() == now.repr() => Made { value, ..made },
             _ => self.layer(value, PillarLayer::Unknown),
         }
+    }
+
+    /// The same data in another form.
+    pub fn in_form(&self, made: &Made, value: Value) -> Made {
+        let id = self.add(|| RecipeStep::Form {
+            inside: made.id,
+            value: value.clone(),
+        });
+        Made { value, id }
     }
 
     /// Python's `dict.update`.

@@ -38,6 +38,13 @@ pub(crate) struct Stacking<'s, 'e> {
     pub done: Option<RefCell<Vec<StackedFile>>>,
 }
 
+/// The error of a template that left something in place of the stack.
+fn no_stack(stack: &Value) -> Error {
+    let what = stack.kind().described();
+    let message = format!("the stack became {what}, not a mapping");
+    Error::new(ErrorKind::DataSource, message).help("templates may change `stack` in place only")
+}
+
 impl Stacking<'_, '_> {
     /// The data of the config files, one after the other.
     pub fn stack(&self, chosen: &[Chosen]) -> Result<Map> {
@@ -65,7 +72,7 @@ impl Stacking<'_, '_> {
         }
         match stack {
             Value::Map(stack) => Ok(stack),
-            _ => Ok(Map::new()),
+            other => Err(no_stack(&other)),
         }
     }
 
@@ -270,7 +277,7 @@ impl OneConfig<'_, '_> {
         };
         self.warn_of_aliases(stack, overlay, &text);
         let Value::Map(base) = stack else {
-            return Ok(FileOutcome::Missing);
+            return Err(self.here(no_stack(stack), item));
         };
         if let Some(merged) = cache
             .merged

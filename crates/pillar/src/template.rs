@@ -73,7 +73,7 @@ impl<'t, 'e> Templates<'t, 'e> {
             return text;
         }
         let source = match self.kind {
-            StackKind::PillarStack => file.text()?,
+            StackKind::PillarStack => file.unmarked()?,
             StackKind::MakoStack => text_for_mako(file)?,
         };
         if let Some(plain) = self.without_marks(source) {
@@ -238,7 +238,7 @@ fn text_for_mako(file: &File) -> Result<&str> {
             None => error,
         }
     };
-    let text = file.text().map_err(as_template)?;
+    let text = file.unmarked().map_err(as_template)?;
     let Some(other) = mako::other_encoding(text) else {
         return Ok(text);
     };

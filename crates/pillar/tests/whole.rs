@@ -473,6 +473,87 @@ fn a_template_that_does_not_exist_was_looked_for_in_the_pillar_roots() {
 }
 
 #[test]
+fn functions_of_a_pillar_do_not_answer_for_the_minions_machine() {
+    for (call, says) in [
+        (
+            "network.ip_addrs']()",
+            "it answers about the master and not about the minion",
+        ),
+        (
+            "network.interface_ip']('eth0')",
+            "it answers about the master",
+        ),
+        (
+            "network.ip_in_subnet'](none, '10.0.0.0/8')",
+            "it answers about the master",
+        ),
+        (
+            "test.cross_test']('network.hwaddr', 'eth0')",
+            "network.hwaddr",
+        ),
+        ("pillar.items']()", "compiles that pillar again"),
+        ("state.sls_exists']('a')", "compiles that pillar again"),
+        ("saltutil.list_extmods']()", "synced to the master"),
+    ] {
+        let sls = format!("a: {{{{ salt['{call} }}}}\n");
+        let files = [("top.sls", "base: {'*': [a]}"), ("a.sls", &*sls)];
+        let pillar = compile(&master("", &files)).unwrap();
+        let error = pillar.errors.first().map(|one| one.error.to_string());
+        assert!(
+            error.as_ref().is_some_and(|e| e.contains(says)),
+            "{call}: {error:?}"
+        );
+    }
+    // Arithmetic on addresses needs no machine, and without a master it is the minion's own.
+    let arithmetic = "a: {{ salt['network.ip_in_subnet']('10.0.0.5', '10.0.0.0/8') }}\n";
+    let own = "a: {{ salt['network.in_subnet']('10.0.0.0/8') }}\n";
+    for (options, sls) in [
+        ("", arithmetic),
+        ("__role: minion\nfile_client: local\n", own),
+    ] {
+        let files = [("top.sls", "base: {'*': [a]}"), ("a.sls", sls)];
+        let minion = Minion::parse(
+            b"{id: web1, grains: {ipv4: [10.0.0.5], ipv6: []}}",
+            "web1.yaml",
+        );
+        let engine = Engine::new(MemoryFiles::new());
+        let pillar = master(options, &files)
+            .compile(&engine, &minion.unwrap().complete(), &Ask::default())
+            .unwrap();
+        assert_eq!(
+            pillar.data.get("a"),
+            Some(&Value::from(true)),
+            "{:?}",
+            pillar.errors
+        );
+    }
+}
+
+#[test]
+fn a_minion_gets_what_messagepack_carries() {
+    let sls = "big: 18446744073709551616\nfits: 18446744073709551615\nset: !!set {a, b}\n\
+               py: {{ grains.big | json }}\n";
+    let files = [("top.sls", "base: {'*': [a]}"), ("a.sls", sls)];
+    let minion = "{id: web1, grains: {big: -9223372036854775809}}";
+    let data = |options: &str| {
+        let minion = Minion::parse(minion.as_bytes(), "web1.yaml").unwrap();
+        let engine = Engine::new(MemoryFiles::new());
+        let made = master(options, &files).compile(&engine, &minion.complete(), &Ask::default());
+        Value::from(made.unwrap().data).repr()
+    };
+    assert_eq!(
+        data(""),
+        "{'big': '18446744073709551616', 'fits': 18446744073709551615, 'set': ['a', 'b'], \
+         'py': '-9223372036854775809'}"
+    );
+    assert_eq!(
+        data("__role: minion\nfile_client: local\n"),
+        "{'big': 18446744073709551616, 'fits': 18446744073709551615, 'set': {'a', 'b'}, \
+         'py': -9223372036854775809}"
+    );
+}
+
+#[test]
 fn an_sls_that_there_is_not_has_the_place_of_its_name() {
     let top = "base:\n  'db*': [none]\n  '*':\n    - match: glob\n    - a\n    - none\n";
     let files = [

@@ -39,6 +39,9 @@ pub trait Document: Serialize {
 
 impl<T: Serialize + ?Sized> Document for T {}
 
+/// How the error about keys begins that are the same in JSON.
+const SAME_TEXT: &str = "two keys become the same text";
+
 fn compact<T: Serialize + ?Sized>(document: &T) -> Result<String, Error> {
     let mut out = Vec::new();
     let printed = document.serialize(&mut serde_json::Serializer::with_formatter(&mut out, Raw));
@@ -46,7 +49,11 @@ fn compact<T: Serialize + ?Sized>(document: &T) -> Result<String, Error> {
     let text = text.and_then(|()| String::from_utf8(out).map_err(|e| e.to_string()));
     text.map_err(|e| {
         let message = format!("the result has no JSON form: {e}");
-        Error::new(ErrorKind::DataSource, message)
+        let error = Error::new(ErrorKind::DataSource, message);
+        match e.starts_with(SAME_TEXT) {
+            true => error.help("readers of JSON keep one of the two; YAML keeps both: -o yaml"),
+            false => error,
+        }
     })
 }
 
@@ -202,6 +209,7 @@ pub(crate) use names;
 fn serialize<S: Serializer>(value: &Value, s: S) -> Result<S::Ok, S::Error> {
     let options = json::DumpOptions {
         ensure_ascii: false,
+        distinct_keys: true,
         separators: Some((",".into(), ":".into())),
         ..json::DumpOptions::default()
     };

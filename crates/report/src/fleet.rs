@@ -560,6 +560,7 @@ impl Line<'_> {
 fn rest_of_line(outcome: &Outcome) -> String {
     let options = json::DumpOptions {
         ensure_ascii: false,
+        distinct_keys: true,
         ..json::DumpOptions::default()
     };
     let error = match &outcome.result {

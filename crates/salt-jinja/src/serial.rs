@@ -76,7 +76,7 @@ pub(crate) fn load_mapped(
             vm.burn(text.len())?;
             parse_yaml(vm, text).map_err(|e| {
                 let error = not_yaml(&e, "");
-                match e.mark().and_then(|mark| map.locate(byte_of(text, mark))) {
+                match e.mark().and_then(|mark| map.locate(mark.offset(text))) {
                     Some((place, _)) => error.at(|| place),
                     None => error,
                 }
@@ -134,17 +134,6 @@ fn not_yaml(error: &mapstack_yaml::Error, at: &str) -> Box<Error> {
         ErrorKind::Syntax,
         format!("Unable to load YAML: {}{at}", error.kind()),
     )
-}
-
-/// The byte a mark stands at.
-fn byte_of(text: &str, mark: mapstack_yaml::Mark) -> usize {
-    let line = (mark.line.saturating_sub(1)) as usize;
-    let start: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
-    let rest = text.get(start..).unwrap_or_default();
-    let column = rest
-        .char_indices()
-        .nth(mark.column.saturating_sub(1) as usize);
-    start + column.map_or(rest.len(), |(at, _)| at)
 }
 
 fn parse_yaml(vm: &Vm<'_>, text: &str) -> Result<Obj, mapstack_yaml::Error> {

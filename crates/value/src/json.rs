@@ -30,6 +30,8 @@ pub struct DumpOptions {
     /// The text between items, and between a key and its value. `None` is `(", ", ": ")`, and
     /// `(",", ": ")` with `indent`.
     pub separators: Option<(String, String)>,
+    /// Refuse keys that become the same text, of which readers keep one. Python prints both.
+    pub distinct_keys: bool,
 }
 
 impl Default for DumpOptions {
@@ -40,6 +42,7 @@ impl Default for DumpOptions {
             sort_keys: false,
             ensure_ascii: true,
             separators: None,
+            distinct_keys: false,
         }
     }
 }
@@ -54,6 +57,9 @@ pub enum JsonError {
     /// A key of a type that has no text.
     #[error("keys must be str, int, float, bool or None, not {}", .0.python_name())]
     BadKey(Kind),
+    /// Two keys of a mapping that become the same text, by the path to them.
+    #[error("two keys become the same text: {0}")]
+    SameText(String),
     /// Keys to be sorted that have no order.
     #[error(transparent)]
     Incomparable(#[from] Incomparable),
@@ -70,6 +76,26 @@ pub enum JsonError {
         /// The column in characters, from 1.
         column: usize,
     },
+}
+
+impl JsonError {
+    /// The error of a mapping or a list with this as one of its values.
+    fn below(self, key: &Key) -> Self {
+        match self {
+            JsonError::SameText(path) => JsonError::SameText(format!("{key}:{path}")),
+            other => other,
+        }
+    }
+}
+
+fn have_distinct_texts(map: &Map) -> Result<(), JsonError> {
+    for key in map.keys().filter(|key| !matches!(key, Key::Str(_))) {
+        let text = key_text(key)?;
+        if map.contains_key(&*text) {
+            return Err(JsonError::SameText(text));
+        }
+    }
+    Ok(())
 }
 
 /// `json.dumps(value, …)`.
@@ -129,13 +155,17 @@ impl Writer<'_> {
         self.out.push('[');
         for (i, item) in items.iter().enumerate() {
             self.between(i, depth + 1);
-            self.value(item, depth + 1)?;
+            self.value(item, depth + 1)
+                .map_err(|error| error.below(&Key::of_index(i)))?;
         }
         self.close(']', items.is_empty(), depth);
         Ok(())
     }
 
     fn map(&mut self, map: &Map, depth: usize) -> Result<(), JsonError> {
+        if self.options.distinct_keys {
+            have_distinct_texts(map)?;
+        }
         self.out.push('{');
         if self.options.sort_keys {
             let entries = sort_by_key(map.iter().collect(), |entry| entry.0)?;
@@ -159,7 +189,8 @@ impl Writer<'_> {
                 other => self.string(&key_text(other)?),
             }
             self.out.push_str(self.key);
-            self.value(value, depth + 1)?;
+            self.value(value, depth + 1)
+                .map_err(|error| error.below(key))?;
         }
         Ok(())
     }

@@ -28,6 +28,7 @@ mod keyed;
 mod keys;
 mod map;
 mod order;
+mod sent;
 #[cfg(feature = "serde")]
 mod ser;
 mod text;
@@ -42,8 +43,9 @@ pub use int::{ArithmeticError, Int};
 pub use key::{Key, KeyRef, Unhashable};
 pub use keyed::Keyed;
 pub use map::{Map, MapKind, Set};
-pub use mapstack_pytext::{float_repr, is_printable, posixpath, quote_str};
+pub use mapstack_pytext::{float_repr, is_printable, posixpath, quote_str, split};
 pub use order::{Incomparable, sort_by_key};
+pub use sent::sent;
 pub use text_for_bytes::text_for_bytes;
 pub use traverse::{EmptyDelimiter, Path, PathStep, Traverse, integer_step, traverse};
 pub use value::{Kind, List, Str, Value};

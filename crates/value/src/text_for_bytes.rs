@@ -2,7 +2,7 @@
 
 use crate::{Key, Map, Value};
 
-/// The value with text in place of bytes that are UTF-8, as Salt sends and keeps data; `None` if it has no bytes.
+/// The value with text in place of bytes that are UTF-8, as Salt keeps grains; `None` if it has no bytes.
 ///
 /// ```
 /// use mapstack_value::{Value, text_for_bytes};

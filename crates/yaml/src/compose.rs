@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use mapstack_yaml_events::{Event, EventKind, Scalar};
 
 use crate::resolve::{Tag, implicit};
-use crate::source::{self, Source};
+use crate::source::Source;
 use crate::{Error, ErrorKind, Limits, Mark};
 
 /// An index into [`Graph::nodes`].
@@ -92,7 +92,7 @@ fn documents<'t>(text: &'t str, limits: &Limits, many: bool) -> Result<Vec<Graph
         let event = event.map_err(|error| source.error(&error))?;
         match event.kind {
             EventKind::DocumentStart { .. } if begun && !many => {
-                let mark = source::mark(event.start);
+                let mark = source.mark(event.start);
                 return Err(Error::new(ErrorKind::MultipleDocuments, mark));
             }
             EventKind::DocumentStart { .. } => begun = true,
@@ -126,7 +126,7 @@ struct Open {
 
 impl<'t> Composer<'_, 't> {
     fn take(&mut self, event: Event<'t>) -> Result<(), Error> {
-        let mark = source::mark(event.start);
+        let mark = self.source.mark(event.start);
         match event.kind {
             EventKind::Alias(name) => self.alias(name, mark),
             EventKind::Scalar(scalar) => self.scalar(scalar, mark),

@@ -15,41 +15,33 @@ const BOM: char = '\u{feff}';
 /// # Errors
 /// [`ErrorKind::NotUtf8`] naming the first bad byte.
 pub fn decode(bytes: &[u8]) -> Result<&str, Error> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Ok(without_bom(text)),
-        Err(error) => {
-            let offset = error.valid_up_to();
-            let before = std::str::from_utf8(&bytes[..offset]).unwrap_or_default();
-            Err(Error::new(
-                ErrorKind::NotUtf8 { offset },
-                mark_after(before),
-            ))
-        }
-    }
+    decode_all(bytes).map(|text| text.strip_prefix(BOM).unwrap_or(text))
 }
 
-pub(crate) fn without_bom(text: &str) -> &str {
-    text.strip_prefix(BOM).unwrap_or(text)
+/// The text of a UTF-8 file with its byte order mark, which is a part of the text for everything but YAML.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_all(bytes: &[u8]) -> Result<&str, Error> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let offset = error.valid_up_to();
+        let before = std::str::from_utf8(&bytes[..offset]).unwrap_or_default();
+        Error::new(ErrorKind::NotUtf8 { offset }, mark_after(before))
+    })
 }
 
-/// The position right behind a text, lines as YAML 1.1 counts them.
-pub(crate) fn mark_after(text: &str) -> Mark {
-    let mut mark = Mark::default();
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        if is_break(c) {
-            if c == '\r' && chars.peek() == Some(&'\n') {
-                chars.next();
-            }
-            mark = Mark {
-                line: mark.line.saturating_add(1),
-                column: 1,
-            };
-        } else {
-            mark.column = mark.column.saturating_add(1);
-        }
+/// The position right behind a text.
+fn mark_after(text: &str) -> Mark {
+    let (line, start) = match text.rfind('\n') {
+        Some(last) => (text.matches('\n').count() + 1, last + 1),
+        None => (1, 0),
+    };
+    let column = text[start..].trim_start_matches(BOM).chars().count() + 1;
+    let narrow = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    Mark {
+        line: narrow(line),
+        column: narrow(column),
     }
-    mark
 }
 
 /// True if YAML 1.1 ends a line with this character.

@@ -6,7 +6,6 @@ use mapstack_value::Kind;
 use mapstack_yaml_events::Phase;
 
 use crate::Mark;
-use crate::source::mark;
 
 /// Why a text could not be loaded, and where.
 ///
@@ -293,11 +292,10 @@ pub(crate) fn syntax(error: &mapstack_yaml_events::Error, at: &SyntaxSpot<'_>) -
         Phase::Parser => SyntaxStage::Parser,
         Phase::Reader | Phase::Scanner => SyntaxStage::Scanner,
     };
-    let opened = error.context.map(|context| mark(context.start));
     let found = error.problem;
     let (problem, advice) = explain(found, at.character);
     let never_closed = found == "found unexpected end of stream";
-    let (problem, place) = match opened {
+    let (problem, place) = match at.opened {
         Some(opened) if never_closed => (problem.to_owned(), opened),
         Some(opened) if opened != at.mark => {
             (format!("{problem} (in what starts at {opened})"), at.mark)
@@ -323,6 +321,8 @@ pub(crate) fn syntax(error: &mapstack_yaml_events::Error, at: &SyntaxSpot<'_>) -
 /// The spot a grammar error points at.
 pub(crate) struct SyntaxSpot<'t> {
     pub mark: Mark,
+    /// Where what it is in starts.
+    pub opened: Option<Mark>,
     pub character: Option<char>,
     pub line: &'t str,
 }

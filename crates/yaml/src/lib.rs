@@ -23,7 +23,7 @@ mod yamlex;
 
 use mapstack_value::{MapKind, Value};
 
-pub use decode::decode;
+pub use decode::{decode, decode_all};
 pub use dump::{DumpOptions, double_quoted, dump};
 pub use error::{Error, ErrorKind, SyntaxStage};
 pub use loose::{loose_scalar, traverse};

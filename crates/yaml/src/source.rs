@@ -9,11 +9,54 @@ use crate::{Error, ErrorKind, Mark};
 /// A text to be parsed.
 pub(crate) struct Source<'t> {
     text: &'t str,
+    separators: Vec<Separator>,
+}
+
+/// A line break of YAML that ends no line of a file: files and editors count `\n`.
+struct Separator {
+    /// Bytes up to its end.
+    end: usize,
+    /// The line of YAML that begins behind it, from 0.
+    line: usize,
+    /// Characters before that on the line of the file.
+    column: usize,
+}
+
+/// The separators of a text, in order. Hardly any text has one.
+fn separators(text: &str) -> Vec<Separator> {
+    let is_rare = |byte: u8| matches!(byte, b'\r' | 0xc2 | 0xe2);
+    if !text.bytes().any(is_rare) {
+        return Vec::new();
+    }
+    let (mut found, mut line, mut column) = (Vec::new(), 0, 0);
+    let mut chars = text.char_indices().peekable();
+    // A byte order mark is not a column.
+    chars.next_if(|(_, c)| *c == '\u{feff}');
+    while let Some((at, c)) = chars.next() {
+        column += 1;
+        if !is_break(c) {
+            continue;
+        }
+        line += 1;
+        match c {
+            '\n' => column = 0,
+            '\r' if matches!(chars.peek(), Some((_, '\n'))) => line -= 1,
+            _ => found.push(Separator {
+                end: at + c.len_utf8(),
+                line,
+                column,
+            }),
+        }
+    }
+    found
 }
 
 impl<'t> Source<'t> {
     pub fn new(text: &'t str) -> Self {
-        Source { text }
+        Source {
+            text,
+            separators: separators(text),
+        }
     }
 
     pub fn events(&self) -> Result<Events<'t>, Error> {
@@ -37,7 +80,7 @@ impl<'t> Source<'t> {
             let character = character.unwrap_or_default();
             return Error::new(
                 ErrorKind::ForbiddenCharacter { character },
-                mark(error.mark),
+                self.mark(error.mark),
             );
         }
         let start = before.rfind(is_break).map_or(0, |i| {
@@ -45,19 +88,25 @@ impl<'t> Source<'t> {
         });
         let end = at + after.find(is_break).unwrap_or(after.len());
         let place = SyntaxSpot {
-            mark: mark(error.mark),
+            mark: self.mark(error.mark),
+            opened: error.context.map(|context| self.mark(context.start)),
             character,
             line: self.text.get(start..end).unwrap_or_default(),
         };
         syntax(error, &place)
     }
-}
 
-/// A position as people count.
-pub(crate) fn mark(mark: events::Mark) -> Mark {
-    let narrow = |n: usize| u32::try_from(n + 1).unwrap_or(u32::MAX);
-    Mark {
-        line: narrow(mark.line),
-        column: narrow(mark.column),
+    /// A position as people count, whose lines end where those of files do.
+    pub fn mark(&self, mark: events::Mark) -> Mark {
+        let before = self
+            .separators
+            .partition_point(|separator| separator.end <= mark.offset);
+        let last = before.checked_sub(1).and_then(|at| self.separators.get(at));
+        let same_line = last.filter(|separator| separator.line == mark.line);
+        let narrow = |n: usize| u32::try_from(n + 1).unwrap_or(u32::MAX);
+        Mark {
+            line: narrow(mark.line.saturating_sub(before)),
+            column: narrow(mark.column + same_line.map_or(0, |separator| separator.column)),
+        }
     }
 }

@@ -349,6 +349,18 @@ pub(super) struct Bridge<'v> {
 }
 
 impl<'v> Bridge<'v> {
+    /// A further template. Mako reads its bytes, and takes no byte order mark for text.
+    fn template_at(&self, path: &str) -> Result<Option<Source>> {
+        let found = self.vm.host().template(path)?;
+        Ok(found.map(|text| Source {
+            name: path.into(),
+            text: match text.strip_prefix('\u{feff}') {
+                Some(unmarked) => unmarked.into(),
+                None => text,
+            },
+        }))
+    }
+
     /// A bridge to the functions of a render alone.
     pub(super) fn without_templates(vm: &'v Vm<'v>) -> Self {
         Bridge {
@@ -364,11 +376,7 @@ impl Host for Bridge<'_> {
         if self.lookup == Lookup::Stock {
             let uri = uri.replace('\\', "/");
             let path = uri.trim_start_matches('/');
-            let found = self.vm.host().template(path)?;
-            return Ok(found.map(|text| Source {
-                name: path.into(),
-                text,
-            }));
+            return self.template_at(path);
         }
         if uri.starts_with("file://") {
             let error = Error::new(
@@ -381,11 +389,7 @@ impl Host for Bridge<'_> {
             .strip_prefix("salt://")
             .unwrap_or(uri)
             .trim_start_matches('/');
-        let found = self.vm.host().template(path)?;
-        Ok(found.map(|text| Source {
-            name: path.into(),
-            text,
-        }))
+        self.template_at(path)
     }
 
     fn has_function(&self, name: &str) -> bool {

@@ -4,7 +4,7 @@ use mapstack_jinja_syntax::ast::{Args, Expr, ExprKind};
 use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Object, Result, Undefined, methods};
 use mapstack_value::{Str, quote_str};
 
-use super::{place, through};
+use super::{own, place, through};
 use crate::dialect::{Filter, Test};
 use crate::globals;
 use crate::host_function::HostFunction;
@@ -26,12 +26,13 @@ impl Vm<'_> {
 
     fn eval_given_args(&self, args: &Args, frame: &Frame) -> Result<CallArgs> {
         let mut positional = self.eval_all(&args.positional, frame)?;
+        // As in Python, this comes before keywords, wherever it stands.
+        if let Some(star) = &args.star {
+            positional.extend(self.eval(star, frame)?.collect(self)?);
+        }
         let mut named = Vec::with_capacity(args.named.len());
         for (name, value) in &args.named {
             named.push((name.clone(), self.eval(value, frame)?));
-        }
-        if let Some(star) = &args.star {
-            positional.extend(self.eval(star, frame)?.collect(self)?);
         }
         if let Some(star_star) = &args.star_star {
             let Obj::Dict(dict) = self.eval(star_star, frame)? else {
@@ -166,7 +167,7 @@ impl Vm<'_> {
         }
         let value = self
             .eval_filter(expr, input, frame)
-            .map_err(|e| e.at(|| place(frame, expr.span)))?;
+            .map_err(|e| e.at(|| place(frame, own(frame, expr))))?;
         if let (Some(taint), Some(read)) = (self.taint, read) {
             let converts = |filter: &str| self.dialect().converts(filter);
             taint.end(read, expr, &converts, &value);

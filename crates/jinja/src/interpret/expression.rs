@@ -36,7 +36,7 @@ impl Vm<'_> {
                 }
                 Ok(value)
             }
-            Err(e) => Err(self.located(e, frame, expr.span)),
+            Err(e) => Err(self.located(e, frame, expr)),
         }
     }
 
@@ -58,7 +58,7 @@ impl Vm<'_> {
         let read = self.taint.map(Taint::begin);
         let traced = self.tracer.map(crate::tracer::Tracer::begin);
         let value =
-            roomy(|| self.eval_kind(expr, frame)).map_err(|e| self.located(e, frame, expr.span))?;
+            roomy(|| self.eval_kind(expr, frame)).map_err(|e| self.located(e, frame, expr))?;
         if self.missed.borrow().is_some() {
             self.report_missed(|| place(frame, expr.span));
         }

@@ -12,7 +12,7 @@ mod template;
 
 use std::ops::ControlFlow;
 
-use mapstack_jinja_syntax::ast::{Expr, Span, Stmt};
+use mapstack_jinja_syntax::ast::{Expr, ExprKind, Span, Stmt};
 use mapstack_pyobject::{Error, ErrorKind, Obj, Result, TemplatePlace};
 use mapstack_value::quote_str;
 
@@ -99,8 +99,9 @@ impl Vm<'_> {
 
     /// Add its place to an error that an expression raised.
     #[cold]
-    fn located(&self, error: Box<Error>, frame: &Frame, span: Span) -> Box<Error> {
-        self.explain(error, frame).at(|| place(frame, span))
+    fn located(&self, error: Box<Error>, frame: &Frame, expr: &Expr) -> Box<Error> {
+        self.explain(error, frame)
+            .at(|| place(frame, own(frame, expr)))
     }
 
     /// Add the names in scope, or the nearest one, to an error about an undefined name.
@@ -138,6 +139,38 @@ fn position(frame: &Frame, span: Span) -> String {
     match &frame.template.name {
         Some(name) => format!("line {line} in {}", quote_str(name)),
         None => format!("line {line}"),
+    }
+}
+
+/// What an error of an expression is about: all of it, but a filter or a test on a later line than the start of its value
+/// is on that line.
+fn own(frame: &Frame, expr: &Expr) -> Span {
+    let (ExprKind::Filter {
+        input: Some(input),
+        name,
+        ..
+    }
+    | ExprKind::Test { input, name, .. }) = &expr.kind
+    else {
+        return expr.span;
+    };
+    let source = &frame.template.source;
+    let (start, from) = (expr.span.start as usize, input.span.end as usize);
+    let behind = source.get(from..expr.span.end as usize).unwrap_or_default();
+    let name = name.split('.').next().unwrap_or(name);
+    let is_word = |at: usize| {
+        let part_of_name = |c: char| c.is_alphanumeric() || c == '_';
+        !behind[..at].ends_with(part_of_name)
+            && !behind[at + name.len()..].starts_with(part_of_name)
+    };
+    let found = behind.match_indices(name).find(|(at, _)| is_word(*at));
+    let lines = found.and_then(|(at, _)| Some((at, source.get(start..from + at)?.contains('\n'))));
+    match lines.and_then(|(at, has_lines)| has_lines.then(|| u32::try_from(from + at).ok())?) {
+        Some(start) => Span {
+            start,
+            end: expr.span.end,
+        },
+        None => expr.span,
     }
 }
 

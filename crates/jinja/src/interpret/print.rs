@@ -26,7 +26,7 @@ impl Vm<'_> {
     ) -> Result<()> {
         let value = match self.eval(expr, frame) {
             Ok(value) => value,
-            Err(e) => return Err(self.located(e, frame, expr.span)),
+            Err(e) => return Err(self.located(e, frame, expr)),
         };
         if let Obj::Int(int) = &value
             && let Some(int) = int.to_i64()
@@ -40,7 +40,7 @@ impl Vm<'_> {
         }
         let printed = match self.print(&value) {
             Ok(printed) => printed,
-            Err(e) => return Err(self.located(e, frame, expr.span)),
+            Err(e) => return Err(self.located(e, frame, expr)),
         };
         if let Some(taint) = self.taint {
             out.expect_secret(taint.printed(&value, &printed));

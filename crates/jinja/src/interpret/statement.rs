@@ -16,6 +16,13 @@ use crate::output::Output;
 use crate::scope::Frame;
 use crate::vm::Vm;
 
+fn no_namespace() -> Box<Error> {
+    Error::new(
+        ErrorKind::Syntax,
+        "cannot assign attribute on non-namespace object",
+    )
+}
+
 impl Vm<'_> {
     /// Run a statement. The caller adds its place to errors.
     ///
@@ -29,6 +36,7 @@ impl Vm<'_> {
             StmtKind::If { arms, otherwise } => return self.exec_if(arms, otherwise, frame, out),
             StmtKind::For(definition) => return self.exec_for(definition, frame, out),
             StmtKind::Set { target, value } => {
+                self.check_attributes(target, frame)?;
                 self.assign(target, self.eval(value, frame)?, frame)?;
             }
             _ => return self.exec_rarer(stmt, frame, out),
@@ -154,7 +162,7 @@ impl Vm<'_> {
             Some(filter) => self.eval_filter_chain(filter, captured, frame)?,
             None => captured,
         };
-        self.assign(target, value, frame)?;
+        self.assign_block(target, value, frame)?;
         Ok(Flow::Next)
     }
 
@@ -382,11 +390,44 @@ impl Vm<'_> {
                 if assigned {
                     return Ok(());
                 }
-                Err(Error::new(
-                    ErrorKind::Syntax,
-                    "cannot assign attribute on non-namespace object",
-                ))
+                Err(no_namespace())
             }
+        }
+    }
+
+    /// Attributes are set on namespaces alone. Jinja2 looks before it evaluates the value.
+    fn check_attributes(&self, target: &Target, frame: &Frame) -> Result<()> {
+        match target {
+            Target::Name(_) => Ok(()),
+            Target::Tuple(targets) => {
+                let mut targets = targets.iter();
+                targets.try_for_each(|target| self.check_attributes(target, frame))
+            }
+            Target::Attribute(name, _) => match self.lookup(name, frame).type_name() {
+                "Namespace" => Ok(()),
+                _ => Err(no_namespace()),
+            },
+        }
+    }
+
+    /// Bind what a block printed. An attribute is an item here, if the object is no namespace: Jinja2 does not look.
+    fn assign_block(&self, target: &Target, value: Obj, frame: &Frame) -> Result<()> {
+        let Target::Attribute(name, attribute) = target else {
+            return self.assign(target, value, frame);
+        };
+        match self.lookup(name, frame) {
+            Obj::Dict(dict) => {
+                dict.insert(&**attribute, value);
+                Ok(())
+            }
+            Obj::List(_) => Err(Error::type_error(
+                "list indices must be integers or slices, not str",
+            )),
+            object if object.type_name() == "Namespace" => self.assign(target, value, frame),
+            object => Err(Error::type_error(format!(
+                "'{}' object does not support item assignment",
+                object.type_name()
+            ))),
         }
     }
 

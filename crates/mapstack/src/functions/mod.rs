@@ -8,14 +8,14 @@ mod renderer;
 use std::cell::Ref;
 
 use mapstack_diagnostic::Diagnostic;
-use mapstack_functions::{Context, Flow};
+use mapstack_functions::{Context, Flow, is_for_masters, is_given_all, why_not_in_pillar};
 use mapstack_loader::{Fetched, FileServer, SaltPath};
 use mapstack_minion::{ConfigGet, Minion, Part, PillarGet, SaltVersion};
 use mapstack_render::jinja::Vm;
 use mapstack_render::{CallArgs, Obj, Result};
 use mapstack_value::{Map, Str, Value};
 
-use crate::built_in::BuiltIn;
+use crate::built_in::{BuiltIn, Function};
 use crate::engine::{Engine, Run};
 use crate::files::unreadable;
 
@@ -26,6 +26,28 @@ impl Engine {
     /// An engine over a file server, with the built-in functions.
     pub fn new(files: impl FileServer + 'static) -> Self {
         Engine::with_built_in(Box::new(files), BUILT_IN)
+    }
+}
+
+impl Run<'_> {
+    /// The built-in function that answers a call, if one can do so where the run is.
+    pub(crate) fn built_in(&self, name: &str, args: &CallArgs) -> Option<Function> {
+        let is_unknown = (is_for_masters(name) && self.master.is_none())
+            || (self.why_not_in_pillar(name).is_some() && !is_given_all(name, args));
+        self.engine.built_in.find(name).filter(|_| !is_unknown)
+    }
+
+    /// True if the templates are those of a pillar.
+    pub(crate) fn is_in_pillar(&self) -> bool {
+        self.master.is_some() || self.is_elsewhere
+    }
+
+    /// Why a function has no answer in the templates of this run, because they are those of a pillar.
+    pub(crate) fn why_not_in_pillar(&self, name: &str) -> Option<&'static str> {
+        match self.is_in_pillar() {
+            true => why_not_in_pillar(name, !self.is_elsewhere),
+            false => None,
+        }
     }
 }
 
@@ -88,7 +110,15 @@ impl Context for Run<'_> {
     }
 
     fn opts(&self) -> Obj {
-        self.live_opts()
+        // A master's functions see its own options, and templates those that it makes for the minion.
+        match &self.master {
+            Some(_) => Obj::from(self.facts.all().options()),
+            None => self.live_opts(),
+        }
+    }
+
+    fn is_elsewhere(&self) -> bool {
+        self.is_elsewhere
     }
 
     fn traverse(&self, data: &Obj, key: &Value, delimiter: &str) -> Result<Option<Obj>> {
@@ -163,7 +193,7 @@ impl Context for Run<'_> {
     }
 
     fn call(&self, vm: &Vm<'_>, name: &str, args: CallArgs) -> Option<Result<Obj>> {
-        Some(self.engine.built_in.find(name)?.call(self, vm, args))
+        Some(self.built_in(name, &args)?.call(self, vm, args))
     }
 
     fn help(&self, name: &str) -> String {

@@ -65,7 +65,7 @@ fn renderer(run: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
         )
         .map_err(|e| failed(&e))?;
     Ok(match made {
-        Made::Text(text) => Obj::from(text.as_str()),
+        Made::Text(text) => Obj::from(run.with_line_ends(text.as_str())),
         Made::Data(Data {
             value,
             shared: true,

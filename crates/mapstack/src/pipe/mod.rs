@@ -595,9 +595,7 @@ fn named_pipe<'p>(
         })?,
         false => pipe::first_line(text),
     };
-    // After a byte order mark, the reference does not recognize the line.
-    let is_marked = source.file.bytes.starts_with("\u{feff}".as_bytes());
-    let named = pipe::shebang(line).filter(|_| !is_marked);
+    let named = pipe::shebang(line);
     let place = || {
         let start = text.find(line).unwrap_or_default();
         Place {

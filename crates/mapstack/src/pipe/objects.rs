@@ -44,7 +44,7 @@ impl Run<'_> {
             variables: self.pipe_variables(running, Language::Py)?,
             limits: self.limits,
             fuel: Some(&self.fuel),
-            ..request(source.file.text()?, &host)
+            ..request(source.file.unmarked()?, &host)
         };
         self.runs_in(Language::Py);
         let (value, _) = python::module(&request, &[], &self.interpreter)

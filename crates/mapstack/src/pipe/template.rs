@@ -110,10 +110,11 @@ impl Run<'_> {
             saltenv: &saltenv,
             watch: None,
         };
-        Ok(self
-            .run_template(&file, &source, job, Vec::new())?
-            .as_str()
-            .to_string())
+        let text = self.run_template(&file, &source, job, Vec::new())?;
+        Ok(match language {
+            Language::Py => text.as_str().to_owned(),
+            _ => self.with_line_ends(text.as_str()),
+        })
     }
 
     /// The file that a caller named, with its saltenv.

@@ -31,7 +31,7 @@ use mapstack_loader::FileServer;
 use mapstack_merge::Options;
 use mapstack_minion::Minion;
 use mapstack_salt_config::{Config, Setting};
-use mapstack_value::{Key, List, Map, Value, text_for_bytes};
+use mapstack_value::{Key, List, Map, Value, sent};
 
 pub use self::errors::{Fault, PillarError};
 use self::files::PillarFiles;
@@ -275,6 +275,14 @@ impl Master {
         explained: bool,
     ) -> Work<'w> {
         let minion = &*engine.with_tree_grains(minion);
+        let arrives = |data: &Map| match is_sent(self.config.options()) {
+            true => arrived(data),
+            false => data.clone(),
+        };
+        let minion = &Minion {
+            grains: arrives(&minion.grains),
+            ..minion.clone()
+        };
         let settings = Settings::new(self.config.options(), minion, ask);
         let over = match ask.pillar_override.is_empty() {
             true => &self.pillar_override,
@@ -289,7 +297,7 @@ impl Master {
             engine,
             merging: settings.merging(),
             pillar_override: RefCell::new(overriding(&recipe, over)),
-            extra: ask.extra_minion_data.clone(),
+            extra: arrives(&ask.extra_minion_data),
             problem: ask.problem.clone(),
             minion: Minion {
                 id: settings.masters_id.clone(),
@@ -305,6 +313,19 @@ impl Master {
                 ..Events::default()
             },
         }
+    }
+}
+
+/// True if a master has the options, which gets what a minion asks with and sends what it compiles.
+fn is_sent(options: &Map) -> bool {
+    options.get("__role").and_then(Value::as_str) != Some("minion")
+}
+
+/// Data as it arrives at the other side.
+fn arrived(data: &Map) -> Map {
+    match sent(&data.clone().into()) {
+        Some(Value::Map(arrived)) => arrived,
+        _ => data.clone(),
     }
 }
 
@@ -638,11 +659,10 @@ impl Work<'_> {
             state.data = self.merged(std::mem::take(&mut state.data), &self.overriding())?;
         }
         self.decrypt(&mut state)?;
-        if self.settings.value("__role").as_str() != Some("minion")
-            && let Some(value) = text_for_bytes(&state.data.value)
+        if is_sent(&self.settings.functions)
+            && let Some(value) = sent(&state.data.value)
         {
-            let before = std::mem::take(&mut state.data);
-            state.data = self.recipe.changed(before, &value, PillarLayer::Unknown);
+            state.data = self.recipe.in_form(&state.data, value);
         }
         self.recipe.ends_with(&state.data);
         state.hear(self.recipe.take_warnings());

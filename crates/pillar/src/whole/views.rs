@@ -71,12 +71,10 @@ impl Work<'_> {
 
     fn side(&self, state: &State) -> MasterSide {
         let views = state.views.as_ref();
-        let files = self.files.server();
         MasterSide {
             minion_id: self.settings.id.clone(),
             opts: self.settings.templates.clone(),
-            pillar_files: files.clone(),
-            templates: Some(files),
+            pillar_files: self.files.server(),
             facts: views.map(|views| views.templates.clone()),
             opts_have_pillar: views.is_some_and(|views| views.external.is_some()),
             pillar_of_targets: views.map(|_| listed(&self.settings.functions)),

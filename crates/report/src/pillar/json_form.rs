@@ -94,8 +94,12 @@ impl Form {
             match (key, json_text(key)) {
                 (Key::Str(_), _) => {}
                 (_, None) => self.without.push((self.shown(), key.kind().described())),
-                (_, Some(text)) if map.contains_key(&*text) => self.doubled.push(self.shown()),
-                (_, Some(_)) => self.turned.push(self.shown()),
+                (_, Some(text)) => {
+                    if map.contains_key(&*text) {
+                        self.doubled.push(self.shown());
+                    }
+                    self.turned.push(self.shown());
+                }
             }
             self.value(value);
             self.path.pop();

@@ -9,6 +9,7 @@ use jiff::fmt::strtime;
 use mapstack_pyobject::{CallArgs, Error, Obj, Result, as_float, to_str};
 use mapstack_pytext::number;
 
+use super::date_digits;
 use mapstack_jinja::Filters;
 use mapstack_jinja::Vm;
 use mapstack_jinja::call::{plain, quoted, room};
@@ -133,24 +134,31 @@ fn parse(text: &str) -> Option<DateTime> {
     if let Some(seconds) = lower.strip_prefix('@') {
         return since_1970(seconds.parse().ok()?, 0);
     }
-    if lower.bytes().all(|b| b.is_ascii_digit()) {
-        let number = |range: std::ops::Range<usize>| lower[range].parse::<i64>().ok();
-        return match lower.len() {
-            8 => at(number(0..4)?, number(4..6)?, number(6..8)?, 0),
-            14 => at(number(0..4)?, number(4..6)?, number(6..8)?, {
-                clock_seconds(number(8..10)?, number(10..12)?, number(12..14)?)?
-            }),
-            _ => since_1970(lower.parse().ok()?, 0),
-        };
+    let is_in_digits = |c: char| c.is_ascii_digit() || matches!(c, ' ' | '\t');
+    let unsigned = lower.strip_prefix(['+', '-']);
+    if lower.chars().all(|c| is_in_digits(c) || c == '.')
+        || unsigned.is_some_and(|digits| digits.chars().all(is_in_digits))
+    {
+        return date_digits::moment(&lower, now).or_else(|| seconds_of(text));
     }
-    parse_words(&lower).or_else(|| number::float(&lower).and_then(from_float))
+    parse_words(&lower).or_else(|| seconds_of(text))
+}
+
+/// A text as seconds since 1970: with all digits an integer, and otherwise a float.
+fn seconds_of(text: &str) -> Option<DateTime> {
+    match text.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => since_1970(text.parse().ok()?, 0),
+        false => number::float(text).and_then(from_float),
+    }
 }
 
 /// So many seconds after the start of a day. Behind the end of a month, days count on.
-fn at(year: i64, month: i64, day: i64, seconds: i64) -> Option<DateTime> {
-    if !(1..=31).contains(&day) {
-        return None;
-    }
+pub(super) fn at(year: i64, month: i64, day: i64, seconds: i64) -> Option<DateTime> {
+    // The month before the first, and the day before the first of a month, have the number 0.
+    let (year, month) = match month {
+        0 => (year - 1, 12),
+        month => (year, month),
+    };
     let first = Date::new(year.try_into().ok()?, month.try_into().ok()?, 1).ok()?;
     let after = SignedDuration::from_secs((day - 1) * DAY + seconds);
     let at = first.to_datetime(Time::midnight()).checked_add(after).ok();
@@ -159,7 +167,7 @@ fn at(year: i64, month: i64, day: i64, seconds: i64) -> Option<DateTime> {
 
 fn clock_seconds(hours: i64, minutes: i64, seconds: i64) -> Option<i64> {
     let fits =
-        (0..=24).contains(&hours) && (0..=59).contains(&minutes) && (0..=60).contains(&seconds);
+        (0..=23).contains(&hours) && (0..=59).contains(&minutes) && (0..=60).contains(&seconds);
     fits.then_some(hours * 3600 + minutes * 60 + seconds)
 }
 
@@ -167,6 +175,11 @@ fn clock_seconds(hours: i64, minutes: i64, seconds: i64) -> Option<i64> {
 fn parse_words(text: &str) -> Option<DateTime> {
     let (date_text, time_text) = split_time(text);
     let seconds = time_text.map_or(Some(0), parse_clock)?;
+    if date_text.trim().is_empty() && time_text.is_some() {
+        return from_today(0)?
+            .checked_add(SignedDuration::from_secs(seconds))
+            .ok();
+    }
     let parts: Vec<&str> = date_text
         .split(|c: char| c.is_whitespace() || matches!(c, ',' | '-' | '/' | '.'))
         .filter(|p| !p.is_empty())

@@ -8,6 +8,7 @@
 
 mod containers;
 pub(crate) mod date;
+mod date_digits;
 pub(crate) mod digest;
 mod entries;
 mod extremes;
