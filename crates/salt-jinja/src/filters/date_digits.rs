@@ -161,7 +161,8 @@ enum Piece {
 /// True if so many digits at the start of a text are a date, a time of day, both, or a year.
 fn is_digits(text: &str, length: usize) -> bool {
     let part = |range: Range<usize>| number(text, range);
-    let has_date = || Some(part(4..6)? <= 12 && part(6..8)? <= 31) == Some(true);
+    let at_most = |range, most| part(range).is_some_and(|number| number <= most);
+    let has_date = || at_most(4..6, 12) && at_most(6..8, 31);
     let has_clock = |range| {
         text.get(range)
             .is_some_and(|digits| clock(digits).is_some())
