@@ -91,6 +91,30 @@ fn a_page_has_every_change_and_no_markup_of_values() {
 }
 
 #[test]
+fn what_is_nothing_of_salts_does_not_matter() {
+    let tree = Tree::new(&[
+        ("old/ssh/parameters/defaults.yaml", "values: {a: 1}\n"),
+        ("new/ssh/parameters/defaults.yaml", "values: {a: 1}\n"),
+        ("old/README.md", "one\n"),
+        ("new/README.md", "two\n"),
+        ("new/.github/ci.yml", "on: push\n"),
+        ("new/tests/mapstack/ssh/debian.yaml", "values: {}\n"),
+    ]);
+    let line = "diff --from old --to new --platform debian-12 --strict";
+    let expected = "no change on 1 minion\ncompared: parameters of ssh\nchanged, and nothing of Salt's: \
+                    .github/ci.yml, README.md, tests/mapstack/ssh/debian.yaml\n";
+    assert_line(tree.path(), line, 0, (expected, ""));
+    tree.write(
+        "new/ssh/init.sls",
+        b"a: {file.managed: [{source: salt://README.md}]}\n",
+    );
+    let refused = "nothing that changed was compared";
+    let expected =
+        "changed, and not compared: 1 state file (ssh/init.sls), 1 other file (README.md)\n";
+    assert_line(tree.path(), line, 2, (expected, refused));
+}
+
+#[test]
 fn minions_that_cannot_be_compared_are_counted_and_named() {
     let tree = Tree::new(&[
         ("old/ssh/parameters/defaults.yaml", "values: {a: 1}\n"),

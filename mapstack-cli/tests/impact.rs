@@ -1,6 +1,6 @@
 //! `mapstack impact`: which minions a file, a key or a fact affects.
 
-use crate::common::{Tree, assert_snapshot, run_line};
+use crate::common::{Tree, assert_line, assert_snapshot, run_line};
 
 fn tree() -> Tree {
     Tree::new(&[
@@ -126,4 +126,116 @@ fn the_number_of_threads_changes_nothing() {
         let having = parts.iter().filter(|part| part.contains(id));
         assert_eq!(having.count(), 1, "{id}: {parts:#?}");
     }
+}
+
+#[test]
+fn what_is_not_followed_is_not_known() {
+    let tree = tree();
+    tree.write("r/ssh/init.sls", b"a: {test.nop: []}\n");
+    tree.write("r/ssh/files/motd", b"hello\n");
+    tree.write("r/ssh/states.jinja", b"{% set a = 1 %}\n");
+    tree.write(
+        "r/all/parameters/defaults.yaml.jinja",
+        b"values: {n: {{ grains | length }}}\n",
+    );
+    let unknown = "states and managed files are not followed";
+    for (what, status, out, err) in [
+        ("r/ssh/init.sls", 2, "it is not known what", unknown),
+        ("r/ssh/files/motd", 2, "it is not known what", unknown),
+        ("r/ssh/states.jinja", 2, "it is not known what", unknown),
+        ("salt://ssh/nope.sls", 2, "", "there is no such file"),
+        (
+            "r/ssh/parameters/defaults.yaml --formula web",
+            2,
+            "",
+            "does not read it",
+        ),
+        ("opts:allow_undefined", 0, "reaches 3 of 3 minions", ""),
+        ("opts:saltenv", 0, "reaches 3 of 3 minions", ""),
+        (
+            "opts:jinja_env:trim_blocks",
+            0,
+            "reaches 3 of 3 minions",
+            "",
+        ),
+        ("opts:jinja_lstrip_blocks", 0, "reaches 3 of 3 minions", ""),
+        ("opts:nothing", 0, "reaches 0 of 3 minions", ""),
+        ("grains:virtual", 0, "all: 3 minions", ""),
+        (
+            "pillar:nothing",
+            0,
+            "reaches 0 of 3 minions\nfollowed: parameters of all, ssh, web\n",
+            "",
+        ),
+    ] {
+        let line = format!("impact {what} --root r --minions minions");
+        assert_line(tree.path(), &line, status, (out, err));
+    }
+    let ran = run_line(
+        tree.path(),
+        "impact r/ssh/init.sls --root r --minions minions -o json",
+    );
+    assert!(ran.stdout.contains(unknown), "{}", ran.stdout);
+}
+
+#[test]
+fn a_file_of_the_pillar_reaches_pillars() {
+    let tree = Tree::new(&[
+        ("salt/top.sls", "base: {'*': [motd]}\n"),
+        ("salt/motd.sls", "a: {test.nop: []}\n"),
+        ("pillar/top.sls", "base: {'web*': [web], 'db*': [db]}\n"),
+        (
+            "pillar/web.sls",
+            "{% from 'lib.jinja' import a %}\nweb: {{ a }}\n",
+        ),
+        ("pillar/lib.jinja", "{% set a = 1 %}\n"),
+        ("pillar/db.sls", "db: {{ nope.nope }}\n"),
+        ("pillar/unused.sls", "a: 1\n"),
+        (
+            "master",
+            "pillar_roots: {base: [pillar]}\nfile_roots: {base: [salt]}\n",
+        ),
+        ("minions/web1.yaml", "id: web1\n"),
+        ("minions/web2.yaml", "id: web2\n"),
+        ("minions/db1.yaml", "id: db1\n"),
+        ("minions/broken.yaml", "grains: [\n"),
+    ]);
+    for (file, status, expected) in [
+        (
+            "pillar/web.sls",
+            1,
+            "reaches 2 of 4 minions; 1 not looked at\npillar: 2 minions: web1, web2\n",
+        ),
+        ("pillar/lib.jinja", 1, "pillar: 2 minions: web1, web2\n"),
+        // It fails, and is read all the same.
+        (
+            "pillar/db.sls",
+            1,
+            "pillar: 1 minion: db1\nfollowed: pillars\n",
+        ),
+        ("pillar/top.sls", 1, "reaches 3 of 4 minions"),
+        ("pillar/unused.sls", 1, "reaches 0 of 4 minions"),
+        (
+            "salt/motd.sls",
+            2,
+            "it is not known what salt://motd.sls reaches",
+        ),
+    ] {
+        // The layout of the checkout says what the configuration does.
+        for how in ["--config master ", ""] {
+            let line = format!("impact {file} {how}--minions minions");
+            assert_line(tree.path(), &line, status, (expected, ""));
+        }
+    }
+}
+
+#[test]
+fn a_file_that_another_hides_is_never_served() {
+    let tree = Tree::new(&[
+        ("one/ssh/parameters/defaults.yaml", "values: {a: 1}\n"),
+        ("two/ssh/parameters/defaults.yaml", "values: {a: 2}\n"),
+    ]);
+    let line = "impact two/ssh/parameters/defaults.yaml --root one --root two --platform debian-12";
+    let hidden = "is never served: one/ssh/parameters/defaults.yaml comes before it";
+    assert_line(tree.path(), line, 2, ("", hidden));
 }

@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mapstack::minion::{Minion, Part};
 use mapstack::secrets::{Redacted, Secrets};
-use mapstack::trace::FileReadKind;
+use mapstack::trace::{FileRead, FileReadKind};
 use mapstack::value::{Key, Path as KeyPath, Str, Value};
 use mapstack::{Error, ErrorKind, nearest, yaml};
 use mapstack_lineage::Spot;
-use mapstack_share::Outcome;
+use mapstack_pillar::PillarReads;
+use mapstack_share::{FactRead, Outcome};
 
 use crate::{Fleet, Masking, Minions, Pace, ordered};
 
@@ -18,6 +19,8 @@ use crate::{Fleet, Masking, Minions, Pace, ordered};
 pub enum What {
     /// A file, by its path from the file server's root.
     File(String),
+    /// A file of the pillar: its saltenv, and its path from the root.
+    Pillar(String, String),
     /// A key of a formula's data.
     Value(String, KeyPath),
     /// A fact.
@@ -70,6 +73,7 @@ struct Found<'r> {
     what: &'r What,
     formulas: Vec<OfFormula>,
     minions: usize,
+    not_looked_at: usize,
     /// True if any minion has what is asked about.
     is_there: bool,
     /// The names of facts of the first minion.
@@ -151,6 +155,7 @@ impl<'r, 'e> Reach<'r, 'e> {
 
     fn is_reached(&self, index: usize, outcome: &Outcome, minion: &Minion) -> bool {
         match self.what {
+            What::Pillar(..) => false,
             What::File(path) => outcome
                 .files
                 .iter()
@@ -159,11 +164,11 @@ impl<'r, 'e> Reach<'r, 'e> {
                 .result
                 .as_ref()
                 .is_ok_and(|data| yaml::traverse(data, path).is_some()),
-            // Where it is not known, it may be looked at.
+            // Where it is not known, it may be looked at. The template of a layer is asked for what it looks at.
             What::Fact(part, path) => self.fleet.facts(index, minion).is_none_or(|reads| {
                 reads
                     .iter()
-                    .any(|read| !read.path.is_empty() && read.sees(*part, path))
+                    .any(|read| is_known(read) && read.sees(*part, path))
             }),
         }
     }
@@ -180,12 +185,18 @@ impl<'r, 'e> Reach<'r, 'e> {
     }
 }
 
+/// True if it is known what a read looks at: a part of the facts, or a path.
+fn is_known(read: &FactRead) -> bool {
+    read.part.is_some() || !read.path.is_empty()
+}
+
 impl<'r> Found<'r> {
     fn new(what: &'r What, formulas: usize) -> Self {
         Found {
             what,
             formulas: vec![OfFormula::default(); formulas],
             minions: 0,
+            not_looked_at: 0,
             is_there: false,
             names: Vec::new(),
             sample: None,
@@ -197,6 +208,7 @@ impl<'r> Found<'r> {
     fn take_in(&mut self, looked: Looked) {
         let minion = &looked.minion;
         self.minions += 1;
+        self.not_looked_at += usize::from(looked.outcomes.is_empty() && !looked.failed.is_empty());
         self.note_fact(minion);
         if self.sample.is_none() {
             let mut results = looked.outcomes.iter().enumerate();
@@ -211,6 +223,13 @@ impl<'r> Found<'r> {
             self.add(index, known, minion);
         }
         self.failed.extend(looked.failed);
+    }
+
+    /// Count a minion that cannot be looked at.
+    fn fail(&mut self, error: Redacted<Error>) {
+        self.minions += 1;
+        self.not_looked_at += 1;
+        self.failed.push(error);
     }
 
     /// Note whether a minion has the fact that is asked about.
@@ -313,6 +332,8 @@ impl<'r> Found<'r> {
         };
         Impact {
             minions: self.minions,
+            not_looked_at: self.not_looked_at,
+            pillar: Vec::new(),
             formulas,
             failed: self.failed,
             unknown,
@@ -321,17 +342,24 @@ impl<'r> Found<'r> {
     }
 }
 
+/// Compiles the pillar of a minion: the minion with it, and the files that were read.
+pub type Noting<'n> = dyn Fn(&Minion) -> (Minion, PillarReads) + Sync + 'n;
+
 /// The minions and values that a subject reaches.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Impact {
     /// Why nothing can be reached: no minion has such a grain.
     pub unknown: Option<Error>,
     /// Where nothing is reached: a result, for a key that none has, and what is secret in it.
     pub sample: Option<(Value, Secrets)>,
-    /// The number of minions that were looked at.
+    /// The number of minions.
     pub minions: usize,
+    /// The number of those that could not be looked at.
+    pub not_looked_at: usize,
     /// The formulas that are reached.
     pub formulas: Vec<Reached>,
+    /// The minions whose pillar is reached.
+    pub pillar: Vec<String>,
     /// The errors of minions.
     pub failed: Vec<Redacted<Error>>,
 }
@@ -373,11 +401,49 @@ impl Impact {
                 match looked.map_err(Error::from).flatten() {
                     Ok(Some(looked)) => found.take_in(looked),
                     Ok(None) => {}
-                    Err(error) => found.failed.push(masking.of([]).redact(&error)),
+                    Err(error) => found.fail(masking.of([]).redact(&error)),
                 }
             }
         });
         found.impact(fleet, masking)
+    }
+
+    /// The minions whose pillar a file is read for, of those that a fleet means; `noting` compiles a pillar.
+    #[must_use]
+    pub fn of_pillar_file(
+        (file, noting): ((&str, &str), &Noting<'_>),
+        fleet: &Fleet<'_>,
+        minions: &dyn Minions,
+        (ids, pace): (&[String], Pace),
+        masking: &Masking,
+    ) -> Self {
+        let mut impact = Impact::default();
+        let mut reached = Vec::new();
+        let look = |id: &String| -> Result<Option<bool>, Error> {
+            let (minion, reads) = noting(&minions.read(id)?);
+            let is_it = |read: &FileRead| {
+                read.kind == FileReadKind::Found && (&*read.saltenv, &*read.path) == file
+            };
+            let is_read = reads.pillar.iter().any(is_it);
+            Ok(fleet.means(&minion)?.then_some(is_read))
+        };
+        std::thread::scope(|scope| {
+            let looked = ordered(scope, ids.iter(), pace, look);
+            for (id, looked) in ids.iter().zip(looked) {
+                match looked.map_err(Error::from).flatten() {
+                    Ok(None) => continue,
+                    Ok(Some(true)) => reached.push(id.clone()),
+                    Ok(Some(false)) => {}
+                    Err(error) => {
+                        impact.not_looked_at += 1;
+                        impact.failed.push(masking.of([]).redact(&error));
+                    }
+                }
+                impact.minions += 1;
+            }
+        });
+        impact.pillar = reached;
+        impact
     }
 }
 

@@ -75,9 +75,10 @@ mod sides;
 mod source;
 mod stacks;
 mod states;
+mod unrelated;
 mod watched;
 
-pub use asked::asked;
+pub use asked::{asked, directories_of_pillar};
 pub use brief::brief;
 pub use explained_pillar::ExplainedPillar;
 use mapstack::minion::Minion;

@@ -8,7 +8,7 @@ use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
 use mapstack::{Diagnostic, Engine, Error, ErrorKind, Unanswered};
 use mapstack_fleet::{Noted, Seen};
-use mapstack_pillar::{Ask, Master, WholePillar, pillar_roots, unknown_order};
+use mapstack_pillar::{Ask, Master, PillarReads, WholePillar, pillar_roots, unknown_order};
 use mapstack_salt_config::{Config, Kind};
 
 use crate::configuration;
@@ -201,6 +201,19 @@ impl ConfiguredPillars {
     /// As [`Master::compile`].
     pub fn compile(&self, minion: &Minion) -> Result<WholePillar, Error> {
         self.master.compile(&self.engine, minion, &Ask::of(minion))
+    }
+
+    /// The files that the pillar of a minion is made of, and the minion with what there is of it.
+    #[must_use]
+    pub fn noting(&self, minion: &Minion) -> (Minion, PillarReads) {
+        let ask = Ask::of(minion);
+        let (compiled, reads) = self.master.compile_noting(&self.engine, minion, &ask);
+        let pillar = compiled.map(|whole| whole.data).unwrap_or_default();
+        let minion = Minion {
+            pillar,
+            ..minion.clone()
+        };
+        (minion, reads)
     }
 
     /// The same with how it was made.

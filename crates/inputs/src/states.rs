@@ -16,6 +16,7 @@ use crate::functions::{MemoryOf, engine};
 use crate::minions::pillar_changes;
 use crate::outside::Outside;
 use crate::sides::{PillarSides, Sides};
+use crate::unrelated::{self, Top};
 use crate::{Configured, InputError, Plan, deployed, formulas, pillars};
 
 /// Two states of the files as engines, and the pillars that each compiles.
@@ -95,6 +96,8 @@ pub struct Counted {
     pub unread_of_pillar: Option<Vec<String>>,
     /// Those around the roots that were not compared.
     pub unread_outside: Vec<String>,
+    /// Those that are nothing of Salt's, such as documents and tests, and are not counted among the others.
+    pub unrelated: Vec<String>,
 }
 
 impl States {
@@ -270,23 +273,50 @@ impl States {
         };
         let unread = comparison.not_compared().unwrap_or_default().into_iter();
         let unread = unread.filter(|path| !is_of_pillar(path)).collect();
+        let [before, after] = self.states.each_ref();
+        let files = [before.engine.files(), after.engine.files()];
+        let (unread, mut unrelated) = unrelated::split(unstacked(unread), files);
+        let unread_of_pillar = comparison.pillar_files_not_compared().map(unstacked);
+        let (unread_of_pillar, unrelated_of_pillar) = self.apart_of_pillar(unread_of_pillar);
         let of_pillar = self.pillars.as_ref();
         let outside = &self.outside.changed;
         let has_stacked = |path: &&String| comparison.has_stacked(path);
         let (stacked, unread_outside): (Vec<&String>, Vec<&String>) =
             outside.iter().partition(has_stacked);
+        let unread_outside = unread_outside.into_iter().cloned();
+        let (unrelated_outside, unread_outside): (Vec<String>, Vec<String>) =
+            unread_outside.partition(|path| Top::Around.is_unrelated(path));
+        let inside = unrelated.len();
+        let of_pillar_inside = unrelated_of_pillar.len();
+        unrelated.extend(unrelated_of_pillar);
+        unrelated.extend(unrelated_outside);
         Counted {
             changed: self
                 .changed
                 .project_paths()
                 .filter(|path| !is_of_pillar(path))
                 .count()
-                + stacked.len(),
-            unread: unstacked(unread),
+                + stacked.len()
+                - inside,
+            unread,
             changed_of_pillar: of_pillar
-                .map_or(0, |compiled| compiled.changed.project_paths().count()),
-            unread_of_pillar: comparison.pillar_files_not_compared().map(unstacked),
-            unread_outside: unread_outside.into_iter().cloned().collect(),
+                .map_or(0, |compiled| compiled.changed.project_paths().count())
+                - of_pillar_inside,
+            unread_of_pillar,
+            unread_outside,
+            unrelated,
+        }
+    }
+
+    /// Changed files of the pillar without those that are nothing of Salt's, and these.
+    fn apart_of_pillar(&self, unread: Option<Vec<String>>) -> (Option<Vec<String>>, Vec<String>) {
+        let [before, after] = self.states.each_ref().map(|state| &state.pillar);
+        match (unread, before, after) {
+            (Some(unread), Some(before), Some(after)) => {
+                let (unread, unrelated) = unrelated::split(unread, [&**before, &**after]);
+                (Some(unread), unrelated)
+            }
+            (unread, ..) => (unread, Vec::new()),
         }
     }
 }

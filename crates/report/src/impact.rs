@@ -1,8 +1,11 @@
 //! The minions that a file, a key or a fact reaches.
 
+use mapstack::Way;
+use mapstack::minion::Part;
 use mapstack_fleet::impact::{self, Impact, What};
 use serde::Serialize;
 
+use crate::diff::made_by;
 use crate::document::Data;
 use crate::words::{count, some};
 use crate::yaml_form::inline;
@@ -16,9 +19,75 @@ const NAMED: usize = 8;
 pub struct Reach<'i> {
     /// The subject that was asked about.
     of: &'i str,
-    /// The number of minions that were looked at.
+    /// The number of minions.
     minions: usize,
+    /// The number of those that could not be looked at.
+    minions_not_looked_at: usize,
     formulas: Vec<Formula<'i>>,
+    /// The minions whose pillar is reached, for a file of the pillar.
+    pillar: &'i [String],
+    /// Why it is not known what is reached, if nothing that was looked at is.
+    not_followed: Option<String>,
+}
+
+/// What was looked at.
+pub struct Followed<'f> {
+    /// What is asked about.
+    pub what: &'f What,
+    /// The formulas, each with the way in which its configuration is made.
+    pub configurations: Vec<(String, Way)>,
+    /// True if pillars are compiled: what they look at is not followed.
+    pub has_pillars: bool,
+}
+
+impl Followed<'_> {
+    /// Why it is not known what is reached, if nothing that was looked at is.
+    #[must_use]
+    pub fn gap(&self, impact: &Impact) -> Option<String> {
+        let is_reached = !impact.formulas.is_empty() || !impact.pillar.is_empty();
+        if is_reached || matches!(self.what, What::Value(..) | What::Pillar(..)) {
+            return None;
+        }
+        if self.configurations.is_empty() {
+            return Some(
+                "no formula has parameters/ or a map.jinja, and states are not followed".into(),
+            );
+        }
+        let configuration = match self.configurations.len() {
+            1 => "the configuration followed does not read it",
+            _ => "no configuration reads it",
+        };
+        let others = match self.has_pillars {
+            true => "states, managed files and pillars are not followed",
+            false => "states and managed files are not followed",
+        };
+        match self.what {
+            What::File(path) if self.is_parameters(path) => None,
+            What::Fact(Part::Pillar, _) => None,
+            What::Fact(..) if !self.has_pillars => None,
+            _ => Some(format!("{configuration}, and {others}")),
+        }
+    }
+
+    /// True for a file that only configurations are made of.
+    fn is_parameters(&self, path: &str) -> bool {
+        let mut formulas = self.configurations.iter();
+        formulas.any(|(formula, _)| {
+            let below = path.strip_prefix(formula.as_str());
+            below.is_some_and(|below| below.starts_with("/parameters/"))
+        })
+    }
+
+    /// What was followed, as text.
+    fn line(&self) -> String {
+        match self.what {
+            What::Pillar(..) => "followed: pillars".into(),
+            _ => {
+                let all: Vec<String> = made_by(&self.configurations).collect();
+                format!("followed: {}", all.join("; "))
+            }
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -45,30 +114,48 @@ struct Holder<'i> {
 }
 
 impl<'i> Reach<'i> {
-    /// The report of what `impact` found; `given` is the question.
-    pub fn new(given: &'i str, impact: &'i Impact) -> Self {
+    /// What `impact` found; `given` is what was asked for.
+    pub fn new(given: &'i str, followed: &Followed<'_>, impact: &'i Impact) -> Self {
         Reach {
             of: given,
             minions: impact.minions,
+            minions_not_looked_at: impact.not_looked_at,
+            pillar: &impact.pillar,
+            not_followed: followed.gap(impact),
             formulas: impact.formulas.iter().map(Formula::of).collect(),
         }
     }
 
     /// For people.
-    pub fn text(&self, what: &What) -> String {
-        let given = match what {
+    pub fn text(&self, followed: &Followed<'_>) -> String {
+        let given = match followed.what {
             What::File(path) => format!("salt://{path}"),
             _ => self.of.to_owned(),
         };
         let count = |n: usize| count(n, "minion");
-        let mut reached: Vec<&String> = self.formulas.iter().flat_map(|row| row.minions).collect();
+        let of_formulas = self.formulas.iter().flat_map(|row| row.minions);
+        let mut reached: Vec<&String> = of_formulas.chain(self.pillar).collect();
         reached.sort_unstable();
         reached.dedup();
-        let mut text = format!(
-            "{given} reaches {} of {}\n",
-            reached.len(),
-            count(self.minions)
-        );
+        let not_looked_at = match self.minions_not_looked_at {
+            0 => String::new(),
+            n => format!("; {n} not looked at"),
+        };
+        let all = count(self.minions);
+        let mut text = match &self.not_followed {
+            Some(why) => format!("it is not known what {given} reaches on {all}: {why}\n"),
+            None => format!(
+                "{given} reaches {} of {all}{not_looked_at}\n",
+                reached.len()
+            ),
+        };
+        if !self.pillar.is_empty() {
+            let minions = some(self.pillar, NAMED);
+            text.push_str(&format!(
+                "pillar: {}: {minions}\n",
+                count(self.pillar.len())
+            ));
+        }
         for row in &self.formulas {
             let minions = some(row.minions, NAMED);
             text.push_str(&format!(
@@ -87,6 +174,7 @@ impl<'i> Reach<'i> {
                 ));
             }
         }
+        text.push_str(&format!("{}\n", followed.line()));
         text
     }
 }

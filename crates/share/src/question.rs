@@ -73,8 +73,16 @@ impl Question {
         let of = |part, path| vec![FactRead { part, path }];
         let text = |key: &Exact, delimiter: &str| split(&key.0.to_string(), delimiter);
         match self {
-            Question::Start => Vec::new(),
+            Question::Start => {
+                let of_every_run = OF_EVERY_RUN.iter().map(|name| FactRead {
+                    part: Some(Part::Opts),
+                    path: vec![Key::from(*name)],
+                });
+                of_every_run.collect()
+            }
             Question::Id => of(Some(Part::Opts), vec!["id".into()]),
+            // The answer says only that it is a mapping.
+            Question::Entry(_, path) if path.is_empty() => Vec::new(),
             Question::Entry(root, path) | Question::Whole(root, path) => {
                 of(Some(*root), keys(path))
             }
@@ -84,7 +92,11 @@ impl Question {
             Question::Option(key) => of(Some(Part::Opts), text(key, ":")),
             Question::Files(files) => files.paths().question.reads(),
             Question::Paths(paths) => paths.reads(),
-            Question::Rendering(_) | Question::All => of(None, Vec::new()),
+            Question::Rendering(_) => of(None, Vec::new()),
+            Question::All => {
+                let parts = [Part::Grains, Part::Pillar, Part::Opts].into_iter();
+                parts.flat_map(|part| of(Some(part), Vec::new())).collect()
+            }
         }
     }
 }

@@ -26,7 +26,7 @@ Examples:
       two directories, on the minions in a master's cache
 
 Files that changed and that no compared result is made of, such as states, are listed: nothing is said of
-what they do.
+what they do. Documents, tests and the like, which no file of Salt's asks for, are nothing to it.
 
 Exit status: 0 no change, 1 changes, 2 the comparison failed, at least for some minions, or nothing that
 changed was compared (with --strict, or not all of it).")]
@@ -132,6 +132,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
         only_formulas,
     )
     .with_pillars(counted.changed_of_pillar, counted.unread_of_pillar)
+    .with_unrelated(counted.unrelated)
     .without_pillars(states.no_pillars.clone())
     .with_outside(counted.unread_outside, states.outside.unknown.clone());
     let report = diff::Report {

@@ -1,12 +1,18 @@
 //! `mapstack impact`.
 
 use clap::{Args, ValueHint};
-use mapstack::loader::Snapshot;
-use mapstack_fleet::impact::What;
+use mapstack::Engine;
+use mapstack::loader::{Fetched, SaltPath, Snapshot};
+use mapstack::minion::Minion;
+use mapstack_fleet::Fleet;
+use mapstack_fleet::impact::{Noting, What};
 use mapstack_inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
-use mapstack_inputs::{Many, Plan, Served, asked, formulas, selects_none};
-use mapstack_report::impact::Reach;
+use mapstack_inputs::{
+    Configured, Many, Plan, Served, asked, directories_of_pillar, formulas, selects_none,
+};
+use mapstack_report::impact::{Followed, Reach};
 use mapstack_report::values::pick;
+use mapstack_salt_config::Config;
 
 use crate::forms::Listing;
 use crate::output;
@@ -21,9 +27,15 @@ Examples:
   mapstack impact users:default_shell --root salt --minions minions/
       who has which value under a key of the formula users, and which file sets it
   mapstack impact grains:os_family --root salt --minions minions/
-      the formulas and minions that a grain decides about; pillar:KEY and opts:KEY do the same")]
+      the formulas and minions that a grain decides about; pillar:KEY and opts:KEY do the same
+  mapstack impact pillar/web.sls --config master
+      the minions whose pillar a file is read for
+
+Configurations and pillars are followed; states and managed files are not.
+
+Exit status: 0 what is reached, 1 an error, 2 nothing that was followed is reached, and something else can be.")]
 pub struct Impact {
-    /// A file on disk or as salt://PATH; FORMULA:KEY; or grains:KEY, pillar:KEY, opts:KEY
+    /// A file of formulas or of the pillar, on disk or as salt://PATH; FORMULA:KEY; or grains:KEY, pillar:KEY, opts:KEY
     #[arg(value_name = "FILE|FORMULA:KEY|FACT", value_hint = ValueHint::AnyPath)]
     pub what: String,
     /// Formulas that are looked at (repeatable) [default: all that have parameters/ or a map.jinja]
@@ -50,6 +62,7 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
         args.work.target.select.as_deref(),
     )?;
     let config = input.config(reporter)?;
+    let of_pillar = directories_of_pillar(config.as_ref(), &input.files)?;
     let served = Served::new(&input.files, config.as_ref(), None, reporter)?;
     let roots = served.directories(plan.saltenv());
     let engine = engine(Snapshot::new(served.files), &input.functions)?;
@@ -57,28 +70,20 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     let known: Vec<String> = formulas::configured(&engine, plan.saltenv())?
         .into_iter()
         .collect();
-    let what = asked(&args.what, &known, &roots)?;
+    let what = asked(&args.what, &known, &roots, &of_pillar)?;
     plan.formulas = match (&what, args.formula.is_empty()) {
+        (What::Pillar(..), _) => Vec::new(),
         (What::Value(formula, _), _) => vec![formula.clone()],
         (_, true) => known,
         (_, false) => formulas::named(&args.formula),
     };
     let fleet = plan.fleet(&engine)?;
-    let pillars = pillars((&input.files, &input.functions), config.as_ref(), reporter)?;
-    let minions = Many::of_work(
-        (input, &args.work),
-        (config.as_ref(), pillars.as_ref()),
-        reporter,
-    )?;
-    let ids = args.work.of(minions.ids());
-    let masking = reporter.masking();
-    let about = (&what, &fleet);
-    let impact = mapstack_fleet::Impact::of(about, &minions, &ids, args.work.pace(), &masking);
-    count_warnings(pillars.as_ref(), reporter)?;
-    if impact.minions == 0 && impact.failed.is_empty() && !ids.is_empty() {
-        let select = args.work.target.select.as_deref().unwrap_or_default();
-        return Err(selects_none(select, &minions, &ids).into());
-    }
+    let followed = Followed {
+        what: &what,
+        configurations: plan.ways([&fleet, &fleet]),
+        has_pillars: !of_pillar.is_empty(),
+    };
+    let impact = reached(args, (&followed, &fleet), config.as_ref(), reporter)?;
     if let Some(error) = &impact.unknown {
         return Err(error.clone().into());
     }
@@ -89,9 +94,65 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
             error.note("on any of the minions")
         })?;
     }
+    let reach = Reach::new(&args.what, &followed, &impact);
     match args.format {
-        Listing::Text => output::write_listing(&Reach::new(&args.what, &impact).text(&what))?,
-        Listing::Json => output::write_json(&Reach::new(&args.what, &impact))?,
+        Listing::Text => output::write_listing(&reach.text(&followed))?,
+        Listing::Json => output::write_json(&reach)?,
     }
-    reporter.errors(impact.failed)
+    let gap = followed.gap(&impact).map(|why| match &what {
+        What::File(path) if !is_there(&engine, plan.saltenv(), path) => {
+            "there is no such file".into()
+        }
+        _ => why,
+    });
+    let failed = reporter.errors(impact.failed);
+    match gap {
+        Some(why) => Err(Failure::Incomplete {
+            message: format!("{}: {why}", args.what),
+            status: UNKNOWN,
+        }),
+        None => failed,
+    }
+}
+
+fn is_there(engine: &Engine, saltenv: &str, path: &str) -> bool {
+    let path = SaltPath::from_relative(path);
+    !matches!(engine.files().fetch(&path, saltenv), Ok(Fetched::Missing))
+}
+
+/// The exit status where nothing that could be reached was followed.
+const UNKNOWN: u8 = 2;
+
+/// What is reached on the minions that flags choose.
+fn reached(
+    args: &Impact,
+    (followed, fleet): (&Followed<'_>, &Fleet<'_>),
+    config: Option<&Config>,
+    reporter: &Reporter,
+) -> Result<mapstack_fleet::Impact, Failure> {
+    let input = &args.input;
+    let pillars = pillars((&input.files, &input.functions), config, reporter)?;
+    let by = match followed.what {
+        What::Pillar(..) => Configured::later(config),
+        _ => (config, pillars.as_ref()).into(),
+    };
+    let minions = Many::of_work((input, &args.work), by, reporter)?;
+    let ids = args.work.of(minions.ids());
+    let (masking, work) = (reporter.masking(), (&*ids, args.work.pace()));
+    let impact = match (followed.what, &pillars) {
+        (What::Pillar(env, path), Some(pillars)) => {
+            let noting = |minion: &Minion| pillars.noting(minion);
+            let about = ((env.as_str(), path.as_str()), &noting as &Noting<'_>);
+            mapstack_fleet::Impact::of_pillar_file(about, fleet, &minions, work, &masking)
+        }
+        (what, _) => mapstack_fleet::Impact::of((what, fleet), &minions, &ids, work.1, &masking),
+    };
+    count_warnings(pillars.as_ref(), reporter)?;
+    match impact.minions == 0 && impact.failed.is_empty() && !ids.is_empty() {
+        true => {
+            let select = args.work.target.select.as_deref().unwrap_or_default();
+            Err(selects_none(select, &minions, &ids).into())
+        }
+        false => Ok(impact),
+    }
 }

@@ -137,7 +137,8 @@ fn print(
         (counted.changed, counted.unread.clone()),
         !args.formulas.is_empty(),
     )
-    .with_pillars(counted.changed_of_pillar, counted.unread_of_pillar.clone());
+    .with_pillars(counted.changed_of_pillar, counted.unread_of_pillar.clone())
+    .with_unrelated(counted.unrelated.clone());
     let report = diff::Report {
         accounting: &accounting,
         from: "before",

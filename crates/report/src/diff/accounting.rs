@@ -18,8 +18,10 @@ pub struct Accounting {
     pub not_compared: Vec<String>,
     /// The number of further ones in the folders of formulas that were not to be compared.
     pub elsewhere: usize,
-    /// The number of files that changed.
+    /// The number of files that changed, without those that are nothing of Salt's.
     pub changed: usize,
+    /// The changed files that are nothing of Salt's, such as documents and tests.
+    pub unrelated: Vec<String>,
     /// The changed files of the pillar that no compared pillar is made of; `None` if pillars were not compared.
     pub pillars: Option<Vec<String>>,
     /// Why pillars were not compared, though the configuration compiles them.
@@ -108,6 +110,13 @@ impl Accounting {
         self
     }
 
+    /// With files that changed and are nothing of Salt's.
+    #[must_use]
+    pub fn with_unrelated(mut self, unrelated: Vec<String>) -> Self {
+        self.unrelated = unrelated;
+        self
+    }
+
     /// With pillars that were compared: how many of their files changed, and which no pillar is made of.
     #[must_use]
     pub fn with_pillars(mut self, changed: usize, unread: Option<Vec<String>>) -> Self {
@@ -164,7 +173,7 @@ impl Accounting {
     /// Sentences about what was compared, and what was not.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = vec![self.compared()];
-        if self.changed == 0 {
+        if self.changed == 0 && self.unrelated.is_empty() {
             lines.push(match self.outside.is_empty() {
                 true => "no file is different".into(),
                 false => "no file of the roots is different".into(),
@@ -197,6 +206,12 @@ impl Accounting {
                 some(&self.outside, NAMED)
             ));
         }
+        if !self.unrelated.is_empty() {
+            lines.push(format!(
+                "changed, and nothing of Salt's: {}",
+                some(&self.unrelated, NAMED)
+            ));
+        }
         if let Some(reason) = &self.unknown_outside {
             lines.push(format!(
                 "files outside of the roots were not looked at: {reason}"
@@ -206,18 +221,10 @@ impl Accounting {
     }
 
     fn compared(&self) -> String {
-        let of = |way: Way| -> Vec<&str> {
-            let of_way = self.configurations.iter().filter(|(_, own)| *own == way);
-            of_way.map(|(formula, _)| formula.as_str()).collect()
-        };
-        let both = [(Way::Map, "map.jinja"), (Way::Data, "parameters")].map(|(way, what)| {
-            let formulas = of(way);
-            (!formulas.is_empty()).then(|| format!("{what} of {}", formulas.join(", ")))
-        });
         let pillars = self.pillars.is_some().then(|| "pillars".to_owned());
         let all: Vec<String> = pillars
             .into_iter()
-            .chain(both.into_iter().flatten())
+            .chain(made_by(&self.configurations))
             .collect();
         format!("compared: {}", all.join("; "))
     }
@@ -232,6 +239,16 @@ impl Accounting {
             .map(|(kind, paths)| format!("{} ({})", kind.counted(paths.len()), some(paths, NAMED)));
         kinds.collect::<Vec<_>>().join(", ")
     }
+}
+
+/// Formulas by the way in which their configurations are made.
+pub(crate) fn made_by(configurations: &[(String, Way)]) -> impl Iterator<Item = String> {
+    let both = [(Way::Map, "map.jinja"), (Way::Data, "parameters")];
+    both.into_iter().filter_map(|(way, what)| {
+        let of_way = configurations.iter().filter(|(_, own)| *own == way);
+        let formulas: Vec<&str> = of_way.map(|(formula, _)| formula.as_str()).collect();
+        (!formulas.is_empty()).then(|| format!("{what} of {}", formulas.join(", ")))
+    })
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use mapstack::value::{Key, Value};
 use mapstack_fleet::{Differences, Failing, Group, Masking, Subject, Turn};
 
 pub use accounting::Accounting;
+pub(crate) use accounting::made_by;
 pub use markdown::comment;
 #[cfg(feature = "html")]
 pub use page::html;

@@ -31,6 +31,8 @@ pub struct Differences<'r> {
     files_changed: usize,
     /// Changed files that no compared result depends on, by kind.
     not_compared: &'r [String],
+    /// Changed files that are nothing of Salt's, such as documents and tests; they are not counted.
+    unrelated: &'r [String],
     /// True if pillars were compared.
     pillars: bool,
     /// Changed files of the pillar that no minion gets.
@@ -153,6 +155,7 @@ impl<'r> From<&'r Report<'_>> for Differences<'r> {
                 .collect(),
             files_changed: accounting.changed,
             not_compared: &accounting.not_compared,
+            unrelated: &accounting.unrelated,
             pillars: accounting.pillars.is_some(),
             not_compared_of_pillar: accounting.unread_pillar(),
             not_compared_elsewhere: accounting.elsewhere,
