@@ -9,7 +9,7 @@ use mapstack_fleet::impact::What;
 use mapstack_fleet::{Comparison, Differences, Fleet, Impact, Masking, Minions, Pace};
 use mapstack_report::diff;
 use mapstack_report::document::Document;
-use mapstack_report::impact::Reach;
+use mapstack_report::impact::{Followed, Reach};
 
 /// Minions whose operating system is in their id; `broken` cannot be read.
 struct Named;
@@ -70,6 +70,7 @@ fn a_change_is_reported_once_for_all_minions() {
         formulas: &["users".to_owned()],
         differences: &differences,
         masking: &masking,
+        each: false,
     };
     let text = "\
 users: shell
@@ -116,14 +117,23 @@ fn what_a_file_and_a_fact_reach_is_named_without_secrets() {
     let text = "\
 salt://users/parameters/os_family/Debian.yaml reaches 2 of 3 minions
 users: 2 minions: Debian-1, Debian-2
+followed: parameters of users
 ";
-    assert_eq!(Reach::new("x", &reached).text(&file), text);
+    let followed = |what| Followed {
+        what,
+        configurations: vec![("users".into(), Way::Data)],
+        has_pillars: false,
+    };
+    let of_file = followed(&file);
+    assert_eq!(Reach::new("x", &of_file, &reached).text(&of_file), text);
     let fact = look(&What::Fact(Part::Grains, vec!["os_family".into()]));
     assert_eq!(fact.formulas[0].minions.len(), 3);
 
     let path = mapstack::value::Path::split("key", ":").unwrap();
-    let values = look(&What::Value("users".into(), path));
-    let printed = Reach::new("users:key", &values).json().unwrap();
+    let value = What::Value("users".into(), path);
+    let values = look(&value);
+    let printed = Reach::new("users:key", &followed(&value), &values).json();
+    let printed = printed.unwrap();
     assert!(
         !printed.contains("hunter2") && printed.contains("<secret>"),
         "{printed}"
@@ -132,5 +142,6 @@ users: 2 minions: Debian-1, Debian-2
         panic!("{printed}")
     };
     let names: Vec<String> = rows.keys().map(ToString::to_string).collect();
-    assert_eq!(names, ["of", "minions", "formulas"]);
+    let expected = ["of", "minions", "minions_not_looked_at", "formulas"];
+    assert_eq!(names[..4], expected);
 }
