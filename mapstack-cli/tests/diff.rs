@@ -472,3 +472,36 @@ fn every_variable_that_templates_import_is_compared() {
     );
     assert_eq!(ran.stdout.matches("agent:").count(), 0, "{}", ran.stdout);
 }
+
+#[cfg(feature = "git")]
+#[test]
+fn a_file_that_a_partial_clone_lacks_is_compared_by_its_object() {
+    let tree = Tree::new(&[
+        ("web/parameters/defaults.yaml", "values: {port: 80}\n"),
+        ("web/files/logo.png", "logo"),
+    ]);
+    let commit = || {
+        git(tree.path(), &["add", "."]);
+        git(tree.path(), &["commit", "-q", "-m", "x"]);
+    };
+    git(tree.path(), &["init", "-q"]);
+    commit();
+    tree.write("web/parameters/defaults.yaml", b"values: {port: 81}\n");
+    commit();
+    let object = ".git/objects/5e/49b80ac1327e69737753fe1bbb7ce14931d68c";
+    let lose = || std::fs::remove_file(tree.path().join(object)).unwrap();
+    lose();
+    let line = "diff web --root . --from HEAD~1 --to HEAD --platform debian-12";
+    assert_line(tree.path(), line, 1, ("1 change on 1 of 1 minion", ""));
+    let ran = run_line(tree.path(), line);
+    assert!(!ran.stdout.contains("logo.png"), "{}", ran.stdout);
+    // Where something asks for it, it is named.
+    tree.write(
+        "web/parameters/defaults.yaml",
+        b"values: {port: {% include 'web/files/logo.png' %}}\n",
+    );
+    commit();
+    lose();
+    let out = "Jinja error: web/files/logo.png";
+    assert_line(tree.path(), line, 1, (out, ""));
+}

@@ -455,7 +455,7 @@ fn every_verb_takes_a_platform() {
         ),
         (
             "render f/x.txt --root=r --set=pillar.key=x --platform=Windows-10",
-            "windows-10 windows-10 x\n",
+            "windows-10 windows-10 x\r\n",
         ),
         (
             "tofs f x.txt --root=r --default-matchers=os --platform=arch",

@@ -13,12 +13,6 @@ struct Case {
 
 const CASES: &[Case] = &[
     Case {
-        name: "no-such-formula",
-        files: &[("r/g/init.sls", "")],
-        args: &["f", "--root=r"],
-        says: "formula 'f'",
-    },
-    Case {
         name: "missing-root",
         files: &[("r/f/parameters/defaults.yaml", "values: {a: 1}\n")],
         args: &["f", "--root=r", "--root=nowhere"],

@@ -603,7 +603,8 @@ fn warn_of_slips(facts: &Facts, warn: &dyn Warn) -> Result<(), InputError> {
             continue;
         };
         let meant = match part {
-            "grains" if !platforms::have_grain(name) => similar_grain(name),
+            // Salt computes it of the minion's own name.
+            "grains" if name != "id" && !platforms::have_grain(name) => similar_grain(name),
             "opts" => similar_option(name).map(str::to_owned),
             _ => None,
         };

@@ -151,7 +151,12 @@ pub(crate) fn split(
 
 /// Note which of some paths the files of a saltenv ask for.
 fn look(files: &dyn FileServer, (env, top): (&str, Top), named: &[String], asked: &mut [bool]) {
-    for path in files.list(env, "").unwrap_or_default() {
+    // What cannot be read may ask for all of them.
+    let Ok(paths) = files.list(env, "") else {
+        asked.fill(true);
+        return;
+    };
+    for path in paths {
         if top.is_unrelated(&path) {
             continue;
         }

@@ -79,6 +79,8 @@ impl<'e> LookUps<'e> {
                         format!("{definition} (meta configuration)\n")
                     }
                     (_, Some(definition)) => format!("{definition}\n"),
+                    // Before the first layer, the formula's own template is read.
+                    (StageName::Layers, None) => "map.jinja\n".to_owned(),
                     (stage, None) => format!("{}\n", stage.name()),
                 });
                 heading = Some(own);

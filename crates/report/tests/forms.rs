@@ -78,7 +78,7 @@ users: shell
   + /bin/zsh  users/parameters/os_family/Debian.yaml:1:17
   on 2 minions: Debian-1, Debian-2
 
-1 change on 2 of 3 minions; 1 unaffected
+1 change on 2 of 4 minions; 1 unaffected; 1 not compared
 compared: parameters of users
 changed, and not compared: 1 state file (users/init.sls)
 ";

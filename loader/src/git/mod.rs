@@ -419,7 +419,8 @@ impl Served {
     fn failed(&self, e: Problem, at: Option<(&Snapshot, &str)>) -> LoadError {
         let place = || at.map(|(snapshot, path)| self.shown(snapshot, path));
         match e {
-            Problem::Broken(message) => {
+            e @ (Problem::Broken(_) | Problem::Absent(_)) => {
+                let message = e.to_string();
                 let place = place().map_or_else(
                     || self.remote.name.clone(),
                     |place| place.display().to_string(),
@@ -532,17 +533,24 @@ impl FileServer for GitFs {
                 Found::Nothing => continue,
                 Found::Refused(reason) => reason,
                 Found::File { id, path } => {
-                    let bytes = served
-                        .repository
-                        .file(id)
-                        .map_err(|e| served.failed(e, Some((&snapshot, &path))))?;
+                    let bytes = match served.repository.file(id) {
+                        Ok(bytes) => bytes,
+                        // In two revisions with the same object, the reason is the same.
+                        Err(Problem::Absent(id)) => {
+                            let reason = format!(
+                                "its content, the object {id}, is not in the repository: it may be a partial clone, and \
+                                 `git fetch --refetch` brings it"
+                            );
+                            return Ok(Fetched::Unusable { reason });
+                        }
+                        Err(e) => return Err(served.failed(e, Some((&snapshot, &path)))),
+                    };
                     let on_disk = served.shown(&snapshot, &path);
                     if !is_pointer(&bytes) {
                         return Ok(Fetched::Found { on_disk, bytes });
                     }
                     let reason = format!(
-                        "{} is a pointer to a file in Git LFS, not the file itself",
-                        on_disk.display()
+                        "the object {id} is a pointer to a file in Git LFS, not the file itself"
                     );
                     // Salt serves the pointer, so what others have does not count.
                     return Ok(Fetched::Unusable { reason });

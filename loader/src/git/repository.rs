@@ -20,6 +20,9 @@ pub(super) enum Problem {
     /// The words for it.
     #[error("{0}")]
     Broken(String),
+    /// An object that a partial clone lacks, or a damaged repository.
+    #[error("the object {0} is missing; the repository is damaged, or not all of it was fetched")]
+    Absent(ObjectId),
     /// A file is larger than allowed.
     #[error("it has a file of {0} bytes")]
     TooLarge(u64),
@@ -241,12 +244,12 @@ impl Repository {
             let header = repository.try_find_header(id).map_err(unreadable)?;
             let size = header.map(|header| header.size());
             match size {
-                None => return Err(missing(id)),
+                None => return Err(Problem::Absent(id)),
                 Some(size) if size > largest => return Err(Problem::TooLarge(size)),
                 Some(_) => {}
             }
             let object = repository.try_find_object(id).map_err(unreadable)?;
-            object.map(gix::Object::detach).ok_or_else(|| missing(id))
+            object.map(gix::Object::detach).ok_or(Problem::Absent(id))
         })
     }
 
@@ -267,12 +270,6 @@ impl Problem {
             other => other,
         }
     }
-}
-
-fn missing(id: ObjectId) -> Problem {
-    Problem::Broken(format!(
-        "the object {id} is missing; the repository is damaged, or not all of it was fetched"
-    ))
 }
 
 /// A poisoned lock guards a cache, which is whole after every step.
