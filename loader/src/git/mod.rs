@@ -538,8 +538,8 @@ impl FileServer for GitFs {
                         // In two revisions with the same object, the reason is the same.
                         Err(Problem::Absent(id)) => {
                             let reason = format!(
-                                "its content, the object {id}, is not in the repository: it may be a partial clone, and \
-                                 `git fetch --refetch` brings it"
+                                "its content, the object {id}, is not in the repository: it may be a partial clone, and an \
+                                 unfiltered fetch brings it"
                             );
                             return Ok(Fetched::Unusable { reason });
                         }
