@@ -286,6 +286,23 @@ fn ciphertext_in_a_state_is_not_what_salt_puts_there() {
 }
 
 #[test]
+fn a_missing_sls_may_lie_in_a_root_that_is_not_here() {
+    let tree = Tree::new(&[
+        ("salt/top.sls", "base: {web1: []}\n"),
+        ("pillar/top.sls", "base: {'*': [own, ports]}\n"),
+        ("pillar/own.sls", "a: 1\n"),
+        ("pillar/other.sls", "a: 1\n"),
+    ]);
+    assert_line(tree.path(), "lint", 1, ("error[missing-include]", ""));
+    tree.write(
+        "master",
+        b"pillar_roots: {base: [/srv/pillar, /opt/local/data]}\n",
+    );
+    let out = "it may lie in /opt/local/data, a root that is not here";
+    assert_line(tree.path(), "lint", 0, (out, ""));
+}
+
+#[test]
 fn a_folder_of_formulas_is_a_root_for_each() {
     let tree = Tree::new(&[
         ("ntp-formula/ntp/init.sls", "{{ nope.a }}\n"),

@@ -72,6 +72,8 @@ pub struct Estate {
     pub found: Option<String>,
     /// Remarks on choices and on missing parts, and how to name them; a sentence each.
     pub notes: Vec<String>,
+    /// Deployed roots of the pillar that nothing in the checkout stands for.
+    pub missing_pillars: Vec<String>,
     /// The folders, and the files of tools in them, for what looks for minions.
     pub(crate) folders: Arc<Folders>,
     pub(crate) tools: Arc<Tools>,
@@ -247,6 +249,7 @@ impl Project {
             notes,
             folders: Arc::new(Folders::clone(folders)),
             tools: Arc::new(tools),
+            missing_pillars: deployment.missing_pillars,
         });
         Ok(self)
     }

@@ -27,6 +27,7 @@ pub struct PillarLinter<'m> {
     secrets: Arc<Secrets>,
     schema: SchemaFrom,
     assumes_grains: bool,
+    missing_roots: Vec<String>,
 }
 
 /// The minions for which a pillar is checked.
@@ -66,6 +67,16 @@ impl<'m> PillarLinter<'m> {
             secrets: Arc::new(Secrets::numbered()),
             schema: SchemaFrom::Nowhere,
             assumes_grains: false,
+            missing_roots: Vec::new(),
+        }
+    }
+
+    /// Name roots of the pillar that are not here: an sls that is missing may lie in one.
+    #[must_use]
+    pub fn missing_roots(self, missing_roots: Vec<String>) -> Self {
+        PillarLinter {
+            missing_roots,
+            ..self
         }
     }
 
@@ -136,6 +147,7 @@ impl<'m> PillarLinter<'m> {
             options: self.master.config().options(),
             is_fleet: matches!(minions, Minions::Known(_)),
             assumes_grains: self.assumes_grains,
+            missing_roots: &self.missing_roots,
         };
         let sources = Sources {
             files: files.all.values().map(|file| &file.source).collect(),
@@ -146,16 +158,8 @@ impl<'m> PillarLinter<'m> {
         let of_schema = violations.map(|violations| violations.finish(seen.minions));
         findings.extend(of_schema.into_iter().flatten());
         let mut report = Report::of(findings, &sources, &self.levels, self.secrets.clone());
-        report.is_pillar = true;
-        report.files = files.sls().count();
-        report.looked.states = seen.read.len();
-        report.minions = seen.minions;
-        report.supported = seen.minions;
-        report.unanswered = rules::unanswered(&seen);
-        report.ignored = rules::unread(&seen, &files);
-        report.remarks = remarks(&subject);
+        fill(&mut report, &subject);
         report.broken = broken;
-        report.left_out = seen.externals.iter().cloned().collect();
         if unchecked > 0 {
             report.remarks.push(format!(
                 "the schema was not checked for {unchecked} of {} minions: their pillars have errors",
@@ -316,6 +320,20 @@ fn documents(seen: &Seen, files: &Files) -> Vec<Document> {
     });
     // What is not YAML is an error of the compile.
     read.chain(plain).filter_map(Result::ok).collect()
+}
+
+/// Write into a report what was looked at.
+fn fill(report: &mut Report, subject: &Subject<'_>) {
+    let (seen, files) = (subject.seen, subject.files);
+    report.is_pillar = true;
+    report.files = files.sls().count();
+    report.looked.states = seen.read.len();
+    report.minions = seen.minions;
+    report.supported = seen.minions;
+    report.unanswered = rules::unanswered(seen);
+    report.ignored = rules::unread(seen, files);
+    report.remarks = remarks(subject);
+    report.left_out = seen.externals.iter().cloned().collect();
 }
 
 /// Remarks on parts that were not looked at, beside files.

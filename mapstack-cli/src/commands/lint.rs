@@ -119,7 +119,8 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
                 .levels(levels.clone())
                 .secrets(reporter.masking().of([]))
                 .schema(schema.clone())
-                .assumes_grains(!assumed.is_empty());
+                .assumes_grains(!assumed.is_empty())
+                .missing_roots(missing_roots(args));
             let (report, minions) = linter.lint(&Minions::given(minions, are_known))?;
             let named = ("pillar".to_owned(), report);
             (Some(named), Linted::changed(minions, &args.site.facts)?)
@@ -147,6 +148,13 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
     say_others(args, &linted, reporter)?;
     print(args, &reports, reporter)?;
     ended(&reports, reporter)
+}
+
+/// The roots of the pillar that the checkout lacks.
+fn missing_roots(args: &Lint) -> Vec<String> {
+    let project = args.site.files.project.as_ref();
+    let estate = project.and_then(|project| project.estate.as_ref());
+    estate.map_or_else(Vec::new, |estate| estate.missing_pillars.clone())
 }
 
 /// The reports of the states of an estate, of formulas and of the pillar.

@@ -19,6 +19,8 @@ pub struct Deployment {
     pub paths: Vec<(String, PathBuf)>,
     /// Deployed paths without a folder in the checkout.
     pub missing: Vec<String>,
+    /// Those among them that are roots of the pillar.
+    pub missing_pillars: Vec<String>,
 }
 
 /// Where states and pillars are deployed, unless a configuration says otherwise.
@@ -104,7 +106,12 @@ impl Deployment {
                             self.paths.push((deployed, path));
                         }
                     }
-                    None => self.missing.push(deployed),
+                    None => {
+                        if kind == Kind::Pillars {
+                            self.missing_pillars.push(deployed.clone());
+                        }
+                        self.missing.push(deployed);
+                    }
                 }
             }
         }

@@ -106,6 +106,12 @@ fn failure(subject: &Subject<'_>, failed: &Failed) -> Finding {
              otherwise Salt refuses these pillars"
         ));
     }
+    if matches!(fault, Some(Fault::Missing { .. })) && !subject.missing_roots.is_empty() {
+        let roots = subject.missing_roots.join(", ");
+        let note = format!("it may lie in {roots}, a root that is not here");
+        finding.level = Level::Warning;
+        finding.notes.push(note);
+    }
     finding.note(on(&failed.ids, of.max(failed.ids.len())))
 }
 

@@ -20,4 +20,6 @@ pub(crate) struct Subject<'s> {
     pub is_fleet: bool,
     /// Whether the grains of the minions are assumed.
     pub assumes_grains: bool,
+    /// Roots of the pillar that are not here.
+    pub missing_roots: &'s [String],
 }
