@@ -132,6 +132,10 @@ fn what_fails_by_grains_that_are_assumed_is_a_warning() {
     tree.write("pillar/own.sls", b"a: 1\n");
     let out = "the grains of these minions are assumed: 'ip4_interfaces:eth7'";
     assert_line(tree.path(), "lint", 0, (out, ""));
+    tree.write("salt/web.sls", b"include: ['sys.{{ grains.os_family }}']\n");
+    tree.write("salt/sys/Arch.sls", b"{}\n");
+    let out = "a template makes its name, of facts that are assumed";
+    assert_line(tree.path(), "lint", 0, (out, ""));
     // A slip is one on all machines.
     tree.write(
         "salt/web.sls",

@@ -31,6 +31,13 @@ pub struct Estate {
     pub assumed: BTreeSet<String>,
 }
 
+impl Estate {
+    /// True if the grains of all these minions are assumed.
+    pub(crate) fn assumes(&self, minions: &[String]) -> bool {
+        minions.iter().all(|id| self.assumed.contains(id))
+    }
+}
+
 /// The numbers of sls of an estate that were looked at, and that there are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reached {

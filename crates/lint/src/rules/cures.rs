@@ -136,8 +136,15 @@ impl<'s> Facts<'s> {
                 wanted.key,
                 Means::Pillar
             )),
+            // Their grains choose the pillar that they get.
+            None if self.are_assumed(failure.minions) => could,
             None => Cure::Unset(wanted),
         }
+    }
+
+    fn are_assumed(&self, minions: &[String]) -> bool {
+        let estate = self.subject.estate.as_ref();
+        estate.is_some_and(|estate| estate.assumes(minions))
     }
 
     /// The variable of an expression that an empty file was read into.

@@ -171,7 +171,7 @@ fn failure(
     if let Some(cure) = facts.cure(&cause, tracer) {
         finding = cured(finding, cure);
     } else if let Some(note) = estate.and_then(|estate| {
-        let are_assumed = minions.iter().all(|id| estate.assumed.contains(id));
+        let are_assumed = estate.assumes(&minions);
         let grains = are_assumed.then(|| tracer.at(&place).grains)?;
         of_assumed_grains(error, grains.iter().map(String::as_str))
     }) {

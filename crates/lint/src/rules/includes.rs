@@ -51,6 +51,12 @@ fn of_state(subject: &Subject<'_>, state: &State, available: &Available) -> Vec<
                 }
                 _ => problem.finding(state, available).note(on(&minions, all)),
             };
+            let estate = subject.estate.as_ref();
+            if is_made(state, &problem) && estate.is_some_and(|estate| estate.assumes(&minions)) {
+                finding.level = Level::Warning;
+                let note = "a template makes its name, of facts that are assumed";
+                finding = finding.note(note);
+            }
             if state.is_unnamed && finding.level == Level::Error {
                 finding.level = Level::Warning;
                 finding = finding.note("no minion gets the sls by a top file");
@@ -58,6 +64,16 @@ fn of_state(subject: &Subject<'_>, state: &State, available: &Available) -> Vec<
             finding
         })
         .collect()
+}
+
+/// True if the name of what is missing does not stand in the sls.
+fn is_made(state: &State, problem: &Problem) -> bool {
+    match problem {
+        Problem::Missing { written, .. } | Problem::Outside { written, .. } => {
+            !state.file.text.contains(written.as_str())
+        }
+        _ => false,
+    }
 }
 
 /// The problem with the data of an sls.
