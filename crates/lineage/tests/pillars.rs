@@ -77,16 +77,14 @@ fn is_at(place: &Place, value: &Value) -> bool {
         return true;
     }
     if let Some(encoded) = text.strip_prefix("!!binary ") {
-        // A master sends bytes as text.
-        let encoded = encoded
-            .split([',', '}', ']', '\n'])
-            .next()
-            .unwrap_or_default();
-        let read = load(&format!("!!binary {encoded}"));
-        let bytes = value
-            .as_str()
-            .map(|text| Value::Bytes(text.as_bytes().into()));
-        return read.is_ok_and(|read| bytes.is_some_and(|bytes| read.is_same(&bytes)));
+        let encoded = encoded.split([',', '}', ']', '\n']).next();
+        let read = load(&format!("!!binary {}", encoded.unwrap_or_default()));
+        // A master sends bytes as text where they are UTF-8.
+        let sent = match value {
+            Value::Str(text) => Value::Bytes(text.as_bytes().into()),
+            other => other.clone(),
+        };
+        return read.is_ok_and(|read| read.is_same(&sent));
     }
     if place.file.ends_with(".mako") {
         return value.as_str().is_some_and(|value| text.starts_with(value));
