@@ -266,7 +266,9 @@ impl Repository {
 impl Problem {
     fn within(self, reference: &str) -> Self {
         match self {
-            Problem::Broken(why) => Problem::Broken(format!("{reference} cannot be used: {why}")),
+            why @ (Problem::Broken(_) | Problem::Absent(_)) => {
+                Problem::Broken(format!("{reference} cannot be used: {why}"))
+            }
             other => other,
         }
     }
