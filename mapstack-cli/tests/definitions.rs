@@ -101,7 +101,7 @@ fn write(directory: &Path, path: &str, text: &str) {
     std::fs::write(directory.join(path), text).unwrap();
 }
 
-/// What parameter files with these texts amount to, as JSON.
+/// The merged data of parameter files with these texts, as JSON.
 fn stacked(directory: &Path, texts: &[String]) -> String {
     let names = ["one.yaml", "two.yaml"];
     for (name, text) in names.iter().zip(texts) {

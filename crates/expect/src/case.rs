@@ -36,7 +36,7 @@ pub enum CaseOutcome {
     Written {
         /// True if there was a file.
         was_there: bool,
-        /// True if secrets stand in it as they are.
+        /// True if it has secrets in plain text.
         clear: bool,
     },
 }

@@ -151,7 +151,7 @@ pub(crate) fn write(expectation: &Expectation, text: &str, put: &Write<'_>) -> R
     put(file, text).map_err(failed)
 }
 
-/// True if data holds texts that are secrets, which stand in the file as they are.
+/// True if data has secrets in plain text, as the file has them.
 pub(crate) fn is_clear(minion: &Minion, secret_texts: &[Str], data: &Value) -> bool {
     fn any(secrets: &Secrets, path: &mut Vec<Key>, value: &Value) -> bool {
         match value {

@@ -1,4 +1,4 @@
-//! What is each minion's own in a text: its names and addresses.
+//! Names and addresses of a minion in a text.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -34,7 +34,7 @@ pub struct Own {
     names: Vec<(String, &'static str)>,
 }
 
-/// Text in which each name and address is replaced by what stands for it.
+/// Text with a placeholder for each name and address.
 #[derive(Default)]
 struct Alike {
     text: String,
@@ -58,7 +58,7 @@ impl Own {
         Own { names }
     }
 
-    /// A text with what stands for names and addresses in their place.
+    /// A text with placeholders for names and addresses.
     #[must_use]
     pub fn alike(&self, text: &str) -> String {
         let mut alike = Alike::default();

@@ -543,7 +543,7 @@ fn replace(argument: &Obj, value: Value) -> mapstack_render::Result<()> {
 struct Shipped {
     /// The likeliest first.
     sources: Vec<Source>,
-    /// True if a file has the name of the module. Then it stands for what Salt has of that name.
+    /// True if a file has the name of the module. It replaces Salt's module of that name.
     is_own: bool,
 }
 

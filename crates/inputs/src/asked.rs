@@ -75,7 +75,7 @@ pub fn asked(
     }
 }
 
-/// What a file on disk is served as.
+/// The path under which a file on disk is served.
 fn file(
     given: &str,
     roots: &[String],

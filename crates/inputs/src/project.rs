@@ -72,7 +72,7 @@ pub struct Estate {
     pub found: Option<String>,
     /// Remarks on choices and on missing parts, and how to name them; a sentence each.
     pub notes: Vec<String>,
-    /// Deployed roots of the pillar that nothing in the checkout stands for.
+    /// Deployed roots of the pillar without a folder in the checkout.
     pub missing_pillars: Vec<String>,
     /// The folders, and the files of tools in them, for what looks for minions.
     pub(crate) folders: Arc<Folders>,

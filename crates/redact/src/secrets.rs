@@ -358,7 +358,7 @@ impl Secrets {
         replaced(message, hidden)
     }
 
-    /// A key for people: without the secrets that a template made it of. A key that facts have is no secret, even where
+    /// A key for people: without the secrets that a template made it of. A key that facts have is not a secret, even where
     /// a secret has the same text.
     ///
     /// ```
@@ -416,7 +416,7 @@ impl Secrets {
         self.starred_at(text, stars::pillar_values(text))
     }
 
-    /// True if something stands for a secret in what was printed so far, by these secrets or by those that were made from
+    /// True if a placeholder replaces a secret in what was printed so far, by these secrets or by those that were made from
     /// them.
     ///
     /// ```

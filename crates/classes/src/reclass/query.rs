@@ -17,7 +17,7 @@ pub struct Query {
     pub ignores_errors: bool,
     /// Where the answer is in a node's exports; without it, the answer is the names of nodes.
     pub(super) value: Option<Vec<Key>>,
-    /// The tests that a node has to pass: all of them, if nothing stands in between.
+    /// The tests that a node has to pass: all of them, if nothing separates them.
     pub(super) tests: Vec<Test>,
     /// The operator between each test and those before it.
     pub(super) joined_by: Vec<Join>,

@@ -73,7 +73,7 @@ impl FoundMinions {
         minion
     }
 
-    /// The built-in platform that an id names, where these stand for all minions.
+    /// The built-in platform that an id names, where the platforms are the only minions.
     #[must_use]
     pub fn platform_of(&self, id: &str) -> Option<&'static platforms::Platform> {
         let mut all = platforms::all().iter();

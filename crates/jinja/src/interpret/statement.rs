@@ -410,7 +410,7 @@ impl Vm<'_> {
         }
     }
 
-    /// Bind what a block printed. An attribute is an item here, if the object is no namespace: Jinja2 does not look.
+    /// Bind what a block printed. An attribute is an item here, if the object is not a namespace: Jinja2 does not look.
     fn assign_block(&self, target: &Target, value: Obj, frame: &Frame) -> Result<()> {
         let Target::Attribute(name, attribute) = target else {
             return self.assign(target, value, frame);

@@ -1,5 +1,5 @@
 //! Dates in digits alone, or in digits behind a sign or between dots, as `timelib` reads them: piece by piece, each
-//! the longest that is one. What is no date at all counts as seconds since 1970.
+//! the longest that is one. A text that is not a date counts as seconds since 1970.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ struct Said {
     has_date: bool,
 }
 
-/// The moment that a text of digits, signs and dots means; `None` if it is no date. Parts that it lacks are those of
+/// The moment that a text of digits, signs and dots means; `None` if it is not a date. Parts that it lacks are those of
 /// the present, which a date without a time of day has none of.
 pub(super) fn moment(text: &str, now: impl FnOnce() -> Option<DateTime>) -> Option<DateTime> {
     let mut said = Said::default();
