@@ -32,7 +32,6 @@ mod sent;
 #[cfg(feature = "serde")]
 mod ser;
 mod text;
-mod text_for_bytes;
 mod traverse;
 mod value;
 
@@ -45,7 +44,6 @@ pub use keyed::Keyed;
 pub use map::{Map, MapKind, Set};
 pub use mapstack_pytext::{float_repr, is_printable, posixpath, quote_str, split};
 pub use order::{Incomparable, sort_by_key};
-pub use sent::sent;
-pub use text_for_bytes::text_for_bytes;
+pub use sent::{sent, text_for_bytes};
 pub use traverse::{EmptyDelimiter, Path, PathStep, Traverse, integer_step, traverse};
 pub use value::{Kind, List, Str, Value};

@@ -15,58 +15,93 @@ use crate::{Int, Key, Map, Value};
 /// ```
 #[must_use]
 pub fn sent(value: &Value) -> Option<Value> {
-    changes(value).then(|| arrived(value))
+    Form::Sent.of(value)
 }
 
-fn changes(value: &Value) -> bool {
-    match value {
-        Value::Bytes(_) | Value::Set(_) | Value::Tuple(_) => true,
-        Value::Int(number) => !fits(number),
-        Value::Map(map) => map
-            .iter()
-            .any(|(key, value)| key_changes(key) || changes(value)),
-        Value::List(items) => items.iter().any(changes),
-        _ => false,
+/// The value with text in place of bytes that are UTF-8, as Salt keeps grains; `None` if it has no bytes.
+///
+/// ```
+/// use mapstack_value::{Value, text_for_bytes};
+/// let value = Value::from_iter([Value::Bytes(b"a".as_slice().into()), Value::from(1)]);
+/// assert_eq!(text_for_bytes(&value).unwrap().repr(), "['a', 1]");
+/// assert!(text_for_bytes(&"a".into()).is_none());
+/// ```
+#[must_use]
+pub fn text_for_bytes(value: &Value) -> Option<Value> {
+    Form::Text.of(value)
+}
+
+/// A form that data gets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Bytes become text; tuples, sets and integers stay.
+    Text,
+    /// MessagePack, with all that it lacks.
+    Sent,
+}
+
+impl Form {
+    fn of(self, value: &Value) -> Option<Value> {
+        self.changes(value).then(|| self.made(value))
     }
-}
 
-fn key_changes(key: &Key) -> bool {
-    match key {
-        Key::Bytes(_) => true,
-        Key::Int(number) => !fits(number),
-        _ => false,
-    }
-}
-
-/// True if MessagePack has the number: from -2⁶³ to 2⁶⁴ - 1.
-fn fits(number: &Int) -> bool {
-    number.to_i64().is_some() || (*number > Int::from(0) && number.bits() <= 64)
-}
-
-fn arrived(value: &Value) -> Value {
-    match value {
-        Value::Bytes(bytes) => {
-            std::str::from_utf8(bytes).map_or_else(|_| value.clone(), Value::from)
-        }
-        Value::Int(number) if !fits(number) => number.to_string().into(),
-        Value::Map(map) => {
-            let entries = map
+    fn changes(self, value: &Value) -> bool {
+        match value {
+            Value::Bytes(_) => true,
+            Value::Set(_) | Value::Tuple(_) => self == Form::Sent,
+            Value::Int(number) => self.is_text(number),
+            Value::Map(map) => map
                 .iter()
-                .map(|(key, value)| (arrived_key(key), arrived(value)));
-            Value::Map(entries.collect::<Map>())
+                .any(|(key, value)| self.changes_key(key) || self.changes(value)),
+            Value::List(items) => items.iter().any(|item| self.changes(item)),
+            _ => false,
         }
-        Value::List(items) => Value::from_iter(items.iter().map(arrived)),
-        Value::Tuple(items) => Value::from_iter(items.iter().map(arrived)),
-        Value::Set(items) => items.iter().map(|item| arrived(&item.to_value())).collect(),
-        other => other.clone(),
     }
-}
 
-fn arrived_key(key: &Key) -> Key {
-    match key {
-        Key::Bytes(bytes) => std::str::from_utf8(bytes).map_or_else(|_| key.clone(), Key::from),
-        Key::Int(number) if !fits(number) => number.to_string().as_str().into(),
-        other => other.clone(),
+    fn changes_key(self, key: &Key) -> bool {
+        match key {
+            Key::Bytes(_) => true,
+            Key::Int(number) => self.is_text(number),
+            _ => false,
+        }
+    }
+
+    /// True for an integer that becomes text: MessagePack has those from -2⁶³ to 2⁶⁴ - 1.
+    fn is_text(self, number: &Int) -> bool {
+        let fits = || number.to_i64().is_some() || (*number > Int::from(0) && number.bits() <= 64);
+        self == Form::Sent && !fits()
+    }
+
+    fn made(self, value: &Value) -> Value {
+        match value {
+            Value::Bytes(bytes) => {
+                std::str::from_utf8(bytes).map_or_else(|_| value.clone(), Value::from)
+            }
+            Value::Int(number) if self.is_text(number) => number.to_string().into(),
+            Value::Map(map) => {
+                let entries = map
+                    .iter()
+                    .map(|(key, value)| (self.made_key(key), self.made(value)));
+                Value::Map(entries.collect::<Map>())
+            }
+            Value::List(items) => Value::from_iter(items.iter().map(|item| self.made(item))),
+            Value::Tuple(items) if self == Form::Sent => {
+                Value::from_iter(items.iter().map(|item| self.made(item)))
+            }
+            Value::Set(items) if self == Form::Sent => items
+                .iter()
+                .map(|item| self.made(&item.to_value()))
+                .collect(),
+            other => other.clone(),
+        }
+    }
+
+    fn made_key(self, key: &Key) -> Key {
+        match key {
+            Key::Bytes(bytes) => std::str::from_utf8(bytes).map_or_else(|_| key.clone(), Key::from),
+            Key::Int(number) if self.is_text(number) => number.to_string().as_str().into(),
+            other => other.clone(),
+        }
     }
 }
 
@@ -107,5 +142,25 @@ mod tests {
             let found = sent(&value).map(|value| value.repr());
             assert_eq!(found.as_deref(), arrives, "{number}");
         }
+    }
+
+    #[test]
+    fn bytes_that_are_text_arrive_as_text() {
+        let bytes = |bytes: &[u8]| Value::Bytes(bytes.into());
+        let plain: Map = [("a", Value::from_iter([1, 2]))].into_iter().collect();
+        assert_eq!(text_for_bytes(&plain.into()), None);
+        let inner: Map = [(Key::Bytes(b"hi"[..].into()), bytes(b"\xff"))]
+            .into_iter()
+            .collect();
+        let map: Map = [
+            ("a", Value::from_iter([bytes(b"hi"), inner.into()])),
+            ("b", 1.into()),
+        ]
+        .into_iter()
+        .collect();
+        assert_eq!(
+            text_for_bytes(&map.into()).unwrap().repr(),
+            "{'a': ['hi', {'hi': b'\\xff'}], 'b': 1}"
+        );
     }
 }
