@@ -31,6 +31,8 @@ pub struct Deployed {
     /// The longest deployed paths first.
     folders: Vec<Folder>,
     mounts: Vec<Mount>,
+    /// The roots of a checkout for whose place nothing speaks, from it, and the path of the checkout.
+    guessed: Option<(String, Vec<String>)>,
     /// True if nothing else of the machine is read by its path.
     confined: bool,
 }
@@ -189,6 +191,79 @@ impl Deployed {
         })
     }
 
+    /// The deployed path of a path that reaches a deployed folder by another name, through a link or a second mount;
+    /// `None` if it reaches none. Only where folders are is looked at, never what is in others.
+    ///
+    /// ```
+    /// # #[cfg(unix)] {
+    /// use mapstack_loader::Deployed;
+    /// let dir = tempfile::tempdir().unwrap();
+    /// let [own, alias] = ["salt", "salt-git"].map(|name| dir.path().join(name));
+    /// std::fs::create_dir(&own).unwrap();
+    /// std::os::unix::fs::symlink(&own, &alias).unwrap();
+    /// let deployed = Deployed::new().folder("/srv/salt", &own).unwrap();
+    /// let known_as = |below: &str| deployed.known_as(&format!("{}{below}", alias.display()));
+    /// assert_eq!(known_as("/web/init.sls").as_deref(), Some("/srv/salt/web/init.sls"));
+    /// assert_eq!(known_as("/../other"), None);
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn known_as(&self, path: &str) -> Option<String> {
+        if self.folders.is_empty() || !path.starts_with('/') {
+            return None;
+        }
+        let path = normalized(path);
+        Path::new(&path).ancestors().find_map(|above| {
+            let place = identity(above)?;
+            let is_here = |folder: &&Folder| identity(&folder.directory).as_ref() == Some(&place);
+            let folder = self.folders.iter().find(is_here)?;
+            let below = path.strip_prefix(above.to_str()?)?;
+            Some(format!("{}{below}", folder.at))
+        })
+    }
+
+    /// Let [`Deployed::guess`] look for what lies below these roots of a checkout, given from its directory.
+    #[must_use]
+    pub fn guessing(self, checkout: &Path, roots: impl IntoIterator<Item = String>) -> Self {
+        let whole = std::path::absolute(checkout).ok();
+        let guessed = whole.and_then(|whole| {
+            let roots = roots.into_iter().filter(|root| !root.is_empty());
+            Some((whole.to_str()?.to_owned(), roots.collect()))
+        });
+        Deployed { guessed, ..self }
+    }
+
+    /// The place of the checkout and the local path that a path could mean: one where people deploy checkouts, and that
+    /// ends in a root of it. The caller looks for a file there.
+    ///
+    /// ```
+    /// use mapstack_loader::Deployed;
+    /// let deployed = Deployed::new().guessing("/home/me/estate".as_ref(), ["pillar".into()]);
+    /// let guess = deployed.guess("/srv/salt-git/pillar/infra/hosts.yaml").unwrap();
+    /// assert_eq!(guess, ("/srv/salt-git".into(), "/home/me/estate/pillar/infra/hosts.yaml".into()));
+    /// assert_eq!(deployed.guess("/etc/salt/pillar/x"), None);
+    /// assert_eq!(deployed.guess("/srv/pillars/x"), None);
+    /// ```
+    #[must_use]
+    pub fn guess(&self, path: &str) -> Option<(String, String)> {
+        const DEPLOYED: [&str; 4] = ["/srv/", "/opt/", "/home/", "/root/"];
+        let (checkout, roots) = self.guessed.as_ref()?;
+        let path = normalized(path);
+        if !DEPLOYED.iter().any(|at| path.starts_with(at)) {
+            return None;
+        }
+        // The shortest place leaves the most of the path to agree with the checkout.
+        let mut places = Path::new(&path).ancestors().collect::<Vec<_>>();
+        places.reverse();
+        places.into_iter().skip(1).find_map(|place| {
+            let below = Path::new(&path).strip_prefix(place).ok()?;
+            let is_below = |root: &String| below.starts_with(root) && below != Path::new(root);
+            roots.iter().any(is_below).then_some(())?;
+            let local = Path::new(checkout).join(below);
+            Some((place.to_str()?.to_owned(), local.to_str()?.to_owned()))
+        })
+    }
+
     /// True if a path is a directory only because something is deployed below it, such as `/srv`.
     #[must_use]
     pub fn is_above(&self, path: &str) -> bool {
@@ -211,6 +286,23 @@ impl Deployed {
     pub(crate) fn mounts(&self) -> &[Mount] {
         &self.mounts
     }
+}
+
+/// The same for two paths of one directory: its device and number, which a second mount of it shares.
+#[cfg(unix)]
+fn identity(directory: &Path) -> Option<impl PartialEq + use<>> {
+    use std::os::unix::fs::MetadataExt;
+    let found = directory
+        .metadata()
+        .ok()
+        .filter(std::fs::Metadata::is_dir)?;
+    Some((found.dev(), found.ino()))
+}
+
+/// The same for two paths of one directory, as far as links tell.
+#[cfg(not(unix))]
+fn identity(directory: &Path) -> Option<impl PartialEq + use<>> {
+    directory.canonicalize().ok().filter(|found| found.is_dir())
 }
 
 /// Python's `normpath`, with one slash in front.

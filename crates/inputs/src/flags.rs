@@ -584,6 +584,7 @@ pub fn complete(
     if project.estate.is_some() {
         // Strangers may have written what the checkout says of paths.
         let deployed = functions.deployed.clone().in_place(&project.directory);
+        let deployed = deployed.guessing(&project.directory, project.roots_within());
         functions.deployed = deployed.confined();
     }
     functions.absent.clone_from(&project.absent);

@@ -431,20 +431,10 @@ impl Project {
     /// The minions of the estate.
     pub fn find_minions(&self) -> Option<FoundMinions> {
         let estate = self.estate.as_ref()?;
-        let relative = |roots: &'_ [(String, PathBuf)]| -> Vec<PathBuf> {
-            let inside = roots
-                .iter()
-                .filter_map(|(_, path)| match path == &self.directory {
-                    true => Some(PathBuf::new()),
-                    false if self.directory == Path::new(".") => Some(path.clone()),
-                    false => path
-                        .strip_prefix(&self.directory)
-                        .ok()
-                        .map(Path::to_path_buf),
-                });
-            inside.collect()
-        };
-        let (roots, pillar_roots) = (relative(&self.roots), relative(&self.pillar_roots));
+        let (roots, pillar_roots) = (
+            self.relative(&self.roots),
+            self.relative(&self.pillar_roots),
+        );
         let nodegroups = estate.config.get("nodegroups").and_then(Value::as_map);
         let search = Search {
             directory: &self.directory,
@@ -456,6 +446,28 @@ impl Project {
             assumed: &self.given.minions,
         };
         Some(search.run())
+    }
+
+    /// The paths of roots from the checkout's directory, of those that are in it.
+    fn relative(&self, roots: &[(String, PathBuf)]) -> Vec<PathBuf> {
+        let inside = roots
+            .iter()
+            .filter_map(|(_, path)| match path == &self.directory {
+                true => Some(PathBuf::new()),
+                false if self.directory == Path::new(".") => Some(path.clone()),
+                false => path
+                    .strip_prefix(&self.directory)
+                    .ok()
+                    .map(Path::to_path_buf),
+            });
+        inside.collect()
+    }
+
+    /// The roots of the files and the pillar in the checkout, from its directory.
+    pub(crate) fn roots_within(&self) -> impl Iterator<Item = String> {
+        let all = [&self.roots, &self.pillar_roots];
+        let inside = all.into_iter().flat_map(|roots| self.relative(roots));
+        inside.filter_map(|path| path.into_os_string().into_string().ok())
     }
 
     /// A path of the file, if it stays in the project's directory, links followed: people run checkouts that they have not

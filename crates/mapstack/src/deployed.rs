@@ -1,6 +1,6 @@
 //! Absolute paths of the machine that files are deployed to, read from the folders of the checkout.
 
-use mapstack_diagnostic::Result;
+use mapstack_diagnostic::{Diagnostic, ErrorKind, Result};
 use mapstack_functions::{Below, OnMachine, below_roots, look_on_machine, looks_on_machine};
 use mapstack_loader::SaltPath;
 use mapstack_render::jinja::Vm;
@@ -18,6 +18,32 @@ impl Run<'_> {
     /// # Errors
     /// It cannot be read, or is a link out of the folders.
     pub fn on_machine(&self, path: &str) -> Result<Option<OnMachine>> {
+        let deployed = self.engine.deployed();
+        if deployed.local(path).is_some() {
+            return self.at_deployed(path);
+        }
+        if let Some(path) = deployed.known_as(path) {
+            return self.at_deployed(&path);
+        }
+        let Some((place, local)) = deployed.guess(path) else {
+            return Ok(None);
+        };
+        // A file that is not there says nothing of a place that is a guess.
+        let found = self.at_deployed(&local)?;
+        let found = found.filter(|found| !matches!(found, OnMachine::Missing));
+        if found.is_some() {
+            let message =
+                format!("{place} is taken for this checkout, where a file of this path is");
+            let help = format!(
+                "`deployed: {{{place}: .}}` in .mapstack.yaml says so, or what else is there"
+            );
+            self.warn(Diagnostic::warning(ErrorKind::File, message).with_help(help));
+        }
+        Ok(found)
+    }
+
+    /// The file or directory at a deployed path.
+    fn at_deployed(&self, path: &str) -> Result<Option<OnMachine>> {
         let (deployed, files) = (self.engine.deployed(), &self.engine.deployed_files);
         let Some((found, kind)) = OnMachine::at(deployed, files, path)? else {
             return Ok(None);

@@ -116,6 +116,52 @@ fn a_stub_of_the_runners_name_answers() {
     }
 }
 
+/// Two names of one folder: what a second link or mount of a checkout gives on a master.
+#[cfg(unix)]
+#[test]
+fn a_deployed_folder_is_found_by_its_other_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let [own, other] = ["pillar", "git"].map(|name| dir.path().join(name));
+    fs::create_dir(&own).unwrap();
+    fs::write(own.join("hosts"), "web1").unwrap();
+    fs::write(dir.path().join("outside"), "secret").unwrap();
+    std::os::unix::fs::symlink(&own, &other).unwrap();
+    let deployed = Deployed::new().folder("/srv/pillar", &own).unwrap();
+    let read = |path: String| {
+        let engine = engine(&format!("salt['file.read']('{path}')"));
+        evaluated(&engine.with_deployed(deployed.clone()))
+    };
+    let other = other.display();
+    assert_eq!(read(format!("{other}/hosts")).as_deref(), Ok(r#""web1""#));
+    assert!(read(format!("{other}/../outside")).is_err());
+}
+
+#[test]
+fn a_path_that_ends_in_a_root_of_the_checkout_is_a_guess() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("pillar")).unwrap();
+    fs::write(dir.path().join("pillar/hosts"), "web1").unwrap();
+    let deployed = Deployed::new()
+        .in_place(dir.path())
+        .guessing(dir.path(), ["pillar".into()]);
+    let read = |path: &str| {
+        let engine = engine(&format!("salt['file.read']('{path}')"));
+        let engine = engine.with_deployed(deployed.clone());
+        let minion = Minion::parse(b"{id: web1}", "web1").unwrap().complete();
+        let run = engine.run(&minion);
+        let made = run.template("t.jinja", &TemplateOptions::default());
+        let said = run.warnings().into_iter().map(|warning| warning.message);
+        (made.ok(), said.collect::<Vec<_>>())
+    };
+    let said = "/srv/git is taken for this checkout, where a file of this path is".to_owned();
+    let found = read("/srv/git/pillar/hosts");
+    assert_eq!(found, (Some(r#""web1""#.into()), vec![said]));
+    // A file that is not in the checkout could be at that place all the same.
+    for path in ["/srv/git/pillar/x", "/srv/git/hosts", "/etc/pillar/hosts"] {
+        assert_eq!(read(path), (None, vec![]), "{path}");
+    }
+}
+
 #[test]
 fn files_behind_deployed_paths_can_be_read() {
     let dir = tempfile::tempdir().unwrap();
