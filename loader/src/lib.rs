@@ -38,7 +38,7 @@ pub use mapstack_pytext::{Fnmatch, fnmatch, has_magic};
 pub use memory::MemoryFiles;
 pub use names::Names;
 pub use path::{BadPath, SaltPath};
-pub use reads::{FileRead, FileReadKind};
+pub use reads::{FileRead, FileReadKind, TreeReads};
 pub use roots::Roots;
 pub use snapshot::Snapshot;
 pub use tree::{Entry, Tree, glob_named, is_file, read_named};

@@ -1,5 +1,9 @@
 //! The record of what was asked of a file server.
 
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
 use mapstack_value::Str;
 
 /// An access to the file server.
@@ -33,4 +37,23 @@ pub enum FileReadKind {
     Absent,
     /// The names of the files below the path.
     List,
+}
+
+/// The files that [trees](crate::Tree) read, by their local paths; clones note into the same set.
+#[derive(Debug, Clone, Default)]
+pub struct TreeReads(Arc<Mutex<BTreeSet<PathBuf>>>);
+
+impl TreeReads {
+    pub(crate) fn note(&self, path: &Path) {
+        let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !noted.contains(path) {
+            noted.insert(path.into());
+        }
+    }
+
+    /// The paths so far, which are forgotten.
+    #[must_use]
+    pub fn take(&self) -> BTreeSet<PathBuf> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }

@@ -12,6 +12,7 @@ use crate::deployed::Deployed;
 use crate::kept::{KeptFiles, Stamp};
 use crate::mount::Mount;
 use crate::open::{Opening, open_inside};
+use crate::reads::TreeReads;
 use crate::roots::{Read, is_missing, read};
 use crate::{Fetched, FileServer, LoadError};
 use mapstack_pytext::{Fnmatch, has_magic};
@@ -44,6 +45,8 @@ pub struct Tree {
     anywhere: bool,
     /// The files that were read before.
     kept: Option<KeptFiles>,
+    /// Where files that are found are noted.
+    noted: Option<TreeReads>,
 }
 
 /// Something in a directory of a [`Tree`].
@@ -136,6 +139,32 @@ impl Tree {
         self
     }
 
+    /// Note the files that are read, whether they are read again or known.
+    ///
+    /// ```
+    /// use mapstack_loader::{Tree, TreeReads};
+    /// let dir = tempfile::tempdir().unwrap();
+    /// let file = dir.path().join("core.yml");
+    /// std::fs::write(&file, "a: 1").unwrap();
+    /// let reads = TreeReads::default();
+    /// let tree = Tree::new().directory(dir.path()).noting(&reads);
+    /// tree.read(file.to_str().unwrap()).unwrap();
+    /// tree.read("/nowhere").unwrap();
+    /// assert!(reads.take().into_iter().eq([file]));
+    /// ```
+    #[must_use]
+    pub fn noting(mut self, reads: &TreeReads) -> Self {
+        self.noted = Some(reads.clone());
+        self
+    }
+
+    fn note(&self, read: Result<Fetched, LoadError>) -> Result<Fetched, LoadError> {
+        if let (Some(noted), Ok(Fetched::Found { on_disk, .. })) = (&self.noted, &read) {
+            noted.note(on_disk);
+        }
+        read
+    }
+
     /// Take what lies below a directory from the saltenv `base` of a file server, and not from the disk: how a work
     /// tree was at a revision. The same paths may be read as without it; paths are compared by their names.
     ///
@@ -212,7 +241,10 @@ impl Tree {
     /// # Errors
     /// As [`read_named`].
     pub fn read_named(&self, path: &str) -> Result<Fetched, LoadError> {
-        let path = &*self.local(path);
+        self.note(self.named_file(&self.local(path)))
+    }
+
+    fn named_file(&self, path: &str) -> Result<Fetched, LoadError> {
         if let Some((mount, way)) = self.mounted(path) {
             return fetched(path, mount, &way);
         }
@@ -274,7 +306,10 @@ impl Tree {
     /// [`LoadError::Outside`] for a file that lies elsewhere, and when there is one that cannot be
     /// read.
     pub fn read(&self, path: &str) -> Result<Fetched, LoadError> {
-        let path = &*self.local(path);
+        self.note(self.file(&self.local(path)))
+    }
+
+    fn file(&self, path: &str) -> Result<Fetched, LoadError> {
         if let Some((mount, way)) = self.mounted_inside(path)? {
             return fetched(path, mount, &way);
         }

@@ -204,7 +204,7 @@ fn a_file_of_the_pillar_reaches_pillars() {
         (
             "pillar/web.sls",
             1,
-            "reaches 2 of 4 minions; 1 not looked at\npillar: 2 minions: web1, web2\n",
+            "reaches 2 of 4 minions; 2 not looked at\npillar: 2 minions: web1, web2\n",
         ),
         ("pillar/lib.jinja", 1, "pillar: 2 minions: web1, web2\n"),
         // It fails, and is read all the same.
@@ -214,7 +214,11 @@ fn a_file_of_the_pillar_reaches_pillars() {
             "pillar: 1 minion: db1\nfollowed: pillars\n",
         ),
         ("pillar/top.sls", 1, "reaches 3 of 4 minions"),
-        ("pillar/unused.sls", 1, "reaches 0 of 4 minions"),
+        (
+            "pillar/unused.sls",
+            1,
+            "reaches 0 of 4 minions; 2 not looked at",
+        ),
         (
             "salt/motd.sls",
             2,
@@ -227,6 +231,90 @@ fn a_file_of_the_pillar_reaches_pillars() {
             assert_line(tree.path(), &line, status, (expected, ""));
         }
     }
+}
+
+/// A checkout with PillarStack, MakoStack and reclass.
+fn stacks() -> Tree {
+    Tree::new(&[
+        ("salt/_modules/own.py", "def f():\n    return 1\n"),
+        (
+            "salt/web/parameters/defaults.yaml.jinja",
+            "values: {a: {{ salt['own.f']() }}}\n",
+        ),
+        ("salt/web/init.sls", "a: {test.nop: []}\n"),
+        ("salt/web/read.yaml", "a: 1\n"),
+        ("pillar/top.sls", "base: {'*': [a]}\n"),
+        (
+            "pillar/a.sls",
+            "{% import_yaml 'web/read.yaml' as r %}\n{{ salt['slsutil.renderer']('salt://web/read.yaml') }}\n",
+        ),
+        ("pillar/web/read.yaml", "a: 1\n"),
+        (
+            "pillar/stack/stack.cfg",
+            "{% include 'more.inc' %}\ncore/*.yml\n{{ minion_id }}.yaml\n",
+        ),
+        ("pillar/stack/more.inc", "first.yml\n"),
+        ("pillar/stack/first.yml", "f: 1\n"),
+        ("pillar/stack/core/all.yml", "c: 1\n"),
+        (
+            "pillar/stack/web1.yaml",
+            "{% import_yaml 'read.yaml' as r %}\nw: {{ r }}\n",
+        ),
+        ("pillar/stack/read.yaml", "a: 1\n"),
+        ("pillar/stack/unread.yaml", "a: 1\n"),
+        ("elsewhere/mako.cfg", "m.yaml\n"),
+        ("elsewhere/m.yaml", "m: 1\n"),
+        ("classes/nodes/web1.yml", "classes: [one]\n"),
+        ("classes/nodes/web2.yml", "classes: []\n"),
+        ("classes/classes/one.yml", "parameters: {r: 1}\n"),
+        (
+            "master",
+            "pillar_roots: {base: [pillar]}\nfile_roots: {base: [salt]}\next_pillar:\n  - stack: DIR/pillar/stack/stack.cfg\n  \
+             - makostack: DIR/elsewhere/mako.cfg:at\n  - reclass: {inventory_base_uri: DIR/classes}\n",
+        ),
+        ("minions/web1.yaml", "id: web1\n"),
+        ("minions/web2.yaml", "id: web2\n"),
+    ])
+}
+
+#[test]
+fn files_of_external_pillars_are_followed() {
+    let tree = stacks();
+    let directory = tree.path().canonicalize().unwrap();
+    let master = std::fs::read_to_string(tree.path().join("master")).unwrap();
+    let master = master.replace("DIR", directory.to_str().unwrap());
+    tree.write("master", master.as_bytes());
+    let (all, web1) = (
+        "pillar: 2 minions: web1, web2\n",
+        "pillar: 1 minion: web1\n",
+    );
+    let unknown = "it is not known what";
+    for (file, status, expected) in [
+        ("pillar/stack/stack.cfg", 0, all),
+        ("pillar/stack/more.inc", 0, all),
+        ("pillar/stack/first.yml", 0, all),
+        ("pillar/stack/core/all.yml", 0, all),
+        ("pillar/stack/web1.yaml", 0, web1),
+        ("pillar/stack/unread.yaml", 0, "reaches 0 of 2 minions\n"),
+        ("elsewhere/mako.cfg", 0, all),
+        ("elsewhere/m.yaml", 0, all),
+        ("classes/nodes/web1.yml", 0, web1),
+        ("classes/classes/one.yml", 0, web1),
+        ("pillar/web/read.yaml", 0, all),
+        ("salt/web/read.yaml", 0, all),
+        ("salt/_modules/own.py", 0, "web: 2 minions: web1, web2\n"),
+        ("salt/web/init.sls", 2, unknown),
+        ("master", 2, unknown),
+        ("minions/web1.yaml", 2, unknown),
+    ] {
+        let line = format!("impact {file} --config master --minions minions");
+        assert_line(tree.path(), &line, status, (expected, ""));
+    }
+    // A pillar that fails may read any file that was not reached.
+    tree.write("pillar/stack/core/all.yml", b"a: [\n");
+    let line = "impact pillar/stack/unread.yaml --config master --minions minions";
+    let said = "reaches 0 of 2 minions; 2 not looked at\n";
+    assert_line(tree.path(), line, 1, (said, "on web1, web2"));
 }
 
 #[test]

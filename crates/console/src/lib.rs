@@ -13,5 +13,5 @@ mod reporter;
 
 pub use failure::Failure;
 pub use long::{Counted, INTERRUPTED, interrupted, shown_while};
-pub use minions::{Whole, report_minions, report_not_compared};
+pub use minions::{Whole, report_minions, report_not_compared, report_reasons};
 pub use reporter::Reporter;

@@ -3,6 +3,7 @@
 use std::io;
 
 use mapstack::Error;
+use mapstack::secrets::Redacted;
 use mapstack_fleet::Differences;
 use mapstack_outputs::Written;
 use mapstack_report::words::some;
@@ -87,16 +88,27 @@ const MAX_ERRORS: usize = 50;
 
 /// Print why minions could not be compared, each reason once.
 pub fn report_not_compared(differences: &Differences, reporter: &Reporter) {
-    let reasons = differences.broken_by_reason();
-    let noted = reasons.iter().take(MAX_ERRORS);
-    let noted = noted.map(|(error, ids)| (*error).clone().note(format!("on {}", some(ids, NAMED))));
-    let noted: Vec<Error> = noted.collect();
-    reporter.report(reporter.redact_all(&noted));
-    if let Some(more) = reasons
-        .len()
-        .checked_sub(MAX_ERRORS)
-        .filter(|more| *more > 0)
-    {
+    let reasons = differences.broken_by_reason().into_iter();
+    let reasons = reasons.map(|(error, ids)| (reporter.redact(error), ids));
+    let reasons: Vec<_> = reasons.collect();
+    report_reasons(
+        reasons.iter().map(|(error, ids)| (error, ids.clone())),
+        reporter,
+    );
+}
+
+/// Print errors, each with the minions that have it.
+pub fn report_reasons<'r>(
+    reasons: impl IntoIterator<Item = (&'r Redacted<Error>, Vec<&'r str>)>,
+    reporter: &Reporter,
+) {
+    let mut reasons = reasons.into_iter();
+    for (error, ids) in reasons.by_ref().take(MAX_ERRORS) {
+        let on = format!("on {}", some(&ids, NAMED));
+        reporter.report([error.clone().map(|error| error.note(on))]);
+    }
+    let more = reasons.count();
+    if more > 0 {
         reporter.note(&format!(
             "{more} more errors are not shown; -o json has them all"
         ));

@@ -145,7 +145,7 @@ pub enum Advanced {
         fails: bool,
     },
     /// The comparison of the minion, and what it has now.
-    Reached(Compared, Stand),
+    Reached(Compared, Box<Stand>),
 }
 
 /// Pairs that are remembered before starting over.
@@ -412,7 +412,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
                 (Compared::Formulas(pairs), outcomes.into())
             }
         };
-        Ok(Advanced::Reached(compared, now))
+        Ok(Advanced::Reached(compared, now.into()))
     }
 
     /// The change of the result of a formula that worked in the earlier state, failed since, and works again.

@@ -11,7 +11,7 @@ use mapstack_lineage::Spot;
 use crate::census::{Census, Traits};
 use crate::change::Change;
 use crate::compare::{Compared, Comparison, Pair, Subject, What};
-use crate::failures::Turn;
+use crate::failures::{Turn, by_reason};
 use crate::minions::Minions;
 use crate::ordered::ordered;
 use crate::origins::{Origins, read_back};
@@ -176,16 +176,7 @@ impl Differences {
     /// Why minions could not be compared, each reason once, with the minions.
     #[must_use]
     pub fn broken_by_reason(&self) -> Vec<(&Error, Vec<&str>)> {
-        let mut known: HashMap<String, usize> = HashMap::new();
-        let mut all: Vec<(&Error, Vec<&str>)> = Vec::new();
-        for (id, error) in &self.broken {
-            let index = *known.entry(error.to_string()).or_insert(all.len());
-            match all.get_mut(index) {
-                Some((_, ids)) => ids.push(id),
-                None => all.push((error, vec![id])),
-            }
-        }
-        all
+        by_reason(self.broken.iter().map(|(id, error)| (&**id, error)))
     }
 
     /// The number of minions that have a difference.

@@ -1,6 +1,6 @@
 //! Errors of two states of the files, and which of them are the same.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use mapstack::Error;
 use mapstack::trace::FileRead;
@@ -18,6 +18,22 @@ pub enum Turn {
     Fixed,
     /// It was there, and is.
     Still,
+}
+
+/// Errors of minions, each reason once, with the ids of the minions.
+pub fn by_reason<'e, E: std::fmt::Display>(
+    errors: impl IntoIterator<Item = (&'e str, &'e E)>,
+) -> Vec<(&'e E, Vec<&'e str>)> {
+    let mut known: HashMap<String, usize> = HashMap::new();
+    let mut all: Vec<(&E, Vec<&str>)> = Vec::new();
+    for (id, error) in errors {
+        let index = *known.entry(error.to_string()).or_insert(all.len());
+        match all.get_mut(index) {
+            Some((_, ids)) => ids.push(id),
+            None => all.push((error, vec![id])),
+        }
+    }
+    all
 }
 
 /// The errors of one state, with the files that were read there.

@@ -1,17 +1,18 @@
 //! Which minions and formulas a file, a key or a fact reaches.
 
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mapstack::minion::{Minion, Part};
 use mapstack::secrets::{Redacted, Secrets};
-use mapstack::trace::{FileRead, FileReadKind};
+use mapstack::trace::FileReadKind;
 use mapstack::value::{Key, Path as KeyPath, Str, Value};
 use mapstack::{Error, ErrorKind, nearest, yaml};
 use mapstack_lineage::Spot;
-use mapstack_pillar::PillarReads;
 use mapstack_share::{FactRead, Outcome};
 
+use crate::read_by_pillar::ByPillars;
 use crate::{Fleet, Masking, Minions, Pace, ordered};
 
 /// The subject of a question.
@@ -21,6 +22,8 @@ pub enum What {
     File(String),
     /// A file of the pillar: its saltenv, and its path from the root.
     Pillar(String, String),
+    /// A file that lies below no root, which external pillars may read.
+    External(PathBuf),
     /// A key of a formula's data.
     Value(String, KeyPath),
     /// A fact.
@@ -49,6 +52,7 @@ impl What {
 struct Reach<'r, 'e> {
     what: &'r What,
     fleet: &'r Fleet<'e>,
+    by_pillars: Option<&'r ByPillars<'r>>,
     /// The reached ones of the outcomes that minions share; they are kept, so that their addresses stay theirs.
     known: Mutex<HashMap<(usize, usize), Arc<Known>>>,
 }
@@ -65,6 +69,8 @@ struct Looked {
     minion: Minion,
     /// By formula.
     outcomes: Vec<Arc<Known>>,
+    /// True if its pillar is reached.
+    by_pillar: bool,
     failed: Vec<Redacted<Error>>,
 }
 
@@ -72,6 +78,8 @@ struct Looked {
 struct Found<'r> {
     what: &'r What,
     formulas: Vec<OfFormula>,
+    /// The minions whose pillar is reached.
+    by_pillar: Vec<String>,
     minions: usize,
     not_looked_at: usize,
     /// True if any minion has what is asked about.
@@ -80,7 +88,7 @@ struct Found<'r> {
     names: Vec<String>,
     /// The first result, with the index of its formula and its minion.
     sample: Option<(Value, usize, Minion)>,
-    failed: Vec<Redacted<Error>>,
+    failed: Vec<(String, Redacted<Error>)>,
 }
 
 /// Where a value comes from, and what in it is secret.
@@ -109,10 +117,11 @@ struct OfValue {
 
 impl<'r, 'e> Reach<'r, 'e> {
     /// Nothing was looked at so far.
-    fn new(what: &'r What, fleet: &'r Fleet<'e>) -> Self {
+    fn new(what: &'r What, fleet: &'r Fleet<'e>, by_pillars: Option<&'r ByPillars<'r>>) -> Self {
         Reach {
             what,
             fleet,
+            by_pillars,
             known: Mutex::default(),
         }
     }
@@ -120,20 +129,42 @@ impl<'r, 'e> Reach<'r, 'e> {
     /// Look at a minion; `None` for one that is left out.
     fn look(&self, minion: &Minion, masking: &Masking) -> Option<Looked> {
         let minion = self.fleet.engine().with_tree_grains(minion).into_owned();
+        let (minion, by_pillar, errors) = self.with_pillar(minion);
+        if !errors.is_empty() {
+            let secrets = masking.of([&minion]);
+            return Some(Looked {
+                minion,
+                outcomes: Vec::new(),
+                by_pillar,
+                failed: secrets.redact_all(&errors),
+            });
+        }
         let report = self.fleet.report(&minion)?;
         let outcomes = report.outcomes.iter().flatten().enumerate();
         let outcomes = outcomes.map(|(index, outcome)| self.known(index, outcome, &minion));
         let outcomes = outcomes.collect();
         let failed = report.errors().map(|(formula, error)| {
             let secrets = masking.of_formula(&minion, self.fleet, formula, Some(error));
-            secrets.redact(&error.clone().note(format!("for the minion {}", report.id)))
+            secrets.redact(error)
         });
         let failed = failed.collect();
         Some(Looked {
             minion,
             outcomes,
+            by_pillar,
             failed,
         })
+    }
+
+    /// The minion with its pillar, true if that is reached, and its errors.
+    fn with_pillar(&self, minion: Minion) -> (Minion, bool, Vec<Error>) {
+        match self.by_pillars {
+            None => (minion, false, Vec::new()),
+            Some(by) => {
+                let (noted, is_reached) = by.look(&minion, self.what);
+                (noted.minion, is_reached, noted.errors)
+            }
+        }
     }
 
     /// The facts about an outcome; the first minion that has it is asked.
@@ -155,7 +186,7 @@ impl<'r, 'e> Reach<'r, 'e> {
 
     fn is_reached(&self, index: usize, outcome: &Outcome, minion: &Minion) -> bool {
         match self.what {
-            What::Pillar(..) => false,
+            What::Pillar(..) | What::External(..) => false,
             What::File(path) => outcome
                 .files
                 .iter()
@@ -195,6 +226,7 @@ impl<'r> Found<'r> {
         Found {
             what,
             formulas: vec![OfFormula::default(); formulas],
+            by_pillar: Vec::new(),
             minions: 0,
             not_looked_at: 0,
             is_there: false,
@@ -208,7 +240,11 @@ impl<'r> Found<'r> {
     fn take_in(&mut self, looked: Looked) {
         let minion = &looked.minion;
         self.minions += 1;
-        self.not_looked_at += usize::from(looked.outcomes.is_empty() && !looked.failed.is_empty());
+        let is_looked_at = looked.by_pillar || !looked.outcomes.is_empty();
+        self.not_looked_at += usize::from(!is_looked_at && !looked.failed.is_empty());
+        if looked.by_pillar {
+            self.by_pillar.push(minion.id().to_string());
+        }
         self.note_fact(minion);
         if self.sample.is_none() {
             let mut results = looked.outcomes.iter().enumerate();
@@ -222,14 +258,16 @@ impl<'r> Found<'r> {
         for (index, known) in all.filter(|(_, known)| known.is_reached) {
             self.add(index, known, minion);
         }
-        self.failed.extend(looked.failed);
+        let id = minion.id().to_string();
+        let failed = looked.failed.into_iter();
+        self.failed.extend(failed.map(|error| (id.clone(), error)));
     }
 
     /// Count a minion that cannot be looked at.
-    fn fail(&mut self, error: Redacted<Error>) {
+    fn fail(&mut self, id: &str, error: Redacted<Error>) {
         self.minions += 1;
         self.not_looked_at += 1;
-        self.failed.push(error);
+        self.failed.push((id.into(), error));
     }
 
     /// Note whether a minion has the fact that is asked about.
@@ -333,7 +371,7 @@ impl<'r> Found<'r> {
         Impact {
             minions: self.minions,
             not_looked_at: self.not_looked_at,
-            pillar: Vec::new(),
+            pillar: self.by_pillar,
             formulas,
             failed: self.failed,
             unknown,
@@ -341,9 +379,6 @@ impl<'r> Found<'r> {
         }
     }
 }
-
-/// Compiles the pillar of a minion: the minion with it, and the files that were read.
-pub type Noting<'n> = dyn Fn(&Minion) -> (Minion, PillarReads) + Sync + 'n;
 
 /// The minions and values that a subject reaches.
 #[derive(Debug, Default)]
@@ -360,12 +395,12 @@ pub struct Impact {
     pub formulas: Vec<Reached>,
     /// The minions whose pillar is reached.
     pub pillar: Vec<String>,
-    /// The errors of minions.
-    pub failed: Vec<Redacted<Error>>,
+    /// The errors of minions, with their ids.
+    pub failed: Vec<(String, Redacted<Error>)>,
 }
 
 impl Impact {
-    /// Find what is reached on some minions, side by side.
+    /// Find what is reached on some minions, side by side; in their pillars as well, if these are compiled here.
     ///
     /// ```
     /// use mapstack::{Engine, Error, loader::MemoryFiles, minion::Minion, secrets::Secrets};
@@ -382,68 +417,30 @@ impl Impact {
     /// let fleet = Fleet::new(&engine).formula("ssh");
     /// let (what, ids) = (What::File("ssh/parameters/defaults.yaml".into()), ["web1".into(), "web2".into()]);
     /// let masking = Masking::new(Secrets::without_digests());
-    /// let impact = Impact::of((&what, &fleet), &Named, &ids, Pace::default(), &masking);
+    /// let impact = Impact::of((&what, &fleet, None), &Named, &ids, Pace::default(), &masking);
     /// assert_eq!(impact.formulas[0].minions, ["web1", "web2"]);
     /// ```
     #[must_use]
     pub fn of(
-        (what, fleet): (&What, &Fleet<'_>),
+        (what, fleet, by_pillars): (&What, &Fleet<'_>, Option<&ByPillars<'_>>),
         minions: &dyn Minions,
         ids: &[String],
         pace: Pace,
         masking: &Masking,
     ) -> Self {
-        let reach = Reach::new(what, fleet);
+        let reach = Reach::new(what, fleet, by_pillars);
         let mut found = Found::new(what, fleet.formulas().count());
         std::thread::scope(|scope| {
             let work = |id: &String| Ok(reach.look(&minions.read(id)?, masking));
-            for looked in ordered(scope, ids.iter(), pace, work) {
+            for (id, looked) in ids.iter().zip(ordered(scope, ids.iter(), pace, work)) {
                 match looked.map_err(Error::from).flatten() {
                     Ok(Some(looked)) => found.take_in(looked),
                     Ok(None) => {}
-                    Err(error) => found.fail(masking.of([]).redact(&error)),
+                    Err(error) => found.fail(id, masking.of([]).redact(&error)),
                 }
             }
         });
         found.impact(fleet, masking)
-    }
-
-    /// The minions whose pillar a file is read for, of those that a fleet means; `noting` compiles a pillar.
-    #[must_use]
-    pub fn of_pillar_file(
-        (file, noting): ((&str, &str), &Noting<'_>),
-        fleet: &Fleet<'_>,
-        minions: &dyn Minions,
-        (ids, pace): (&[String], Pace),
-        masking: &Masking,
-    ) -> Self {
-        let mut impact = Impact::default();
-        let mut reached = Vec::new();
-        let look = |id: &String| -> Result<Option<bool>, Error> {
-            let (minion, reads) = noting(&minions.read(id)?);
-            let is_it = |read: &FileRead| {
-                read.kind == FileReadKind::Found && (&*read.saltenv, &*read.path) == file
-            };
-            let is_read = reads.pillar.iter().any(is_it);
-            Ok(fleet.means(&minion)?.then_some(is_read))
-        };
-        std::thread::scope(|scope| {
-            let looked = ordered(scope, ids.iter(), pace, look);
-            for (id, looked) in ids.iter().zip(looked) {
-                match looked.map_err(Error::from).flatten() {
-                    Ok(None) => continue,
-                    Ok(Some(true)) => reached.push(id.clone()),
-                    Ok(Some(false)) => {}
-                    Err(error) => {
-                        impact.not_looked_at += 1;
-                        impact.failed.push(masking.of([]).redact(&error));
-                    }
-                }
-                impact.minions += 1;
-            }
-        });
-        impact.pillar = reached;
-        impact
     }
 }
 

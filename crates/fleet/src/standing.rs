@@ -160,7 +160,8 @@ impl Standing {
                     // It is left out, or was reported to be broken, until it is not.
                     None | Some(Err(_)) => {
                         let begun = read().map(|minion| comparison.begin(&minion));
-                        let reached = |(compared, stand)| Advanced::Reached(compared, stand);
+                        let reached =
+                            |(compared, stand)| Advanced::Reached(compared, Box::new(stand));
                         Some(begun.map(reached))
                     }
                 }
@@ -180,7 +181,7 @@ impl Standing {
                             for (by, pair) in kept.recovered(past, &stand) {
                                 differences.add_recovered(by, id, &pair, read);
                             }
-                            now.push((at, Ok(stand)));
+                            now.push((at, Ok(*stand)));
                         }
                     }
                     // What it has now is worked out again as soon as it can be read.

@@ -2,29 +2,99 @@
 
 use std::path::{Path, PathBuf};
 
+use mapstack::loader::Deployed;
 use mapstack::minion::Part;
-use mapstack::value::{Key, Path as KeyPath};
+use mapstack::value::{Key, Path as KeyPath, Value};
 use mapstack_fleet::impact::What;
 use mapstack_salt_config::Config;
 
-use crate::flags::Files;
+use crate::flags::{Facts, Files};
+use crate::project::FILE;
 use crate::sides::roots_of_pillar;
 use crate::{InputError, below, pillars};
 
-/// The saltenvs and directories of the pillar that is compiled; none if none is.
-///
-/// # Errors
-/// The configuration names none.
-pub fn directories_of_pillar(
-    config: Option<&Config>,
-    files: &Files,
-) -> Result<Vec<(String, PathBuf)>, InputError> {
-    let compiling = pillars::compiling(config, files)?;
-    Ok(compiling
-        .as_ref()
-        .map(roots_of_pillar)
-        .transpose()?
-        .unwrap_or_default())
+/// Where the files lie that pillars are compiled from.
+#[derive(Debug, Default)]
+pub struct PillarPlaces {
+    /// True if pillars are compiled.
+    pub are_compiled: bool,
+    /// The saltenvs and directories of the pillar.
+    pub roots: Vec<(String, PathBuf)>,
+    /// The directories of external pillars, as far as the configuration names them.
+    pub external: Vec<PathBuf>,
+    /// The files and directories that say what is computed, and for which minions.
+    pub settings: Vec<PathBuf>,
+}
+
+impl PillarPlaces {
+    /// The places that a configuration names.
+    ///
+    /// # Errors
+    /// The configuration names no root.
+    pub fn of(
+        config: Option<&Config>,
+        (files, facts): (&Files, &Facts),
+        deployed: &Deployed,
+    ) -> Result<Self, InputError> {
+        let Some(config) = pillars::compiling(config, files)? else {
+            return Ok(PillarPlaces::default());
+        };
+        let mut external = Vec::new();
+        if let Some(items) = config.get("ext_pillar") {
+            external_directories(items, deployed, &mut external);
+        }
+        let named = [
+            &files.config,
+            &facts.minions,
+            &facts.minion,
+            &facts.grains,
+            &facts.pillar,
+            &facts.opts,
+        ];
+        let named = named.into_iter().flatten().cloned();
+        Ok(PillarPlaces {
+            settings: named.chain([config.path().into(), FILE.into()]).collect(),
+            are_compiled: true,
+            roots: roots_of_pillar(&config)?,
+            external,
+        })
+    }
+
+    /// True if external pillars read their files around this one.
+    pub fn have_around(&self, file: &Path) -> bool {
+        let Ok(file) = file.canonicalize() else {
+            return false;
+        };
+        let is_below = |places: &[PathBuf]| {
+            let mut places = places.iter().filter_map(|place| place.canonicalize().ok());
+            places.any(|place| file.starts_with(place))
+        };
+        is_below(&self.external) && !is_below(&self.settings)
+    }
+}
+
+/// The directories that the arguments of external pillars name, and those of the files that they name.
+fn external_directories(arguments: &Value, deployed: &Deployed, all: &mut Vec<PathBuf>) {
+    match arguments {
+        Value::Map(map) => map
+            .values()
+            .for_each(|value| external_directories(value, deployed, all)),
+        Value::List(items) => items
+            .iter()
+            .for_each(|item| external_directories(item, deployed, all)),
+        Value::Str(path) => {
+            // MakoStack has a graft point behind it.
+            let path = path.split(':').next().unwrap_or_default();
+            let local = deployed.local(path).unwrap_or_else(|| path.to_owned());
+            let path = Path::new(&local);
+            match path.parent() {
+                _ if path.is_dir() => all.push(path.into()),
+                Some(directory) if path.is_file() => all.push(directory.into()),
+                _ => {}
+            }
+        }
+        _ => {}
+    }
 }
 
 /// The subject that a text names. If it is a file and a key, the file is meant; of what lies below a root of the file server and
@@ -36,7 +106,7 @@ pub fn asked(
     given: &str,
     formulas: &[String],
     roots: &[String],
-    of_pillar: &[(String, PathBuf)],
+    of_pillar: &PillarPlaces,
 ) -> Result<What, InputError> {
     if let Some(path) = given.strip_prefix("salt://") {
         return Ok(What::File(path.into()));
@@ -76,12 +146,8 @@ pub fn asked(
 }
 
 /// The path under which a file on disk is served.
-fn file(
-    given: &str,
-    roots: &[String],
-    of_pillar: &[(String, PathBuf)],
-) -> Result<What, InputError> {
-    let all = of_pillar.iter();
+fn file(given: &str, roots: &[String], of_pillar: &PillarPlaces) -> Result<What, InputError> {
+    let all = of_pillar.roots.iter();
     let all: Vec<(&str, String)> = all
         .map(|(env, root)| (env.as_str(), root.display().to_string()))
         .collect();
@@ -100,6 +166,7 @@ fn file(
             is_served(given, &path, roots)?;
             Ok(What::File(path))
         }
+        None if of_pillar.are_compiled => Ok(What::External(given.into())),
         None => {
             let of_pillar = all.into_iter().map(|(_, root)| root);
             let all: Vec<String> = roots.iter().cloned().chain(of_pillar).collect();

@@ -78,7 +78,7 @@ mod states;
 mod unrelated;
 mod watched;
 
-pub use asked::{asked, directories_of_pillar};
+pub use asked::{PillarPlaces, asked};
 pub use brief::brief;
 pub use explained_pillar::ExplainedPillar;
 use mapstack::minion::Minion;

@@ -7,13 +7,14 @@ use mapstack::loader::{Absent, Backends, Roots, Snapshot};
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
 use mapstack::{Diagnostic, Engine, Error, ErrorKind, Unanswered};
-use mapstack_fleet::{Noted, Seen};
+use mapstack_fleet::{Noted, Seen, WithPillar};
 use mapstack_pillar::{Ask, Master, PillarReads, WholePillar, pillar_roots, unknown_order};
 use mapstack_salt_config::{Config, Kind};
 
 use crate::configuration;
-use crate::flags::{Files, Functions};
+use crate::flags::{Facts, Files, Functions};
 use crate::functions::{MemoryOf, engine};
+use crate::minions::pillar_changes;
 use crate::served::{self, Served};
 use crate::{InputError, Warn, deployed};
 
@@ -203,17 +204,52 @@ impl ConfiguredPillars {
         self.master.compile(&self.engine, minion, &Ask::of(minion))
     }
 
-    /// The files that the pillar of a minion is made of, and the minion with what there is of it.
+    /// Note the paths of the files that external pillars read.
     #[must_use]
-    pub fn noting(&self, minion: &Minion) -> (Minion, PillarReads) {
+    pub fn noting_paths(mut self) -> Self {
+        self.master = self.master.noting_paths();
+        self
+    }
+
+    /// Compiles the pillar of a minion as flags change it, and says of which files it is made. A pillar that the minion
+    /// was given with stays.
+    ///
+    /// # Errors
+    /// A flag cannot be read.
+    pub fn noting(
+        &self,
+        facts: &Facts,
+    ) -> Result<impl Fn(&Minion) -> WithPillar + Sync + '_, InputError> {
+        let changes = pillar_changes(facts)?;
+        Ok(move |minion: &Minion| self.noted_of(minion, &changes))
+    }
+
+    fn noted_of(&self, minion: &Minion, changes: &[(String, Value)]) -> WithPillar {
+        let mut given = WithPillar {
+            minion: minion.clone(),
+            reads: PillarReads::default(),
+            errors: Vec::new(),
+        };
+        if !minion.pillar.is_empty() {
+            return given;
+        }
         let ask = Ask::of(minion);
         let (compiled, reads) = self.master.compile_noting(&self.engine, minion, &ask);
-        let pillar = compiled.map(|whole| whole.data).unwrap_or_default();
-        let minion = Minion {
-            pillar,
-            ..minion.clone()
-        };
-        (minion, reads)
+        given.reads = reads;
+        match compiled {
+            Ok(whole) => {
+                given.errors = whole.failures();
+                given.minion.pillar = whole.data;
+            }
+            Err(error) => given.errors.push(error),
+        }
+        for (path, value) in changes {
+            if let Err(e) = given.minion.set(path, value.clone()) {
+                let error = Error::new(ErrorKind::Facts, e.to_string());
+                given.errors.push(error);
+            }
+        }
+        given
     }
 
     /// The same with how it was made.

@@ -1,10 +1,11 @@
 //! The fold over external pillars.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mapstack_loader::{FileServer, KeptFiles, Tree};
+use mapstack_loader::{FileServer, KeptFiles, Tree, TreeReads};
 use mapstack_merge::{MergeError, Options, Strategy, merge};
 use mapstack_minion::Minion;
 use mapstack_value::posixpath::split;
@@ -39,6 +40,7 @@ pub struct Compiler {
     /// The directories of stacked files, besides those of the config files.
     tree: Tree,
     mounts: Vec<(PathBuf, Arc<dyn FileServer>)>,
+    notes_paths: bool,
     cache: StackCache,
 }
 
@@ -56,6 +58,7 @@ impl Compiler {
         Compiler {
             tree: pillars.directories.iter().fold(tree, Tree::directory),
             mounts: Vec::new(),
+            notes_paths: false,
             pillars,
             cache: StackCache::default(),
         }
@@ -79,6 +82,12 @@ impl Compiler {
     #[must_use]
     pub fn mount(mut self, directory: impl AsRef<Path>, files: Arc<dyn FileServer>) -> Self {
         self.mounts.push((directory.as_ref().into(), files));
+        self
+    }
+
+    /// Note the paths of the files that each run reads.
+    pub(crate) fn noting_paths(mut self) -> Self {
+        self.notes_paths = true;
         self
     }
 
@@ -126,6 +135,7 @@ impl Compiler {
             tree: &self.tree,
             mounts: &self.mounts,
             stacked: Arc::default(),
+            paths: self.notes_paths.then(TreeReads::default),
             cache: &self.cache,
             opts,
             side: None,
@@ -183,6 +193,8 @@ pub struct PillarRun<'c> {
     mounts: &'c [(PathBuf, Arc<dyn FileServer>)],
     /// The reads from mounted directories.
     stacked: Arc<Reads>,
+    /// Where the files that are found are noted, if that is wanted.
+    paths: Option<TreeReads>,
     cache: &'c StackCache,
     opts: Map,
     /// The differences if a master compiles a whole pillar.
@@ -381,6 +393,11 @@ impl PillarRun<'_> {
         self.stacked.taken().pillar
     }
 
+    /// The files that were found, if they are noted.
+    pub(crate) fn take_paths(&self) -> BTreeSet<PathBuf> {
+        self.paths.as_ref().map(TreeReads::take).unwrap_or_default()
+    }
+
     /// The files of an external pillar below some directories.
     fn tree<'d>(&self, directories: impl IntoIterator<Item = &'d str>) -> Tree {
         // The first that is mounted counts, and these note what is read.
@@ -394,7 +411,10 @@ impl PillarRun<'_> {
                 };
                 tree.mount(directory, Arc::new(noting))
             });
-        let tree = mounted.deploying(self.engine.deployed());
+        let mut tree = mounted.deploying(self.engine.deployed());
+        if let Some(paths) = &self.paths {
+            tree = tree.noting(paths);
+        }
         directories.into_iter().fold(tree, Tree::directory)
     }
 

@@ -36,8 +36,10 @@ pub struct Followed<'f> {
     pub what: &'f What,
     /// The formulas, each with the way in which its configuration is made.
     pub configurations: Vec<(String, Way)>,
-    /// True if pillars are compiled: what they look at is not followed.
+    /// True if pillars are compiled: facts that they look at are not followed.
     pub has_pillars: bool,
+    /// True if external pillars read their files around the file that is asked about.
+    pub is_external: bool,
 }
 
 impl Followed<'_> {
@@ -48,18 +50,23 @@ impl Followed<'_> {
         if is_reached || matches!(self.what, What::Value(..) | What::Pillar(..)) {
             return None;
         }
-        if self.configurations.is_empty() {
+        if matches!(self.what, What::External(_)) {
+            let why = "no pillar reads it, and no root serves it";
+            return (!self.is_external).then(|| why.into());
+        }
+        if self.configurations.is_empty() && !self.follows_pillars() {
             return Some(
                 "no formula has parameters/ or a map.jinja, and states are not followed".into(),
             );
         }
         let configuration = match self.configurations.len() {
+            _ if self.follows_pillars() => "no configuration and no pillar reads it",
             1 => "the configuration followed does not read it",
             _ => "no configuration reads it",
         };
         let others = match self.has_pillars {
-            true => "states, managed files and pillars are not followed",
-            false => "states and managed files are not followed",
+            true if !self.follows_pillars() => "states, managed files and pillars are not followed",
+            _ => "states and managed files are not followed",
         };
         match self.what {
             What::File(path) if self.is_parameters(path) => None,
@@ -67,6 +74,11 @@ impl Followed<'_> {
             What::Fact(..) if !self.has_pillars => None,
             _ => Some(format!("{configuration}, and {others}")),
         }
+    }
+
+    /// True if the files that pillars are made of are looked at.
+    fn follows_pillars(&self) -> bool {
+        self.is_about_a_file() && self.has_pillars
     }
 
     /// True for a file that only configurations are made of.
@@ -78,12 +90,19 @@ impl Followed<'_> {
         })
     }
 
+    /// True if it is asked which pillars a file is read for.
+    #[must_use]
+    pub fn is_about_a_file(&self) -> bool {
+        !matches!(self.what, What::Value(..) | What::Fact(..))
+    }
+
     /// What was followed, as text.
     fn line(&self) -> String {
         match self.what {
-            What::Pillar(..) => "followed: pillars".into(),
+            What::Pillar(..) | What::External(_) => "followed: pillars".into(),
             _ => {
-                let all: Vec<String> = made_by(&self.configurations).collect();
+                let pillars = self.follows_pillars().then(|| "pillars".into());
+                let all: Vec<String> = made_by(&self.configurations).chain(pillars).collect();
                 format!("followed: {}", all.join("; "))
             }
         }

@@ -108,7 +108,13 @@ fn what_a_file_and_a_fact_reach_is_named_without_secrets() {
     let fleet = Fleet::new(&engine).formula("users");
     let ids = IDS.map(str::to_owned);
     let look = |what: &What| {
-        let impact = Impact::of((what, &fleet), &Named, &ids, Pace::threads(2), &masking());
+        let impact = Impact::of(
+            (what, &fleet, None),
+            &Named,
+            &ids,
+            Pace::threads(2),
+            &masking(),
+        );
         assert!(impact.failed.is_empty());
         impact
     };

@@ -1,23 +1,25 @@
 //! `mapstack impact`.
 
+use std::path::Path;
+
 use clap::{Args, ValueHint};
 use mapstack::Engine;
 use mapstack::loader::{Fetched, SaltPath, Snapshot};
-use mapstack::minion::Minion;
-use mapstack_fleet::Fleet;
-use mapstack_fleet::impact::{Noting, What};
+use mapstack_fleet::impact::What;
+use mapstack_fleet::{ByPillars, Fleet, by_reason};
 use mapstack_inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
 use mapstack_inputs::{
-    Configured, Many, Plan, Served, asked, directories_of_pillar, formulas, selects_none,
+    Configured, ConfiguredPillars, Many, PillarPlaces, Plan, Served, asked, formulas, selects_none,
 };
 use mapstack_report::impact::{Followed, Reach};
 use mapstack_report::values::pick;
+use mapstack_report::words::count;
 use mapstack_salt_config::Config;
 
 use crate::forms::Listing;
 use crate::output;
 use crate::wiring::{count_warnings, engine, pillars};
-use mapstack_console::{Failure, Reporter};
+use mapstack_console::{Failure, Reporter, report_reasons};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -29,7 +31,7 @@ Examples:
   mapstack impact grains:os_family --root salt --minions minions/
       the formulas and minions that a grain decides about; pillar:KEY and opts:KEY do the same
   mapstack impact pillar/web.sls --config master
-      the minions whose pillar a file is read for
+      the minions whose pillar a file is read for, also one of PillarStack or of another external pillar
 
 Configurations and pillars are followed; states and managed files are not.
 
@@ -62,17 +64,21 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
         args.work.target.select.as_deref(),
     )?;
     let config = input.config(reporter)?;
-    let of_pillar = directories_of_pillar(config.as_ref(), &input.files)?;
     let served = Served::new(&input.files, config.as_ref(), None, reporter)?;
     let roots = served.directories(plan.saltenv());
     let engine = engine(Snapshot::new(served.files), &input.functions)?;
     let engine = mapstack_inputs::with_roots(engine, &input.files, config.as_ref());
+    let of_pillar = PillarPlaces::of(
+        config.as_ref(),
+        (&input.files, &input.facts),
+        engine.deployed(),
+    )?;
     let known: Vec<String> = formulas::configured(&engine, plan.saltenv())?
         .into_iter()
         .collect();
     let what = asked(&args.what, &known, &roots, &of_pillar)?;
     plan.formulas = match (&what, args.formula.is_empty()) {
-        (What::Pillar(..), _) => Vec::new(),
+        (What::Pillar(..) | What::External(_), _) => Vec::new(),
         (What::Value(formula, _), _) => vec![formula.clone()],
         (_, true) => known,
         (_, false) => formulas::named(&args.formula),
@@ -81,7 +87,8 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     let followed = Followed {
         what: &what,
         configurations: plan.ways([&fleet, &fleet]),
-        has_pillars: !of_pillar.is_empty(),
+        has_pillars: of_pillar.are_compiled,
+        is_external: of_pillar.have_around(Path::new(&args.what)),
     };
     let impact = reached(args, (&followed, &fleet), config.as_ref(), reporter)?;
     if let Some(error) = &impact.unknown {
@@ -105,7 +112,7 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
         }
         _ => why,
     });
-    let failed = reporter.errors(impact.failed);
+    let failed = failure(&impact, reporter);
     match gap {
         Some(why) => Err(Failure::Incomplete {
             message: format!("{}: {why}", args.what),
@@ -120,6 +127,24 @@ fn is_there(engine: &Engine, saltenv: &str, path: &str) -> bool {
     !matches!(engine.files().fetch(&path, saltenv), Ok(Fetched::Missing))
 }
 
+/// The failure of the minions that could not be looked at, whose errors are printed.
+fn failure(impact: &mapstack_fleet::Impact, reporter: &Reporter) -> Result<(), Failure> {
+    if impact.failed.is_empty() {
+        return Ok(());
+    }
+    let failed = impact.failed.iter();
+    let reasons = by_reason(failed.map(|(id, error)| (&**id, error)));
+    report_reasons(reasons, reporter);
+    let mut ids: Vec<&String> = impact.failed.iter().map(|(id, _)| id).collect();
+    ids.dedup();
+    let message = format!(
+        "{} of {} failed",
+        ids.len(),
+        count(impact.minions, "minion")
+    );
+    Err(Failure::Incomplete { message, status: 1 })
+}
+
 /// The exit status where nothing that could be reached was followed.
 const UNKNOWN: u8 = 2;
 
@@ -132,21 +157,27 @@ fn reached(
 ) -> Result<mapstack_fleet::Impact, Failure> {
     let input = &args.input;
     let pillars = pillars((&input.files, &input.functions), config, reporter)?;
-    let by = match followed.what {
-        What::Pillar(..) => Configured::later(config),
-        _ => (config, pillars.as_ref()).into(),
+    let (pillars, is_later) = match followed.is_about_a_file() {
+        true => (pillars.map(ConfiguredPillars::noting_paths), true),
+        false => (pillars, false),
+    };
+    let by = match is_later && pillars.is_some() {
+        true => Configured::later(config),
+        false => (config, pillars.as_ref()).into(),
     };
     let minions = Many::of_work((input, &args.work), by, reporter)?;
     let ids = args.work.of(minions.ids());
-    let (masking, work) = (reporter.masking(), (&*ids, args.work.pace()));
-    let impact = match (followed.what, &pillars) {
-        (What::Pillar(env, path), Some(pillars)) => {
-            let noting = |minion: &Minion| pillars.noting(minion);
-            let about = ((env.as_str(), path.as_str()), &noting as &Noting<'_>);
-            mapstack_fleet::Impact::of_pillar_file(about, fleet, &minions, work, &masking)
-        }
-        (what, _) => mapstack_fleet::Impact::of((what, fleet), &minions, &ids, work.1, &masking),
+    let noting = match pillars.as_ref().filter(|_| is_later) {
+        Some(pillars) => Some(pillars.noting(&input.facts)?),
+        None => None,
     };
+    let on_disk = Some(Path::new(&args.what));
+    let by_pillars = noting
+        .as_ref()
+        .map(|noting| ByPillars::new(noting, on_disk));
+    let about = (followed.what, fleet, by_pillars.as_ref());
+    let (masking, pace) = (reporter.masking(), args.work.pace());
+    let impact = mapstack_fleet::Impact::of(about, &minions, &ids, pace, &masking);
     count_warnings(pillars.as_ref(), reporter)?;
     match impact.minions == 0 && impact.failed.is_empty() && !ids.is_empty() {
         true => {

@@ -196,6 +196,15 @@ impl Master {
         }
     }
 
+    /// Note the paths of the files that external pillars read, in [`PillarReads::on_disk`].
+    #[must_use]
+    pub fn noting_paths(self) -> Self {
+        Master {
+            external: self.external.noting_paths(),
+            ..self
+        }
+    }
+
     /// Read remotes of the external pillar `git` from their mirrors below a directory.
     #[cfg(feature = "git")]
     #[must_use]
@@ -625,6 +634,7 @@ impl Work<'_> {
             folded
         });
         let (events, warnings) = (run.events(), run.warnings());
+        let paths = run.take_paths();
         let (nested, served, stacked) = (run.take_nested(), run.take_served(), run.take_stacked());
         state.errors.extend(errors);
         state.nested.extend(nested);
@@ -635,6 +645,7 @@ impl Work<'_> {
         let reads = self.files.reads();
         reads.note_served(served);
         reads.note_stacked(stacked);
+        reads.note_external(paths);
         reads.end_file(true);
         folded
     }

@@ -1,6 +1,6 @@
 //! Which files a compile reads.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -19,6 +19,9 @@ pub struct PillarReads {
     /// The files of stacked external pillars that a [mounted](crate::Master::mount) file server was asked for, by their
     /// paths below the directory.
     pub stacked: Vec<FileRead>,
+    /// The files of external pillars that were found, by their local paths, if a master
+    /// [notes](crate::Master::noting_paths) them.
+    pub on_disk: BTreeSet<PathBuf>,
 }
 
 /// The reads of a compile so far.
@@ -35,6 +38,7 @@ struct Noted {
     current: Vec<usize>,
     served: Vec<FileRead>,
     stacked: Vec<FileRead>,
+    external: BTreeSet<PathBuf>,
     /// Where the files lie, by their paths; none for a path that several environments have.
     on_disk: HashMap<String, Option<PathBuf>>,
 }
@@ -109,6 +113,11 @@ impl Reads {
         self.noted().stacked.extend(reads);
     }
 
+    /// Note the files that external pillars read.
+    pub fn note_external(&self, paths: BTreeSet<PathBuf>) {
+        self.noted().external.extend(paths);
+    }
+
     /// Something came of all that was read since the last file, or nothing did.
     pub fn end_file(&self, is_good: bool) {
         let noted = &mut *self.noted();
@@ -145,6 +154,7 @@ impl Reads {
             pillar: noted.all.into_iter().map(|(read, _)| read).collect(),
             served: noted.served,
             stacked: noted.stacked,
+            on_disk: noted.external,
         }
     }
 }
