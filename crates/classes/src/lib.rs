@@ -11,4 +11,4 @@ pub mod reclass;
 pub mod saltclass;
 
 pub use host::Host;
-pub use origins::{ClassFile, Origins};
+pub use origins::{ClassFile, FilePlace, Origin, Origins, Turn};

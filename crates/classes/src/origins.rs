@@ -1,8 +1,8 @@
-//! Which file set each value.
+//! The places that set the values of a pillar.
 
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
-use mapstack_value::{Key, Map, Value};
+use mapstack_value::Key;
 
 /// The file of a class or a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,104 +13,93 @@ pub struct ClassFile {
     pub path: String,
 }
 
-/// The files that set the values of a pillar.
-#[derive(Debug, Clone, Default)]
-pub struct Origins {
-    files: Vec<ClassFile>,
-    root: Node,
+/// A place in the data of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilePlace {
+    /// The number of the file.
+    pub file: usize,
+    /// The keys that lead to the value, from the mapping of all values.
+    pub path: Vec<Key>,
 }
 
-/// What is known of one key: the file that set it, and those that set what is further inside.
+/// The effect of a place on a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// It set the value.
+    Set,
+    /// It set the value to the items of a list behind the first one, which only says so.
+    SetBehindMark,
+    /// Its items came behind those of a list.
+    Joined,
+    /// It was left out, as the value before is a constant.
+    Rejected,
+}
+
+impl Turn {
+    /// True if the place set the value.
+    #[must_use]
+    pub fn is_set(self) -> bool {
+        matches!(self, Turn::Set | Turn::SetBehindMark)
+    }
+}
+
+/// The places that set a value, and those that set what is inside.
 #[derive(Debug, Clone, Default)]
-struct Node {
-    set_by: Option<usize>,
-    inside: IndexMap<Key, Node, RandomState>,
+pub struct Origin {
+    /// The places that took their turn, in order.
+    pub turns: Vec<(FilePlace, Turn)>,
+    /// The entries of a mapping, or the items of a list by their indices.
+    pub inside: IndexMap<Key, Origin, RandomState>,
+}
+
+impl Origin {
+    /// The origin of what is below keys, for changes.
+    pub(crate) fn follow_mut(&mut self, path: &[Key]) -> &mut Origin {
+        let mut here = self;
+        for key in path {
+            here = here.inside.entry(key.clone()).or_default();
+        }
+        here
+    }
+
+    fn renumber(&mut self, numbers: &[usize]) {
+        for (place, _) in &mut self.turns {
+            place.file = numbers.get(place.file).copied().unwrap_or(place.file);
+        }
+        let inside = self.inside.values_mut();
+        inside.for_each(|inside| inside.renumber(numbers));
+    }
+}
+
+/// The origins of the values of a pillar.
+#[derive(Debug, Clone, Default)]
+pub struct Origins {
+    /// The files, in the order of their merge.
+    pub files: Vec<ClassFile>,
+    /// The origins of the whole pillar.
+    pub root: Origin,
+    /// The origins of what was changed in place in the pillar that templates see.
+    pub in_place: Origin,
 }
 
 impl Origins {
-    /// Add a file; its number.
-    pub fn add(&mut self, file: ClassFile) -> usize {
-        self.files.push(file);
-        self.files.len() - 1
-    }
-
-    /// A file gave the value below these keys, with all that is inside.
-    pub fn set(&mut self, path: &[Key], file: usize) {
-        let mut node = &mut self.root;
-        for key in path {
-            node = node.inside.entry(key.clone()).or_default();
+    /// Origins whose places know the files by their present numbers, with the files in another order.
+    pub(crate) fn ordered(
+        files: &[ClassFile],
+        order: &[usize],
+        [mut root, mut in_place]: [Origin; 2],
+    ) -> Self {
+        let mut numbers: Vec<usize> = (0..files.len()).collect();
+        for (new, old) in order.iter().enumerate() {
+            numbers[*old] = new;
         }
-        *node = Node {
-            set_by: Some(file),
-            inside: IndexMap::default(),
-        };
-    }
-
-    /// The file that set a value last, whole or in part.
-    #[must_use]
-    pub fn file_of(&self, path: &[Key]) -> Option<&ClassFile> {
-        let mut found = self.root.set_by;
-        let mut node = &self.root;
-        for key in path {
-            let Some(inside) = node.inside.get(key) else {
-                break;
-            };
-            node = inside;
-            found = node.set_by.or(found);
-        }
-        self.files.get(found?)
-    }
-
-    /// A mapping in parts: what each file set of it, in the order of the files. The parts merged by keys are the
-    /// mapping, but for the order of its keys.
-    #[must_use]
-    pub fn parts(&self, whole: &Map) -> Vec<(&ClassFile, Map)> {
-        let mut parts = vec![Map::new(); self.files.len()];
-        divide(
-            &self.root,
-            whole,
-            self.root.set_by,
-            &mut Vec::new(),
-            &mut parts,
-        );
-        let parts = self.files.iter().zip(parts);
-        parts.filter(|(_, part)| !part.is_empty()).collect()
-    }
-}
-
-fn divide(node: &Node, map: &Map, set_by: Option<usize>, path: &mut Vec<Key>, parts: &mut [Map]) {
-    for (key, value) in map {
-        let inside = node.inside.get(key);
-        let set_by = inside.and_then(|inside| inside.set_by).or(set_by);
-        path.push(key.clone());
-        match (inside, value) {
-            (Some(inside), Value::Map(map)) if !inside.inside.is_empty() && !map.is_empty() => {
-                divide(inside, map, set_by, path, parts);
-            }
-            _ => {
-                if let Some(part) = set_by.and_then(|file| parts.get_mut(file)) {
-                    put(part, path, value);
-                }
-            }
-        }
-        path.pop();
-    }
-}
-
-/// Put a value below keys, whose mappings are made on the way.
-fn put(map: &mut Map, path: &[Key], value: &Value) {
-    match path {
-        [] => {}
-        [last] => {
-            map.insert(last.clone(), value.clone());
-        }
-        [first, rest @ ..] => {
-            if !map.contains_key(first) {
-                map.insert(first.clone(), Map::new());
-            }
-            if let Some(Value::Map(inside)) = map.get_mut(first) {
-                put(inside, rest, value);
-            }
+        root.renumber(&numbers);
+        in_place.renumber(&numbers);
+        let files = order.iter().map(|number| files[*number].clone());
+        Origins {
+            files: files.collect(),
+            root,
+            in_place,
         }
     }
 }
@@ -120,38 +109,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_file_counts_and_parts_make_the_whole() {
-        let key = |names: &[&str]| {
-            names
-                .iter()
-                .map(|name| Key::from(*name))
-                .collect::<Vec<_>>()
-        };
-        let mut origins = Origins::default();
+    fn files_are_put_in_order() {
         let file = |name: &str| ClassFile {
             name: name.into(),
             path: format!("{name}.yml"),
         };
-        let [a, b] = ["a", "b"].map(|name| origins.add(file(name)));
-        origins.set(&key(&["x"]), a);
-        origins.set(&key(&["x", "y"]), b);
-        origins.set(&key(&["z"]), b);
-        let inner: Map = [("y", 1), ("w", 2)].into_iter().collect();
-        let whole: Map = [
-            ("x", Value::from(inner)),
-            ("z", 3.into()),
-            ("other", 4.into()),
-        ]
-        .into_iter()
-        .collect();
-        assert_eq!(origins.file_of(&key(&["x", "w"])).unwrap().name, "a");
-        assert_eq!(origins.file_of(&key(&["x", "y", "q"])).unwrap().name, "b");
-        assert!(origins.file_of(&key(&["other"])).is_none());
-        let parts: Vec<String> = origins
-            .parts(&whole)
-            .iter()
-            .map(|(file, part)| format!("{} {}", file.name, Value::from(part.clone())))
-            .collect();
-        assert_eq!(parts, ["a {'x': {'w': 2}}", "b {'x': {'y': 1}, 'z': 3}"]);
+        let mut root = Origin::default();
+        let path = [Key::from("x"), Key::from("y")];
+        let place = |file| FilePlace {
+            file,
+            path: path.to_vec(),
+        };
+        let set = |file| (place(file), Turn::Set);
+        root.follow_mut(&path).turns = vec![set(0), set(2)];
+        let files = ["node", "a", "b"].map(file);
+        let mut origins = Origins::ordered(&files, &[1, 2, 0], [root, Origin::default()]);
+        let names: Vec<&str> = origins.files.iter().map(|file| &*file.name).collect();
+        assert_eq!(names, ["a", "b", "node"]);
+        let turns = &origins.root.follow_mut(&path).turns;
+        let numbers: Vec<usize> = turns.iter().map(|(place, _)| place.file).collect();
+        assert_eq!(numbers, [2, 1]);
     }
 }

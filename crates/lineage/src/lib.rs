@@ -20,6 +20,7 @@ mod flow;
 mod layers;
 mod of_pillar;
 mod pillar;
+mod placed;
 mod source;
 mod tracker;
 mod tree;

@@ -13,11 +13,12 @@ use mapstack_pillar::{
     WholePillar,
 };
 use mapstack_value::{Key, Map, Path, Value};
-use mapstack_yaml::{Limits, Mark, Marks, load_aggregating, load_document, load_rendered};
+use mapstack_yaml::{Limits, Mark, load_aggregating, load_document, load_rendered};
 
 use crate::Lineage;
 use crate::flow::{SERVED, Traced, merged, stacked};
 use crate::layers::{Layer, LayerKind, Merged, Reason};
+use crate::placed::PlacedFiles;
 use crate::source::LayerText;
 use crate::tracker::Texts;
 use crate::tree::{At, Claim, Node};
@@ -114,13 +115,14 @@ impl<'r> Replay<'r> {
         let mut uses = vec![0; self.recipe.steps.len()];
         let mut left = vec![(self.recipe.result, false)];
         let mut options: Vec<Option<&Options>> = vec![None; uses.len()];
+        let mut layers = Vec::new();
         while let Some((id, is_done)) = left.pop() {
             let (Some(step), Some(count)) = (self.recipe.steps.get(id), uses.get_mut(id)) else {
                 continue;
             };
             if is_done {
                 if let RecipeStep::Layer(made) = step {
-                    self.add(id, made, options[id]);
+                    layers.push((id, made));
                 }
                 continue;
             }
@@ -155,7 +157,17 @@ impl<'r> Replay<'r> {
                 RecipeStep::Put { base, layer, .. } => {
                     left.extend([(*layer, false), (*base, false)]);
                 }
+                RecipeStep::Placed { whole, files, .. } => {
+                    for part in files.iter().rev().chain([whole]) {
+                        options[*part] = options[*part].or(options[id]);
+                        left.push((*part, false));
+                    }
+                }
             }
+        }
+        // Another use of a layer can say how it is merged.
+        for (id, made) in layers {
+            self.add(id, made, options[id]);
         }
         uses
     }
@@ -246,6 +258,17 @@ impl<'r> Replay<'r> {
             RecipeStep::Stack { base, layer } => {
                 let (layer, base) = (take(parts, *layer)?, take(parts, *base)?);
                 Some(stacked(base, (layer.0.as_map()?, &layer.1)))
+            }
+            RecipeStep::Placed {
+                whole,
+                files,
+                origin,
+            } => {
+                let (value, node) = take(parts, *whole)?;
+                let files = files.iter().map(|file| Some(take(parts, *file)?.1));
+                let files = PlacedFiles(files.collect());
+                let node = files.over(node, origin, &value);
+                Some((value, node))
             }
             RecipeStep::Put { base, layer, keys } => {
                 let is_made_of_it = self.descends(*layer, *base);
@@ -350,13 +373,19 @@ fn external_file(
         };
         return Some((text, without_markers(claim)));
     };
-    let loaded = load_rendered(text.as_str(), &Limits::default()).ok()?;
+    let loaded = load_document(text.as_str(), &Limits::default()).ok()?;
     let path: Path = [Key::from(below)].into_iter().collect();
     let marks = loaded.marks.at(&loaded.value, &path)?;
     let read = loaded.value.as_map()?.get(below)?;
-    let found = Found { layer, text: &text };
-    let node = found.node(value, read, marks);
-    Some((text, node))
+    let claim = Claim {
+        layer,
+        value: value.clone(),
+        at: match read.is_same(value) {
+            true => At::Text(text.clone(), marks.clone()),
+            false => At::Mark(text.clone(), marks.mark()),
+        },
+    };
+    Some((text, Node::whole(claim)))
 }
 
 /// The origins of what a stacked file says, whose lists can begin with an item that names a strategy: the other items are
@@ -388,47 +417,6 @@ fn has_markers(value: &Value) -> bool {
         Value::Map(map) => map.values().any(has_markers),
         Value::List(items) => stack::head_marker(items).is_some(),
         _ => false,
-    }
-}
-
-/// Values that a text sets, perhaps with others between them.
-struct Found<'f> {
-    layer: usize,
-    text: &'f Arc<LayerText>,
-}
-
-impl Found<'_> {
-    /// The origins of a value of which `read` is what the text says.
-    fn node(&self, value: &Value, read: &Value, marks: &Marks) -> Node {
-        let claim = |value: Value, at| Claim {
-            layer: self.layer,
-            value,
-            at,
-        };
-        let near = |mark| At::Statement(Arc::new(self.text.spot(mark).0));
-        let at = match value.is_same(read) || value.as_map().is_some() && read.as_map().is_some() {
-            true => At::Text(self.text.clone(), marks.clone()),
-            // References are expanded in it, or others have added to it.
-            false => near(marks.mark()),
-        };
-        let mut node = Node::whole(claim(value.clone(), at));
-        let (Value::Map(map), Value::Map(read)) = (value, read) else {
-            return node;
-        };
-        for (key, value) in map {
-            let found = read
-                .index_of(key)
-                .and_then(|at| Some((at, read.get(key)?, marks.child(at)?)));
-            let child = found.map_or_else(
-                || Node::whole(claim(value.clone(), near(marks.mark()))),
-                |(_, read, marks)| self.node(value, read, marks),
-            );
-            let key_mark = found
-                .and_then(|(at, ..)| marks.key(at))
-                .unwrap_or(marks.mark());
-            node.set(key, child, Some(claim(key.to_value(), near(key_mark))));
-        }
-        node
     }
 }
 

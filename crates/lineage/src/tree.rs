@@ -62,6 +62,15 @@ impl At {
         }
     }
 
+    /// The same position for a value that was computed from the one there.
+    pub fn nearby(&self) -> At {
+        match self {
+            At::Text(text, marks) => At::Statement(Arc::new(text.spot(marks.mark()).0)),
+            At::Mark(text, mark) => At::Statement(Arc::new(text.spot(*mark).0)),
+            other => other.clone(),
+        }
+    }
+
     /// Name the files of a position.
     fn each_file(&self, name: &mut dyn FnMut(&str)) {
         match self {
@@ -107,6 +116,16 @@ impl Claim {
     /// True if this is a part of the facts, whose parts have their paths.
     pub fn is_fact(&self) -> bool {
         matches!(self.at, At::Fact(..))
+    }
+
+    /// True if another claim is that of the same layer on the same place of its text.
+    fn is_same(&self, other: &Claim) -> bool {
+        let is_there = match (&self.at, &other.at) {
+            (At::Text(_, own), At::Text(_, marks)) => own.mark() == marks.mark(),
+            (At::Mark(_, own), At::Mark(_, mark)) => own == mark,
+            _ => false,
+        };
+        is_there && self.layer == other.layer && self.value.is_same(&other.value)
     }
 
     /// The claim on an entry or an item.
@@ -421,6 +440,26 @@ impl Node {
         self.now = Now::whole(claim);
     }
 
+    /// What a value is after this one ended.
+    pub fn then(mut self, next: Node, how: How) -> Self {
+        if let (Some(old), Some(new)) = (self.claim().cloned(), next.claim()) {
+            self.end(&old.value, new.layer, how);
+        }
+        next.after(self.past)
+    }
+
+    /// Record that a list was appended to this one, which was `before` until then.
+    pub fn note_joined(&mut self, before: &Value, by: usize) {
+        if let Some(owner) = self.claim() {
+            self.past.push(Past {
+                claim: owner.over(before),
+                inside: None,
+                by,
+                how: How::Joined,
+            });
+        }
+    }
+
     /// A list whose items have these origins.
     pub fn list(claim: Claim, items: Vec<Node>) -> Self {
         Node {
@@ -505,10 +544,15 @@ impl Node {
         }
     }
 
-    /// Put a value under a key, where it replaces the earlier value.
+    /// Put a value under a key, where it replaces the earlier value. One that is there already stays.
     pub fn put(&mut self, key: &Key, node: Node, at: Option<Claim>) {
         let by = node.claim().map_or(0, |claim| claim.layer);
         let entry = self.entry_mut(key);
+        if let (Some(old), Some(new)) = (entry.claim(), node.claim())
+            && old.is_same(new)
+        {
+            return;
+        }
         match entry.now.claim.clone() {
             Some(old) => entry.end(&old.value, by, How::Replaced),
             None => entry.key = at,

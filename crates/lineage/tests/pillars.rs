@@ -358,7 +358,15 @@ fn values_of_classes_name_their_files() {
     assert_eq!(place(&["port"]), format!("{root}/nodes/web1.yml:3:9"));
     assert_eq!(place(&["url"]), format!("{root}/nodes/web1.yml:4:8"));
     assert_eq!(place(&["name"]), format!("{root}/classes/web.yml:3:9"));
-    assert_eq!(place(&["list"]), format!("{root}/classes/web.yml:4:9"));
+    assert_eq!(place(&["list"]), format!("{root}/classes/default.yml:4:9"));
+    assert_eq!(
+        place(&["list", "0"]),
+        format!("{root}/classes/default.yml:4:10")
+    );
+    assert_eq!(
+        place(&["list", "1"]),
+        format!("{root}/classes/web.yml:4:10")
+    );
     assert_eq!(place(&["own"]), "s.sls:2:6");
     assert!(
         history(&lineage, &["port"]).contains("s.sls:1:7 replaced"),

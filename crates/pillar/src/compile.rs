@@ -16,7 +16,7 @@ use super::cache::StackCache;
 use super::command::Command;
 use super::config::{ExtPillar, ExtPillars, SALTS_OWN};
 use super::external::{Asked, BuiltIn, Own, passed};
-use super::recipe::{Made, Parts, PillarLayer, Recipe};
+use super::recipe::{Made, Parts, Recipe};
 use super::select::Stores;
 use super::stack::Stacking;
 use super::trace::{PillarEvent, WholeEvent};
@@ -336,18 +336,17 @@ impl PillarRun<'_> {
             }
             let before = pillar.clone();
             let given = self.item(run, &mut pillar.value, errors)?;
-            pillar = recipe.changed(before, &pillar.value, |value| PillarLayer::External {
-                name: run.last().map(|one| one.name.clone()).unwrap_or_default(),
-                place: run.last().and_then(|one| one.place.clone()),
-                file: None,
-                value,
-            });
-            if given.truthy() {
-                let data = match given {
-                    Given::Data(own) => recipe.external(run.last(), own.data, own.parts),
-                    #[cfg(feature = "git")]
-                    Given::Pillar(nested) => nested.made,
-                };
+            let is_there = given.truthy();
+            let (own, nested) = match given {
+                Given::Data(own) => (own, None),
+                #[cfg(feature = "git")]
+                Given::Pillar(nested) => (Own::default(), Some(nested.made)),
+            };
+            let changed = (before, &pillar.value);
+            let (so_far, data) = recipe.external(run.last(), changed, own);
+            pillar = so_far;
+            if is_there {
+                let data = nested.unwrap_or(data);
                 let options = self.merging();
                 in_place.get_or_insert_with(|| match options.strategy {
                     // It replaces what is there before it copies.

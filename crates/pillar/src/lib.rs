@@ -21,6 +21,7 @@ mod whole;
 
 pub use compile::{Compiled, Compiler, PillarRun};
 pub use config::{ExtPillars, StackKind};
+pub use mapstack_classes::{FilePlace, Origin, Turn};
 pub use mapstack_merge::stack::{MARKER as STACK_MARKER, Strategy as StackStrategy};
 pub use recipe::{ExternalFile, PartId, PillarLayer, PillarRecipe, Reached, RecipeStep};
 pub use trace::{FileOutcome, PillarEvent, SlsOutcome, StackEvent, WholeEvent};

@@ -4,12 +4,13 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use mapstack::{File, Text, parted_aliases};
-use mapstack_classes::ClassFile;
+use mapstack_classes::{ClassFile, Origin, Origins};
 use mapstack_diagnostic::{Diagnostic, Place};
 use mapstack_merge::{Aliases, MergeError, Options, merge};
 use mapstack_value::{Key, Map, Value};
 
 use crate::config::ExtPillar;
+use crate::external::Own;
 
 /// The number of a part of a pillar: the index of the step that made it.
 pub type PartId = usize;
@@ -43,6 +44,15 @@ pub enum RecipeStep {
         base: PartId,
         /// The part over it.
         layer: PartId,
+    },
+    /// A part whose values have places in the data of files.
+    Placed {
+        /// The part.
+        whole: PartId,
+        /// The files, by their numbers in the origin.
+        files: Vec<PartId>,
+        /// The places.
+        origin: Box<Origin>,
     },
     /// Values of a part in place of those of another, which are not merged.
     Put {
@@ -126,33 +136,6 @@ pub enum Reached {
     },
 }
 
-/// The part of its data that a file of an external pillar set.
-#[derive(Debug, Clone)]
-pub(crate) struct FilePart {
-    pub file: ExternalFile,
-    pub data: Map,
-}
-
-impl FilePart {
-    /// The values that the file of a class set, which stands below a key of the text that was read.
-    pub fn of(
-        file: &ClassFile,
-        text: Option<Text<'static>>,
-        below: &'static str,
-        data: Map,
-    ) -> Self {
-        FilePart {
-            file: ExternalFile {
-                name: Some(file.name.clone()),
-                path: file.path.clone(),
-                text,
-                below: Some(below),
-            },
-            data,
-        }
-    }
-}
-
 /// The effect of a stacked file.
 #[derive(Debug, Clone)]
 pub(crate) struct StackedFile {
@@ -170,10 +153,38 @@ pub(crate) struct StackedFile {
 pub(crate) enum Parts {
     #[default]
     Unknown,
-    /// The parts that files set.
-    Files(Vec<FilePart>),
+    /// The data of files, and the places in it that set the values.
+    Placed(Vec<(ExternalFile, Value)>, Origins),
     /// The effects of files, in order.
     Stacked(Vec<StackedFile>),
+}
+
+impl Parts {
+    /// What classes set, whose values stand below a key of the texts that were read.
+    pub fn of_classes(
+        origins: &Origins,
+        mut read: HashMap<String, (Text<'static>, Value)>,
+        below: &'static str,
+    ) -> Self {
+        let file = |file: &ClassFile| {
+            let read = read.remove(&file.path);
+            let data = read
+                .as_ref()
+                .and_then(|(_, data)| data.as_map()?.get(below));
+            let data = data.cloned().unwrap_or_else(Value::map);
+            let file = ExternalFile {
+                name: Some(file.name.clone()),
+                path: file.path.clone(),
+                text: read.map(|(text, _)| text),
+                below: Some(below),
+            };
+            (file, data)
+        };
+        match &*origins.files {
+            [] => Parts::Unknown,
+            files => Parts::Placed(files.iter().map(file).collect(), origins.clone()),
+        }
+    }
 }
 
 /// Mappings are merged by their keys; everything else is replaced.
@@ -181,18 +192,17 @@ fn by_keys() -> Options {
     Options::new(&"recurse".into(), &false.into())
 }
 
-/// The rest of a mapping besides parts of it.
-fn besides(whole: &Map, parts: &[&Map]) -> Map {
-    let rest = whole.iter().filter_map(|(key, value)| {
-        let set: Vec<&Value> = parts.iter().filter_map(|part| part.get(key)).collect();
-        if set.is_empty() {
-            return Some((key.clone(), value.clone()));
-        }
-        let inside: Option<Vec<&Map>> = set.into_iter().map(Value::as_map).collect();
-        let rest = besides(value.as_map()?, &inside?);
-        (!rest.is_empty()).then(|| (key.clone(), rest.into()))
+/// The parts of a value that places set.
+fn set_by(origin: &Origin, value: &Value) -> Option<Value> {
+    if origin.turns.iter().any(|(_, turn)| turn.is_set()) {
+        return Some(value.clone());
+    }
+    let set = value.as_map()?.iter().filter_map(|(key, value)| {
+        let inside = origin.inside.get(key)?;
+        Some((key.clone(), set_by(inside, value)?))
     });
-    rest.collect()
+    let set: Map = set.collect();
+    (!set.is_empty()).then(|| set.into())
 }
 
 /// The new and different parts of a mapping.
@@ -336,8 +346,14 @@ impl Recipe {
         Ok(Made { value, id })
     }
 
-    /// Note the data of an external pillar, with the parts that its files added.
-    pub fn external(&self, one: Option<&ExtPillar>, data: Value, parts: Parts) -> Made {
+    /// Note the data of an external pillar, with the parts that its files added, and the pillar so far, which it may have
+    /// changed in place.
+    pub fn external(
+        &self,
+        one: Option<&ExtPillar>,
+        (mut before, now): (Made, &Value),
+        Own { data, parts }: Own,
+    ) -> (Made, Made) {
         let layer = |file: Option<ExternalFile>| {
             move |value| PillarLayer::External {
                 name: one.map(|one| one.name.clone()).unwrap_or_default(),
@@ -346,14 +362,24 @@ impl Recipe {
                 value,
             }
         };
-        match (parts, data.as_map()) {
-            (Parts::Files(parts), Some(whole)) if self.wanted && !parts.is_empty() => {
-                let id = self.of_files(whole, parts, layer);
-                let made = Made {
-                    value: Value::None,
-                    id,
+        let made = match (parts, data.as_map()) {
+            (Parts::Placed(files, origins), Some(_)) if self.wanted => {
+                let file = |(file, data)| self.layer(data, layer(Some(file))).id;
+                let files: Vec<PartId> = files.into_iter().map(file).collect();
+                let placed = |value: Value, origin: Origin| {
+                    let id = self.add(|| RecipeStep::Placed {
+                        whole: self.layer(value.clone(), layer(None)).id,
+                        files: files.clone(),
+                        origin: Box::new(origin),
+                    });
+                    Made { value, id }
                 };
-                self.in_form(&made, data)
+                if let Some(value) = set_by(&origins.in_place, now) {
+                    let set = placed(value, origins.in_place);
+                    let merged = self.merge_as(before.clone(), &set, &by_keys(), false);
+                    before = merged.unwrap_or(before);
+                }
+                placed(data, origins.root)
             }
             (Parts::Stacked(files), Some(_)) if self.wanted => {
                 let made = files.into_iter().fold(Made::default(), |made, file| {
@@ -362,28 +388,8 @@ impl Recipe {
                 self.changed(made, &data, layer(None))
             }
             _ => self.layer(data, layer(None)),
-        }
-    }
-
-    /// The values of each file, over those that none of them set.
-    fn of_files<L: FnOnce(Value) -> PillarLayer>(
-        &self,
-        whole: &Map,
-        parts: Vec<FilePart>,
-        layer: impl Fn(Option<ExternalFile>) -> L,
-    ) -> PartId {
-        let set: Vec<&Map> = parts.iter().map(|part| &part.data).collect();
-        let mut id = self.layer(besides(whole, &set).into(), layer(None)).id;
-        for FilePart { file, data } in parts {
-            let part = self.layer(data.into(), layer(Some(file)));
-            id = self.add(|| RecipeStep::Merge {
-                base: id,
-                layer: part.id,
-                options: by_keys(),
-                is_option: false,
-            });
-        }
-        id
+        };
+        (self.changed(before, now, layer(None)), made)
     }
 
     /// A stack after one more file.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use mapstack_value::{Key, Value};
 
+use super::at::At;
 use super::keys::{shown_path, split};
 use super::paths::{Problem, exists_in, get, plain};
 use super::query::{Join, Operand, Query, Test};
@@ -37,9 +38,9 @@ impl Query {
             }
         }
         Ok(if self.value.is_some() {
-            Node::Dict(values)
+            Node::Dict(values, At::default())
         } else {
-            Node::List(names)
+            Node::List(names, At::default())
         })
     }
 

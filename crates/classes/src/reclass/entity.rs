@@ -92,7 +92,7 @@ impl Applications {
 /// Data as parameters.
 pub fn read_dict(source: Source<'_>, data: &Value) -> Result<Dict, String> {
     match source.wrap(data)? {
-        Node::Dict(dict) => source.merge_dict(Dict::default(), dict),
+        Node::Dict(dict, _) => source.merge_dict(Dict::default(), dict),
         _ => Err(format!(
             "it must be a mapping, not {}",
             data.kind().described()

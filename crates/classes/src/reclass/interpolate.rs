@@ -6,13 +6,14 @@ use foldhash::fast::RandomState;
 use mapstack_value::{Int, Key, Map, Value};
 
 use super::answers::Exports;
+use super::at::{At, Turns};
 use super::keys::{shown_path, split};
 use super::paths::{Lost, Problem, Result, get, plain, remove, set};
 use super::query::Query;
 use super::reference::Token;
 use super::settings::Settings;
 use super::value::{Content, Dict, Item, Node, Source, is_complex};
-use crate::Host;
+use crate::{Host, Origin, Turn};
 
 /// The purpose of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,8 +107,8 @@ pub struct Parameters<'s> {
     waiting: Waiting,
     /// The exports of all nodes, if a query asks for them.
     exports: Option<Exports>,
-    /// The files that set values last.
-    pub set_by: Vec<(Vec<Key>, usize)>,
+    /// The places that set the values, as far as they are known.
+    pub origin: Origin,
     values: usize,
 }
 
@@ -126,12 +127,12 @@ impl<'s> Parameters<'s> {
             base: Node::Plain(Value::None),
             waiting: Waiting::default(),
             exports: None,
-            set_by: Vec::new(),
+            origin: Origin::default(),
             values: 0,
         };
         let mut path = Vec::new();
         made.base = made
-            .simple(Node::Dict(base), &mut path)
+            .simple(Node::Dict(base, At::default()), &mut path)
             .map_err(|problem| made.failure(problem, &path, &Node::Plain(Value::None)))?;
         Ok(made)
     }
@@ -253,7 +254,7 @@ impl<'s> Parameters<'s> {
         // What is missing in the other parameters is null for this value.
         other.references(path, value, 0, &mut None)?;
         let failed = |this: &Self, problem| this.failure(problem, path, value);
-        let new = self.rendered(value, Some(&other.base));
+        let new = self.rendered(value, Some(&other.base), &mut Turns::default());
         let new = new.map_err(|problem| failed(self, problem))?;
         let new = self.simple(new, &mut path.to_vec());
         let new = new.map_err(|problem| failed(self, problem))?;
@@ -283,17 +284,28 @@ impl<'s> Parameters<'s> {
                 self.waiting.insert(path, true);
                 return Ok(Node::Many(items));
             }
-            Node::Many(items) => merged(items)?,
+            Node::Many(items) => {
+                self.note(path, || Turns::of(&items));
+                merged(items)?
+            }
             Node::One(item) if item.content.is_complex() => {
                 self.waiting.insert(path, true);
                 return Ok(Node::One(item));
             }
-            Node::One(item) => item,
-            Node::Dict(dict) => return self.simple_dict(dict, path),
-            Node::List(items) => return self.simple_list(items, path),
+            Node::One(item) => {
+                self.note(path, || Turns::one(&item.at));
+                item
+            }
+            Node::Dict(dict, at) => {
+                self.note(path, || Turns::one(&at));
+                return self.simple_dict(dict, path);
+            }
+            Node::List(items, at) => {
+                self.note(path, || Turns::one(&at));
+                return self.simple_list(items, path);
+            }
             Node::Plain(value) => return Ok(Node::Plain(value)),
         };
-        self.note(path, item.file);
         match item.content {
             Content::Dict(dict) => self.simple_dict(dict, path),
             Content::List(items) => self.simple_list(items, path),
@@ -305,9 +317,12 @@ impl<'s> Parameters<'s> {
         }
     }
 
-    fn note(&mut self, path: &[Key], file: usize) {
+    fn note(&mut self, path: &[Key], turns: impl FnOnce() -> Turns) {
         if self.role == Role::Result {
-            self.set_by.push((path.to_vec(), file));
+            let places = turns().places();
+            if !places.is_empty() {
+                self.origin.follow_mut(path).turns = places;
+            }
         }
     }
 
@@ -319,7 +334,7 @@ impl<'s> Parameters<'s> {
             path.pop();
             made.insert(key, value);
         }
-        Ok(Node::Dict(made))
+        Ok(Node::Dict(made, At::default()))
     }
 
     fn simple_list(&mut self, items: Vec<Node>, path: &mut Vec<Key>) -> Result<Node> {
@@ -329,7 +344,7 @@ impl<'s> Parameters<'s> {
             made.push(self.simple(value, path)?);
             path.pop();
         }
-        Ok(Node::List(made))
+        Ok(Node::List(made, At::default()))
     }
 
     /// Compute what waits at a path (reclass: `_interpolate_inner`).
@@ -354,7 +369,8 @@ impl<'s> Parameters<'s> {
         }
         self.waiting.insert(path, false);
         self.references(path, &value, depth, missing)?;
-        let new = match self.rendered(&value, None) {
+        let mut turns = Turns::default();
+        let new = match self.rendered(&value, None, &mut turns) {
             Err(problem @ Problem::Missing(_)) => {
                 let failure = self.failure(problem, path, &value);
                 if !self.settings.gathers_errors {
@@ -368,9 +384,7 @@ impl<'s> Parameters<'s> {
         let new = new.and_then(|new| self.simple(new, &mut path.to_vec()));
         let new = new.map_err(|problem| self.failure(problem, path, &value))?;
         set(&mut self.base, path, new);
-        if let Some(item) = value.items().last() {
-            self.note(path, item.file);
-        }
+        self.note(path, || turns);
         self.waiting.remove(path);
         Ok(())
     }
@@ -412,7 +426,7 @@ impl<'s> Parameters<'s> {
     }
 
     /// A value with its references resolved.
-    fn rendered(&mut self, value: &Node, other: Option<&Node>) -> Result<Node> {
+    fn rendered(&mut self, value: &Node, other: Option<&Node>, turns: &mut Turns) -> Result<Node> {
         let rendering = Rendering {
             base: other.unwrap_or(&self.base),
             settings: self.settings,
@@ -422,8 +436,11 @@ impl<'s> Parameters<'s> {
         let tests: usize = tests.map(Query::tests).sum();
         self.spend(1 + tests * rendering.exports.map_or(0, <[_]>::len))?;
         let made = match value {
-            Node::One(item) => rendering.item(item)?,
-            Node::Many(items) => rendering.many(items)?,
+            Node::One(item) => {
+                turns.add(&item.at, Turn::Set);
+                rendering.item(item)?
+            }
+            Node::Many(items) => rendering.many(items, turns)?,
             other => other.clone(),
         };
         self.values += made.size();
@@ -489,6 +506,7 @@ fn merged(items: Vec<Item>) -> Result<Item> {
             all.extend(more);
             Ok(Item {
                 content: Content::List(all),
+                at: base.at,
                 ..item_of(item.file)
             })
         }
@@ -507,6 +525,7 @@ fn item_of(file: usize) -> Item {
     Item {
         content: Content::Scalar(Value::None),
         file,
+        at: At::default(),
         overwrites: false,
         is_constant: false,
     }
@@ -605,14 +624,14 @@ struct Rendering<'r> {
 
 impl Rendering<'_> {
     fn item(self, item: &Item) -> Result<Node> {
-        self.content(&item.content)
+        Ok(self.content(&item.content)?.with_places(item))
     }
 
     fn content(self, content: &Content) -> Result<Node> {
         match content {
             Content::Scalar(value) => Ok(Node::Plain(value.clone())),
-            Content::List(items) => Ok(Node::List(items.clone())),
-            Content::Dict(dict) => Ok(Node::Dict(dict.clone())),
+            Content::List(items) => Ok(Node::List(items.clone(), At::default())),
+            Content::Dict(dict) => Ok(Node::Dict(dict.clone(), At::default())),
             Content::Text(tokens) => match &**tokens {
                 [one] => self.token(one),
                 tokens => Ok(Node::Plain(self.joined(tokens)?.into())),
@@ -652,12 +671,12 @@ impl Rendering<'_> {
     }
 
     /// Items over each other, by the options (reclass: `ValueList.render`).
-    fn many(self, items: &[Item]) -> Result<Node> {
+    fn many(self, items: &[Item], turns: &mut Turns) -> Result<Node> {
         let mut output = Node::Plain(Value::None);
         let mut missing = None;
         let mut is_constant = false;
         for (at, item) in items.iter().enumerate() {
-            let is_container = matches!(output, Node::Dict(_) | Node::List(_));
+            let is_container = matches!(output, Node::Dict(..) | Node::List(..));
             let new = match self.item(item) {
                 Err(problem @ Problem::Missing(_))
                     if self.settings.ignores_overwritten
@@ -675,7 +694,15 @@ impl Rendering<'_> {
                         "a constant is changed by a later file".into(),
                     ));
                 }
+                turns.add(&item.at, Turn::Rejected);
                 continue;
+            }
+            match (&output, &new) {
+                (Node::Dict(..), Node::Dict(..)) if !item.overwrites => {}
+                (output, Node::List(..)) if !item.overwrites && !is_none(output) => {
+                    turns.add(&item.at, Turn::Joined);
+                }
+                _ => turns.add(&item.at, Turn::Set),
             }
             output = match is_none(&output) || item.overwrites {
                 true => new,
@@ -684,7 +711,7 @@ impl Rendering<'_> {
             is_constant |= item.is_constant;
         }
         match missing {
-            Some(missing) if matches!(output, Node::Dict(_) | Node::List(_)) => Err(missing),
+            Some(missing) if matches!(output, Node::Dict(..) | Node::List(..)) => Err(missing),
             _ => Ok(output),
         }
     }
@@ -693,12 +720,12 @@ impl Rendering<'_> {
         let settings = self.settings;
         let nulls = settings.none_override && is_none(&new);
         let is_allowed = match (&base, &new) {
-            (Node::Dict(_), Node::Dict(_)) | (Node::List(_), Node::List(_)) => true,
-            (Node::Dict(_), Node::List(_)) | (Node::List(_), Node::Dict(_)) => false,
-            (Node::Dict(_), _) => settings.scalar_over_dict || nulls,
-            (Node::List(_), _) => settings.scalar_over_list || nulls,
-            (_, Node::Dict(_)) => settings.dict_over_scalar,
-            (_, Node::List(_)) => settings.list_over_scalar,
+            (Node::Dict(..), Node::Dict(..)) | (Node::List(..), Node::List(..)) => true,
+            (Node::Dict(..), Node::List(..)) | (Node::List(..), Node::Dict(..)) => false,
+            (Node::Dict(..), _) => settings.scalar_over_dict || nulls,
+            (Node::List(..), _) => settings.scalar_over_list || nulls,
+            (_, Node::Dict(..)) => settings.dict_over_scalar,
+            (_, Node::List(..)) => settings.list_over_scalar,
             _ => true,
         };
         if !is_allowed {
@@ -710,24 +737,28 @@ impl Rendering<'_> {
             return Err(Problem::Other(message));
         }
         match (base, new) {
-            (Node::Dict(base), Node::Dict(new)) => {
+            (Node::Dict(base, at), Node::Dict(new, _)) => {
                 let source = Source {
                     settings,
                     file,
                     parses: false,
+                    is_noted: false,
                 };
                 let base = source.merge_dict(Dict::default(), base);
                 let made = base.and_then(|base| {
                     let new = source.merge_dict(Dict::default(), new)?;
                     source.merge_dict(base, new)
                 });
-                made.map(Node::Dict).map_err(Problem::Other)
+                let made = made.map_err(Problem::Other)?;
+                Ok(Node::Dict(made, at))
             }
-            (Node::List(mut base), Node::List(new)) => {
+            (Node::List(mut base, at), Node::List(new, _)) => {
                 base.extend(new);
-                Ok(Node::List(base))
+                Ok(Node::List(base, at))
             }
-            (base @ Node::Plain(_), Node::List(new)) => Ok(Node::List([vec![base], new].concat())),
+            (base @ Node::Plain(_), Node::List(new, at)) => {
+                Ok(Node::List([vec![base], new].concat(), at))
+            }
             (_, new) => Ok(new),
         }
     }
@@ -739,8 +770,8 @@ fn is_none(node: &Node) -> bool {
 
 fn described(node: &Node) -> &'static str {
     match node {
-        Node::Dict(_) => "a mapping",
-        Node::List(_) => "a list",
+        Node::Dict(..) => "a mapping",
+        Node::List(..) => "a list",
         Node::Plain(value) => value.kind().described(),
         Node::One(_) | Node::Many(_) => "a value with references",
     }

@@ -202,6 +202,7 @@ mod tests {
             minion_id: node,
             pillar: &Map::new(),
             memo: Some(memo),
+            is_explained: false,
         };
         let made = inventory.classified(&meter).unwrap();
         let star = if meter.is_shared.get() { " *" } else { "" };

@@ -182,6 +182,7 @@ impl<'r> Reader<'r> {
             settings: self.settings,
             file,
             parses: true,
+            is_noted: self.inventory.is_explained && file != NO_FILE,
         }
     }
 

@@ -7,6 +7,7 @@
 //! they said before.
 
 mod answers;
+mod at;
 mod entity;
 mod exports;
 mod interpolate;
@@ -24,9 +25,9 @@ mod value;
 
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 use mapstack_value::posixpath::{join, normpath};
-use mapstack_value::{Key, Map, Value};
+use mapstack_value::{Map, Value};
 
-use crate::{Host, Origins};
+use crate::{Host, Origin, Origins};
 use entity::Entity;
 use interpolate::{Failure, Parameters, Role};
 use keys::shown_path;
@@ -49,6 +50,8 @@ pub struct Inventory<'i> {
     pub pillar: &'i Map,
     /// The answers that minions before this one got of all nodes. With it, errors cost twice.
     pub memo: Option<&'i Memo>,
+    /// True if somebody asks for the places that set the parameters.
+    pub is_explained: bool,
 }
 
 /// The result of an inventory for a minion.
@@ -62,7 +65,7 @@ pub struct Classified {
     pub applications: Vec<String>,
     /// The environment of the node.
     pub environment: Value,
-    /// The file that set each value of the parameters.
+    /// The places that set the parameters, if the inventory is explained.
     pub origins: Origins,
 }
 
@@ -114,7 +117,7 @@ impl Inventory<'_> {
         let data = data.map_err(|failure| failed(&reader, &failure))?;
         Ok(Classified {
             parameters: data,
-            origins: origins(&reader, &merged.classes, &parameters.set_by),
+            origins: origins(&reader, &merged.classes, parameters.origin),
             classes: merged.classes,
             applications: merged.applications.items,
             environment: merged.environment,
@@ -177,31 +180,20 @@ fn resolved<'r>(reader: &Reader<'r>, merged: &Entity) -> Result<Parameters<'r>> 
     Ok(parameters)
 }
 
-/// The files that set values, in the order of their merge.
-fn origins(reader: &Reader<'_>, classes: &[String], set_by: &[(Vec<Key>, usize)]) -> Origins {
-    let mut origins = Origins::default();
+/// The places that set values, with the files in the order of their merge.
+fn origins(reader: &Reader<'_>, classes: &[String], origin: Origin) -> Origins {
     let files = reader.files();
-    let mut in_order: Vec<usize> = (0..files.len()).collect();
+    let mut in_order: Vec<usize> = (0..files.len()).filter(|file| *file != NO_FILE).collect();
     in_order.sort_by_key(|&number| match number {
-        NO_FILE => (0, 0),
         // The node is read first, and merged last.
-        NODE_FILE => (2, 0),
+        NODE_FILE => (1, 0),
         class => {
             let name = &files[class].name;
             let at = classes.iter().position(|class| class == name);
-            (1, at.unwrap_or(classes.len()))
+            (0, at.unwrap_or(classes.len()))
         }
     });
-    let mut numbers = vec![0; files.len()];
-    for number in in_order {
-        numbers[number] = origins.add(files[number].clone());
-    }
-    for (path, file) in set_by {
-        // Origins know mappings; items of lists are the list's.
-        let item = path.iter().position(|key| matches!(key, Key::Int(_)));
-        origins.set(&path[..item.unwrap_or(path.len())], numbers[*file]);
-    }
-    origins
+    Origins::ordered(&files, &in_order, [origin, Origin::default()])
 }
 
 /// An error that names the value, and the files that set it.

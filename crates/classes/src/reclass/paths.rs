@@ -70,8 +70,8 @@ pub fn get<'n>(base: &'n Node, path: &[Key]) -> Result<&'n Node, Lost> {
     let mut node = base;
     for step in way {
         node = match node {
-            Node::Dict(dict) => dict.get(step).ok_or(Lost::Key)?,
-            Node::List(items) => {
+            Node::Dict(dict, _) => dict.get(step).ok_or(Lost::Key)?,
+            Node::List(items, _) => {
                 let index = match step {
                     Key::Int(index) => index.to_i64(),
                     step => step.to_string().trim().parse().ok(),
@@ -83,8 +83,8 @@ pub fn get<'n>(base: &'n Node, path: &[Key]) -> Result<&'n Node, Lost> {
         };
     }
     match (node, last) {
-        (Node::Dict(dict), last) => dict.get(last).ok_or(Lost::Key),
-        (Node::List(items), Key::Int(index)) => {
+        (Node::Dict(dict, _), last) => dict.get(last).ok_or(Lost::Key),
+        (Node::List(items, _), Key::Int(index)) => {
             let found = index.to_i64().and_then(|index| at_index(items, index));
             found.ok_or_else(|| Lost::Item(index.to_string()))
         }
@@ -110,12 +110,12 @@ pub fn exists_in(base: &Node, path: &[Key]) -> bool {
     let mut node = base;
     for step in path {
         match node {
-            Node::Dict(dict) => match dict.get(step) {
+            Node::Dict(dict, _) => match dict.get(step) {
                 Some(inside) => node = inside,
                 None => return false,
             },
-            Node::List(items) if items.iter().any(|item| is(item, step)) => {}
-            Node::List(_) => return false,
+            Node::List(items, _) if items.iter().any(|item| is(item, step)) => {}
+            Node::List(..) => return false,
             other => return path.last().is_some_and(|last| is(other, last)),
         }
     }
@@ -135,10 +135,10 @@ pub fn remove(base: &mut Node, path: &[Key]) {
         return;
     };
     match (at_mut(base, way), last) {
-        (Some(Node::Dict(dict)), last) => {
+        (Some(Node::Dict(dict, _)), last) => {
             dict.shift_remove(last);
         }
-        (Some(Node::List(items)), Key::Int(index)) => {
+        (Some(Node::List(items, _)), Key::Int(index)) => {
             let index = index.to_i64().and_then(|index| usize::try_from(index).ok());
             if let Some(index) = index.filter(|index| *index < items.len()) {
                 items.remove(index);
@@ -152,8 +152,8 @@ pub fn at_mut<'n>(base: &'n mut Node, path: &[Key]) -> Option<&'n mut Node> {
     let mut node = base;
     for step in path {
         node = match (node, step) {
-            (Node::Dict(dict), step) => dict.get_mut(step)?,
-            (Node::List(items), step) => {
+            (Node::Dict(dict, _), step) => dict.get_mut(step)?,
+            (Node::List(items, _), step) => {
                 let index = match step {
                     Key::Int(index) => index.to_i64(),
                     step => step.to_string().trim().parse().ok(),
@@ -170,13 +170,13 @@ pub fn at_mut<'n>(base: &'n mut Node, path: &[Key]) -> Option<&'n mut Node> {
 pub fn plain(node: &Node) -> Result<Value> {
     Ok(match node {
         Node::Plain(value) => value.clone(),
-        Node::Dict(dict) => {
+        Node::Dict(dict, _) => {
             let entries = dict
                 .iter()
                 .map(|(key, value)| Ok((key.clone(), plain(value)?)));
             Value::Map(entries.collect::<Result<Map>>()?)
         }
-        Node::List(items) => items.iter().map(plain).collect::<Result<Value>>()?,
+        Node::List(items, _) => items.iter().map(plain).collect::<Result<Value>>()?,
         Node::One(_) | Node::Many(_) => return Err(Problem::Unresolved),
     })
 }

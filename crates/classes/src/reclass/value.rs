@@ -6,6 +6,7 @@ use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 use mapstack_value::{Key, Value};
 
+use super::at::At;
 use super::query::Query;
 use super::reference::{Token, parse};
 use super::settings::Settings;
@@ -18,8 +19,8 @@ pub type Dict = IndexMap<Key, Node, RandomState>;
 pub enum Node {
     /// Plain data.
     Plain(Value),
-    Dict(Dict),
-    List(Vec<Node>),
+    Dict(Dict, At),
+    List(Vec<Node>, At),
     /// The content of one file.
     One(Item),
     /// What several files say of one place.
@@ -35,8 +36,8 @@ impl Node {
             Content::Scalar(_) | Content::Text(_) => 0,
         };
         1 + match self {
-            Node::Dict(dict) => dict.values().map(Node::size).sum::<usize>(),
-            Node::List(items) => items.iter().map(Node::size).sum(),
+            Node::Dict(dict, _) => dict.values().map(Node::size).sum::<usize>(),
+            Node::List(items, _) => items.iter().map(Node::size).sum(),
             Node::One(item) => content(item),
             Node::Many(items) => items.iter().map(content).sum(),
             Node::Plain(_) => 0,
@@ -48,7 +49,7 @@ impl Node {
         match self {
             Node::One(item) => std::slice::from_ref(item),
             Node::Many(items) => items,
-            Node::Dict(_) | Node::List(_) | Node::Plain(_) => &[],
+            Node::Dict(..) | Node::List(..) | Node::Plain(_) => &[],
         }
     }
 }
@@ -59,6 +60,8 @@ pub struct Item {
     pub content: Content,
     /// The number of the file.
     pub file: usize,
+    /// The place in it.
+    pub at: At,
     /// It comes in place of earlier ones.
     pub overwrites: bool,
     /// No later one may change it.
@@ -138,13 +141,16 @@ pub struct Source<'s> {
     pub file: usize,
     /// True if texts can have references.
     pub parses: bool,
+    /// True if values know their places.
+    pub is_noted: bool,
 }
 
 impl Source<'_> {
-    fn item(self, content: Content) -> Item {
+    fn item(self, content: Content, at: At) -> Item {
         Item {
             content,
             file: self.file,
+            at,
             overwrites: false,
             is_constant: false,
         }
@@ -152,26 +158,31 @@ impl Source<'_> {
 
     /// The node of data (reclass: `_wrap_value`).
     pub fn wrap(self, value: &Value) -> Result<Node, String> {
+        self.wrap_at(value, At::top(self.is_noted.then_some(self.file)))
+    }
+
+    fn wrap_at(self, value: &Value, at: At) -> Result<Node, String> {
         Ok(match value {
             Value::Map(map) => {
-                let entries = map
-                    .iter()
-                    .map(|(key, value)| Ok((key.clone(), self.wrap(value)?)));
-                Node::Dict(entries.collect::<Result<_, String>>()?)
+                let entries = map.iter().map(|(key, value)| {
+                    Ok((key.clone(), self.wrap_at(value, at.inside(|| key.clone()))?))
+                });
+                Node::Dict(entries.collect::<Result<_, String>>()?, at)
             }
-            Value::List(items) => Node::List(
-                items
-                    .iter()
-                    .map(|item| self.wrap(item))
-                    .collect::<Result<_, _>>()?,
-            ),
+            Value::List(items) => {
+                let items = items.iter().enumerate();
+                let items = items
+                    .map(|(index, item)| self.wrap_at(item, at.inside(|| Key::of_index(index))));
+                Node::List(items.collect::<Result<_, _>>()?, at)
+            }
             Value::Str(text) if self.parses => {
-                Node::One(self.item(match parse(text, self.settings)? {
+                let content = match parse(text, self.settings)? {
                     Some(tokens) => Content::Text(tokens.into()),
                     None => Content::Scalar(value.clone()),
-                }))
+                };
+                Node::One(self.item(content, at))
             }
-            other => Node::One(self.item(Content::Scalar(other.clone()))),
+            other => Node::One(self.item(Content::Scalar(other.clone()), at)),
         })
     }
 
@@ -180,17 +191,23 @@ impl Source<'_> {
         Ok(match node {
             Node::One(item) => item,
             Node::Many(items) => return Err(items),
-            Node::Plain(value) => self.item(Content::Scalar(value)),
-            Node::Dict(dict) => self.item(Content::Dict(dict)),
-            Node::List(items) => self.item(Content::List(items)),
+            Node::Plain(value) => self.item(Content::Scalar(value), At::default()),
+            Node::Dict(dict, at) => self.item(Content::Dict(dict), at),
+            Node::List(items, at) => self.item(Content::List(items), at),
         })
     }
 
     /// Merge a node over another (reclass: `_merge_recurse`).
     pub fn merge(self, base: Option<Node>, new: Node) -> Result<Node, String> {
         match (base, new) {
-            (None, Node::Dict(new)) => self.merge_dict(Dict::default(), new).map(Node::Dict),
-            (Some(Node::Dict(base)), Node::Dict(new)) => self.merge_dict(base, new).map(Node::Dict),
+            (None, Node::Dict(new, at)) => {
+                let made = self.merge_dict(Dict::default(), new)?;
+                Ok(Node::Dict(made, at))
+            }
+            // The mapping is the first file's.
+            (Some(Node::Dict(base, at)), Node::Dict(new, _)) => {
+                Ok(Node::Dict(self.merge_dict(base, new)?, at))
+            }
             (None, new) => Ok(new),
             (Some(base), new) => {
                 let mut all = self.as_item(base).map_or_else(|many| many, |one| vec![one]);

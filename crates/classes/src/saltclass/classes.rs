@@ -118,6 +118,7 @@ impl Inventory<'_> {
                 other => return Err(node.wrong(&no_mapping("node", &other))),
             }
         }
+        self.note(&node, &node.pillars());
         Ok(node)
     }
 
@@ -136,7 +137,15 @@ impl Inventory<'_> {
             Obj::None => {}
             other => return Err(class.wrong(&no_mapping("class", &other))),
         }
+        self.note(&class, &class.pillars());
         Ok(class)
+    }
+
+    /// Note the places of all that the file of a class or a node says.
+    pub fn note(&self, class: &Class, pillars: &Obj) {
+        if let (Some(setters), Some(path)) = (self.setters, &class.file) {
+            setters.borrow_mut().enter(&class.name, path, pillars);
+        }
     }
 
     /// A class by its name, whose pillars are merged over the one that templates see.
@@ -145,7 +154,7 @@ impl Inventory<'_> {
         if let Some(pillars) = class.data.get_str("pillars")
             && pillars.truthy().unwrap_or(true)
         {
-            let merge = Merge { host: self.host };
+            let merge = Merge::new(self);
             merge.over_pillar(self.pillar, &pillars, &class)?;
         }
         Ok(class)

@@ -1,7 +1,10 @@
 //! The inventory, for the code that reads it.
 
+use std::cell::RefCell;
+
 use mapstack_pyobject::{DictRef, Obj};
 
+use super::setters::Setters;
 use crate::Host;
 
 /// A directory of nodes and classes, and the minion in question.
@@ -17,4 +20,6 @@ pub struct Inventory<'i> {
     pub pillar: &'i DictRef,
     /// True if classes that classes of classes name are kept, and each state once, as since Salt 3007.
     pub keeps_nested: bool,
+    /// Learns which places set the values; `None` if nobody asks.
+    pub setters: Option<&'i RefCell<Setters>>,
 }

@@ -1,13 +1,16 @@
 //! Merging the data of classes (Salt: `dict_merge`): in place, with lists appended unless they begin with `^`.
 
+use std::cell::RefCell;
+
 use mapstack_diagnostic::Result;
 use mapstack_pyobject::{DictRef, ListRef, Obj, as_index, equal, hash_key, wrap_index};
 use mapstack_value::Key;
 
 use super::classes::Class;
+use super::inventory::Inventory;
 use super::objects::described;
+use super::setters::Setters;
 use crate::Host;
-use crate::{ClassFile, Origins};
 
 /// The first item of a list that replaces another.
 const OVERRIDE: &str = "^";
@@ -18,39 +21,35 @@ const MAX_DEPTH: usize = 256;
 /// The merger.
 pub struct Merge<'h> {
     /// Pays for the work.
-    pub host: &'h dyn Host<Obj>,
+    host: &'h dyn Host<Obj>,
+    /// Learns which places set the values.
+    setters: Option<&'h RefCell<Setters>>,
 }
 
-/// Called with each path that gets a new value.
-type Watch<'w> = &'w mut dyn FnMut(&[Key]);
-
-impl Merge<'_> {
-    /// Merge the pillars of a class over the pillar that templates see.
-    pub fn over_pillar(&self, pillar: &DictRef, pillars: &Obj, class: &Class) -> Result<()> {
-        let mut path = vec![Key::from("pillars")];
-        self.over(pillar, pillars, (class, &mut path), &mut |_| {})
+impl<'h> Merge<'h> {
+    pub fn new(inventory: &Inventory<'h>) -> Self {
+        Merge {
+            host: inventory.host,
+            setters: inventory.setters,
+        }
     }
 
-    /// Merge a whole class over those before, and note what it sets.
-    pub fn document(&self, merged: &DictRef, class: &Class, origins: &mut Origins) -> Result<()> {
-        let file = origins.add(ClassFile {
-            name: class.name.clone(),
-            path: class.file.clone().unwrap_or_default(),
-        });
-        let mut note = |path: &[Key]| {
-            if let Some((_, inside)) = path
-                .split_first()
-                .filter(|(key, _)| key.as_str() == Some("pillars"))
-            {
-                origins.set(inside, file);
-            }
-        };
-        self.over(
-            merged,
-            &Obj::Dict(class.data.clone()),
-            (class, &mut Vec::new()),
-            &mut note,
-        )
+    /// Merge the pillars of a class over the pillar that templates see.
+    pub fn over_pillar(&self, pillar: &DictRef, pillars: &Obj, class: &Class) -> Result<()> {
+        self.over(pillar, pillars, (class, &mut vec![Key::from("pillars")]))
+    }
+
+    /// Merge a whole class over those before.
+    pub fn document(&self, merged: &DictRef, class: &Class) -> Result<()> {
+        let data = Obj::Dict(class.data.clone());
+        self.over(merged, &data, (class, &mut Vec::new()))
+    }
+
+    /// Tell who asks about a step of the merge.
+    fn learn(&self, step: impl FnOnce(&mut Setters)) {
+        if let Some(setters) = self.setters {
+            step(&mut setters.borrow_mut());
+        }
     }
 
     fn over(
@@ -58,7 +57,6 @@ impl Merge<'_> {
         base: &DictRef,
         layer: &Obj,
         (class, path): (&Class, &mut Vec<Key>),
-        watch: Watch<'_>,
     ) -> Result<()> {
         if path.len() > MAX_DEPTH {
             let error = class.wrong(&format!("its pillars are nested deeper than {MAX_DEPTH}"));
@@ -74,20 +72,28 @@ impl Merge<'_> {
                         .list(&old, list)
                         .map_err(|message| class.wrong(&at(path, message)))?
                     {
-                        true => base.insert(key, new.clone()),
-                        false => self.host.spend(list.len())?,
+                        true => {
+                            self.learn(|setters| setters.sets(base, layer, &key));
+                            base.insert(key, new.clone());
+                        }
+                        false => {
+                            self.learn(|setters| setters.joins(&old, layer, &key));
+                            self.host.spend(list.len())?;
+                        }
                     }
-                    watch(path);
                 }
                 (Some(Obj::Dict(old)), Obj::Dict(_)) => {
-                    self.over(&old, &new, (class, path), watch)?;
+                    self.over(&old, &new, (class, path))?;
                 }
                 (old, _) => {
-                    let same = old.map(|old| equal(&old, &new)).transpose();
+                    let same = old.as_ref().map(|old| equal(old, &new)).transpose();
                     let same = same.map_err(|e| class.wrong(&at(path, &e.to_string())))?;
+                    // What stays is the value of both, but for `1`, `1.0` and `true`.
+                    if same != Some(true) || old.is_some_and(|old| is_same(&old, &new)) {
+                        self.learn(|setters| setters.sets(base, layer, &key));
+                    }
                     if same != Some(true) {
                         base.insert(key, new);
-                        watch(path);
                     }
                 }
             }
@@ -101,14 +107,26 @@ impl Merge<'_> {
         let first = layer.get(0).ok_or(
             "an empty list cannot be merged over another list; write `[^]` to clear it, or leave it out",
         )?;
-        if first.as_str().is_some_and(|text| **text == *OVERRIDE) {
+        if is_mark(&first) {
             layer.change(|items| items.remove(0));
+            self.learn(|setters| setters.drops_first(layer));
             return Ok(true);
         }
         let more = layer.items();
         base.change(|items| items.extend(more));
         Ok(false)
     }
+}
+
+/// True if a list that begins with this replaces another.
+pub fn is_mark(first: &Obj) -> bool {
+    first.as_str().is_some_and(|text| **text == *OVERRIDE)
+}
+
+/// True if equal values are of the same type.
+fn is_same(one: &Obj, other: &Obj) -> bool {
+    let values = one.to_value().and_then(|one| Ok((one, other.to_value()?)));
+    values.is_ok_and(|(one, other)| one.is_same(&other))
 }
 
 /// A message about what stands below keys.

@@ -9,6 +9,7 @@ mod flat;
 mod inventory;
 mod merge;
 mod objects;
+mod setters;
 mod variables;
 
 use mapstack_diagnostic::{Error, ErrorKind, Result};
@@ -18,6 +19,7 @@ use mapstack_value::{Key, Map, Value};
 use crate::Origins;
 
 pub use inventory::Inventory;
+pub use setters::Setters;
 
 use classes::Expansion;
 use flat::Flat;
@@ -36,7 +38,7 @@ pub struct Classified {
     pub states: Vec<Value>,
     /// The last environment that a class or the node names; empty text if none does.
     pub environment: Value,
-    /// The file that set each value of the pillar.
+    /// The places that set the values of the pillar, if the inventory has [`Setters`].
     pub origins: Origins,
 }
 
@@ -62,23 +64,23 @@ impl Inventory<'_> {
     /// A file cannot be read or has the wrong form, and whatever else Salt raises; limits.
     pub fn classify(&self) -> Result<Classified> {
         let node = self.node()?;
-        let merge = Merge { host: self.host };
+        let merge = Merge::new(self);
         let pillars = match self.keeps_nested {
             true => node.own_copy_of_pillars()?,
             false => node.pillars(),
         };
+        self.note(&node, &pillars);
         merge.over_pillar(self.pillar, &pillars, &node)?;
         let expanded = match self.keeps_nested {
             true => Expansion::of(self, node)?,
             false => Flat::of(self, node)?,
         };
         let merged = DictRef::new(Entries::default());
-        let mut origins = Origins::default();
         let mut states = Vec::new();
         let mut environment = Obj::from("");
         for class in &expanded.all {
             if class.data.get_str("pillars").is_some() {
-                merge.document(&merged, class, &mut origins)?;
+                merge.document(&merged, class)?;
             }
             if let Some(more) = class.data.get_str("states")
                 && expanded.states.is_none()
@@ -87,12 +89,20 @@ impl Inventory<'_> {
             }
             environment = class.data.get_str("environment").unwrap_or(environment);
         }
-        let pillar = match merged.get_str("pillars") {
-            Some(Obj::Dict(pillars)) => Variables::new(self.host).expanded(&pillars)?,
+        let pillars = match merged.get_str("pillars") {
+            Some(Obj::Dict(pillars)) => pillars,
             None => DictRef::new(Entries::default()),
             Some(other) => return Err(not_a_mapping(&other)),
         };
+        let pillar = Variables::new(self.host).expanded(&pillars)?;
         let pillar = Obj::Dict(pillar).to_value().map_err(|e| plain(&e))?;
+        let order = expanded
+            .all
+            .iter()
+            .filter_map(|class| class.file.as_deref());
+        let origins = self
+            .setters
+            .map(|setters| setters.borrow().origins([&pillars, self.pillar], order));
         Ok(Classified {
             pillar: pillar.as_map().cloned().unwrap_or_default(),
             classes: expanded.names,
@@ -101,7 +111,7 @@ impl Inventory<'_> {
                 None => once(states)?,
             },
             environment: environment.to_value().map_err(|e| plain(&e))?,
-            origins,
+            origins: origins.unwrap_or_default(),
         })
     }
 }

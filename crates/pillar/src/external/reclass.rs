@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use mapstack::{File, Text};
-use mapstack_classes::ClassFile;
 use mapstack_classes::Host;
 use mapstack_classes::reclass::Inventory;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
@@ -16,7 +15,7 @@ use super::Own;
 use super::arguments::wrong;
 use super::asked::Asked;
 use crate::files::unreadable;
-use crate::recipe::{FilePart, Parts};
+use crate::recipe::Parts;
 
 /// The data that the inventory gives the minion.
 pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Own> {
@@ -36,19 +35,11 @@ pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Own> {
         pillar: &asked.run.current_pillar(),
         // Where values come from is known by the reading of this minion alone.
         memo: (!asked.is_explained).then_some(&asked.cache.inventories),
+        is_explained: asked.is_explained,
     };
     let made = inventory.classify();
     let made = made.map_err(|e| e.note(format!("in the inventory {base}")))?;
-    let mut texts = reading.texts.take();
-    let parts = match asked.is_explained {
-        true => made.origins.parts(&made.parameters),
-        false => Vec::new(),
-    };
-    let parts = parts.into_iter().filter(|(file, _)| !file.path.is_empty());
-    let part = |(file, data): (&ClassFile, _)| {
-        FilePart::of(file, texts.remove(&file.path), "parameters", data)
-    };
-    let parts = Parts::Files(parts.map(part).collect());
+    let parts = Parts::of_classes(&made.origins, reading.texts.take(), "parameters");
     Ok(Own {
         data: made.into_pillar(&minion_id).into(),
         parts,
@@ -108,8 +99,8 @@ fn options(asked: &Asked<'_, '_>) -> Result<Map> {
 struct Reading<'r, 'e> {
     asked: &'r Asked<'r, 'e>,
     tree: Tree,
-    /// The texts that were read, by the paths of their files, if the compile is explained.
-    texts: RefCell<HashMap<String, Text<'static>>>,
+    /// What was read, by the paths of the files, if the compile is explained.
+    texts: RefCell<HashMap<String, (Text<'static>, Value)>>,
 }
 
 impl Host<Value> for Reading<'_, '_> {
@@ -137,7 +128,7 @@ impl Host<Value> for Reading<'_, '_> {
         if self.asked.is_explained {
             self.texts
                 .borrow_mut()
-                .insert(path.into(), text.into_owned());
+                .insert(path.into(), (text.into_owned(), loaded.clone()));
         }
         Ok(loaded)
     }

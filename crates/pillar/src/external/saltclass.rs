@@ -6,9 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use mapstack::{File, OtherTemplate, Text};
-use mapstack_classes::ClassFile;
 use mapstack_classes::Host;
-use mapstack_classes::saltclass::Inventory;
+use mapstack_classes::saltclass::{Inventory, Setters};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_loader::{Fetched, Tree};
 use mapstack_render::jinja::{Jinja2, Names, Syntax, render};
@@ -20,7 +19,7 @@ use super::Own;
 use super::arguments::wrong;
 use super::asked::Asked;
 use crate::files::unreadable;
-use crate::recipe::{FilePart, Parts};
+use crate::recipe::Parts;
 use crate::template::without_final_newline;
 
 /// The data that the inventory gives the minion. Its classes change the pillar so far in place, whether it fails or
@@ -39,6 +38,7 @@ pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Own> {
         texts: RefCell::default(),
         steps: Cell::new(0),
     };
+    let setters = RefCell::<Setters>::default();
     let inventory = Inventory {
         host: &reading,
         path: &path,
@@ -50,6 +50,7 @@ pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Own> {
             .salt_version()
             .behaviour()
             .keeps_nested_classes,
+        setters: asked.is_explained.then_some(&setters),
     };
     let made = inventory.classify();
     let synced = asked.run.sync_facts().map_err(|e| {
@@ -59,15 +60,7 @@ pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Own> {
     let made = made.map_err(|e| e.note(in_inventory(&path)))?;
     synced?;
     asked.run.spend(reading.steps.get())?;
-    let mut texts = reading.texts.take();
-    let parts = match asked.is_explained {
-        true => made.origins.parts(&made.pillar),
-        false => Vec::new(),
-    };
-    let part = |(file, data): (&ClassFile, _)| {
-        FilePart::of(file, texts.remove(&file.path), "pillars", data)
-    };
-    let parts = Parts::Files(parts.into_iter().map(part).collect());
+    let parts = Parts::of_classes(&made.origins, reading.texts.take(), "pillars");
     Ok(Own {
         data: made.into_pillar(&minion_id).into(),
         parts,
@@ -122,8 +115,8 @@ struct Reading<'r, 'e> {
     asked: &'r Asked<'r, 'e>,
     tree: &'r Tree,
     variables: Names,
-    /// The texts that were read, by the paths of their files, if the compile is explained.
-    texts: RefCell<HashMap<String, Text<'static>>>,
+    /// What was read, by the paths of the files, if the compile is explained.
+    texts: RefCell<HashMap<String, (Text<'static>, Value)>>,
     /// Work that is not paid yet.
     steps: Cell<usize>,
 }
@@ -154,7 +147,7 @@ impl Host<Obj> for Reading<'_, '_> {
         if self.asked.is_explained {
             self.texts
                 .borrow_mut()
-                .insert(path.into(), text.into_owned());
+                .insert(path.into(), (text.into_owned(), loaded.clone()));
         }
         Ok(Obj::from_shared(&loaded))
     }
