@@ -94,13 +94,7 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     if let Some(error) = &impact.unknown {
         return Err(error.clone().into());
     }
-    if let (What::Value(_, path), Some((sample, secrets))) = (&what, &impact.sample) {
-        let key = args.what.split_once(':').map_or("", |(_, key)| key);
-        pick(sample, key, path).map_err(|error| {
-            let error = secrets.redact(&error).into_inner();
-            error.note("on any of the minions")
-        })?;
-    }
+    has_value(&args.what, &what, &impact)?;
     let reach = Reach::new(&args.what, &followed, &impact);
     match args.format {
         Listing::Text => output::write_listing(&reach.text(&followed))?,
@@ -120,6 +114,18 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
         }),
         None => failed,
     }
+}
+
+/// An error where the value that is asked for is on none of the minions.
+fn has_value(asked: &str, what: &What, impact: &mapstack_fleet::Impact) -> Result<(), Failure> {
+    if let (What::Value(_, path), Some((sample, secrets))) = (what, &impact.sample) {
+        let key = asked.split_once(':').map_or("", |(_, key)| key);
+        pick(sample, key, path).map_err(|error| {
+            let error = secrets.redact(&error).into_inner();
+            error.note("on any of the minions")
+        })?;
+    }
+    Ok(())
 }
 
 fn is_there(engine: &Engine, saltenv: &str, path: &str) -> bool {
