@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::{Fetched, FileServer, Fnmatch, LoadError, SaltPath};
+use crate::{Fetched, FileServer, Fnmatch, LoadError, SaltPath, Unserved};
 
 /// A file server on which files of some names are there and empty, if it does not have them: private ones, say, which
 /// lie in another repository.
@@ -79,6 +79,10 @@ impl<F: FileServer> FileServer for Absent<F> {
 
     fn envs(&self) -> Vec<String> {
         self.files.envs()
+    }
+
+    fn unserved(&self, saltenv: &str, prefix: &str) -> Result<Vec<Unserved>, LoadError> {
+        self.files.unserved(saltenv, prefix)
     }
 
     fn names_in(&self, directory: &SaltPath, saltenv: &str) -> Option<Vec<String>> {

@@ -22,6 +22,7 @@ mod reads;
 mod roots;
 mod snapshot;
 mod tree;
+mod unserved;
 mod walk;
 
 use std::io;
@@ -42,6 +43,7 @@ pub use reads::{FileRead, FileReadKind, TreeReads};
 pub use roots::Roots;
 pub use snapshot::Snapshot;
 pub use tree::{Entry, Tree, glob_named, is_file, read_named};
+pub use unserved::{NotServed, Unserved};
 
 /// A source of files.
 pub trait FileServer: Send + Sync {
@@ -73,6 +75,15 @@ pub trait FileServer: Send + Sync {
     /// `None`, which is always right, where it cannot.
     fn names_in(&self, _directory: &SaltPath, _saltenv: &str) -> Option<Vec<String>> {
         None
+    }
+
+    /// What lies below a prefix in a saltenv and is not served, sorted, as far as the server knows: links that lead
+    /// nowhere, in circles or out of the root, and names that are not UTF-8.
+    ///
+    /// # Errors
+    /// [`LoadError`] when a directory cannot be read.
+    fn unserved(&self, _saltenv: &str, _prefix: &str) -> Result<Vec<Unserved>, LoadError> {
+        Ok(Vec::new())
     }
 }
 
@@ -223,5 +234,13 @@ impl FileServer for Backends {
             .map(|server| server.names_in(directory, saltenv))
             .collect();
         Some(names?.concat())
+    }
+
+    fn unserved(&self, saltenv: &str, prefix: &str) -> Result<Vec<Unserved>, LoadError> {
+        let all = self.0.iter().map(|server| server.unserved(saltenv, prefix));
+        let mut all = all.collect::<Result<Vec<_>, _>>()?.concat();
+        all.sort_unstable();
+        all.dedup();
+        Ok(all)
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::entries::entries;
 use crate::open::{Opening, is_inside, open_anywhere, open_inside};
 use crate::walk::Walk;
-use crate::{Fetched, FileServer, LoadError, Names, SaltPath};
+use crate::{Fetched, FileServer, LoadError, Names, SaltPath, Unserved};
 
 /// Directories per saltenv, earlier ones winning file by file.
 ///
@@ -176,6 +176,17 @@ impl Roots {
             .into()
     }
 
+    fn walk<'r>(&self, real: &'r Path) -> Walk<'r> {
+        Walk {
+            real,
+            follow_outside_links: self.follow_outside_links,
+            hide_links: self.hide_links,
+            entries: 0,
+            above: Vec::new(),
+            unserved: None,
+        }
+    }
+
     /// Look for a regular file behind a path below one root, without opening it: opening a pipe or
     /// a device can wait or do something.
     fn locate(&self, root: &Root, real: &Path, path: &str) -> Result<Option<Candidate>, LoadError> {
@@ -273,12 +284,12 @@ pub(crate) fn is_missing(e: &io::Error) -> bool {
 }
 
 #[cfg(unix)]
-fn is_link_loop(e: &io::Error) -> bool {
+pub(crate) fn is_link_loop(e: &io::Error) -> bool {
     e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
 }
 
 #[cfg(not(unix))]
-fn is_link_loop(_: &io::Error) -> bool {
+pub(crate) fn is_link_loop(_: &io::Error) -> bool {
     false
 }
 
@@ -337,16 +348,7 @@ impl FileServer for Roots {
         let mut all = Vec::new();
         for root in self.serving(saltenv).iter() {
             if let Some(real) = root.real()? {
-                let (follow_outside_links, hide_links) =
-                    (self.follow_outside_links, self.hide_links);
-                Walk {
-                    real,
-                    follow_outside_links,
-                    hide_links,
-                    entries: 0,
-                    above: Vec::new(),
-                }
-                .below(&prefix, &mut all)?;
+                self.walk(real).below(&prefix, &mut all)?;
             }
         }
         if let Some(ignored) = &self.ignored {
@@ -373,6 +375,24 @@ impl FileServer for Roots {
             all.append(&mut entries(&real.join(directory.as_str()))?);
         }
         Some(all)
+    }
+
+    fn unserved(&self, saltenv: &str, prefix: &str) -> Result<Vec<Unserved>, LoadError> {
+        let mut all = Vec::new();
+        for root in self.serving(saltenv).iter() {
+            if let Some(real) = root.real()? {
+                let mut walk = self.walk(real);
+                walk.unserved = Some(Vec::new());
+                walk.below(&SaltPath::from_relative(prefix), &mut Vec::new())?;
+                all.extend(walk.unserved.into_iter().flatten());
+            }
+        }
+        if let Some(ignored) = &self.ignored {
+            all.retain(|one| !ignored.has(&one.path));
+        }
+        all.sort_unstable();
+        all.dedup();
+        Ok(all)
     }
 }
 

@@ -6,11 +6,15 @@ use std::path::{Path, PathBuf};
 
 use crate::open::resolve;
 use crate::path::MAX_COMPONENTS;
-use crate::roots::is_missing;
+use crate::roots::{is_link_loop, is_missing};
+use crate::unserved::{NotServed, Unserved, escaped};
 use crate::{LoadError, SaltPath};
 
 /// More entries than this are an error: links can repeat a small tree without end.
 pub(crate) const MAX_ENTRIES: usize = 1_000_000;
+
+/// Files whose names are not UTF-8 are compared by their content up to this size.
+const MAX_MARKED: u64 = 1 << 20;
 
 /// A walk through one root.
 pub(crate) struct Walk<'r> {
@@ -23,6 +27,8 @@ pub(crate) struct Walk<'r> {
     pub(crate) entries: usize,
     /// The directories that lead here, by their paths without links; none is entered again.
     pub(crate) above: Vec<PathBuf>,
+    /// What is not served, if that is asked for.
+    pub(crate) unserved: Option<Vec<Unserved>>,
 }
 
 impl Walk<'_> {
@@ -36,8 +42,16 @@ impl Walk<'_> {
         let start = self.real.join(&prefix);
         match self.place(&start) {
             Ok(Some(place)) => self.directory(&start, place, &prefix, all),
-            Ok(None) => Ok(()),
-            Err(e) if is_missing(&e) => Ok(()),
+            Ok(None) => {
+                self.note_link(prefix, &start);
+                Ok(())
+            }
+            Err(e) if is_missing(&e) => {
+                if start.is_symlink() {
+                    self.note_link(prefix, &start);
+                }
+                Ok(())
+            }
             Err(source) => Err(LoadError::Io {
                 path: start,
                 source,
@@ -71,16 +85,18 @@ impl Walk<'_> {
             let entry = entry.map_err(failed)?;
             self.count()?;
             // Names that are not Unicode cannot be asked for.
-            let Ok(name) = entry.file_name().into_string() else {
-                continue;
-            };
             let path = entry.path();
-            let Some(found) = self.look(&path, &entry) else {
+            let Ok(name) = entry.file_name().into_string() else {
+                self.note_name(relative, &path);
                 continue;
             };
             let inner = match relative {
                 "" => name,
                 _ => format!("{relative}/{name}"),
+            };
+            let Some(found) = self.look(&path, &entry) else {
+                self.note_link(inner, &path);
+                continue;
             };
             if found.kind.is_dir() {
                 self.directory(&path, found.place, &inner, all)?;
@@ -104,6 +120,40 @@ impl Walk<'_> {
             kind: fs::metadata(path).ok()?.file_type(),
             place: self.place(path).ok()??,
         })
+    }
+
+    /// Note a name that is not UTF-8, with what it has.
+    fn note_name(&mut self, relative: &str, path: &Path) {
+        let Some(unserved) = &mut self.unserved else {
+            return;
+        };
+        let name = path.file_name().unwrap_or_default();
+        let name = escaped(name.as_encoded_bytes());
+        let at = match relative {
+            "" => name,
+            _ => format!("{relative}/{name}"),
+        };
+        let is_small = |found: fs::Metadata| found.is_file() && found.len() <= MAX_MARKED;
+        let content = match fs::symlink_metadata(path).is_ok_and(is_small) {
+            true => fs::read(path).ok(),
+            false => None,
+        };
+        unserved.push(Unserved::new(at, NotServed::NotUtf8, content.as_deref()));
+    }
+
+    /// Note a link that leads to nothing that is served.
+    fn note_link(&mut self, at: String, path: &Path) {
+        let Some(unserved) = &mut self.unserved else {
+            return;
+        };
+        let why = match fs::metadata(path) {
+            Ok(_) => NotServed::OutsideLink,
+            Err(e) if is_link_loop(&e) => NotServed::LoopingLink,
+            Err(_) => NotServed::DanglingLink,
+        };
+        let target = fs::read_link(path).ok();
+        let target = target.as_ref().map(|to| to.as_os_str().as_encoded_bytes());
+        unserved.push(Unserved::new(at, why, target));
     }
 
     fn is_hidden(&self, entry: &fs::DirEntry) -> bool {

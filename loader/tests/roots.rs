@@ -300,3 +300,55 @@ proptest! {
         }
     }
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_is_not_served_is_known() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::symlink;
+
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("root");
+    std::fs::create_dir_all(root.join("web/sub")).unwrap();
+    std::fs::write(root.join("web/init.sls"), "").unwrap();
+    std::fs::write(dir.path().join("outside"), "").unwrap();
+    for (target, link) in [
+        ("nowhere", "web/dangling.sls"),
+        ("loop", "web/loop"),
+        ("../../outside", "web/out"),
+        ("nowhere", "gone"),
+        // What is served under another name.
+        ("init.sls", "web/again.sls"),
+        ("..", "web/sub/up"),
+    ] {
+        symlink(target, root.join(link)).unwrap();
+    }
+    std::fs::write(root.join(OsStr::from_bytes(b"web/\xff")), "1").unwrap();
+    let files = Roots::new().root("base", &root);
+    let of = |prefix: &str| -> Vec<String> {
+        let found = files.unserved("base", prefix).unwrap();
+        found
+            .iter()
+            .map(|one| format!("{}: {}", one.path, one.why))
+            .collect()
+    };
+    let in_web = [
+        "web/\\xff: its name is not UTF-8",
+        "web/dangling.sls: a link to nothing",
+        "web/loop: a link in a circle",
+        "web/out: a link out of the root",
+    ];
+    assert_eq!(of("web"), in_web);
+    assert_eq!(of(""), [&["gone: a link to nothing"][..], &in_web].concat());
+    assert_eq!(of("gone"), ["gone: a link to nothing"]);
+    let following = Roots::new().root("base", &root).follow_outside_links(true);
+    assert_eq!(following.unserved("base", "web").unwrap().len(), 3);
+    assert!(files.unserved("base", "nothing").unwrap().is_empty());
+    // The content counts, not only the name.
+    let marks = || files.unserved("base", "web").unwrap();
+    let before = marks();
+    assert_eq!(before, marks());
+    std::fs::write(root.join(OsStr::from_bytes(b"web/\xff")), "2").unwrap();
+    assert_ne!(before, marks());
+}

@@ -1,6 +1,6 @@
 //! `mapstack lint` and `mapstack schema`.
 
-use crate::common::{Tree, assert_snapshot, run, run_line};
+use crate::common::{Tree, assert_line, assert_snapshot, run, run_line};
 
 /// A formula with one mistake of many kinds.
 fn mistakes() -> Tree {
@@ -661,4 +661,193 @@ fn a_schema_is_made_of_pillars_and_checked_through_templates() {
     assert_eq!(ran.status, Some(1));
     let said = "the pillar has no schema.yaml";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
+}
+
+fn with_broken_minions() -> Tree {
+    Tree::new(&[
+        ("r/web/parameters/defaults.yaml", "values: {country: NO}\n"),
+        ("minions/good.yaml", "id: good\ngrains: {os: Debian}\n"),
+        ("minions/one.yaml", "grains: [\n"),
+        ("minions/three.yaml", "- a\n"),
+        ("minions/two.yaml", "id: two\ngrains: 3\n"),
+        (
+            "all.yaml",
+            "id: good\ngrains: {os: Debian}\n---\n- a\n---\nid: two\ngrains: 3\n---\nid: one\ngrains: [\n",
+        ),
+    ])
+}
+
+#[test]
+fn minions_that_cannot_be_read_are_named_and_the_others_looked_at() {
+    let tree = with_broken_minions();
+    for minions in ["minions", "all.yaml"] {
+        let ran = run_line(tree.path(), &format!("lint --root r --minions {minions}"));
+        assert_eq!(ran.status, Some(1), "{}", ran.stderr);
+        assert!(ran.stdout.contains("warning[yaml-bool]"), "{}", ran.stdout);
+        for said in [
+            "on 1 minion; 3 minions not looked at",
+            "expected a value",
+            "grains must be a mapping, not an integer",
+            "holds no minions, but a list",
+            "error: 3 minions could not be read; the others were looked at",
+        ] {
+            assert!(ran.stderr.contains(said), "{said}: {}", ran.stderr);
+        }
+        let line = format!("lint --root r --minions {minions} -o json");
+        let out = run_line(tree.path(), &line).stdout;
+        let document: serde_json::Value = serde_json::from_str(&out).unwrap();
+        let summary = &document["summary"];
+        let counted = (&summary["minions"], &summary["minions_not_looked_at"]);
+        assert_eq!(counted, (&1.into(), &3.into()), "{minions}");
+        let broken = document["minions_not_looked_at"].as_array().unwrap();
+        assert_eq!(broken.len(), 3, "{broken:?}");
+        let line = format!("lint --root r --minions {minions} --format github");
+        let out = run_line(tree.path(), &line).stdout;
+        assert_eq!(out.matches("was not looked at").count(), 3, "{out}");
+    }
+    tree.replace("minions/good.yaml", b"id: [\n");
+    let ran = run_line(tree.path(), "lint --root r --minions minions");
+    assert_eq!(ran.status, Some(1));
+    assert!(
+        ran.stderr.contains("error: 4 minions could not be read\n"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_is_not_served_is_said() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::symlink;
+
+    let tree = Tree::new(&[
+        ("r/web/parameters/defaults.yaml", "values: {a: 1}\n"),
+        ("r/web/init.sls", "a: {test.nop: []}\n"),
+    ]);
+    let web = tree.path().join("r/web");
+    symlink("nowhere.yaml", web.join("parameters/os.yaml")).unwrap();
+    symlink("loop.sls", web.join("loop.sls")).unwrap();
+    std::fs::write(web.join(OsStr::from_bytes(b"caf\xe9.sls")), "a: 1\n").unwrap();
+    let said = [
+        "web/parameters/os.yaml (a link to nothing)",
+        "web/loop.sls (a link in a circle)",
+        r"web/caf\xe9.sls (its name is not UTF-8)",
+    ];
+    for (line, status) in [
+        ("lint --root r", 0),
+        ("lint web --root r", 0),
+        ("data web --root r --platform debian-12", 0),
+        ("diff --from r --to r", 0),
+    ] {
+        let ran = run_line(tree.path(), line);
+        assert_eq!(ran.status, Some(status), "{line}: {}", ran.stderr);
+        for said in said {
+            let all = format!("{}{}", ran.stdout, ran.stderr);
+            assert!(all.contains(said), "{line}: {said}: {all}");
+        }
+    }
+    let out = run_line(tree.path(), "lint --root r -o json").stdout;
+    let document: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(document["summary"]["not_served"], 3);
+    // Another state of one of them is a change that nothing compared.
+    tree.write("s/web/parameters/defaults.yaml", b"values: {a: 1}\n");
+    tree.write("s/web/init.sls", b"a: {test.nop: []}\n");
+    let ran = run_line(tree.path(), "diff --from r --to s");
+    assert_eq!(ran.status, Some(2), "{}{}", ran.stdout, ran.stderr);
+    assert!(
+        ran.stdout
+            .contains(&format!("not served, and not compared: {}", said[0]))
+            && !ran.stdout.contains("no file is different"),
+        "{}",
+        ran.stdout
+    );
+    for n in 0..10_000 {
+        symlink("nowhere", web.join(format!("link{n}.sls"))).unwrap();
+    }
+    let ran = run_line(tree.path(), "lint --root r");
+    assert!(
+        ran.stderr.contains("and 9998 more (a link to nothing)") && ran.stderr.len() < 2000,
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+#[cfg(feature = "git")]
+fn only_what_is_new_since_a_revision_is_shown() {
+    let tree = Tree::new(&[
+        (
+            "salt/web/parameters/defaults.yaml",
+            "values:\n  mode: 0644\n  country: NO\n",
+        ),
+        ("salt/web/init.sls", "a: {test.nop: []}\n"),
+        ("pillar/top.sls", "base: {'*': [a]}\n"),
+        ("pillar/a.sls", "at: 12:30:00\n"),
+        (
+            "master",
+            "pillar_roots: {base: [pillar]}\nfile_roots: {base: [salt]}\n",
+        ),
+    ]);
+    let in_git = |args: &[&str]| crate::common::git(tree.path(), args);
+    in_git(&["init", "-q"]);
+    in_git(&["add", "."]);
+    in_git(&["commit", "-qm", "first"]);
+    let lint = |more: &str, status: i32, said: &str| {
+        let line = format!("lint {more} --config master --platform debian-12 --since HEAD");
+        let ran = run_line(tree.path(), &line);
+        assert_eq!(ran.status, Some(status), "{line}: {}", ran.stderr);
+        let all = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(all.contains(said), "{line}: {said}: {all}");
+        ran.stdout
+    };
+    let out = lint("", 0, "3 findings that HEAD has as well are not shown");
+    assert_eq!(out, "");
+    assert_eq!(lint("--strict", 0, "nothing found"), "");
+    // Lines that move are not new, nor is a changed line that has the mistake that it had.
+    tree.replace(
+        "salt/web/parameters/defaults.yaml",
+        b"values:\n  # more\n  other: 1\n  mode: 0644\n  country: NO  # or not\n  release: 1.10\n",
+    );
+    tree.replace("pillar/a.sls", b"# more\nat: 12:30:00\nrelease: 1.20\n");
+    let out = lint("--strict", 1, "2 warnings");
+    assert_eq!(out.matches("yaml-float").count(), 2, "{out}");
+    assert!(
+        !out.contains("yaml-octal") && !out.contains("yaml-bool"),
+        "{out}"
+    );
+    let out = lint("web --strict -o json", 1, "");
+    let document: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(document["summary"]["old"], 2);
+    // A second mistake of the same kind is new.
+    tree.replace("pillar/a.sls", b"at: 12:30:00\nto: 12:30:00\n");
+    let out = lint(
+        "pillar --strict",
+        1,
+        "1 finding that HEAD has as well is not shown",
+    );
+    assert!(out.contains("pillar/a.sls:2"), "{out}");
+    // So is all of a formula that was not there.
+    tree.write(
+        "salt/db/parameters/defaults.yaml",
+        b"values: {mode: 0600}\n",
+    );
+    let out = lint("db --strict", 1, "0 findings that HEAD has");
+    assert!(out.contains("yaml-octal"), "{out}");
+    let line = "lint --config master --platform debian-12 --since nope";
+    assert_line(tree.path(), line, 1, ("", "has no revision 'nope'"));
+}
+
+#[test]
+fn a_rule_explains_itself() {
+    let tree = Tree::new::<&str>(&[]);
+    let line = |rule: &str| format!("lint --explain {rule}");
+    let expected =
+        "## yaml-octal\n\nA number with a leading zero, which is lost.\n\nLevel: warning\n";
+    assert_line(tree.path(), &line("yaml-octal"), 0, (expected, ""));
+    let cure = "Quote it: `mode: '0644'`.\n\nTo switch it off";
+    assert_line(tree.path(), &line("yaml-octal"), 0, (cure, ""));
+    let near = "unknown rule 'yaml-octals'; did you mean yaml-octal?";
+    assert_line(tree.path(), &line("yaml-octals"), 2, ("", near));
 }

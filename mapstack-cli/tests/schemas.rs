@@ -122,9 +122,15 @@ fn findings() {
         ("r/f/parameters/defaults.yaml", "values: {a: 1}\n"),
         ("r/f/parameters/unused.yaml", "values: {a: 2}\n"),
         ("r/f/init.sls", "{{ pillar['no'] }}\n"),
+        ("minions.yaml", "good: {id: good}\nbad: {grains: 1}\n"),
     ]);
+    let broken = printed(&tree, "lint f --root r --minions minions.yaml -o json");
     let whole_file = printed(&tree, "lint f --root r --platform all -o json");
-    assert_valid("lint", &[&findings[..], &[whole_file]].concat(), &[]);
+    assert_valid(
+        "lint",
+        &[&findings[..], &[whole_file, broken]].concat(),
+        &[],
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mapstack::loader::{Backends, Fetched, SaltPath};
+use mapstack::loader::{Backends, Fetched, FileServer as _, LoadError, SaltPath, Unserved};
 use mapstack::minion::Minion;
 use mapstack::value::Map;
 use mapstack::{Configuration, DataOptions, Engine, Error, ErrorKind, Unanswered};
@@ -15,8 +15,10 @@ use crate::explained_pillar::ExplainedPillar;
 use crate::flags::{Facts, Files, SiteFlags};
 use crate::functions::{MemoryOf, engine};
 use crate::minions::{Many, pillar_changes};
-use crate::pillars::{Configured, ConfiguredPillars};
+use crate::pillars::{Configured, ConfiguredPillars, Silent};
 use crate::served::Served;
+use crate::sides::{NOW, Sides};
+use crate::states::State;
 use crate::{InputError, Warn, deployed, formulas};
 
 /// The formulas and the pillar that flags name.
@@ -52,6 +54,8 @@ pub struct LintMinions {
     pub examples: BTreeSet<String>,
     /// Those whose grains are assumed.
     pub assumed: BTreeSet<String>,
+    /// Those that could not be read.
+    pub broken: Vec<(String, Error)>,
 }
 
 /// The states of what is served, if it is an estate: the checkout at hand is one, or there is a top file.
@@ -121,6 +125,70 @@ impl Linted {
         };
         let engine = engine(served, functions, memory)?;
         let engine = deployed::with_roots(engine, files, config.as_ref());
+        Linted::serving(names, (files, facts), (config, pillars), engine)
+    }
+
+    /// The same as things were at a revision, or nothing where none of them was there. The configuration, the flags and
+    /// the minions are those of now.
+    ///
+    /// # Errors
+    /// The revision cannot be read, or what [`of`](Self::of) fails for.
+    pub fn before(
+        revision: &str,
+        names: &[String],
+        site: &SiteFlags,
+        memory: MemoryOf,
+    ) -> Result<Option<Self>, InputError> {
+        let SiteFlags {
+            files,
+            functions,
+            facts,
+            ..
+        } = site;
+        let asks = names.iter().any(|name| name == ExplainedPillar::NAME);
+        let kind = asks.then_some(Kind::Master);
+        let config = configuration::read(files, None, kind, &Silent)?;
+        let states = (revision, NOW);
+        let with_pillars = facts.pillar.is_none();
+        let side = || Sides::new(files, states, (config.as_ref(), with_pillars));
+        let flags = ((files, functions), config.as_ref());
+        let mut sides = side()?;
+        let state = State::of(&mut sides, 0, flags, memory)?;
+        let pillars = match sides.pillars {
+            Some(of) => {
+                let own = State::of(&mut side()?, 0, flags, memory)?;
+                let served = (own.pillar, own.mounts);
+                let flags = (files, functions);
+                Some(ConfiguredPillars::of_state(
+                    own.engine, served, of.config, flags,
+                )?)
+            }
+            None => None,
+        };
+        let saltenv = files.saltenv.as_deref().unwrap_or("base");
+        let all = formulas::all(&state.engine, saltenv)?;
+        let is_pillar = |name: &str| name == ExplainedPillar::NAME && pillars.is_some();
+        let there = names
+            .iter()
+            .filter(|name| all.contains(*name) || is_pillar(name));
+        let there: Vec<String> = there.cloned().collect();
+        let is_nothing = match names.is_empty() {
+            true => all.is_empty() && pillars.is_none(),
+            false => there.is_empty(),
+        };
+        if is_nothing {
+            return Ok(None);
+        }
+        Linted::serving(&there, (files, facts), (config, pillars), state.engine).map(Some)
+    }
+
+    /// What is named among the formulas and pillars of an engine.
+    fn serving(
+        names: &[String],
+        (files, facts): (&Files, &Facts),
+        (config, pillars): (Option<Config>, Option<ConfiguredPillars>),
+        engine: Engine,
+    ) -> Result<Self, InputError> {
         let saltenv = files.saltenv.as_deref().unwrap_or("base");
         let all = formulas::all(&engine, saltenv)?;
         let is_pillar = |name: &&String| {
@@ -215,8 +283,7 @@ impl Linted {
         let minions = Many::list_or_platforms((facts, target), by, &functions.stub, warn)?
             .selected(&self.engine, target)?;
         let ids = minions.ids();
-        let minions = ids.iter().map(|id| minions.read(id));
-        let minions = minions.collect::<Result<_, Error>>()?;
+        let (minions, broken) = readable(&ids, |id| minions.read(id))?;
         if let Some(own) = &own {
             own.count_warnings(warn)?;
         }
@@ -233,12 +300,47 @@ impl Linted {
             examples,
             assumed,
             minions,
+            broken,
             are_known: facts.platform.is_empty()
                 && match of_estate {
                     Some(found) => found.is_given,
                     None => facts.name_minions() || is_cached,
                 },
         })
+    }
+
+    /// What lies among the files that are checked and is not served, with the formula, or `None` for the pillar.
+    ///
+    /// # Errors
+    /// The files cannot be listed.
+    pub fn unserved(
+        &self,
+        files: &Files,
+        only: &[String],
+    ) -> Result<Vec<(Option<String>, Unserved)>, Error> {
+        let failed = |e: LoadError| Error::new(ErrorKind::File, e.to_string());
+        let saltenv = files.saltenv.as_deref().unwrap_or("base");
+        let mut all = Vec::new();
+        let named = only.iter().filter(|name| self.formulas.contains(name));
+        let prefixes: Vec<&str> = match only.is_empty() {
+            true => vec![""],
+            false => named.map(String::as_str).collect(),
+        };
+        for prefix in prefixes {
+            let found = self.engine.files().unserved(saltenv, prefix);
+            all.extend(found.map_err(failed)?.into_iter().map(|one| {
+                let folder = one.path.split('/').next().unwrap_or_default();
+                (Some(folder.to_owned()), one)
+            }));
+        }
+        if let Some(pillars) = &self.pillars {
+            let files = pillars.master().files();
+            for env in files.envs() {
+                let found = files.unserved(&env, "").map_err(failed)?;
+                all.extend(found.into_iter().map(|one| (None, one)));
+            }
+        }
+        Ok(all)
     }
 
     /// The calls that nothing answers when the pillar is compiled, and the formulas and their sls are rendered for
@@ -287,6 +389,25 @@ impl Linted {
         });
         changed.collect()
     }
+}
+
+/// Minions, and the errors of those that cannot be read.
+type Readable = (Vec<Minion>, Vec<(String, Error)>);
+
+/// The minions that can be read; the error of the only one there is.
+fn readable(
+    ids: &[String],
+    read: impl Fn(&str) -> Result<Minion, Error>,
+) -> Result<Readable, Error> {
+    let (mut minions, mut broken) = (Vec::new(), Vec::new());
+    for id in ids {
+        match read(id) {
+            Ok(minion) => minions.push(minion),
+            Err(error) if ids.len() == 1 => return Err(error),
+            Err(error) => broken.push((id.clone(), error)),
+        }
+    }
+    Ok((minions, broken))
 }
 
 /// Render what minions get by top files, and what none gets for the first. Only what is asked meanwhile matters.

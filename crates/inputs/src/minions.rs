@@ -118,7 +118,13 @@ fn minion_of<'f>(
         ));
     }
     let minion = match &facts.minion {
-        Some(file) => Minion::parse(&read(file)?, &shown(file)).map_err(Error::from)?,
+        Some(file) => Minion::parse(&read(file)?, &shown(file)).map_err(|e| {
+            let error = Error::from(e);
+            match error.diagnostic().message.contains("a second document") {
+                true => error.note("--minions FILE takes a file with several minions"),
+                false => error,
+            }
+        })?,
         None => Minion::default(),
     };
     Given::read(facts, by)?.change(minion, true)
@@ -419,17 +425,17 @@ impl<'f> Many<'f> {
         Self::list_or_platforms(whose, by, &input.other_files(), warn)
     }
 
-    /// Only those of which a condition is true.
+    /// Only those of which a condition is true, and those that cannot be read.
     ///
     /// # Errors
-    /// One cannot be read, the condition fails for one, or it is true of none.
+    /// The condition fails for one, or it is true of none.
     pub fn selected(mut self, engine: &Engine, target: &Target) -> Result<Self, InputError> {
         use mapstack_fleet::Minions as _;
         if target.select.is_none() {
             return Ok(self);
         }
         // Only the ids are kept, as the facts and pillars of a large fleet together may not fit into memory.
-        let ids = selected(self.ids(), engine, target, |id| self.read(id).map(Some))?;
+        let ids = selected(self.ids(), engine, target, |id| Ok(self.read(id).ok()))?;
         match &mut self.listed {
             Listed::There(_, listed) => *listed = ids,
             Listed::Here(minions) => {
@@ -642,7 +648,7 @@ fn similar_grain(name: &str) -> Option<String> {
 ///
 /// # Errors
 /// One is not written as it has to be.
-pub(crate) fn pillar_changes(facts: &Facts) -> Result<Vec<(String, Value)>, InputError> {
+pub fn pillar_changes(facts: &Facts) -> Result<Vec<(String, Value)>, InputError> {
     let of_pillar = facts.set.iter().filter(|set| set.starts_with("pillar."));
     of_pillar
         .map(|set| change(set).map(|(path, value)| (path.to_owned(), value)))

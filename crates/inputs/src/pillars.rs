@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mapstack::loader::{Absent, Backends, Roots, Snapshot};
+use mapstack::loader::{Absent, Backends, FileServer, Roots, Snapshot};
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
 use mapstack::{Diagnostic, Engine, Error, ErrorKind, Unanswered};
@@ -12,9 +12,8 @@ use mapstack_pillar::{Ask, Master, PillarReads, WholePillar, pillar_roots, unkno
 use mapstack_salt_config::{Config, Kind};
 
 use crate::configuration;
-use crate::flags::{Facts, Files, Functions};
+use crate::flags::{Files, Functions};
 use crate::functions::{MemoryOf, engine};
-use crate::minions::pillar_changes;
 use crate::served::{self, Served};
 use crate::{InputError, Warn, deployed};
 
@@ -87,6 +86,9 @@ pub struct ConfiguredPillars {
     engine: Engine,
     heard: Mutex<Vec<Diagnostic>>,
 }
+
+/// File servers in place of directories on the disk.
+pub(crate) type Mounts = Vec<(PathBuf, Arc<dyn FileServer>)>;
 
 /// The bytes of results that minions share unless a flag says otherwise.
 pub(crate) const SHARED: usize = 64 << 20;
@@ -163,6 +165,31 @@ impl ConfiguredPillars {
         }))
     }
 
+    /// Those of a state of the files.
+    ///
+    /// # Errors
+    /// The directory of mirrors is not known.
+    pub(crate) fn of_state(
+        engine: Engine,
+        (pillar, mounts): (Option<Arc<dyn FileServer>>, Mounts),
+        config: Config,
+        (files, functions): (&Files, &Functions),
+    ) -> Result<Self, InputError> {
+        let mirrors = mirrors(&config, files)?;
+        let pillar = pillar.unwrap_or_else(|| Arc::new(Backends::default()));
+        let master = Master::new(config, pillar);
+        let master = with_mirrors(master, mirrors.as_deref())
+            .with_override(functions.pillar_override.clone());
+        let master = mounts
+            .into_iter()
+            .fold(master, |master, (at, files)| master.mount(at, files));
+        Ok(ConfiguredPillars {
+            master: master.with_memory(SHARED),
+            engine,
+            heard: Mutex::default(),
+        })
+    }
+
     /// Note what happens in [`compile`](Self::compile), for a trace.
     #[must_use]
     pub fn with_events(mut self, wanted: bool) -> Self {
@@ -213,15 +240,11 @@ impl ConfiguredPillars {
 
     /// Compiles the pillar of a minion as flags change it, and says of which files it is made. A pillar that the minion
     /// was given with stays.
-    ///
-    /// # Errors
-    /// A flag cannot be read.
     pub fn noting(
         &self,
-        facts: &Facts,
-    ) -> Result<impl Fn(&Minion) -> WithPillar + Sync + '_, InputError> {
-        let changes = pillar_changes(facts)?;
-        Ok(move |minion: &Minion| self.noted_of(minion, &changes))
+        changes: Vec<(String, Value)>,
+    ) -> impl Fn(&Minion) -> WithPillar + Sync + '_ {
+        move |minion: &Minion| self.noted_of(minion, &changes)
     }
 
     fn noted_of(&self, minion: &Minion, changes: &[(String, Value)]) -> WithPillar {

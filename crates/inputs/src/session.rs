@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use mapstack::loader::Roots;
+use mapstack::loader::{NotServed, Roots, Unserved};
 use mapstack::minion::Minion;
 use mapstack::value::Value;
-use mapstack::{Configuration, DataOptions, Engine, Run, Way};
+use mapstack::{Configuration, DataOptions, Diagnostic, Engine, Error, ErrorKind, Run, Way};
 use mapstack_fleet::read_back;
 use mapstack_pillar::WholePillar;
 
@@ -133,6 +133,23 @@ impl Session {
             None => found,
         };
         Ok(found.with_variable(result.var.as_deref()))
+    }
+
+    /// Warn of what lies in the folder of a formula and is not served, so that no result is made of it.
+    ///
+    /// # Errors
+    /// Warnings are errors, or the folder cannot be listed.
+    pub fn warn_of_unserved(&self, formula: &str, warn: &dyn Warn) -> Result<(), InputError> {
+        let run = self.run();
+        let files = self.engine.files();
+        let found = files.unserved(run.saltenv(), formula);
+        let mut found = found.map_err(|e| Error::new(ErrorKind::File, e.to_string()))?;
+        // Where one of these is asked for, that is a warning of its own.
+        found.retain(|one| one.why != NotServed::OutsideLink);
+        let warnings = Unserved::summary(&found)
+            .into_iter()
+            .map(|line| Diagnostic::warning(ErrorKind::File, format!("not looked at: {line}")));
+        Ok(warn.warn_of(&warnings.collect::<Vec<_>>())?)
     }
 
     /// Say so if the layers of a formula, which come to `data` in a run, are not what its states use: its `map.jinja`

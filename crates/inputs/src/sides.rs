@@ -49,7 +49,7 @@ pub struct PillarSides {
 type NamedRoot = (String, PathBuf);
 
 /// The name of the files as they are now.
-const NOW: &str = "worktree";
+pub(crate) const NOW: &str = "worktree";
 
 impl Sides {
     /// Each state is a revision, a directory, or `worktree`. Without pillars, their files are any others.

@@ -1,9 +1,10 @@
 //! Two states of the files, with what is computed of each.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use mapstack::loader::{Backends, FileServer, Snapshot};
+use mapstack::loader::{FileServer, Snapshot, Unserved};
 use mapstack::value::Value;
 use mapstack::{Engine, Error, ErrorKind};
 use mapstack_fleet::{ChangedFiles, Comparison, Fleet, Pillars};
@@ -11,7 +12,7 @@ use mapstack_pillar::Master;
 use mapstack_salt_config::Config;
 
 use crate::around::Around;
-use crate::flags::Input;
+use crate::flags::{Files, Functions, Input};
 use crate::functions::{MemoryOf, engine};
 use crate::minions::pillar_changes;
 use crate::outside::Outside;
@@ -40,6 +41,37 @@ pub struct State {
 }
 
 impl State {
+    /// The state before (0) or after (1), which has the files of the side from then on.
+    ///
+    /// # Errors
+    /// Flags of functions cannot be used.
+    pub(crate) fn of(
+        sides: &mut Sides,
+        index: usize,
+        ((files, functions), config): ((&Files, &Functions), Option<&Config>),
+        memory: MemoryOf,
+    ) -> Result<Self, InputError> {
+        let served = std::mem::take(match index {
+            0 => &mut sides.before,
+            _ => &mut sides.after,
+        });
+        let pillars = sides.pillars.as_ref();
+        let around = pillars.and_then(|sides| sides.around.as_ref()?.of_state(index));
+        let engine = engine(Snapshot::new(served), functions, memory)?;
+        let engine = deployed::with_roots(engine, files, config);
+        let mounts: Vec<_> = around.into_iter().collect();
+        let of_state = sides.around.as_ref().and_then(|it| it.of_state(index));
+        let deployed = mounts.iter().cloned().chain(of_state);
+        let deployed = deployed.fold(engine.deployed().clone(), |deployed, (at, files)| {
+            deployed.mount(at, files)
+        });
+        Ok(State {
+            engine: engine.with_deployed(deployed),
+            pillar: pillars.and_then(|sides| sides.files.get(index)).cloned(),
+            mounts,
+        })
+    }
+
     /// The work on the state, pillars included if a configuration compiles them.
     pub(crate) fn fleet(
         &self,
@@ -100,6 +132,38 @@ pub struct Counted {
     pub unrelated: Vec<String>,
 }
 
+/// What lies below the roots and is not served, so that nothing can be compared.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct NotServed {
+    /// Those that are different, or may be.
+    pub different: Vec<Unserved>,
+    /// Those that are the same in both states.
+    pub same: Vec<Unserved>,
+}
+
+impl NotServed {
+    fn add(&mut self, before: &dyn FileServer, after: &dyn FileServer) -> Result<(), Error> {
+        let envs: BTreeSet<String> = before.envs().into_iter().chain(after.envs()).collect();
+        for env in envs {
+            let of = |files: &dyn FileServer| {
+                let found = files.unserved(&env, "");
+                found.map_err(|e| Error::new(ErrorKind::File, e.to_string()))
+            };
+            let old = of(before)?.into_iter().map(|one| (one.path.clone(), one));
+            let mut left: BTreeMap<String, Unserved> = old.collect();
+            for new in of(after)? {
+                let old = left.remove(&new.path);
+                match old.is_some_and(|old| old.mark.is_some() && old.mark == new.mark) {
+                    true => self.same.push(new),
+                    false => self.different.push(new),
+                }
+            }
+            self.different.extend(left.into_values());
+        }
+        Ok(())
+    }
+}
+
 impl States {
     /// The states that flags name.
     ///
@@ -112,29 +176,10 @@ impl States {
         memory: MemoryOf,
     ) -> Result<Self, InputError> {
         let with_pillars = input.facts.pillar.is_none();
-        let sides = Sides::new(&input.files, states, (config, with_pillars))?;
-        let state = |files: Backends, index: usize| -> Result<Arc<State>, InputError> {
-            let pillars = sides.pillars.as_ref();
-            let around = pillars.and_then(|sides| sides.around.as_ref()?.of_state(index));
-            let pillar = pillars.and_then(|sides| sides.files.get(index));
-            let engine = engine(Snapshot::new(files), &input.functions, memory)?;
-            let engine = deployed::with_roots(engine, &input.files, config);
-            let mounts: Vec<_> = around.into_iter().collect();
-            let of_state = sides.around.as_ref().and_then(|it| it.of_state(index));
-            let deployed = mounts
-                .iter()
-                .cloned()
-                .chain(of_state)
-                .fold(engine.deployed().clone(), |deployed, (at, files)| {
-                    deployed.mount(at, files)
-                });
-            Ok(Arc::new(State {
-                engine: engine.with_deployed(deployed),
-                pillar: pillar.cloned(),
-                mounts,
-            }))
-        };
-        let both = [state(sides.before, 0)?, state(sides.after, 1)?];
+        let mut sides = Sides::new(&input.files, states, (config, with_pillars))?;
+        let flags = (&input.files, &input.functions);
+        let mut state = |index| State::of(&mut sides, index, (flags, config), memory).map(Arc::new);
+        let both = [state(0)?, state(1)?];
         let compiled = |sides: PillarSides| -> Result<(Compiling, Option<Around>), InputError> {
             let by = Compiling {
                 changes: pillar_changes(&input.facts)?,
@@ -229,6 +274,20 @@ impl States {
     pub(crate) fn is_same(&self) -> bool {
         let is_same = |compiled: &Compiled| compiled.changed.is_empty();
         self.changed.is_empty() && self.pillars.as_ref().is_none_or(is_same)
+    }
+
+    /// What lies below the roots in one state or both and is not served.
+    ///
+    /// # Errors
+    /// The files cannot be listed.
+    pub fn unserved(&self) -> Result<NotServed, Error> {
+        let [before, after] = &self.states;
+        let mut all = NotServed::default();
+        all.add(before.engine.files(), after.engine.files())?;
+        if let (Some(before), Some(after)) = (&before.pillar, &after.pillar) {
+            all.add(&**before, &**after)?;
+        }
+        Ok(all)
     }
 
     /// The comparison of both states, and of pillars unless only formulas are meant.

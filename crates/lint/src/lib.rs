@@ -25,6 +25,7 @@ mod origins;
 mod report;
 mod rule;
 mod rules;
+pub mod since;
 mod states;
 mod subject;
 pub mod suppress;

@@ -355,10 +355,6 @@ fn a_text_in_no_form_says_which_forms_there_are() {
             b"grains: {os: X}\n",
             "m.yaml:1:1: has no id; write `id: NAME` beside its `grains`".into(),
         ),
-        (
-            b"id: a\n---\npillar: {}\n",
-            "m.yaml:3:1: has no id; write `id: NAME` beside its `grains`".into(),
-        ),
         (deep.as_bytes(), "m.yaml:1:".into()),
     ];
     for (text, message) in cases {
@@ -480,5 +476,27 @@ proptest! {
             let rest: String = line.chars().skip(mark.column as usize - 1).collect();
             prop_assert!(rest.starts_with(quoted.as_str()), "{}: {}", quoted, rest);
         }
+    }
+}
+
+#[test]
+fn a_document_that_is_broken_keeps_no_other_from_being_read() {
+    let text = "id: a\n---\npillar: {}\n---\n- x\n---\nid: d\ngrains: [\n---\nid: e\ngrains: 3\n---\nid: f\n";
+    let minions = Minions::from_text(text.as_bytes(), "m.yaml").unwrap();
+    let ids = minions.ids().unwrap();
+    assert_eq!(ids, ["a", "d", "document 2", "document 3", "e", "f"]);
+    for (id, message) in [
+        ("document 2", "m.yaml:3:1: has no id"),
+        ("document 3", "m.yaml:5:1: holds no minions, but a list"),
+        ("d", "m.yaml:9:1: expected a value"),
+        ("e", "m.yaml:11:9: grains must be a mapping, not an integer"),
+    ] {
+        let error = minions.minion(id).unwrap_err().to_string();
+        assert!(error.starts_with(message), "{id}: {error}");
+    }
+    assert!(minions.minion("f").unwrap().is_some());
+    // Where no document has a minion, nothing says that there are any.
+    for text in ["- a\n---\n- b\n", "a: [\n---\nb: [\n"] {
+        Minions::from_text(text.as_bytes(), "m.yaml").expect_err(text);
     }
 }

@@ -18,6 +18,7 @@ mod remote;
 mod repository;
 mod revision;
 mod tree_path;
+mod unserved;
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -28,7 +29,7 @@ use mapstack_value::posixpath::{normpath, split};
 
 use crate::path::MAX_COMPONENTS;
 use crate::walk::MAX_ENTRIES;
-use crate::{Fetched, FileServer, LoadError, SaltPath};
+use crate::{Fetched, FileServer, LoadError, SaltPath, Unserved};
 #[cfg(feature = "fetch")]
 pub use fetch::{FetchError, FetchStage, Progress, Updated, fetch};
 pub use mirror::Origin;
@@ -384,24 +385,34 @@ impl Served {
             all,
             entries: 0,
         };
-        let tree = if root.is_empty() {
-            snapshot.tree
-        } else {
-            match self.entry(snapshot.tree, root).map_err(failed)? {
-                AtPath::Entry(Entry {
-                    kind: Node::Directory,
-                    id,
-                }) => id,
-                _ => return Ok(()),
-            }
+        let Some(tree) = self.root_tree(&snapshot, root).map_err(failed)? else {
+            return Ok(());
         };
-        let mountpoint = self.remote.mountpoint(saltenv);
-        let at = match normpath(mountpoint) {
-            here if here == "." => String::new(),
-            at => at,
-        };
+        let at = self.mounted_at(saltenv);
         let prefix: Vec<&str> = prefix.components().collect();
         listing.directory(tree, &at, &prefix, 0).map_err(failed)
+    }
+
+    /// The directory that is served, if it is there.
+    fn root_tree(&self, snapshot: &Snapshot, root: &str) -> repository::Result<Option<ObjectId>> {
+        if root.is_empty() {
+            return Ok(Some(snapshot.tree));
+        }
+        Ok(match self.entry(snapshot.tree, root)? {
+            AtPath::Entry(Entry {
+                kind: Node::Directory,
+                id,
+            }) => Some(id),
+            _ => None,
+        })
+    }
+
+    /// Where it is served; empty at the top.
+    fn mounted_at(&self, saltenv: &str) -> String {
+        match normpath(self.remote.mountpoint(saltenv)) {
+            here if here == "." => String::new(),
+            at => at,
+        }
     }
 
     /// A place in the repository, for people.
@@ -510,6 +521,13 @@ fn is_below(path: &str, prefix: &[&str]) -> bool {
         && components.next().is_some()
 }
 
+/// True if a path is a prefix or lies below it; everything is below none.
+fn is_below_or_at(path: &str, prefix: &str) -> bool {
+    let prefix = prefix.trim_end_matches('/');
+    let rest = path.strip_prefix(prefix);
+    prefix.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// True if a directory is above, at or below another one.
 fn is_on_the_way(path: &str, prefix: &[&str]) -> bool {
     path.split('/')
@@ -604,6 +622,18 @@ impl FileServer for GitFs {
 
     fn envs(&self) -> Vec<String> {
         self.saltenvs.iter().cloned().collect()
+    }
+
+    fn unserved(&self, saltenv: &str, prefix: &str) -> Result<Vec<Unserved>, LoadError> {
+        let mut all = Vec::new();
+        let asked = self.served.iter();
+        for served in asked.filter(|served| self.is_asked(served, saltenv)) {
+            served.unserved(saltenv, &mut all)?;
+        }
+        all.retain(|one| is_below_or_at(&one.path, prefix));
+        all.sort_unstable();
+        all.dedup();
+        Ok(all)
     }
 }
 

@@ -64,7 +64,11 @@ const MAX_TAGS: usize = 32;
 
 /// A directory.
 #[derive(Debug, Default)]
-pub(super) struct Tree(HashMap<String, Entry>);
+pub(super) struct Tree {
+    entries: HashMap<String, Entry>,
+    /// Those whose names are not UTF-8.
+    pub(super) unnamed: Vec<(Vec<u8>, Entry)>,
+}
 
 /// An entry of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,11 +88,12 @@ pub(super) enum Node {
 
 impl Tree {
     pub(super) fn get(&self, name: &str) -> Option<Entry> {
-        self.0.get(name).copied()
+        self.entries.get(name).copied()
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, Entry)> {
-        self.0.iter().map(|(name, entry)| (name.as_str(), *entry))
+        let entries = self.entries.iter();
+        entries.map(|(name, entry)| (name.as_str(), *entry))
     }
 }
 
@@ -205,10 +210,10 @@ impl Repository {
         let object = self.structure(id)?;
         let tree = Arc::new(parsed(&object)?);
         let mut trees = lock(&self.trees);
-        if trees.entries + tree.0.len() > KEPT_ENTRIES {
+        if trees.entries + tree.entries.len() > KEPT_ENTRIES {
             *trees = Trees::default();
         }
-        trees.entries += tree.0.len();
+        trees.entries += tree.entries.len();
         trees.known.insert(id, tree.clone());
         Ok(tree)
     }
@@ -320,24 +325,25 @@ fn parsed(object: &gix::ObjectDetached) -> Result<Tree> {
             object.id, object.kind
         )));
     }
-    let mut entries = HashMap::new();
+    let (mut entries, mut unnamed) = (HashMap::new(), Vec::new());
     for entry in gix::objs::TreeRefIter::from_bytes(&object.data, object.id.kind()) {
         let entry =
             entry.map_err(|e| broken(format!("the directory {} cannot be read", object.id), e))?;
         // Names that are not Unicode cannot be asked for.
-        let Ok(name) = std::str::from_utf8(entry.filename) else {
-            continue;
-        };
+        let name = std::str::from_utf8(entry.filename);
         let kind = match entry.mode.kind() {
             EntryKind::Tree => Node::Directory,
             EntryKind::Blob | EntryKind::BlobExecutable => Node::File,
             EntryKind::Link => Node::Link,
             EntryKind::Commit => Node::Submodule,
         };
-        entries.entry(name.into()).or_insert(Entry {
-            kind,
-            id: entry.oid.into(),
-        });
+        let id = entry.oid.into();
+        match name {
+            Ok(name) => {
+                entries.entry(name.into()).or_insert(Entry { kind, id });
+            }
+            Err(_) => unnamed.push((entry.filename.to_vec(), Entry { kind, id })),
+        }
     }
-    Ok(Tree(entries))
+    Ok(Tree { entries, unnamed })
 }

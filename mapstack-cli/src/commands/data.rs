@@ -29,6 +29,7 @@ pub fn run(args: &Data, reporter: &Reporter) -> Result<(), Failure> {
     let elsewhere = args.layering.is_elsewhere() || args.input.kwargs.is_some();
     let session = session(&args.input, reporter)?;
     let formula = session.existing_formula(args.formula.as_ref(), elsewhere)?;
+    session.warn_of_unserved(&formula, reporter)?;
     let run = session.run();
     let mapdata = reported(&run, reporter, |run| run.data(&formula, &options))?;
     session.note_other_map(&formula, &mapdata, &run, reporter);

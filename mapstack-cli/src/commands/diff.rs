@@ -126,6 +126,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     scope.check().map_err(InputError::from)?;
     let masking = reporter.masking();
     let counted = states.counted(&comparison);
+    let unserved = states.unserved()?;
     let accounting = Accounting::new(
         plan.ways([before, after]),
         (counted.changed, counted.unread),
@@ -133,6 +134,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     )
     .with_pillars(counted.changed_of_pillar, counted.unread_of_pillar)
     .with_unrelated(counted.unrelated)
+    .with_unserved(unserved.different, unserved.same)
     .without_pillars(states.no_pillars.clone())
     .with_outside(counted.unread_outside, states.outside.unknown.clone());
     let report = diff::Report {

@@ -9,7 +9,8 @@ use mapstack_fleet::impact::What;
 use mapstack_fleet::{ByPillars, Fleet, by_reason};
 use mapstack_inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
 use mapstack_inputs::{
-    Configured, ConfiguredPillars, Many, PillarPlaces, Plan, Served, asked, formulas, selects_none,
+    Configured, ConfiguredPillars, Many, PillarPlaces, Plan, Served, asked, formulas,
+    pillar_changes, selects_none,
 };
 use mapstack_report::impact::{Followed, Reach};
 use mapstack_report::values::pick;
@@ -174,7 +175,7 @@ fn reached(
     let minions = Many::of_work((input, &args.work), by, reporter)?;
     let ids = args.work.of(minions.ids());
     let noting = match pillars.as_ref().filter(|_| is_later) {
-        Some(pillars) => Some(pillars.noting(&input.facts)?),
+        Some(pillars) => Some(pillars.noting(pillar_changes(&input.facts)?)),
         None => None,
     };
     let on_disk = Some(Path::new(&args.what));

@@ -4,10 +4,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
+use mapstack::secrets::Redacted;
 use mapstack::{Error, ErrorKind, Survey, Unanswered};
+use mapstack_fleet::by_reason;
 use mapstack_inputs::flags::SiteFlags;
-use mapstack_inputs::{LintMinions, Linted, formulas};
+use mapstack_inputs::{LintMinions, Linted, RevisionPaths, formulas};
 use mapstack_lint::fix::{distinct, fixed};
+use mapstack_lint::since::only_new;
 use mapstack_lint::{
     Estate, Finding, Level, Levels, Linter, Report, Rule, SchemaFrom, TopOptions, not_checked,
 };
@@ -17,7 +20,7 @@ use mapstack_report::words::count;
 
 use crate::memory;
 use crate::output;
-use mapstack_console::{Failure, Reporter};
+use mapstack_console::{Failure, Reporter, report_reasons};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -36,6 +39,10 @@ Examples:
       in a workflow: findings stand beside the lines of a pull request
   mapstack lint pillar --config master --config-kind master --minions minions
       the pillar alone, for the minions that there are
+  mapstack lint --since main
+      what a branch adds: findings that main has as well are neither shown nor counted
+  mapstack lint --explain yaml-octal
+      what a rule finds, why it matters, and what to do
   mapstack lint users --root examples/formulas --calls
       the functions that templates call, and who answers them
 
@@ -68,9 +75,15 @@ pub struct Lint {
     /// Show every finding, also those with one cause
     #[arg(long)]
     pub each: bool,
+    /// Leave out what this revision of the repository has as well, wherever its lines are now
+    #[arg(long, value_name = "REV", conflicts_with_all = ["rules", "calls", "explain"])]
+    pub since: Option<String>,
     /// List the rules
     #[arg(long)]
     pub rules: bool,
+    /// Say everything about a rule
+    #[arg(long, value_name = "RULE", conflicts_with_all = ["fix", "rules", "calls"], hide_short_help = true)]
+    pub explain: Option<String>,
     /// List every salt[...] function the templates can call, what answers it, and where it is called
     #[arg(long, conflicts_with_all = ["fix", "rules"])]
     pub calls: bool,
@@ -99,55 +112,171 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
     if args.rules {
         return output::write(&lint::rules());
     }
+    if let Some(name) = &args.explain {
+        return explain(name);
+    }
     if args.format == Findings::Yaml && !args.calls {
-        return print(args, &[], reporter);
+        return print(args, (&[], &lint::Aside::default()), reporter);
     }
     let linted = Linted::of(&args.formulas, &args.site, memory::limit, reporter)?;
     if args.calls {
         return calls(args, linted, reporter);
     }
-    let (levels, schema) = (levels(args)?, schema(args, &linted)?);
-    let LintMinions {
-        minions,
-        are_known,
-        examples,
-        assumed,
-    } = linted.minions(&args.site, memory::limit, reporter)?;
-    let (of_pillar, minions) = match &linted.pillars {
-        Some(pillars) => {
-            let linter = PillarLinter::new(pillars.master(), pillars.engine())
-                .levels(levels.clone())
-                .secrets(reporter.masking().of([]))
-                .schema(schema.clone())
-                .assumes_grains(!assumed.is_empty())
-                .missing_roots(missing_roots(args));
-            let (report, minions) = linter.lint(&Minions::given(minions, are_known))?;
-            let named = ("pillar".to_owned(), report);
-            (Some(named), Linted::changed(minions, &args.site.facts)?)
-        }
-        None => (None, minions),
+    let how = (&levels(args)?, &schema(args, &linted)?);
+    let checks = Checks::of(args, &linted, how, reporter)?;
+    let mut aside = lint::Aside {
+        broken: checks.broken.clone(),
+        unserved: linted.unserved(&args.site.files, &args.formulas)?,
+        old: None,
     };
-    let secrets = reporter.masking().of(&minions);
-    reporter.mask_with(&secrets);
-    let linter = Linter::new(&linted.engine)
-        .minions(minions)
-        .levels(levels)
-        .secrets(secrets)
-        .saltenv(saltenv(args))
-        .schema(schema);
-    let check = || all(&linter, &linted, &of_pillar, (&examples, &assumed));
-    let mut reports = check()?;
+    let before = match &args.since {
+        Some(revision) => Some(Before::at(revision, args, how, reporter)?),
+        None => None,
+    };
+    let mut reports = checks.reports()?;
+    leave_out(&mut reports, before.as_ref(), &mut aside);
     if args.fix {
         fix(&reports, args.diff, reporter)?;
         if args.diff {
             return Ok(());
         }
         // What was fixed may show what is behind it.
-        reports = check()?;
+        reports = checks.reports()?;
+        leave_out(&mut reports, before.as_ref(), &mut aside);
     }
     say_others(args, &linted, reporter)?;
-    print(args, &reports, reporter)?;
-    ended(&reports, reporter)
+    print(args, (&reports, &aside), reporter)?;
+    let broken = aside.broken.iter().map(|(id, error)| (&**id, error));
+    report_reasons(by_reason(broken), reporter);
+    ended(&reports, &aside, reporter)
+}
+
+/// Print the page of a rule.
+fn explain(name: &str) -> Result<(), Failure> {
+    let rule = Rule::given(name).map_err(Failure::Usage)?;
+    output::write(&format!(
+        "{}Flags do it for one run: `--ignore {rule}`, `--level {rule}=note`.\n",
+        rule.page()
+    ))
+}
+
+/// The levels of rules, and the schema.
+type How<'h> = (&'h Levels, &'h SchemaFrom);
+
+/// The checks of one state of the files, for the minions that can be read.
+struct Checks<'l> {
+    linted: &'l Linted,
+    linter: Linter<'l>,
+    of_pillar: Option<(String, Report)>,
+    examples: BTreeSet<String>,
+    assumed: BTreeSet<String>,
+    broken: Vec<(String, Redacted<Error>)>,
+}
+
+impl<'l> Checks<'l> {
+    fn of(
+        args: &'l Lint,
+        linted: &'l Linted,
+        (levels, schema): How<'_>,
+        reporter: &Reporter,
+    ) -> Result<Self, Failure> {
+        let LintMinions {
+            minions,
+            are_known,
+            examples,
+            assumed,
+            broken,
+        } = linted.minions(&args.site, memory::limit, reporter)?;
+        let broken = broken
+            .into_iter()
+            .map(|(id, error)| (id, reporter.redact(&error)));
+        let broken: Vec<_> = broken.collect();
+        if minions.is_empty() && !broken.is_empty() {
+            let reasons = by_reason(broken.iter().map(|(id, error)| (&**id, error)));
+            report_reasons(reasons, reporter);
+            return Err(not_read(broken.len(), 0));
+        }
+        let (of_pillar, minions) = match &linted.pillars {
+            Some(pillars) => {
+                let linter = PillarLinter::new(pillars.master(), pillars.engine())
+                    .levels(levels.clone())
+                    .secrets(reporter.masking().of([]))
+                    .schema(schema.clone())
+                    .assumes_grains(!assumed.is_empty())
+                    .missing_roots(missing_roots(args));
+                let are_all = are_known && broken.is_empty();
+                let (report, minions) = linter.lint(&Minions::given(minions, are_all))?;
+                let named = ("pillar".to_owned(), report);
+                (Some(named), Linted::changed(minions, &args.site.facts)?)
+            }
+            None => (None, minions),
+        };
+        let secrets = reporter.masking().of(&minions);
+        reporter.mask_with(&secrets);
+        let linter = Linter::new(&linted.engine)
+            .minions(minions)
+            .levels(levels.clone())
+            .secrets(secrets)
+            .saltenv(saltenv(args))
+            .schema(schema.clone());
+        Ok(Checks {
+            linted,
+            linter,
+            of_pillar,
+            examples,
+            assumed,
+            broken,
+        })
+    }
+
+    fn reports(&self) -> Result<Vec<(String, Report)>, Error> {
+        let marks = (&self.examples, &self.assumed);
+        all(&self.linter, self.linted, &self.of_pillar, marks)
+    }
+}
+
+/// The findings of a revision.
+struct Before {
+    reports: Vec<(String, Report)>,
+    paths: RevisionPaths,
+}
+
+impl Before {
+    fn at(revision: &str, args: &Lint, how: How<'_>, reporter: &Reporter) -> Result<Self, Failure> {
+        let linted = Linted::before(revision, &args.formulas, &args.site, memory::limit)?;
+        let reports = match &linted {
+            Some(linted) => Checks::of(args, linted, how, reporter)?.reports()?,
+            None => Vec::new(),
+        };
+        let paths = RevisionPaths::of(revision, &args.site.files)?;
+        Ok(Before { reports, paths })
+    }
+}
+
+/// Leave out the findings that are old.
+fn leave_out(reports: &mut [(String, Report)], before: Option<&Before>, aside: &mut lint::Aside) {
+    if let Some(Before {
+        reports: old,
+        paths,
+    }) = before
+    {
+        let now = |text: &str| paths.of_now(text);
+        let then = |text: &str| paths.of_then(text);
+        let old = only_new((reports, &now), (old, &then));
+        aside.old = Some((paths.revision().to_owned(), old));
+    }
+}
+
+/// The failure of minions that could not be read; so many others were looked at.
+fn not_read(broken: usize, others: usize) -> Failure {
+    let others = match others {
+        0 => "",
+        _ => "; the others were looked at",
+    };
+    Failure::Incomplete {
+        message: format!("{} could not be read{others}", count(broken, "minion")),
+        status: 1,
+    }
 }
 
 /// The roots of the pillar that the checkout lacks.
@@ -191,12 +320,20 @@ fn all(
 }
 
 /// The end of the verb.
-fn ended(reports: &[(String, Report)], reporter: &Reporter) -> Result<(), Failure> {
+fn ended(
+    reports: &[(String, Report)],
+    aside: &lint::Aside,
+    reporter: &Reporter,
+) -> Result<(), Failure> {
     // "Nothing found" is said of what was looked at.
     if reports.iter().all(|(_, report)| report.files == 0) {
         return Err(Failure::Usage(
             "nothing was looked at: the roots have no files; `mapstack init --print` shows what was taken for what".into(),
         ));
+    }
+    if !aside.broken.is_empty() {
+        let looked_at = reports.iter().map(|(_, report)| report.minions).max();
+        return Err(not_read(aside.broken.len(), looked_at.unwrap_or_default()));
     }
     let least = if reporter.is_strict() {
         Level::Warning
@@ -245,19 +382,23 @@ fn saltenv(args: &Lint) -> &str {
     args.site.files.saltenv.as_deref().unwrap_or("base")
 }
 
-fn print(args: &Lint, reports: &[(String, Report)], reporter: &Reporter) -> Result<(), Failure> {
+fn print(args: &Lint, of: Checked<'_>, reporter: &Reporter) -> Result<(), Failure> {
+    let (reports, aside) = of;
     match args.format {
-        Findings::Text => text(reports, args.each, reporter),
-        Findings::Json => output::write_json(&lint::Findings::new(reports)),
-        Findings::Sarif => output::write_json(&lint::Log::new(reports)),
-        Findings::Github => output::write(&lint::commands(reports)),
+        Findings::Text => text(of, args.each, reporter),
+        Findings::Json => output::write_json(&lint::Findings::new(reports, aside)),
+        Findings::Sarif => output::write_json(&lint::Log::new(reports, aside)),
+        Findings::Github => output::write(&lint::commands(reports, aside)),
         Findings::Yaml => Err(Failure::Usage(
             "-o yaml prints the calls that nothing answers: give --calls with it".into(),
         )),
         #[cfg(feature = "html")]
-        Findings::Html => output::write(&lint::html(reports)?),
+        Findings::Html => output::write(&lint::html(reports, aside)?),
     }
 }
+
+/// What was found, and what is said beside it.
+type Checked<'c> = (&'c [(String, Report)], &'c lint::Aside);
 
 /// The levels of rules; flags win over the project.
 fn levels(args: &Lint) -> Result<Levels, Failure> {
@@ -278,10 +419,10 @@ fn levels(args: &Lint) -> Result<Levels, Failure> {
 }
 
 /// Print findings with excerpts, and count them on standard error.
-fn text(reports: &[(String, Report)], each: bool, reporter: &Reporter) -> Result<(), Failure> {
+fn text(of: Checked<'_>, each: bool, reporter: &Reporter) -> Result<(), Failure> {
     let finding = |report: &Report, finding: &_| reporter.finding(report, finding);
     let shown = (reporter.is_quiet(), each);
-    let text = lint::Text::new(reports);
+    let text = lint::Text::new(of.0, of.1);
     output::write(&text.findings(shown, finding))?;
     text.notes().iter().for_each(|note| reporter.say(note));
     Ok(())
@@ -289,7 +430,10 @@ fn text(reports: &[(String, Report)], each: bool, reporter: &Reporter) -> Result
 
 /// Print the calls that nothing answers as a file in which the answers can be written.
 fn lacking(args: &Lint, linted: Linted, reporter: &Reporter) -> Result<(), Failure> {
-    let LintMinions { minions, .. } = linted.minions(&args.site, memory::limit, reporter)?;
+    let LintMinions {
+        minions, broken, ..
+    } = linted.minions(&args.site, memory::limit, reporter)?;
+    reporter.report(reporter.redact_all(broken.iter().map(|(_, error)| error)));
     let (minions, found) = linted.lacking(minions, &args.site)?;
     let secrets = reporter.masking().of(&minions);
     reporter.mask_with(&secrets);

@@ -9,7 +9,7 @@ use mapstack_lineage::Explain;
 use mapstack_lint::Linter;
 use mapstack_report::document::Document;
 use mapstack_report::explain::{self, Report};
-use mapstack_report::lint::Findings;
+use mapstack_report::lint::{Aside, Findings};
 use mapstack_report::sources::LookUps;
 
 /// Where each value of a formula's configuration, at or below a path, comes from.
@@ -35,7 +35,8 @@ pub(crate) fn sources(run: &Run<'_>, formula: &str) -> Result<Value> {
 /// The findings about a formula, on every platform that is built in.
 pub(crate) fn lint(engine: &mapstack::Engine, formula: &str, saltenv: &str) -> Result<Value> {
     let report = Linter::new(engine).saltenv(saltenv).lint(formula)?;
-    value_of(&Findings::new(&[(formula.to_owned(), report)]))
+    let reports = [(formula.to_owned(), report)];
+    value_of(&Findings::new(&reports, &Aside::default()))
 }
 
 fn configuration(run: &Run<'_>, formula: &str) -> Result<Configuration> {

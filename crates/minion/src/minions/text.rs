@@ -46,12 +46,20 @@ impl Text {
             Vec::new(),
         );
         let mut places = std::collections::HashMap::<String, DocumentPlace>::new();
-        for Entry { id, place, found } in entries(bytes, name)? {
-            let Some(id) = id else {
-                return Err(found.err().unwrap_or(ReadError {
-                    place,
-                    kind: ReadErrorKind::NoId,
-                }));
+        let entries = entries(bytes, name)?;
+        let is_alone = entries.len() == 1;
+        for (at, Entry { id, place, found }) in entries.into_iter().enumerate() {
+            let no_id = || ReadError {
+                place: place.clone(),
+                kind: ReadErrorKind::NoId,
+            };
+            let (id, found) = match (id, is_alone) {
+                (Some(id), _) => (id, found),
+                (None, true) => return Err(found.err().unwrap_or_else(no_id)),
+                (None, false) => (
+                    format!("document {}", at + 1),
+                    Err(found.err().unwrap_or_else(no_id)),
+                ),
             };
             if let Some(first) = places.insert(id.clone(), place.clone()) {
                 // Neither is better than the other, so neither counts.
@@ -123,8 +131,19 @@ pub(super) fn entries(bytes: &[u8], name: &str) -> Result<Vec<Entry>, ReadError>
     let tops = tops(bytes, name)?;
     let of_several = tops.len() > 1;
     for top in &tops {
-        top.entries(name, of_several, &mut entries);
+        match top {
+            Ok(top) => top.entries(name, of_several, &mut entries),
+            Err(broken) => entries.push(broken.entry()),
+        }
     }
+    // Nothing says that a text of broken documents alone has minions at all.
+    if let (Some(first), true) = (
+        tops.iter().find_map(|top| top.as_ref().err()),
+        tops.iter().all(Result::is_err),
+    ) {
+        return Err(first.error.clone());
+    }
+    let tops: Vec<&Top<'_>> = tops.iter().flatten().collect();
     // A text that fits no form is reported as a whole, rather than as wrong minions.
     if entries
         .iter()
@@ -142,6 +161,26 @@ pub(super) fn entries(bytes: &[u8], name: &str) -> Result<Vec<Entry>, ReadError>
         });
     }
     Ok(entries)
+}
+
+/// Documents of a text that are read one by one, where it is not YAML as a whole.
+const MAX_PARTS: usize = 1000;
+
+/// A document of several that has no minion.
+struct Broken {
+    /// The id that it seems to have.
+    id: Option<String>,
+    error: ReadError,
+}
+
+impl Broken {
+    fn entry(&self) -> Entry {
+        Entry {
+            id: self.id.clone(),
+            place: self.error.place.clone(),
+            found: Err(self.error.clone()),
+        }
+    }
 }
 
 /// A mapping at the top of a text, and where it and its entries stand.
@@ -164,7 +203,10 @@ impl Top<'_> {
             mark: self.mark,
         };
         let single = |minion: Result<Minion, ReadError>| Entry {
-            id: minion.as_ref().ok().and_then(own_id),
+            id: match &minion {
+                Ok(minion) => own_id(minion),
+                Err(_) => self.map.get("id").and_then(Value::as_str).map(Into::into),
+            },
             place: place(),
             found: minion.map(Found::Minion),
         };
@@ -310,7 +352,7 @@ fn described(map: &Map) -> String {
 }
 
 /// The mappings of a text: JSON objects one behind the other, or YAML documents.
-fn tops<'t>(bytes: &'t [u8], name: &str) -> Result<Vec<Top<'t>>, ReadError> {
+fn tops<'t>(bytes: &'t [u8], name: &str) -> Result<Vec<Result<Top<'t>, Broken>>, ReadError> {
     if bytes.len() as u64 > MAX_BYTES {
         return Err(at_file(name, ReadErrorKind::TooLarge { limit: MAX_BYTES }));
     }
@@ -318,7 +360,7 @@ fn tops<'t>(bytes: &'t [u8], name: &str) -> Result<Vec<Top<'t>>, ReadError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let is_json = text.trim_start().starts_with('{');
     let no_json = match is_json.then(|| objects(text)) {
-        Some(Ok(tops)) => return Ok(tops),
+        Some(Ok(tops)) => return Ok(tops.into_iter().map(Ok).collect()),
         Some(Err(error)) => Some(error),
         None => None,
     };
@@ -354,35 +396,87 @@ fn mark_of(error: &JsonError) -> Option<Mark> {
     })
 }
 
-fn documents(text: &str, name: &str) -> Result<Vec<Top<'static>>, ReadError> {
-    let loaded = load_all(text, &Limits::default()).map_err(|error| syntax(name, error))?;
+fn documents(text: &str, name: &str) -> Result<Vec<Result<Top<'static>, Broken>>, ReadError> {
     let mut tops = Vec::new();
-    for (value, marks) in loaded {
-        let mark = Some(marks.mark());
-        match value {
-            Value::Map(map) => tops.push(Top {
-                map,
-                mark,
-                marks: Where::Tree(marks),
-            }),
-            Value::None => {}
-            other => {
-                let place = DocumentPlace {
-                    file: name.to_owned(),
-                    mark,
-                };
-                let seen = other.kind().described().to_owned();
-                return Err(ReadError {
-                    place,
-                    kind: ReadErrorKind::NoForm { seen },
-                });
+    match load_all(text, &Limits::default()) {
+        Ok(loaded) => tops.extend(loaded.into_iter().filter_map(|loaded| top(loaded, name))),
+        Err(error) => {
+            let parts = match text.matches("\n---").count() < MAX_PARTS {
+                true => parts(text),
+                false => Vec::new(),
+            };
+            if parts.len() < 2 {
+                return Err(syntax(name, error));
+            }
+            for part in parts {
+                tops.extend(tops_of_part(&part, name));
             }
         }
     }
-    if tops.is_empty() {
-        return Err(at_file(name, ReadErrorKind::Empty));
+    match tops.pop() {
+        None => Err(at_file(name, ReadErrorKind::Empty)),
+        Some(Err(only)) if tops.is_empty() => Err(only.error),
+        Some(last) => {
+            tops.push(last);
+            Ok(tops)
+        }
     }
-    Ok(tops)
+}
+
+/// A document of a text; `None` for an empty one.
+fn top((value, marks): (Value, Marks), name: &str) -> Option<Result<Top<'static>, Broken>> {
+    let mark = Some(marks.mark());
+    let other = match value {
+        Value::Map(map) => {
+            let marks = Where::Tree(marks);
+            return Some(Ok(Top { map, mark, marks }));
+        }
+        Value::None => return None,
+        other => other,
+    };
+    let error = ReadError {
+        place: DocumentPlace {
+            file: name.to_owned(),
+            mark,
+        },
+        kind: ReadErrorKind::NoForm {
+            seen: other.kind().described().to_owned(),
+        },
+    };
+    Some(Err(Broken { id: None, error }))
+}
+
+/// The documents of a text of which one is not YAML, each with the blank lines in front that keep its places.
+fn parts(text: &str) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let is_start = line
+            .strip_prefix("---")
+            .is_some_and(|rest| rest.chars().next().is_none_or(char::is_whitespace));
+        match parts.last_mut() {
+            Some(last) if !is_start => last.push_str(line),
+            _ => parts.push(format!("{}{line}", "\n".repeat(number))),
+        }
+    }
+    parts.retain(|part| !part.trim().is_empty());
+    parts
+}
+
+fn tops_of_part(part: &str, name: &str) -> Vec<Result<Top<'static>, Broken>> {
+    match load_all(part, &Limits::default()) {
+        Ok(loaded) => loaded
+            .into_iter()
+            .filter_map(|loaded| top(loaded, name))
+            .collect(),
+        Err(error) => {
+            let id = part.lines().find_map(|line| line.strip_prefix("id:"));
+            let id = id.map(|id| id.trim().trim_matches(['\'', '"']));
+            vec![Err(Broken {
+                id: id.filter(|id| is_id(id)).map(Into::into),
+                error: syntax(name, error),
+            })]
+        }
+    }
 }
 
 /// JSON objects, one behind the other.

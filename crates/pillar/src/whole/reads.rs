@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mapstack::trace::{FileRead, FileReadKind};
-use mapstack_loader::{Fetched, FileServer, LoadError, SaltPath};
+use mapstack_loader::{Fetched, FileServer, LoadError, SaltPath, Unserved};
 
 /// The files that a pillar is made of.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -183,5 +183,9 @@ impl FileServer for Noting {
 
     fn envs(&self) -> Vec<String> {
         self.server.envs()
+    }
+
+    fn unserved(&self, saltenv: &str, prefix: &str) -> Result<Vec<Unserved>, LoadError> {
+        self.server.unserved(saltenv, prefix)
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use mapstack::Way;
+use mapstack::loader::Unserved;
 
 use crate::words::{count, some};
 
@@ -30,6 +31,10 @@ pub struct Accounting {
     pub outside: Vec<String>,
     /// Why not all files outside of the roots were looked at.
     pub unknown_outside: Option<String>,
+    /// What is not served and different, or may be.
+    pub unserved: Vec<Unserved>,
+    /// What is not served in either state, and the same.
+    pub unserved_alike: Vec<Unserved>,
     /// True if only the formulas at hand were to be compared.
     only: bool,
 }
@@ -77,6 +82,14 @@ impl FileKind {
     }
 }
 
+/// True if a file lies in the folder of one of some formulas.
+fn is_meant(configurations: &[(String, Way)], path: &str) -> bool {
+    let folder = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
+    let of_path = folder(path);
+    let mut formulas = configurations.iter();
+    formulas.any(|(formula, _)| folder(formula) == of_path)
+}
+
 impl Accounting {
     /// The account of a comparison, where `changed` files changed of which no result is made of the `unread` ones. If
     /// `only` the formulas at hand were to be compared, those in other folders are just counted.
@@ -86,11 +99,7 @@ impl Accounting {
         (changed, unread): (usize, Vec<String>),
         only: bool,
     ) -> Self {
-        let folder = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
-        let is_meant = |path: &String| {
-            let meant = |(formula, _): &(String, Way)| folder(formula) == folder(path);
-            !only || configurations.iter().any(meant)
-        };
+        let is_meant = |path: &String| !only || is_meant(&configurations, path);
         let (not_compared, elsewhere): (Vec<_>, Vec<_>) = unread.into_iter().partition(is_meant);
         Accounting {
             not_compared,
@@ -108,6 +117,21 @@ impl Accounting {
         self.outside = changed;
         self.unknown_outside = unknown;
         self
+    }
+
+    /// With what is not served: what is different, or may be, and what is the same in both states.
+    #[must_use]
+    pub fn with_unserved(self, different: Vec<Unserved>, same: Vec<Unserved>) -> Self {
+        let meant = |mut all: Vec<Unserved>| {
+            all.retain(|one| !self.only || is_meant(&self.configurations, &one.path));
+            all
+        };
+        let (unserved, unserved_alike) = (meant(different), meant(same));
+        Accounting {
+            unserved,
+            unserved_alike,
+            ..self
+        }
     }
 
     /// With files that changed and are nothing of Salt's.
@@ -144,6 +168,7 @@ impl Accounting {
     fn is_incomplete(&self) -> bool {
         !self.not_compared.is_empty()
             || !self.unread_pillar().is_empty()
+            || !self.unserved.is_empty()
             || (!self.only && !self.outside.is_empty())
     }
 
@@ -173,7 +198,7 @@ impl Accounting {
     /// Sentences about what was compared, and what was not.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = vec![self.compared()];
-        if self.changed == 0 && self.unrelated.is_empty() {
+        if self.changed == 0 && self.unrelated.is_empty() && self.unserved.is_empty() {
             lines.push(match self.outside.is_empty() {
                 true => "no file is different".into(),
                 false => "no file of the roots is different".into(),
@@ -189,6 +214,12 @@ impl Accounting {
                 count(of_pillar.len(), "pillar file"),
                 some(of_pillar, NAMED)
             ));
+        }
+        for line in Unserved::summary(&self.unserved) {
+            lines.push(format!("not served, and not compared: {line}"));
+        }
+        for line in Unserved::summary(&self.unserved_alike) {
+            lines.push(format!("not served, and the same in both states: {line}"));
         }
         if let Some(reason) = &self.no_pillars {
             lines.push(format!("pillars were not compared: {reason}"));

@@ -10,6 +10,9 @@ use super::Report;
 use crate::document::{Data, Document, Of, Steps, names};
 use crate::origin::Origin;
 
+/// Names that are not served and are listed.
+const MAX_UNSERVED: usize = 100;
+
 /// The effects of a change of the files on minions.
 ///
 /// `mapstack watch -o jsonl` prints one such object a line, with `files`.
@@ -33,6 +36,11 @@ pub struct Differences<'r> {
     not_compared: &'r [String],
     /// Changed files that are nothing of Salt's, such as documents and tests; they are not counted.
     unrelated: &'r [String],
+    /// The number of names below the roots that are not served, such as links to nothing and names that are not UTF-8, and
+    /// are different or may be.
+    not_served_count: usize,
+    /// The first hundred of them.
+    not_served: Vec<&'r str>,
     /// True if pillars were compared.
     pillars: bool,
     /// Changed files of the pillar that no minion gets.
@@ -156,6 +164,13 @@ impl<'r> From<&'r Report<'_>> for Differences<'r> {
             files_changed: accounting.changed,
             not_compared: &accounting.not_compared,
             unrelated: &accounting.unrelated,
+            not_served_count: accounting.unserved.len(),
+            not_served: accounting
+                .unserved
+                .iter()
+                .take(MAX_UNSERVED)
+                .map(|one| one.path.as_str())
+                .collect(),
             pillars: accounting.pillars.is_some(),
             not_compared_of_pillar: accounting.unread_pillar(),
             not_compared_elsewhere: accounting.elsewhere,

@@ -3,15 +3,17 @@
 use mapstack::value::posixpath::normpath;
 use mapstack_lint::{Finding, Level, Report};
 
+use super::Aside;
 use super::rows::Range;
 
-/// One command for each finding.
-pub fn commands(reports: &[(String, Report)]) -> String {
-    reports
-        .iter()
-        .flat_map(|(_, report)| &report.findings)
-        .map(command)
-        .collect()
+/// One command for each finding, and for each minion that could not be read.
+pub fn commands(reports: &[(String, Report)], aside: &Aside) -> String {
+    let findings = reports.iter().flat_map(|(_, report)| &report.findings);
+    let broken = aside.broken.iter().map(|(minion, error)| {
+        let message = data(&format!("the minion {minion} was not looked at: {error}"));
+        format!("::error title=mapstack lint::{message}\n")
+    });
+    findings.map(command).chain(broken).collect()
 }
 
 fn command(finding: &Finding) -> String {

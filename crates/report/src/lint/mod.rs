@@ -1,5 +1,6 @@
 //! Findings of the linter.
 
+mod aside;
 mod calls;
 mod folded;
 mod github;
@@ -11,6 +12,7 @@ mod text;
 
 use mapstack_lint::{Level, Report};
 
+pub use aside::Aside;
 pub use calls::{Call, Calls};
 pub use folded::{Folded, folded};
 pub use github::commands;

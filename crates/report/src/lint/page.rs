@@ -4,7 +4,7 @@ use mapstack::{Error, ErrorKind};
 use mapstack_lint::{Finding, Level, Report};
 use mapstack_page::{Item, Listing, Quoted};
 
-use super::{Text, counts};
+use super::{Aside, Text, counts};
 use crate::words::count;
 
 /// Lines before and behind a finding.
@@ -14,7 +14,7 @@ const AROUND: usize = 2;
 ///
 /// # Errors
 /// The page's template fails, which no content makes it do.
-pub fn html(reports: &[(String, Report)]) -> Result<String, Error> {
+pub fn html(reports: &[(String, Report)], aside: &Aside) -> Result<String, Error> {
     let mut found: Vec<(&str, &Report, &Finding)> = Vec::new();
     for (formula, report) in reports {
         found.extend(
@@ -38,7 +38,7 @@ pub fn html(reports: &[(String, Report)]) -> Result<String, Error> {
             true => "nothing found".into(),
             false => counts.join(", "),
         },
-        notes: Text::new(reports).notes(),
+        notes: Text::new(reports, aside).notes(),
         items: found.into_iter().map(item).collect(),
         ..Listing::default()
     };

@@ -1,12 +1,16 @@
 //! Findings for programs.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use mapstack_lint::{Level, Report};
 use serde::Serialize;
 
-use super::counts;
+use super::{Aside, counts};
 use crate::document::{Of, names};
+
+/// Names that are not served and are listed.
+const MAX_UNSERVED: usize = 100;
 
 /// Mistakes in formulas and pillars.
 #[derive(Serialize)]
@@ -20,6 +24,8 @@ pub struct Findings<'r> {
     /// Functions that cannot be answered, so that what depends on them was not checked.
     not_followed: Vec<NotFollowed<'r>>,
     not_looked_at: Vec<NotLookedAt<'r>>,
+    /// The minions that could not be read.
+    minions_not_looked_at: Vec<Broken<'r>>,
     /// Remarks on what else was not checked.
     remarks: Vec<&'r str>,
     /// Files that fail for want of a fact that minions here do not have.
@@ -44,7 +50,14 @@ struct NotLookedAt<'r> {
     /// None for the pillar.
     formula: Option<&'r str>,
     file: &'r str,
-    why: &'r str,
+    why: Cow<'r, str>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Broken<'r> {
+    minion: &'r str,
+    error: String,
 }
 
 #[derive(Serialize)]
@@ -70,6 +83,13 @@ struct Summary {
     files: usize,
     /// Minions that they were checked for.
     minions: usize,
+    /// Minions that could not be read.
+    minions_not_looked_at: usize,
+    /// What lies below the roots and is not served: links to nothing, names that are not UTF-8 and the like. The first
+    /// hundred are in `not_looked_at`.
+    not_served: usize,
+    /// With --since: findings that the revision has as well, which are left out.
+    old: Option<usize>,
     looked_at: LookedAt,
 }
 
@@ -160,7 +180,7 @@ struct Edit<'r> {
 
 impl<'r> Findings<'r> {
     /// One document with everything.
-    pub fn new(reports: &'r [(String, Report)]) -> Self {
+    pub fn new(reports: &'r [(String, Report)], aside: &'r Aside) -> Self {
         let findings = reports.iter().flat_map(|of| {
             let findings = of.1.findings.iter();
             findings.map(move |one| Finding::of(of, one))
@@ -177,7 +197,21 @@ impl<'r> Findings<'r> {
         let not_looked_at = reports.iter().flat_map(|of| {
             let formula = formula(of);
             let ignored = of.1.ignored.iter();
-            ignored.map(move |(file, why)| NotLookedAt { formula, file, why })
+            ignored.map(move |(file, why)| NotLookedAt {
+                formula,
+                file,
+                why: why.as_str().into(),
+            })
+        });
+        let unserved = aside.unserved.iter().take(MAX_UNSERVED);
+        let unserved = unserved.map(|(formula, one)| NotLookedAt {
+            formula: formula.as_deref(),
+            file: &one.path,
+            why: one.why.to_string().into(),
+        });
+        let broken = aside.broken.iter().map(|(minion, error)| Broken {
+            minion,
+            error: error.to_string(),
         });
         let lacking_facts = reports.iter().flat_map(|of| {
             let formula = formula(of);
@@ -190,16 +224,17 @@ impl<'r> Findings<'r> {
             pillar: reports.iter().any(|(_, report)| report.is_pillar),
             findings: findings.collect(),
             not_followed: not_followed.collect(),
-            not_looked_at: not_looked_at.collect(),
+            not_looked_at: not_looked_at.chain(unserved).collect(),
+            minions_not_looked_at: broken.collect(),
             remarks: remarks.map(String::as_str).collect(),
             lacking_facts: lacking_facts.collect(),
-            summary: Summary::of(reports),
+            summary: Summary::of(reports, aside),
         }
     }
 }
 
 impl Summary {
-    fn of(reports: &[(String, Report)]) -> Self {
+    fn of(reports: &[(String, Report)], aside: &Aside) -> Self {
         let [errors, warnings, notes] = counts(reports).map(|(_, n)| n);
         let sum = |of: fn(&Report) -> usize| reports.iter().map(|(_, report)| of(report)).sum();
         let minions = reports.iter().map(|(_, report)| report.minions);
@@ -210,6 +245,9 @@ impl Summary {
             silenced: sum(|report| report.suppressed),
             files: sum(|report| report.files),
             minions: minions.max().unwrap_or_default(),
+            minions_not_looked_at: aside.broken.len(),
+            not_served: aside.unserved.len(),
+            old: aside.old.as_ref().map(|(_, old)| *old),
             looked_at: LookedAt {
                 sls_files: sum(|report| report.looked.states),
                 parameter_files: sum(|report| report.looked.parameters),

@@ -5,6 +5,7 @@
 use mapstack_lint::{Report, Rule};
 use serde::Serialize;
 
+use super::Aside;
 use super::rows::{LevelName, Range};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -24,6 +25,22 @@ struct Run<'r> {
     tool: Tool,
     column_kind: &'static str,
     results: Vec<Finding<'r>>,
+    /// Only where minions could not be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    invocations: Option<[Invocation; 1]>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Invocation {
+    execution_successful: bool,
+    tool_execution_notifications: Vec<Notification>,
+}
+
+#[derive(Serialize)]
+struct Notification {
+    level: &'static str,
+    message: Text<String>,
 }
 
 #[derive(Serialize)]
@@ -137,7 +154,7 @@ struct Bytes {
 
 impl<'r> Log<'r> {
     /// The findings of one run of the program.
-    pub fn new(reports: &'r [(String, Report)]) -> Self {
+    pub fn new(reports: &'r [(String, Report)], aside: &Aside) -> Self {
         let findings = reports.iter().flat_map(|(_, report)| &report.findings);
         let driver = Driver {
             name: "mapstack",
@@ -148,12 +165,30 @@ impl<'r> Log<'r> {
             tool: Tool { driver },
             column_kind: "unicodeCodePoints",
             results: findings.map(Finding::of).collect(),
+            invocations: Invocation::of(aside),
         };
         Log {
             schema: SCHEMA,
             version: "2.1.0",
             runs: [run],
         }
+    }
+}
+
+impl Invocation {
+    fn of(aside: &Aside) -> Option<[Self; 1]> {
+        let broken = aside.broken.iter().map(|(minion, error)| Notification {
+            level: "error",
+            message: Text {
+                text: format!("the minion {minion} was not looked at: {error}"),
+            },
+        });
+        (!aside.broken.is_empty()).then(|| {
+            [Invocation {
+                execution_successful: false,
+                tool_execution_notifications: broken.collect(),
+            }]
+        })
     }
 }
 

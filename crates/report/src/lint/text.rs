@@ -8,12 +8,13 @@ use mapstack_lint::fix::Fixed;
 use mapstack_lint::{Finding, Level, Reached, Report, Rule, Unanswered};
 use similar::TextDiff;
 
-use super::{Folded, folded};
+use super::{Aside, Folded, folded};
 use crate::words::{count, some};
 
 /// Reports for people: findings of one cause are shown once.
 pub struct Text<'r> {
     reports: &'r [(String, Report)],
+    aside: &'r Aside,
     /// The causes of each report.
     causes: Vec<Vec<Folded<'r>>>,
 }
@@ -21,10 +22,11 @@ pub struct Text<'r> {
 impl<'r> Text<'r> {
     /// The reports by the names of what they are about.
     #[must_use]
-    pub fn new(reports: &'r [(String, Report)]) -> Self {
+    pub fn new(reports: &'r [(String, Report)], aside: &'r Aside) -> Self {
         let causes = reports.iter().map(|(_, report)| folded(&report.findings));
         Text {
             reports,
+            aside,
             causes: causes.collect(),
         }
     }
@@ -57,7 +59,9 @@ impl<'r> Text<'r> {
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let mut notes = not_looked_at(self.reports);
-        notes.push(summary(self.reports, self.causes.iter().flatten()));
+        notes.extend(self.aside.notes());
+        let causes = self.causes.iter().flatten();
+        notes.push(summary(self.reports, self.aside, causes));
         notes
     }
 }
@@ -155,7 +159,7 @@ fn of_estate(report: &Report, reached: &Reached) -> Vec<String> {
 }
 
 /// Files and minions that are named.
-const NAMED: usize = 3;
+pub(super) const NAMED: usize = 3;
 
 /// The note about what was not looked at, and what to do about it.
 fn not_followed(formula: &str, function: &str, unanswered: &Unanswered) -> String {
@@ -180,6 +184,7 @@ fn by_reason(report: &Report) -> BTreeMap<&str, Vec<&str>> {
 /// The number of findings, and what they are in.
 fn summary<'f>(
     reports: &[(String, Report)],
+    aside: &Aside,
     causes: impl Iterator<Item = &'f Folded<'f>>,
 ) -> String {
     let all: usize = reports
@@ -214,13 +219,16 @@ fn summary<'f>(
         looked(reports),
         count(minions, "minion")
     );
-    let missed = missed(reports);
+    let missed = missed(reports, aside.unserved.len());
     if !missed.is_empty() {
         text.push_str(&format!("; {}", missed.join(", ")));
     }
     let silenced: usize = reports.iter().map(|(_, report)| report.suppressed).sum();
     if silenced > 0 {
         text.push_str(&format!("; {silenced} silenced by comments"));
+    }
+    for more in aside.counts() {
+        text.push_str(&format!("; {more}"));
     }
     text
 }
@@ -269,14 +277,14 @@ fn looked(reports: &[(String, Report)]) -> String {
 }
 
 /// The numbers of files that were not looked at, or only in part.
-fn missed(reports: &[(String, Report)]) -> Vec<String> {
+fn missed(reports: &[(String, Report)], unserved: usize) -> Vec<String> {
     let distinct = |of: fn(&Report) -> Vec<&String>| -> usize {
         let files: BTreeSet<&String> = reports.iter().flat_map(|(_, report)| of(report)).collect();
         files.len()
     };
     let missed = [
         (
-            distinct(|report| report.ignored.keys().collect()),
+            distinct(|report| report.ignored.keys().collect()) + unserved,
             "not looked at",
         ),
         (
