@@ -348,7 +348,7 @@ fn assert_same(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
     fn sharing_shows_in_nothing(

@@ -5,6 +5,7 @@ use indexmap::{IndexMap, IndexSet};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_pyobject::{DictRef, Entries, Obj};
 
+use super::files::Matched;
 use super::inventory::Inventory;
 use super::merge::Merge;
 use super::objects::described;
@@ -161,15 +162,20 @@ impl Inventory<'_> {
     }
 
     /// The names that patterns mean, each once (Salt: `expand_classes_glob`).
-    pub fn names(&self, by: &Class, wanted: Vec<Obj>) -> Result<IndexSet<String, RandomState>> {
+    pub fn names(
+        &self,
+        by: &Class,
+        wanted: Vec<Obj>,
+        matched: &mut Matched,
+    ) -> Result<IndexSet<String, RandomState>> {
         let mut all = IndexSet::default();
         for name in wanted {
             let name = by.name_in("classes", &name)?;
-            let names = self.matching(&name)?;
+            let names = self.matching(&name, matched)?;
             if names.is_empty() {
                 self.warn_of_nothing(by, &name);
             }
-            all.extend(names);
+            all.extend(names.iter().cloned());
         }
         Ok(all)
     }
@@ -199,6 +205,7 @@ fn no_mapping(what: &str, data: &Obj) -> String {
 pub struct Expansion<'i> {
     inventory: &'i Inventory<'i>,
     seen: IndexSet<String, RandomState>,
+    matched: Matched,
 }
 
 impl<'i> Expansion<'i> {
@@ -208,6 +215,7 @@ impl<'i> Expansion<'i> {
         let mut expansion = Expansion {
             inventory,
             seen: IndexSet::default(),
+            matched: Matched::default(),
         };
         let mut all = match node.data.get_str("classes") {
             Some(wanted) => expansion.named(&node, &wanted, 0)?,
@@ -232,7 +240,8 @@ impl<'i> Expansion<'i> {
             return Err(Error::new(ErrorKind::Limit, message).help("name them side by side"));
         }
         let mut all = Classes::default();
-        for name in self.inventory.names(by, by.iterated("classes", wanted)?)? {
+        let wanted = by.iterated("classes", wanted)?;
+        for name in self.inventory.names(by, wanted, &mut self.matched)? {
             if !self.seen.insert(name.clone()) {
                 continue;
             }

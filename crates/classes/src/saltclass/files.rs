@@ -1,5 +1,8 @@
 //! Where nodes and classes lie.
 
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_loader::Tree;
 use mapstack_value::posixpath::{join, split};
@@ -9,6 +12,12 @@ use crate::files::unreadable;
 
 /// Directories nest this deep at most.
 const MAX_DEPTH: usize = 32;
+
+/// The patterns for the files of a class.
+const PATTERNS: usize = 3;
+
+/// The names that patterns mean, as far as they were looked for.
+pub type Matched = HashMap<String, Vec<String>, RandomState>;
 
 /// The files of a class, in the order in which the reference prefers them.
 pub struct ClassPaths {
@@ -87,20 +96,27 @@ impl Inventory<'_> {
         Ok(())
     }
 
-    /// The names of the classes that a name or pattern means (Salt: `match_class_glob`).
-    pub fn matching(&self, class: &str) -> Result<Vec<String>> {
+    /// The names of the classes that a name or pattern means (Salt: `match_class_glob`). Each is looked for once.
+    pub fn matching<'m>(&self, class: &str, matched: &'m mut Matched) -> Result<&'m [String]> {
+        if !matched.contains_key(class) {
+            let found = self.found(class)?;
+            matched.insert(class.to_owned(), found);
+        }
+        let names = matched.get(class).map(Vec::as_slice).unwrap_or_default();
+        self.host.spend(PATTERNS + names.len())?;
+        Ok(names)
+    }
+
+    fn found(&self, class: &str) -> Result<Vec<String>> {
         let directory = self.classes();
         let paths = ClassPaths::of(class, &directory);
+        let patterns: [String; PATTERNS] = [paths.straight, paths.nested, paths.init];
         let mut names = Vec::new();
-        for pattern in [paths.straight, paths.nested, paths.init] {
-            let mut matches = self
-                .host
-                .tree()
-                .glob("", &pattern)
-                .map_err(|e| unreadable(&e))?;
+        for pattern in patterns {
+            let found = self.host.tree().glob("", &pattern);
+            let mut matches = found.map_err(|e| unreadable(&e))?;
             // As directories are read: name by name.
             matches.sort_by(|a, b| a.split('/').cmp(b.split('/')));
-            self.host.spend(1 + matches.len())?;
             names.extend(matches.iter().map(|path| name_of(path, &directory)));
         }
         Ok(names)

@@ -6,6 +6,7 @@ use mapstack_diagnostic::{Error, ErrorKind, Result};
 use mapstack_pyobject::{DictRef, Entries, Obj};
 
 use super::classes::{Class, Classes, Expanded};
+use super::files::Matched;
 use super::inventory::Inventory;
 
 /// So many classes of one node at most: the reference goes one call deeper with each, up to the limit of Python.
@@ -21,6 +22,7 @@ pub struct Flat<'i> {
     node: Class,
     seen: IndexSet<String, RandomState>,
     known: Classes,
+    matched: Matched,
 }
 
 /// A list, and how far it is done.
@@ -37,6 +39,7 @@ impl<'i> Flat<'i> {
             node,
             seen: IndexSet::default(),
             known: Classes::default(),
+            matched: Matched::default(),
         };
         let names = flat.expanded()?;
         let states = flat.states(&names)?;
@@ -104,9 +107,11 @@ impl<'i> Flat<'i> {
     }
 
     /// The list with patterns expanded.
-    fn level(&self, wanted: Vec<Obj>) -> Result<Level> {
+    fn level(&mut self, wanted: Vec<Obj>) -> Result<Level> {
         self.inventory.host.spend(1 + wanted.len())?;
-        let names = self.inventory.names(&self.node, wanted)?;
+        let names = self
+            .inventory
+            .names(&self.node, wanted, &mut self.matched)?;
         Ok(Level {
             names: names.into_iter().collect(),
             next: 0,
