@@ -83,7 +83,7 @@ const GREEDY: &[&str] = &[
 fn greed_ends_in_an_error() {
     for template in GREEDY {
         let limits = Limits {
-            fuel: 3_000_000,
+            fuel: 500_000,
             ..Limits::default()
         };
         let request = Request {

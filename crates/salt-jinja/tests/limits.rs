@@ -76,7 +76,7 @@ fn deep_structures_are_built_and_dropped_without_recursion() {
     ] {
         let template = format!(
             "{{% set ns = namespace(x=1) %}}\
-             {{% for i in range(600) %}}{{% for j in range(500) %}}{{% set ns.x = {double} %}}{{% endfor %}}{{% endfor %}}ok"
+             {{% for i in range(100) %}}{{% for j in range(500) %}}{{% set ns.x = {double} %}}{{% endfor %}}{{% endfor %}}ok"
         );
         // A small stack shows recursion that a large one hides.
         let built = std::thread::Builder::new().stack_size(512 << 10);
