@@ -238,9 +238,9 @@ impl Deployed {
     ///
     /// ```
     /// use mapstack_loader::Deployed;
-    /// let deployed = Deployed::new().guessing("/home/me/estate".as_ref(), ["pillar".into()]);
+    /// let deployed = Deployed::new().guessing("/checkout/estate".as_ref(), ["pillar".into()]);
     /// let guess = deployed.guess("/srv/salt-git/pillar/infra/hosts.yaml").unwrap();
-    /// assert_eq!(guess, ("/srv/salt-git".into(), "/home/me/estate/pillar/infra/hosts.yaml".into()));
+    /// assert_eq!(guess, ("/srv/salt-git".into(), "/checkout/estate/pillar/infra/hosts.yaml".into()));
     /// assert_eq!(deployed.guess("/etc/salt/pillar/x"), None);
     /// assert_eq!(deployed.guess("/srv/pillars/x"), None);
     /// ```

@@ -1,6 +1,6 @@
 //! Salt's file server: which file stands behind a `salt://` path.
 //!
-//! The crate does not know about YAML, templates, merging, or the current directory.
+//! The crate does not know about YAML, templates or merging.
 //!
 #![doc = include_str!("../README.md")]
 

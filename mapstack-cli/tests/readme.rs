@@ -214,69 +214,9 @@ fn the_document_about_fleets_shows_the_files_of_its_examples() {
 }
 
 #[test]
-fn every_link_leads_somewhere() {
-    let moved = [
-        "docs/definitions.md",
-        "docs/pillar-change.md",
-        "docs/crates.md",
-        "docs/pipelines.md",
-        "docs/setup.md",
-        "docs/saltext-formula.md",
-    ];
-    for document in DOCUMENTS.into_iter().chain(moved) {
-        links_lead_somewhere(document);
-    }
-}
-
-#[test]
 fn the_readme_fits_on_a_screen() {
     let text = std::fs::read_to_string(repository().join("README.md")).unwrap();
     assert!(text.lines().count() <= 80);
-}
-
-fn links_lead_somewhere(document: &str) {
-    let path = repository().join(document);
-    let text = prose(&path);
-    // `['map.data']('users')` is code.
-    let links = text
-        .split("](")
-        .skip(1)
-        .filter_map(|rest| rest.split(')').next())
-        .filter(|link| !link.starts_with('\''));
-    let local: Vec<&str> = links.filter(|link| !link.starts_with("http")).collect();
-    assert!(!local.is_empty());
-    for link in local {
-        let (file, section) = link.split_once('#').unwrap_or((link, ""));
-        let target = match file {
-            "" => path.clone(),
-            file => path.with_file_name("").join(file),
-        };
-        assert!(target.exists(), "{document}: {link}");
-        assert!(
-            section.is_empty() || sections(&target).any(|name| name == section),
-            "{document}: no section {link}"
-        );
-    }
-}
-
-/// A document without its blocks of code.
-fn prose(document: &Path) -> String {
-    let text = std::fs::read_to_string(document).unwrap();
-    text.split("```").step_by(2).collect()
-}
-
-/// The names by which links lead to the sections of a document.
-fn sections(document: &Path) -> impl Iterator<Item = String> {
-    let text = prose(document);
-    let headings = text.lines().filter_map(|line| line.strip_prefix('#'));
-    let names = headings.map(|heading| {
-        let words = heading.trim_start_matches('#').trim().to_lowercase();
-        let named = words
-            .chars()
-            .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
-        named.collect::<String>().replace(' ', "-")
-    });
-    names.collect::<Vec<_>>().into_iter()
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask ci`, `tidy`, `reference`, `corpus`, `jinja-suite`, `mako-suite`, `origins`,
+//! The project's own chores: `cargo xtask ci`, `tidy`, `crates`, `reference`, `corpus`, `jinja-suite`, `mako-suite`, `origins`,
 //! `bench` and `dist`.
 //!
 //! It depends on no crate of the product, and does not know about values, layers or templates: it
@@ -7,6 +7,7 @@
 mod bench;
 mod ci;
 mod corpus;
+mod crates;
 mod dist;
 mod jinja_suite;
 mod mako_suite;
@@ -37,6 +38,8 @@ enum Chore {
     Ci(ci::Args),
     /// Check the rules of the house that no compiler checks
     Tidy(tidy::Args),
+    /// Write the table of docs/crates.md
+    Crates(crates::Args),
     /// Install real Salt, record again what it does, compare with it
     Reference(reference::Args),
     /// Compare with the reference over checkouts of public formulas
@@ -69,6 +72,7 @@ fn run(chore: &Chore) -> Result {
     match chore {
         Chore::Ci(args) => ci::run(&sh, args),
         Chore::Tidy(args) => tidy::run(&sh, args),
+        Chore::Crates(args) => crates::run(&sh, args),
         Chore::Reference(args) => reference::run(&sh, args),
         Chore::Corpus(args) => corpus::run(&sh, args),
         Chore::JinjaSuite(args) => jinja_suite::SUITE.run(&sh, args),

@@ -7,12 +7,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::code::code_only;
+use super::code::{code_only, product};
 
 /// Files that may use each other in a circle: a type and its parts.
 const MAX_CIRCLE: usize = 3;
 
-/// Crates that have a larger circle, and how many files are in it; ARCHITECTURE.md says why. It may not grow.
+/// Crates that have a larger circle, and how many files are in it; docs/decisions/dependencies.md says why. It may
+/// not grow.
 const LARGER: &[(&str, usize)] = &[("crates/pyobject", 32)];
 
 /// A module's path, from the root of the crate.
@@ -52,22 +53,6 @@ fn check_crate(root: &str, files: &[(&Path, &str)]) -> Vec<String> {
         }
     }
     problems
-}
-
-/// A file without the tests at its end, wherever these are compiled.
-fn product(text: &str) -> &str {
-    let tests = text.match_indices("#[cfg(").find(|(at, _)| {
-        let mut lines = text[*at..].lines();
-        let condition = lines.next().unwrap_or_default();
-        let names_tests = condition
-            .split(|c: char| !c.is_alphanumeric() && c != '_')
-            .any(|word| word == "test");
-        names_tests
-            && lines
-                .next()
-                .is_some_and(|line| line.starts_with("mod ") && line.ends_with('{'))
-    });
-    tests.map_or(text, |(at, _)| &text[..at])
 }
 
 /// The modules of a crate.

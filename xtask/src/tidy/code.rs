@@ -14,6 +14,22 @@ pub fn code_only(text: &str) -> String {
     out
 }
 
+/// A file without the tests at its end, wherever these are compiled.
+pub fn product(text: &str) -> &str {
+    let tests = text.match_indices("#[cfg(").find(|(at, _)| {
+        let mut lines = text[*at..].lines();
+        let condition = lines.next().unwrap_or_default();
+        let names_tests = condition
+            .split(|c: char| !c.is_alphanumeric() && c != '_')
+            .any(|word| word == "test");
+        names_tests
+            && lines
+                .next()
+                .is_some_and(|line| line.starts_with("mod ") && line.ends_with('{'))
+    });
+    tests.map_or(text, |(at, _)| &text[..at])
+}
+
 /// The string literals, each with the number of its first line.
 pub fn strings(text: &str) -> Vec<(usize, &str)> {
     let line = |at: usize| text[..at].matches('\n').count() + 1;

@@ -4,13 +4,16 @@
 //! with something wrong.
 
 mod arrows;
+mod book;
 mod circles;
 mod code;
+pub mod code_map;
 mod differences;
 mod flags;
 mod licences;
 mod own_tests;
 mod published;
+mod rim;
 mod sources;
 mod targets;
 mod test_files;
@@ -22,7 +25,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 use xshell::{Shell, cmd};
 
-use crate::Result;
+use crate::{Result, crates};
 
 #[derive(Parser)]
 pub struct Args {}
@@ -49,6 +52,7 @@ pub fn run(sh: &Shell, _: &Args) -> Result {
     problems.extend(targets::check(&own, files.iter().chain(&jobs(sh)?))?);
     problems.extend(own_tests::check(&own, &files)?);
     problems.extend(circles::check(&files));
+    problems.extend(rim::check(&files));
     problems.extend(test_files::check(&files));
     let command: Vec<_> = files
         .iter()
@@ -71,6 +75,7 @@ pub fn run(sh: &Shell, _: &Args) -> Result {
     let document = sh.read_file(differences::DOCUMENT)?;
     let read = |path: &Path| sh.read_file(path).ok();
     problems.extend(differences::check(&document, read));
+    problems.extend(check_documents(sh, &own, &files)?);
     if problems.is_empty() {
         println!("tidy; the command has {lines} lines of product code");
         return Ok(());
@@ -83,6 +88,21 @@ pub fn run(sh: &Shell, _: &Args) -> Result {
         problems.len()
     )
     .into())
+}
+
+/// The map of the code, the table of crates, and what leads from one document to another.
+fn check_documents(sh: &Shell, own: &str, files: &[(PathBuf, String)]) -> Result<Vec<String>> {
+    let map = sh.read_file(code_map::DOCUMENT)?;
+    let mut problems = code_map::check(&map, own)?;
+    problems.extend(book::check(files, |path| sh.path_exists(path)));
+    let table = sh.read_file(crates::DOCUMENT)?;
+    if crates::written(&table, &map, own, |path| sh.read_file(path).ok())? != table {
+        problems.push(format!(
+            "{}: the crates say something else of themselves: cargo xtask crates",
+            crates::DOCUMENT
+        ));
+    }
+    Ok(problems)
 }
 
 /// Every text of our own below a directory, recorded data and built things left out.
