@@ -10,7 +10,6 @@ use mapstack_merge::{Aliases, MergeError, Options, merge};
 use mapstack_value::{Key, Map, Value};
 
 use crate::config::ExtPillar;
-use crate::external::Own;
 
 /// The number of a part of a pillar: the index of the step that made it.
 pub type PartId = usize;
@@ -146,6 +145,24 @@ pub(crate) struct StackedFile {
     pub merged: Option<(Map, Vec<Key>)>,
     /// The stack at that time.
     pub stack: Value,
+}
+
+/// The result of an external pillar that follows from files and options.
+#[derive(Debug, Default)]
+pub(crate) struct Own {
+    /// The data.
+    pub data: Value,
+    /// The parts that its files added, if it knows them.
+    pub parts: Parts,
+}
+
+impl From<Value> for Own {
+    fn from(data: Value) -> Self {
+        Own {
+            data,
+            parts: Parts::Unknown,
+        }
+    }
 }
 
 /// The parts of an external pillar's data, as far as they are known.

@@ -111,13 +111,15 @@ fn sections(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// The numbered lines that are not in a block of code.
+/// The numbered lines that are not in a block of code, whether it is fenced or indented.
 fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut is_code = false;
+    let (mut is_fenced, mut may_be_code) = (false, true);
     text.lines().enumerate().filter_map(move |(index, line)| {
         let is_fence = line.trim_start().starts_with("```");
-        is_code ^= is_fence;
-        (!is_code && !is_fence).then_some((index + 1, line))
+        is_fenced ^= is_fence;
+        let is_code = may_be_code && line.starts_with("    ");
+        may_be_code = is_code || line.is_empty();
+        (!is_fenced && !is_fence && !is_code).then_some((index + 1, line))
     })
 }
 
@@ -142,7 +144,7 @@ mod tests {
         );
         for good in [
             "[b](deep/b.md#two-words) and [`b`](deep/b.md)",
-            "`f['x'](y)`, [web](https://x.y/z), [here](#a)\n\n## A",
+            "\n    f['x'](y)\n\n`f['x'](y)`, [web](https://x.y/z), [here](#a)\n\n## A",
             "[examples](../examples)",
         ] {
             assert_eq!(problems(&[summary, b, ("docs/a.md", good)]), [""; 0]);

@@ -8,12 +8,9 @@ use mapstack_value::Key;
 
 use super::classes::Class;
 use super::inventory::Inventory;
-use super::objects::described;
+use super::objects::{described, is_mark};
 use super::setters::Setters;
 use crate::Host;
-
-/// The first item of a list that replaces another.
-const OVERRIDE: &str = "^";
 
 /// Pillars nest this deep at most.
 const MAX_DEPTH: usize = 256;
@@ -116,11 +113,6 @@ impl<'h> Merge<'h> {
         base.change(|items| items.extend(more));
         Ok(false)
     }
-}
-
-/// True if a list that begins with this replaces another.
-pub fn is_mark(first: &Obj) -> bool {
-    first.as_str().is_some_and(|text| **text == *OVERRIDE)
 }
 
 /// True if equal values are of the same type.

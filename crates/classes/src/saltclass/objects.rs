@@ -1,7 +1,10 @@
-//! Messages about Python's objects.
+//! Python's objects of an inventory: messages about them, and the mark of lists that replace others.
 
 use mapstack_diagnostic::{Error, ErrorKind};
 use mapstack_pyobject::Obj;
+
+/// The first item of a list that replaces another.
+const OVERRIDE: &str = "^";
 
 /// An error of Python's objects.
 pub(super) fn plain(error: &mapstack_pyobject::Error) -> Error {
@@ -22,4 +25,9 @@ pub(super) fn described(object: &Obj) -> &'static str {
             .to_value()
             .map_or("something else", |value| value.kind().described()),
     }
+}
+
+/// True if a list that begins with this replaces another.
+pub(super) fn is_mark(first: &Obj) -> bool {
+    first.as_str().is_some_and(|text| **text == *OVERRIDE)
 }

@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use mapstack_pyobject::{DictRef, ListRef, Obj};
 use mapstack_value::Key;
 
-use super::merge::is_mark;
+use super::objects::is_mark;
 use crate::{ClassFile, FilePlace, Origin, Origins, Turn};
 
 /// A pillar has the origins of so many values at most: a few aliases can stand for more than anyone can look at.

@@ -11,9 +11,8 @@ mod saltclass;
 
 use mapstack::secrets::Cipher;
 use mapstack_diagnostic::Result;
-use mapstack_value::Value;
 
-use crate::recipe::Parts;
+use crate::recipe::Own;
 
 pub(crate) use self::asked::Asked;
 pub(crate) use self::extra_data::{passed, unasked};
@@ -28,24 +27,6 @@ pub(crate) enum BuiltIn {
     Nodegroups,
     Reclass,
     Saltclass,
-}
-
-/// The result of such an external pillar.
-#[derive(Debug, Default)]
-pub(crate) struct Own {
-    /// The data.
-    pub data: Value,
-    /// The parts that its files added, if it knows them.
-    pub parts: Parts,
-}
-
-impl From<Value> for Own {
-    fn from(data: Value) -> Self {
-        Own {
-            data,
-            parts: Parts::Unknown,
-        }
-    }
 }
 
 impl BuiltIn {

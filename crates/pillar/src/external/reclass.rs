@@ -11,11 +11,10 @@ use mapstack_loader::{Fetched, Tree};
 use mapstack_value::posixpath::split;
 use mapstack_value::{Map, Value};
 
-use super::Own;
 use super::arguments::wrong;
 use super::asked::Asked;
 use crate::files::unreadable;
-use crate::recipe::Parts;
+use crate::recipe::{Own, Parts};
 
 /// The data that the inventory gives the minion.
 pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Own> {

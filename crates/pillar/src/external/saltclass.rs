@@ -15,11 +15,10 @@ use mapstack_render::{DictRef, ErrorKind as RenderErrorKind, Obj};
 use mapstack_value::posixpath::{join, split};
 use mapstack_value::{Str, Value};
 
-use super::Own;
 use super::arguments::wrong;
 use super::asked::Asked;
 use crate::files::unreadable;
-use crate::recipe::Parts;
+use crate::recipe::{Own, Parts};
 use crate::template::without_final_newline;
 
 /// The data that the inventory gives the minion. Its classes change the pillar so far in place, whether it fails or
