@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mapstack::loader::{Backends, Fetched, FileServer as _, LoadError, SaltPath, Unserved};
+use mapstack::loader::{Backends, Fetched, LoadError, SaltPath, Unserved};
 use mapstack::minion::Minion;
 use mapstack::value::Map;
 use mapstack::{Configuration, DataOptions, Engine, Error, ErrorKind, Unanswered};

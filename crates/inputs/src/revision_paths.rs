@@ -74,7 +74,7 @@ impl RevisionPaths {
     /// A text, or the path of a file, of the files as they are now.
     #[must_use]
     pub fn of_now(&self, text: &str) -> String {
-        if let Some(path) = self.from_top(text) {
+        if let Some(path) = self.inside_top(text) {
             return path;
         }
         let roots = self.roots.iter().filter(|(given, _)| given != ".");
@@ -108,7 +108,7 @@ impl RevisionPaths {
     }
 
     /// The path of a file from the top of its repository.
-    fn from_top(&self, file: &str) -> Option<String> {
+    fn inside_top(&self, file: &str) -> Option<String> {
         let real = Path::new(file).canonicalize().ok()?;
         let inside = self
             .tops
