@@ -505,3 +505,177 @@ fn a_file_that_a_partial_clone_lacks_is_compared_by_its_object() {
     let out = "Jinja error: web/files/logo.png";
     assert_line(tree.path(), line, 1, (out, ""));
 }
+
+#[test]
+fn another_name_is_one_change() {
+    let tree = Tree::new(&[
+        (
+            "a/k/parameters/defaults.yaml",
+            "values: {rootgroup: root, other: 5, is_on: true, sub: {x: one}}\n",
+        ),
+        (
+            "b/k/parameters/defaults.yaml",
+            "values: {root_group: root, other: 5, is_off: {deep: true}, top: {y: two}}\n",
+        ),
+        ("a/db/parameters/defaults.yaml", "values: {p: 1, q: two}\n"),
+        ("b/db2/parameters/defaults.yaml", "values: {p: 1, q: two}\n"),
+        ("a/k/old.sls", "x: {test.nop: []}\n"),
+        ("b/k/new.sls", "x: {test.nop: []}\n"),
+    ]);
+    let line = "diff --from a --to b --platform debian-12 --platform rockylinux-9";
+    let ran = run_line(tree.path(), line);
+    assert_eq!(ran.status, Some(1), "{}", ran.stderr);
+    for said in [
+        "k: rootgroup → root_group (renamed? the value is the same)\n  - root  a/k/parameters/defaults.yaml:1:21\n  + root  \
+         b/k/parameters/defaults.yaml:1:22\n  on 2 minions",
+        "db → db2: all its data (renamed? the value is the same)\n",
+        // Two that are true may be so by chance.
+        "k: is_on\n  - true",
+        "k: is_off\n",
+        "6 changes on 2 of 2 minions",
+        "renamed, the same otherwise, and not compared: k/old.sls → k/new.sls\n",
+    ] {
+        assert!(ran.stdout.contains(said), "{said}: {}", ran.stdout);
+    }
+    let out = run_line(tree.path(), &format!("{line} --format markdown")).stdout;
+    assert!(
+        out.contains("rootgroup → root&#95;group (renamed?"),
+        "{out}"
+    );
+    let out = run_line(tree.path(), &format!("{line} -o json")).stdout;
+    let document: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let changes = document["changes"].as_array().unwrap();
+    let of = |key: &str| changes.iter().find(|change| change["key"] == key).unwrap();
+    assert_eq!(of("rootgroup")["renamed_to"], "root_group");
+    assert_eq!(of("root_group")["renamed_from"], "rootgroup");
+    assert_eq!(document["renamed"][0]["to"], "k/new.sls");
+    // Nothing but a name: that is a change which nothing compared.
+    let tree = Tree::new(&[
+        ("a/k/parameters/defaults.yaml", "values: {a: 1}\n"),
+        ("b/k/parameters/defaults.yaml", "values: {a: 1}\n"),
+        ("a/k/old.sls", "x: {test.nop: []}\n"),
+        ("b/k/new.sls", "x: {test.nop: []}\n"),
+    ]);
+    let line = "diff --from a --to b --platform debian-12";
+    let out = "not compared: k/old.sls → k/new.sls";
+    assert_line(
+        tree.path(),
+        line,
+        2,
+        (out, "nothing that changed was compared"),
+    );
+}
+
+#[test]
+fn a_formula_that_has_data_now_is_one_change() {
+    let tree = Tree::new(&[
+        ("a/web/init.sls", "x: {test.nop: []}\n"),
+        ("b/web/init.sls", "x: {test.nop: []}\n"),
+        (
+            "b/web/map.jinja",
+            "{% set mapdata = {'os': grains.os, 'y': {'z': 2}} %}\n",
+        ),
+    ]);
+    let diff = |from: &str, to: &str| {
+        let line =
+            format!("diff --from {from} --to {to} --platform debian-12 --platform rockylinux-9");
+        run_line(tree.path(), &line).stdout
+    };
+    let now = diff("a", "b");
+    assert!(
+        now.starts_with("web: has map data now\n  + 2 keys: os, y")
+            && now.contains("on 2 minions, each with its own value: debian-12, rockylinux-9")
+            && now.contains("1 change on 2 of 2 minions"),
+        "{now}"
+    );
+    assert!(now.contains("compared: map.jinja of web"), "{now}");
+    let gone = diff("b", "a");
+    assert!(
+        gone.starts_with("web: has map data no more\n  - 2 keys: os, y")
+            && gone.contains("compared: map.jinja of web"),
+        "{gone}"
+    );
+}
+
+#[test]
+fn minions_are_named_by_what_people_call_them() {
+    let minions: String = (0..24)
+        .map(|n| {
+            let (name, role) = if n < 12 {
+                ("lb", "proxy")
+            } else {
+                ("db", "sql")
+            };
+            format!("{name}{n}: {{id: {name}{n}, grains: {{os: Debian, roles: [all, {role}]}}}}\n")
+        })
+        .collect();
+    let pillar = |lb: u8, db: u8| (format!("port: {lb}\n"), format!("port: {db}\n"));
+    let (before, after) = (pillar(1, 1), pillar(2, 3));
+    let master = "pillar_roots: {base: [pillar]}\nfile_roots: {base: [salt]}\nnodegroups: {loadbalancer: 'lb*'}\n";
+    let top = "base:\n  'lb*': [lb]\n  'G@roles:sql': [db]\n  'lb1': [one]\n";
+    let tree = Tree::new(&[
+        ("a/pillar/top.sls", top),
+        ("a/pillar/lb.sls", &before.0),
+        ("a/pillar/db.sls", &before.1),
+        ("a/pillar/one.sls", "one: 1\n"),
+        ("a/salt/top.sls", "base: {}\n"),
+        ("pillar/top.sls", top),
+        ("pillar/lb.sls", &after.0),
+        ("pillar/db.sls", &after.1),
+        ("pillar/one.sls", "one: 1\n"),
+        ("salt/top.sls", "base: {}\n"),
+        ("master", master),
+        ("minions.yaml", &minions),
+    ]);
+    let line = "diff --config master --from ./a --to worktree --minions minions.yaml";
+    for said in [
+        "on all 12 of nodegroup loadbalancer\n",
+        "on all 12 of the target 'G@roles:sql'\n",
+    ] {
+        assert_line(tree.path(), line, 1, (said, ""));
+    }
+    // Of a few, the names are said as well.
+    let few = format!("{line} --minion-glob ?b1*");
+    let said = "on all 3 of nodegroup loadbalancer: lb1, lb10, lb11\n";
+    assert_line(tree.path(), &few, 1, (said, ""));
+    tree.replace(
+        "master",
+        master.replace("nodegroups", "no_groups").as_bytes(),
+    );
+    for path in ["pillar/top.sls", "a/pillar/top.sls"] {
+        let top = "base:\n  '*': [{{ 'lb' if grains.id.startswith('lb') else 'db' }}]\n";
+        tree.replace(path, top.as_bytes());
+    }
+    assert_line(tree.path(), line, 1, ("on all 12 with roles=proxy\n", ""));
+}
+
+#[test]
+#[cfg(feature = "git")]
+fn a_shallow_clone_says_what_it_lacks() {
+    let tree = Tree::new(&[("salt/k/parameters/defaults.yaml", "values: {a: 1}\n")]);
+    let salt = tree.path().join("salt");
+    git(&salt, &["init", "-q"]);
+    git(&salt, &["add", "."]);
+    git(&salt, &["commit", "-qm", "one"]);
+    git(&salt, &["commit", "-qm", "two", "--allow-empty"]);
+    let from = format!("file://{}", salt.display());
+    git(
+        tree.path(),
+        &["clone", "-q", "--depth", "1", &from, "shallow"],
+    );
+    let line = "diff --from HEAD~1 --to HEAD --root shallow";
+    for said in ["`git fetch --unshallow`", "`fetch-depth: 0`"] {
+        assert_line(tree.path(), line, 2, ("", said));
+    }
+}
+
+#[test]
+fn a_new_failure_comes_with_its_advice() {
+    let tree = Tree::new(&[
+        ("a/k/map.jinja", "{% set mapdata = {'a': grains.os} %}\n"),
+        ("b/k/map.jinja", "{% set mapdata = {'a': grains.oss.x} %}\n"),
+    ]);
+    let line = "diff --from a --to b --platform debian-12";
+    let ran = run_line(tree.path(), line);
+    assert!(ran.stdout.contains("\n    help: "), "{}", ran.stdout);
+}

@@ -3,7 +3,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use mapstack::minion::Minion;
+use mapstack::minion::{Minion, platforms};
 use mapstack::value::{Str, Value};
 
 /// The grains by which minions are described, the most telling first.
@@ -44,35 +44,88 @@ pub struct Census {
     ids: Vec<String>,
     /// For each grain, the minions with each value.
     grains: [BTreeMap<Str, Vec<usize>>; GRAINS.len()],
+    /// The minions with each value of a grain that is not a platform's, such as a role.
+    own: BTreeMap<(String, Str), Vec<usize>>,
+    /// The minions in each group, by the index of the group; `None` for one of which it is not known.
+    groups: Vec<Option<Vec<usize>>>,
+    /// The names of the groups.
+    named: Vec<By>,
 }
 
-/// The grains of one minion that descriptions need.
+/// The facts of one minion that descriptions need.
 #[derive(Debug, Clone)]
-pub struct Traits([Option<Str>; GRAINS.len()]);
+pub struct Traits {
+    grains: [Option<Str>; GRAINS.len()],
+    /// The values of grains that are not a platform's.
+    own: Vec<(String, Str)>,
+    /// For each group, whether the minion is in it, if that is known.
+    groups: Vec<Option<bool>>,
+}
+
+/// Values of grains that are not a platform's, of one minion and of all.
+const MAX_OWN: usize = 64;
+const MAX_OWN_OF_ALL: usize = 100_000;
+
+/// A value of a grain as a short text.
+fn short(value: &Value) -> Option<Str> {
+    match value {
+        Value::Str(text) if text.len() < 64 => Some(text.clone()),
+        value @ (Value::Int(_) | Value::Bool(_)) => Some(value.to_string().into()),
+        _ => None,
+    }
+}
 
 impl Traits {
     /// Those of a minion.
     #[must_use]
     pub fn of(minion: &Minion) -> Self {
-        Traits(GRAINS.map(|grain| match minion.grains.get(grain)? {
-            Value::Str(text) if text.len() < 64 => Some(text.clone()),
-            value @ (Value::Int(_) | Value::Bool(_)) => Some(value.to_string().into()),
-            _ => None,
-        }))
+        let is_own = |name: &str| !platforms::have_grain(name) && !GRAINS.contains(&name);
+        let of_minion = minion.grains.iter();
+        let own = of_minion.filter_map(|(name, value)| {
+            let name = name.as_str().filter(|name| is_own(name))?;
+            let values = match value {
+                Value::List(items) => items.iter().filter_map(short).collect(),
+                value => Vec::from_iter(short(value)),
+            };
+            Some(values.into_iter().map(|value| (name.to_owned(), value)))
+        });
+        Traits {
+            grains: GRAINS.map(|grain| short(minion.grains.get(grain)?)),
+            own: own.flatten().take(MAX_OWN).collect(),
+            groups: Vec::new(),
+        }
+    }
+
+    /// With whether the minion is in each of some groups, if that is known.
+    #[must_use]
+    pub fn with_groups(mut self, groups: Vec<Option<bool>>) -> Self {
+        self.groups = groups;
+        self
     }
 }
 
 /// A description of some minions: what they have in common, and no others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Common {
-    /// The grain; `None` if these are all minions.
-    pub grain: Option<&'static str>,
-    /// Its values.
-    pub values: Vec<String>,
-    /// The number of minions that have one of them.
+    /// What they have in common.
+    pub by: By,
+    /// The number of minions that have it.
     pub minions: usize,
-    /// The minions that have one of them all the same and do not belong to these.
+    /// The minions that have it all the same and do not belong to these.
     pub exceptions: Vec<String>,
+}
+
+/// What minions have in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum By {
+    /// These are all minions.
+    All,
+    /// A nodegroup, by its name.
+    Nodegroup(String),
+    /// A target of a top file.
+    Target(String),
+    /// A grain, with one of some values.
+    Grain(String, Vec<String>),
 }
 
 impl Census {
@@ -84,11 +137,67 @@ impl Census {
             Entry::Vacant(entry) => entry.insert(index),
         };
         self.ids.push(id.to_owned());
-        for (value, values) in traits.0.into_iter().zip(&mut self.grains) {
+        for (value, values) in traits.grains.into_iter().zip(&mut self.grains) {
             if let Some(value) = value {
                 values.entry(value).or_default().push(index);
             }
         }
+        for own in traits.own {
+            let is_full = self.own.len() >= MAX_OWN_OF_ALL;
+            match self.own.get_mut(&own) {
+                Some(members) if members.last() == Some(&index) => {}
+                Some(members) => members.push(index),
+                None if is_full => {}
+                None => drop(self.own.insert(own, vec![index])),
+            }
+        }
+        for (at, members) in self.groups.iter_mut().enumerate() {
+            match (traits.groups.get(at).copied().flatten(), &mut *members) {
+                (Some(true), Some(members)) => members.push(index),
+                (Some(false), _) => {}
+                // Who is in it cannot be said any more.
+                _ => *members = None,
+            }
+        }
+    }
+
+    /// Let minions be described by groups as well, in whose order the traits of each have them.
+    #[must_use]
+    pub fn with_groups(mut self, named: Vec<By>) -> Self {
+        self.groups = vec![Some(Vec::new()); named.len()];
+        self.named = named;
+        self
+    }
+
+    /// What these minions, and no others, have in common by the names that people gave: a nodegroup, a target or a grain
+    /// that is not a platform's.
+    #[must_use]
+    pub fn named(&self, ids: &[String]) -> Option<Common> {
+        let known = |id: &String| self.by_id.get(id).copied();
+        let mut part: Vec<usize> = ids.iter().map(known).collect::<Option<_>>()?;
+        part.sort_unstable();
+        self.exact(&part)
+    }
+
+    fn exact(&self, part: &[usize]) -> Option<Common> {
+        if part.len() < 2 {
+            return None;
+        }
+        let of_group = |(by, members): (&By, &Option<Vec<usize>>)| {
+            (members.as_deref() == Some(part)).then(|| by.clone())
+        };
+        let mut groups = self.named.iter().zip(&self.groups);
+        let of_own = |((name, value), members): (&(String, Str), &Vec<usize>)| {
+            let by = || By::Grain(name.clone(), vec![value.to_string()]);
+            (members == part).then(by)
+        };
+        let by = groups.find_map(of_group);
+        let by = by.or_else(|| self.own.iter().find_map(of_own))?;
+        Some(Common {
+            by,
+            minions: part.len(),
+            exceptions: Vec::new(),
+        })
     }
 
     /// A description of these minions, which fits no others but a few; `None` if nothing is as short as their names.
@@ -98,15 +207,20 @@ impl Census {
         let part: HashSet<usize> = ids.iter().map(known).collect::<Option<_>>()?;
         if part.len() == self.ids.len() && part.len() > 1 {
             return Some(Common {
-                grain: None,
-                values: Vec::new(),
+                by: By::All,
                 minions: part.len(),
                 exceptions: Vec::new(),
             });
         }
+        if let Some(named) = self.named(ids) {
+            return Some(named);
+        }
         let found = GRAINS.iter().zip(&self.grains);
         let found = found.filter_map(|(grain, values)| self.by_grain(grain, values, &part));
-        found.min_by_key(|common| (common.exceptions.len(), common.values.len()))
+        found.min_by_key(|common| match &common.by {
+            By::Grain(_, values) => (common.exceptions.len(), values.len()),
+            _ => (common.exceptions.len(), 0),
+        })
     }
 
     fn by_grain(
@@ -130,9 +244,9 @@ impl Census {
         let is_short = touched.len() <= MAX_VALUES
             && exceptions.len() <= MAX_EXCEPTIONS
             && exceptions.len() * 2 < part.len().max(1);
+        let values = || touched.iter().map(|(value, _)| value.to_string()).collect();
         (covers_all && is_short).then(|| Common {
-            grain: Some(grain),
-            values: touched.iter().map(|(value, _)| value.to_string()).collect(),
+            by: By::Grain(grain.to_owned(), values()),
             minions,
             exceptions,
         })
@@ -141,14 +255,16 @@ impl Census {
 
 impl std::fmt::Display for Common {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Some(grain) = self.grain else {
-            return write!(f, "all {} minions", self.minions);
+        let all = match self.minions {
+            1 => "the one".to_owned(),
+            n => format!("all {n}"),
         };
-        match self.minions {
-            1 => write!(f, "the one with")?,
-            n => write!(f, "all {n} with")?,
+        match &self.by {
+            By::All => write!(f, "all {} minions", self.minions)?,
+            By::Nodegroup(name) => write!(f, "{all} of nodegroup {name}")?,
+            By::Target(target) => write!(f, "{all} of the target '{target}'")?,
+            By::Grain(grain, values) => write!(f, "{all} with {grain}={}", values.join(" or "))?,
         }
-        write!(f, " {grain}={}", self.values.join(" or "))?;
         match &self.exceptions[..] {
             [] => Ok(()),
             exceptions => write!(f, " but {}", exceptions.join(", ")),
@@ -199,6 +315,30 @@ mod tests {
             "all 7 with role=web but m3"
         );
         assert_eq!(described(|n| n == 3 || n == 12), None);
+    }
+
+    #[test]
+    fn groups_and_own_grains_name_minions() {
+        let named = vec![By::Nodegroup("lb".into()), By::Target("db*".into())];
+        let mut census = Census::default().with_groups(named);
+        for n in 0..20 {
+            let mut minion = Minion::new(format!("m{n}").as_str());
+            let roles = if n < 7 { "[web, proxy]" } else { "[db]" };
+            let roles = mapstack::yaml::load(roles).unwrap();
+            minion.set("grains.roles", roles).unwrap();
+            let groups = vec![Some(n < 3), (n != 5).then_some(n > 10)];
+            census.add(&format!("m{n}"), Traits::of(&minion).with_groups(groups));
+        }
+        let common = |part: std::ops::Range<usize>| {
+            let ids: Vec<String> = part.map(|n| format!("m{n}")).collect();
+            census.named(&ids).map(|common| common.to_string())
+        };
+        assert_eq!(common(0..3).unwrap(), "all 3 of nodegroup lb");
+        assert_eq!(common(0..7).unwrap(), "all 7 with roles=proxy");
+        assert_eq!(common(7..20).unwrap(), "all 13 with roles=db");
+        assert_eq!(common(0..6), None);
+        // Of one it is not known.
+        assert_eq!(common(11..20), None);
     }
 
     #[test]

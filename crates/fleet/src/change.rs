@@ -13,6 +13,30 @@ pub struct Change {
     pub new: Option<Value>,
 }
 
+impl Change {
+    /// Data that came or went as a whole, without the arguments that it is made with.
+    pub(crate) fn of_whole(values: [Option<&Value>; 2]) -> Self {
+        let [old, new] = values.map(|value| {
+            let mut value = value?.clone();
+            if let Value::Map(map) = &mut value {
+                map.shift_remove("map_jinja");
+            }
+            Some(value)
+        });
+        Change {
+            path: Vec::new(),
+            old,
+            new,
+        }
+    }
+
+    /// True if data came or went as a whole.
+    #[must_use]
+    pub fn is_of_whole(&self) -> bool {
+        self.path.is_empty() && (self.old.is_none() || self.new.is_none())
+    }
+}
+
 /// The deepest values that are not what they were, in the order of keys. The order of keys itself is
 /// no difference.
 ///

@@ -11,9 +11,11 @@ use mapstack_lineage::Spot;
 use mapstack_share::{Answers, Outcome};
 
 use crate::both::Both;
+use crate::census::{Census, Traits};
 use crate::change::{Change, changes};
 use crate::failures::{Turn, is_at, turns};
 use crate::fleet::Fleet;
+use crate::named::NamedGroups;
 use crate::origins::Origins;
 use crate::pillars::Pillar;
 use crate::reach::{ChangedFile, ChangedFiles};
@@ -50,8 +52,12 @@ pub struct Comparison<'f, 'e> {
     since: usize,
     /// True if changes of pillars are left out.
     only_formulas: bool,
+    /// Groups by which minions are described.
+    named: NamedGroups,
     /// Of each formula, whether its configuration is made in the same way in both states.
     made_alike: Vec<bool>,
+    /// Of each formula, whether it has a configuration before and after.
+    has_data: Vec<[bool; 2]>,
     /// The comparisons so far, for minions that share their results.
     known: Mutex<HashMap<(usize, usize, usize), Known>>,
     seen: Mutex<Seen>,
@@ -155,16 +161,19 @@ impl<'f, 'e> Comparison<'f, 'e> {
     /// Compare two fleets of the same formulas in the same order.
     #[must_use]
     pub fn new(before: &'f Fleet<'e>, after: &'f Fleet<'e>) -> Self {
-        let both = before.configurations().zip(after.configurations());
+        let both = || before.configurations().zip(after.configurations());
+        let has_data = both().map(|(before, after)| [before.has_data(), after.has_data()]);
         Comparison {
             before,
             after,
-            made_alike: both.map(|(before, after)| before == after).collect(),
+            made_alike: both().map(|(before, after)| before == after).collect(),
+            has_data: has_data.collect(),
             scope: None,
             changed: None,
             changed_pillar: None,
             since: 0,
             only_formulas: false,
+            named: NamedGroups::default(),
             known: Mutex::default(),
             seen: Mutex::default(),
         }
@@ -189,6 +198,24 @@ impl<'f, 'e> Comparison<'f, 'e> {
     pub fn of_formulas(mut self) -> Self {
         self.only_formulas = true;
         self
+    }
+
+    /// Describe minions by these groups as well.
+    #[must_use]
+    pub fn naming(mut self, named: NamedGroups) -> Self {
+        self.named = named;
+        self
+    }
+
+    /// Nobody is known so far.
+    pub(crate) fn census(&self) -> Census {
+        Census::default().with_groups(self.named.names())
+    }
+
+    /// The facts by which a minion is described.
+    pub(crate) fn traits(&self, minion: &Minion) -> Traits {
+        let groups = self.named.of(self.after.engine(), minion);
+        Traits::of(minion).with_groups(groups)
     }
 
     /// The files of the pillar that changed: without any, minions have the pillars that they had.
@@ -334,16 +361,17 @@ impl<'f, 'e> Comparison<'f, 'e> {
             })
         };
         let data = both.data().filter(|_| !self.only_formulas);
-        let found = data.and_then(|(old, new)| {
+        let found = data.map(|(old, new)| {
             if let Some(scope) = self.scope {
                 scope.look(old);
                 scope.look(new);
             }
-            self.changes(old, new)
+            self.counting(changes(old, new))
         });
+        let found = found.filter(|what| !matches!(what, What::Same));
         let failures = both.failures();
         let fails = (!failures.is_empty()).then_some(What::Fails(failures));
-        let both = [found.map(What::Changed), fails];
+        let both = [found, fails];
         both.into_iter().flatten().map(pair).collect()
     }
 
@@ -568,7 +596,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         let pair = Arc::new(Pair {
             subject: Subject::Formula(formula),
             kinds,
-            what: self.what(&before, &after),
+            what: self.what(formula, [&before, &after]),
             lost: Vec::new(),
         });
         let mut known = known();
@@ -582,9 +610,20 @@ impl<'f, 'e> Comparison<'f, 'e> {
             .clone()
     }
 
-    fn what(&self, before: &Outcome, after: &Outcome) -> What {
+    fn what(&self, formula: usize, [before, after]: [&Outcome; 2]) -> What {
+        let has_data = self.has_data.get(formula).unwrap_or(&[true; 2]);
+        let others = self.before.configurations().nth(formula);
+        let is_other = others.is_some_and(Configuration::is_others);
         match (&before.result, &after.result) {
-            (Ok(old), Ok(new)) => self.changes(old, new).map_or(What::Same, What::Changed),
+            // That it has data now, or has none any more, is said of the formula itself.
+            (Ok(_), Ok(_)) if has_data[0] != has_data[1] && is_other => What::Same,
+            (Ok(_), Ok(new)) if *has_data == [false, true] => {
+                self.counting(vec![Change::of_whole([None, Some(new)])])
+            }
+            (Ok(old), Ok(_)) if *has_data == [true, false] => {
+                self.counting(vec![Change::of_whole([Some(old), None])])
+            }
+            (Ok(old), Ok(new)) => self.counting(changes(old, new)),
             (old, new) => {
                 let errors = |result: &Result<Value>| result.clone().err().into_iter().collect();
                 let [old, new]: [Vec<Error>; 2] = [errors(old), errors(new)];
@@ -596,14 +635,16 @@ impl<'f, 'e> Comparison<'f, 'e> {
         }
     }
 
-    /// The changes that count, if there are any.
-    fn changes(&self, old: &Value, new: &Value) -> Option<Vec<Change>> {
-        let found = changes(old, new);
+    /// The changes that count.
+    fn counting(&self, found: Vec<Change>) -> What {
         let found = match self.scope {
             Some(scope) => scope.of(found),
             None => found,
         };
-        (!found.is_empty()).then_some(found)
+        match found.is_empty() {
+            true => What::Same,
+            false => What::Changed(found),
+        }
     }
 
     /// A minion as it is in each state.

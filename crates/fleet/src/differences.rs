@@ -8,7 +8,7 @@ use mapstack::value::{Key, Str, Value};
 use mapstack::{Error, ErrorKind};
 use mapstack_lineage::Spot;
 
-use crate::census::{Census, Traits};
+use crate::census::Census;
 use crate::change::Change;
 use crate::compare::{Compared, Comparison, Pair, Subject, What};
 use crate::failures::{Turn, by_reason};
@@ -101,11 +101,14 @@ impl Differences {
         ids: &[String],
         pace: Pace,
     ) -> Self {
-        let mut differences = Differences::default();
+        let mut differences = Differences {
+            census: comparison.census(),
+            ..Differences::default()
+        };
         std::thread::scope(|scope| {
             let done = ordered(scope, ids.iter(), pace, |id| {
                 let minion = minions.read(id)?;
-                Ok((comparison.compare(&minion), Traits::of(&minion)))
+                Ok((comparison.compare(&minion), comparison.traits(&minion)))
             });
             for (id, result) in ids.iter().zip(done) {
                 match result {

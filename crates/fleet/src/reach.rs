@@ -94,6 +94,14 @@ impl ChangedFiles {
         self.of_project().map(|(_, path)| path.as_str())
     }
 
+    /// True if a file of a saltenv is different.
+    #[must_use]
+    pub fn has_path(&self, env: &str, path: &str) -> bool {
+        self.files
+            .get(env)
+            .is_some_and(|files| files.contains_key(path))
+    }
+
     /// True if nothing is different.
     #[must_use]
     pub fn is_empty(&self) -> bool {

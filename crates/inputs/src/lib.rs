@@ -67,6 +67,7 @@ mod pillars;
 mod plan;
 mod project;
 mod read;
+mod renamed;
 mod revision_paths;
 mod selected;
 mod served;

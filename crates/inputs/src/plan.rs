@@ -104,7 +104,11 @@ impl Plan {
     pub fn ways(&self, [before, after]: [&Fleet<'_>; 2]) -> Vec<(String, Way)> {
         let both = before.configurations().zip(after.configurations());
         let both = both.filter(|(before, _)| !before.is_others());
-        let way = |(before, after): (&Configuration, &Configuration)| match after.is_there() {
+        let has_data = |before: &Configuration, after: &Configuration| {
+            after.has_data() || after.is_there() && !before.has_data()
+        };
+        let way = |(before, after): (&Configuration, &Configuration)| match has_data(before, after)
+        {
             true => (after.formula().to_owned(), after.way()),
             false => (before.formula().to_owned(), before.way()),
         };

@@ -7,6 +7,8 @@ use mapstack::value::posixpath::normpath;
 use crate::InputError;
 use crate::flags::Files;
 use crate::pillars::compiling;
+#[cfg(feature = "git")]
+use crate::sides::unreadable;
 use crate::sides::{or_here, roots_of_pillar};
 use crate::{configuration, served};
 
@@ -48,10 +50,9 @@ impl RevisionPaths {
     #[cfg(feature = "git")]
     fn add(&mut self, root: &Path) -> Result<(), InputError> {
         use mapstack::loader::git::Revision;
-        use mapstack::{Error, ErrorKind};
 
         let found = Revision::of(root, &self.revision);
-        let found = found.map_err(|e| Error::new(ErrorKind::File, e.to_string()))?;
+        let found = found.map_err(|e| unreadable(("--since", &self.revision), &e))?;
         let given = root.display().to_string();
         self.roots.push((given, found.root));
         if !self.tops.contains(&found.top) {

@@ -5,6 +5,8 @@ use std::sync::{Arc, LazyLock};
 
 use mapstack::loader::{Absent, Backends, FileServer, Roots, Snapshot};
 use mapstack::value::posixpath::normpath;
+#[cfg(feature = "git")]
+use mapstack::{Error, ErrorKind};
 use mapstack_pillar::pillar_roots;
 use mapstack_salt_config::{Config, fileserver};
 
@@ -287,19 +289,30 @@ fn is_revision(roots: &[(String, PathBuf)], name: &str) -> bool {
 #[cfg(feature = "git")]
 fn revision(roots: &[(String, PathBuf)], flag: &str, name: &str) -> Result<Backends, InputError> {
     use mapstack::loader::git::Revision;
-    use mapstack::{Error, ErrorKind};
 
     let serve = |(env, root): &(String, PathBuf)| -> Result<Box<dyn FileServer>, InputError> {
         let served = Revision::of(root, name).and_then(|revision| revision.serve(env));
         let served = served.map_err(|e| {
-            Error::new(ErrorKind::File, format!("{flag} {name}: {e}"))
-                .note("a state is a revision, a directory, or worktree")
+            let error = unreadable((flag, name), &e);
+            error.note("a state is a revision, a directory, or worktree")
         })?;
         Ok(Box::new(served))
     };
     Ok(Backends::new(
         roots.iter().map(serve).collect::<Result<_, _>>()?,
     ))
+}
+
+/// The error of a revision that a flag names.
+#[cfg(feature = "git")]
+pub(crate) fn unreadable((flag, name): (&str, &str), e: &mapstack::loader::LoadError) -> Error {
+    let error = Error::new(ErrorKind::File, format!("{flag} {name}: {e}"));
+    match error.diagnostic().message.contains("the clone is shallow") {
+        true => error.help(
+            "fetch the history: `git fetch --unshallow`, or `fetch-depth: 0` for actions/checkout",
+        ),
+        false => error,
+    }
 }
 
 #[cfg(not(feature = "git"))]

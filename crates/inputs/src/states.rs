@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use mapstack::loader::{FileServer, Snapshot, Unserved};
-use mapstack::value::Value;
-use mapstack::{Engine, Error, ErrorKind};
-use mapstack_fleet::{ChangedFiles, Comparison, Fleet, Pillars};
+use mapstack::loader::{Fetched, FileServer, SaltPath, Snapshot, Unserved};
+use mapstack::value::{Key, Value};
+use mapstack::{Engine, Error, ErrorKind, yaml};
+use mapstack_fleet::{ChangedFiles, Comparison, Fleet, NamedGroups, Pillars};
 use mapstack_pillar::Master;
 use mapstack_salt_config::Config;
 
@@ -16,6 +16,7 @@ use crate::flags::{Files, Functions, Input};
 use crate::functions::{MemoryOf, engine};
 use crate::minions::pillar_changes;
 use crate::outside::Outside;
+use crate::renamed;
 use crate::sides::{PillarSides, Sides};
 use crate::unrelated::{self, Top};
 use crate::{Configured, InputError, Plan, deployed, formulas, pillars};
@@ -130,6 +131,31 @@ pub struct Counted {
     pub unread_outside: Vec<String>,
     /// Those that are nothing of Salt's, such as documents and tests, and are not counted among the others.
     pub unrelated: Vec<String>,
+    /// Files that were not compared and have another name now, each counted once: both names.
+    pub renamed: Vec<(String, String)>,
+}
+
+/// The targets of the top files of all saltenvs, each with what stands under `match`.
+fn top_targets(files: &dyn FileServer) -> Vec<(Key, Option<Value>)> {
+    let path = SaltPath::from_relative("top.sls");
+    let tops = files.envs().into_iter().filter_map(|env| {
+        let Ok(Fetched::Found { bytes, .. }) = files.fetch(&path, &env) else {
+            return None;
+        };
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let is_plain = !text.starts_with("#!") && !text.contains("{{") && !text.contains("{%");
+        is_plain.then(|| yaml::load(&text).ok()).flatten()
+    });
+    let mut targets = Vec::new();
+    for top in tops {
+        let envs = top.as_map().into_iter().flat_map(|envs| envs.values());
+        for (target, items) in envs.filter_map(Value::as_map).flatten() {
+            let items = items.as_list().unwrap_or_default().iter();
+            let mut matchers = items.filter_map(|item| item.as_map()?.get("match"));
+            targets.push((target.clone(), matchers.next().cloned()));
+        }
+    }
+    targets
 }
 
 /// What lies below the roots and is not served, so that nothing can be compared.
@@ -276,6 +302,21 @@ impl States {
         self.changed.is_empty() && self.pillars.as_ref().is_none_or(is_same)
     }
 
+    /// The nodegroups of a configuration, and the targets of the top files, as far as these are not templates.
+    #[must_use]
+    pub fn named_groups(&self, config: Option<&Config>) -> NamedGroups {
+        let of_pillars = self.pillars.as_ref().map(|compiled| &compiled.by.config);
+        let nodegroups = config
+            .into_iter()
+            .chain(of_pillars)
+            .find_map(|config| config.get("nodegroups")?.as_map().cloned());
+        let [_, after] = &self.states;
+        let of_states = top_targets(after.engine.files());
+        let of_pillar = after.pillar.as_deref().map(top_targets);
+        let targets = of_states.into_iter().chain(of_pillar.into_iter().flatten());
+        NamedGroups::new(&nodegroups.unwrap_or_default(), targets)
+    }
+
     /// What lies below the roots in one state or both and is not served.
     ///
     /// # Errors
@@ -334,7 +375,8 @@ impl States {
         let unread = unread.filter(|path| !is_of_pillar(path)).collect();
         let [before, after] = self.states.each_ref();
         let files = [before.engine.files(), after.engine.files()];
-        let (unread, mut unrelated) = unrelated::split(unstacked(unread), files);
+        let (mut unread, mut unrelated) = unrelated::split(unstacked(unread), files, &self.changed);
+        let renamed = renamed::take(&mut unread, files);
         let unread_of_pillar = comparison.pillar_files_not_compared().map(unstacked);
         let (unread_of_pillar, unrelated_of_pillar) = self.apart_of_pillar(unread_of_pillar);
         let of_pillar = self.pillars.as_ref();
@@ -356,7 +398,8 @@ impl States {
                 .filter(|path| !is_of_pillar(path))
                 .count()
                 + stacked.len()
-                - inside,
+                - inside
+                - renamed.len(),
             unread,
             changed_of_pillar: of_pillar
                 .map_or(0, |compiled| compiled.changed.project_paths().count())
@@ -364,15 +407,17 @@ impl States {
             unread_of_pillar,
             unread_outside,
             unrelated,
+            renamed,
         }
     }
 
     /// Changed files of the pillar without those that are nothing of Salt's, and these.
     fn apart_of_pillar(&self, unread: Option<Vec<String>>) -> (Option<Vec<String>>, Vec<String>) {
         let [before, after] = self.states.each_ref().map(|state| &state.pillar);
-        match (unread, before, after) {
-            (Some(unread), Some(before), Some(after)) => {
-                let (unread, unrelated) = unrelated::split(unread, [&**before, &**after]);
+        match (unread, before, after, &self.pillars) {
+            (Some(unread), Some(before), Some(after), Some(compiled)) => {
+                let (unread, unrelated) =
+                    unrelated::split(unread, [&**before, &**after], &compiled.changed);
                 (Some(unread), unrelated)
             }
             (unread, ..) => (unread, Vec::new()),

@@ -1,6 +1,7 @@
 //! Changed files that are nothing of Salt's: what a project says of itself, how it is built, and its tests.
 
 use mapstack::loader::{Fetched, FileServer, SaltPath};
+use mapstack_fleet::ChangedFiles;
 
 /// Beginnings of the names of documents, in capitals, wherever they lie.
 const DOCUMENTS: [&str; 18] = [
@@ -119,6 +120,7 @@ impl Top {
 pub(crate) fn split(
     paths: Vec<String>,
     states: [&dyn FileServer; 2],
+    changed: &ChangedFiles,
 ) -> (Vec<String>, Vec<String>) {
     if paths.is_empty() {
         return (paths, Vec::new());
@@ -133,10 +135,12 @@ pub(crate) fn split(
         return (others, named);
     }
     let mut asked = vec![false; named.len()];
-    for files in states {
-        for (env, top) in envs.iter().zip(&tops) {
-            look(files, (env, *top), &named, &mut asked);
-        }
+    let [before, after] = states;
+    for (env, top) in envs.iter().zip(&tops) {
+        look(after, (env, *top), (&named, &|_| true), &mut asked);
+        // What is the same in both states says the same.
+        let is_different = |path: &str| changed.has_path(env, path);
+        look(before, (env, *top), (&named, &is_different), &mut asked);
     }
     let mut related = others;
     let mut unrelated = Vec::new();
@@ -150,14 +154,19 @@ pub(crate) fn split(
 }
 
 /// Note which of some paths the files of a saltenv ask for.
-fn look(files: &dyn FileServer, (env, top): (&str, Top), named: &[String], asked: &mut [bool]) {
+fn look(
+    files: &dyn FileServer,
+    (env, top): (&str, Top),
+    (named, is_meant): (&[String], &dyn Fn(&str) -> bool),
+    asked: &mut [bool],
+) {
     // What cannot be read may ask for all of them.
     let Ok(paths) = files.list(env, "") else {
         asked.fill(true);
         return;
     };
     for path in paths {
-        if top.is_unrelated(&path) {
+        if top.is_unrelated(&path) || !is_meant(&path) {
             continue;
         }
         let Ok(Fetched::Found { bytes, .. }) = files.fetch(&SaltPath::from_relative(&path), env)
@@ -256,7 +265,8 @@ mod tests {
             "see web/README.md",
         );
         let paths = ["web/README.md", "CHANGELOG.md", "web/init.sls"].map(String::from);
-        split(paths.to_vec(), [&files, &files]).0
+        let changed = ChangedFiles::default();
+        split(paths.to_vec(), [&files, &files], &changed).0
     }
 
     #[test]

@@ -75,6 +75,8 @@ pub enum LayerKind {
     },
     /// The arguments of the function, and their defaults.
     Arguments,
+    /// Values of the command line that win over the compiled pillar.
+    PillarOverride,
     /// Values of which it is not known where they come from.
     Unknown,
 }

@@ -194,7 +194,7 @@ impl<'r> Replay<'r> {
                 class: file.as_ref().and_then(|file| file.name.clone()),
                 shown: file.as_ref().map(|file| file.path.clone()),
             },
-            PillarLayer::Override(_) => LayerKind::Arguments,
+            PillarLayer::Override(_) => LayerKind::PillarOverride,
             // Nothing is a layer only where nothing else is.
             PillarLayer::Unknown(value) if value.as_map().is_some_and(Map::is_empty) => return,
             PillarLayer::Options(_) | PillarLayer::Unknown(_) => LayerKind::Unknown,

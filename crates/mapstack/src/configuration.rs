@@ -167,6 +167,12 @@ impl Configuration {
         self.is_there
     }
 
+    /// True if the formula has what a configuration is made of: parameter files or a `map.jinja`.
+    #[must_use]
+    pub fn has_data(&self) -> bool {
+        self.is_there && (self.has_layers || self.map.is_some())
+    }
+
     /// True if the formula has parameter files.
     #[must_use]
     pub fn has_layers(&self) -> bool {

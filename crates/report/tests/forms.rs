@@ -129,6 +129,7 @@ followed: parameters of users
         what,
         configurations: vec![("users".into(), Way::Data)],
         has_pillars: false,
+        is_external: false,
     };
     let of_file = followed(&file);
     assert_eq!(Reach::new("x", &of_file, &reached).text(&of_file), text);

@@ -64,8 +64,12 @@ impl Revision {
             .ok_or_else(|| failed("its name is not text".into()))?
             .replace('\\', "/");
         let unknown = || {
+            let shallow = match repository.is_shallow() {
+                Ok(true) => "; the clone is shallow, so its history is not here",
+                _ => "",
+            };
             failed(format!(
-                "the repository has no revision '{}'",
+                "the repository has no revision '{}'{shallow}",
                 name.chars().take(80).collect::<String>()
             ))
         };

@@ -106,7 +106,8 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     let [before, after] = &states.fleets(&plan)?;
     let only_formulas = !args.formulas.is_empty();
     let comparison = states.comparison([before, after], only_formulas);
-    let comparison = comparison.within(&scope);
+    let named = states.named_groups(config.as_ref());
+    let comparison = comparison.within(&scope).naming(named);
     let pillars = match states.has_pillars() || input.facts.pillar.is_some() {
         true => None,
         false => pillars((&input.files, &input.functions), config.as_ref(), reporter)?,
@@ -134,6 +135,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     )
     .with_pillars(counted.changed_of_pillar, counted.unread_of_pillar)
     .with_unrelated(counted.unrelated)
+    .with_renamed(counted.renamed)
     .with_unserved(unserved.different, unserved.same)
     .without_pillars(states.no_pillars.clone())
     .with_outside(counted.unread_outside, states.outside.unknown.clone());

@@ -243,12 +243,12 @@ struct Before {
 
 impl Before {
     fn at(revision: &str, args: &Lint, how: How<'_>, reporter: &Reporter) -> Result<Self, Failure> {
+        let paths = RevisionPaths::of(revision, &args.site.files)?;
         let linted = Linted::before(revision, &args.formulas, &args.site, memory::limit)?;
         let reports = match &linted {
             Some(linted) => Checks::of(args, linted, how, reporter)?.reports()?,
             None => Vec::new(),
         };
-        let paths = RevisionPaths::of(revision, &args.site.files)?;
         Ok(Before { reports, paths })
     }
 }

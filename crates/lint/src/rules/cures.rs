@@ -1,6 +1,7 @@
 //! Cures of failures: facts that no minion here has, or the configuration itself.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use mapstack::loader::{Fetched, SaltPath};
 use mapstack::secrets::Cipher;
@@ -31,9 +32,57 @@ pub(super) enum Cure {
 /// The facts of a run's minions, and what the formula says of facts.
 pub(super) struct Facts<'s> {
     subject: &'s Subject<'s>,
-    pillars: BTreeMap<String, &'s Map>,
+    pillars: BTreeMap<String, Given<'s>>,
     promised: BTreeSet<String>,
     examples: Vec<(String, String)>,
+}
+
+/// The pillar of a minion.
+struct Given<'s> {
+    data: &'s Map,
+    /// The keys to ciphertext that nothing decrypted, and to what it is in; found when the first is asked for.
+    ciphertext: OnceLock<BTreeSet<String>>,
+}
+
+impl<'s> Given<'s> {
+    fn of(data: &'s Map) -> Self {
+        Given {
+            data,
+            ciphertext: OnceLock::new(),
+        }
+    }
+
+    /// True if a text of the pillar, or one below it, is ciphertext.
+    fn is_ciphertext(&self, key: &str) -> bool {
+        let found = self.ciphertext.get_or_init(|| {
+            let mut found = BTreeSet::new();
+            for (name, value) in self.data {
+                note_ciphertext(value, &name.to_string(), &mut found);
+            }
+            found
+        });
+        found.contains(key)
+    }
+}
+
+/// Note the keys to ciphertext in a value, its own included; true if there is any.
+fn note_ciphertext(value: &Value, key: &str, found: &mut BTreeSet<String>) -> bool {
+    let mut is_in = |value: &Value, key: &str| note_ciphertext(value, key, found);
+    let is_any = match value {
+        Value::Map(map) => map.iter().fold(false, |is_any, (name, value)| {
+            is_in(value, &format!("{key}:{name}")) || is_any
+        }),
+        Value::List(items) => items
+            .iter()
+            .fold(false, |is_any, item| is_in(item, key) || is_any),
+        text => [Cipher::Gpg, Cipher::Nacl]
+            .iter()
+            .any(|one| one.is_in(text)),
+    };
+    if is_any {
+        found.insert(key.to_owned());
+    }
+    is_any
 }
 
 /// A failure, and where it happens.
@@ -51,7 +100,7 @@ impl<'s> Facts<'s> {
         Facts {
             subject,
             pillars: minions
-                .map(|minion| (minion.id().to_string(), &minion.pillar))
+                .map(|minion| (minion.id().to_string(), Given::of(&minion.pillar)))
                 .collect(),
             promised: promised(subject.files.values().map(|file| &**file)),
             examples: examples(subject),
@@ -66,12 +115,12 @@ impl<'s> Facts<'s> {
         let origins = tracer.at(failure.place);
         let is_given = |key: &&String| {
             let mut pillars = failure.minions.iter().map(|id| self.pillars.get(id));
-            pillars.all(|pillar| pillar.is_some_and(|pillar| has(pillar, key)))
+            pillars.all(|pillar| pillar.is_some_and(|pillar| has(pillar.data, key)))
         };
         let lacking: Vec<&String> = origins.pillar.iter().filter(|key| !is_given(key)).collect();
         let is_cipher = |key: &&String| {
             let mut pillars = failure.minions.iter().map(|id| self.pillars.get(id));
-            pillars.all(|pillar| pillar.is_some_and(|pillar| is_ciphertext(pillar, key)))
+            pillars.all(|pillar| pillar.is_some_and(|pillar| pillar.is_ciphertext(key)))
         };
         let encrypted: Vec<&String> = origins.pillar.iter().filter(is_cipher).collect();
         if !encrypted.is_empty() {
@@ -179,16 +228,6 @@ fn is_empty(file: &SourceFile) -> bool {
 
 fn has(pillar: &Map, key: &str) -> bool {
     value(pillar, key).is_some()
-}
-
-/// True if a text of the pillar, or one below it, is ciphertext that nothing decrypted.
-fn is_ciphertext(pillar: &Map, key: &str) -> bool {
-    let value = value(pillar, key);
-    value.is_some_and(|value| {
-        [Cipher::Gpg, Cipher::Nacl]
-            .iter()
-            .any(|one| one.is_in(value))
-    })
 }
 
 fn value<'p>(pillar: &'p Map, key: &str) -> Option<&'p Value> {

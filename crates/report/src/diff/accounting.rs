@@ -31,6 +31,8 @@ pub struct Accounting {
     pub outside: Vec<String>,
     /// Why not all files outside of the roots were looked at.
     pub unknown_outside: Option<String>,
+    /// The files that no compared result is made of and that have another name now: both names.
+    pub renamed: Vec<(String, String)>,
     /// What is not served and different, or may be.
     pub unserved: Vec<Unserved>,
     /// What is not served in either state, and the same.
@@ -119,6 +121,18 @@ impl Accounting {
         self
     }
 
+    /// With files that were not compared and have another name now.
+    #[must_use]
+    pub fn with_renamed(mut self, renamed: Vec<(String, String)>) -> Self {
+        let is_meant = |path: &String| !self.only || is_meant(&self.configurations, path);
+        let (renamed, elsewhere): (Vec<_>, Vec<_>) = renamed
+            .into_iter()
+            .partition(|(old, new)| is_meant(old) || is_meant(new));
+        self.renamed = renamed;
+        self.elsewhere += elsewhere.len();
+        self
+    }
+
     /// With what is not served: what is different, or may be, and what is the same in both states.
     #[must_use]
     pub fn with_unserved(self, different: Vec<Unserved>, same: Vec<Unserved>) -> Self {
@@ -169,6 +183,7 @@ impl Accounting {
         !self.not_compared.is_empty()
             || !self.unread_pillar().is_empty()
             || !self.unserved.is_empty()
+            || !self.renamed.is_empty()
             || (!self.only && !self.outside.is_empty())
     }
 
@@ -179,7 +194,10 @@ impl Accounting {
 
     /// True if files changed that were to be compared, and no compared result is made of any of them.
     fn is_empty_handed(&self) -> bool {
-        let unread = self.not_compared.len() + self.elsewhere + self.unread_pillar().len();
+        let unread = self.not_compared.len()
+            + self.renamed.len()
+            + self.elsewhere
+            + self.unread_pillar().len();
         self.is_incomplete() && unread == self.changed
     }
 
@@ -206,6 +224,14 @@ impl Accounting {
         }
         if !self.not_compared.is_empty() {
             lines.push(format!("changed, and not compared: {}", self.kinds()));
+        }
+        if !self.renamed.is_empty() {
+            let renamed = self.renamed.iter();
+            let renamed: Vec<String> = renamed.map(|(old, new)| format!("{old} → {new}")).collect();
+            lines.push(format!(
+                "renamed, the same otherwise, and not compared: {}",
+                some(&renamed, NAMED)
+            ));
         }
         let of_pillar = self.unread_pillar();
         if !of_pillar.is_empty() {

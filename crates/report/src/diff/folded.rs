@@ -7,6 +7,7 @@ use mapstack::Means;
 use mapstack::yaml::{DumpOptions, dump};
 use mapstack_fleet::{Failing, Group, Subject, Turn};
 
+use super::renames::renames;
 use super::{NAMED, Report};
 use crate::words::{count, some};
 
@@ -14,6 +15,8 @@ use crate::words::{count, some};
 pub(super) struct ShownChange<'d> {
     /// As the first of them has it.
     pub group: &'d Group,
+    /// The same value under another name, if it has one now.
+    pub renamed: Option<&'d Group>,
     pub minions: Minions<'d>,
 }
 
@@ -63,12 +66,21 @@ impl<'d> Shown<'d> {
                 None => groups.push(group),
             }
         }
-        let changes = fold(groups.into_iter(), |group| {
-            ((!each).then(|| group.alike()), &group.minions)
+        let changes = fold(with_renames(&groups), |(group, renamed)| {
+            let alike = |group: &Group| match group.change.is_of_whole() {
+                true => format!("{:?}{}", group.subjects, group.change.old.is_none()),
+                false => group.alike(),
+            };
+            let both = || format!("{}{:?}", alike(group), renamed.map(alike));
+            ((!each).then(both), &group.minions)
         });
         let changes = changes
             .into_iter()
-            .map(|(group, minions)| ShownChange { group, minions });
+            .map(|((group, renamed), minions)| ShownChange {
+                group,
+                renamed,
+                minions,
+            });
         Shown {
             failures,
             changes: changes.collect(),
@@ -80,6 +92,18 @@ impl<'d> Shown<'d> {
     pub fn all_failures(&self) -> impl Iterator<Item = &ShownFailure<'d>> {
         self.failures.iter().chain(&self.still)
     }
+}
+
+/// Groups, each with the one that has its value under another name.
+fn with_renames<'d>(groups: &[&'d Group]) -> impl Iterator<Item = (&'d Group, Option<&'d Group>)> {
+    let found = renames(groups);
+    let news: HashSet<usize> = found.values().copied().collect();
+    let shown = groups.iter().enumerate();
+    let shown = shown.filter(move |(at, _)| !news.contains(at));
+    shown.map(move |(at, group)| {
+        let new = found.get(&at).and_then(|new| groups.get(*new));
+        (*group, new.copied())
+    })
 }
 
 /// Things that are alike as one, with the minions of all. Without a text of what they have in common, each stays.
@@ -159,7 +183,7 @@ impl Minions<'_> {
             true => format!("; {} shows them", Means::Each),
             false => String::new(),
         };
-        match report.common(&self.ids) {
+        match report.common(&self.ids).or_else(|| report.named(&self.ids)) {
             Some(common) => format!("on {common}{own}{each}"),
             None => {
                 let (number, names) = (count(self.ids.len(), "minion"), some(&self.ids, NAMED));
@@ -250,13 +274,10 @@ impl ShownFailure<'_> {
 
     /// The errors, each with the sign of its turn.
     pub fn lines(&self, report: &Report<'_>) -> Vec<(char, String)> {
-        let lines = self.errors.iter().map(|(turn, failing)| {
-            let sign = match turn {
-                Turn::Broken | Turn::Otherwise => '+',
-                Turn::Less | Turn::Fixed => '-',
-                Turn::Still => ' ',
-            };
-            (sign, report.message(failing))
+        let lines = self.errors.iter().map(|(turn, failing)| match turn {
+            Turn::Broken | Turn::Otherwise => ('+', report.advised(failing)),
+            Turn::Less | Turn::Fixed => ('-', report.message(failing)),
+            Turn::Still => (' ', report.message(failing)),
         });
         lines.collect()
     }

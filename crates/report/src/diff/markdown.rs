@@ -8,7 +8,6 @@ use super::folded::{Shown, ShownChange, ShownFailure};
 use super::text::place;
 use super::{NAMED, Report};
 use crate::words::{count, some};
-use crate::yaml_form::lines;
 
 /// Longer comments are refused by the places they are for.
 const MAX_LENGTH: usize = 60_000;
@@ -93,21 +92,22 @@ fn not_compared(message: &str, ids: &[&str]) -> String {
 
 fn one(report: &Report<'_>, change: &ShownChange<'_>) -> String {
     let group = change.group;
-    let (old, new) = report.values(group);
+    let (of, heading) = report.heading(change);
     let title = format!(
         "{}: {} · {}",
-        escaped(&report.subjects(&group.subjects)),
-        html_code(&report.title(group)),
+        escaped(&of),
+        html_code(&heading),
         count(change.minions.ids.len(), "minion")
     );
-    let changed: Vec<String> = lines(old.as_ref(), new.as_ref())
+    let changed: Vec<String> = report
+        .lines(change)
         .iter()
         .map(|line| format!("{} {}", line.sign.as_char(), line.text))
         .collect();
     let mut body = fenced("diff", &changed.join("\n"));
     for (what, origin) in [
         ("was set", &group.old_origin),
-        ("is set", &group.new_origin),
+        ("is set", &change.renamed.unwrap_or(group).new_origin),
     ] {
         if let Some(origin) = origin {
             let _ = write!(body, "\n\n{what} at {}", code(&place(origin)));

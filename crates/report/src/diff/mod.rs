@@ -5,6 +5,7 @@ mod folded;
 mod markdown;
 #[cfg(feature = "html")]
 mod page;
+mod renames;
 mod rows;
 mod text;
 
@@ -24,9 +25,10 @@ pub use rows::{Differences as Rows, line};
 pub(crate) use text::{changed, place};
 pub use text::{text, text_of_step};
 
-use self::folded::Shown;
+use self::folded::{Shown, ShownChange};
 use crate::document::Steps;
-use crate::words::{count, joined};
+use crate::words::{count, joined, some};
+use crate::yaml_form::{Line, Sign, lines};
 
 /// The name of the pillar beside formulas.
 const PILLAR: &str = "pillar";
@@ -50,6 +52,21 @@ pub struct Report<'t> {
     pub masking: &'t Masking,
     /// True to show apart what differs only in what is each minion's own.
     pub each: bool,
+}
+
+/// The keys of data that came or went, on a line.
+fn named_keys(value: &Value, sign: Sign) -> Line {
+    let keys = value.as_map().into_iter().flat_map(|map| map.keys());
+    let keys: Vec<String> = keys.map(ToString::to_string).collect();
+    let text = match &keys[..] {
+        [] => "no key".to_owned(),
+        keys => format!("{}: {}", count(keys.len(), "key"), some(keys, NAMED)),
+    };
+    Line {
+        sign,
+        text,
+        is_last: true,
+    }
 }
 
 impl Report<'_> {
@@ -82,9 +99,49 @@ impl Report<'_> {
 
     /// The title of a group: its key, or that it is all there is.
     fn title(&self, group: &Group) -> String {
-        match group.change.path.is_empty() {
-            true => "the whole result".into(),
-            false => self.key(group),
+        let change = &group.change;
+        match (change.path.is_empty(), &change.old, &change.new) {
+            (false, ..) => self.key(group),
+            (true, None, _) => "has map data now".into(),
+            (true, _, None) => "has map data no more".into(),
+            _ => "the whole result".into(),
+        }
+    }
+
+    /// The heading of a change: what it is of, and its key.
+    fn heading(&self, change: &ShownChange<'_>) -> (String, String) {
+        let group = change.group;
+        let of = self.subjects(&group.subjects);
+        match change.renamed {
+            None => (of, self.title(group)),
+            Some(new) if group.change.is_of_whole() => {
+                let new = self.subjects(&new.subjects);
+                let title = "all its data (renamed? the value is the same)";
+                (format!("{of} → {new}"), title.into())
+            }
+            Some(new) => {
+                let keys = format!("{} → {}", self.title(group), self.title(new));
+                (of, format!("{keys} (renamed? the value is the same)"))
+            }
+        }
+    }
+
+    /// The lines of a change.
+    fn lines(&self, change: &ShownChange<'_>) -> Vec<Line> {
+        let group = change.group;
+        let (old, new) = self.values(group);
+        let new = match change.renamed {
+            Some(renamed) => self.values(renamed).1,
+            None => new,
+        };
+        if group.change.is_of_whole() {
+            let gone = old.as_deref().map(|value| named_keys(value, Sign::Gone));
+            let new = new.as_deref().map(|value| named_keys(value, Sign::New));
+            return gone.into_iter().chain(new).collect();
+        }
+        match change.renamed {
+            Some(_) => [lines(old.as_ref(), None), lines(None, new.as_ref())].concat(),
+            None => lines(old.as_ref(), new.as_ref()),
         }
     }
 
@@ -121,6 +178,22 @@ impl Report<'_> {
     fn common(&self, ids: &[String]) -> Option<String> {
         let common = (ids.len() > NAMED).then(|| self.differences.census.common(ids));
         common.flatten().map(|common| common.to_string())
+    }
+
+    /// A few minions by a name that people gave them, and by theirs.
+    fn named(&self, ids: &[String]) -> Option<String> {
+        let named = (ids.len() <= NAMED).then(|| self.differences.census.named(ids));
+        Some(format!("{}: {}", named.flatten()?, ids.join(", ")))
+    }
+
+    /// The same, with the advice.
+    fn advised(&self, failing: &Failing) -> String {
+        let secrets = self
+            .secrets(&failing.examples)
+            .derived(&failing.secret_texts);
+        let help = failing.error.diagnostic().help.as_deref();
+        let help = help.map(|help| format!("\nhelp: {}", secrets.scrubbed(help)));
+        format!("{}{}", self.message(failing), help.unwrap_or_default())
     }
 
     /// A failure as a message without secrets.

@@ -10,7 +10,7 @@ use mapstack_redact::Excerpts;
 use super::Report;
 use super::folded::{Minions, Shown, ShownChange, ShownFailure};
 use super::text::place;
-use crate::yaml_form::{Sign, lines};
+use crate::yaml_form::Sign;
 
 /// The differences as a page for a browser.
 ///
@@ -40,6 +40,7 @@ pub fn html(report: &Report<'_>) -> Result<String, Error> {
 fn changed(report: &Report<'_>, change: &ShownChange<'_>) -> Changed {
     let group = change.group;
     let (old, new) = report.values(group);
+    let (of, title) = report.heading(change);
     let line = |line: crate::yaml_form::Line| ChangedLine {
         sign: match line.sign {
             Sign::Same => "same",
@@ -60,14 +61,17 @@ fn changed(report: &Report<'_>, change: &ShownChange<'_>) -> Changed {
         spot.as_ref().map(|spot| quoted(spot, hidden, &secrets))
     };
     Changed {
-        formulas: report.subjects(&group.subjects),
-        title: report.title(group),
+        formulas: of,
+        title,
         was: quoted(&group.old_origin, &group.change.old, old.as_deref()),
-        is: quoted(&group.new_origin, &group.change.new, new.as_deref()),
-        lines: lines(old.as_ref(), new.as_ref())
-            .into_iter()
-            .map(line)
-            .collect(),
+        is: match change.renamed {
+            None => quoted(&group.new_origin, &group.change.new, new.as_deref()),
+            Some(renamed) => {
+                let new = report.values(renamed).1;
+                quoted(&renamed.new_origin, &renamed.change.new, new.as_deref())
+            }
+        },
+        lines: report.lines(change).into_iter().map(line).collect(),
         common: common(report, &change.minions),
         minions: change.minions.ids.to_vec(),
         ..Changed::default()

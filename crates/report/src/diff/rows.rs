@@ -1,12 +1,13 @@
 //! Differences for programs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use mapstack::{Error, Way};
 use mapstack_fleet::{self as fleet, Group, Subject, Turn};
 use serde::Serialize;
 
 use super::Report;
+use super::renames::renames;
 use crate::document::{Data, Document, Of, Steps, names};
 use crate::origin::Origin;
 
@@ -34,6 +35,8 @@ pub struct Differences<'r> {
     files_changed: usize,
     /// Changed files that no compared result depends on, by kind.
     not_compared: &'r [String],
+    /// Files that no compared result depends on and that have another name now.
+    renamed: Vec<Renamed<'r>>,
     /// Changed files that are nothing of Salt's, such as documents and tests; they are not counted.
     unrelated: &'r [String],
     /// The number of names below the roots that are not served, such as links to nothing and names that are not UTF-8, and
@@ -71,6 +74,13 @@ pub struct Differences<'r> {
 
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Renamed<'r> {
+    from: &'r str,
+    to: &'r str,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Configuration<'r> {
     formula: &'r str,
     of: MadeBy,
@@ -89,6 +99,10 @@ struct Change<'r> {
     key: String,
     path: Steps,
     what: What,
+    /// Where a value is gone: the key, or the formula, that has it now.
+    renamed_to: Option<String>,
+    /// Where a value is new: the key, or the formula, that had it.
+    renamed_from: Option<String>,
     /// Masked, if it is a secret.
     old: Option<Data>,
     /// Masked, if it is a secret.
@@ -149,7 +163,22 @@ impl<'r> From<&'r Report<'_>> for Differences<'r> {
             minion,
             error: secrets.scrubbed(&error.to_string()),
         });
-        let changes = differences.groups().iter();
+        let groups: Vec<&Group> = differences.groups().iter().collect();
+        let to = renames(&groups);
+        let from: HashMap<usize, usize> = to.iter().map(|(gone, new)| (*new, *gone)).collect();
+        let name = |at: Option<&usize>| {
+            let group = groups.get(*at?)?;
+            Some(match group.change.is_of_whole() {
+                true => report.subjects(&group.subjects),
+                false => report.key(group),
+            })
+        };
+        let changes = differences.groups().iter().enumerate();
+        let changes = changes.map(|(at, group)| Change {
+            renamed_to: name(to.get(&at)),
+            renamed_from: name(from.get(&at)),
+            ..Change::of(report, group)
+        });
         let failing = differences.failures();
         Differences {
             files: None,
@@ -163,6 +192,11 @@ impl<'r> From<&'r Report<'_>> for Differences<'r> {
                 .collect(),
             files_changed: accounting.changed,
             not_compared: &accounting.not_compared,
+            renamed: accounting
+                .renamed
+                .iter()
+                .map(|(from, to)| Renamed { from, to })
+                .collect(),
             unrelated: &accounting.unrelated,
             not_served_count: accounting.unserved.len(),
             not_served: accounting
@@ -182,7 +216,7 @@ impl<'r> From<&'r Report<'_>> for Differences<'r> {
             affected: differences.affected(),
             unaffected: differences.unaffected,
             fail_in_both: differences.fail_still,
-            changes: changes.map(|group| Change::of(report, group)).collect(),
+            changes: changes.collect(),
             failing: failing
                 .map(|(turn, one)| Failing::of(report, turn, one))
                 .collect(),
@@ -223,6 +257,8 @@ impl<'r> Change<'r> {
                 (_, None) => What::Removed,
                 _ => What::Changed,
             },
+            renamed_to: None,
+            renamed_from: None,
             old: old.map(Data),
             new: new.map(Data),
             old_origin: group.old_origin.as_ref().map(Origin::from),

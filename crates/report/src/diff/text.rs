@@ -9,7 +9,7 @@ use mapstack_lineage::Spot;
 use super::Report;
 use super::folded::{Shown, ShownChange, ShownFailure};
 use crate::terminal::Paint;
-use crate::yaml_form::{Sign, lines};
+use crate::yaml_form::{Line, Sign, lines};
 
 /// The differences for people.
 pub fn text(report: &Report<'_>, colored: bool) -> String {
@@ -68,15 +68,11 @@ fn failed(report: &Report<'_>, failure: &ShownFailure<'_>, paint: &Paint, text: 
 
 fn one(report: &Report<'_>, change: &ShownChange<'_>, paint: &Paint, text: &mut String) {
     let group = change.group;
-    let (old, new) = report.values(group);
-    let key = format!(
-        "{}: {}",
-        report.subjects(&group.subjects),
-        report.title(group)
-    );
-    let _ = writeln!(text, "{}", paint.key(&key));
-    let places = [&group.old_origin, &group.new_origin].map(|origin| origin.as_ref().map(place));
-    text.push_str(&changed(old.as_ref(), new.as_ref(), &places, paint));
+    let (of, title) = report.heading(change);
+    let _ = writeln!(text, "{}", paint.key(&format!("{of}: {title}")));
+    let new_origin = &change.renamed.unwrap_or(group).new_origin;
+    let places = [&group.old_origin, new_origin].map(|origin| origin.as_ref().map(place));
+    text.push_str(&painted(report.lines(change), &places, paint));
     let _ = writeln!(text, "  {}\n", change.minions.text(report));
 }
 
@@ -87,8 +83,12 @@ pub fn changed(
     places: &[Option<String>; 2],
     paint: &Paint,
 ) -> String {
+    painted(lines(old, new), places, paint)
+}
+
+fn painted(lines: Vec<Line>, places: &[Option<String>; 2], paint: &Paint) -> String {
     let mut text = String::new();
-    for line in lines(old, new) {
+    for line in lines {
         let place = places[usize::from(line.sign != Sign::Gone)]
             .as_deref()
             .filter(|_| line.is_last);

@@ -51,6 +51,7 @@ enum Kind {
     Value,
     Edits,
     Arguments,
+    Override,
     Sls,
     External,
     Unknown,
@@ -214,6 +215,7 @@ impl Report<'_> {
             LayerKind::External { shown, .. } => (Kind::External, shown.as_ref()),
             LayerKind::Value => (Kind::Value, None),
             LayerKind::Arguments => (Kind::Arguments, None),
+            LayerKind::PillarOverride => (Kind::Override, None),
             LayerKind::Unknown => (Kind::Unknown, None),
         };
         let because = layer.because.iter().map(|because| Because {
