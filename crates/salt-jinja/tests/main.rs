@@ -3,6 +3,7 @@
 mod common;
 
 mod builtins;
+mod dates;
 mod errors;
 mod filters;
 mod limits;

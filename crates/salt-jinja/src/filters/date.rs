@@ -4,35 +4,19 @@ use std::cell::Cell;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use jiff::SignedDuration;
-use jiff::civil::{Date, DateTime, Time};
+use jiff::civil::DateTime;
 use jiff::fmt::strtime;
 use mapstack_pyobject::{CallArgs, Error, Obj, Result, as_float, to_str};
 use mapstack_pytext::number;
 
-use super::date_digits;
+use super::timelib;
 use mapstack_jinja::Filters;
 use mapstack_jinja::Vm;
 use mapstack_jinja::call::{plain, quoted, room};
 
 pub(super) const TABLE: Filters = &[("date_format", strftime), ("strftime", strftime)];
 
-const DAY: i64 = 86_400;
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
-
 thread_local! {
     /// How often a template of this thread asked for the time.
     static CLOCK_READS: Cell<u64> = const { Cell::new(0) };
@@ -74,14 +58,6 @@ fn now() -> Option<DateTime> {
     since_1970(i64::try_from(since.as_secs()).ok()?, since.subsec_micros())
 }
 
-/// Midnight, so many days from today.
-fn from_today(days: i64) -> Option<DateTime> {
-    let midnight = now()?.date().to_datetime(Time::midnight());
-    midnight
-        .checked_add(SignedDuration::from_secs(days * DAY))
-        .ok()
-}
-
 fn strftime(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let [format] = plain("strftime", "date").bind(args, 0, ["format"])?;
     let format = format.unwrap_or_else(|| Obj::from("%Y-%m-%d"));
@@ -108,7 +84,9 @@ fn moment_of(x: &Obj) -> Result<DateTime> {
     };
     match x {
         Obj::None => now().ok_or_else(cannot),
-        Obj::Str(s) | Obj::Markup(s) => parse(s).ok_or_else(cannot),
+        Obj::Str(s) | Obj::Markup(s) => timelib::moment(s, now)
+            .or_else(|| seconds_of(s))
+            .ok_or_else(cannot),
         Obj::Undefined(u) => {
             u.check()?;
             Err(cannot())
@@ -121,145 +99,12 @@ fn moment_of(x: &Obj) -> Result<DateTime> {
     }
 }
 
-/// Read a date as text: the common forms of those the reference understands.
-fn parse(text: &str) -> Option<DateTime> {
-    let lower = text.trim().to_lowercase();
-    match lower.as_str() {
-        "" | "now" => return now(),
-        "today" | "midnight" => return from_today(0),
-        "tomorrow" => return from_today(1),
-        "yesterday" => return from_today(-1),
-        _ => {}
-    }
-    if let Some(seconds) = lower.strip_prefix('@') {
-        return since_1970(seconds.parse().ok()?, 0);
-    }
-    let is_in_digits = |c: char| c.is_ascii_digit() || matches!(c, ' ' | '\t');
-    let unsigned = lower.strip_prefix(['+', '-']);
-    if lower.chars().all(|c| is_in_digits(c) || c == '.')
-        || unsigned.is_some_and(|digits| digits.chars().all(is_in_digits))
-    {
-        return date_digits::moment(&lower, now).or_else(|| seconds_of(text));
-    }
-    parse_words(&lower).or_else(|| seconds_of(text))
-}
-
 /// A text as seconds since 1970: with all digits an integer, and otherwise a float.
 fn seconds_of(text: &str) -> Option<DateTime> {
     match text.bytes().all(|byte| byte.is_ascii_digit()) {
         true => since_1970(text.parse().ok()?, 0),
         false => number::float(text).and_then(from_float),
     }
-}
-
-/// So many seconds after the start of a day. Behind the end of a month, days count on.
-pub(super) fn at(year: i64, month: i64, day: i64, seconds: i64) -> Option<DateTime> {
-    // The month before the first, and the day before the first of a month, have the number 0.
-    let (year, month) = match month {
-        0 => (year - 1, 12),
-        month => (year, month),
-    };
-    let first = Date::new(year.try_into().ok()?, month.try_into().ok()?, 1).ok()?;
-    let after = SignedDuration::from_secs((day - 1) * DAY + seconds);
-    let at = first.to_datetime(Time::midnight()).checked_add(after).ok();
-    at.filter(|at| year >= 1 && at.year() >= 1)
-}
-
-fn clock_seconds(hours: i64, minutes: i64, seconds: i64) -> Option<i64> {
-    let fits =
-        (0..=23).contains(&hours) && (0..=59).contains(&minutes) && (0..=60).contains(&seconds);
-    fits.then_some(hours * 3600 + minutes * 60 + seconds)
-}
-
-/// A date with or without a time of day, in words, numbers and separators.
-fn parse_words(text: &str) -> Option<DateTime> {
-    let (date_text, time_text) = split_time(text);
-    let seconds = time_text.map_or(Some(0), parse_clock)?;
-    if date_text.trim().is_empty() && time_text.is_some() {
-        return from_today(0)?
-            .checked_add(SignedDuration::from_secs(seconds))
-            .ok();
-    }
-    let parts: Vec<&str> = date_text
-        .split(|c: char| c.is_whitespace() || matches!(c, ',' | '-' | '/' | '.'))
-        .filter(|p| !p.is_empty())
-        .collect();
-    let [a, b, c] = parts[..] else { return None };
-    let number = |s: &str| {
-        s.trim_end_matches(|c: char| c.is_ascii_alphabetic())
-            .parse::<i64>()
-            .ok()
-    };
-    let month = |s: &str| {
-        let found = MONTHS
-            .iter()
-            .position(|name| s.len() >= 3 && name.starts_with(s))?;
-        i64::try_from(found + 1).ok()
-    };
-    if let Some(month) = month(a) {
-        return at(number(c)?, month, number(b)?, seconds);
-    }
-    if let Some(month) = month(b) {
-        // 2 Jan 2024 or 2024-Jan-2
-        let (year, day) = if a.len() == 4 { (a, c) } else { (c, a) };
-        return at(number(year)?, month, number(day)?, seconds);
-    }
-    if a.len() == 4 {
-        return at(number(a)?, number(b)?, number(c)?, seconds);
-    }
-    if c.len() != 4 {
-        return None;
-    }
-    // Month first with slashes, day first otherwise.
-    let (month, day) = if date_text.contains('/') {
-        (a, b)
-    } else {
-        (b, a)
-    };
-    at(number(c)?, number(month)?, number(day)?, seconds)
-}
-
-/// The date and what follows it.
-fn split_time(text: &str) -> (&str, Option<&str>) {
-    let Some(colon) = text.find(':') else {
-        return (text, None);
-    };
-    let start = text[..colon]
-        .trim_end_matches(|c: char| c.is_ascii_digit())
-        .len();
-    let date = text[..start].trim_end();
-    let date = date
-        .strip_suffix('t')
-        .filter(|d| d.ends_with(|c: char| c.is_ascii_digit()))
-        .unwrap_or(date);
-    (date, Some(&text[start..]))
-}
-
-/// A time of day. The reference ignores fractions and time zones.
-fn parse_clock(text: &str) -> Option<i64> {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != ':' && c != '.')
-        .unwrap_or(text.len());
-    let (clock, rest) = text.split_at(end);
-    let mut fields = clock
-        .split('.')
-        .next()?
-        .split(':')
-        .map(|field| field.parse::<i64>().ok());
-    let (hours, minutes) = (fields.next()??, fields.next()??);
-    let seconds = fields.next().unwrap_or(Some(0))?;
-    if fields.next().is_some() {
-        return None;
-    }
-    let rest = rest.trim();
-    let hours = match rest {
-        "am" if hours == 12 => 0,
-        "pm" if hours < 12 => hours + 12,
-        "" | "am" | "pm" | "z" | "utc" | "gmt" => hours,
-        zone if zone.starts_with(['+', '-']) => hours,
-        _ => return None,
-    };
-    clock_seconds(hours, minutes, seconds)
 }
 
 fn print(at: DateTime, format: &str) -> String {

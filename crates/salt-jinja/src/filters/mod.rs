@@ -8,7 +8,6 @@
 
 mod containers;
 pub(crate) mod date;
-mod date_digits;
 pub(crate) mod digest;
 mod entries;
 mod extremes;
@@ -22,6 +21,7 @@ mod serialise;
 mod sets;
 mod strict;
 mod strings;
+mod timelib;
 mod xml;
 mod yaml;
 
