@@ -280,7 +280,12 @@ pub(crate) fn is_missing(e: &io::Error) -> bool {
             | io::ErrorKind::InvalidFilename
             | io::ErrorKind::InvalidInput
     );
-    absent || is_link_loop(e)
+    absent || is_link_loop(e) || is_bad_name(e)
+}
+
+/// True if the system has no files of such names: `ERROR_BAD_PATHNAME` has no kind.
+fn is_bad_name(e: &io::Error) -> bool {
+    cfg!(windows) && e.raw_os_error() == Some(161)
 }
 
 #[cfg(unix)]
@@ -288,9 +293,10 @@ pub(crate) fn is_link_loop(e: &io::Error) -> bool {
     e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
 }
 
+/// `ERROR_CANT_RESOLVE_FILENAME`, whose kind is not stable.
 #[cfg(not(unix))]
-pub(crate) fn is_link_loop(_: &io::Error) -> bool {
-    false
+pub(crate) fn is_link_loop(e: &io::Error) -> bool {
+    cfg!(windows) && e.raw_os_error() == Some(1921)
 }
 
 impl FileServer for Roots {
@@ -472,6 +478,9 @@ mod tests {
             Errno::NOTCONN,
             Errno::TIMEDOUT,
             Errno::NFILE,
+            Errno::MFILE,
+            Errno::PERM,
+            Errno::NOMEM,
         ] {
             assert!(!is_missing(errno), "{errno}");
         }

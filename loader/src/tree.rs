@@ -416,10 +416,11 @@ impl Tree {
             if self.deployed.refuses(path) {
                 return Ok(false);
             }
-            return Ok(match name.is_empty() {
-                true => path.is_dir(),
-                false => fs::symlink_metadata(path).is_ok(),
-            });
+            let found = match name.is_empty() {
+                true => fs::metadata(path).map(|found| found.is_dir()),
+                false => fs::symlink_metadata(path).map(|_| true),
+            };
+            return unless_missing(path, found);
         };
         Ok((!name.is_empty() && mount.is_file(&way)?) || !mount.names(&way)?.is_empty())
     }
@@ -554,8 +555,13 @@ fn fetched(path: &str, mount: &Mount, way: &str) -> Result<Fetched, LoadError> {
 
 /// True if a regular file is at a path.
 fn is_regular(path: &Path) -> Result<bool, LoadError> {
-    match fs::metadata(path) {
-        Ok(found) => Ok(found.is_file()),
+    unless_missing(path, fs::metadata(path).map(|found| found.is_file()))
+}
+
+/// What was found out about a path; false if nothing is there.
+fn unless_missing(path: &Path, found: io::Result<bool>) -> Result<bool, LoadError> {
+    match found {
+        Ok(found) => Ok(found),
         Err(e) if is_missing(&e) => Ok(false),
         Err(source) => Err(LoadError::Io {
             path: path.into(),
@@ -600,7 +606,7 @@ pub fn read_named(path: &str) -> Result<Fetched, LoadError> {
         path: path.into(),
         source,
     };
-    if !is_file(path) {
+    if !is_regular(Path::new(path))? {
         return Err(failed(io::ErrorKind::NotFound.into()));
     }
     let file = crate::open::open_anywhere(Path::new(path)).map_err(failed)?;

@@ -94,9 +94,16 @@ impl Walk<'_> {
                 "" => name,
                 _ => format!("{relative}/{name}"),
             };
-            let Some(found) = self.look(&path, &entry) else {
-                self.note_link(inner, &path);
-                continue;
+            let found = match self.look(&path, &entry) {
+                Ok(Some(found)) => found,
+                // A link to where this user may not look leads out of what is served.
+                Err(e) if !is_missing(&e) && e.kind() != io::ErrorKind::PermissionDenied => {
+                    return Err(failed(e));
+                }
+                Ok(None) | Err(_) => {
+                    self.note_link(inner, &path);
+                    continue;
+                }
             };
             if found.kind.is_dir() {
                 self.directory(&path, found.place, &inner, all)?;
@@ -109,17 +116,16 @@ impl Walk<'_> {
     }
 
     /// The entry of the directory that is walked, if it is there and is served.
-    fn look(&self, path: &Path, entry: &fs::DirEntry) -> Option<Found> {
-        let kind = entry.file_type().ok()?;
+    fn look(&self, path: &Path, entry: &fs::DirEntry) -> io::Result<Option<Found>> {
+        let kind = entry.file_type()?;
         // What is not a link lies where its directory does, so that no system call has to say it.
         if !kind.is_symlink() {
-            let place = self.above.last()?.join(entry.file_name());
-            return Some(Found { kind, place });
+            let place = self.above.last().map(|above| above.join(entry.file_name()));
+            return Ok(place.map(|place| Found { kind, place }));
         }
-        Some(Found {
-            kind: fs::metadata(path).ok()?.file_type(),
-            place: self.place(path).ok()??,
-        })
+        let kind = fs::metadata(path)?.file_type();
+        let place = self.place(path)?;
+        Ok(place.map(|place| Found { kind, place }))
     }
 
     /// Note a name that is not UTF-8, with what it has.

@@ -352,3 +352,32 @@ fn what_is_not_served_is_known() {
     std::fs::write(root.join(OsStr::from_bytes(b"web/\xff")), "2").unwrap();
     assert_ne!(before, marks());
 }
+
+/// What Python's `os.path.isfile` takes for no file: a file on the way, links in a circle or to nothing, a name that is
+/// too long, and a directory.
+#[test]
+fn paths_that_cannot_be_files_are_missing() {
+    let (first, second) = (tree(&[("file", "x")]), tree(&[("loop/x", "second")]));
+    symlink("loop", first.path().join("loop")).unwrap();
+    symlink("nowhere", first.path().join("dangling")).unwrap();
+    fs::create_dir(first.path().join("directory")).unwrap();
+    let files = Roots::new()
+        .root("base", first.path())
+        .root("base", second.path());
+    let long = "x".repeat(300);
+    let paths = ["file/below", "loop", "dangling", "dangling/x", "directory"];
+    for path in paths {
+        assert_eq!(
+            fetch(&files, &format!("salt://{path}")),
+            "missing",
+            "{path}"
+        );
+    }
+    // Such a root does not hide the next one.
+    assert_eq!(fetch(&files, "salt://loop/x"), "second");
+    let tree = mapstack_loader::Tree::new().directory(first.path());
+    for path in paths.into_iter().chain([&*long]) {
+        let path = format!("{}/{path}", first.path().display());
+        assert!(!tree.is_file(&path).unwrap(), "{path}");
+    }
+}

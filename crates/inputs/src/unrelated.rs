@@ -153,11 +153,14 @@ pub(crate) fn split(
     (related, unrelated)
 }
 
+/// Says which files count, by their paths.
+type IsMeant<'m> = &'m dyn Fn(&str) -> bool;
+
 /// Note which of some paths the files of a saltenv ask for.
 fn look(
     files: &dyn FileServer,
     (env, top): (&str, Top),
-    (named, is_meant): (&[String], &dyn Fn(&str) -> bool),
+    (named, is_meant): (&[String], IsMeant<'_>),
     asked: &mut [bool],
 ) {
     // What cannot be read may ask for all of them.

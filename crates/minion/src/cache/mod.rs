@@ -64,10 +64,10 @@ impl Cache {
     pub fn open(directory: impl AsRef<Path>) -> Result<Option<Self>, ReadError> {
         let directory = directory.as_ref().to_path_buf();
         let older = directory.join("minions");
-        let within = names(&older)?.any(|id| holds_data(&older, &id));
-        let minions = if within || entries(&directory.join("grains"))?.next().is_some() {
+        let within = !with_data(&older)?.is_empty();
+        let minions = if within || !entries(&directory.join("grains"))?.is_empty() {
             older
-        } else if names(&directory)?.any(|id| holds_data(&directory, &id)) {
+        } else if !with_data(&directory)?.is_empty() {
             directory.clone()
         } else {
             return Ok(None);
@@ -104,9 +104,8 @@ impl Cache {
     /// # Errors
     /// [`ReadError`]: a directory cannot be listed.
     pub fn ids(&self) -> Result<Vec<String>, ReadError> {
-        let newer = entries(&self.grains())?;
-        let older = names(&self.minions)?.filter(|id| holds_data(&self.minions, id));
-        let mut ids: Vec<String> = newer.chain(older).collect();
+        let mut ids = entries(&self.grains())?;
+        ids.extend(with_data(&self.minions)?);
         ids.sort();
         ids.dedup();
         Ok(ids)
@@ -252,8 +251,9 @@ impl Cache {
             return Ok(known);
         }
         // A minion's id may have colons, too.
-        let minions: HashSet<String> = entries(&self.grains())?.collect();
+        let minions: HashSet<String> = entries(&self.grains())?.into_iter().collect();
         let mut keys: Vec<String> = entries(directory)?
+            .into_iter()
             .filter(|key| !minions.contains(key))
             .collect();
         keys.sort();
@@ -363,32 +363,40 @@ fn is_file(file: &Path) -> Result<bool, ReadError> {
     }
 }
 
-/// The names in a directory; none if the directory does not exist.
-fn names(directory: &Path) -> Result<impl Iterator<Item = String> + use<>, ReadError> {
+/// The names in a directory; none if the directory does not exist. Those that are not Unicode are left out.
+fn names(directory: &Path) -> Result<Vec<String>, ReadError> {
+    let failed = |error: io::Error| at(directory, ReadErrorKind::Unreadable(error.into()));
     let entries = match fs::read_dir(directory) {
-        Ok(entries) => Some(entries),
-        Err(error) if is_missing(&error) => None,
-        Err(error) => return Err(at(directory, ReadErrorKind::Unreadable(error.into()))),
+        Ok(entries) => entries,
+        Err(error) if is_missing(&error) => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
     };
-    // An entry that vanishes in between is left out.
-    Ok(entries
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok()))
+    let names = entries.map(|entry| Ok(entry.map_err(failed)?.file_name().into_string().ok()));
+    names.filter_map(Result::transpose).collect()
 }
 
 /// The keys of the entries in a directory. Files that are being written have other names.
-fn entries(directory: &Path) -> Result<impl Iterator<Item = String> + use<>, ReadError> {
-    let within = directory.to_path_buf();
-    Ok(names(directory)?.filter_map(move |name| {
-        let key = name.strip_suffix(".p").filter(|key| is_name(key))?;
-        within.join(&name).is_file().then(|| key.to_owned())
-    }))
+fn entries(directory: &Path) -> Result<Vec<String>, ReadError> {
+    let mut keys = Vec::new();
+    for name in names(directory)? {
+        if let Some(key) = name.strip_suffix(".p").filter(|key| is_name(key))
+            && is_file(&directory.join(&name))?
+        {
+            keys.push(key.to_owned());
+        }
+    }
+    Ok(keys)
 }
 
-/// True if a minion's directory has its data.
-fn holds_data(minions: &Path, id: &str) -> bool {
-    is_name(id) && minions.join(id).join("data.p").is_file()
+/// The ids of the minions whose directories have their data.
+fn with_data(minions: &Path) -> Result<Vec<String>, ReadError> {
+    let mut ids = Vec::new();
+    for id in names(minions)? {
+        if is_name(&id) && is_file(&minions.join(&id).join("data.p"))? {
+            ids.push(id);
+        }
+    }
+    Ok(ids)
 }
 
 /// True if it is the name of one file, and not a path or what every directory has.
