@@ -1,4 +1,5 @@
-//! The documents are a book: each page is in its summary once, and each link leads somewhere.
+//! The documents are a book: each page is in its summary once, each link leads somewhere, and pages about the code
+//! name files that exist.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -7,6 +8,20 @@ use std::path::{Component, Path, PathBuf};
 const PAGES: &str = "docs";
 /// The order in which one reads them.
 const SUMMARY: &str = "docs/SUMMARY.md";
+/// The documents about the code.
+const ABOUT_CODE: [&str; 3] = ["ARCHITECTURE.md", "docs/chores.md", "docs/decisions"];
+/// The folders of the code.
+const CODE: [&str; 9] = [
+    "benchmarks",
+    "crates",
+    "fuzz",
+    "loader",
+    "mapstack-cli",
+    "matcher",
+    "merge",
+    "render",
+    "xtask",
+];
 
 /// The mistakes in the documents among the files. `exists` says whether a file or folder is there.
 pub fn check(files: &[(PathBuf, String)], exists: impl Fn(&Path) -> bool) -> Vec<String> {
@@ -17,6 +32,11 @@ pub fn check(files: &[(PathBuf, String)], exists: impl Fn(&Path) -> bool) -> Vec
         .collect();
     let mut problems = missing_pages(&documents);
     for (path, text) in &documents {
+        for (line, named) in sources(path, text) {
+            if !exists(Path::new(named)) {
+                problems.push(format!("{}:{line}: there is no {named}", path.display()));
+            }
+        }
         for (line, link) in links(text) {
             if let Some(problem) = broken(path, link, &documents, &exists) {
                 problems.push(format!("{}:{line}: {problem}", path.display()));
@@ -99,6 +119,21 @@ fn links(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
+/// The files and folders of code that a document about the code names, each with its line.
+fn sources<'t>(document: &Path, text: &'t str) -> impl Iterator<Item = (usize, &'t str)> {
+    let is_about_code = ABOUT_CODE.iter().any(|about| document.starts_with(about));
+    let lines = prose(text).filter(move |_| is_about_code);
+    let spans = lines.flat_map(|(number, line)| {
+        let spans = line.split('`').skip(1).step_by(2);
+        spans.map(move |span| (number, span))
+    });
+    spans.filter(|(_, span)| {
+        let folder = span.split_once('/').map(|(folder, _)| folder);
+        let is_path = !span.contains([' ', '*', '$']);
+        is_path && folder.is_some_and(|folder| CODE.contains(&folder))
+    })
+}
+
 /// The names by which links lead to the sections of a document.
 fn sections(text: &str) -> impl Iterator<Item = String> {
     let headings = prose(text).filter_map(|(_, line)| line.strip_prefix('#'));
@@ -161,6 +196,16 @@ mod tests {
         }
         let data = ("merge/tests/data/x.md", "[x](gone)");
         assert_eq!(problems(&[data]), [""; 0]);
+    }
+
+    #[test]
+    fn documents_about_the_code_name_files_that_exist() {
+        let text = "See `merge/src/lib.rs`, `data.rs`, `salt/x` and `cargo xtask/x y`.\n";
+        assert_eq!(
+            problems(&[("ARCHITECTURE.md", text)]),
+            ["ARCHITECTURE.md:1: there is no merge/src/lib.rs"]
+        );
+        assert_eq!(problems(&[("README.md", text)]), [""; 0]);
     }
 
     #[test]
