@@ -120,10 +120,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     let ids = args.work.of(minions.ids());
     let differences = Differences::of(&comparison, &minions, &ids, args.work.pace());
     count_warnings(pillars.as_ref(), reporter)?;
-    if differences.minions == 0 && differences.broken.is_empty() && !ids.is_empty() {
-        let select = args.work.target.select.as_deref().unwrap_or_default();
-        return Err(selects_none(select, &minions, &ids).into());
-    }
+    check_select(args, &differences, &minions, &ids)?;
     scope.check().map_err(InputError::from)?;
     let masking = reporter.masking();
     let counted = states.counted(&comparison);
@@ -150,6 +147,20 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     };
     print(args.format, &report, reporter)?;
     verdict(&differences, &accounting, reporter)
+}
+
+/// There are minions, or none was asked for.
+fn check_select(
+    args: &Diff,
+    differences: &Differences,
+    minions: &Many,
+    ids: &[String],
+) -> Result<(), InputError> {
+    if differences.minions == 0 && differences.broken.is_empty() && !ids.is_empty() {
+        let select = args.work.target.select.as_deref().unwrap_or_default();
+        return Err(selects_none(select, minions, ids));
+    }
+    Ok(())
 }
 
 fn print(

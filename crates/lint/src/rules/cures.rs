@@ -69,12 +69,15 @@ impl<'s> Given<'s> {
 fn note_ciphertext(value: &Value, key: &str, found: &mut BTreeSet<String>) -> bool {
     let mut is_in = |value: &Value, key: &str| note_ciphertext(value, key, found);
     let is_any = match value {
-        Value::Map(map) => map.iter().fold(false, |is_any, (name, value)| {
-            is_in(value, &format!("{key}:{name}")) || is_any
-        }),
-        Value::List(items) => items
-            .iter()
-            .fold(false, |is_any, item| is_in(item, key) || is_any),
+        // All of them are looked at, so that each is noted.
+        Value::Map(map) => {
+            let parts = map.iter();
+            parts
+                .filter(|(name, value)| is_in(value, &format!("{key}:{name}")))
+                .count()
+                > 0
+        }
+        Value::List(items) => items.iter().filter(|item| is_in(item, key)).count() > 0,
         text => [Cipher::Gpg, Cipher::Nacl]
             .iter()
             .any(|one| one.is_in(text)),

@@ -163,22 +163,6 @@ impl<'r> From<&'r Report<'_>> for Differences<'r> {
             minion,
             error: secrets.scrubbed(&error.to_string()),
         });
-        let groups: Vec<&Group> = differences.groups().iter().collect();
-        let to = renames(&groups);
-        let from: HashMap<usize, usize> = to.iter().map(|(gone, new)| (*new, *gone)).collect();
-        let name = |at: Option<&usize>| {
-            let group = groups.get(*at?)?;
-            Some(match group.change.is_of_whole() {
-                true => report.subjects(&group.subjects),
-                false => report.key(group),
-            })
-        };
-        let changes = differences.groups().iter().enumerate();
-        let changes = changes.map(|(at, group)| Change {
-            renamed_to: name(to.get(&at)),
-            renamed_from: name(from.get(&at)),
-            ..Change::of(report, group)
-        });
         let failing = differences.failures();
         Differences {
             files: None,
@@ -216,13 +200,33 @@ impl<'r> From<&'r Report<'_>> for Differences<'r> {
             affected: differences.affected(),
             unaffected: differences.unaffected,
             fail_in_both: differences.fail_still,
-            changes: changes.collect(),
+            changes: changes(report),
             failing: failing
                 .map(|(turn, one)| Failing::of(report, turn, one))
                 .collect(),
             broken: broken.collect(),
         }
     }
+}
+
+/// The changes, each with the one that it is a new name of.
+fn changes<'r>(report: &'r Report<'_>) -> Vec<Change<'r>> {
+    let groups: Vec<&Group> = report.differences.groups().iter().collect();
+    let to = renames(&groups);
+    let from: HashMap<usize, usize> = to.iter().map(|(gone, new)| (*new, *gone)).collect();
+    let name = |at: Option<&usize>| {
+        let group = groups.get(*at?)?;
+        Some(match group.change.is_of_whole() {
+            true => report.subjects(&group.subjects),
+            false => report.key(group),
+        })
+    };
+    let changes = groups.iter().enumerate().map(|(at, group)| Change {
+        renamed_to: name(to.get(&at)),
+        renamed_from: name(from.get(&at)),
+        ..Change::of(report, group)
+    });
+    changes.collect()
 }
 
 /// The differences of one change among several on one line of JSON, with the files that are different.
