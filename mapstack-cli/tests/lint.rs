@@ -705,6 +705,10 @@ fn minions_that_cannot_be_read_are_named_and_the_others_looked_at() {
         let out = run_line(tree.path(), &line).stdout;
         assert_eq!(out.matches("was not looked at").count(), 3, "{out}");
     }
+    for line in ["schema web --root r", "lint --calls -o yaml --root r"] {
+        let line = format!("{line} --minions minions");
+        assert_line(tree.path(), &line, 1, ("", "3 minions could not be read"));
+    }
     tree.replace("minions/good.yaml", b"id: [\n");
     let ran = run_line(tree.path(), "lint --root r --minions minions");
     assert_eq!(ran.status, Some(1));

@@ -13,5 +13,7 @@ mod reporter;
 
 pub use failure::Failure;
 pub use long::{Counted, INTERRUPTED, interrupted, shown_while};
-pub use minions::{Whole, report_minions, report_not_compared, report_reasons};
+pub use minions::{
+    Whole, not_read, report_minions, report_not_compared, report_reasons, report_unread,
+};
 pub use reporter::Reporter;

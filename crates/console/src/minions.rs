@@ -4,9 +4,9 @@ use std::io;
 
 use mapstack::Error;
 use mapstack::secrets::Redacted;
-use mapstack_fleet::Differences;
+use mapstack_fleet::{Differences, by_reason};
 use mapstack_outputs::Written;
-use mapstack_report::words::some;
+use mapstack_report::words::{count, some};
 
 use crate::{Failure, INTERRUPTED, Reporter};
 
@@ -95,6 +95,36 @@ pub fn report_not_compared(differences: &Differences, reporter: &Reporter) {
         reasons.iter().map(|(error, ids)| (error, ids.clone())),
         reporter,
     );
+}
+
+/// The failure of minions that could not be read; so many others were looked at.
+#[must_use]
+pub fn not_read(unread: usize, others: usize) -> Failure {
+    let others = match others {
+        0 => "",
+        _ => "; the others were looked at",
+    };
+    Failure::Incomplete {
+        message: format!("{} could not be read{others}", count(unread, "minion")),
+        status: 1,
+    }
+}
+
+/// Print why minions could not be read, each reason once.
+///
+/// # Errors
+/// There are such minions.
+pub fn report_unread(unread: &[(String, Error)], reporter: &Reporter) -> Result<(), Failure> {
+    if unread.is_empty() {
+        return Ok(());
+    }
+    let unread: Vec<_> = unread
+        .iter()
+        .map(|(id, error)| (id, reporter.redact(error)))
+        .collect();
+    let reasons = by_reason(unread.iter().map(|(id, error)| (id.as_str(), error)));
+    report_reasons(reasons, reporter);
+    Err(not_read(unread.len(), 1))
 }
 
 /// Print errors, each with the minions that have it.

@@ -20,7 +20,7 @@ use mapstack_report::words::count;
 
 use crate::memory;
 use crate::output;
-use mapstack_console::{Failure, Reporter, report_reasons};
+use mapstack_console::{Failure, Reporter, not_read, report_reasons, report_unread};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -267,18 +267,6 @@ fn leave_out(reports: &mut [(String, Report)], before: Option<&Before>, aside: &
     }
 }
 
-/// The failure of minions that could not be read; so many others were looked at.
-fn not_read(broken: usize, others: usize) -> Failure {
-    let others = match others {
-        0 => "",
-        _ => "; the others were looked at",
-    };
-    Failure::Incomplete {
-        message: format!("{} could not be read{others}", count(broken, "minion")),
-        status: 1,
-    }
-}
-
 /// The roots of the pillar that the checkout lacks.
 fn missing_roots(args: &Lint) -> Vec<String> {
     let project = args.site.files.project.as_ref();
@@ -433,7 +421,6 @@ fn lacking(args: &Lint, linted: Linted, reporter: &Reporter) -> Result<(), Failu
     let LintMinions {
         minions, broken, ..
     } = linted.minions(&args.site, memory::limit, reporter)?;
-    reporter.report(reporter.redact_all(broken.iter().map(|(_, error)| error)));
     let (minions, found) = linted.lacking(minions, &args.site)?;
     let secrets = reporter.masking().of(&minions);
     reporter.mask_with(&secrets);
@@ -444,11 +431,11 @@ fn lacking(args: &Lint, linted: Linted, reporter: &Reporter) -> Result<(), Failu
             count(secret, "call")
         ));
     }
-    if lacking.is_empty() {
-        reporter.say("every call has an answer");
-        return Ok(());
+    match lacking.is_empty() {
+        true => reporter.say("every call has an answer"),
+        false => output::write(&mapstack::stub_file(&lacking))?,
     }
-    output::write(&mapstack::stub_file(&lacking))
+    report_unread(&broken, reporter)
 }
 
 /// Print the functions that templates can call.

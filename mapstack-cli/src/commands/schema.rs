@@ -1,6 +1,7 @@
 //! `mapstack schema`.
 
 use clap::Args;
+use mapstack::minion::Minion;
 use mapstack::{Diagnostic, ErrorKind};
 use mapstack_inputs::flags::SiteFlags;
 use mapstack_inputs::{Linted, Warn as _};
@@ -12,7 +13,7 @@ use mapstack_report::words::count;
 use crate::forms::Format;
 use crate::memory;
 use crate::output;
-use mapstack_console::{Failure, Reporter};
+use mapstack_console::{Failure, Reporter, report_unread};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -37,10 +38,15 @@ pub struct Schema {
 pub fn run(args: &Schema, reporter: &Reporter) -> Result<(), Failure> {
     let formula = args.formula.as_ref();
     let linted = Linted::one(formula, &args.site, memory::limit, reporter)?;
-    let minions = || linted.minions(&args.site, memory::limit, reporter);
+    let mut unread = Vec::new();
+    let mut minions = || -> Result<Vec<Minion>, Failure> {
+        let found = linted.minions(&args.site, memory::limit, reporter)?;
+        unread = found.broken;
+        Ok(found.minions)
+    };
     let schema = match &linted.pillars {
         Some(pillars) => {
-            let minions = minions()?.minions;
+            let minions = minions()?;
             let linter = PillarLinter::new(pillars.master(), pillars.engine());
             let (schema, broken) = linter.infer_schema(&minions)?;
             if broken > 0 {
@@ -57,7 +63,7 @@ pub fn run(args: &Schema, reporter: &Reporter) -> Result<(), Failure> {
             let linter = Linter::new(&linted.engine);
             let linter = linter.saltenv(args.site.files.saltenv.as_deref().unwrap_or("base"));
             let linter = match args.site.facts.name_minions() {
-                true => linter.minions(minions()?.minions),
+                true => linter.minions(minions()?),
                 false => linter,
             };
             linter.infer_schema(&linted.formulas.concat())?
@@ -66,5 +72,6 @@ pub fn run(args: &Schema, reporter: &Reporter) -> Result<(), Failure> {
     output::write(&match args.format {
         Format::Json => as_json(&schema)?,
         Format::Yaml => as_yaml(&schema),
-    })
+    })?;
+    report_unread(&unread, reporter)
 }
