@@ -1,6 +1,6 @@
 //! Printing for commands: messages on standard error, answers on standard output, and the exit status.
 //!
-//! The crate does not know about verbs, or about what their answers are.
+//! The crate does not know about verbs or their answers.
 //!
 #![doc = include_str!("../README.md")]
 
