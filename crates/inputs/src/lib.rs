@@ -99,7 +99,7 @@ pub use options::digest_of_options;
 pub use outside::Outside;
 pub use overview::{MinionStates, overview};
 pub use pillar_job::{MadePillar, PillarFlags, PillarJob};
-pub use pillars::{Configured, ConfiguredPillars};
+pub use pillars::{Configured, ConfiguredPillars, Silent};
 pub use plan::Plan;
 pub use project::{FILE as PROJECT_FILE, Project};
 pub use read::{data_file, read, text_file, variables};

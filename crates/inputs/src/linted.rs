@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mapstack::loader::{Backends, Fetched, LoadError, SaltPath, Unserved};
+use mapstack::loader::{Backends, Fetched, LoadError, SaltPath, Snapshot, Unserved};
 use mapstack::minion::Minion;
 use mapstack::value::Map;
 use mapstack::{Configuration, DataOptions, Engine, Error, ErrorKind, Unanswered};
@@ -123,7 +123,7 @@ impl Linted {
             true => Served::new(files, config.as_ref(), None, warn)?.files,
             false => Backends::default(),
         };
-        let engine = engine(served, functions, memory)?;
+        let engine = engine(Snapshot::new(served), functions, memory)?;
         let engine = deployed::with_roots(engine, files, config.as_ref());
         Linted::serving(names, (files, facts), (config, pillars), engine)
     }

@@ -1,5 +1,6 @@
 //! Which states the minions of an estate get.
 
+use mapstack::loader::Snapshot;
 use mapstack::minion::Minion;
 use mapstack::{Error, ErrorKind};
 use mapstack_fleet::{Minions as _, ordered};
@@ -41,7 +42,7 @@ pub fn overview(
     let by = Configured::later(config.as_ref());
     let minions = Many::of_work((input, work), by, warn)?;
     let served = Served::new(&input.files, config.as_ref(), None, warn)?.files;
-    let engine = engine(served, &input.functions, memory)?;
+    let engine = engine(Snapshot::new(served), &input.functions, memory)?;
     let engine = with_roots(engine, &input.files, config.as_ref());
     let minions = minions.selected(&engine, &work.target)?;
     let ids = work.of(minions.ids());

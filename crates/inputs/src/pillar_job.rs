@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mapstack::loader::Backends;
+use mapstack::loader::{Backends, Snapshot};
 use mapstack::minion::Minion;
 use mapstack::value::Map;
 use mapstack::{Diagnostic, Engine, Error};
@@ -108,7 +108,7 @@ impl PillarJob {
             true => Backends::default(),
             false => Served::new(files, config, None, warn)?.files,
         };
-        let engine = engine(served, functions, memory)?;
+        let engine = engine(Snapshot::new(served), functions, memory)?;
         let engine = deployed::with_roots(engine, files, config);
         let chosen = chosen.selected(&engine, target)?;
         Ok(PillarJob {

@@ -151,7 +151,7 @@ impl ConfiguredPillars {
         let mirrors = mirrors(&config, files)?;
         let roots = Noted::new(roots, "pillar", seen.clone());
         let served = Noted::new(served, "files for pillars", seen);
-        let engine = engine(served, functions, memory)?;
+        let engine = engine(Snapshot::new(served), functions, memory)?;
         let engine = deployed::with_roots(engine, files, Some(&config));
         let master = Master::new(
             config,
@@ -413,7 +413,7 @@ fn compiles(config: &Config) -> bool {
 }
 
 /// Hears nothing: what is opened a second time has warned before, or will.
-pub(crate) struct Silent;
+pub struct Silent;
 
 impl Warn for Silent {
     fn warn_of(&self, _: &[Diagnostic]) -> Result<(), Error> {

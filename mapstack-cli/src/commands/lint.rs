@@ -8,7 +8,7 @@ use mapstack::secrets::Redacted;
 use mapstack::{Error, ErrorKind, Survey, Unanswered};
 use mapstack_fleet::by_reason;
 use mapstack_inputs::flags::SiteFlags;
-use mapstack_inputs::{LintMinions, Linted, RevisionPaths, formulas};
+use mapstack_inputs::{LintMinions, Linted, RevisionPaths, Silent, formulas};
 use mapstack_lint::fix::{distinct, fixed};
 use mapstack_lint::since::only_new;
 use mapstack_lint::{
@@ -140,8 +140,9 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         if args.diff {
             return Ok(());
         }
-        // What was fixed may show what is behind it.
-        reports = checks.reports()?;
+        // What was fixed may show what is behind it, in files that the first look has kept.
+        let linted = Linted::of(&args.formulas, &args.site, memory::limit, &Silent)?;
+        reports = Checks::of(args, &linted, how, reporter)?.reports()?;
         leave_out(&mut reports, before.as_ref(), &mut aside);
     }
     say_others(args, &linted, reporter)?;
