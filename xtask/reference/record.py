@@ -884,6 +884,7 @@ def main():
                 sys.exit(f"{name}: no records; the file no longer holds one a line")
     if not only or "filters" in only:
         record_filters(project / "crates/salt-jinja/tests/data/filters.json")
+        record_filters(project / "crates/salt-jinja/tests/data/order.json")
     if not only or "builtin" in only:
         record_builtin(project / "crates/minion/data/builtin.json")
     if not only or "documented" in only:

@@ -1,6 +1,6 @@
 //! Jinja2's filters for numbers.
 
-use mapstack_pyobject::{CallArgs, Error, Obj, Result, as_float, as_index, binary};
+use mapstack_pyobject::{CallArgs, Error, Obj, Result, as_float, as_index, binary, hash_key};
 use mapstack_pytext::number;
 use mapstack_value::Int;
 
@@ -164,6 +164,8 @@ fn round(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let [precision, method] = plain("do_round", "value").bind(args, 0, ["precision", "method"])?;
     let precision = precision.unwrap_or_else(|| Obj::from(0));
     let method = method.unwrap_or_else(|| Obj::from("common"));
+    // It is looked for in a set.
+    hash_key(&method)?;
     let method = method.as_str().map_or("", |m| m);
     if method == "common" {
         return round_half_even(&x, &precision);

@@ -28,7 +28,16 @@ impl Vm<'_> {
         let mut positional = self.eval_all(&args.positional, frame)?;
         // As in Python, this comes before keywords, wherever it stands.
         if let Some(star) = &args.star {
-            positional.extend(self.eval(star, frame)?.collect(self)?);
+            let more = self.eval(star, frame)?;
+            let more = more.collect(self).map_err(|e| match &more {
+                Obj::Int(_) | Obj::Float(_) | Obj::Bool(_) | Obj::None => {
+                    let what = more.type_name();
+                    let message = format!("Value after * must be an iterable, not {what}");
+                    Error::type_error(message)
+                }
+                _ => e,
+            })?;
+            positional.extend(more);
         }
         let mut named = Vec::with_capacity(args.named.len());
         for (name, value) in &args.named {

@@ -17,6 +17,16 @@ use crate::taint::Taint;
 use crate::tracer::Evaluated;
 use crate::vm::Vm;
 
+/// A literal with more entries than this is made entry by entry.
+const SHORT_DICT: usize = 15;
+
+fn put(dict: &mut Entries, entries: &mut Vec<(Obj, Obj)>) -> Result<()> {
+    for (key, value) in entries.drain(..) {
+        dict.insert(hash_key(&key)?, value);
+    }
+    Ok(())
+}
+
 impl Vm<'_> {
     /// Evaluate an expression.
     pub(crate) fn eval(&self, expr: &Expr, frame: &Frame) -> Result<Obj> {
@@ -202,10 +212,15 @@ impl Vm<'_> {
     fn eval_dict(&self, entries: &[(Expr, Expr)], frame: &Frame) -> Result<Obj> {
         self.pay(2 + entries.len(), 0)?;
         let mut dict = Entries::default();
+        let mut waiting = Vec::new();
         for (key, value) in entries {
-            let key = hash_key(&self.eval(key, frame)?)?;
-            dict.insert(key, self.eval(value, frame)?);
+            waiting.push((self.eval(key, frame)?, self.eval(value, frame)?));
+            // Python puts entries into a short dict when it has computed all of them.
+            if entries.len() > SHORT_DICT {
+                put(&mut dict, &mut waiting)?;
+            }
         }
+        put(&mut dict, &mut waiting)?;
         Ok(Obj::Dict(DictRef::new(dict)))
     }
 
