@@ -95,7 +95,7 @@ const CASES: &[Case] = &[
         name: "yaml-in-a-plain-file",
         files: &[(DEFAULTS, b"values:\n  port: 80\n  name: web: front\n")],
         at: "r/f/parameters/defaults.yaml:3:",
-        says: "put a value that contains `: ` in quotes",
+        says: "put the value in quotes",
     },
     Case {
         name: "yaml-tab",
@@ -116,7 +116,7 @@ const CASES: &[Case] = &[
             b"{% for i in range(3) %}\n{# not in the text #}\n{% endfor %}\nvalues:\n{%- for i in range(3) %}\n  p{{ i }}: {{ i }}\n{%- endfor %}\n  name: web: {{ grains.os }}\n",
         )],
         at: "r/f/parameters/defaults.yaml:8:",
-        says: "put a value that contains `: ` in quotes",
+        says: "put the value in quotes",
     },
     Case {
         name: "yaml-in-what-a-grain-holds",
@@ -125,7 +125,7 @@ const CASES: &[Case] = &[
             (MINION, b"id: m\ngrains: {banner: 'a: b: c'}\n"),
         ],
         at: "r/f/parameters/defaults.yaml:2:",
-        says: "put a value that contains `: ` in quotes",
+        says: "put the value in quotes",
     },
     Case {
         name: "yaml-two-documents",
@@ -143,7 +143,7 @@ const CASES: &[Case] = &[
         name: "yaml-crlf",
         files: &[(DEFAULTS, b"values:\r\n  port: 80\r\n  name: web: front\r\n")],
         at: "r/f/parameters/defaults.yaml:3:",
-        says: "put a value that contains `: ` in quotes",
+        says: "put the value in quotes",
     },
     Case {
         name: "no-utf-8",

@@ -246,7 +246,7 @@ fn going_on_gives_one_document_whatever_goes_wrong() {
             &["--config=no-list"],
             "_errors no-list:1:13: `ext_pillar` must be a list",
         ),
-        (&["--config=no-yaml"], "_errors no-yaml:2:1"),
+        (&["--config=no-yaml"], "_errors no-yaml:1:13"),
         (
             &["--config=nothing"],
             "_errors nothing sets neither pillar_roots nor ext_pillar",
@@ -284,7 +284,7 @@ fn going_on_gives_one_document_whatever_goes_wrong() {
     for (args, says) in [
         (
             &["--minions=m", "--id=broken"][..],
-            "_errors m/broken.yaml:2:1",
+            "_errors m/broken.yaml:1:4",
         ),
         (&["--minions=m", "--id=latin"], "_errors m/latin.yaml"),
         (

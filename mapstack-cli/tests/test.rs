@@ -527,8 +527,8 @@ fn files_of_platforms_are_compared_as_the_test_suites_run() {
 #[test]
 fn errors_in_a_kitchen_file_are_reported() {
     for (kitchen, said) in [
-        ("suites: [\n", "kitchen.yml:2:1"),
-        ("<% if x %>\nsuites: []\n", "kitchen.yml:2:7"),
+        ("suites: [\n", "kitchen.yml:1:9"),
+        ("<% if x %>\nsuites: []\n", "kitchen.yml:1:1"),
         (
             &KITCHEN.replace("test/salt/pillar]", "../../etc]"),
             "'../../etc' is not a path below the repository",

@@ -15,5 +15,5 @@ pub use error::{Error, Result};
 pub use means::Means;
 pub use message::{Cause, Diagnostic, ErrorKind, Severity, Step};
 pub use place::{Place, line_and_column};
-pub use sanitize::{is_acting, sanitize};
+pub use sanitize::{is_acting, named, sanitize};
 pub use suggest::nearest;

@@ -13,6 +13,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
+use mapstack_diagnostic::line_and_column;
 use mapstack_value::{Str, quote_str};
 
 use super::ast::{Block, Span, Stmt, Template};
@@ -161,6 +162,7 @@ struct Parsed {
 /// A stream of tokens and what is known at the current one.
 struct Parser<'s> {
     source: &'s str,
+    syntax: &'s Syntax,
     tokens: Vec<Token>,
     /// The index of the current token.
     at: usize,
@@ -170,8 +172,8 @@ struct Parser<'s> {
     previous_end: u32,
     /// How many expressions are open.
     depth: u32,
-    /// The names of the open tags, innermost last.
-    open_tags: Vec<&'s str>,
+    /// The names of the open tags and where they stand, innermost last.
+    open_tags: Vec<(&'s str, Span)>,
     /// The tags that may end the open bodies, innermost last.
     awaited: Vec<&'static [&'static str]>,
     /// Where the opening tag of the current statement ends, once known.
@@ -218,10 +220,11 @@ const PASS_ROOT: u32 = 1;
 const PASS_PYTHON: u32 = u32::MAX;
 
 impl<'s> Parser<'s> {
-    fn new(source: &'s str, syntax: &Syntax, tags: &'static [Tag]) -> Result<Self> {
+    fn new(source: &'s str, syntax: &'s Syntax, tags: &'static [Tag]) -> Result<Self> {
         let lexed = tokenize(source, syntax);
         let mut parser = Parser {
             source,
+            syntax,
             tokens: lexed.tokens,
             at: 0,
             failure: lexed.failure,
@@ -252,7 +255,10 @@ impl<'s> Parser<'s> {
     }
 
     fn template(mut self) -> Result<Parsed> {
-        let body = self.until(&[])?;
+        let body = match self.until(&[]) {
+            Ok(body) => body,
+            Err(failure) => return Err(self.with_opening(failure)),
+        };
         match self.late.into_iter().min_by_key(|(order, _)| *order) {
             Some((_, failure)) => Err(failure),
             None => {
@@ -432,9 +438,88 @@ impl<'s> Parser<'s> {
         })
     }
 
+    /// A failure with the place of the bracket or tag that is not closed, if that is what is wrong.
+    fn with_opening(&self, mut failure: Box<Failure>) -> Box<Failure> {
+        let before = self.tokens.get(..self.at).unwrap_or_default();
+        let current = self
+            .tokens
+            .get(self.at)
+            .filter(|token| !closes(&token.kind));
+        let begun = opened(before.iter().chain(current));
+        let Some(token) = begun.filter(|token| self.is_unclosed(token, &failure)) else {
+            return failure;
+        };
+        failure.help.get_or_insert_with(|| {
+            let opening = self.text(token.span).trim_end_matches(['-', '+']);
+            format!(
+                "the `{opening}` at {} is not closed",
+                self.position(token.span)
+            )
+        });
+        failure
+    }
+
+    /// True if nothing can close a bracket or a tag where the template is refused.
+    fn is_unclosed(&self, token: &Token, failure: &Failure) -> bool {
+        let at = failure.span.start as usize;
+        let rest = self.source.get(at..).unwrap_or_default();
+        let closing = match token.kind {
+            Tok::Op(Op::LBracket) => ']',
+            Tok::Op(Op::LParen) => ')',
+            Tok::Op(Op::LBrace) => '}',
+            _ => {
+                let next = [&*self.syntax.block_start, &*self.syntax.variable_start]
+                    .into_iter()
+                    .filter_map(|opener| rest.find(opener))
+                    .min()
+                    .unwrap_or(rest.len());
+                let close = match token.kind {
+                    Tok::VariableBegin => &*self.syntax.variable_end,
+                    _ => &*self.syntax.block_end,
+                };
+                // A line statement has no delimiter.
+                let is_tag = !self.text(token.span).trim().is_empty();
+                return is_tag && !rest[..next].contains(close);
+            }
+        };
+        let ends_tag = |found| found == '}' && self.source[..at].ends_with('%');
+        match rest.chars().next() {
+            None => true,
+            Some(found @ (']' | ')' | '}')) => found != closing || ends_tag(found),
+            Some(_) => false,
+        }
+    }
+
+    /// The line and column of a place.
+    fn position(&self, span: Span) -> String {
+        let (line, column) = line_and_column(self.source, span.start as usize);
+        format!("line {line}, column {column}")
+    }
+
     /// Note a mistake that Jinja would only find after parsing.
     fn late(&mut self, pass: u32, span: Span, line: u32, message: impl Into<String>) {
         self.late
             .push(((pass, span.start), Failure::new(message, span, line)));
     }
+}
+
+fn closes(kind: &Tok) -> bool {
+    matches!(kind, Tok::Op(Op::RBracket | Op::RParen | Op::RBrace))
+}
+
+/// The innermost bracket, or the tag itself, that the last of some tokens stands in.
+fn opened<'t>(tokens: impl Iterator<Item = &'t Token>) -> Option<&'t Token> {
+    let mut open: Vec<&Token> = Vec::new();
+    for token in tokens {
+        match token.kind {
+            Tok::BlockBegin | Tok::VariableBegin => open = vec![token],
+            Tok::BlockEnd | Tok::VariableEnd => open.clear(),
+            Tok::Op(Op::LBracket | Op::LParen | Op::LBrace) => open.push(token),
+            ref kind if closes(kind) && open.len() > 1 => {
+                open.pop();
+            }
+            _ => (),
+        }
+    }
+    open.pop()
 }

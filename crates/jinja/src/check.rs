@@ -12,6 +12,7 @@ use mapstack_pyobject::{Error, ErrorKind, Result, TemplatePlace};
 
 use super::dialect::Dialect;
 use super::fold::Folding;
+use super::interpret::name_span;
 
 /// `strict` says whether undefined values are errors.
 pub(super) fn check(template: &Arc<Template>, dialect: &dyn Dialect, strict: bool) -> Result<()> {
@@ -48,7 +49,8 @@ pub(super) fn check(template: &Arc<Template>, dialect: &dyn Dialect, strict: boo
             "filter" => builtins.filters().map(|(name, _)| name).collect(),
             _ => builtins.tests().map(|(name, _)| name).collect(),
         };
-        Err(missing(template, what, name, e.span, known))
+        let span = name_span(&template.source, e).unwrap_or(e.span);
+        Err(missing(template, what, name, span, known))
     })
 }
 

@@ -42,7 +42,7 @@ pub use mapstack_states::TopOptions;
 pub use report::{Report, Sources};
 pub use rule::Rule;
 pub use rules::{
-    Unanswered, Violations, not_checked, of_assumed_grains, on, origin, read_schema,
-    rule_of_failure, traps,
+    NOT_FETCHED, Unanswered, Violations, accidents, joined, not_checked, of_assumed_grains,
+    offline, on, origin, read_schema, rule_of_failure, traps,
 };
 pub use subject::Looked;

@@ -157,6 +157,21 @@ rules! {
         "The file cannot be read, so every minion that needs it fails."
         "values:\n  port 22\n  host: web"
         "Correct the text at the place that is shown.";
+    ConflictMarker "conflict-marker" Error
+        "A merge conflict that is not resolved."
+        "Both sides of the merge stand in the file, between lines that are no YAML and no Jinja."
+        "values:\n<<<<<<< HEAD\n  port: 22\n=======\n  port: 2222\n>>>>>>> other"
+        "Keep one side, and remove the lines with `<<<<<<<`, `=======` and `>>>>>>>`.";
+    InvisibleCharacter "invisible-character" Warning
+        "A character that cannot be seen, or that looks like a blank, where it is a mistake."
+        "A key or a name with such a character is another one than it seems to be: nothing finds it."
+        "values:\n  port\u{200b}: 22   # a zero-width space stands behind port"
+        "Remove it, or write a blank; in double quotes, write it as an escape.";
+    MissingBlank "missing-blank" Warning
+        "A key:value without a blank behind the colon, which is text where a mapping was meant."
+        "YAML reads a key only where a blank follows the colon: the key is not set."
+        "values:\n  web:\n    port:80"
+        "Write a blank behind the colon, or put a text that is meant in quotes.";
     UnquotedExpression "unquoted-expression" Warning
         "An unquoted template expression whose text YAML reads as something else."
         "What an expression prints is read as YAML: a version becomes a number, a `#` begins a comment, nothing becomes null."
@@ -357,6 +372,7 @@ impl Rule {
                 | Rule::DuplicateKey
                 | Rule::YamlTab
                 | Rule::YamlSyntax
+                | Rule::ConflictMarker
                 | Rule::UnquotedExpression
         )
     }

@@ -75,7 +75,7 @@ pub use jinja_text::{Changes, JinjaText, Printed};
 pub use layer_file::LAYER_KEYS;
 pub use map_jinja::{Exported, MapForm, MapOptions};
 pub use mapstack_diagnostic::{
-    Diagnostic, Error, ErrorKind, Means, Place, Result, Severity, Step, is_acting, nearest,
+    Diagnostic, Error, ErrorKind, Means, Place, Result, Severity, Step, is_acting, named, nearest,
     sanitize,
 };
 pub use mapstack_functions::{

@@ -238,11 +238,21 @@ impl<'f> Text<'f> {
 
     /// Convert a YAML error, with its place in the source.
     pub fn yaml_error(&self, e: &mapstack_yaml::Error) -> Error {
-        let error = Error::new(ErrorKind::Yaml, e.kind().to_string()).caused_by(e.kind().clone());
+        let message = e.kind().with_lines(|mark| self.line_of(mark));
+        let error = Error::new(ErrorKind::Yaml, message).caused_by(e.kind().clone());
         let Some(mark) = e.mark() else {
             return error.at(Some(self.place(0)));
         };
         self.placed(error, mark.line as usize, mark.offset(&self.text))
+    }
+
+    /// The line of a mark in the source, in the words of a message.
+    fn line_of(&self, mark: Mark) -> String {
+        let place = self.place_of_mark(mark);
+        match place.file == self.file.shown {
+            true => format!("on line {}", place.line()),
+            false => format!("in {}:{}", place.file, place.line()),
+        }
     }
 
     /// Convert a JSON error, with its place in the source. `start` is the offset of the JSON in the text.

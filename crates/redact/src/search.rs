@@ -6,6 +6,8 @@ use std::ops::Range;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use mapstack_value::{Value, json, quote_str};
 
+use crate::words::is_ordinary;
+
 /// A text this long is a secret wherever it stands inside another.
 const TELLING: usize = 5;
 /// A line this long of a text of several lines is.
@@ -15,6 +17,9 @@ const TELLING_REST: usize = 4;
 
 /// Words that are never secret, even as the value of a secret.
 const COMMON: [&str; 4] = ["False", "false", "FALSE", "False."];
+
+/// The words before a line of a file in a message.
+const EXCERPT: &str = "of the rendered text";
 
 /// All secret texts, in every form in which messages and files show them.
 #[derive(Debug, Clone)]
@@ -100,6 +105,25 @@ impl Search {
         }
         hits
     }
+}
+
+/// True if a hit in a message is the secret, and not a word of the message that happens to be the same: such a word is a
+/// value where it stands in quotes, behind a `:` or a `=`, or alone.
+pub(crate) fn is_value(message: &str, hit: &Hit<'_>) -> bool {
+    let of_file = message.find(EXCERPT);
+    if !is_ordinary(hit.secret) || of_file.is_some_and(|at| at < hit.range.start) {
+        return true;
+    }
+    let before = message.get(..hit.range.start).unwrap_or_default();
+    let after = message.get(hit.range.end..).unwrap_or_default();
+    let is_quoted = before.ends_with(['\'', '"', '`']) && after.starts_with(['\'', '"', '`']);
+    let rest = after.trim_start_matches('.');
+    let ends = rest.is_empty() || rest.starts_with(['\n', ',', ';', ')', '}', ']']);
+    let is_set = before.trim_end_matches(' ').ends_with([':', '=']) || before.is_empty();
+    is_quoted
+        || (is_set && ends)
+        || before.ends_with("//")
+        || before.ends_with([':', '=']) && after.starts_with('@')
 }
 
 /// True if a piece of text is nothing but white space, be it as an escape.
@@ -206,6 +230,29 @@ mod tests {
             ("False", "False", "False"),
         ] {
             assert_eq!(scrubbed(&[secret], text), shown, "{secret:?} in {text:?}");
+        }
+    }
+
+    #[test]
+    fn an_ordinary_word_is_a_secret_only_as_a_value() {
+        let search = Search::new(["secret", "Hunter"].into_iter());
+        let hidden = |text: &str| search.hits(text).iter().any(|hit| is_value(text, hit));
+        for text in [
+            "note: secrets are masked: --show-secrets prints them",
+            "a secret of the pillar in plain text",
+            "`secret_key` is undefined",
+        ] {
+            assert!(!hidden(text), "{text}");
+        }
+        for text in [
+            "'secret' is not a number",
+            "line 2: password: secret",
+            "secret",
+            "password=secret, and more",
+            "https://user:secret@example.org",
+            "the Hunter is no word of a message",
+        ] {
+            assert!(hidden(text), "{text}");
         }
     }
 

@@ -13,7 +13,7 @@ use mapstack_value::{Key, Map, Value};
 use sha2::Sha256;
 
 use crate::policy::{Policy, is_encrypted};
-use crate::search::Search;
+use crate::search::{Search, is_value};
 use crate::{stars, texts};
 
 /// A text of the pillar this short says nothing by itself.
@@ -353,6 +353,7 @@ impl Secrets {
             return message.to_owned();
         }
         let hits = self.search().hits(message).into_iter();
+        let hits = hits.filter(|hit| is_value(message, hit));
         let mut hidden = self.marked_passwords(message);
         hidden.extend(hits.map(|hit| (hit.range, self.mark(&Value::from(hit.secret)))));
         replaced(message, hidden)

@@ -19,6 +19,7 @@ mod include;
 mod kind;
 mod layer;
 mod names;
+mod nodegroups;
 mod paths;
 mod roots;
 
@@ -366,6 +367,9 @@ impl Config {
                 self.warnings.push(warning);
             }
         }
+        let groups = self.options.get("nodegroups").and_then(Value::as_map);
+        let found = nodegroups::faults(self.settings("nodegroups"), groups);
+        self.warnings.extend(found);
     }
 }
 

@@ -31,7 +31,7 @@ pub fn decode_all(bytes: &[u8]) -> Result<&str, Error> {
 }
 
 /// The position right behind a text.
-fn mark_after(text: &str) -> Mark {
+pub(crate) fn mark_after(text: &str) -> Mark {
     let (line, start) = match text.rfind('\n') {
         Some(last) => (text.matches('\n').count() + 1, last + 1),
         None => (1, 0),

@@ -1,9 +1,9 @@
 //! Errors in a text, in the reader's terms.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use mapstack_value::Kind;
-use mapstack_yaml_events::Phase;
 
 use crate::Mark;
 
@@ -42,14 +42,16 @@ pub enum ErrorKind {
         character: char,
     },
     /// The text does not follow YAML's grammar.
-    #[error("{problem}; {advice}")]
+    #[error("{}", syntax(problem, line_of.map(|mark| format!("on line {}", mark.line)).as_deref(), advice))]
     Syntax {
         /// Which half of the grammar refused it.
         stage: SyntaxStage,
         /// The problem.
         problem: String,
+        /// The line that the problem is about as well.
+        line_of: Option<Mark>,
         /// The advice.
-        advice: &'static str,
+        advice: Cow<'static, str>,
     },
     /// A second document in one text.
     #[error("a second document starts here, and only one is read; remove the `---`")]
@@ -196,6 +198,36 @@ pub enum ErrorKind {
     },
 }
 
+impl ErrorKind {
+    /// The message of a text that a template printed: its lines are named as the reader knows them.
+    ///
+    /// ```
+    /// let error = mapstack_yaml::load("a:\n b: 1\n  c: 2\n").unwrap_err();
+    /// assert!(error.kind().to_string().starts_with("`c:` continues the text begun on line 2; "));
+    /// let message = error.kind().with_lines(|mark| format!("in t.sls:{}", mark.line + 7));
+    /// assert!(message.starts_with("`c:` continues the text begun in t.sls:9; "), "{message}");
+    /// ```
+    #[must_use]
+    pub fn with_lines(&self, name: impl Fn(Mark) -> String) -> String {
+        match self {
+            ErrorKind::Syntax {
+                problem,
+                line_of,
+                advice,
+                ..
+            } => syntax(problem, line_of.map(name).as_deref(), advice),
+            other => other.to_string(),
+        }
+    }
+}
+
+fn syntax(problem: &str, line: Option<&str>, advice: &str) -> String {
+    match line {
+        Some(line) => format!("{problem} {line}; {advice}"),
+        None => format!("{problem}; {advice}"),
+    }
+}
+
 /// The half of YAML's grammar that refused a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SyntaxStage {
@@ -283,155 +315,5 @@ pub(crate) fn excerpt(text: &str) -> String {
     match text.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
-    }
-}
-
-/// Say what libyaml's grammar found, knowing the character and the line it stopped at.
-pub(crate) fn syntax(error: &mapstack_yaml_events::Error, at: &SyntaxSpot<'_>) -> Error {
-    let stage = match error.phase {
-        Phase::Parser => SyntaxStage::Parser,
-        Phase::Reader | Phase::Scanner => SyntaxStage::Scanner,
-    };
-    let found = error.problem;
-    let (problem, advice) = explain(found, at.character);
-    let never_closed = found == "found unexpected end of stream";
-    let (problem, place) = match at.opened {
-        Some(opened) if never_closed => (problem.to_owned(), opened),
-        Some(opened) if opened != at.mark => {
-            (format!("{problem} (in what starts at {opened})"), at.mark)
-        }
-        _ => (problem.to_owned(), at.mark),
-    };
-    let templated = at.line.contains("{{") || at.line.contains("{%");
-    let advice = if templated {
-        "put a template expression in quotes, or render the template first"
-    } else {
-        advice
-    };
-    Error::new(
-        ErrorKind::Syntax {
-            stage,
-            problem,
-            advice,
-        },
-        place,
-    )
-}
-
-/// The spot a grammar error points at.
-pub(crate) struct SyntaxSpot<'t> {
-    pub mark: Mark,
-    /// Where what it is in starts.
-    pub opened: Option<Mark>,
-    pub character: Option<char>,
-    pub line: &'t str,
-}
-
-#[expect(
-    clippy::too_many_lines,
-    reason = "one row for each message of the grammar; a table reads best whole"
-)]
-fn explain(found: &'static str, character: Option<char>) -> (&'static str, &'static str) {
-    match (found, character) {
-        ("found character that cannot start any token", Some('\t'))
-        | ("found a tab character where an indentation space is expected", _)
-        | ("found a tab character that violates indentation", _) => {
-            ("a tab is used as indentation", "indent with spaces")
-        }
-        ("found character that cannot start any token", Some('@')) => (
-            "a plain value cannot start with `@`",
-            "put the value in quotes",
-        ),
-        ("found character that cannot start any token", Some('`')) => (
-            "a plain value cannot start with a backquote",
-            "put the value in quotes",
-        ),
-        ("found character that cannot start any token", Some('%')) => (
-            "a plain value cannot start with `%`",
-            "put the value in quotes",
-        ),
-        ("found character that cannot start any token", _) => (
-            "this character cannot start a value",
-            "put the value in quotes",
-        ),
-        ("mapping values are not allowed in this context", _) => (
-            "a `:` makes a key of something that cannot be one here",
-            "put a value that contains `: ` in quotes, or check the indentation",
-        ),
-        ("block sequence entries are not allowed in this context", _) => (
-            "a list item cannot start here",
-            "put `- ` on a line of its own, or the value in quotes",
-        ),
-        ("could not find expected ':'", _) => (
-            "this line is neither a key nor part of the value above",
-            "add the missing `:`, or check the indentation",
-        ),
-        ("did not find expected key", _) => (
-            "expected a key of the mapping",
-            "indent the line like the other keys, or quote the value before it",
-        ),
-        ("did not find expected '-' indicator", _) => (
-            "expected an item of the list",
-            "start the line with `- `, or indent it less",
-        ),
-        ("did not find expected ',' or ']'", _) => {
-            ("the list is not closed", "add the missing `,` or `]`")
-        }
-        ("did not find expected ',' or '}'", _) => (
-            "the mapping is not closed",
-            "add the missing `,` or `}`, or quote the value",
-        ),
-        ("found unexpected end of stream", _) => {
-            ("the quote opened here is never closed", "close it")
-        }
-        ("found unexpected document indicator", _) => (
-            "the document ends inside a quoted value",
-            "close the quote, or indent the line",
-        ),
-        ("found unknown escape character", _) => (
-            "double quotes give the backslash a meaning, and this escape has none",
-            "use single quotes, or write the backslash twice",
-        ),
-        ("found invalid Unicode character escape code", _) => (
-            "the escape stands for no character",
-            "write the character itself, or one `\\U` escape",
-        ),
-        ("did not find expected hexdecimal number", _) => (
-            "the escape has too few hexadecimal digits",
-            "write `\\x` with 2, `\\u` with 4, `\\U` with 8 digits",
-        ),
-        ("did not find expected node content", _) => (
-            "expected a value",
-            "add the missing value, or quote the one that starts here",
-        ),
-        ("did not find expected <document start>", _) => (
-            "text follows where the document has ended",
-            "remove it, or check brackets and indentation above",
-        ),
-        ("found unexpected ':'", _) => (
-            "a `:` touches a bracket or comma",
-            "put a space after the `:`, or the value in quotes",
-        ),
-        ("found unknown directive name", _) => (
-            "a line starting with `%` is a directive, and this one is not known",
-            "quote the value, or remove the line",
-        ),
-        ("found undefined tag handle", _) => (
-            "the tag's prefix is not declared",
-            "quote a value that starts with `!`",
-        ),
-        ("did not find expected alphabetic or numeric character", _) => (
-            "an anchor or alias needs a name of letters, digits, `-` and `_`",
-            "quote a value that starts with `&` or `*`",
-        ),
-        ("found more than 100 %TAG directives", _) => (
-            "more than 100 %TAG directives stand before one document",
-            "remove those that no tag uses",
-        ),
-        ("did not find expected whitespace or line break", Some(',')) => (
-            "a comma touches a tag",
-            "quote a value that starts with `!`, or put a space behind the tag",
-        ),
-        (other, _) => (other, "check the text here"),
     }
 }

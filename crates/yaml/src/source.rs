@@ -2,9 +2,9 @@
 
 use mapstack_yaml_events::{self as events, Events, Phase};
 
-use crate::decode::is_break;
-use crate::error::{SyntaxSpot, syntax};
-use crate::{Error, ErrorKind, Mark};
+use crate::decode::{is_break, mark_after};
+use crate::explain::explain;
+use crate::{Error, ErrorKind, Mark, SyntaxStage};
 
 /// A text to be parsed.
 pub(crate) struct Source<'t> {
@@ -72,28 +72,33 @@ impl<'t> Source<'t> {
     }
 
     pub fn error(&self, error: &events::Error) -> Error {
-        let at = error.mark.offset;
-        let before = self.text.get(..at).unwrap_or_default();
-        let after = self.text.get(at..).unwrap_or_default();
-        let character = after.chars().next();
         if error.phase == Phase::Reader {
-            let character = character.unwrap_or_default();
+            let rest = self.text.get(error.mark.offset..).unwrap_or_default();
+            let character = rest.chars().next().unwrap_or_default();
             return Error::new(
                 ErrorKind::ForbiddenCharacter { character },
                 self.mark(error.mark),
             );
         }
-        let start = before.rfind(is_break).map_or(0, |i| {
-            i + before[i..].chars().next().map_or(1, char::len_utf8)
-        });
-        let end = at + after.find(is_break).unwrap_or(after.len());
-        let place = SyntaxSpot {
-            mark: self.mark(error.mark),
-            opened: error.context.map(|context| self.mark(context.start)),
-            character,
-            line: self.text.get(start..end).unwrap_or_default(),
+        let stage = match error.phase {
+            Phase::Parser => SyntaxStage::Parser,
+            Phase::Reader | Phase::Scanner => SyntaxStage::Scanner,
         };
-        syntax(error, &place)
+        let explained = explain(self.text, error);
+        Error::new(
+            ErrorKind::Syntax {
+                stage,
+                problem: explained.problem,
+                line_of: explained.line_of.map(|at| self.mark_at(at)),
+                advice: explained.advice,
+            },
+            self.mark_at(explained.at),
+        )
+    }
+
+    /// The position of a byte.
+    fn mark_at(&self, at: usize) -> Mark {
+        mark_after(self.text.get(..at).unwrap_or(self.text))
     }
 
     /// A position as people count, whose lines end where those of files do.

@@ -29,7 +29,7 @@ fn errors_say_what_where_and_what_to_do() {
         ),
         (
             "a: {{ name }}/x",
-            "line 1, column 14: expected a key of the mapping (in what starts at line 1, column 1); \
+            "line 1, column 14: text follows the closing `}`; \
              put a template expression in quotes, or render the template first",
         ),
         (
@@ -56,12 +56,11 @@ fn errors_say_what_where_and_what_to_do() {
         ),
         (
             "a: b: c",
-            "line 1, column 5: a `:` makes a key of something that cannot be one here; \
-             put a value that contains `: ` in quotes, or check the indentation",
+            "line 1, column 5: the value of `a` has a `: ` in it; put the value in quotes",
         ),
         (
             "a: [b",
-            "line 2, column 1: the list is not closed (in what starts at line 1, column 4); add the missing `,` or `]`",
+            "line 1, column 4: the `[` opened here is never closed; close it with `]`",
         ),
         (
             "a: @b",
@@ -88,6 +87,127 @@ fn errors_say_what_where_and_what_to_do() {
     ] {
         assert_eq!(refused(text).to_string(), message, "{text}");
     }
+}
+
+/// Where the text is refused, and why.
+#[track_caller]
+fn assert_told(text: &str, at: (u32, u32), words: &str) {
+    let error = refused(text);
+    let (line, column) = at;
+    assert_eq!(error.mark(), Some(Mark { line, column }), "{text}");
+    assert_eq!(error.kind().to_string(), words, "{text}");
+}
+
+#[test]
+fn wrong_indentation_is_told_by_its_neighbours() {
+    assert_told(
+        "a:\n   pkg_manager: yum\n    repos:\n    - x\n    key: 1\n",
+        (2, 4),
+        "`repos:` continues the text begun on line 2; this line has 3 blanks; its neighbours have 4",
+    );
+    assert_told(
+        "a:\n  b: 1\n  c: 1\n    d: 2\n",
+        (4, 5),
+        "`d:` continues the text begun on line 3; this line has 4 blanks; its neighbours have 2",
+    );
+    assert_told(
+        "a:\n    b: 1\n  c: 2\n",
+        (3, 3),
+        "`c:` is indented differently from the lines above; this line has 2 blanks; its neighbours have 4, \
+         and the block around them 0",
+    );
+    assert_told(
+        "a:\n  - b\n    - c: 1\n",
+        (3, 5),
+        "`- c:` continues the text begun on line 2; this line has 4 blanks; its neighbours have 2",
+    );
+    assert_told(
+        "a: |\n    x\n  y\nb: 1\n",
+        (3, 3),
+        "this line is neither a key nor part of the block above; this line has 2 blanks; the text of the block has 4",
+    );
+}
+
+#[test]
+fn keys_and_items_that_are_not_ones_are_told_apart() {
+    const MISSING: &str =
+        "add the missing `:`, or indent the line more if it continues the text above";
+    let no_colon = |name: &str| format!("{name} has no `:`; {MISSING}");
+    assert_told("a: 1\nb\nc: 2\n", (2, 1), &no_colon("`b`"));
+    assert_told(
+        "web:\n  pkg.installed\n    - name: x\n",
+        (2, 3),
+        &no_colon("`pkg.installed`"),
+    );
+    assert_told("a:\n  b 1\n  c: 2\n", (2, 3), &no_colon("this line"));
+    let joined = "no blank stands behind `b:`; put a blank behind the `:` of a key";
+    assert_told("a:\n  b:1\n  c: 2\n", (2, 3), joined);
+    assert_told("a: 1\nb:2\nc: 3\n", (2, 1), joined);
+    assert_told(
+        "a: 1\nc:\u{a0}1\n",
+        (2, 1),
+        "<U+00A0> stands behind `c:`, and YAML needs a blank there; put a blank behind the `:` of a key",
+    );
+    assert_told(
+        "a = 1\nb: 2\n",
+        (1, 1),
+        "`a` is set with `=`; write a `:` and a blank instead",
+    );
+    assert_told(
+        "a:\n  - b\n  -c\n",
+        (3, 3),
+        "no blank stands behind the `-` of a list item; put a blank behind it",
+    );
+    assert_told(
+        "a:\n  b: 1\n  - c\n",
+        (3, 3),
+        "a list item stands beside the keys of a mapping; remove the `- `, or indent the item to put it below a key",
+    );
+    assert_told(
+        "a:\n  - c\n  b: 1\n",
+        (3, 3),
+        "`b:` stands beside the items of a list; start the line with `- `, or indent it differently",
+    );
+}
+
+#[test]
+fn quotes_and_brackets_name_where_they_open() {
+    assert_told(
+        "a: \"x\nb: \"y\"\n",
+        (1, 4),
+        "the quote opened here is closed by the next quote on line 2; close it where the value ends",
+    );
+    assert_told(
+        "a: 'it's'\n",
+        (1, 8),
+        "text follows the closing quote; write a quote inside the text twice, or use double quotes",
+    );
+    assert_told(
+        "a: [1, 2\nb: 3\n",
+        (1, 4),
+        "the `[` opened here is not closed before `b:` on line 2; close it with `]`",
+    );
+    assert_told(
+        "a: {b: [1,\n  2}\n",
+        (2, 4),
+        "`}` cannot close the `[` that was opened on line 1; write `]`",
+    );
+    assert_told(
+        "a: [1]]\n",
+        (1, 7),
+        "a bracket is closed that was not opened; remove it, or put the whole value in quotes",
+    );
+}
+
+#[test]
+fn a_merge_conflict_is_one_and_nothing_else() {
+    let error = refused("a:\n<<<<<<< HEAD\n  b: 1\n=======\n  b: 2\n>>>>>>> other\n");
+    assert_eq!(error.mark(), Some(Mark { line: 2, column: 1 }));
+    let words = error.kind().to_string();
+    assert!(
+        words.starts_with("a merge conflict is not resolved here; "),
+        "{words}"
+    );
 }
 
 #[test]

@@ -101,36 +101,32 @@ impl GitFs {
         Ok(GitFs { served, saltenvs })
     }
 
-    /// The remotes that serve nothing as saltenv `base`, although nothing says that they should not:
-    /// their names, the missing reference, and some that exist.
+    /// The settings of remotes for saltenvs that they serve nothing of: their reference or their folder does not exist.
     ///
     /// # Errors
     /// As for [`fetch`](FileServer::fetch).
-    pub fn without_base(&self) -> Result<Vec<(String, String, Vec<String>)>, LoadError> {
-        let mut without = Vec::new();
+    pub fn idle(&self) -> Result<Vec<Idle>, LoadError> {
+        let mut idle = Vec::new();
         for served in &self.served {
-            let remote = &served.remote;
-            let is_meant = remote.saltenvs.is_empty() && remote.global_saltenvs.is_empty();
-            let Some(reference) = remote
-                .reference("base")
-                .filter(|_| is_meant && remote.exposed.has("base"))
-            else {
-                continue;
-            };
-            if served.snapshot("base")?.is_none() {
-                let there = served
-                    .repository
-                    .references()
-                    .filter_map(|name| served.name_of(name))
-                    .map(String::from);
-                without.push((
-                    remote.name.clone(),
-                    reference.into(),
-                    there.take(SHOWN_REFERENCES).collect(),
-                ));
+            for saltenv in served.configured() {
+                idle.extend(served.idle(saltenv)?);
+            }
+            for saltenv in served.remote.global_saltenvs.keys() {
+                idle.extend(self.idle_everywhere(served, saltenv)?);
             }
         }
-        Ok(without)
+        idle.dedup();
+        Ok(idle)
+    }
+
+    /// What a remote lacks of a saltenv that is set up for all remotes, if no remote serves it.
+    fn idle_everywhere(&self, served: &Served, saltenv: &str) -> Result<Option<Idle>, LoadError> {
+        for other in &self.served {
+            if other.idle(saltenv)?.is_none() {
+                return Ok(None);
+            }
+        }
+        served.idle(saltenv)
     }
 
     /// True if a remote may serve a saltenv. Any number that is hexadecimal can be a commit.
@@ -152,6 +148,28 @@ impl GitFs {
             .filter(move |served| self.is_asked(served, saltenv));
         asked.filter_map(move |served| served.look(&path, saltenv).transpose())
     }
+}
+
+/// A setting of a remote for a saltenv that it serves nothing of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Idle {
+    /// The name of the remote.
+    pub remote: String,
+    /// The saltenv.
+    pub saltenv: String,
+    /// The branch, tag or commit that is meant.
+    pub reference: String,
+    /// What does not exist.
+    pub lack: Lack,
+}
+
+/// What a remote does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lack {
+    /// The reference; some that exist are named.
+    Reference(Vec<String>),
+    /// The folder of the repository that is served.
+    Root(String),
 }
 
 /// References that a message names.
@@ -186,6 +204,48 @@ impl Served {
             }),
             Err(why) => Err(failed(format!("{}: {why}", remote.repository.display()))),
         }
+    }
+
+    /// The saltenvs that something is set for: those of the remote, and `base` unless only others are meant.
+    fn configured(&self) -> impl Iterator<Item = &str> {
+        let remote = &self.remote;
+        let has_others = !remote.saltenvs.is_empty() || !remote.global_saltenvs.is_empty();
+        let is_default = remote.base == Remote::new("", "").base;
+        let base = (!has_others || !is_default).then_some("base");
+        let own = remote.saltenvs.keys().map(String::as_str);
+        base.into_iter()
+            .chain(own.filter(move |name| Some(*name) != base))
+    }
+
+    /// What is missing of a saltenv, if it is to be served and is not.
+    fn idle(&self, saltenv: &str) -> Result<Option<Idle>, LoadError> {
+        let reference = self.remote.reference(saltenv);
+        let Some(reference) = reference.filter(|_| self.remote.exposed.has(saltenv)) else {
+            return Ok(None);
+        };
+        let idle = |lack| Idle {
+            remote: self.remote.name.clone(),
+            saltenv: saltenv.into(),
+            reference: reference.into(),
+            lack,
+        };
+        let Some(snapshot) = self.snapshot(saltenv)? else {
+            let references = self.repository.references();
+            let there = references
+                .filter_map(|name| self.name_of(name))
+                .map(String::from);
+            let there = there.take(SHOWN_REFERENCES).collect();
+            return Ok(Some(idle(Lack::Reference(there))));
+        };
+        let root = self.remote.root(saltenv);
+        let found = match root.is_empty() {
+            true => return Ok(None),
+            false => self.entry(snapshot.tree, root),
+        };
+        let found = found.map_err(|e| self.failed(e, Some((&snapshot, root))))?;
+        let is_folder =
+            matches!(&found, AtPath::Entry(entry) if matches!(entry.kind, Node::Directory));
+        Ok((!is_folder).then(|| idle(Lack::Root(root.into()))))
     }
 
     /// The saltenvs of the remote that are exposed (Salt: `GitProvider._get_envs_from_ref_paths`).

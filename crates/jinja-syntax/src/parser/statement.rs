@@ -112,7 +112,7 @@ impl<'s> Parser<'s> {
             )));
         }
         let outer_tag_end = self.tag_end.take();
-        self.open_tags.push(name);
+        self.open_tags.push((name, self.token().span));
         let first = out.len();
         self.statement(name, out)?;
         self.open_tags.pop();
@@ -187,7 +187,12 @@ impl<'s> Parser<'s> {
         known.extend(self.tags.iter().map(|tag| tag.name));
         known.sort_unstable();
         known.extend(self.awaited.last().copied().into_iter().flatten());
-        failure.help = nearest(name, known).map(|near| format!("did you mean '{near}'?"));
+        failure.help = match nearest(name, known) {
+            Some(near) if near != name => Some(format!("did you mean '{near}'?")),
+            _ => self.open_tags.last().map(|(tag, opening)| {
+                format!("the '{tag}' at {} is not closed", self.position(*opening))
+            }),
+        };
         failure
     }
 
@@ -214,7 +219,7 @@ impl<'s> Parser<'s> {
                 format!(" Jinja was looking for the following tags: {looking}.")
             };
         }
-        if let Some(tag) = self.open_tags.last() {
+        if let Some((tag, _)) = self.open_tags.last() {
             message += &format!(
                 " The innermost block that needs to be closed is {}.",
                 quote_str(tag)
@@ -236,7 +241,12 @@ impl<'s> Parser<'s> {
         self.awaited.push(end_tags);
         let statements = self.until(end_tags)?;
         if *self.kind() == Tok::Eof {
-            return Err(self.fail(self.nesting_message(None)));
+            let mut failure = self.fail(self.nesting_message(None));
+            // The end of the template says nothing: the tag is what to look at.
+            if let Some((_, opening)) = self.open_tags.last() {
+                failure.span = *opening;
+            }
+            return Err(failure);
         }
         self.awaited.pop();
         self.scope = outer;

@@ -4,7 +4,7 @@ use mapstack_jinja_syntax::ast::{Args, Expr, ExprKind};
 use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Object, Result, Undefined, methods};
 use mapstack_value::{Str, quote_str};
 
-use super::{own, place, through};
+use super::{name_span, own, place, through};
 use crate::dialect::{Filter, Test};
 use crate::globals;
 use crate::host_function::HostFunction;
@@ -148,7 +148,7 @@ impl Vm<'_> {
             .get(name, |name| self.dialect().builtins().filter(name))
         {
             Some(filter) => self.run_filter(filter, name, input, args),
-            None => Err(no_filter(name)),
+            None => Err(at_name(no_filter(name), expr, frame)),
         }
     }
 
@@ -206,13 +206,18 @@ impl Vm<'_> {
     }
 
     /// `input is name(args)` in a template.
-    pub(super) fn eval_test(&self, name: &Str, input: &Obj, args: CallArgs) -> Result<bool> {
+    pub(super) fn eval_test(&self, expr: &Expr, frame: &Frame) -> Result<bool> {
+        let ExprKind::Test { input, name, args } = &expr.kind else {
+            return self.eval(expr, frame)?.truthy();
+        };
+        let input = self.eval(input, frame)?;
+        let args = self.eval_args(args, frame)?;
         match self
             .known_tests
             .get(name, |name| self.dialect().builtins().test(name))
         {
-            Some(test) => self.run_test(test, name, input, args),
-            None => Err(no_test(name)),
+            Some(test) => self.run_test(test, name, &input, args),
+            None => Err(at_name(no_test(name), expr, frame)),
         }
     }
 
@@ -235,6 +240,12 @@ impl Vm<'_> {
             .for_each(|name| self.asked_in_vain(name));
         self.settle(0).map(|()| verdict)
     }
+}
+
+/// An error about the name of a filter or test, with its place.
+fn at_name(error: Box<Error>, expr: &Expr, frame: &Frame) -> Box<Error> {
+    let span = name_span(&frame.template.source, expr).unwrap_or(expr.span);
+    error.at(|| place(frame, span))
 }
 
 fn no_filter(name: &str) -> Box<Error> {

@@ -127,11 +127,7 @@ impl Vm<'_> {
                 let input = self.eval_given(input, frame)?;
                 self.eval_filter(expr, input, frame)
             }
-            ExprKind::Test { input, name, args } => {
-                let input = self.eval(input, frame)?;
-                let args = self.eval_args(args, frame)?;
-                self.eval_test(name, &input, args).map(Obj::Bool)
-            }
+            ExprKind::Test { .. } => self.eval_test(expr, frame).map(Obj::Bool),
             ExprKind::Binary(op, a, b) => {
                 let (x, y) = (self.eval(a, frame)?, self.eval(b, frame)?);
                 binary(self, *op, &x, &y).map_err(|e| self.blame(e, frame, &[(&x, a), (&y, b)]))

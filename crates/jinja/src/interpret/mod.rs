@@ -145,33 +145,47 @@ fn position(frame: &Frame, span: Span) -> String {
 /// What an error of an expression is about: all of it, but a filter or a test on a later line than the start of its value
 /// is on that line.
 fn own(frame: &Frame, expr: &Expr) -> Span {
-    let (ExprKind::Filter {
-        input: Some(input),
-        name,
-        ..
-    }
-    | ExprKind::Test { input, name, .. }) = &expr.kind
-    else {
-        return expr.span;
-    };
     let source = &frame.template.source;
-    let (start, from) = (expr.span.start as usize, input.span.end as usize);
-    let behind = source.get(from..expr.span.end as usize).unwrap_or_default();
-    let name = name.split('.').next().unwrap_or(name);
+    let start = expr.span.start as usize;
+    let is_later = |name: &Span| {
+        let before = source.get(start..name.start as usize);
+        before.is_some_and(|before| before.contains('\n'))
+    };
+    match name_span(source, expr).filter(is_later) {
+        Some(Span { start, .. }) => Span { start, ..expr.span },
+        None => expr.span,
+    }
+}
+
+/// Where the name of a filter or a test stands.
+pub(crate) fn name_span(source: &str, expr: &Expr) -> Option<Span> {
+    let (from, name) = match &expr.kind {
+        ExprKind::Filter {
+            input: Some(input),
+            name,
+            ..
+        }
+        | ExprKind::Test { input, name, .. } => (input.span.end as usize, name),
+        ExprKind::Filter { name, .. } => (expr.span.start as usize, name),
+        _ => return None,
+    };
+    let behind = source.get(from..expr.span.end as usize)?;
+    let first = name.split('.').next().unwrap_or(name);
     let is_word = |at: usize| {
         let part_of_name = |c: char| c.is_alphanumeric() || c == '_';
         !behind[..at].ends_with(part_of_name)
-            && !behind[at + name.len()..].starts_with(part_of_name)
+            && !behind[at + first.len()..].starts_with(part_of_name)
     };
-    let found = behind.match_indices(name).find(|(at, _)| is_word(*at));
-    let lines = found.and_then(|(at, _)| Some((at, source.get(start..from + at)?.contains('\n'))));
-    match lines.and_then(|(at, has_lines)| has_lines.then(|| u32::try_from(from + at).ok())?) {
-        Some(start) => Span {
-            start,
-            end: expr.span.end,
-        },
-        None => expr.span,
-    }
+    let (at, _) = behind.match_indices(first).find(|(at, _)| is_word(*at))?;
+    let length = match behind[at..].starts_with(&**name) {
+        true => name.len(),
+        false => first.len(),
+    };
+    let start = u32::try_from(from + at).ok()?;
+    Some(Span {
+        start,
+        end: start + u32::try_from(length).ok()?,
+    })
 }
 
 fn through(what: &str, error: Box<Error>, frame: &Frame, span: Span) -> Box<Error> {

@@ -1,34 +1,90 @@
 //! Failures on some minions, or on all.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mapstack::value::Value;
 use mapstack::yaml::{Limits, load_marked};
 use mapstack::{Error, ErrorKind, Means, Place};
 use mapstack_lint::{
-    Content, Finding, Level, Rule, Unanswered, of_assumed_grains, on, rule_of_failure,
+    Content, Finding, Level, NOT_FETCHED, Rule, Unanswered, of_assumed_grains, offline, on,
+    rule_of_failure,
 };
 use mapstack_pillar::Fault;
 
 use super::Subject;
-use super::reach::named_in;
-use crate::files::names;
+use super::reach::{is_option, named_in};
+use crate::files::{PillarFile, names};
 use crate::seen::{Failed, Seen};
 
 pub(super) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let failures = subject.seen.failures.values();
-    failures
+    let failures: Vec<&Failed> = failures
         .filter(|failed| !is_unanswered(&failed.error))
-        .map(|failed| failure(subject, failed))
+        .filter(|failed| !missing_sls(failed).is_some_and(is_option))
+        .collect();
+    let (missing, others): (Vec<&Failed>, Vec<&Failed>) = failures
+        .into_iter()
+        .partition(|failed| missing_sls(failed).is_some() && has_only_tops(subject));
+    let others = others.into_iter().map(|failed| failure(subject, failed));
+    elsewhere(subject, &missing)
+        .into_iter()
+        .chain(others)
         .collect()
 }
+
+/// The missing sls that a failure is about.
+fn missing_sls(failed: &Failed) -> Option<&str> {
+    match &failed.kept.as_ref()?.fault {
+        Fault::Missing { sls, .. } => Some(sls),
+        _ => None,
+    }
+}
+
+/// True if the roots have top files and no other sls: the pillar itself lies elsewhere.
+pub(super) fn has_only_tops(subject: &Subject<'_>) -> bool {
+    let mut names = subject.files.sls().filter_map(PillarFile::name);
+    names.all(|name| name == "top") && !subject.seen.tops.is_empty()
+}
+
+/// The sls that top files name, where all of them are missing: one cause.
+fn elsewhere(subject: &Subject<'_>, missing: &[&Failed]) -> Option<Finding> {
+    let first = missing.first()?;
+    let mut finding = failure(subject, first);
+    let names: BTreeSet<&str> = missing
+        .iter()
+        .filter_map(|failed| missing_sls(failed))
+        .collect();
+    let ids: BTreeSet<&String> = missing.iter().flat_map(|failed| &failed.ids).collect();
+    let ids: Vec<String> = ids.into_iter().cloned().collect();
+    finding.message = "the roots of the pillar have a top file and no other sls".into();
+    finding.level = Level::Warning;
+    let shown: Vec<&str> = names.iter().copied().take(SHOWN).collect();
+    let more = match names.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    finding.notes = vec![
+        format!("it names {}{more}", shown.join(", ")),
+        on(&ids, subject.seen.minions),
+    ];
+    Some(finding.help(
+        "if they are private, or made when the estate is deployed, add `absent: ['*']` to .mapstack.yaml; otherwise Salt \
+         refuses these pillars",
+    ))
+}
+
+/// The number of sls that a note names.
+const SHOWN: usize = 5;
 
 /// True if something is missing here and not in the pillar.
 fn is_unanswered(error: &Error) -> bool {
     let diagnostic = error.diagnostic();
     let help = diagnostic.help.as_deref();
     let is_slip = help.is_some_and(|help| help.starts_with("did you mean"));
-    (error.kind() == ErrorKind::Unsupported || diagnostic.message.contains(UNANSWERED)) && !is_slip
+    let is_lacking = [UNANSWERED, NOT_FETCHED]
+        .iter()
+        .any(|words| diagnostic.message.contains(words));
+    (error.kind() == ErrorKind::Unsupported || is_lacking) && !is_slip
 }
 
 /// The beginning of errors about a function that Salt may have.
@@ -53,6 +109,10 @@ pub(crate) fn unanswered(seen: &Seen) -> BTreeMap<String, Unanswered> {
 
 /// The function of a message that nothing answers it; the message if it names none.
 fn called(message: &str) -> String {
+    if let Some((_, scheme)) = message.split_once(NOT_FETCHED) {
+        let scheme = scheme.split(' ').next().unwrap_or_default();
+        return format!("what it fetches by {scheme}");
+    }
     let name = message
         .split_once(UNANSWERED)
         .and_then(|(_, rest)| rest.split_once("']"));
@@ -63,6 +123,10 @@ fn failure(subject: &Subject<'_>, failed: &Failed) -> Finding {
     let seen = subject.seen;
     let diagnostic = failed.error.diagnostic();
     let fault = failed.kept.as_ref().map(|kept| &kept.fault);
+    let own = diagnostic.place.clone().unwrap_or_else(nowhere);
+    if let Some(finding) = offline(&failed.error, &own) {
+        return finding.note(on(&failed.ids, seen.minions));
+    }
     let rule = rule(&failed.error, fault);
     let place = match fault {
         Some(Fault::Missing {
@@ -226,10 +290,15 @@ fn cure(subject: &Subject<'_>, error: &Error, works: bool) -> Option<String> {
         let mut named = grains(line).into_iter();
         named.find(|grain| subject.assumes_grains || is_lacked(grain))
     };
+    let of_variable = || {
+        let mut named = grains_of_variables(place).into_iter();
+        named.find(|grain| subject.assumes_grains || is_lacked(grain))
+    };
     let grain = grains(&place.source)
         .into_iter()
         .find(|grain| error.diagnostic().message.contains(&format!("'{grain}'")))
-        .or_else(of_line)?;
+        .or_else(of_line)
+        .or_else(of_variable)?;
     if subject.assumes_grains {
         return of_assumed_grains(error, [grain]);
     }
@@ -240,6 +309,20 @@ fn cure(subject: &Subject<'_>, error: &Error, works: bool) -> Option<String> {
             Means::Minions
         )
     })
+}
+
+/// The grains that variables of an expression are set from.
+fn grains_of_variables(place: &Place) -> Vec<&str> {
+    let said = place.source.get(place.start..place.end).unwrap_or_default();
+    let words = said.split(|c: char| !c.is_alphanumeric() && c != '_');
+    let names: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let sets = |line: &&str| {
+        let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+        let mut words = words.filter(|word| !word.is_empty());
+        words.any(|word| matches!(word, "set" | "for"))
+            && words.next().is_some_and(|name| names.contains(&name))
+    };
+    place.source.lines().filter(sets).flat_map(grains).collect()
 }
 
 /// The grains that a template names.

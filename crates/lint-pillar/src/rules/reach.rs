@@ -7,6 +7,7 @@ use mapstack::loader::Fnmatch;
 use mapstack_lint::{Finding, Level, Rule};
 
 use super::Subject;
+use super::failures::has_only_tops;
 use crate::files::{Files, PillarFile};
 use crate::naming::Naming;
 use crate::seen::{Asked, Seen};
@@ -60,6 +61,13 @@ pub(super) fn targets(subject: &Subject<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (target, asked) in &seen.targets {
         let Some(place) = &asked.place else { continue };
+        found.extend(
+            asked
+                .sls
+                .iter()
+                .filter(|sls| is_option(sls))
+                .map(|sls| joined_option(place, sls)),
+        );
         if !asked.meant.is_empty() {
             continue;
         }
@@ -87,6 +95,21 @@ pub(super) fn targets(subject: &Subject<'_>) -> Vec<Finding> {
     found
 }
 
+/// True for an option of a target that is text, such as `match:grain`, and so the name of an sls.
+pub(super) fn is_option(sls: &str) -> bool {
+    let key = mapstack::yaml::joined_key(sls);
+    key.is_some_and(|key| matches!(key, "match" | "order" | "ignore_missing"))
+}
+
+fn joined_option(target: &Place, sls: &str) -> Finding {
+    let place = named_in(target, sls).unwrap_or_else(|| target.clone());
+    let message = format!("`{sls}` is the name of an sls here, as no blank stands behind its `:`");
+    let mut finding = Finding::new(Rule::MissingBlank, place, message);
+    // Salt looks for the sls where the target means a minion.
+    finding.level = Level::Error;
+    finding.help(format!("write `- {}`", sls.replacen(':', ": ", 1)))
+}
+
 fn quoted(name: &String) -> String {
     format!("'{name}'")
 }
@@ -102,11 +125,12 @@ fn minions(count: usize) -> String {
 /// say here which.
 fn missing(subject: &Subject<'_>, saltenv: &str, asked: &Asked, place: &Place) -> Vec<Finding> {
     let has_env = subject.files.envs.iter().any(|env| env == saltenv);
-    if !has_env || place.source.contains("ignore_missing") {
+    if !has_env || place.source.contains("ignore_missing") || has_only_tops(subject) {
         return Vec::new();
     }
     let is_pattern = |sls: &str| sls.contains(['*', '?', '[']);
-    let is_missing = |sls: &&String| !is_pattern(sls) && !subject.files.has(saltenv, sls);
+    let is_missing =
+        |sls: &&String| !is_pattern(sls) && !is_option(sls) && !subject.files.has(saltenv, sls);
     let of = |sls: &String| {
         let message = format!("the pillar has no sls '{sls}' in saltenv '{saltenv}'");
         let place = named_in(place, sls).unwrap_or_else(|| place.clone());

@@ -1,9 +1,14 @@
-//! Scalars that YAML reads as something else than what they look like.
+//! Scalars that YAML reads as something else than what they look like, and what stands in files by accident.
 
-use mapstack_lint::{Finding, traps};
+use mapstack_lint::{Finding, accidents, joined, traps};
 
 use super::Subject;
 
 pub(super) fn check(subject: &Subject<'_>) -> Vec<Finding> {
-    traps(subject.documents, subject.secrets)
+    let mut found = traps(subject.documents, subject.secrets);
+    found.extend(joined(subject.documents));
+    found.extend(accidents(
+        subject.files.all.values().map(|file| &file.source),
+    ));
+    found
 }

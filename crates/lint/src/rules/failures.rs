@@ -20,17 +20,16 @@ const NAMED: usize = 5;
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let mut by_place: BTreeMap<(String, usize, String), Failed<'_>> = BTreeMap::new();
+    let mut lost: BTreeMap<(String, usize), Finding> = BTreeMap::new();
     let supported: Vec<usize> = (0..subject.runs.len())
         .filter(|run| subject.runs[*run].supported)
         .collect();
-    let by_state: BTreeMap<&str, (usize, bool)> = subject
-        .states
-        .iter()
+    let states = subject.states.iter();
+    let by_state: BTreeMap<&str, (usize, bool)> = states
         .map(|state| (&*state.name, used(subject, state)))
         .collect();
     let passes = |run: &usize| subject.runs[*run].errors().next().is_none();
-    let is_passed = supported.iter().any(passes);
-    let by_map = (supported.len(), is_passed);
+    let by_map = (supported.len(), supported.iter().any(passes));
     for run in &supported {
         for (state, error) in subject.errors(*run) {
             let diagnostic = error.diagnostic();
@@ -49,17 +48,14 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
             let place = place.unwrap_or_else(|| {
                 state.map_or_else(|| subject.main_file(), |state| state.file.place(0, 0))
             });
+            if let Some(finding) = imports::lost(subject, error, &place) {
+                lost.insert((place.file.clone(), place.start), finding);
+                continue;
+            }
             let key = (place.file.clone(), place.start, diagnostic.message.clone());
-            let new = || Failed {
-                error,
-                place,
-                minions: Vec::new(),
-                of: 0,
-                is_passed: false,
-                is_part: true,
-                is_unnamed: true,
-            };
-            let failed = by_place.entry(key).or_insert_with(new);
+            let failed = by_place
+                .entry(key)
+                .or_insert_with(|| Failed::of(error, place));
             let id = subject.runs[*run].minion.id.to_string();
             if failed.minions.last() != Some(&id) {
                 failed.minions.push(id);
@@ -78,7 +74,11 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let facts = Facts::of(subject);
     by_place
         .into_values()
-        .map(|failed| failure(failed, (&facts, &mut tracer), subject.estate.as_ref()))
+        .map(|failed| match offline(failed.error, &failed.place) {
+            Some(finding) => finding.note(on(&failed.minions, failed.of)),
+            None => failure(failed, (&facts, &mut tracer), subject.estate.as_ref()),
+        })
+        .chain(lost.into_values())
         .collect()
 }
 
@@ -125,6 +125,20 @@ struct Failed<'e> {
     is_part: bool,
     /// True if only sls fail that no minion gets.
     is_unnamed: bool,
+}
+
+impl<'e> Failed<'e> {
+    fn of(error: &'e Error, place: Place) -> Self {
+        Failed {
+            error,
+            place,
+            minions: Vec::new(),
+            of: 0,
+            is_passed: false,
+            is_part: true,
+            is_unnamed: true,
+        }
+    }
 }
 
 /// The name of the place of an error in a definition.
@@ -195,6 +209,63 @@ fn failure(
         finding.notes.push(note.to_owned());
     }
     finding.note(on(&minions, of))
+}
+
+/// The end of errors of the tree's Python that needs what the sandbox does not have.
+const OFFLINE: &str = " is not available offline";
+
+/// Parts of Python's library that the machine itself answers.
+const OF_MACHINE: [&str; 12] = [
+    "fcntl",
+    "grp",
+    "http",
+    "io",
+    "open",
+    "os",
+    "pathlib",
+    "platform",
+    "pwd",
+    "socket",
+    "subprocess",
+    "sys",
+];
+
+/// A note on the tree's own Python that was not run to its end, if that is all an error says.
+///
+/// ```
+/// use mapstack::{Error, ErrorKind, Place};
+/// use mapstack_lint::{Level, offline};
+/// let place = Place { file: "a.py".into(), source: "import ldap".into(), start: 0, end: 11 };
+/// let error = Error::new(ErrorKind::Undefined, "Python: the module 'ldap.dn' is not available offline");
+/// let note = offline(&error, &place).unwrap();
+/// assert_eq!(note.message, "not looked at: needs the Python package 'ldap'");
+/// assert_eq!((note.level, offline(&Error::new(ErrorKind::Undefined, "'a' is undefined"), &place)), (Level::Note, None));
+/// ```
+#[must_use]
+pub fn offline(error: &Error, place: &Place) -> Option<Finding> {
+    let message = &error.diagnostic().message;
+    let what = message.strip_suffix(OFFLINE)?;
+    let what = what.rsplit_once(": ").map_or(what, |(_, what)| what);
+    let name = what
+        .strip_prefix("the module ")
+        .unwrap_or(what)
+        .trim_matches('\'');
+    let package = name.split(['.', '(']).next().unwrap_or(name);
+    let is_package = !name.contains(char::is_whitespace) && !OF_MACHINE.contains(&package);
+    let message = match is_package {
+        true => format!("not looked at: needs the Python package '{package}'"),
+        false => format!("not looked at: needs {what} of the machine"),
+    };
+    let finding = Finding::new(Rule::RenderFailure, place.clone(), message);
+    let help = format!(
+        "the minion may have it; where a function of the tree needs it, say what that answers by {}",
+        Means::Stub
+    );
+    Some(Finding {
+        level: Level::Note,
+        of_run: true,
+        ..finding.help(help)
+    })
 }
 
 /// A failure for lack of something, with what that is.
@@ -330,14 +401,20 @@ fn unanswered<'s>(subject: &'s Subject<'_>, place: &Place) -> Option<&'s str> {
     names.find(|name| subject.engine.answerer(name) == Answerer::Unanswered)
 }
 
-/// The function of the tree's modules that an error is about, if the function needs what is not here. The error's place
-/// is in the module, and the call is on the way there.
+/// The words of an error about a file of another machine.
+pub const NOT_FETCHED: &str = "nothing is fetched by ";
+
+/// The function of the tree's modules that an error is about, if the function needs what is not here, or one that
+/// fetches. The error's place may be in the module, and the call is on the way there.
 fn without_answer<'s>(subject: &'s Subject<'_>, error: &Error) -> Option<&'s str> {
     let diagnostic = error.diagnostic();
-    if error.kind() != ErrorKind::Undefined || !diagnostic.message.contains("] has no answer: ") {
+    let is_of_module =
+        error.kind() == ErrorKind::Undefined && diagnostic.message.contains("] has no answer: ");
+    if !is_of_module && !diagnostic.message.contains(NOT_FETCHED) {
         return None;
     }
-    let mut way = diagnostic.trace.iter().map(|step| &step.place);
+    let way = diagnostic.trace.iter().map(|step| &step.place);
+    let mut way = diagnostic.place.iter().chain(way);
     way.find_map(|place| {
         let mut calls = subject.survey.calls.iter();
         let call = calls.find(|call| {

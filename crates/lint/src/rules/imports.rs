@@ -118,37 +118,38 @@ fn of_file(subject: &Subject<'_>, place: &Place, path: &str) -> Finding {
     });
     let finding = match nearest(name, beside) {
         Some(near) => finding.help(format!("did you mean '{near}'?")),
-        None if path.starts_with(&format!("{}/", subject.formula)) => finding,
-        None => finding.help(match root_above(subject, place, path) {
-            Some(above) => {
-                format!(
-                    "the root is the folder of that name: did you mean {}?",
-                    Means::Root(Some(&above))
-                )
-            }
-            None => format!(
-                "if it belongs to another formula, add its root: {}",
+        None => match root_above(subject, place, path) {
+            Some(above) => finding.help(format!(
+                "the root is the folder of that name: did you mean {}?",
+                Means::Root(Some(&above))
+            )),
+            None if path.contains('/') => finding,
+            None => finding.help(format!(
+                "if it lies in another root, add that: {}",
                 Means::Root(None)
-            ),
-        }),
+            )),
+        },
     };
     let finding = weighed(subject, finding, |error| {
         is_not_found(error) && is_at(error, place)
     });
-    if !is_elsewhere(subject, path) || root_above(subject, place, path).is_some() {
-        return finding;
-    }
-    // The master may have it, as with an include.
-    match subject.estate.is_some() {
+    match is_elsewhere(subject, path) && root_above(subject, place, path).is_none() {
+        // The master may have it, as with an include.
         true => elsewhere(place.clone(), path, format!("for salt://{path}")),
-        false => Finding {
-            level: Level::Warning,
-            ..finding
-        },
+        false => finding,
     }
 }
 
-/// A formula that an estate uses and that no root has: one cause, wherever it is used.
+/// The note on a run's error that is about a file of another formula.
+pub(super) fn lost(subject: &Subject<'_>, error: &Error, place: &Place) -> Option<Finding> {
+    let cause = error.diagnostic().caused::<mapstack_render::Error>();
+    let path = cause.filter(|_| is_not_found(error))?.message.trim();
+    let is_lost = is_absent(subject, path) && is_elsewhere(subject, path);
+    (is_lost && root_above(subject, place, path).is_none())
+        .then(|| elsewhere(place.clone(), path, format!("for salt://{path}")))
+}
+
+/// A formula that something uses and that no root has: one cause, wherever it is used.
 pub(super) fn elsewhere(place: Place, path: &str, needed: String) -> Finding {
     let folder = path.split(['/', '.']).next().unwrap_or_default();
     let message = format!("no root has '{folder}', which may be a formula of another repository");

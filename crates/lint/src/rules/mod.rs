@@ -18,15 +18,17 @@ mod sources;
 mod spelling;
 mod syntax;
 mod tops;
+mod unseen;
 
 use crate::finding::Finding;
 use crate::subject::Subject;
 
 pub(crate) use failures::unanswered_calls;
-pub use failures::{Unanswered, of_assumed_grains, on, rule_of_failure};
+pub use failures::{NOT_FETCHED, Unanswered, of_assumed_grains, offline, on, rule_of_failure};
 pub use scalars::traps;
 pub(crate) use schema::check as schema;
 pub use schema::{Violations, not_checked, origin, read_schema};
+pub use unseen::{accidents, joined};
 
 /// Everything that is found, in no order.
 pub(crate) fn all(subject: &Subject<'_>) -> Vec<Finding> {
@@ -47,6 +49,7 @@ pub(crate) fn all(subject: &Subject<'_>) -> Vec<Finding> {
         keys::check,
         spelling::check,
         comparisons::check,
+        unseen::check,
     ];
     rules.iter().flat_map(|rule| rule(subject)).collect()
 }

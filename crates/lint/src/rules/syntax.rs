@@ -14,8 +14,17 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     subject
         .broken
         .iter()
+        .filter(|(file, error)| !is_conflict(file, error))
         .map(|(file, error)| broken(file, error))
         .collect()
+}
+
+/// True if a file is refused for a merge conflict, which has a rule of its own.
+fn is_conflict(file: &SourceFile, error: &yaml::Error) -> bool {
+    let at = error.mark().map_or(0, |mark| mark.offset(&file.text));
+    file.text
+        .get(at..)
+        .is_some_and(|rest| rest.starts_with("<<<<<<<"))
 }
 
 fn broken(file: &SourceFile, error: &yaml::Error) -> Finding {

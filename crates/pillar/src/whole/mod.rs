@@ -583,7 +583,7 @@ impl Work<'_> {
         };
         let ordered = matches.ordered(&order);
         let (pillar, errors) = reader.fold(&ordered, self.overriding())?;
-        state.errors.extend(errors);
+        state.errors.extend(top.of_texts(matches, errors));
         Ok(pillar)
     }
 

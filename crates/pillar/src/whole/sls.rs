@@ -164,7 +164,9 @@ impl SlsReader<'_, '_> {
             let found = match env {
                 Some(env) => self.names(pattern, env)?,
                 None => {
-                    errors.push(no_environment(saltenv));
+                    let first = patterns.first().map_or("", String::as_str);
+                    let place = (self.named_at)(saltenv, first);
+                    errors.push(no_environment(saltenv, place));
                     Vec::new()
                 }
             };
@@ -694,12 +696,12 @@ fn read_include(item: &Value, defaults: &mut Value) -> std::result::Result<Inclu
     })
 }
 
-fn no_environment(saltenv: &Key) -> PillarError {
+fn no_environment(saltenv: &Key, place: Option<Place>) -> PillarError {
     let text = format!("No matching pillar environment for environment '{saltenv}' found");
     let message = format!(
         "a top file of the pillar names the saltenv '{saltenv}', which has no pillar_roots"
     );
-    let error = Error::new(ErrorKind::Options, message);
+    let error = Error::new(ErrorKind::Options, message).at(place);
     PillarError::new(
         text,
         error

@@ -111,6 +111,7 @@ impl TopReader<'_, '_> {
         self.warn_of_order(&tops);
         self.follow_includes(&mut tops, &mut errors)?;
         let mut files: Vec<TopFile> = tops.into_values().flatten().collect();
+        self.warn_of_slips(&mut files);
         for error in &mut errors {
             error.fault = Fault::Top;
         }
@@ -129,6 +130,24 @@ impl TopReader<'_, '_> {
             merged,
             errors,
         })
+    }
+
+    /// Warn of what a top file probably does not mean.
+    fn warn_of_slips(&self, files: &mut [TopFile]) {
+        let groups = self.settings.value("nodegroups");
+        for file in files {
+            let targets = file.targets.clone();
+            for (env, targets) in &targets {
+                for (target, listed) in targets.as_map().into_iter().flatten() {
+                    for slip in slips(target, listed, groups.as_map()) {
+                        let path = [Some(env.clone()), Some(target.clone()), slip.item];
+                        let mut warning = Diagnostic::warning(ErrorKind::Lookup, slip.message);
+                        warning.place = file.place(&path.into_iter().flatten().collect());
+                        self.renders.run().warn(warning.with_help(slip.help));
+                    }
+                }
+            }
+        }
     }
 
     /// Warn of top files whose order is not known.
@@ -408,6 +427,64 @@ impl TopFile {
     }
 }
 
+/// What an entry of a top file probably does not mean.
+struct Slip {
+    /// The item of the list that it is about.
+    item: Option<Key>,
+    message: String,
+    help: String,
+}
+
+/// Options without the blank behind their colons, and nodegroups that do not exist.
+fn slips(target: &Key, listed: &Value, groups: Option<&Map>) -> Vec<Slip> {
+    let items = listed.as_list().unwrap_or_default();
+    let texts = items.iter().enumerate();
+    let texts = texts.filter_map(|(index, item)| Some((index, item.as_str()?)));
+    let mut found: Vec<Slip> = texts.filter_map(joined_option).collect();
+    let matcher = items.iter().find_map(|item| item.as_map()?.get("match"));
+    let matcher = matcher.map_or("compound", |matcher| matcher.as_str().unwrap_or_default());
+    let target = target.to_string();
+    let named: Vec<&str> = match matcher {
+        "nodegroup" => vec![&target],
+        "compound" => target
+            .split_whitespace()
+            .filter_map(|word| word.strip_prefix("N@"))
+            .collect(),
+        _ => Vec::new(),
+    };
+    let is_absent = |name: &&str| !groups.is_some_and(|groups| groups.contains_key(*name));
+    found.extend(named.into_iter().filter(is_absent).map(|name| {
+        let known: Vec<String> = groups
+            .into_iter()
+            .flat_map(Map::keys)
+            .map(Key::to_string)
+            .collect();
+        let near = mapstack_diagnostic::nearest(name, known.iter());
+        Slip {
+            item: None,
+            message: format!(
+                "the option nodegroups has no '{name}', which the target '{target}' names"
+            ),
+            help: match near {
+                Some(near) => format!("did you mean '{near}'?"),
+                None => "without it, the target means no minion by it".into(),
+            },
+        }
+    }));
+    found
+}
+
+/// An option of a target that is text: `match:grain`.
+fn joined_option((index, text): (usize, &str)) -> Option<Slip> {
+    let key = mapstack_yaml::joined_key(text)?;
+    let rest = text.get(key.len() + 1..)?;
+    matches!(key, "match" | "order" | "ignore_missing").then(|| Slip {
+        item: Some(Key::of_index(index)),
+        message: format!("`{text}` is the name of an sls here, as no blank stands behind its `:`"),
+        help: format!("write `- {key}: {rest}`"),
+    })
+}
+
 /// The targets of a saltenv that are not a mapping: nothing but an empty one is understood.
 fn targets_of_other(targets: &Value) -> std::result::Result<(), Problem> {
     let what = targets.kind().described();
@@ -494,6 +571,47 @@ impl Top {
     /// Sls that may be missing, by saltenv.
     pub fn ignored(&self) -> &HashMap<Key, Vec<String>> {
         &self.merged.ignored
+    }
+
+    /// Errors of the minion's sls, where a target has a text in place of a list: each letter is the name of an sls then,
+    /// and all of them have one cause.
+    pub fn of_texts(&self, matches: &Matches, mut errors: Vec<PillarError>) -> Vec<PillarError> {
+        for error in &mut errors {
+            let Fault::Missing {
+                sls,
+                saltenv,
+                included_by: None,
+            } = &error.fault
+            else {
+                continue;
+            };
+            if let Some(cause) = self.text_below(matches, &Key::from(saltenv.as_str()), sls) {
+                error.error = cause;
+                error.fault = Fault::Top;
+            }
+        }
+        errors
+    }
+
+    /// The error of a target of the minion that has a text with a letter in place of a list of sls.
+    fn text_below(&self, matches: &Matches, env: &Key, letter: &str) -> Option<Error> {
+        let mut meant = matches.meant.iter();
+        meant.find_map(|(env_at, at)| {
+            let (_, targets) = self.merged.targets.get_index(*env_at).filter(|it| it.0 == env)?;
+            let (target, entry) = targets.get_index(*at)?;
+            let file = self.files.get(entry.file)?;
+            let text = file.targets.get(env)?.as_map()?.get(target)?.as_str()?;
+            let is_in = letter.chars().count() == 1 && text.contains(letter);
+            is_in.then(|| {
+                let message = format!(
+                    "the target '{target}' of '{env}' has the text '{text}' in place of a list of sls, so each letter is \
+                     the name of one"
+                );
+                Error::new(ErrorKind::DataSource, message)
+                    .at(file.place(&[env.clone(), target.clone()].into_iter().collect()))
+                    .help(format!("write `- {text}` on a line below it"))
+            })
+        })
     }
 
     /// Where the name of an sls stands that the minion gets.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use mapstack_loader::git::{GitFs, Origin, RefType, Refspec, Remote, Saltenv};
+use mapstack_loader::git::{GitFs, Idle, Lack, Origin, RefType, Refspec, Remote, Saltenv};
 use mapstack_loader::{LoadError, Names, without_login};
 use mapstack_value::{Key, Map, Value};
 
@@ -71,16 +71,47 @@ pub(super) fn open(options: &mut Options<'_>, mirrors: &Path) -> Result<GitFs> {
     let remotes = remotes.into_iter().map(|remote| remote.remote).collect();
     let failed = |e: LoadError| Error::new(ErrorKind::File, e.to_string());
     let served = GitFs::open(remotes).map_err(failed)?;
-    for (remote, reference, there) in served.without_base().map_err(failed)? {
-        let message = format!(
-            "the remote '{remote}' has no branch, tag or commit '{reference}', so it serves no base"
-        );
-        options.warn_of(
-            message,
-            format!("set `base` of the remote; it has {}", there.join(", ")),
-        );
+    for idle in served.idle().map_err(failed)? {
+        let (message, help) = serves_nothing(&idle);
+        options.warn_of(message, help);
     }
     Ok(served)
+}
+
+/// What a remote does not serve of a saltenv, and why.
+fn serves_nothing(idle: &Idle) -> (String, String) {
+    let Idle {
+        remote,
+        saltenv,
+        reference,
+        lack,
+    } = idle;
+    let served = match saltenv.as_str() {
+        "base" => "no base".to_owned(),
+        other => format!("no saltenv '{other}'"),
+    };
+    match lack {
+        Lack::Reference(there) => {
+            let there = there.join(", ");
+            let help = match saltenv.as_str() {
+                "base" => format!("set `base` of the remote; it has {there}"),
+                other if other == reference => format!(
+                    "without a `ref`, a saltenv is the branch or tag of its name; the remote has {there}"
+                ),
+                _ => format!("set `ref` of the saltenv; the remote has {there}"),
+            };
+            let message = format!(
+                "the remote '{remote}' has no branch, tag or commit '{reference}', so it serves {served}"
+            );
+            (message, help)
+        }
+        Lack::Root(root) => (
+            format!(
+                "the remote '{remote}' has no folder '{root}' in {reference}, so it serves {served}"
+            ),
+            "set `root` to a folder of the repository".to_owned(),
+        ),
+    }
 }
 
 /// The remotes of a master's or a minion's options, and what there is to say about the options.

@@ -86,7 +86,9 @@ fn open_around(
 ) -> Result<Configured> {
     let mut options = Options::new(options);
     let mut servers: Vec<Box<dyn FileServer>> = Vec::new();
-    for backend in backends(&mut options)? {
+    let backends = backends(&mut options)?;
+    without_backend(&mut options, &backends);
+    for backend in backends {
         match backend.as_str() {
             "roots" => servers.push(roots(&mut options)?),
             #[cfg(feature = "git")]
@@ -150,6 +152,23 @@ fn backends(options: &mut Options<'_>) -> Result<Vec<String>> {
         name => name.to_string(),
     };
     Ok(named.iter().map(name).collect())
+}
+
+/// Options of backends that are not asked: nothing of them is served.
+fn without_backend(options: &mut Options<'_>, backends: &[String]) {
+    for (option, backend) in [
+        ("gitfs_remotes", "gitfs"),
+        ("hgfs_remotes", "hgfs"),
+        ("svnfs_remotes", "svnfs"),
+    ] {
+        let is_set = options.get(option).is_some_and(Value::truthy);
+        if is_set && !backends.iter().any(|named| named == backend) {
+            options.warn_of(
+                format!("`{option}` counts for nothing: `fileserver_backend` does not name {backend}"),
+                format!("add `{backend}` to `fileserver_backend`; without the option, it is `roots` alone"),
+            );
+        }
+    }
 }
 
 fn left_out(backend: &str) -> Diagnostic {

@@ -109,6 +109,7 @@ fn stopping(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
         };
         if made.is_whole {
             kept.extend(made.failures.into_iter().map(noted));
+            kept.dedup();
         } else {
             reporter.report(reporter.redact_all(&made.failures));
         }
