@@ -80,7 +80,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("mapstack-loader", &["mapstack-pytext", "mapstack-value"]),
     ("mapstack-redact", &["mapstack-value"]),
-    ("mapstack-diagnostic", &["mapstack-redact"]),
+    (
+        "mapstack-diagnostic",
+        &["mapstack-pytext", "mapstack-redact"],
+    ),
     ("mapstack-python-protocol", &["mapstack-value"]),
     (
         "mapstack-python",
