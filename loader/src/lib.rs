@@ -77,7 +77,7 @@ pub trait FileServer: Send + Sync {
         None
     }
 
-    /// What lies below a prefix in a saltenv and is not served, sorted, as far as the server knows: links that lead
+    /// The names below a prefix in a saltenv that are not served, sorted, as far as the server knows: links that lead
     /// nowhere, in circles or out of the root, and names that are not UTF-8.
     ///
     /// # Errors

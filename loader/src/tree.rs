@@ -45,7 +45,7 @@ pub struct Tree {
     anywhere: bool,
     /// The files that were read before.
     kept: Option<KeptFiles>,
-    /// Where files that are found are noted.
+    /// The notes of files that are found.
     noted: Option<TreeReads>,
 }
 
@@ -558,7 +558,7 @@ fn is_regular(path: &Path) -> Result<bool, LoadError> {
     unless_missing(path, fs::metadata(path).map(|found| found.is_file()))
 }
 
-/// What was found out about a path; false if nothing is there.
+/// The finding about a path; false if nothing is there.
 fn unless_missing(path: &Path, found: io::Result<bool>) -> Result<bool, LoadError> {
     match found {
         Ok(found) => Ok(found),

@@ -55,7 +55,7 @@ impl fmt::Display for NotServed {
 const NAMED: usize = 3;
 
 impl Unserved {
-    /// What is not served, a line for each reason.
+    /// The names that are not served, a line for each reason.
     ///
     /// ```
     /// use mapstack_loader::{NotServed, Unserved};

@@ -27,7 +27,7 @@ pub(crate) struct Walk<'r> {
     pub(crate) entries: usize,
     /// The directories that lead here, by their paths without links; none is entered again.
     pub(crate) above: Vec<PathBuf>,
-    /// What is not served, if that is asked for.
+    /// The names that are not served, if they are asked for.
     pub(crate) unserved: Option<Vec<Unserved>>,
 }
 

@@ -353,7 +353,7 @@ fn what_is_not_served_is_known() {
     assert_ne!(before, marks());
 }
 
-/// What Python's `os.path.isfile` takes for no file: a file on the way, links in a circle or to nothing, a name that is
+/// The paths that Python's `os.path.isfile` takes for no file: a file on the way, links in a circle or to nothing, a name that is
 /// too long, and a directory.
 #[test]
 fn paths_that_cannot_be_files_are_missing() {

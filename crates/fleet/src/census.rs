@@ -107,7 +107,7 @@ impl Traits {
 /// A description of some minions: what they have in common, and no others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Common {
-    /// What they have in common.
+    /// Their common facts.
     pub by: By,
     /// The number of minions that have it.
     pub minions: usize,
@@ -115,7 +115,7 @@ pub struct Common {
     pub exceptions: Vec<String>,
 }
 
-/// What minions have in common.
+/// The common facts of minions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum By {
     /// These are all minions.
@@ -169,7 +169,7 @@ impl Census {
         self
     }
 
-    /// What these minions, and no others, have in common by the names that people gave: a nodegroup, a target or a grain
+    /// The common trait of these minions, and no others, by the names that people gave: a nodegroup, a target or a grain
     /// that is not a platform's.
     #[must_use]
     pub fn named(&self, ids: &[String]) -> Option<Common> {

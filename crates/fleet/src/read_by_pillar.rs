@@ -27,7 +27,7 @@ pub type Noting<'n> = dyn Fn(&Minion) -> WithPillar + Sync + 'n;
 /// The pillars that may read a file.
 pub struct ByPillars<'n> {
     noting: &'n Noting<'n>,
-    /// Where the file lies, without links.
+    /// The path of the file, without links.
     on_disk: Option<PathBuf>,
     /// The paths that pillars read: true for those that are the file.
     known: Mutex<HashMap<PathBuf, bool>>,

@@ -13,7 +13,7 @@ use crate::project::FILE;
 use crate::sides::roots_of_pillar;
 use crate::{InputError, below, pillars};
 
-/// Where the files lie that pillars are compiled from.
+/// The directories of the files that pillars are compiled from.
 #[derive(Debug, Default)]
 pub struct PillarPlaces {
     /// True if pillars are compiled.

@@ -182,7 +182,7 @@ impl Linted {
         Linted::serving(&there, (files, facts), (config, pillars), state.engine).map(Some)
     }
 
-    /// What is named among the formulas and pillars of an engine.
+    /// The named formulas and pillars of an engine.
     fn serving(
         names: &[String],
         (files, facts): (&Files, &Facts),
@@ -309,7 +309,7 @@ impl Linted {
         })
     }
 
-    /// What lies among the files that are checked and is not served, with the formula, or `None` for the pillar.
+    /// The names among the checked files that are not served, with the formula, or `None` for the pillar.
     ///
     /// # Errors
     /// The files cannot be listed.

@@ -158,7 +158,7 @@ fn top_targets(files: &dyn FileServer) -> Vec<(Key, Option<Value>)> {
     targets
 }
 
-/// What lies below the roots and is not served, so that nothing can be compared.
+/// The names below the roots that are not served, so that nothing can be compared.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct NotServed {
     /// Those that are different, or may be.
@@ -317,7 +317,7 @@ impl States {
         NamedGroups::new(&nodegroups.unwrap_or_default(), targets)
     }
 
-    /// What lies below the roots in one state or both and is not served.
+    /// The names below the roots, in one state or both, that are not served.
     ///
     /// # Errors
     /// The files cannot be listed.

@@ -55,7 +55,7 @@ impl PlacedFiles {
         Some(node)
     }
 
-    /// What a place set is this value now.
+    /// The place set a value that is this one now.
     fn now(&self, claim: &Claim, origin: &Origin, value: &Value) -> Option<Node> {
         let near = claim.at.nearby();
         let here = claim.over(value);
@@ -88,7 +88,7 @@ impl PlacedFiles {
                 Some(Node::list(here, items))
             }
             (read, value) if read.is_same(value) => Some(Node::whole(here)),
-            // A reference stands for it.
+            // A reference is in its place.
             (Value::Str(_), _) => Some(Node::whole(Claim { at: near, ..here })),
             _ => None,
         }
@@ -108,7 +108,7 @@ impl PlacedFiles {
     }
 }
 
-/// What a place says, and its origins.
+/// The value of a place, and its origins.
 fn said(claim: &Claim, turn: Turn) -> (Value, Node) {
     match (&claim.value, turn) {
         (Value::List(items), Turn::SetBehindMark) => {

@@ -440,7 +440,7 @@ impl Node {
         self.now = Now::whole(claim);
     }
 
-    /// What a value is after this one ended.
+    /// The history with another value, after this one ended.
     pub fn then(mut self, next: Node, how: How) -> Self {
         if let (Some(old), Some(new)) = (self.claim().cloned(), next.claim()) {
             self.end(&old.value, new.layer, how);

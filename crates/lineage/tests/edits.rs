@@ -31,7 +31,7 @@ type Files = BTreeMap<String, String>;
 /// The names of the values at the top; those in mappings and references are of them.
 const KEYS: [&str; 4] = ["a", "b", "c", "d"];
 
-/// How a key begins or a list does, by what is drawn.
+/// The beginning of a key or a list, as drawn.
 fn marked(kind: Inventory, key: &str, value: &str, mark: u8) -> String {
     match (kind, mark) {
         (Inventory::Reclass, 0) => format!("~{key}: {value}"),
@@ -189,7 +189,7 @@ fn edited(files: &Files, path: &str, start: usize) -> Option<Files> {
     Some(files)
 }
 
-/// What the places of an inventory were tried on.
+/// The counts of places that were tried.
 #[derive(Debug, Default)]
 struct Tried {
     values: usize,

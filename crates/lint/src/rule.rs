@@ -52,7 +52,7 @@ macro_rules! rules {
                 match self { $(Rule::$rule => $example,)* }
             }
 
-            /// What to do about it.
+            /// The remedy.
             #[must_use]
             pub fn cure(self) -> &'static str {
                 match self { $(Rule::$rule => $cure,)* }

@@ -34,7 +34,7 @@ impl Seen {
     }
 }
 
-/// The findings of a state before; each stands for one of now.
+/// The findings of a state before; each accounts for one of now.
 struct Old(Vec<Option<Seen>>);
 
 impl Old {

@@ -193,7 +193,7 @@ pub struct PillarRun<'c> {
     mounts: &'c [(PathBuf, Arc<dyn FileServer>)],
     /// The reads from mounted directories.
     stacked: Arc<Reads>,
-    /// Where the files that are found are noted, if that is wanted.
+    /// The notes of files that are found, if they are wanted.
     paths: Option<TreeReads>,
     cache: &'c StackCache,
     opts: Map,

@@ -177,7 +177,7 @@ pub(crate) enum Parts {
 }
 
 impl Parts {
-    /// What classes set, whose values stand below a key of the texts that were read.
+    /// The values that classes set, below a key of the texts that were read.
     pub fn of_classes(
         origins: &Origins,
         mut read: HashMap<String, (Text<'static>, Value)>,

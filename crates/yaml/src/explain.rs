@@ -138,7 +138,7 @@ impl Refused<'_> {
         }
     }
 
-    /// Where the construct begins in which the grammar stopped.
+    /// The beginning of the construct in which the grammar stopped.
     fn opened(&self) -> usize {
         let context = self.error.context;
         context.map_or(self.error.mark.offset, |context| context.start.offset)
@@ -346,7 +346,7 @@ pub fn joined_key(content: &str) -> Option<&str> {
     (is_name && is_joined).then_some(key)
 }
 
-/// What the grammar says about a character, in the reader's terms.
+/// The grammar's complaint about a character, in the reader's terms.
 fn plainly(found: &'static str, character: Option<char>) -> (&'static str, &'static str) {
     const QUOTE: &str = "put the value in quotes";
     match (found, character) {

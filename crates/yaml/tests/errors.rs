@@ -89,7 +89,7 @@ fn errors_say_what_where_and_what_to_do() {
     }
 }
 
-/// Where the text is refused, and why.
+/// The place where the text is refused, and the reason.
 #[track_caller]
 fn assert_told(text: &str, at: (u32, u32), words: &str) {
     let error = refused(text);

@@ -119,7 +119,7 @@ impl GitFs {
         Ok(idle)
     }
 
-    /// What a remote lacks of a saltenv that is set up for all remotes, if no remote serves it.
+    /// The parts that a remote lacks of a saltenv that is set up for all remotes, if no remote serves it.
     fn idle_everywhere(&self, served: &Served, saltenv: &str) -> Result<Option<Idle>, LoadError> {
         for other in &self.served {
             if other.idle(saltenv)?.is_none() {
@@ -159,11 +159,11 @@ pub struct Idle {
     pub saltenv: String,
     /// The branch, tag or commit that is meant.
     pub reference: String,
-    /// What does not exist.
+    /// The missing part.
     pub lack: Lack,
 }
 
-/// What a remote does not have.
+/// A branch, tag, commit or folder that a remote does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lack {
     /// The reference; some that exist are named.
@@ -217,7 +217,7 @@ impl Served {
             .chain(own.filter(move |name| Some(*name) != base))
     }
 
-    /// What is missing of a saltenv, if it is to be served and is not.
+    /// The missing part of a saltenv that is to be served and is not.
     fn idle(&self, saltenv: &str) -> Result<Option<Idle>, LoadError> {
         let reference = self.remote.reference(saltenv);
         let Some(reference) = reference.filter(|_| self.remote.exposed.has(saltenv)) else {
@@ -467,7 +467,7 @@ impl Served {
         })
     }
 
-    /// Where it is served; empty at the top.
+    /// The folder in which it is served; empty at the top.
     fn mounted_at(&self, saltenv: &str) -> String {
         match normpath(self.remote.mountpoint(saltenv)) {
             here if here == "." => String::new(),

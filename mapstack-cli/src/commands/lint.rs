@@ -386,7 +386,7 @@ fn print(args: &Lint, of: Checked<'_>, reporter: &Reporter) -> Result<(), Failur
     }
 }
 
-/// What was found, and what is said beside it.
+/// The findings, and the remarks beside them.
 type Checked<'c> = (&'c [(String, Report)], &'c lint::Aside);
 
 /// The levels of rules; flags win over the project.

@@ -51,7 +51,7 @@ pub fn order(document: &str) -> Vec<&str> {
         .collect()
 }
 
-/// What the map needs to know about a crate.
+/// The facts about a crate that the map is checked with.
 struct Package<'m> {
     directory: String,
     name: &'m str,

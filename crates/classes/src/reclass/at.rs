@@ -84,7 +84,7 @@ impl Turns {
 }
 
 impl Node {
-    /// A value that a text stands for: what it has inside is of the text's place, unless it is of another.
+    /// A value in the place of a text: all inside it is of the text's place, unless it has one of its own.
     pub fn with_places(self, text: &Item) -> Self {
         if !text.at.is_known() {
             return self;

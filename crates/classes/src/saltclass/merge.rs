@@ -85,7 +85,7 @@ impl<'h> Merge<'h> {
                 (old, _) => {
                     let same = old.as_ref().map(|old| equal(old, &new)).transpose();
                     let same = same.map_err(|e| class.wrong(&at(path, &e.to_string())))?;
-                    // What stays is the value of both, but for `1`, `1.0` and `true`.
+                    // The value that stays is that of both, but for `1`, `1.0` and `true`.
                     if same != Some(true) || old.is_some_and(|old| is_same(&old, &new)) {
                         self.learn(|setters| setters.sets(base, layer, &key));
                     }

@@ -206,7 +206,7 @@ impl Setters {
     }
 }
 
-/// What a place does that sets a value.
+/// The action of a place that sets a value.
 fn set_to(value: &Obj) -> Turn {
     let first = match value {
         Obj::List(list) => list.get(0),

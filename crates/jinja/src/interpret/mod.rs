@@ -157,7 +157,7 @@ fn own(frame: &Frame, expr: &Expr) -> Span {
     }
 }
 
-/// Where the name of a filter or a test stands.
+/// The place of the name of a filter or a test.
 pub(crate) fn name_span(source: &str, expr: &Expr) -> Option<Span> {
     let (from, name) = match &expr.kind {
         ExprKind::Filter {

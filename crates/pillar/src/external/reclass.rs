@@ -98,7 +98,7 @@ fn options(asked: &Asked<'_, '_>) -> Result<Map> {
 struct Reading<'r, 'e> {
     asked: &'r Asked<'r, 'e>,
     tree: Tree,
-    /// What was read, by the paths of the files, if the compile is explained.
+    /// The texts that were read, by path, if the compile is explained.
     texts: RefCell<HashMap<String, (Text<'static>, Value)>>,
 }
 

@@ -114,7 +114,7 @@ struct Reading<'r, 'e> {
     asked: &'r Asked<'r, 'e>,
     tree: &'r Tree,
     variables: Names,
-    /// What was read, by the paths of the files, if the compile is explained.
+    /// The texts that were read, by path, if the compile is explained.
     texts: RefCell<HashMap<String, (Text<'static>, Value)>>,
     /// Work that is not paid yet.
     steps: Cell<usize>,

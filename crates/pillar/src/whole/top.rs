@@ -427,7 +427,7 @@ impl TopFile {
     }
 }
 
-/// What an entry of a top file probably does not mean.
+/// An entry of a top file that its author probably meant otherwise.
 struct Slip {
     /// The item of the list that it is about.
     item: Option<Key>,

@@ -33,9 +33,9 @@ pub struct Accounting {
     pub unknown_outside: Option<String>,
     /// The files that no compared result is made of and that have another name now: both names.
     pub renamed: Vec<(String, String)>,
-    /// What is not served and different, or may be.
+    /// The names that are not served and different, or may be.
     pub unserved: Vec<Unserved>,
-    /// What is not served in either state, and the same.
+    /// The names that neither state serves, and that are the same.
     pub unserved_alike: Vec<Unserved>,
     /// True if only the formulas at hand were to be compared.
     only: bool,

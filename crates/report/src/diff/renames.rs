@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use mapstack::value::{Key, Value};
 use mapstack_fleet::{Group, Subject};
 
-/// What two halves of a rename have in common: the minions and the value, and what it is of.
+/// The common part of two halves of a rename: the minions and the value, and what it is of.
 type Common<'g> = (&'g [String], Option<&'g [Subject]>, String);
 
 /// The indices of groups with a value that is gone, with those of the groups that have it under another name.

@@ -99,9 +99,9 @@ struct Change<'r> {
     key: String,
     path: Steps,
     what: What,
-    /// Where a value is gone: the key, or the formula, that has it now.
+    /// The key, or the formula, that has a value which is gone here.
     renamed_to: Option<String>,
-    /// Where a value is new: the key, or the formula, that had it.
+    /// The key, or the formula, that had a value which is new here.
     renamed_from: Option<String>,
     /// Masked, if it is a secret.
     old: Option<Data>,

@@ -9,12 +9,12 @@ use mapstack::secrets::Redacted;
 use super::text::NAMED;
 use crate::words::{count, some};
 
-/// What could not be looked at, and findings that are left out.
+/// The subjects that could not be looked at, and findings that are left out.
 #[derive(Debug, Default)]
 pub struct Aside {
     /// The minions that could not be read.
     pub broken: Vec<(String, Redacted<Error>)>,
-    /// What lies below the roots and is not served, with its formula, or `None` for the pillar.
+    /// The names below the roots that are not served, with its formula, or `None` for the pillar.
     pub unserved: Vec<(Option<String>, Unserved)>,
     /// The number of findings that are left out, as this revision has them as well.
     pub old: Option<(String, usize)>,

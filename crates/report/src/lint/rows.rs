@@ -85,7 +85,7 @@ struct Summary {
     minions: usize,
     /// Minions that could not be read.
     minions_not_looked_at: usize,
-    /// What lies below the roots and is not served: links to nothing, names that are not UTF-8 and the like. The first
+    /// The names below the roots that are not served: links to nothing, names that are not UTF-8 and the like. The first
     /// hundred are in `not_looked_at`.
     not_served: usize,
     /// With --since: findings that the revision has as well, which are left out.

@@ -78,7 +78,7 @@ pub(super) fn open(options: &mut Options<'_>, mirrors: &Path) -> Result<GitFs> {
     Ok(served)
 }
 
-/// What a remote does not serve of a saltenv, and why.
+/// A part of a saltenv that a remote does not serve, and the reason.
 fn serves_nothing(idle: &Idle) -> (String, String) {
     let Idle {
         remote,

@@ -57,7 +57,7 @@ impl<'t> Cursor<'t> {
         String::from_utf8_lossy(word).to_lowercase()
     }
 
-    /// What follows up to one of these, as it is written.
+    /// The text up to one of these.
     pub fn until(&mut self, ends: &[u8]) -> String {
         let word = self.take(usize::MAX, |byte| !ends.contains(&byte));
         String::from_utf8_lossy(word).into_owned()

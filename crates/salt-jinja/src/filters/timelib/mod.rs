@@ -70,7 +70,7 @@ pub fn moment(text: &str, now: impl FnOnce() -> Option<DateTime>) -> Option<Date
     said.moment(now()?)
 }
 
-/// What the pieces say.
+/// The date that the pieces describe, as far as it is known.
 #[derive(Debug, Default)]
 struct Said {
     year: Option<i64>,
@@ -79,10 +79,10 @@ struct Said {
     /// The hour, the minute and the second.
     clock: [Option<i64>; 3],
     has_date: bool,
-    /// How many times of day there are; four digits are a year behind one.
+    /// The number of times of day; four digits are a year behind one.
     clocks: u8,
     has_zone: bool,
-    /// What is to be added.
+    /// The difference to be added.
     relative: Fields,
     /// The day of the week, from Sunday on.
     weekday: Option<i128>,
@@ -478,7 +478,7 @@ fn add_weekdays(at: &mut Fields, count: i128) {
     }
 }
 
-/// What can be counted.
+/// The units that can be counted.
 enum Unit {
     Second,
     Minute,
@@ -514,7 +514,7 @@ fn unit(name: &str) -> Option<Unit> {
     })
 }
 
-/// The number that a word such as `next` stands for.
+/// The number that a word such as `next` means.
 fn amount(word: &str) -> i64 {
     match word {
         "next" => 1,
