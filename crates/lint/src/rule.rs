@@ -274,7 +274,7 @@ rules! {
         "Put the value into a file that both import with import_yaml.";
     Ciphertext "ciphertext" Warning
         "Ciphertext of the pillar that no renderer and no option decrypts."
-        "Minions get the ciphertext itself where they need what it stands for."
+        "Minions get the ciphertext itself where they need the text in it."
         "#!yaml\npassword: |\n  -----BEGIN PGP MESSAGE-----\n  …"
         "Begin the sls with `#!jinja|yaml|gpg`, or name the key in `decrypt_pillar`.";
     PlainSecret "plain-secret" Warning

@@ -405,7 +405,7 @@ fn of_escapes_and_tags(
             "use single quotes, or write the backslash twice",
         ),
         ("found invalid Unicode character escape code", _) => (
-            "the escape stands for no character",
+            "the escape names no character",
             "write the character itself, or one `\\U` escape",
         ),
         ("did not find expected hexdecimal number", _) => (

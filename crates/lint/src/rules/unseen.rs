@@ -95,7 +95,7 @@ fn invisible(file: &SourceFile) -> Option<Finding> {
             Some((start + at, c))
         })?;
     let what = match is_blank(c) {
-        true => "looks like a blank and is none",
+        true => "looks like a blank and is another character",
         false => "cannot be seen",
     };
     let place = file.place(at, at + c.len_utf8());
