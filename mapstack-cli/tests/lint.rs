@@ -686,7 +686,7 @@ fn minions_that_cannot_be_read_are_named_and_the_others_looked_at() {
         assert!(ran.stdout.contains("warning[yaml-bool]"), "{}", ran.stdout);
         for said in [
             "on 1 minion; 3 minions not looked at",
-            "expected a value",
+            "the `[` opened here is never closed",
             "grains must be a mapping, not an integer",
             "holds no minions, but a list",
             "error: 3 minions could not be read; the others were looked at",
