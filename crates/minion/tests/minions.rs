@@ -488,7 +488,7 @@ fn a_document_that_is_broken_keeps_no_other_from_being_read() {
     for (id, message) in [
         ("document 2", "m.yaml:3:1: has no id"),
         ("document 3", "m.yaml:5:1: holds no minions, but a list"),
-        ("d", "m.yaml:9:1: expected a value"),
+        ("d", "m.yaml:8:9: the `[` opened here is never closed"),
         ("e", "m.yaml:11:9: grains must be a mapping, not an integer"),
     ] {
         let error = minions.minion(id).unwrap_err().to_string();
