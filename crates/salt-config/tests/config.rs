@@ -230,7 +230,7 @@ fn what_salt_swallows_is_a_warning_with_its_place() {
     for (files, warning) in [
         (
             &[("master", ""), ("master.d/a.conf", "a: 1\nx: [\n")][..],
-            "master.d/a.conf:3:1: expected a value",
+            "master.d/a.conf:2:4: the `[` opened here is never closed",
         ),
         (
             &[("master", ""), ("master.d/a.conf", "- 1\n")],
@@ -288,7 +288,7 @@ fn what_salt_ends_on_is_an_error_with_its_place() {
     for (files, error) in [
         (
             &[("master", "a: 1\nx: [\n")][..],
-            "master:3:1: expected a value",
+            "master:2:4: the `[` opened here is never closed",
         ),
         (
             &[("master", "- 1\n")],
