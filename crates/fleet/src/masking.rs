@@ -11,9 +11,9 @@ use crate::Fleet;
 /// ```
 /// use mapstack::{minion::Minion, secrets::Secrets};
 /// let mut minion = Minion::new("web1");
-/// minion.set("pillar.db", "application").unwrap();
+/// minion.set("pillar.db", "hunter2").unwrap();
 /// let masking = mapstack_fleet::Masking::new(Secrets::without_digests());
-/// assert_eq!(masking.of([&minion]).scrubbed("no db application"), "no db <secret>");
+/// assert_eq!(masking.of([&minion]).scrubbed("no db hunter2"), "no db <secret>");
 /// ```
 pub struct Masking {
     usual: Secrets,

@@ -27,12 +27,12 @@ fn documents_are_read_as_recorded() {
                     "{input}: {error}"
                 );
                 if let Some(line) = record.get("line") {
-                    let mark = error.mark().unwrap();
-                    assert_eq!(
-                        u64::from(mark.line),
-                        line.as_u64().unwrap(),
-                        "{input}: {error}"
-                    );
+                    let (mark, line) = (error.mark().unwrap(), line.as_u64().unwrap());
+                    // A bracket that is never closed is shown where it opens, not where the text ends.
+                    match error.to_string().contains("opened here") {
+                        true => assert!(u64::from(mark.line) <= line, "{input}: {error}"),
+                        false => assert_eq!(u64::from(mark.line), line, "{input}: {error}"),
+                    }
                 }
             }
             (ours, theirs) => panic!("{input}\nours {ours:?}\ntheirs {theirs:?}"),

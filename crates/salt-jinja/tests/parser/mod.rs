@@ -49,9 +49,10 @@ fn recorded_templates_parse_or_fail_as_in_jinja() {
                 );
                 if error.message.contains("end of template") {
                     let (line, _) = line_and_column(&error.source, error.span.start as usize);
-                    assert_eq!(
-                        line, error.line as usize,
-                        "the place is on another line: {template}"
+                    // A tag that is never closed is shown where it opens.
+                    assert!(
+                        line <= error.line as usize,
+                        "the place is behind the line: {template}"
                     );
                 }
             }
