@@ -277,6 +277,7 @@ pub(crate) const ABOUT: [&str; 242] = [
     "syslog",
     "table",
     "template",
+    "test",
     "timeout",
     "title",
     "tls",
@@ -453,8 +454,6 @@ pub(crate) const STEMS: [&str; 10] = [
 /// Words of messages that people also set as passwords in examples. A word that no message has does not belong here: as a
 /// password it is hidden wherever it occurs.
 pub(crate) const OF_MESSAGES: [&str; 192] = [
-    "root",
-    "test",
     "account",
     "addresses",
     "answer",
@@ -581,6 +580,7 @@ pub(crate) const OF_MESSAGES: [&str; 192] = [
     "repository",
     "result",
     "results",
+    "root",
     "roots",
     "running",
     "salt",
