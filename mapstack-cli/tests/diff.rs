@@ -500,6 +500,8 @@ fn a_file_that_a_partial_clone_lacks_is_compared_by_its_object() {
         "web/parameters/defaults.yaml",
         b"values: {port: {% include 'web/files/logo.png' %}}\n",
     );
+    // Git commits no tree of which it lacks a file.
+    git(tree.path(), &["hash-object", "-w", "web/files/logo.png"]);
     commit();
     lose();
     let out = "Jinja error: web/files/logo.png";
