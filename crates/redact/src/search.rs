@@ -107,23 +107,36 @@ impl Search {
     }
 }
 
-/// True if a hit in a message is the secret, and not a word of the message that happens to be the same: such a word is a
-/// value where it stands in quotes, behind a `:` or a `=`, or alone.
-pub(crate) fn is_value(message: &str, hit: &Hit<'_>) -> bool {
-    let of_file = message.find(EXCERPT);
-    if !is_ordinary(hit.secret) || of_file.is_some_and(|at| at < hit.range.start) {
-        return true;
+/// A message, some of whose own words may be the same as secrets.
+pub(crate) struct Message<'m> {
+    text: &'m str,
+    /// The place where a file is quoted; the end if none is.
+    excerpt: usize,
+}
+
+impl<'m> Message<'m> {
+    pub(crate) fn new(text: &'m str) -> Self {
+        let excerpt = text.find(EXCERPT).unwrap_or(text.len());
+        Message { text, excerpt }
     }
-    let before = message.get(..hit.range.start).unwrap_or_default();
-    let after = message.get(hit.range.end..).unwrap_or_default();
-    let is_quoted = before.ends_with(['\'', '"', '`']) && after.starts_with(['\'', '"', '`']);
-    let rest = after.trim_start_matches('.');
-    let ends = rest.is_empty() || rest.starts_with(['\n', ',', ';', ')', '}', ']']);
-    let is_set = before.trim_end_matches(' ').ends_with([':', '=']) || before.is_empty();
-    is_quoted
-        || (is_set && ends)
-        || before.ends_with("//")
-        || before.ends_with([':', '=']) && after.starts_with('@')
+
+    /// True if a hit is the secret, and not a word of the message that happens to be the same: such a word is a value in
+    /// quotes, after a `:` or a `=`, or alone.
+    pub(crate) fn has_value(&self, hit: &Hit<'_>) -> bool {
+        if hit.range.start > self.excerpt || !is_ordinary(hit.secret) {
+            return true;
+        }
+        let before = self.text.get(..hit.range.start).unwrap_or_default();
+        let after = self.text.get(hit.range.end..).unwrap_or_default();
+        let is_quoted = before.ends_with(['\'', '"', '`']) && after.starts_with(['\'', '"', '`']);
+        let rest = after.trim_start_matches('.');
+        let ends = rest.is_empty() || rest.starts_with(['\n', ',', ';', ')', '}', ']']);
+        let is_set = before.trim_end_matches(' ').ends_with([':', '=']) || before.is_empty();
+        is_quoted
+            || (is_set && ends)
+            || before.ends_with("//")
+            || before.ends_with([':', '=']) && after.starts_with('@')
+    }
 }
 
 /// True if a piece of text is nothing but white space, be it as an escape.
@@ -236,7 +249,10 @@ mod tests {
     #[test]
     fn an_ordinary_word_is_a_secret_only_as_a_value() {
         let search = Search::new(["secret", "Hunter"].into_iter());
-        let hidden = |text: &str| search.hits(text).iter().any(|hit| is_value(text, hit));
+        let hidden = |text: &str| {
+            let message = Message::new(text);
+            search.hits(text).iter().any(|hit| message.has_value(hit))
+        };
         for text in [
             "note: secrets are masked: --show-secrets prints them",
             "a secret of the pillar in plain text",

@@ -13,7 +13,7 @@ use mapstack_value::{Key, Map, Value};
 use sha2::Sha256;
 
 use crate::policy::{Policy, is_encrypted};
-use crate::search::{Search, is_value};
+use crate::search::{Message, Search};
 use crate::{stars, texts};
 
 /// A text of the pillar this short says nothing by itself.
@@ -352,8 +352,9 @@ impl Secrets {
         if self.everything_shown {
             return message.to_owned();
         }
+        let of_message = Message::new(message);
         let hits = self.search().hits(message).into_iter();
-        let hits = hits.filter(|hit| is_value(message, hit));
+        let hits = hits.filter(|hit| of_message.has_value(hit));
         let mut hidden = self.marked_passwords(message);
         hidden.extend(hits.map(|hit| (hit.range, self.mark(&Value::from(hit.secret)))));
         replaced(message, hidden)
