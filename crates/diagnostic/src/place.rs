@@ -65,6 +65,22 @@ impl Place {
         self.line_and_column().1
     }
 
+    /// The text of the line, without the break that ends it.
+    ///
+    /// ```
+    /// let place = mapstack_diagnostic::Place::in_bytes("x", b"a: 1\r\nb: 2\n", |text| text.find("2").unwrap());
+    /// assert_eq!(place.line_text(), "b: 2");
+    /// ```
+    #[must_use]
+    pub fn line_text(&self) -> &str {
+        let at = self.source.split_at_checked(self.start);
+        let (before, behind) = at.unwrap_or((&self.source, ""));
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        let end = before.len() + behind.find('\n').unwrap_or(behind.len());
+        let line = self.source.get(start..end).unwrap_or_default();
+        line.strip_suffix('\r').unwrap_or(line)
+    }
+
     /// The same as [`line_and_column`] of the source.
     fn line_and_column(&self) -> (usize, usize) {
         if self.source.len() < LARGE {

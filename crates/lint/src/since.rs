@@ -22,14 +22,14 @@ impl Seen {
     fn of(finding: &Finding, in_common: &InCommon<'_>) -> Self {
         let place = &finding.place;
         let line = match finding.whole_file {
-            true => None,
-            false => place.source.lines().nth(place.line().saturating_sub(1)),
+            true => "",
+            false => place.line_text(),
         };
         Seen {
             rule: finding.rule,
             file: in_common(&place.file),
             message: in_common(&finding.message),
-            line: line.unwrap_or_default().trim().to_owned(),
+            line: line.trim().to_owned(),
         }
     }
 }

@@ -286,8 +286,7 @@ fn cure(subject: &Subject<'_>, error: &Error, works: bool) -> Option<String> {
     let place = error.diagnostic().place.as_ref()?;
     let is_lacked = |grain: &&str| !subject.seen.grains.contains(*grain);
     let of_line = || {
-        let line = place.source.lines().nth(place.line().checked_sub(1)?)?;
-        let mut named = grains(line).into_iter();
+        let mut named = grains(place.line_text()).into_iter();
         named.find(|grain| subject.assumes_grains || is_lacked(grain))
     };
     let of_variable = || {
