@@ -58,6 +58,16 @@ pub struct LintMinions {
     pub broken: Vec<(String, Error)>,
 }
 
+/// The configuration behind flags. A minion's has a pillar only where it has no master, so a named pillar asks for a master's.
+fn config_for(
+    names: &[String],
+    files: &Files,
+    warn: &dyn Warn,
+) -> Result<Option<Config>, InputError> {
+    let asks = names.iter().any(|name| name == ExplainedPillar::NAME);
+    configuration::read(files, None, asks.then_some(Kind::Master), warn)
+}
+
 /// The states of what is served, if it is an estate: the checkout at hand is one, or there is a top file.
 fn estate_states(
     engine: &Engine,
@@ -107,10 +117,7 @@ impl Linted {
             facts,
             ..
         } = site;
-        // A minion's configuration has a pillar only where it has no master.
-        let asks = names.iter().any(|name| name == ExplainedPillar::NAME);
-        let kind = asks.then_some(Kind::Master);
-        let config = configuration::read(files, None, kind, warn)?;
+        let config = config_for(names, files, warn)?;
         crate::pillars::warn_of_order(config.as_ref(), (files, functions), warn)?;
         let pillars = match facts.pillar {
             None => ConfiguredPillars::of(config.as_ref(), (files, functions), memory, warn)?,
@@ -145,9 +152,7 @@ impl Linted {
             facts,
             ..
         } = site;
-        let asks = names.iter().any(|name| name == ExplainedPillar::NAME);
-        let kind = asks.then_some(Kind::Master);
-        let config = configuration::read(files, None, kind, &Silent)?;
+        let config = config_for(names, files, &Silent)?;
         let states = (revision, NOW);
         let with_pillars = facts.pillar.is_none();
         let side = || Sides::new(files, states, (config.as_ref(), with_pillars));
