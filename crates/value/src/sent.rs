@@ -109,16 +109,24 @@ impl Form {
 mod tests {
     use super::*;
 
-    #[test]
-    fn what_messagepack_lacks_arrives_as_something_else() {
-        let bytes = |bytes: &[u8]| Value::Bytes(bytes.into());
-        let plain: Map = [("a", Value::from_iter([1, 2]))].into_iter().collect();
-        assert_eq!(sent(&plain.into()), None);
+    fn bytes(bytes: &[u8]) -> Value {
+        Value::Bytes(bytes.into())
+    }
+
+    /// Bytes that are text and bytes that are not, as values and as a key.
+    fn nested() -> Value {
         let inner: Map = [(Key::Bytes(b"hi"[..].into()), bytes(b"\xff"))]
             .into_iter()
             .collect();
+        Value::from_iter([bytes(b"hi"), inner.into()])
+    }
+
+    #[test]
+    fn what_messagepack_lacks_arrives_as_something_else() {
+        let plain: Map = [("a", Value::from_iter([1, 2]))].into_iter().collect();
+        assert_eq!(sent(&plain.into()), None);
         let map: Map = [
-            ("a", Value::from_iter([bytes(b"hi"), inner.into()])),
+            ("a", nested()),
             ("b", 1.into()),
             ("c", Value::Tuple([1.into(), bytes(b"x")].into())),
         ]
@@ -146,18 +154,9 @@ mod tests {
 
     #[test]
     fn bytes_that_are_text_arrive_as_text() {
-        let bytes = |bytes: &[u8]| Value::Bytes(bytes.into());
         let plain: Map = [("a", Value::from_iter([1, 2]))].into_iter().collect();
         assert_eq!(text_for_bytes(&plain.into()), None);
-        let inner: Map = [(Key::Bytes(b"hi"[..].into()), bytes(b"\xff"))]
-            .into_iter()
-            .collect();
-        let map: Map = [
-            ("a", Value::from_iter([bytes(b"hi"), inner.into()])),
-            ("b", 1.into()),
-        ]
-        .into_iter()
-        .collect();
+        let map: Map = [("a", nested()), ("b", 1.into())].into_iter().collect();
         assert_eq!(
             text_for_bytes(&map.into()).unwrap().repr(),
             "{'a': ['hi', {'hi': b'\\xff'}], 'b': 1}"

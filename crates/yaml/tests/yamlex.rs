@@ -30,7 +30,14 @@ fn documents_are_read_as_recorded() {
                     let (mark, line) = (error.mark().unwrap(), line.as_u64().unwrap());
                     // A bracket that is never closed is shown where it opens, not where the text ends.
                     match error.to_string().contains("opened here") {
-                        true => assert!(u64::from(mark.line) <= line, "{input}: {error}"),
+                        true => {
+                            let opening = input.get(mark.offset(input)..).unwrap_or_default();
+                            assert!(
+                                opening.starts_with(['[', '{', '\'', '"']),
+                                "{input}: {error}"
+                            );
+                            assert!(u64::from(mark.line) <= line, "{input}: {error}");
+                        }
                         false => assert_eq!(u64::from(mark.line), line, "{input}: {error}"),
                     }
                 }
