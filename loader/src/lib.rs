@@ -1,4 +1,4 @@
-//! Salt's file server: which file stands behind a `salt://` path.
+//! Salt's file server: the file of a `salt://` path.
 //!
 //! The crate does not know about YAML, templates or merging.
 //!

@@ -32,7 +32,7 @@ struct Root {
     given: PathBuf,
     /// `None` if it is not a directory.
     real: Option<PathBuf>,
-    /// Why nobody can say whether it is one.
+    /// The error that prevented looking at it.
     failure: Option<Arc<io::Error>>,
 }
 

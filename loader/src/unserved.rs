@@ -1,4 +1,4 @@
-//! What lies below roots and is not served.
+//! Names below roots that are not served.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,13 +9,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 pub struct Unserved {
     /// The path from the root; bytes that are not UTF-8 are escaped, as in `caf\xe9.sls`.
     pub path: String,
-    /// Why it is not served.
+    /// The reason why it is not served.
     pub why: NotServed,
     /// Equal for what is the same in two states of the files; `None` if that is not known.
     pub mark: Option<u64>,
 }
 
-/// Why something is not served.
+/// The reason why a name is not served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NotServed {
     /// A link to nothing.

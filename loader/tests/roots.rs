@@ -318,7 +318,7 @@ fn what_is_not_served_is_known() {
         ("loop", "web/loop"),
         ("../../outside", "web/out"),
         ("nowhere", "gone"),
-        // What is served under another name.
+        // A file that is served under another name.
         ("init.sls", "web/again.sls"),
         ("..", "web/sub/up"),
     ] {

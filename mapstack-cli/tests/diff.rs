@@ -495,7 +495,7 @@ fn a_file_that_a_partial_clone_lacks_is_compared_by_its_object() {
     assert_line(tree.path(), line, 1, ("1 change on 1 of 1 minion", ""));
     let ran = run_line(tree.path(), line);
     assert!(!ran.stdout.contains("logo.png"), "{}", ran.stdout);
-    // Where something asks for it, it is named.
+    // A template that loads it is an error that names it.
     tree.write(
         "web/parameters/defaults.yaml",
         b"values: {port: {% include 'web/files/logo.png' %}}\n",

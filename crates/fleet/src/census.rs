@@ -155,7 +155,7 @@ impl Census {
             match (traits.groups.get(at).copied().flatten(), &mut *members) {
                 (Some(true), Some(members)) => members.push(index),
                 (Some(false), _) => {}
-                // Who is in it cannot be said any more.
+                // Its members are unknown from here on.
                 _ => *members = None,
             }
         }

@@ -195,7 +195,7 @@ impl<'r, 'e> Reach<'r, 'e> {
                 .result
                 .as_ref()
                 .is_ok_and(|data| yaml::traverse(data, path).is_some()),
-            // Where it is not known, it may be looked at. The template of a layer is asked for what it looks at.
+            // An unknown file may be read. The template of a layer is asked for what it looks at.
             What::Fact(part, path) => self.fleet.facts(index, minion).is_none_or(|reads| {
                 reads
                     .iter()

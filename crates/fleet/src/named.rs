@@ -28,7 +28,7 @@ pub struct NamedGroups {
 const MAX_GROUPS: usize = 100;
 
 impl NamedGroups {
-    /// The option `nodegroups`, and targets of top files, each with what stands under `match`.
+    /// The option `nodegroups`, and targets of top files, each with its value of `match`.
     #[must_use]
     pub fn new(nodegroups: &Map, targets: impl IntoIterator<Item = (Key, Option<Value>)>) -> Self {
         let nodegroups: Map = nodegroups

@@ -97,7 +97,7 @@ fn repository(
     let (Some((_, first)), Some(any)) = (roots.first(), names.into_iter().flatten().next()) else {
         return Ok(None);
     };
-    // What is around the roots of a directory has no place in a repository.
+    // Files around the roots of a directory have no place in a repository.
     if matches!(
         (before, after),
         (State::Directory(_), _) | (_, State::Directory(_))

@@ -135,7 +135,7 @@ pub struct Counted {
     pub renamed: Vec<(String, String)>,
 }
 
-/// The targets of the top files of all saltenvs, each with what stands under `match`.
+/// The targets of the top files of all saltenvs, each with its value of `match`.
 fn top_targets(files: &dyn FileServer) -> Vec<(Key, Option<Value>)> {
     let path = SaltPath::from_relative("top.sls");
     let tops = files.envs().into_iter().filter_map(|env| {

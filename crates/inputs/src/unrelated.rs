@@ -49,28 +49,28 @@ const TOP_FILES: [&str; 20] = [
     "tox.ini",
     "pillar.example",
 ];
-/// Where recorded results lie, below a root or beside it.
+/// Folders of recorded results, below a root or beside it.
 const RECORDED: [&str; 2] = ["tests/mapstack/", "test/integration/"];
 /// Folders at the top of a formula that no minion is served anything from.
 const OF_FORMULA: [&str; 6] = ["bin", "doc", "docs", "spec", "test", "tests"];
 /// Files of which names are looked for are read up to this size.
 const MAX_SIZE: usize = 1 << 20;
-/// What a line has that makes a file of another.
+/// Parts of lines by which one file loads another.
 const ASKS: [&str; 6] = ["salt://", "}}/", "import", "include", "cp.", "source"];
 
-/// What lies around files of a project.
+/// The kind of the folder at the top of a tree of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Top {
     /// A formula, which a file says.
     Formula,
     /// Roots of an estate.
     Roots,
-    /// What is around the roots, which nothing serves.
+    /// The repository around the roots, which no root serves.
     Around,
 }
 
 impl Top {
-    /// What a saltenv of two states of the files is the top of.
+    /// The kind of a saltenv's top in two states of the files.
     fn of_files(states: [&dyn FileServer; 2], env: &str) -> Self {
         let path = SaltPath::from_relative("FORMULA");
         let has =
@@ -106,7 +106,7 @@ impl Top {
             Top::Around => matches!(first, "doc" | "docs"),
             Top::Roots => false,
         };
-        // What says where the roots are is not only of the project.
+        // The file that names the roots matters to minions.
         path != crate::project::FILE
             && (first.starts_with('.')
                 || RECORDED.iter().any(|recorded| path.starts_with(recorded))
@@ -138,7 +138,7 @@ pub(crate) fn split(
     let [before, after] = states;
     for (env, top) in envs.iter().zip(&tops) {
         look(after, (env, *top), (&named, &|_| true), &mut asked);
-        // What is the same in both states says the same.
+        // Files that are the same in both states were searched above.
         let is_different = |path: &str| changed.has_path(env, path);
         look(before, (env, *top), (&named, &is_different), &mut asked);
     }
@@ -163,7 +163,7 @@ fn look(
     (named, is_meant): (&[String], IsMeant<'_>),
     asked: &mut [bool],
 ) {
-    // What cannot be read may ask for all of them.
+    // Files that cannot be listed may load any of them.
     let Ok(paths) = files.list(env, "") else {
         asked.fill(true);
         return;

@@ -507,7 +507,7 @@ fn closes(kind: &Tok) -> bool {
     matches!(kind, Tok::Op(Op::RBracket | Op::RParen | Op::RBrace))
 }
 
-/// The innermost bracket, or the tag itself, that the last of some tokens stands in.
+/// The innermost bracket that is still open after some tokens, or the open tag itself.
 fn opened<'t>(tokens: impl Iterator<Item = &'t Token>) -> Option<&'t Token> {
     let mut open: Vec<&Token> = Vec::new();
     for token in tokens {

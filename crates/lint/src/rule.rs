@@ -40,7 +40,7 @@ macro_rules! rules {
                 match self { $(Rule::$rule => $about,)* }
             }
 
-            /// Why it matters.
+            /// The reason why it matters.
             #[must_use]
             pub fn why(self) -> &'static str {
                 match self { $(Rule::$rule => $why,)* }
@@ -109,7 +109,7 @@ rules! {
         "Remove the quotes. The linter can do it.";
     NoValues "no-values" Warning
         "A parameter file without values, which contributes nothing."
-        "The file is read and adds nothing. What it has may be meant to stand below `values`."
+        "The file is read and adds nothing. Its keys may belong below `values`."
         "strategy: recurse"
         "Add `values`, or delete the file.";
     DataSource "data-source" Error
@@ -159,13 +159,13 @@ rules! {
         "Correct the text at the place that is shown.";
     ConflictMarker "conflict-marker" Error
         "A merge conflict that is not resolved."
-        "Both sides of the merge stand in the file, between lines that are no YAML and no Jinja."
+        "The file has both sides of the merge, between lines that are neither YAML nor Jinja."
         "values:\n<<<<<<< HEAD\n  port: 22\n=======\n  port: 2222\n>>>>>>> other"
         "Keep one side, and remove the lines with `<<<<<<<`, `=======` and `>>>>>>>`.";
     InvisibleCharacter "invisible-character" Warning
         "A character that cannot be seen, or that looks like a blank, where it is a mistake."
         "A key or a name with such a character is another one than it seems to be: nothing finds it."
-        "values:\n  port\u{200b}: 22   # a zero-width space stands behind port"
+        "values:\n  port\u{200b}: 22   # a zero-width space after port"
         "Remove it, or write a blank; in double quotes, write it as an escape.";
     MissingBlank "missing-blank" Warning
         "A key:value without a blank behind the colon, which is text where a mapping was meant."
@@ -224,7 +224,7 @@ rules! {
         "Correct the name of the template or of what it exports.";
     MissingSource "missing-source" Error
         "A file on the file server that a state names and that does not exist."
-        "The state fails on the minion, as the file server has no such file."
+        "The state fails on the minion, as the file server lacks the file."
         "/etc/motd:\n  file.managed:\n    - source: salt://web/files/mot"
         "Correct the path, or add the file.";
     MissingInclude "missing-include" Error

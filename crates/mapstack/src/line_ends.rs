@@ -19,7 +19,7 @@ impl Run<'_> {
         out
     }
 
-    /// True if the machine that renders runs Windows: the minion's own, or nobody's if it is a master.
+    /// True if the machine that renders runs Windows: the minion's own, and never a master.
     fn is_on_windows(&self) -> bool {
         let kernel = || self.facts.grain("kernel");
         !self.is_elsewhere && kernel().as_ref().and_then(Value::as_str) == Some("Windows")

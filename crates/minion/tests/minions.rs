@@ -495,7 +495,7 @@ fn a_document_that_is_broken_keeps_no_other_from_being_read() {
         assert!(error.starts_with(message), "{id}: {error}");
     }
     assert!(minions.minion("f").unwrap().is_some());
-    // Where no document has a minion, nothing says that there are any.
+    // A text in which no document has a minion is an error as a whole.
     for text in ["- a\n---\n- b\n", "a: [\n---\nb: [\n"] {
         Minions::from_text(text.as_bytes(), "m.yaml").expect_err(text);
     }

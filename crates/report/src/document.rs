@@ -39,7 +39,7 @@ pub trait Document: Serialize {
 
 impl<T: Serialize + ?Sized> Document for T {}
 
-/// How the error about keys begins that are the same in JSON.
+/// The beginning of the error about keys that are the same in JSON.
 const SAME_TEXT: &str = "two keys become the same text";
 
 fn compact<T: Serialize + ?Sized>(document: &T) -> Result<String, Error> {

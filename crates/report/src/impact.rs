@@ -26,13 +26,13 @@ pub struct Reach<'i> {
     formulas: Vec<Formula<'i>>,
     /// The minions whose pillar is reached, for a file of the pillar.
     pillar: &'i [String],
-    /// Why it is not known what is reached, if nothing that was looked at is.
+    /// The reason why the reach is unknown, if nothing that was looked at is reached.
     not_followed: Option<String>,
 }
 
-/// What was looked at.
+/// The subjects that were looked at.
 pub struct Followed<'f> {
-    /// What is asked about.
+    /// The file, fact or key in question.
     pub what: &'f What,
     /// The formulas, each with the way in which its configuration is made.
     pub configurations: Vec<(String, Way)>,
@@ -43,7 +43,7 @@ pub struct Followed<'f> {
 }
 
 impl Followed<'_> {
-    /// Why it is not known what is reached, if nothing that was looked at is.
+    /// The reason why the reach is unknown, if nothing that was looked at is reached.
     #[must_use]
     pub fn gap(&self, impact: &Impact) -> Option<String> {
         let is_reached = !impact.formulas.is_empty() || !impact.pillar.is_empty();
@@ -96,7 +96,7 @@ impl Followed<'_> {
         !matches!(self.what, What::Value(..) | What::Fact(..))
     }
 
-    /// What was followed, as text.
+    /// The followed subjects, as text.
     fn line(&self) -> String {
         match self.what {
             What::Pillar(..) | What::External(_) => "followed: pillars".into(),
@@ -133,7 +133,7 @@ struct Holder<'i> {
 }
 
 impl<'i> Reach<'i> {
-    /// What `impact` found; `given` is what was asked for.
+    /// The findings of `impact`; `given` is the question.
     pub fn new(given: &'i str, followed: &Followed<'_>, impact: &'i Impact) -> Self {
         Reach {
             of: given,

@@ -60,7 +60,7 @@ fn fault(name: &Key, group: &Value, groups: &Map) -> Option<(String, String)> {
     })
 }
 
-/// The groups that a group names; nothing for what is no target.
+/// The groups that a group names; none if its value is not a target.
 fn named(group: &Value) -> Option<Vec<String>> {
     let words: Vec<&str> = match group {
         Value::Str(text) => text.split_whitespace().collect(),

@@ -1,4 +1,4 @@
-//! What is wrong with a text that YAML's grammar refuses.
+//! Mistakes in a text that YAML's grammar refuses, in the reader's terms.
 //!
 //! The grammar stops late and says little: four mistakes of people are one "did not find expected key". The lines around
 //! the place tell them apart.
@@ -201,18 +201,15 @@ impl Refused<'_> {
             let rest = content.get(key.len() + 1..).unwrap_or_default();
             let behind = rest.chars().next().filter(|c| !is_printable(*c));
             let problem = match behind {
-                Some(c) => format!(
-                    "{} stands behind `{key}:`, and YAML needs a blank there",
-                    named(c)
-                ),
-                None => format!("no blank stands behind `{key}:`"),
+                Some(c) => format!("{} follows `{key}:`, where YAML needs a blank", named(c)),
+                None => format!("no blank follows `{key}:`"),
             };
             return Explained::new(at, problem, "put a blank behind the `:` of a key");
         }
         if content.starts_with('-') && content.chars().nth(1).is_some_and(|c| c != '-') {
             return Explained::new(
                 at,
-                "no blank stands behind the `-` of a list item",
+                "no blank follows the `-` of a list item",
                 "put a blank behind it",
             );
         }
@@ -372,7 +369,7 @@ fn plainly(found: &'static str, character: Option<char>) -> (&'static str, &'sta
             "put `- ` on a line of its own, or the value in quotes",
         ),
         ("did not find expected comment or line break", _) => (
-            "text stands behind the `|` or `>` of a block",
+            "text follows the `|` or `>` of a block",
             "put it on the next line, indented, or the value in quotes",
         ),
         ("found unexpected document indicator", _) => (

@@ -15,7 +15,7 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// The byte of a text that the mark stands for; its end for a mark beyond it.
+    /// The byte of a text at the mark; its end for a mark beyond it.
     ///
     /// ```
     /// use mapstack_yaml::Mark;

@@ -140,13 +140,13 @@ fn keys_and_items_that_are_not_ones_are_told_apart() {
         &no_colon("`pkg.installed`"),
     );
     assert_told("a:\n  b 1\n  c: 2\n", (2, 3), &no_colon("this line"));
-    let joined = "no blank stands behind `b:`; put a blank behind the `:` of a key";
+    let joined = "no blank follows `b:`; put a blank behind the `:` of a key";
     assert_told("a:\n  b:1\n  c: 2\n", (2, 3), joined);
     assert_told("a: 1\nb:2\nc: 3\n", (2, 1), joined);
     assert_told(
         "a: 1\nc:\u{a0}1\n",
         (2, 1),
-        "<U+00A0> stands behind `c:`, and YAML needs a blank there; put a blank behind the `:` of a key",
+        "<U+00A0> follows `c:`, where YAML needs a blank; put a blank behind the `:` of a key",
     );
     assert_told(
         "a = 1\nb: 2\n",
@@ -156,17 +156,17 @@ fn keys_and_items_that_are_not_ones_are_told_apart() {
     assert_told(
         "a:\n  - b\n  -c\n",
         (3, 3),
-        "no blank stands behind the `-` of a list item; put a blank behind it",
+        "no blank follows the `-` of a list item; put a blank behind it",
     );
     assert_told(
         "a:\n  b: 1\n  - c\n",
         (3, 3),
-        "a list item stands beside the keys of a mapping; remove the `- `, or indent the item to put it below a key",
+        "a list item is among the keys of a mapping; remove the `- `, or indent the item to put it below a key",
     );
     assert_told(
         "a:\n  - c\n  b: 1\n",
         (3, 3),
-        "`b:` stands beside the items of a list; start the line with `- `, or indent it differently",
+        "`b:` is among the items of a list; start the line with `- `, or indent it differently",
     );
 }
 

@@ -1,4 +1,4 @@
-//! What a repository has and does not serve.
+//! Names in a repository that are not served.
 
 use gix::ObjectId;
 use mapstack_value::posixpath::split;
@@ -43,7 +43,7 @@ impl Served {
             .map_err(failed)
     }
 
-    /// Why a link is not served; `None` for one that leads to something, or may.
+    /// The reason why a link is not served; `None` for one that leads to something, or may.
     fn link_leads_nowhere(
         &self,
         tree: ObjectId,

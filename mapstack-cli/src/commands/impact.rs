@@ -155,7 +155,7 @@ fn failure(impact: &mapstack_fleet::Impact, reporter: &Reporter) -> Result<(), F
 /// The exit status where nothing that could be reached was followed.
 const UNKNOWN: u8 = 2;
 
-/// What is reached on the minions that flags choose.
+/// The reach on the minions that flags choose.
 fn reached(
     args: &Impact,
     (followed, fleet): (&Followed<'_>, &Fleet<'_>),

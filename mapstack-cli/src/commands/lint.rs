@@ -140,7 +140,7 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         if args.diff {
             return Ok(());
         }
-        // What was fixed may show what is behind it, in files that the first look has kept.
+        // A fix may uncover further findings, in files that the first look has kept.
         let linted = Linted::of(&args.formulas, &args.site, memory::limit, &Silent)?;
         reports = Checks::of(args, &linted, how, reporter)?.reports()?;
         leave_out(&mut reports, before.as_ref(), &mut aside);

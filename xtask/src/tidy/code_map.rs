@@ -95,7 +95,7 @@ fn arrows_up(package: &Package, packages: &[Package], order: &[&str]) -> Vec<Str
         .filter(|other| floor(&other.directory) > floor(&package.directory))
         .map(|other| {
             format!(
-                "{DOCUMENT}: `{}` depends on `{}`, which stands above it",
+                "{DOCUMENT}: `{}` depends on `{}`, which is above it",
                 package.directory, other.directory
             )
         })
@@ -120,7 +120,7 @@ mod tests {
         );
         assert_eq!(
             problems("- `b`: B\n- `crates/a`: A\n"),
-            ["ARCHITECTURE.md: `b` depends on `crates/a`, which stands above it"]
+            ["ARCHITECTURE.md: `b` depends on `crates/a`, which is above it"]
         );
         assert_eq!(
             problems("- `b`: B\n- `c`: C\n"),

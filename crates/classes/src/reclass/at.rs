@@ -7,7 +7,7 @@ use mapstack_value::Key;
 use super::value::{Content, Item, Node};
 use crate::{FilePlace, Turn};
 
-/// A place in a file; nothing if nobody asks, or no file says the value.
+/// The place of a value in a file; empty if places are not followed, or no file sets the value.
 #[derive(Debug, Clone, Default)]
 pub struct At(Option<Arc<Step>>);
 

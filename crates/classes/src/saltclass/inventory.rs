@@ -20,6 +20,6 @@ pub struct Inventory<'i> {
     pub pillar: &'i DictRef,
     /// True if classes that classes of classes name are kept, and each state once, as since Salt 3007.
     pub keeps_nested: bool,
-    /// Learns which places set the values; `None` if nobody asks.
+    /// The record of the places that set values; `None` in a plain compile.
     pub setters: Option<&'i RefCell<Setters>>,
 }

@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 256;
 pub struct Merge<'h> {
     /// Pays for the work.
     host: &'h dyn Host<Obj>,
-    /// Learns which places set the values.
+    /// The record of the places that set values.
     setters: Option<&'h RefCell<Setters>>,
 }
 

@@ -10,7 +10,7 @@ use mapstack_value::Key;
 use super::objects::is_mark;
 use crate::{ClassFile, FilePlace, Origin, Origins, Turn};
 
-/// A pillar has the origins of so many values at most: a few aliases can stand for more than anyone can look at.
+/// The most values of a pillar with origins: a few aliases can expand to millions.
 const MAX_VALUES: usize = 250_000;
 
 /// The places of the values in containers.

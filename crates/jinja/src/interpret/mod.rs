@@ -142,7 +142,7 @@ fn position(frame: &Frame, span: Span) -> String {
     }
 }
 
-/// What an error of an expression is about: all of it, but a filter or a test on a later line than the start of its value
+/// The span of an expression's error: the whole expression, but a filter or a test on a later line than the start of its value
 /// is on that line.
 fn own(frame: &Frame, expr: &Expr) -> Span {
     let source = &frame.template.source;

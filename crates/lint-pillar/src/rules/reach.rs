@@ -103,7 +103,7 @@ pub(super) fn is_option(sls: &str) -> bool {
 
 fn joined_option(target: &Place, sls: &str) -> Finding {
     let place = named_in(target, sls).unwrap_or_else(|| target.clone());
-    let message = format!("`{sls}` is the name of an sls here, as no blank stands behind its `:`");
+    let message = format!("`{sls}` is the name of an sls here, as no blank follows its `:`");
     let mut finding = Finding::new(Rule::MissingBlank, place, message);
     // Salt looks for the sls where the target means a minion.
     finding.level = Level::Error;

@@ -1,4 +1,4 @@
-//! Scalars that YAML reads as something else than what they look like, and what stands in files by accident.
+//! Scalars that YAML reads as something else than they look like, and accidents in files.
 
 use mapstack_lint::{Finding, accidents, joined, traps};
 

@@ -66,7 +66,7 @@ fn of_state(subject: &Subject<'_>, state: &State, available: &Available) -> Vec<
         .collect()
 }
 
-/// True if the name of what is missing does not stand in the sls.
+/// True if the sls does not contain the missing name.
 fn is_made(state: &State, problem: &Problem) -> bool {
     match problem {
         Problem::Missing { written, .. } | Problem::Outside { written, .. } => {

@@ -1,4 +1,4 @@
-//! What stands in a text by accident: the markers of a merge conflict, characters that cannot be seen, and keys without
+//! Accidents in a text: the markers of a merge conflict, characters that cannot be seen, and keys without
 //! the blank behind their `:`.
 
 use std::collections::HashSet;
@@ -206,7 +206,7 @@ fn joined_arguments(file: &SourceFile) -> Vec<Finding> {
 }
 
 fn no_blank(place: Place, key: &str) -> Finding {
-    let message = format!("no blank stands behind `{key}:`, so this is text and sets no `{key}`");
+    let message = format!("no blank follows `{key}:`, so this is text and sets no `{key}`");
     let finding = Finding::new(Rule::MissingBlank, place, message);
     finding.help("put a blank behind the `:`, or the text in quotes")
 }
@@ -235,7 +235,7 @@ fn is_address(text: &str) -> bool {
     })
 }
 
-/// True if nothing but blanks stands before a text on its line.
+/// True if only blanks precede a text on its line.
 fn begins_its_line(scalar: &Scalar<'_>) -> bool {
     let (place, computed) = scalar.place(0);
     let before = place.source.get(..place.start).unwrap_or_default();

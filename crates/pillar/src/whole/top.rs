@@ -480,7 +480,7 @@ fn joined_option((index, text): (usize, &str)) -> Option<Slip> {
     let rest = text.get(key.len() + 1..)?;
     matches!(key, "match" | "order" | "ignore_missing").then(|| Slip {
         item: Some(Key::of_index(index)),
-        message: format!("`{text}` is the name of an sls here, as no blank stands behind its `:`"),
+        message: format!("`{text}` is the name of an sls here, as no blank follows its `:`"),
         help: format!("write `- {key}: {rest}`"),
     })
 }

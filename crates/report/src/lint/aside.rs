@@ -1,4 +1,4 @@
-//! What is said beside findings.
+//! Remarks beside findings.
 
 use std::collections::BTreeMap;
 

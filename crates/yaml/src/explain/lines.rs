@@ -73,7 +73,7 @@ impl<'t> Line<'t> {
         (!key.is_empty() && !key.contains(" #") && !key.starts_with(['#', '[', '{'])).then_some(key)
     }
 
-    /// True if a value stands behind the key.
+    /// True if a value follows the key.
     fn has_value(&self) -> bool {
         let behind = |key: &str| self.inner().get(key.len() + 1..).unwrap_or_default().trim();
         self.key().is_some_and(|key| {
@@ -186,7 +186,7 @@ impl<'t> Lines<'t> {
             || sibling(below.iter().filter(|line| !line.is_empty()).find(ends))
     }
 
-    /// True if keys of this text stand in one column rather than in another.
+    /// True if keys of this text are in one column rather than in another.
     pub fn is_likelier(&self, column: usize, other: usize) -> bool {
         let keys = |column| {
             let keys = self.0.iter().filter(|line| line.key().is_some());

@@ -1,4 +1,4 @@
-//! Text that stands where a block needs its next key or item.
+//! Text in the place of a block's next key or item.
 
 use mapstack_yaml_events::{Event, EventKind, Events, Style};
 
@@ -88,7 +88,7 @@ impl<'t> Refused<'t> {
         match self.error.problem {
             "did not find expected key" if line.is_item() => Explained::new(
                 at,
-                "a list item stands beside the keys of a mapping",
+                "a list item is among the keys of a mapping",
                 "remove the `- `, or indent the item to put it below a key",
             ),
             "did not find expected key" => Explained::new(
@@ -98,7 +98,7 @@ impl<'t> Refused<'t> {
             ),
             _ => Explained::new(
                 at,
-                format!("{} stands beside the items of a list", line.shown()),
+                format!("{} is among the items of a list", line.shown()),
                 "start the line with `- `, or indent it differently",
             ),
         }

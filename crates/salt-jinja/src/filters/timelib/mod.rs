@@ -212,7 +212,7 @@ impl Said {
         Some(())
     }
 
-    /// A time of day whose seconds stand behind one of these.
+    /// A time of day whose seconds follow one of these.
     fn clock_24(&mut self, cursor: &mut Cursor<'_>, before_seconds: &[u8]) -> Option<()> {
         (self.clock[0], self.clock[1]) = (cursor.number(2), cursor.number(2));
         if cursor
@@ -296,7 +296,7 @@ impl Said {
         self.behavior = 1;
         let day = match unit(name) {
             Some(Unit::Weekday(day)) => day,
-            // What is looked up is the number of the unit.
+            // All other units count as the number 1.
             _ => 1,
         };
         self.weekday = Some(day);
