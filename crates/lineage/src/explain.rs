@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use mapstack::{Configuration, DataOptions, Run, StackOptions, Way};
-use mapstack_diagnostic::Result;
+use mapstack_diagnostic::{Diagnostic, ErrorKind, Result};
 use mapstack_minion::FactPlaces;
 use mapstack_value::Value;
 
@@ -106,6 +106,15 @@ fn followed(run: &Run<'_>, merge: impl FnOnce() -> Result<Value>) -> Result<(Val
     Ok((data, lineage))
 }
 
+/// The values of a map were not followed to the end.
+fn not_followed(configuration: &Configuration, why: &str) -> Diagnostic {
+    let formula = configuration.formula();
+    let what = format!("the values of the formula '{formula}' could not be followed: {why}");
+    let mut warning = Diagnostic::warning(ErrorKind::Limit, what);
+    warning.notes = vec!["they are right, but where they come from is not known".into()];
+    warning
+}
+
 impl Explain for Run<'_> {
     fn explain(&self, tpldir: &str, options: &DataOptions) -> Result<(Value, Lineage)> {
         followed(self, || self.data(tpldir, options))
@@ -127,9 +136,12 @@ impl Explain for Run<'_> {
         self.follow_secrets();
         let minion = self.minion().clone();
         let facts = FactPlaces::new(&minion);
-        let tracer = Rc::new(ValueTracer::new(minion));
+        let tracer = Rc::new(ValueTracer::new(minion, self.engine().limits()));
         let data = self.watched_by(tracer.clone(), || configuration.compute(self))?;
         let secrets = (self.secret_texts(), self.engine().policy().clone());
+        if let Some(why) = tracer.ended() {
+            self.warn(not_followed(configuration, &why));
+        }
         let Some(traced) = tracer.take() else {
             // The formula has no files, so its configuration is empty.
             let lineage = Lineage::new(Tracker::default(), data.clone(), facts, secrets);

@@ -11,6 +11,7 @@ use foldhash::fast::RandomState;
 use mapstack_diagnostic::Place;
 use mapstack_merge::{Change, Observer, Origin, Trail};
 use mapstack_minion::Part;
+use mapstack_render::spend;
 use mapstack_value::{Key, Value, integer_step, sent};
 use mapstack_yaml::{Mark, Marks};
 
@@ -182,12 +183,19 @@ pub(crate) fn entry<'v>(value: &'v Value, step: &Key) -> Option<(usize, &'v Valu
     }
 }
 
+/// Pay for steps through origins; false if that is not possible. Whoever opened the account looks at it when all is
+/// done, and then uses nothing of what was left halfway.
+fn pay(steps: usize) -> bool {
+    spend(steps).is_ok()
+}
+
 /// The origin and history of a value.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Node {
     /// The claim on the key of this value, if another layer claims the mapping that contains it.
     key: Option<Claim>,
-    now: Now,
+    /// Shared with the copies of this node until one of them changes.
+    now: Arc<Now>,
     /// Earlier and rejected values, the oldest first.
     pub past: Vec<Past>,
 }
@@ -209,7 +217,7 @@ pub(crate) struct Past {
     /// The value and the layer that set it.
     pub claim: Claim,
     /// The claims on its parts, if these ended together with it.
-    inside: Option<Box<Now>>,
+    inside: Option<Arc<Now>>,
     /// The layer that ended it.
     pub by: usize,
     pub how: How,
@@ -262,6 +270,9 @@ impl Now {
 
 impl Now {
     fn renumber(&mut self, number: &mut dyn FnMut(usize) -> usize) {
+        if !pay(1) {
+            return;
+        }
         if let Some(claim) = &mut self.claim {
             claim.layer = number(claim.layer);
         }
@@ -276,7 +287,7 @@ impl Node {
     /// A value that a single layer set.
     pub fn whole(claim: Claim) -> Self {
         Node {
-            now: Now::whole(claim),
+            now: Arc::new(Now::whole(claim)),
             ..Node::default()
         }
     }
@@ -300,7 +311,7 @@ impl Node {
             if let Some(claim) = was.now.claim.clone() {
                 past.push(Past {
                     claim,
-                    inside: Some(Box::new(was.now)),
+                    inside: Some(was.now),
                     by: before.by,
                     how: before.how,
                 });
@@ -331,13 +342,27 @@ impl Node {
         own.or_else(|| self.now.claim.as_ref()?.key(step))
     }
 
+    /// The present claims, for changes. Claims that are shared are copied first, which the render pays for.
+    fn now_mut(&mut self) -> &mut Now {
+        if Arc::strong_count(&self.now) > 1 {
+            let items = self.now.items.as_ref().map_or(0, Vec::len);
+            pay(self.now.entries.len() + items);
+        }
+        Arc::make_mut(&mut self.now)
+    }
+
+    /// The node of an item of a list whose items are known, for changes.
+    fn item_mut(&mut self, index: usize) -> Option<&mut Node> {
+        self.now_mut().items.as_mut()?.get_mut(index)
+    }
+
     /// The node of an entry, for changes.
     fn entry_mut(&mut self, key: &Key) -> &mut Node {
         let Now {
             claim,
             entries,
             items,
-        } = &mut self.now;
+        } = self.now_mut();
         *items = None;
         entries.entry(key.clone()).or_insert_with(|| {
             let inside = claim
@@ -358,7 +383,9 @@ impl Node {
     /// Take the nodes of the items of a list.
     fn take_items(&mut self, values: &[Value]) -> Vec<Node> {
         let mut now = std::mem::take(&mut self.now);
-        if let Some(items) = now.items.take() {
+        if now.items.is_some()
+            && let Some(items) = Arc::make_mut(&mut now).items.take()
+        {
             return items;
         }
         let of = |(index, value): (usize, &Value)| match (
@@ -380,7 +407,7 @@ impl Node {
         };
         self.past.push(Past {
             claim,
-            inside: Some(Box::new(now)),
+            inside: Some(now),
             by,
             how,
         });
@@ -390,7 +417,7 @@ impl Node {
         if self.now.claim.is_none() {
             self.key = key;
         }
-        self.now = Now::whole(claim);
+        self.now = Arc::new(Now::whole(claim));
     }
 
     /// The list that two lists became.
@@ -432,12 +459,12 @@ impl Node {
             by,
             how,
         });
-        self.now = Now::list(owner, items);
+        self.now = Arc::new(Now::list(owner, items));
     }
 
     fn replace(&mut self, old: &Value, claim: Claim, how: How) {
         self.end(old, claim.layer, how);
-        self.now = Now::whole(claim);
+        self.now = Arc::new(Now::whole(claim));
     }
 
     /// The history with another value, after this one ended.
@@ -463,7 +490,7 @@ impl Node {
     /// A list whose items have these origins.
     pub fn list(claim: Claim, items: Vec<Node>) -> Self {
         Node {
-            now: Now::list(claim, items),
+            now: Arc::new(Now::list(claim, items)),
             ..Node::default()
         }
     }
@@ -479,6 +506,13 @@ impl Node {
     /// The number of items, if it is known for each where it comes from.
     pub fn items(&self) -> Option<usize> {
         self.now.items.as_ref().map(Vec::len)
+    }
+
+    /// Append an item to a list whose items are known.
+    pub fn push(&mut self, item: Node) {
+        if let Some(items) = &mut self.now_mut().items {
+            items.push(item);
+        }
     }
 
     /// The same value after a history.
@@ -502,7 +536,7 @@ impl Node {
 
     /// Make this the claim on the value itself; its parts keep theirs.
     pub fn own(&mut self, claim: Claim) {
-        self.now.claim = Some(claim);
+        self.now_mut().claim = Some(claim);
     }
 
     /// Set the value under a key of a new container.
@@ -538,7 +572,7 @@ impl Node {
             if let Some(item) = index.and_then(|index| items.get_mut(index)) {
                 *item = inside;
             }
-            self.now.items = Some(items);
+            self.now_mut().items = Some(items);
         } else {
             self.set(first, inside, key);
         }
@@ -585,12 +619,12 @@ impl Node {
     /// Record that a container under a key was changed by itself, and is this now.
     pub fn renew(&mut self, key: &Key, node: Node) {
         let index = integer_step(key).and_then(|index| usize::try_from(index.to_i64()?).ok());
-        let entry = match (&mut self.now.items, index) {
-            (Some(items), Some(index)) => match items.get_mut(index) {
+        let entry = match index.filter(|_| self.now.items.is_some()) {
+            Some(index) => match self.item_mut(index) {
                 Some(item) => item,
                 None => return,
             },
-            _ => self.entry_mut(key),
+            None => self.entry_mut(key),
         };
         let (past, key) = (std::mem::take(&mut entry.past), entry.key.take());
         let is_known = past.len() <= node.past.len()
@@ -604,7 +638,7 @@ impl Node {
 
     /// Give all layers other numbers.
     pub fn renumber(&mut self, number: &mut dyn FnMut(usize) -> usize) {
-        self.now.renumber(number);
+        self.now_mut().renumber(number);
         if let Some(key) = &mut self.key {
             key.layer = number(key.layer);
         }
@@ -612,7 +646,7 @@ impl Node {
             past.claim.layer = number(past.claim.layer);
             past.by = number(past.by);
             if let Some(inside) = &mut past.inside {
-                inside.renumber(number);
+                Arc::make_mut(inside).renumber(number);
             }
         }
     }
@@ -625,7 +659,7 @@ impl Node {
             of(&past.claim);
         }
         let inside = self.past.iter().filter_map(|past| past.inside.as_deref());
-        for now in inside.chain([&self.now]) {
+        for now in inside.chain([&*self.now]) {
             for node in now.entries.values().chain(now.items.iter().flatten()) {
                 node.each_file(name);
             }
@@ -634,6 +668,9 @@ impl Node {
 
     /// Check each part of the origins against the data, and give what does not fit to `unknown`.
     pub fn verify(&mut self, data: &Value, unknown: usize) {
+        if !pay(1) {
+            return;
+        }
         let fits = |claim: &Claim| match (&claim.value, data) {
             (Value::Map(_), Value::Map(_)) | (Value::List(_), Value::List(_)) => true,
             (claimed, data) => claimed.is_same(data),
@@ -643,17 +680,17 @@ impl Node {
             return;
         }
         if !self.claim().is_some_and(fits) {
-            if let Some(claim) = &mut self.now.claim
-                && sent(&claim.value).is_some_and(|sent| sent.is_same(data))
-            {
-                claim.value = data.clone();
+            let is_sent = |claim: &&Claim| sent(&claim.value).is_some_and(|it| it.is_same(data));
+            if let Some(claim) = self.claim().filter(is_sent) {
+                let claim = claim.over(data);
+                self.own(claim);
                 return;
             }
-            self.now = Now::whole(Claim {
+            self.now = Arc::new(Now::whole(Claim {
                 layer: unknown,
                 value: data.clone(),
                 at: At::Unknown,
-            });
+            }));
             return;
         }
         match data {
@@ -668,7 +705,8 @@ impl Node {
                     item.verify(value, unknown);
                     item
                 };
-                self.now.items = Some(values.iter().enumerate().map(item).collect());
+                let items = values.iter().enumerate().map(item).collect();
+                self.now_mut().items = Some(items);
             }
             _ => {}
         }

@@ -12,6 +12,7 @@ use mapstack::minion::Minion;
 use mapstack::value::{Key, Value};
 use mapstack::{Configuration, DataOptions, Engine};
 use mapstack_lineage::{Explain, How, Lineage, Spot};
+use mapstack_render::jinja::Limits;
 
 fn cases() -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/maps");
@@ -187,4 +188,65 @@ fn a_value_follows_its_literal() {
         }
     }
     assert!(checked > 80, "only {checked} literals were changed");
+}
+
+/// The configuration of a map, explained within so many steps, and the warnings about it.
+fn explained_within(map: &str, fuel: u64) -> (Value, Vec<String>) {
+    let files = MemoryFiles::new().file("base", "f/map.jinja", map);
+    let engine = Engine::new(files).with_limits(Limits {
+        fuel,
+        ..Limits::default()
+    });
+    let minion = Minion::parse(b"id: m", "m").unwrap().complete();
+    let configuration = Configuration::of(&engine, "f", "base", DataOptions::default()).unwrap();
+    let run = engine.run(&minion);
+    let (data, _) = run.explain_configuration(&configuration).unwrap();
+    let warnings = run.warnings().into_iter();
+    (data, warnings.map(|warning| warning.message).collect())
+}
+
+#[test]
+fn following_a_loop_costs_as_much_for_each_round() {
+    let filled = "{% set big = {} %}{% for i in range(N) %}\
+                  {% do big.update({'k%d' % i: {'name': 'n%d' % i}}) %}{% endfor %}";
+    let loops = [
+        "{% set f = {} %}{% for i in range(N) %}{% do f.update({'k%d' % i: {'v': i}}) %}{% endfor %}",
+        "{% set f = [] %}{% for i in range(N) %}{% do f.append({'v': i}) %}{% endfor %}{% set f = {'a': f} %}",
+        &format!(
+            "{filled}{{% set f = {{'names': []}} %}}{{% for k in big %}}{{% do f.names.append(big[k].name) %}}{{% endfor %}}"
+        ),
+        &format!(
+            "{filled}{{% set f = {{}} %}}{{% for k, v in big.items() %}}{{% do f.update({{k: v}}) %}}{{% endfor %}}"
+        ),
+    ];
+    for map in loops {
+        for rounds in [250, 500, 1000, 2000, 4000] {
+            let map = map.replace('N', &rounds.to_string());
+            let (_, warnings) = explained_within(&map, 500 + 400 * rounds);
+            assert_eq!(warnings, [""; 0], "{rounds} rounds of {map}");
+        }
+    }
+}
+
+#[test]
+fn a_value_that_doubles_and_is_not_part_of_the_result_is_not_followed() {
+    let doubled = "{% set ns = namespace(x=[1]) %}{% for j in range(100) %}\
+                   {% set ns.x = {'a': ns.x, 'b': ns.x} %}{% endfor %}{% set f = {'ok': 1} %}";
+    let (data, warnings) = explained_within(doubled, 1 << 20);
+    assert_eq!((data.repr().as_str(), warnings.len()), ("{'ok': 1}", 0));
+}
+
+#[test]
+fn following_ends_with_the_steps_for_it_and_says_so() {
+    let doubled = "{% set ns = namespace(x=[1]) %}{% for j in range(18) %}\
+                   {% set ns.x = {'a': ns.x, 'b': ns.x} %}{% endfor %}\
+                   {% set f = {'x': ns.x} %}{% do f.update({'x': 2}) %}";
+    let (data, warnings) = explained_within(doubled, 50_000_000);
+    assert_eq!(data.repr(), "{'x': 2}");
+    assert_eq!(
+        warnings,
+        [
+            "the values of the formula 'f' could not be followed: its values have more than 2000000 origins"
+        ]
+    );
 }

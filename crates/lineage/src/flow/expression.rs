@@ -1,9 +1,9 @@
 //! The effect of each kind of expression on the origins of its operands.
 
-use mapstack_render::Obj;
 use mapstack_render::jinja::ast::{Expr, ExprKind};
 use mapstack_render::jinja::{Evaluated, attributes};
 use mapstack_render::python::hash_key;
+use mapstack_render::{Obj, spend};
 use mapstack_value::{Key, Value};
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ impl State {
             },
             ExprKind::And(..) | ExprKind::Or(..) | ExprKind::Cond { .. } => {
                 let last = operands.last().filter(|last| last.value.is_same(value));
-                last.and_then(|last| self.node(last))
+                last.and_then(|last| self.moved(last))
             }
             ExprKind::Call { callee, args } => self.call(by, (callee, args), operands, value),
             ExprKind::Filter { name, args, .. } => self.filter(by, (name, args), operands, value),
@@ -100,8 +100,8 @@ impl State {
 
     fn sequence(&mut self, by: &Evaluated<'_>, operands: &[Operand], value: &Obj) -> Node {
         let owner = self.literal(by, value);
-        let item = |operand| self.node(operand).unwrap_or_default();
-        let items = operands.iter().map(item).collect();
+        let mut item = |operand| self.moved(operand).unwrap_or_default();
+        let items = operands.iter().map(&mut item).collect();
         match owner.claim() {
             Some(claim) => Node::list(claim.clone(), items),
             None => owner,
@@ -115,7 +115,7 @@ impl State {
                 && let Ok(at) = hash_key(&key.value)
             {
                 let claim = key.node.as_ref().and_then(|node| node.claim().cloned());
-                node.set(&at, self.node(value).unwrap_or_default(), claim);
+                node.set(&at, self.moved(value).unwrap_or_default(), claim);
             }
         }
         node
@@ -132,7 +132,7 @@ impl State {
         let place = in_file(&by.place);
         let mut inputs: Vec<At> = Vec::new();
         for operand in operands {
-            let Some(claim) = self.node(operand).and_then(|node| node.claim().cloned()) else {
+            let Some(claim) = self.claim(operand) else {
                 continue;
             };
             let is_part = match &claim.at {
@@ -223,12 +223,19 @@ impl State {
         };
         let derived = self.derived(by, operands, value);
         let owner = derived.claim()?.clone();
+        let mut next = 0;
         let mut item = |item: &Obj| {
             let is = data(item);
-            let fits = |known: &&mut Option<(Value, Node)>| {
-                known.as_ref().is_some_and(|known| known.0.is_same(&is))
+            let fits = |known: &Option<(Value, Node)>| {
+                spend(1).is_ok() && known.as_ref().is_some_and(|known| known.0.is_same(&is))
             };
-            match pool.iter_mut().find(fits).and_then(Option::take) {
+            // Most items keep their order.
+            let found = match pool.get(next).is_some_and(fits) {
+                true => Some(next),
+                false => pool.iter().position(fits),
+            };
+            next = found.map_or(next, |found| found + 1);
+            match found.and_then(|found| pool.get_mut(found)?.take()) {
                 Some((_, node)) => node,
                 None => Node::whole(Claim {
                     value: is,

@@ -57,7 +57,7 @@ impl State {
                     true => Some(input),
                     false => State::argument(args, operands, 0, "default_value"),
                 };
-                self.node(chosen.filter(|chosen| chosen.value.is_same(value))?)
+                self.moved(chosen.filter(|chosen| chosen.value.is_same(value))?)
             }
             "traverse" => self.traversed(args, operands, value),
             "json" | "tojson" | "yaml" | "yaml_dquote" | "yaml_squote" => {
@@ -100,7 +100,7 @@ impl State {
             "string" | "trim" | "int" | "float" | "bool" | "to_bool" | "safe" | "escape" | "e"
                 if input.value.is_same(value) =>
             {
-                self.node(input)
+                self.moved(input)
             }
             _ => None,
         }
@@ -134,7 +134,7 @@ impl State {
             let Some(next) = next else {
                 return default
                     .filter(|default| default.value.is_same(value))
-                    .and_then(|default| self.node(default));
+                    .and_then(|default| self.moved(default));
             };
             let step = match &here {
                 Obj::List(_) => Key::of_index(step.to_string().parse().ok()?),

@@ -27,7 +27,7 @@ impl ValueTracer {
         if let Flow::Folded { is } = flow {
             return self.folded(is);
         }
-        self.state.borrow_mut().flow(flow);
+        self.follow(|state| state.flow(flow));
     }
 
     /// Take over the layers of a nested fold.
@@ -35,16 +35,17 @@ impl ValueTracer {
         let mut tracker = self.folds.take();
         let (layers, texts) = tracker.take_layers();
         let mut node = tracker.into_tree();
-        let state = &mut *self.state.borrow_mut();
-        let count = layers.len();
-        let first = state.sources.add(layers);
-        state.folded.extend(first..first + count);
-        node.renumber(&mut |layer| first + layer);
-        let texts = texts.into_iter();
-        state
-            .texts
-            .extend(texts.map(|(layer, text)| (first + layer, text)));
-        state.objects.insert(is, node);
+        self.follow(|state| {
+            let count = layers.len();
+            let first = state.sources.add(layers);
+            state.folded.extend(first..first + count);
+            node.renumber(&mut |layer| first + layer);
+            let texts = texts.into_iter();
+            state
+                .texts
+                .extend(texts.map(|(layer, text)| (first + layer, text)));
+            state.objects.insert(is, node);
+        });
     }
 }
 
@@ -158,7 +159,7 @@ impl State {
         let Obj::Dict(entries) = &from else { return };
         let Some(value) = entries.get(at) else { return };
         let key = self.objects.key(&from, at);
-        let node = self.objects.child(&from, at, &value);
+        let node = self.objects.child_now(&from, at, &value);
         self.put(&into, at, node, key);
     }
 
@@ -166,10 +167,13 @@ impl State {
         let Some(value) = from.get(at) else { return };
         let old = into.get(at).unwrap_or_default();
         let (into, from) = (Obj::Dict(into.clone()), Obj::Dict(from.clone()));
-        let base = self.objects.child(&into, at, &old).unwrap_or_default();
+        let base = self.objects.child_now(&into, at, &old).unwrap_or_default();
         // The items keep their own histories; that of the list is its own.
         let items_before = base.clone().without_past();
-        let overlay = self.objects.child(&from, at, &value).unwrap_or_default();
+        let overlay = self
+            .objects
+            .child_now(&from, at, &value)
+            .unwrap_or_default();
         let by = overlay.claim().map_or(0, |claim| claim.layer);
         let theirs: Vec<Value> = data(&value).as_list().unwrap_or_default().to_vec();
         let length = data(&old).as_list().map_or(0, <[Value]>::len);

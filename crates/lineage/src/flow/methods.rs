@@ -46,7 +46,7 @@ impl State {
         }
         let named = operands.get(1 + args.positional.len()..)?;
         for ((name, _), given) in args.named.iter().zip(named) {
-            let node = self.node(given);
+            let node = self.moved(given);
             self.put(dict, &Key::from(&**name), node, None);
         }
         let star = args.star_star.as_ref().and(operands.last())?;
@@ -68,13 +68,13 @@ impl State {
         let key = || first.and_then(|first| hash_key(&first.value).ok());
         match name {
             "get" if dict.contains(&key()?) => self.entry(object, &key()?, value),
-            "get" => default.and_then(|default| self.node(default)),
+            "get" => default.and_then(|default| self.moved(default)),
             "pop" => {
                 let key = key()?;
                 let Some(node) = self.entry(object, &key, value) else {
                     return default
                         .filter(|default| default.value.is_same(value))
-                        .and_then(|default| self.node(default));
+                        .and_then(|default| self.moved(default));
                 };
                 let layer = self.template(&by.place);
                 if let Some(known) = self.objects.get_mut(&object.value) {
@@ -87,7 +87,7 @@ impl State {
                 match self.entry(object, &key, value) {
                     Some(node) => Some(node),
                     None => {
-                        let node = default.and_then(|default| self.node(default));
+                        let node = default.and_then(|default| self.moved(default));
                         let at = first.and_then(|first| first.node.as_ref()?.claim().cloned());
                         self.put(&object.value, &key, node.clone(), at);
                         node
@@ -98,7 +98,7 @@ impl State {
                 self.update_by(&object.value, args, operands);
                 None
             }
-            "copy" => self.objects.node(&object.value),
+            "copy" => self.objects.moved(&object.value),
             "keys" | "values" | "items" => {
                 let nodes = self.parts(dict, name);
                 self.view(by, operands, nodes, value);
@@ -166,7 +166,8 @@ impl State {
     ) -> Option<Node> {
         let object = operands.first()?;
         match name {
-            "copy" => self.objects.node(&object.value),
+            "copy" => self.objects.moved(&object.value),
+            "append" if self.appended(by, list, operands) => None,
             "append" | "extend" | "insert" | "remove" | "reverse" | "sort" | "clear" => {
                 self.relisted(by, list, operands);
                 None
@@ -202,6 +203,25 @@ impl State {
         items.collect()
     }
 
+    /// An item was appended to a list whose other items are known; false if it is not certain that they are.
+    fn appended(&mut self, by: &Evaluated<'_>, list: &ListRef, operands: &[Operand]) -> bool {
+        let [object, item] = operands else {
+            return false;
+        };
+        let known = self.objects.get_mut(&object.value);
+        if known.and_then(|known| known.items()) != list.len().checked_sub(1) {
+            return false;
+        }
+        let node = match self.moved(item) {
+            Some(node) => node,
+            None => self.derived(by, operands, &item.value),
+        };
+        if let Some(known) = self.objects.get_mut(&object.value) {
+            known.push(node);
+        }
+        true
+    }
+
     /// A list was changed: its items are those of before, and those of the operands.
     fn relisted(&mut self, by: &Evaluated<'_>, list: &ListRef, operands: &[Operand]) {
         let Some((object, given)) = operands.split_first() else {
@@ -209,7 +229,7 @@ impl State {
         };
         let mut pool = self.last_items(&object.value);
         for operand in given {
-            if let Some(node) = self.node(operand) {
+            if let Some(node) = self.moved(operand) {
                 pool.push(Some((data(&operand.value), node)));
             }
             pool.extend(self.objects.pool(&operand.value).into_iter().map(Some));
@@ -261,7 +281,7 @@ impl State {
         }
         let named = operands.get(1 + args.positional.len()..)?;
         for ((name, _), given) in args.named.iter().zip(named) {
-            let node = self.node(given);
+            let node = self.moved(given);
             self.put(value, &Key::from(&**name), node, None);
         }
         self.objects.get_mut(value)?.own(owner);

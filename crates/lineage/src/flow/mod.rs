@@ -15,7 +15,7 @@ mod objects;
 mod sources;
 mod tracer;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ use mapstack_diagnostic::Place;
 use mapstack_functions::Flow;
 use mapstack_matcher::Matcher;
 use mapstack_minion::Minion;
-use mapstack_render::Obj;
-use mapstack_render::jinja::{Table, Tracer};
+use mapstack_render::jinja::{Limits, Table, Tracer};
+use mapstack_render::{Obj, spend, spend_apart};
 use mapstack_value::{Extent, Key, Str, Value};
 
 use crate::bounds::MAX_VALUES;
@@ -40,9 +40,21 @@ use sources::{Sources, shown};
 pub(crate) use merging::{merged, stacked};
 pub(crate) use sources::SERVED;
 
+/// Limit on the steps through the origins of a result. They can be more than its values, which have histories.
+const MAX_STEPS: u64 = 20 * MAX_VALUES as u64;
+
+/// Steps between two looks at the clock and the memory.
+const CHECK_EVERY: u64 = 4096;
+
 /// The hooks that follow the values of a map.
 pub(crate) struct ValueTracer {
     state: RefCell<State>,
+    limits: Limits,
+    /// The steps that are left for following values. The render does not pay for them, but its time and its memory
+    /// limit them as well.
+    left: Cell<u64>,
+    /// Why values were not followed to the end.
+    ended: RefCell<Option<String>>,
     /// Follows the calls of `map.data` in the template.
     folds: Follower,
     result: RefCell<Option<Traced>>,
@@ -66,6 +78,9 @@ pub(crate) struct State {
     folded: BTreeSet<usize>,
 }
 
+/// The new numbers of the sources that the result names.
+type Numbers = HashMap<usize, usize>;
+
 /// The texts that tags printed, by the source and the offset of the tag; empty if a tag printed different things.
 pub(crate) type Printed = HashMap<(Arc<str>, usize), Vec<At>>;
 
@@ -86,23 +101,49 @@ pub(crate) struct Traced {
 }
 
 impl ValueTracer {
-    pub fn new(minion: Minion) -> Self {
+    /// A tracer that spends on values what a render may spend on templates.
+    pub fn new(minion: Minion, limits: &Limits) -> Self {
         ValueTracer {
-            state: RefCell::new(State {
-                minion,
-                sources: Sources::default(),
-                objects: Objects::default(),
-                variables: HashMap::default(),
-                operands: Vec::new(),
-                answer: None,
-                dumps: Dumps::default(),
-                printed: Printed::new(),
-                texts: Texts::new(),
-                folded: BTreeSet::new(),
-            }),
+            state: RefCell::new(State::new(minion)),
+            limits: limits.restarted(),
+            left: Cell::new(limits.fuel),
+            ended: RefCell::default(),
             folds: Follower::new(),
             result: RefCell::default(),
         }
+    }
+
+    /// Why values were not followed to the end, if they were not.
+    pub fn ended(&self) -> Option<String> {
+        self.ended.borrow().clone()
+    }
+
+    /// Follow a step of the render, unless the steps for it are used up.
+    fn follow(&self, step: impl FnOnce(&mut State)) {
+        let before = self.left.get();
+        if before == 0 {
+            return;
+        }
+        spend_apart(self.limits, &self.left, || {
+            let _ = spend(1);
+            step(&mut self.state.borrow_mut());
+        });
+        let now = self.left.get();
+        if now == 0 {
+            self.end(format!("it takes more than {} steps", self.limits.fuel));
+        } else if before / CHECK_EVERY != now / CHECK_EVERY
+            && let Err(error) = self.limits.check(0)
+        {
+            self.end(error.message);
+        }
+    }
+
+    /// Stop following values, and forget those that were followed.
+    fn end(&self, why: String) {
+        self.left.set(0);
+        let state = &mut *self.state.borrow_mut();
+        *state = State::new(std::mem::take(&mut state.minion));
+        *self.ended.borrow_mut() = Some(why);
     }
 
     /// The origins of the result, once there is one.
@@ -111,21 +152,21 @@ impl ValueTracer {
     }
 
     fn finish(&self, object: &Obj, data: &Value) -> Traced {
-        let state = &mut *self.state.borrow_mut();
-        let unknown = state.sources.unknown();
-        let mut node = match Extent::of(data).values {
-            // A few aliases can stand for more values than anyone can look at.
-            values if values > MAX_VALUES => whole(unknown, data.clone(), At::Unknown),
-            _ => state.objects.node(object).unwrap_or_default(),
-        };
-        node.verify(data, unknown);
-        let mut used = std::mem::take(&mut state.folded);
-        node.renumber(&mut |layer| {
-            used.insert(layer);
-            layer
+        // A few aliases can stand for more values than anyone can look at.
+        let is_readable = Extent::of(data).values <= MAX_VALUES;
+        let left = Cell::new(MAX_STEPS);
+        let found = spend_apart(self.limits.restarted(), &left, || {
+            let state = &mut *self.state.borrow_mut();
+            is_readable.then(|| state.origins(object, data))
         });
-        let numbers: HashMap<usize, usize> = used.into_iter().zip(0..).collect();
-        node.renumber(&mut |layer| numbers.get(&layer).copied().unwrap_or_default());
+        if left.get() == 0 {
+            self.end(format!("its values have more than {MAX_STEPS} origins"));
+        }
+        let state = &mut *self.state.borrow_mut();
+        let (node, numbers) = match found.filter(|_| left.get() > 0) {
+            Some(found) => found,
+            None => state.without_origins(data),
+        };
         let texts = std::mem::take(&mut state.texts).into_iter();
         let layers = std::mem::take(&mut state.sources).into_layers();
         Traced {
@@ -145,11 +186,67 @@ impl ValueTracer {
 }
 
 impl State {
-    /// The origins of an operand.
+    fn new(minion: Minion) -> Self {
+        State {
+            minion,
+            sources: Sources::default(),
+            objects: Objects::default(),
+            variables: HashMap::default(),
+            operands: Vec::new(),
+            answer: None,
+            dumps: Dumps::default(),
+            printed: Printed::new(),
+            texts: Texts::new(),
+            folded: BTreeSet::new(),
+        }
+    }
+
+    /// The origins of the result, and which sources they name, with their new numbers.
+    fn origins(&mut self, object: &Obj, data: &Value) -> (Node, Numbers) {
+        let mut node = self.objects.node(object).unwrap_or_default();
+        node.verify(data, self.sources.unknown());
+        let mut used = std::mem::take(&mut self.folded);
+        node.renumber(&mut |layer| {
+            used.insert(layer);
+            layer
+        });
+        let numbers: Numbers = used.into_iter().zip(0..).collect();
+        node.renumber(&mut |layer| numbers.get(&layer).copied().unwrap_or_default());
+        (node, numbers)
+    }
+
+    /// As [`origins`](Self::origins), for a result of which they are not known.
+    fn without_origins(&mut self, data: &Value) -> (Node, Numbers) {
+        let mut used = std::mem::take(&mut self.folded);
+        let unknown = self.sources.unknown();
+        used.insert(unknown);
+        let numbers: Numbers = used.into_iter().zip(0..).collect();
+        let own = numbers.get(&unknown).copied().unwrap_or_default();
+        (whole(own, data.clone(), At::Unknown), numbers)
+    }
+
+    /// The origins of an operand as it is now.
     fn node(&self, operand: &Operand) -> Option<Node> {
         match is_container(&operand.value) {
             true => self.objects.node(&operand.value),
             false => operand.node.clone(),
+        }
+    }
+
+    /// The origins of an operand that becomes part of another value, or that value itself.
+    fn moved(&mut self, operand: &Operand) -> Option<Node> {
+        if !is_container(&operand.value) {
+            return operand.node.clone();
+        }
+        self.objects.renew_value(&operand.value);
+        self.objects.moved(&operand.value)
+    }
+
+    /// The claim on an operand.
+    fn claim(&self, operand: &Operand) -> Option<Claim> {
+        match is_container(&operand.value) {
+            true => self.objects.claim(&operand.value).cloned(),
+            false => operand.node.as_ref()?.claim().cloned(),
         }
     }
 
@@ -188,13 +285,13 @@ impl Hooks for ValueTracer {
 
     fn exported(&self, object: &Obj, data: &Value) {
         // A mapping of several variables was not made by the template.
-        let mut state = self.state.borrow_mut();
-        if !state.objects.knows(object) {
-            let unknown = state.sources.unknown();
-            let node = whole(unknown, data.clone(), At::Unknown);
-            state.objects.insert(object, node);
-        }
-        drop(state);
+        self.follow(|state| {
+            if !state.objects.knows(object) {
+                let unknown = state.sources.unknown();
+                let node = whole(unknown, data.clone(), At::Unknown);
+                state.objects.insert(object, node);
+            }
+        });
         *self.result.borrow_mut() = Some(self.finish(object, data));
     }
 

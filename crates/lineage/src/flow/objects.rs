@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use foldhash::fast::RandomState;
-use mapstack_render::Obj;
+use mapstack_render::{Obj, spend};
 use mapstack_value::{Key, Value};
 
-use crate::bounds::MAX_VALUES;
+use super::data;
 use crate::tree::{Claim, Node};
 
 /// How deep containers are looked through; they can contain themselves.
@@ -38,54 +38,59 @@ impl Objects {
         self.0.get_mut(&address(object)?).map(|(_, node)| node)
     }
 
-    /// The origins of a container as it is now.
-    pub fn node(&self, object: &Obj) -> Option<Node> {
-        self.composed(object, MAX_DEPTH, &mut MAX_VALUES.clone())
+    /// The claim on a container.
+    pub fn claim(&self, object: &Obj) -> Option<&Claim> {
+        self.0.get(&address(object)?)?.1.claim()
     }
 
-    /// The origins of a container and of those in it. One that stands in several places is looked at as often, so
-    /// `left` bounds how many are.
-    fn composed(&self, object: &Obj, depth: usize, left: &mut usize) -> Option<Node> {
-        let (_, node) = self.0.get(&address(object)?)?;
-        let (mut node, Some(depth)) = (node.clone(), depth.checked_sub(1)) else {
+    /// The origins of a container that stays the same object where it goes. What changes the containers in it is not
+    /// part of them: [`node`](Self::node) finds that by their identity, wherever the container ends.
+    pub fn moved(&self, object: &Obj) -> Option<Node> {
+        self.0.get(&address(object)?).map(|(_, node)| node.clone())
+    }
+
+    /// Renew the value of a list that grew since it was last looked at: its history has it where it goes.
+    pub fn renew_value(&mut self, object: &Obj) {
+        let Obj::List(list) = object else { return };
+        if let Some(node) = self.get_mut(object)
+            && let Some(claim) = node.claim()
+            && claim.value.as_list().map(<[Value]>::len) != Some(list.len())
+        {
+            let now = claim.over(&data(object));
+            node.own(now);
+        }
+    }
+
+    /// The origins of a container as it is now.
+    pub fn node(&self, object: &Obj) -> Option<Node> {
+        self.composed(object, MAX_DEPTH, &mut HashMap::default())
+    }
+
+    /// The origins of a container and of those in it. `done` has those that were looked at, so that one that stands in
+    /// several places, or in itself, is composed once.
+    fn composed(&self, object: &Obj, depth: usize, done: &mut Composed) -> Option<Node> {
+        let address = address(object)?;
+        if let Some(node) = done.get(&address) {
             return Some(node.clone());
-        };
-        let Some(rest) = left.checked_sub(1) else {
-            return Some(node);
-        };
-        *left = rest;
+        }
+        let mut node = self.0.get(&address)?.1.clone();
         // Facts are not taken apart: their parts have their paths.
         if node.claim().is_some_and(Claim::is_fact) {
             return Some(node);
         }
-        let mut inside = Vec::new();
-        match object {
-            Obj::Dict(dict) if !dict.is_untouched() => {
-                for (key, value) in dict.entries() {
-                    if let Some(own) = self.composed(&value, depth, left) {
-                        inside.push((key, own));
-                    }
-                }
+        let Some(depth) = depth.checked_sub(1) else {
+            return Some(node);
+        };
+        done.insert(address, node.clone());
+        for (key, value) in inside(object) {
+            if spend(1).is_err() {
+                break;
             }
-            Obj::List(list) if !list.is_frozen() => {
-                for (index, value) in list.items().iter().enumerate() {
-                    if let Some(own) = self.composed(value, depth, left) {
-                        inside.push((Key::of_index(index), own));
-                    }
-                }
+            if let Some(own) = self.composed(&value, depth, done) {
+                node.renew(&key, own);
             }
-            Obj::Tuple(items) => {
-                for (index, value) in items.iter().enumerate() {
-                    if let Some(own) = self.composed(value, depth, left) {
-                        inside.push((Key::of_index(index), own));
-                    }
-                }
-            }
-            _ => {}
         }
-        for (key, own) in inside {
-            node.renew(&key, own);
-        }
+        done.insert(address, node.clone());
         Some(node)
     }
 
@@ -93,7 +98,9 @@ impl Objects {
     pub fn each_inside(&mut self, object: &Obj, change: &mut dyn FnMut(&mut Node)) {
         let mut seen = HashSet::new();
         let mut waiting = vec![object.clone()];
-        while let Some(next) = waiting.pop() {
+        while let Some(next) = waiting.pop()
+            && spend(1).is_ok()
+        {
             let Some(address) = address(&next).filter(|address| seen.insert(*address)) else {
                 continue;
             };
@@ -115,8 +122,8 @@ impl Objects {
     ///
     /// The entry is remembered if it is a container.
     pub fn child(&mut self, of: &Obj, at: &Key, is: &Obj) -> Option<Node> {
-        if self.knows(is) {
-            return self.node(is);
+        if let Some(node) = self.moved(is) {
+            return Some(node);
         }
         let at = step(of, at);
         let child = self.0.get(&address(of)?)?.1.child(&at)?;
@@ -131,9 +138,21 @@ impl Objects {
             .then_some(child)
     }
 
+    /// As [`child`](Self::child), with the changes of the containers in it: for one that goes elsewhere as a copy.
+    pub fn child_now(&mut self, of: &Obj, at: &Key, is: &Obj) -> Option<Node> {
+        self.node(is).or_else(|| self.child(of, at, is))
+    }
+
     /// The claim on a key of a dict.
     pub fn key(&self, of: &Obj, at: &Key) -> Option<Claim> {
         self.0.get(&address(of)?)?.1.key_of(at)
+    }
+
+    /// The item that an iterator or a view gives at an index, with its origin, as far as it is known.
+    pub fn given(&self, object: &Obj, index: usize) -> Option<(Value, Node)> {
+        let (_, node) = self.0.get(&address(object)?)?;
+        let value = node.claim()?.value.as_list()?.get(index)?;
+        Some((value.clone(), node.child(&Key::of_index(index))?))
     }
 
     /// The items that an object gives when it is iterated over, as far as they are known: each value with its origin.
@@ -142,31 +161,39 @@ impl Objects {
             Obj::List(list) => list.items(),
             Obj::Tuple(items) => items.to_vec(),
             _ => {
-                let Some((_, node)) = address(object).and_then(|address| self.0.get(&address))
-                else {
-                    return Vec::new();
-                };
-                return node
-                    .claim()
-                    .and_then(|claim| claim.value.as_list())
-                    .map(|values| {
-                        let item = |(index, value): (usize, &Value)| {
-                            Some((value.clone(), node.child(&Key::of_index(index))?))
-                        };
-                        values.iter().enumerate().filter_map(item).collect()
-                    })
-                    .unwrap_or_default();
+                let claim = self.claim(object);
+                let values = claim.and_then(|claim| claim.value.as_list());
+                let count = values.map_or(0, <[Value]>::len);
+                let given = |index| self.given(object, index).filter(|_| spend(1).is_ok());
+                return (0..count).filter_map(given).collect();
             }
         };
         let mut pool = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
-            if let Some(node) = self.child(object, &Key::of_index(index), item)
+            if spend(1).is_ok()
+                && let Some(node) = self.child(object, &Key::of_index(index), item)
                 && let Ok((value, _)) = item.to_value_lossy()
             {
                 pool.push((value, node));
             }
         }
         pool
+    }
+}
+
+/// The containers that were composed, by their identity.
+type Composed = HashMap<usize, Node, RandomState>;
+
+/// The parts of a container that can have changed since it was made.
+fn inside(object: &Obj) -> Vec<(Key, Obj)> {
+    let numbered = |(index, item): (usize, Obj)| (Key::of_index(index), item);
+    match object {
+        Obj::Dict(dict) if !dict.is_untouched() => dict.entries(),
+        Obj::List(list) if !list.is_frozen() => {
+            list.items().into_iter().enumerate().map(numbered).collect()
+        }
+        Obj::Tuple(items) => items.iter().cloned().enumerate().map(numbered).collect(),
+        _ => Vec::new(),
     }
 }
 

@@ -1,9 +1,13 @@
 //! The sources of values as layers: files, templates and facts.
 
 use mapstack::trace::DataStage;
+use mapstack_render::spend;
 use mapstack_value::{Str, Value};
 
 use crate::layers::{Because, Layer, LayerKind};
+
+/// How many sources are compared in one step.
+const LAYERS_PER_STEP: usize = 16;
 
 /// The sources that values came from so far.
 #[derive(Debug, Default)]
@@ -12,6 +16,7 @@ pub(super) struct Sources(Vec<Layer>);
 impl Sources {
     /// The number of a source.
     fn number(&mut self, layer: Layer) -> usize {
+        let _ = spend(self.0.len() / LAYERS_PER_STEP);
         match self.0.iter().position(|known| *known == layer) {
             Some(number) => number,
             None => {

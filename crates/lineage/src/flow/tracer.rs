@@ -12,23 +12,24 @@ use crate::tree::{At, Claim, Node};
 
 impl Tracer for ValueTracer {
     fn starts(&self, variables: &Names) {
-        let state = &mut *self.state.borrow_mut();
-        for (name, part) in [
-            ("grains", Part::Grains),
-            ("pillar", Part::Pillar),
-            ("opts", Part::Opts),
-        ] {
-            if let Some(facts @ Obj::Dict(_)) = variables.get(name) {
-                let layer = state.sources.fact(part.name().into(), Value::None);
-                let known = match part {
-                    Part::Grains => state.minion.grains.clone(),
-                    Part::Pillar => state.minion.pillar.clone(),
-                    Part::Opts => state.minion.options(),
-                };
-                let at = At::Fact(Some(part), Vec::new());
-                state.objects.insert(facts, whole(layer, known.into(), at));
+        self.follow(|state| {
+            for (name, part) in [
+                ("grains", Part::Grains),
+                ("pillar", Part::Pillar),
+                ("opts", Part::Opts),
+            ] {
+                if let Some(facts @ Obj::Dict(_)) = variables.get(name) {
+                    let layer = state.sources.fact(part.name().into(), Value::None);
+                    let known = match part {
+                        Part::Grains => state.minion.grains.clone(),
+                        Part::Pillar => state.minion.pillar.clone(),
+                        Part::Opts => state.minion.options(),
+                    };
+                    let at = At::Fact(Some(part), Vec::new());
+                    state.objects.insert(facts, whole(layer, known.into(), at));
+                }
             }
-        }
+        });
     }
 
     fn begin(&self) -> usize {
@@ -40,91 +41,96 @@ impl Tracer for ValueTracer {
     }
 
     fn computed(&self, from: usize, by: &Evaluated<'_>, value: &Obj) {
-        let state = &mut *self.state.borrow_mut();
-        let operands = state.operands.split_off(from.min(state.operands.len()));
-        let node = state.evaluated(by, &operands, value);
-        state.operands.push(Operand {
-            value: value.clone(),
-            node,
+        self.follow(|state| {
+            let operands = state.operands.split_off(from.min(state.operands.len()));
+            let node = state.evaluated(by, &operands, value);
+            state.operands.push(Operand {
+                value: value.clone(),
+                node,
+            });
         });
     }
 
     fn reads(&self, value: &Obj) {
-        self.state.borrow_mut().operands.push(Operand {
-            value: value.clone(),
-            node: None,
-        });
+        let (value, node) = (value.clone(), None);
+        self.follow(|state| state.operands.push(Operand { value, node }));
     }
 
     fn takes(&self, container: &Obj, index: usize, item: &Obj) {
-        let state = &mut *self.state.borrow_mut();
-        let node = state.taken(container, index, item);
-        state.operands.push(Operand {
-            value: item.clone(),
-            node,
+        self.follow(|state| {
+            let node = state.taken(container, index, item);
+            state.operands.push(Operand {
+                value: item.clone(),
+                node,
+            });
         });
     }
 
     fn bound(&self, table: Table, name: &Str, value: &Obj) {
-        let state = &mut *self.state.borrow_mut();
-        let last = state.operands.last();
-        let known = last.filter(|last| last.value.is_same(value)).cloned();
-        state.bind(table, name, value, known);
+        self.follow(|state| {
+            let last = state.operands.last();
+            let known = last.filter(|last| last.value.is_same(value)).cloned();
+            state.bind(table, name, value, known);
+        });
     }
 
     fn passed(&self, operand: usize, table: Table, name: &Str, value: &Obj) {
-        let state = &mut *self.state.borrow_mut();
-        let given = state.operands.get(operand);
-        let known = given.filter(|given| given.value.is_same(value)).cloned();
-        state.bind(table, name, value, known);
+        self.follow(|state| {
+            let given = state.operands.get(operand);
+            let known = given.filter(|given| given.value.is_same(value)).cloned();
+            state.bind(table, name, value, known);
+        });
     }
 
     fn imported(&self, (from, there): (Table, &Str), (to, here): (Table, &Str), value: &Obj) {
-        let state = &mut *self.state.borrow_mut();
-        let known = state.variable(from, there, value);
-        let known = known.map(|node| Operand {
-            value: value.clone(),
-            node: Some(node),
+        self.follow(|state| {
+            let known = state.variable(from, there, value);
+            let known = known.map(|node| Operand {
+                value: value.clone(),
+                node: Some(node),
+            });
+            state.bind(to, here, value, known);
         });
-        state.bind(to, here, value, known);
     }
 
     fn printed(&self, by: &TemplatePlace, value: &Obj) {
-        let state = &mut *self.state.borrow_mut();
-        let Some(last) = state.operands.last() else {
-            return;
-        };
-        let node = last.node.as_ref().filter(|_| last.value.is_same(value));
-        let inputs: Vec<At> = match node.and_then(|node| node.claim()) {
-            Some(claim) => vec![claim.at.clone()],
-            None => Vec::new(),
-        };
-        let tag = (by.source.clone(), by.span.start as usize);
-        let is_new = !state.printed.contains_key(&tag);
-        let known = state.printed.entry(tag).or_default();
-        if is_new {
-            *known = inputs;
-        } else {
-            // A tag in a loop prints several values, and the text does not say which one is meant.
-            known.clear();
-        }
+        self.follow(|state| {
+            let Some(last) = state.operands.last() else {
+                return;
+            };
+            let node = last.node.as_ref().filter(|_| last.value.is_same(value));
+            let inputs: Vec<At> = match node.and_then(|node| node.claim()) {
+                Some(claim) => vec![claim.at.clone()],
+                None => Vec::new(),
+            };
+            let tag = (by.source.clone(), by.span.start as usize);
+            let is_new = !state.printed.contains_key(&tag);
+            let known = state.printed.entry(tag).or_default();
+            if is_new {
+                *known = inputs;
+            } else {
+                // A tag in a loop prints several values, and the text does not say which one is meant.
+                known.clear();
+            }
+        });
     }
 
     fn loaded(&self, template: &TemplatePlace, text: &str, map: &SourceMap, value: &Obj) {
-        let state = &mut *self.state.borrow_mut();
-        let document = Document::printed(template, text, map);
-        let layer = state.sources.file(&document.path);
-        let node = document.node(layer, &data(value), &state.dumps);
-        let node = match is_container(value) {
-            true => {
-                state.objects.insert(value, node);
-                None
-            }
-            false => Some(node),
-        };
-        state.operands.push(Operand {
-            value: value.clone(),
-            node,
+        self.follow(|state| {
+            let document = Document::printed(template, text, map);
+            let layer = state.sources.file(&document.path);
+            let node = document.node(layer, &data(value), &state.dumps);
+            let node = match is_container(value) {
+                true => {
+                    state.objects.insert(value, node);
+                    None
+                }
+                false => Some(node),
+            };
+            state.operands.push(Operand {
+                value: value.clone(),
+                node,
+            });
         });
     }
 }
@@ -148,14 +154,11 @@ impl State {
     fn taken(&mut self, container: &Obj, index: usize, item: &Obj) -> Option<Node> {
         // A view gives new pairs; what they hold is known by the dict.
         if let Obj::Native(_) | Obj::Iter(_) = container {
-            let pool = self.objects.pool(container);
             let value = data(item);
-            let is_it = |known: &&(Value, Node)| known.0.is_same(&value);
-            let own = pool
-                .get(index)
-                .filter(is_it)
-                .or_else(|| pool.iter().find(is_it));
-            let node = own.map(|(_, node)| node.clone())?;
+            let is_it = |known: &(Value, Node)| known.0.is_same(&value);
+            let own = self.objects.given(container, index).filter(is_it);
+            let own = own.or_else(|| self.objects.pool(container).into_iter().find(is_it));
+            let (_, node) = own?;
             if is_container(item) && !self.objects.knows(item) {
                 self.objects.insert(item, node.clone());
             }
