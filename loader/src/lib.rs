@@ -35,7 +35,7 @@ pub use deployed::{BadDeployed, Deployed};
 pub use frozen::Frozen;
 pub use kept::KeptFiles;
 pub use listing::Listing;
-pub use mapstack_pytext::{Fnmatch, fnmatch, has_magic};
+pub use mapstack_value::pytext::{Fnmatch, fnmatch, has_magic};
 pub use memory::MemoryFiles;
 pub use names::Names;
 pub use path::{BadPath, SaltPath};

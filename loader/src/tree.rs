@@ -15,7 +15,7 @@ use crate::open::{Opening, open_inside};
 use crate::reads::TreeReads;
 use crate::roots::{Read, is_missing, read};
 use crate::{Fetched, FileServer, LoadError};
-use mapstack_pytext::{Fnmatch, has_magic};
+use mapstack_value::pytext::{Fnmatch, has_magic};
 
 /// Files by their paths on disk, below directories that the user named.
 ///

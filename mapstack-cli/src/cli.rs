@@ -1,14 +1,14 @@
 //! The command line: the verbs, and the flags that all have.
 //!
-//! The arguments of a verb stand in its file, and groups that verbs share in `mapstack_inputs`.
+//! The arguments of a verb stand in its file, and groups that verbs share in `mapstack_frontend::inputs`.
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use mapstack_inputs::flags::{Messages, SecretFlags, complete};
-use mapstack_inputs::{InputError, Warn, brief};
+use mapstack_frontend::inputs::flags::{Messages, SecretFlags, complete};
+use mapstack_frontend::inputs::{InputError, Warn, brief};
 
 use crate::verbs::{Command, VERBS, Verb};
 

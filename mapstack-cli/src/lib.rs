@@ -29,7 +29,7 @@ pub fn main() -> ExitCode {
         }
         _ => Ok(()),
     };
-    let reporter = mapstack_console::Reporter::new(&invocation.messages);
+    let reporter = mapstack_frontend::console::Reporter::new(&invocation.messages);
     if let Err(error) = names {
         return reporter.finish(Err(error.into()));
     }

@@ -4,10 +4,10 @@ use mapstack::value::{Path as KeyPath, Value};
 use mapstack_report::values::{as_json, as_yaml, pick};
 
 use crate::forms::{Format, Output};
-use mapstack_console::Failure;
+use mapstack_frontend::console::Failure;
 #[cfg(feature = "html")]
-pub use mapstack_console::output::write_file;
-pub use mapstack_console::output::{write, write_json, write_listing, write_styled};
+pub use mapstack_frontend::console::output::write_file;
+pub use mapstack_frontend::console::output::{write, write_json, write_listing, write_styled};
 
 /// Print data the way the user asked for.
 pub fn print(value: &Value, output: &Output) -> Result<(), Failure> {

@@ -2,12 +2,12 @@
 
 use mapstack::loader::FileServer;
 use mapstack::{Engine, Run};
-use mapstack_inputs::flags::{Files, Functions, Input};
-use mapstack_inputs::{ConfiguredPillars, Session};
+use mapstack_frontend::inputs::flags::{Files, Functions, Input};
+use mapstack_frontend::inputs::{ConfiguredPillars, Session};
 use mapstack_salt_config::Config;
 
 use crate::memory;
-use mapstack_console::{Failure, Reporter};
+use mapstack_frontend::console::{Failure, Reporter};
 
 /// One minion, and an engine for it.
 pub fn session(input: &Input, reporter: &Reporter) -> Result<Session, Failure> {
@@ -38,7 +38,11 @@ pub fn count_warnings(
 
 /// An engine for files.
 pub fn engine(files: impl FileServer + 'static, functions: &Functions) -> Result<Engine, Failure> {
-    Ok(mapstack_inputs::engine(files, functions, memory::limit)?)
+    Ok(mapstack_frontend::inputs::engine(
+        files,
+        functions,
+        memory::limit,
+    )?)
 }
 
 /// Do the work of a run, and report what it was warned of, whether it worked or not.

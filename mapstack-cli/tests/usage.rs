@@ -567,7 +567,7 @@ fn messages_refer_to_flags_and_verbs_that_there_are() {
         (Means::FetchConfigured, "fetch"),
         (Means::FetchOne("url"), "fetch"),
     ] {
-        let name = mapstack_inputs::name_of(means);
+        let name = mapstack_frontend::inputs::name_of(means);
         let words: Vec<&str> = name.split([' ', '`']).collect();
         let call = words.iter().position(|word| *word == "mapstack");
         if let Some(at) = call {

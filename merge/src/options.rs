@@ -139,24 +139,6 @@ impl Options {
         }
     }
 
-    /// True if merging mappings by them looks at more than keys and at what is a mapping: appending compares
-    /// items, and some strategies make lists. Where it does not, values are only put in place, whatever they are.
-    ///
-    /// ```
-    /// use mapstack_merge::{Options, Strategy};
-    /// assert!(!Options::default().compares_values());
-    /// assert!(Options { merge_lists: true, ..Options::default() }.compares_values());
-    /// assert!(Options { strategy: Strategy::Aggregate, merge_lists: false }.compares_values());
-    /// ```
-    #[must_use]
-    pub fn compares_values(&self) -> bool {
-        match self.rule() {
-            Rule::Deep { append } => append,
-            Rule::Shallow => false,
-            Rule::Aggregate | Rule::Pair => true,
-        }
-    }
-
     /// The rule these options come down to.
     pub(crate) fn rule(&self) -> Rule {
         match self.strategy {

@@ -687,7 +687,7 @@ FILES = {
     "mapstack-cli/tests/data/master_commands.json": through_a_command,
     "crates/pillar/tests/data/makostacks.json": pillar_stack,
     "crates/pillar/tests/data/whole_pillars.json": whole_pillar.compiled,
-    "crates/mine/tests/data/calls.json": mine.answer,
+    "crates/host/tests/data/mine.json": mine.answer,
     "crates/pillar/tests/data/version_pillars.json": whole_pillar.compiled,
     "crates/pillar/tests/data/external_pillars.json": whole_pillar.compiled,
     "crates/pillar/tests/data/reclass_pillars.json": whole_pillar.compiled,
@@ -712,14 +712,14 @@ FILES = {
     "render/tests/data/mako.json": mako,
     "crates/salt-jinja/tests/data/methods.json": method,
     "crates/salt-jinja/tests/data/views.json": method,
-    "crates/pytext/tests/data/posixpath.json": path_as_text,
+    "crates/value/tests/data/posixpath.json": path_as_text,
     "crates/functions/tests/data/versions.json": formats.record_version,
-    "crates/formats/tests/data/toml.json": formats.record_toml,
+    "crates/functions/tests/data/toml.json": formats.record_toml,
     "crates/yaml/tests/data/traverse.json": traverse,
     "crates/yaml/tests/data/yaml_dump.json": yaml_dump,
     "crates/yaml/tests/data/yaml_scalars.json": yaml_scalar,
     "crates/yaml/tests/data/yamlex.json": formats.record_yamlex,
-    "crates/yaml-events/tests/data/events.json": formats.record_events,
+    "crates/yaml/tests/data/events.json": formats.record_events,
 }
 INPUT_NAMES = {"yaml_dump.json": {"value", "type"}}
 
@@ -897,7 +897,7 @@ def main():
         data = project / "crates/minion/tests/data"
         master_cache.record(platforms.all_grains(), data / "master", data / "salt_output")
     if not only or "mine" in only:
-        mine.write_cache(project / "crates/mine/tests/data/cache")
+        mine.write_cache(project / "crates/host/tests/data/cache")
     if not only or "config_defaults" in only:
         record_config_defaults(project / "crates/salt-config/data/config_defaults.json")
     if not only or "gitfs" in only:

@@ -33,7 +33,7 @@ struct Mapstack;
 
 impl Reader for Mapstack {
     fn events(&self, text: &str) -> Result {
-        for event in mapstack_yaml_events::Events::of(text).map_err(|e| e.to_string())? {
+        for event in mapstack_yaml::events::Events::of(text).map_err(|e| e.to_string())? {
             std::hint::black_box(event.map_err(|e| e.to_string())?);
         }
         Ok(())

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use mapstack_redact::{Redact, Secrets};
+use crate::redact::{Redact, Secrets};
 
 use crate::message::Cause;
 use crate::{Diagnostic, ErrorKind, Place, Severity, Step};

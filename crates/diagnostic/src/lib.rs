@@ -8,6 +8,7 @@ mod error;
 mod means;
 mod message;
 mod place;
+pub mod redact;
 mod sanitize;
 mod suggest;
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use mapstack_redact::{Redact, Secrets};
+use crate::redact::{Redact, Secrets};
 
 use crate::Place;
 

@@ -1,6 +1,6 @@
 //! Characters of data that do something where a message is shown.
 
-use mapstack_pytext::is_printable;
+use mapstack_value::pytext::is_printable;
 
 /// True if a character does something where it is shown: a control character, or one that turns the direction of what
 /// follows.

@@ -15,6 +15,7 @@ use crate::census::{Census, Traits};
 use crate::change::{Change, changes};
 use crate::failures::{Turn, is_at, turns};
 use crate::fleet::Fleet;
+use crate::kinds::Kinds;
 use crate::named::NamedGroups;
 use crate::origins::Origins;
 use crate::pillars::Pillar;
@@ -61,6 +62,8 @@ pub struct Comparison<'f, 'e> {
     /// The comparisons so far, for minions that share their results.
     known: Mutex<HashMap<(usize, usize, usize), Known>>,
     seen: Mutex<Seen>,
+    /// The kinds of outcomes.
+    kinds: Kinds,
 }
 
 /// The changed files that a compared result is made of.
@@ -176,6 +179,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
             named: NamedGroups::default(),
             known: Mutex::default(),
             seen: Mutex::default(),
+            kinds: Kinds::default(),
         }
     }
 
@@ -551,7 +555,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
             return;
         };
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.kinds.insert(outcome.kind()) {
+        if seen.kinds.insert(self.kinds.of(&*outcome.files)) {
             for (env, path) in changed.among(&outcome.files) {
                 seen.files.insert((env.clone(), path.clone()));
             }
@@ -592,7 +596,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         if let Some((_, pair)) = known().get(&key) {
             return pair.clone();
         }
-        let kinds = [before.kind(), after.kind()];
+        let kinds = [&before, &after].map(|outcome| self.kinds.of(&*outcome.files));
         let pair = Arc::new(Pair {
             subject: Subject::Formula(formula),
             kinds,

@@ -28,6 +28,7 @@ mod differences;
 mod failures;
 mod fleet;
 pub mod impact;
+mod kinds;
 mod masked;
 mod masking;
 mod minions;

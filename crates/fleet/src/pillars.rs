@@ -1,16 +1,12 @@
 //! The pillars that one state of the files gives minions.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
-
 use mapstack::minion::Minion;
-use mapstack::trace::FileRead;
 use mapstack::value::{Map, Value};
 use mapstack::{Engine, Error, ErrorKind};
 use mapstack_lineage::explain_pillar;
 use mapstack_pillar::{Ask, Master, PillarReads};
 
+use crate::kinds::Kinds;
 use crate::origins::Origins;
 
 /// Compiles the pillars of minions from one state of the files.
@@ -33,12 +29,8 @@ pub struct Pillars<'e> {
     master: Master,
     engine: &'e Engine,
     changes: Vec<(String, Value)>,
-    /// A number for each list of files that a pillar is made of.
-    kinds: Mutex<HashMap<[Vec<FileRead>; 2], u64>>,
+    kinds: Kinds,
 }
-
-/// The number of the next kind: pillars of several states are never of the same one.
-static NEXT_KIND: AtomicU64 = AtomicU64::new(1);
 
 /// A minion's pillar in one state of the files.
 #[derive(Debug, Clone)]
@@ -61,7 +53,7 @@ impl<'e> Pillars<'e> {
             master,
             engine,
             changes: Vec::new(),
-            kinds: Mutex::default(),
+            kinds: Kinds::default(),
         }
     }
 
@@ -85,7 +77,7 @@ impl<'e> Pillars<'e> {
         let (compiled, reads) = self
             .master
             .compile_noting(self.engine, minion, &Ask::of(minion));
-        let kind = self.kind(&reads);
+        let kind = self.kinds.of(reads.pillar.iter().chain(&reads.stacked));
         match compiled {
             Ok(whole) => {
                 let mut errors = whole.failures();
@@ -138,14 +130,6 @@ impl<'e> Pillars<'e> {
             }
         }
         Ok(with.pillar)
-    }
-
-    fn kind(&self, reads: &PillarReads) -> u64 {
-        let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
-        let files = [reads.pillar.clone(), reads.stacked.clone()];
-        *kinds
-            .entry(files)
-            .or_insert_with(|| NEXT_KIND.fetch_add(1, Ordering::Relaxed))
     }
 }
 

@@ -14,6 +14,7 @@ mod file_find;
 mod files;
 mod filter_by;
 mod flow;
+pub mod formats;
 mod grains;
 mod hashutil;
 mod in_pillar;

@@ -1,6 +1,6 @@
 //! `slsutil.serialize` and `slsutil.deserialize`: data as text in a format.
 
-use mapstack_formats::{msgpack, toml};
+use crate::formats::{msgpack, toml};
 use mapstack_minion::cache::unpack;
 use mapstack_render::jinja::Vm;
 use mapstack_render::python::{as_index, int};

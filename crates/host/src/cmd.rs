@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mapstack::value::{Map, Value};
 use mapstack::{Call, CallError};
-use mapstack_pytext::shlex;
+use mapstack_value::pytext::shlex;
 use nix::unistd::{AccessFlags, User, access, geteuid};
 
 use crate::args::{Result, expand_home, home, listed, map, pairs, required, truth_or, unsupported};

@@ -32,6 +32,7 @@ mod gpg;
 mod hash;
 #[cfg(all(unix, feature = "http"))]
 mod http;
+pub mod mine;
 #[cfg(all(unix, not(feature = "http")))]
 mod no_http;
 #[cfg(all(unix, not(feature = "http")))]

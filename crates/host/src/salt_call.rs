@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mapstack::value::{Value, json};
 use mapstack::{Call, CallError, Functions};
-use mapstack_pytext::shlex;
+use mapstack_value::pytext::shlex;
 
 use crate::process::{self, Ended, Setting};
 

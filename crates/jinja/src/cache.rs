@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::syntax::Syntax;
+use crate::syntax::ast::Template;
 use foldhash::fast::RandomState;
-use mapstack_jinja_syntax::Syntax;
-use mapstack_jinja_syntax::ast::Template;
 use mapstack_pyobject::Result;
 use mapstack_value::Str;
 

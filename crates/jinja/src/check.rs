@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use mapstack_jinja_syntax::ast::{ExprKind, Span, Template};
-use mapstack_jinja_syntax::{Node, visit};
+use crate::syntax::ast::{ExprKind, Span, Template};
+use crate::syntax::{Node, visit};
 use mapstack_pyobject::{Error, ErrorKind, Result, TemplatePlace};
 
 use super::dialect::Dialect;

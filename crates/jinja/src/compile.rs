@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use mapstack_jinja_syntax::ast::Template;
-use mapstack_jinja_syntax::{Syntax, parse};
+use crate::syntax::ast::Template;
+use crate::syntax::{Syntax, parse};
 use mapstack_pyobject::{Error, ErrorKind, Result, TemplatePlace};
 use mapstack_value::Str;
 

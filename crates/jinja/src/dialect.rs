@@ -3,9 +3,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::syntax::{Syntax, Tag};
 use foldhash::fast::FixedState;
 use indexmap::IndexMap;
-use mapstack_jinja_syntax::{Syntax, Tag};
 use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Reads, Result, to_str};
 use mapstack_value::{Str, quote_str};
 
@@ -178,8 +178,8 @@ pub trait Dialect: Sync {
         to_str(object)
     }
 
-    /// Read what the body of a [`Load`](mapstack_jinja_syntax::Form::Load) tag printed, or a template that an
-    /// [`ImportData`](mapstack_jinja_syntax::Form::ImportData) tag named. `map` says where the text came from, so
+    /// Read what the body of a [`Load`](mapstack_jinja::syntax::Form::Load) tag printed, or a template that an
+    /// [`ImportData`](mapstack_jinja::syntax::Form::ImportData) tag named. `map` says where the text came from, so
     /// that an error can point there.
     ///
     /// # Errors

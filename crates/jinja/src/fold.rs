@@ -9,7 +9,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use mapstack_jinja_syntax::ast::{Expr, ExprKind, Span, Stmt, StmtKind, Template};
+use crate::syntax::ast::{Expr, ExprKind, Span, Stmt, StmtKind, Template};
 use mapstack_pyobject::{Error, ErrorKind, Obj, Result, lookup_key, text_of};
 
 use super::dialect::Dialect;

@@ -25,12 +25,16 @@ mod output;
 mod render;
 mod scope;
 mod suggest;
+pub mod syntax;
 mod taint;
 mod tests;
 mod tracer;
 mod vm;
 mod watch;
 
+pub use crate::syntax::{
+    DO, Form, LOOP_CONTROLS, Node, Syntax, SyntaxError, Tag, ast, bound, parse, visit,
+};
 pub use cache::TemplateCache;
 pub use compile::compile;
 pub use dialect::{Builtins, Dialect, Filter, Filters, Test, Tests, load_below};
@@ -39,9 +43,6 @@ pub use host::{Host, NoHost};
 pub use host_function::HostFunction;
 pub use jinja2::Jinja2;
 pub use job::{call_in_render, in_render};
-pub use mapstack_jinja_syntax::{
-    DO, Form, LOOP_CONTROLS, Node, Syntax, SyntaxError, Tag, ast, bound, parse, visit,
-};
 pub use mapstack_pyobject::{Deadline, Limits, MemoryLimit};
 pub use module::attributes;
 pub use named::{Conversion, Named};

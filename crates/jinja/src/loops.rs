@@ -11,7 +11,7 @@ use mapstack_pyobject::{
 
 use super::job::{Job, call_in_render};
 use super::scope::Frame;
-use mapstack_jinja_syntax::ast::For;
+use crate::syntax::ast::For;
 
 /// The state of a running loop, shared between the interpreter and the template's `loop`.
 pub(super) struct Loop {

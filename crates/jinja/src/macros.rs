@@ -10,7 +10,7 @@ use super::job::call_in_render;
 use super::scope::Frame;
 use super::tracer::Tracer;
 use super::vm::Vm;
-use mapstack_jinja_syntax::ast::Macro;
+use crate::syntax::ast::Macro;
 
 /// A macro with the scope it was defined in.
 #[derive(Clone)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mapstack_pyobject::{Error, Result, TemplatePlace};
 
-use mapstack_jinja_syntax::ast::{Span, Template};
+use crate::syntax::ast::{Span, Template};
 
 /// The origin of a piece of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

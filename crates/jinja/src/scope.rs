@@ -13,10 +13,10 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 use mapstack_pyobject::Obj;
-use mapstack_pytext::classes::normalised;
 use mapstack_value::Str;
+use mapstack_value::pytext::classes::normalised;
 
-use mapstack_jinja_syntax::ast::{Block, Stmt, Template};
+use crate::syntax::ast::{Block, Stmt, Template};
 
 use super::tracer;
 

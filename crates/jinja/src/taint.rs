@@ -13,7 +13,7 @@ use foldhash::fast::RandomState;
 use mapstack_pyobject::{Obj, to_str};
 use mapstack_value::{Key, Str, Value};
 
-use mapstack_jinja_syntax::ast::{Expr, ExprKind};
+use crate::syntax::ast::{Expr, ExprKind};
 
 use crate::named::Conversion;
 

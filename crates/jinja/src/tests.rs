@@ -10,8 +10,8 @@ use mapstack_pyobject::{
 
 use crate::dialect::Tests;
 use crate::filters::call::{Function, builtin_of_one, callable_name, inner, method, plain};
+use crate::syntax::ast::{BinaryOp, CompareOp};
 use crate::vm::Vm;
-use mapstack_jinja_syntax::ast::{BinaryOp, CompareOp};
 
 pub(crate) const TABLE: Tests = &[
     ("!=", |vm, x, args| {

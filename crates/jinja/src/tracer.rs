@@ -1,6 +1,6 @@
 //! An observer of how values move through a render.
 
-use mapstack_jinja_syntax::ast::Expr;
+use crate::syntax::ast::Expr;
 use mapstack_pyobject::{Obj, TemplatePlace};
 use mapstack_value::Str;
 

@@ -6,9 +6,9 @@ use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::syntax::Syntax;
+use crate::syntax::ast::Template;
 use foldhash::fast::RandomState;
-use mapstack_jinja_syntax::Syntax;
-use mapstack_jinja_syntax::ast::Template;
 use mapstack_pyobject::{Budget, CallArgs, Limits, Obj, Result};
 use mapstack_value::Str;
 

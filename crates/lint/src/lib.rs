@@ -1,4 +1,4 @@
-//! Finds the mistakes in Salt formulas that no run reports.
+//! Finds the mistakes in Salt formulas and pillars that no run reports.
 //!
 //! The crate does not know about command lines, output formats or terminals.
 //!
@@ -22,9 +22,11 @@ mod lookups;
 mod mask;
 mod names;
 mod origins;
+pub mod pillar;
 mod report;
 mod rule;
 mod rules;
+pub mod schema;
 pub mod since;
 mod states;
 mod subject;

@@ -227,7 +227,7 @@ impl Linter<'_> {
             return self.infer_schema_of_map(formula);
         }
         let shows = |path: &[Key], value: &Value| !self.secrets.hide(path, false, value);
-        let schema = mapstack_schema::infer(&subject.formula, &first, &others, shows);
+        let schema = crate::schema::infer(&subject.formula, &first, &others, shows);
         json::loads(&schema.to_string()).map_err(|e| Error::new(ErrorKind::Json, e.to_string()))
     }
 
@@ -267,7 +267,7 @@ impl Linter<'_> {
             let error = Error::new(ErrorKind::DataSource, message);
             return Err(failure.unwrap_or(error));
         }
-        let schema = mapstack_schema::infer(formula, &Value::map(), &values, |_, _| false);
+        let schema = crate::schema::infer(formula, &Value::map(), &values, |_, _| false);
         json::loads(&schema.to_string()).map_err(|e| Error::new(ErrorKind::Json, e.to_string()))
     }
 

@@ -33,6 +33,8 @@ struct Case {
 }
 
 impl common::Case for Case {
+    const DIRECTORY: &str = "tests/cases";
+
     fn findings(&self) -> &[String] {
         &self.findings
     }

@@ -6,3 +6,4 @@ mod cases;
 mod docs;
 mod fixes;
 mod levels;
+mod pillar_cases;

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use crate::survey::Survey;
 use mapstack_loader::{Fetched, SaltPath};
-use mapstack_survey::Survey;
 
 use crate::engine::Engine;
 use mapstack_diagnostic::Result;

@@ -28,9 +28,9 @@ use crate::master_side::MasterSide;
 use crate::skeleton_cache::SkeletonCache;
 use crate::sls_data::Data;
 use crate::trace::{Asked, DataStage, Event, FileRead, FileReadKind, RequestOutcome};
+use mapstack_diagnostic::redact::Policy;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_functions::{Collected, Functions, KnownMinions, Stubs, TreeMemo, Unanswered};
-use mapstack_redact::Policy;
 
 /// A file server, and caches of what runs read from it. Minions and threads share an engine.
 ///
@@ -353,7 +353,7 @@ pub struct Run<'e> {
     /// The interpreter of templates in Mako and Python.
     pub(crate) interpreter: Interpreter,
     /// The values that files have set for each other; all runs of one compile share it.
-    pub(crate) stateconf: Rc<mapstack_stateconf::Memory>,
+    pub(crate) stateconf: Rc<crate::stateconf::Memory>,
     /// The memory about the modules that the tree ships.
     pub(crate) tree: TreeMemo,
     pub(crate) definition: RefCell<Option<Str>>,
@@ -628,8 +628,6 @@ impl<'e> Run<'e> {
                 Run::live_dict(self.hooks.get().as_deref(), root, known)
             }
             _ => {
-                // A template may have put the merged data into the facts.
-                self.data_is_read();
                 // Facts that contain something other than data cannot be copied.
                 live.to_value().map_or_else(|_| live.clone(), Obj::from)
             }

@@ -30,7 +30,6 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use mapstack_diagnostic::Place;
 use mapstack_functions::Flow;
@@ -44,7 +43,7 @@ use mapstack_yaml::Marks;
 
 use crate::file::File;
 use crate::text::Text;
-use crate::trace::{DataStage, FileRead};
+use crate::trace::DataStage;
 
 /// Observes a run. The name of each method says when the run calls it. By default a method does nothing.
 ///
@@ -73,26 +72,6 @@ pub trait Hooks {
     fn after_paths<'s>(&self, _source: &SourcePaths<'s>, _succeeded: bool) -> Vec<&'s String> {
         Vec::new()
     }
-
-    /// Something reads the values of the data merged so far.
-    fn data_read(&self) {}
-
-    /// An observer for the accesses of a template to the data merged so far.
-    fn data_reader(&self) -> Option<Rc<dyn Reader>> {
-        None
-    }
-
-    /// The content of a layer of the formula, if the hook provides it. The run then does not run the layer's
-    /// template.
-    fn layer_content(&self, _template: &LayerTemplate<'_>, _data: &Value) -> Option<LayerContent> {
-        None
-    }
-
-    /// The template of a layer of the formula is about to run.
-    fn before_template(&self, _path: &str) {}
-
-    /// The template has ended.
-    fn after_template(&self) {}
 
     /// True if the hook observes values. If not, the run calls none of the methods below.
     fn follows_values(&self) -> bool {
@@ -199,15 +178,6 @@ pub struct LayerTemplate<'t> {
     pub tplroot: &'t str,
     /// The custom data of the caller.
     pub custom_data: &'t Value,
-}
-
-/// The content of a layer, provided by a hook.
-#[derive(Debug)]
-pub struct LayerContent {
-    /// A mapping with the [keys of a layer](crate::LAYER_KEYS).
-    pub content: Value,
-    /// The files that the hook accessed for the content.
-    pub reads: Arc<[FileRead]>,
 }
 
 /// A layer that is about to be merged.

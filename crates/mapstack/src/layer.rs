@@ -27,25 +27,12 @@ impl Run<'_> {
             self.note_secrets(layer.values.as_ref());
             return Ok((layer, text));
         }
-        if let Some(layer) = self.layer_from_hooks(template, stack) {
-            return Ok((layer.into(), Text::made(file, String::new())));
-        }
-        let text = self.watched_template(&file.path, || {
-            self.render(file, &source.into(), &TemplateStage::Layer(template), stack)
-        })?;
+        let text = self.render(file, &source.into(), &TemplateStage::Layer(template), stack)?;
         let layer = self
             .engine
             .parsed_layer(text.as_str(), || self.parse(&text))?;
         self.note_printed_secrets(&layer, &text);
         Ok((layer, text))
-    }
-
-    /// The content of a layer of the formula, if a hook provides it.
-    fn layer_from_hooks(&self, template: &LayerTemplate<'_>, stack: &Value) -> Option<LayerFile> {
-        let hooks = self.hooks.get().filter(|_| self.is_layer_of_formula())?;
-        let found = hooks.layer_content(template, stack)?;
-        self.note_reads(&found.reads);
-        LayerFile::of(found.content.as_map()?)
     }
 
     /// Note the secrets of a layer: values under secret names, and scalars for which its template printed a secret.

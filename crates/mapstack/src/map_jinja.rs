@@ -1,9 +1,9 @@
 //! Formulas that compute their configuration in `map.jinja`.
 
+use crate::survey::Survey;
 use mapstack_diagnostic::nearest;
 use mapstack_render::jinja::Names;
 use mapstack_render::{DictRef, Obj};
-use mapstack_survey::Survey;
 use mapstack_value::{Key, Map, Str, Value};
 use std::collections::HashMap;
 

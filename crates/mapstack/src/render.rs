@@ -106,7 +106,7 @@ impl Run<'_> {
         stage: &TemplateStage<'_>,
         mapdata: &mut Value,
     ) -> Result<Text<'f>> {
-        let (live, is_watched) = self.live_data(mapdata);
+        let live = Obj::from(mapdata.clone());
         let watch = self.follower().map(|_| Watch::new(live.clone()));
         let variables = self.variables(stage, &live);
         let (syntax, saltenv) = (&self.syntax, &self.saltenv);
@@ -118,12 +118,6 @@ impl Run<'_> {
             watch: watch.as_ref(),
         };
         let text = self.run_template(file, source, job, Vec::new())?;
-        if is_watched {
-            if is_unchanged(&live, mapdata) {
-                return Ok(text);
-            }
-            self.data_is_read();
-        }
         let changed = live.to_value_lossy();
         let (value, missing) = changed.map_err(|e| {
             self.template_error(*e, file)
@@ -448,13 +442,5 @@ impl Run<'_> {
             None => file.shown.clone(),
         };
         in_file(place, shown)
-    }
-}
-
-/// True if a mapping that a template could change is unchanged.
-fn is_unchanged(live: &Obj, data: &Value) -> bool {
-    match (live.to_value_unread(), data) {
-        (Ok(Value::Map(live)), Value::Map(data)) => live.ptr_eq(data),
-        _ => false,
     }
 }

@@ -1,9 +1,9 @@
-//! Keeps secrets out of messages: the policy of [`mapstack_redact`], applied to messages and runs.
+//! Keeps secrets out of messages: the policy of [`mapstack_diagnostic::redact`], applied to messages and runs.
 
-use mapstack_minion::Minion;
-pub use mapstack_redact::{
+pub use mapstack_diagnostic::redact::{
     Cipher, Policy, Redact, Redacted, Secrets, is_ciphertext, is_secret_name,
 };
+use mapstack_minion::Minion;
 use mapstack_render::jinja::Taint;
 use mapstack_value::{Str, Value};
 

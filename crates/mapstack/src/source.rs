@@ -67,10 +67,7 @@ pub(crate) fn fetch(
             };
             run.config_get(&Value::from(matcher.query()), &query)?
         }
-        MatcherKind::MapData => {
-            run.data_is_read();
-            look_into(around.stack, matcher)?
-        }
+        MatcherKind::MapData => look_into(around.stack, matcher)?,
         MatcherKind::CustomData => look_into(around.custom_data, matcher)?,
     };
     let found = value.map(Found::new);

@@ -92,11 +92,6 @@ impl Run<'_> {
         result
     }
 
-    /// True if the current layer belongs to the formula itself, and not to a nested call.
-    pub(crate) fn is_layer_of_formula(&self) -> bool {
-        self.depth.get() == 1 && self.stage.get() == DataStage::Layers
-    }
-
     /// `map.stack` as part of the current call.
     pub(crate) fn stacked(
         &self,
@@ -418,7 +413,6 @@ impl Run<'_> {
         if aliases.is_empty() {
             return;
         }
-        self.data_is_read();
         for parted in aliases.parted(stack, values, options) {
             self.warn(parted_aliases(&parted, origin));
         }

@@ -287,7 +287,7 @@ impl<'f> Text<'f> {
     }
 
     /// Convert a TOML error, with its place in the source.
-    pub(crate) fn toml_error(&self, e: &mapstack_formats::toml::ReadError) -> Error {
+    pub(crate) fn toml_error(&self, e: &mapstack_functions::formats::toml::ReadError) -> Error {
         let before = self.text.get(..e.at).unwrap_or_default();
         let error = Error::new(ErrorKind::Toml, format!("this is not TOML: {e}"));
         self.placed(error, 1 + before.matches('\n').count(), e.at)

@@ -13,10 +13,7 @@ use mapstack_value::{Map, Str, Value};
 
 use crate::engine::Run;
 use crate::file::File;
-use crate::hooks::{
-    Chosen, Edits, Hooks, LayerTemplate, MergedKind, MergedLayer, Moment, SourcePaths,
-};
-use crate::render::TemplateStage;
+use crate::hooks::{Chosen, Edits, Hooks, MergedKind, MergedLayer, Moment, SourcePaths};
 use crate::source::{PathRules, Paths, Surroundings, fetch, paths, texts};
 use crate::text::Text;
 use crate::trace::FileReadKind;
@@ -70,28 +67,6 @@ impl<'e> Run<'e> {
         }
     }
 
-    /// Report that something reads values of the data merged so far.
-    pub(crate) fn data_is_read(&self) {
-        if let Some(hooks) = self.hooks.get() {
-            hooks.data_read();
-        }
-    }
-
-    /// The data merged so far, as an object that templates can change, and whether its reads are reported.
-    pub(crate) fn live_data(&self, data: &Value) -> (Obj, bool) {
-        let reader = || self.hooks.get()?.data_reader();
-        match reader() {
-            None => (Obj::from(data.clone()), false),
-            Some(reader) => {
-                let live = match data {
-                    Value::Map(map) => Obj::Dict(DictRef::watched(map.clone(), reader, Vec::new())),
-                    other => Obj::from(other.clone()),
-                };
-                (live, true)
-            }
-        }
-    }
-
     /// Evaluate a definition to paths. Also returns whether hooks record which of the files are missing.
     pub(crate) fn watched_paths<T>(
         &self,
@@ -109,19 +84,6 @@ impl<'e> Run<'e> {
         found.map(|found| (found, true))
     }
 
-    /// Run the template of a layer, between calls of hooks.
-    pub(crate) fn watched_template<T>(&self, path: &str, render: impl FnOnce() -> T) -> T {
-        let hooks = self.hooks.get().filter(|_| self.is_layer_of_formula());
-        if let Some(hooks) = &hooks {
-            hooks.before_template(path);
-        }
-        let result = render();
-        if let Some(hooks) = &hooks {
-            hooks.after_template();
-        }
-        result
-    }
-
     /// Merge a layer. `describe` runs only if hooks observe values.
     pub(crate) fn merge_layer<'l>(
         &self,
@@ -130,9 +92,6 @@ impl<'e> Run<'e> {
         options: &'l Options,
         describe: impl FnOnce() -> (MergedKind<'l>, Chosen),
     ) -> Result<Value, MergeError> {
-        if options.compares_values() {
-            self.data_is_read();
-        }
         if let Some(hooks) = self.follower() {
             let (kind, chosen) = describe();
             let layer = MergedLayer {
@@ -300,19 +259,5 @@ impl Run<'_> {
         };
         let found = fetch(self, matcher, &around)?;
         Ok(found.map(|found| texts(&found.value)).unwrap_or_default())
-    }
-
-    /// Render the template of a layer, given the data merged so far, which the template can change.
-    ///
-    /// # Errors
-    /// The template fails.
-    pub fn print_layer<'f>(
-        &self,
-        template: &LayerTemplate<'f>,
-        data: &mut Value,
-    ) -> Result<Text<'f>> {
-        let source = template.file.text()?.into();
-        let stage = TemplateStage::Layer(template);
-        self.called(|| self.render(template.file, &source, &stage, data))
     }
 }

@@ -37,10 +37,6 @@ impl Hooks for Log {
         false
     }
 
-    fn before_template(&self, path: &str) {
-        self.note(format!("template {path}"));
-    }
-
     fn follows_values(&self) -> bool {
         true
     }
@@ -100,7 +96,6 @@ fn layers_of_a_nested_call_are_not_the_formulas_own() {
             "values: {a: {{ 1 }}}",
         ),
     ]);
-    assert_eq!(log.of("template"), ["web/parameters/defaults.yaml.jinja"]);
     let layers = log.of("source").into_iter();
     let layers: Vec<String> = layers.filter(|line| line.ends_with("Layers")).collect();
     assert_eq!(

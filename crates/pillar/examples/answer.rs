@@ -65,7 +65,7 @@ fn answer(line: &str) -> Answer {
     match field(&question, "op").as_str() {
         Some("yaml") => yaml::load(&text(&question, "text")).map_err(|e| e.to_string()),
         Some("yamlex") => yamlex(&text(&question, "text")),
-        Some("toml") => mapstack_formats::toml::read(&text(&question, "text"))
+        Some("toml") => mapstack_functions::formats::toml::read(&text(&question, "text"))
             .map(|value| marked::marked(&value).into())
             .map_err(|e| e.to_string()),
         Some("version") => Ok(version(&question)),

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::classes::reclass::Memo;
 use foldhash::fast::RandomState;
 use mapstack::ByText;
-use mapstack_classes::reclass::Memo;
 use mapstack_value::{Map, Value, weight};
 
 use crate::items::Item;

@@ -5,6 +5,7 @@
 #![doc = include_str!("../README.md")]
 
 mod cache;
+pub mod classes;
 mod command;
 mod compile;
 mod config;
@@ -19,9 +20,9 @@ mod template;
 mod trace;
 mod whole;
 
+pub use crate::classes::{FilePlace, Origin, Turn};
 pub use compile::{Compiled, Compiler, PillarRun};
 pub use config::{ExtPillars, StackKind};
-pub use mapstack_classes::{FilePlace, Origin, Turn};
 pub use mapstack_merge::stack::{MARKER as STACK_MARKER, Strategy as StackStrategy};
 pub use recipe::{ExternalFile, PartId, PillarLayer, PillarRecipe, Reached, RecipeStep};
 pub use trace::{FileOutcome, PillarEvent, SlsOutcome, StackEvent, WholeEvent};

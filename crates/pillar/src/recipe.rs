@@ -3,8 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
+use crate::classes::{ClassFile, Origin, Origins};
 use mapstack::{File, Text, parted_aliases};
-use mapstack_classes::{ClassFile, Origin, Origins};
 use mapstack_diagnostic::{Diagnostic, Place};
 use mapstack_merge::{Aliases, MergeError, Options, merge};
 use mapstack_value::{Key, Map, Value};

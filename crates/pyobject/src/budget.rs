@@ -5,11 +5,11 @@
 
 use std::cell::Cell;
 
+use crate::limits::Limits;
+use crate::limits::ledger;
+use crate::limits::{Error, Result};
 use crate::object::{CallArgs, Noted, Obj};
 use crate::price::{self, Reads, STEP_BYTES};
-use mapstack_limits::Limits;
-use mapstack_limits::ledger;
-use mapstack_limits::{Error, Result};
 
 /// More bytes than this are asked for before they are made.
 const LARGE: usize = 1 << 20;

@@ -5,10 +5,10 @@ use std::any::Any;
 use mapstack_value::Str;
 
 use crate::budget::Budget;
+use crate::limits::Limits;
+use crate::limits::Result;
 use crate::object::{CallArgs, Obj};
 use crate::price::Reads;
-use mapstack_limits::Limits;
-use mapstack_limits::Result;
 
 /// The language that a piece of code is written in, as far as objects ask for it: what it may spend, and how its own
 /// callables run.

@@ -7,18 +7,20 @@
 mod budget;
 pub mod format;
 mod interpreter;
+pub mod limits;
 pub mod methods;
 mod object;
 mod price;
+pub mod random;
 mod suggest;
 
-pub use budget::Budget;
-pub use interpreter::Interpreter;
-pub use mapstack_limits::ledger::{spend, spend_apart};
-pub use mapstack_limits::{
+pub use crate::limits::ledger::{spend, spend_apart};
+pub use crate::limits::{
     Deadline, Error, ErrorKind, Frame, Limits, MemoryLimit, Result, Span, TemplatePlace, depth,
     ledger,
 };
+pub use budget::Budget;
+pub use interpreter::Interpreter;
 pub use object::{
     BinaryOp, CallArgs, CompareOp, DictPart, DictRef, Entries, Iter, ListRef, Obj, ObjIter, Object,
     PrintStyle, Reader, Refreezer, SetRef, Sweep, TupleRef, Undefined, as_float, as_index, binary,

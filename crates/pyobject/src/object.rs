@@ -39,7 +39,7 @@ pub use undefined::Undefined;
 pub use watched::Reader;
 
 use crate::Interpreter;
-use mapstack_limits::{Error, Result};
+use crate::limits::{Error, Result};
 
 /// A Python object.
 #[derive(Clone, Default)]

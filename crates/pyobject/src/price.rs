@@ -2,7 +2,7 @@
 //!
 //! Each operation pays by the size of what it is given, before it runs, and by the size of what it made. Sizes are
 //! those that are known at once: bytes of a text, digits of a number, items of a container and not what is in them.
-//! Work that goes deeper pays [as it goes](mapstack_limits::ledger).
+//! Work that goes deeper pays [as it goes](mapstack_pyobject::limits::ledger).
 
 use mapstack_value::Int;
 

@@ -357,7 +357,7 @@ impl Form {
     /// The page: how many minions have which value, and which.
     #[cfg(feature = "html")]
     fn page(&self, tallies: &[Tally]) -> String {
-        use mapstack_page::{Bar, Chart, Listing};
+        use crate::page::{Bar, Chart, Listing};
         let chart = |((formula, key), tally): ((&str, &str), &Tally)| {
             let bar = |count: &mapstack_fleet::Count| Bar {
                 label: count.value.as_ref().map_or_else(|| "(absent)".into(), flow),

@@ -33,6 +33,8 @@ mod masked_options;
 pub mod message;
 pub mod minions;
 mod origin;
+#[cfg(feature = "html")]
+pub mod page;
 pub mod parse;
 pub mod pillar;
 pub mod platforms;

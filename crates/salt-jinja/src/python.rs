@@ -14,8 +14,8 @@ pub use crate::filters::network::{Address, Network};
 pub use crate::filters::regex::{Anchor, Pattern};
 pub use mapstack_jinja::filters::wrap;
 pub use mapstack_pyobject::depth::endless;
+pub use mapstack_pyobject::random::Twister;
 pub use mapstack_pyobject::{as_index, binary, hash_key, repr, to_str};
-pub use mapstack_pyrandom::Twister;
 
 use mapstack_pyobject::{CallArgs, Error, Obj, Result};
 use mapstack_value::Int;

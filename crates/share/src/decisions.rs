@@ -25,14 +25,10 @@ struct Tree<T> {
     /// The first node is the question that every run starts with.
     nodes: Vec<Node<T>>,
     bytes: usize,
-    /// How often the tree was emptied. A walk that releases the lock compares this number afterwards.
-    generation: usize,
 }
 
 struct Node<T> {
     question: Arc<InternedQuestion>,
-    /// The layer whose template asks the question.
-    layer: Option<Arc<str>>,
     by_answer: HashMap<HashedAnswer, Next<T>, RandomState>,
     /// For a question about files: the same edges by the paths that an answer was computed from, which are cheaper
     /// to compute than the answer.
@@ -50,8 +46,8 @@ enum Next<T> {
 
 /// The end of a walk through the tree.
 pub(crate) enum Walk<T> {
-    /// A result, with those answers on the way that contain the text of a layer.
-    Leaf(Arc<T>, Vec<HashedAnswer>),
+    /// A result.
+    Leaf(Arc<T>),
     /// The tree has no edge for one of the answers.
     Unknown,
     /// Minions answer one of the questions so differently that recording the run would not help others.
@@ -65,9 +61,6 @@ const MIN_MISSES: usize = 1024;
 /// Distinct answers after which a question counts as different for every minion, provided that hardly any answer was
 /// repeated.
 const MIN_DISTINCT: usize = 128;
-/// The same limit for a question asked by the template of a layer, because the formula can render that layer for
-/// each minion instead.
-const MIN_DISTINCT_IN_LAYER: usize = 64;
 /// The same limit if some answers were repeated, but few.
 const MANY_DISTINCT: usize = 512;
 /// Limit on the entries of [`Node::by_paths`].
@@ -83,11 +76,10 @@ impl<T> Clone for Next<T> {
 }
 
 impl<T> Node<T> {
-    fn new(question: Arc<InternedQuestion>, layer: Option<Arc<str>>) -> Self {
+    fn new(question: Arc<InternedQuestion>) -> Self {
         let (by_answer, by_paths) = (HashMap::default(), HashMap::default());
         Node {
             question,
-            layer,
             by_answer,
             by_paths,
             repeated: AtomicUsize::new(0),
@@ -95,18 +87,11 @@ impl<T> Node<T> {
         }
     }
 
-    fn next(
-        &self,
-        ask: &impl Fn(&InternedQuestion) -> HashedAnswer,
-    ) -> (Option<&Next<T>>, HashedAnswer) {
-        if let Some(paths) = self.question.question.paths() {
-            let paths = ask(paths);
-            if let Some(next) = self.by_paths.get(&paths) {
-                return (Some(next), paths);
-            }
-        }
-        let answer = ask(&self.question);
-        (self.by_answer.get(&answer), answer)
+    fn next(&self, ask: &impl Fn(&InternedQuestion) -> HashedAnswer) -> Option<&Next<T>> {
+        let of_paths = self.question.question.paths();
+        of_paths
+            .and_then(|paths| self.by_paths.get(&ask(paths)))
+            .or_else(|| self.by_answer.get(&ask(&self.question)))
     }
 
     fn note_repeated(&self) {
@@ -117,19 +102,14 @@ impl<T> Node<T> {
 
     fn are_all_different(&self) -> bool {
         let (answers, repeated) = (self.by_answer.len(), self.repeated.load(Ordering::Relaxed));
-        let min = if self.layer.is_some() {
-            MIN_DISTINCT_IN_LAYER
-        } else {
-            MIN_DISTINCT
-        };
-        (answers >= min && repeated < 2)
+        (answers >= MIN_DISTINCT && repeated < 2)
             || (answers >= MANY_DISTINCT && repeated < MANY_DISTINCT.min(answers / 8))
     }
 
     fn close(&mut self) {
         *self = Node {
             closed: true,
-            ..Node::new(self.question.clone(), self.layer.clone())
+            ..Node::new(self.question.clone())
         };
     }
 }
@@ -140,9 +120,8 @@ impl<T> DecisionTree<T> {
     pub fn new(first: Arc<InternedQuestion>, max_bytes: usize) -> Self {
         DecisionTree {
             tree: RwLock::new(Tree {
-                nodes: vec![Node::new(first, None)],
+                nodes: vec![Node::new(first)],
                 bytes: 0,
-                generation: 0,
             }),
             max_bytes,
             hits: AtomicUsize::new(0),
@@ -161,25 +140,10 @@ impl<T> DecisionTree<T> {
         }
         // Nothing panics while it holds the lock for writing and the tree is incomplete, so a poisoned lock is
         // usable.
-        let read = || self.tree.read().unwrap_or_else(PoisonError::into_inner);
-        let mut tree = read();
-        let (mut at, mut rendered) = (0, Vec::new());
-        while let Some(mut node) = tree.nodes.get(at) {
-            let (next, answer) = if node.question.question.runs_templates() {
-                // Rendering a template can take long and can use this formula again, so release the lock.
-                let (question, generation) = (node.question.clone(), tree.generation);
-                drop(tree);
-                let answer = ask(&question);
-                tree = read();
-                node = match tree.nodes.get(at) {
-                    Some(node) if tree.generation == generation => node,
-                    _ => return Walk::Unknown,
-                };
-                (node.by_answer.get(&answer), answer)
-            } else {
-                node.next(&ask)
-            };
-            let Some(next) = next else {
+        let tree = self.tree.read().unwrap_or_else(PoisonError::into_inner);
+        let mut at = 0;
+        while let Some(node) = tree.nodes.get(at) {
+            let Some(next) = node.next(&ask) else {
                 if node.closed {
                     return Walk::NotShared;
                 }
@@ -187,16 +151,13 @@ impl<T> DecisionTree<T> {
                 return Walk::Unknown;
             };
             node.note_repeated();
-            if answer.rendered_layer().is_some() {
-                rendered.push(answer);
-            }
             match next {
                 Next::Node(next) => at = *next,
                 Next::Leaf(result) => {
                     if hits < misses + MIN_MISSES {
                         self.hits.fetch_add(1, Ordering::Relaxed);
                     }
-                    return Walk::Leaf(result.clone(), rendered);
+                    return Walk::Leaf(result.clone());
                 }
             }
         }
@@ -204,33 +165,31 @@ impl<T> DecisionTree<T> {
     }
 
     /// Add a result at the end of its recorded questions and answers.
-    ///
-    /// Returns a layer if this call finds that each minion answers the questions of its template differently.
-    pub fn keep(&self, steps: Vec<RecordedRead>, result: &Arc<T>, size: usize) -> Option<Arc<str>> {
+    pub fn keep(&self, steps: Vec<RecordedRead>, result: &Arc<T>, size: usize) {
         let mut tree = self.tree.write().unwrap_or_else(PoisonError::into_inner);
         let Tree { nodes, bytes, .. } = &mut *tree;
         let mut steps = steps.into_iter().peekable();
-        let (mut at, mut size, mut different) = (0, size, None);
+        let (mut at, mut size) = (0, size);
         while let Some(RecordedRead {
             question,
             answer,
             paths,
-            ..
         }) = steps.next()
         {
             let fresh = nodes.len();
-            let node = nodes.get_mut(at)?;
+            let Some(node) = nodes.get_mut(at) else {
+                return;
+            };
             // Equal answers lead to the same next question. If they did not, the run depends on something that was
             // not recorded.
             if node.question != question {
-                return None;
+                return;
             }
             if node.closed {
                 break;
             }
             if node.are_all_different() {
                 node.close();
-                different = node.layer.clone();
                 break;
             }
             size += answer.size();
@@ -246,7 +205,7 @@ impl<T> DecisionTree<T> {
             match (next, steps.peek()) {
                 (Next::Node(next), Some(step)) => {
                     if next == fresh {
-                        nodes.push(Node::new(step.question.clone(), step.layer.clone()));
+                        nodes.push(Node::new(step.question.clone()));
                     }
                     at = next;
                 }
@@ -258,17 +217,6 @@ impl<T> DecisionTree<T> {
             // Emptying the whole tree is simple, and happens rarely.
             tree.forget();
         }
-        different
-    }
-
-    /// Remove all results and counts.
-    pub fn forget(&self) {
-        self.tree
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .forget();
-        self.hits.store(0, Ordering::Relaxed);
-        self.misses.store(0, Ordering::Relaxed);
     }
 }
 
@@ -276,9 +224,8 @@ impl<T> Tree<T> {
     fn forget(&mut self) {
         self.nodes.truncate(1);
         if let Some(first) = self.nodes.first_mut() {
-            *first = Node::new(first.question.clone(), None);
+            *first = Node::new(first.question.clone());
         }
         self.bytes = 0;
-        self.generation += 1;
     }
 }

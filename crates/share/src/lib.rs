@@ -29,11 +29,9 @@
 mod decisions;
 mod exact;
 mod layer_files;
-mod placeholders;
 mod probe;
 mod question;
 mod recorder;
-mod rendered_layer;
 mod shared_formula;
 mod shared_work;
 

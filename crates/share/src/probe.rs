@@ -6,7 +6,6 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use foldhash::fast::RandomState;
-use mapstack::hooks::Hooks;
 use mapstack::{Engine, Run};
 use mapstack_minion::Minion;
 use mapstack_value::Str;
@@ -59,13 +58,6 @@ impl<'e> Probe<'e> {
             questions: engine.extension(),
             answers: RefCell::default(),
         }
-    }
-
-    /// A separate run of the same minion, for templates that may change the facts.
-    pub fn again(&self, hooks: Rc<dyn Hooks + 'e>) -> Run<'e> {
-        self.engine
-            .run_with_hooks(&self.run.minion(), hooks)
-            .with_saltenv(self.run.saltenv().clone())
     }
 
     /// The minion's answer to a question, from memory if it was asked before.

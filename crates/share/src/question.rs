@@ -1,7 +1,6 @@
 //! The questions that a run can ask about a minion, and their answers.
 
 use std::hash::{BuildHasher, Hash, Hasher};
-use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
 use foldhash::fast::RandomState;
@@ -12,7 +11,6 @@ use mapstack_value::{Key, MapKind, Path, Value, weight};
 use crate::exact::Exact;
 use crate::layer_files::{LayerFiles, LayerPaths};
 use crate::probe::Probe;
-use crate::rendered_layer::{LayerRendering, RenderedLayer};
 
 /// One kind of access to a minion's facts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -37,18 +35,11 @@ pub(crate) enum Question {
     Files(Box<LayerFiles>),
     /// Which paths a definition leads to. The directories do not matter, so formulas share this question.
     Paths(Box<LayerPaths>),
-    /// What the template of a layer prints.
-    Rendering(Box<LayerRendering>),
     /// All facts.
     All,
 }
 
 impl Question {
-    /// True if computing the answer runs a template.
-    pub fn runs_templates(&self) -> bool {
-        matches!(self, Question::Rendering(_))
-    }
-
     /// For a question about files: the question about paths that it depends on.
     pub fn paths(&self) -> Option<&InternedQuestion> {
         match self {
@@ -92,7 +83,6 @@ impl Question {
             Question::Option(key) => of(Some(Part::Opts), text(key, ":")),
             Question::Files(files) => files.paths().question.reads(),
             Question::Paths(paths) => paths.reads(),
-            Question::Rendering(_) => of(None, Vec::new()),
             Question::All => {
                 let parts = [Part::Grains, Part::Pillar, Part::Opts].into_iter();
                 parts.flat_map(|part| of(Some(part), Vec::new())).collect()
@@ -164,10 +154,6 @@ pub(crate) enum Answer {
     Paths(Vec<String>),
     /// The paths of existing files, and `true`. If a file cannot be served: all paths, and `false`.
     Files(Vec<String>, bool),
-    /// What the template of a layer printed.
-    Rendered(RenderedLayer),
-    /// No other minion can have this answer: rendering the layer had effects besides the text.
-    NotShareable,
     /// An answer with the warnings of its look-up.
     Warned(Box<Answer>, Vec<String>),
 }
@@ -307,13 +293,6 @@ impl Question {
             }
             Question::Files(files) => (*files.answer(probe).answer).clone(),
             Question::Paths(paths) => paths.answer(probe),
-            Question::Rendering(rendering) => {
-                let watch = rendering.watch();
-                let run = probe.again(Rc::new(watch.clone()));
-                rendering
-                    .render(&run, &watch, minion)
-                    .map_or(Answer::NotShareable, Answer::Rendered)
-            }
             Question::All => all(minion, probe),
         }
     }
@@ -423,14 +402,6 @@ impl HashedAnswer {
         &self.answer
     }
 
-    /// The rendered layer, if this is the answer to such a question.
-    pub fn rendered_layer(&self) -> Option<&RenderedLayer> {
-        match &*self.answer {
-            Answer::Rendered(layer) => Some(layer),
-            _ => None,
-        }
-    }
-
     /// Approximate size in bytes.
     pub fn size(&self) -> usize {
         self.answer.size()
@@ -457,8 +428,7 @@ impl Answer {
     fn size(&self) -> usize {
         let of_value = |value: &Exact| 48 * weight(&value.0);
         64 + match self {
-            Answer::Nothing | Answer::Dict(_) | Answer::NotShareable => 0,
-            Answer::Rendered(layer) => layer.size(),
+            Answer::Nothing | Answer::Dict(_) => 0,
             Answer::Value(value) => of_value(value),
             Answer::Values(values) => values.iter().flatten().map(of_value).sum(),
             Answer::Failed(text) => text.len(),

@@ -5,20 +5,17 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use mapstack::hooks::{FactLookup, Hooks, LayerContent, LayerTemplate, SourcePaths};
+use mapstack::Run;
+use mapstack::hooks::{FactLookup, Hooks, SourcePaths};
 use mapstack::trace::DataStage;
-use mapstack::{LAYER_KEYS, Run};
 use mapstack_minion::Part;
 use mapstack_render::{Reader, clock_reads};
-use mapstack_value::{Key, Value};
-use mapstack_yaml::Skeleton;
+use mapstack_value::Key;
 
 use crate::exact::Exact;
 use crate::layer_files::{LayerFiles, LayerPaths};
-use crate::placeholders::{PlaceholderWatch, Placeholders, has_placeholder};
 use crate::probe::Probe;
 use crate::question::{HashedAnswer, InternedQuestion, Question};
-use crate::rendered_layer::{LayerRendering, LayerSet, can_pay};
 
 /// A run with more questions is not shared: asking another minion all of them would cost as much as running it.
 const MAX_QUESTIONS: usize = 256;
@@ -32,14 +29,6 @@ pub(crate) struct Recorder<'e> {
     probe: Rc<Probe<'e>>,
     log: Rc<ReadLog>,
     trace: RefCell<Trace>,
-    /// The paths of the layers that are rendered for each minion.
-    per_minion: Arc<LayerSet>,
-    /// The layers whose templates are running, the innermost last.
-    layers: RefCell<Vec<Arc<str>>>,
-    /// Placeholders in the run's data, and reads of them.
-    watch: PlaceholderWatch,
-    /// The layers with placeholders. `None` once placeholders can no longer be distinguished from other data.
-    placeholders: RefCell<Option<Placeholders>>,
     /// True if to ignore reads, because another question already covers them.
     suspended: Cell<bool>,
     /// True if no other minion can have the result.
@@ -53,8 +42,6 @@ pub(crate) struct RecordedRead {
     pub answer: HashedAnswer,
     /// For a question about files: the answer of the question about paths.
     pub paths: Option<HashedAnswer>,
-    /// The layer whose template asked.
-    pub layer: Option<Arc<str>>,
 }
 
 impl RecordedRead {
@@ -66,16 +53,10 @@ impl RecordedRead {
 
 /// The outcome of recording a run.
 pub(crate) enum Record {
-    /// Minions with equal answers share the result, which contains placeholders if the second part is not empty.
-    Shared(Vec<RecordedRead>, Placeholders),
+    /// Minions with equal answers share the result.
+    Shared(Vec<RecordedRead>),
     /// The result is valid for this minion only.
     NotShareable,
-    /// The result is valid for this minion only, but contains placeholders: the minion has to be run without
-    /// recording.
-    Discarded,
-    /// Something read a placeholder: the result is wrong, and the formula must not render layers separately any
-    /// more.
-    PlaceholdersRead,
 }
 
 #[derive(Default)]
@@ -118,15 +99,11 @@ fn exact(path: &[Key]) -> Vec<Exact> {
 
 impl<'e> Recorder<'e> {
     /// A recorder for a run of the minion that `probe` answers for.
-    pub fn new(probe: Rc<Probe<'e>>, per_minion: Arc<LayerSet>) -> Self {
+    pub fn new(probe: Rc<Probe<'e>>) -> Self {
         let recorder = Recorder {
             probe,
             log: Rc::default(),
             trace: RefCell::default(),
-            per_minion,
-            layers: RefCell::default(),
-            watch: PlaceholderWatch::default(),
-            placeholders: RefCell::new(Some(Placeholders::default())),
             suspended: Cell::new(false),
             unshareable: Cell::new(false),
             clock: clock_reads(),
@@ -174,7 +151,6 @@ impl<'e> Recorder<'e> {
             question,
             answer,
             paths,
-            layer: self.layers.borrow().last().cloned(),
         });
         if trace.steps.len() > MAX_QUESTIONS {
             self.unshareable.set(true);
@@ -186,25 +162,10 @@ impl<'e> Recorder<'e> {
     pub fn finish(&self, run: &Run<'_>) -> Record {
         self.catch_up();
         let steps = std::mem::take(&mut self.trace.borrow_mut().steps);
-        let rendered = steps
-            .iter()
-            .filter(|step| step.answer.rendered_layer().is_some())
-            .count();
-        let cannot_share = run.has_outside_inputs()
-            || clock_reads() != self.clock
-            || (rendered > 0 && !can_pay(run, rendered));
-        match self.placeholders.take() {
-            Some(placeholders) if placeholders.is_empty() => {
-                match cannot_share || self.unshareable.get() {
-                    true => Record::NotShareable,
-                    false => Record::Shared(steps, placeholders),
-                }
-            }
-            Some(_) if self.unshareable.get() => Record::Discarded,
-            Some(placeholders) if !cannot_share && !self.watch.were_read() => {
-                Record::Shared(steps, placeholders)
-            }
-            _ => Record::PlaceholdersRead,
+        let cannot_share = run.has_outside_inputs() || clock_reads() != self.clock;
+        match cannot_share || self.unshareable.get() {
+            true => Record::NotShareable,
+            false => Record::Shared(steps),
         }
     }
 }
@@ -222,8 +183,6 @@ impl Hooks for Recorder<'_> {
     }
 
     fn facts_changed(&self) {
-        // A template may have put the merged data into the facts.
-        self.watch.record_read();
         // Look-ups from now on see facts that the given minion does not have, so the result depends on all facts.
         self.note(Question::All);
     }
@@ -258,70 +217,5 @@ impl Hooks for Recorder<'_> {
             .iter()
             .filter(|directory| !is_own(directory))
             .collect()
-    }
-
-    fn data_read(&self) {
-        self.watch.record_read();
-    }
-
-    fn data_reader(&self) -> Option<Rc<dyn Reader>> {
-        self.watch.reader()
-    }
-
-    /// For a layer that is rendered for each minion: its content with placeholders instead of the words that its
-    /// template printed. The run continues with that.
-    fn layer_content(&self, template: &LayerTemplate<'_>, data: &Value) -> Option<LayerContent> {
-        if self.suspended.get() || !self.per_minion.contains(&*template.file.path) {
-            return None;
-        }
-        self.catch_up();
-        let mut placeholders = self
-            .placeholders
-            .take()
-            .filter(|_| !self.trace.borrow().all)?;
-        let rendering = LayerRendering::new(template, data, self.watch.are_present());
-        let interned = Arc::new(InternedQuestion {
-            question: Question::Rendering(Box::new(rendering)),
-            number: None,
-        });
-        let answer = self.probe.ask(&interned);
-        self.add(interned, answer.clone());
-        let Some(layer_text) = answer.rendered_layer() else {
-            self.unshareable.set(true);
-            self.placeholders.replace(Some(placeholders));
-            return None;
-        };
-        let content =
-            placeholders.add(Skeleton::parse(&layer_text.text, layer_text.words.len())?)?;
-        let layer = content.as_map()?;
-        let is_known = |key: &Key| key.as_str().is_some_and(|key| LAYER_KEYS.contains(&key));
-        if !layer.keys().all(is_known) {
-            return None;
-        }
-        if ["strategy", "merge_lists"]
-            .into_iter()
-            .filter_map(|key| layer.get(key))
-            .any(has_placeholder)
-        {
-            return None;
-        }
-        if !placeholders.is_empty() {
-            self.watch.mark_present();
-        }
-        self.placeholders.replace(Some(placeholders));
-        Some(LayerContent {
-            content,
-            reads: layer_text.reads().clone(),
-        })
-    }
-
-    fn before_template(&self, path: &str) {
-        self.catch_up();
-        self.layers.borrow_mut().push(path.into());
-    }
-
-    fn after_template(&self) {
-        self.catch_up();
-        self.layers.borrow_mut().pop();
     }
 }

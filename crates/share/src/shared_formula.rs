@@ -2,8 +2,7 @@
 
 use std::collections::HashSet;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use mapstack::secrets::{Redact, Secrets};
 use mapstack::trace::FileRead;
@@ -13,11 +12,9 @@ use mapstack_minion::Minion;
 use mapstack_value::{Str, Value, weight};
 
 use crate::decisions::{DecisionTree, Walk};
-use crate::placeholders::{Placeholders, ResultSkeleton};
 use crate::probe::{Answers, Probe, Questions};
-use crate::question::{FactRead, HashedAnswer, Question};
+use crate::question::{FactRead, Question};
 use crate::recorder::{Record, Recorder};
-use crate::rendered_layer::{LayerSet, PerMinionLayers};
 
 /// A formula that computes each result once for all minions with equal relevant facts.
 ///
@@ -47,8 +44,7 @@ pub struct SharedFormula<'e> {
     engine: &'e Engine,
     configuration: Configuration,
     saltenv: Option<Str>,
-    known: Option<DecisionTree<Leaf>>,
-    layers: Mutex<PerMinionLayers>,
+    known: Option<DecisionTree<Outcome>>,
 }
 
 /// The result of a formula for one minion, or for several that share it.
@@ -64,68 +60,6 @@ pub struct Outcome {
     pub files: Arc<[FileRead]>,
     /// The text made by [`Outcome::text`].
     text: OnceLock<String>,
-    kind: u64,
-}
-
-/// A number for a new kind of outcomes, see [`Outcome::kind`].
-fn new_kind() -> u64 {
-    static KINDS: AtomicU64 = AtomicU64::new(0);
-    KINDS.fetch_add(1, Ordering::Relaxed)
-}
-
-/// The result at a leaf of the decision tree.
-struct Leaf {
-    /// The outcome, with placeholders in its result if there is a skeleton.
-    outcome: Arc<Outcome>,
-    skeleton: Option<ResultSkeleton>,
-}
-
-impl Leaf {
-    /// A leaf for an outcome whose result may contain placeholders. `None` if the run changed a placeholder into
-    /// something else.
-    fn of(outcome: Outcome, placeholders: Placeholders) -> Option<Arc<Self>> {
-        let skeleton = match &outcome.result {
-            _ if placeholders.is_empty() => None,
-            Ok(value) => Some(ResultSkeleton::of(value, placeholders)?),
-            Err(_) => return None,
-        };
-        Some(Arc::new(Leaf {
-            outcome: Arc::new(outcome),
-            skeleton,
-        }))
-    }
-
-    /// The outcome for a minion whose layers rendered to these answers. `None` if the minion has to be run
-    /// separately.
-    fn outcome(&self, rendered: &[HashedAnswer]) -> Option<Arc<Outcome>> {
-        let Some(skeleton) = &self.skeleton else {
-            return Some(self.outcome.clone());
-        };
-        let words: Vec<&[Str]> = rendered
-            .iter()
-            .filter_map(HashedAnswer::rendered_layer)
-            .map(|layer| &*layer.words)
-            .collect();
-        let Outcome {
-            warnings,
-            files,
-            kind,
-            ..
-        } = &*self.outcome;
-        let (warnings, files, result) =
-            (warnings.clone(), files.clone(), Ok(skeleton.fill(&words)?));
-        Some(Arc::new(Outcome {
-            result,
-            warnings,
-            files,
-            text: OnceLock::new(),
-            kind: *kind,
-        }))
-    }
-
-    fn size(&self) -> usize {
-        self.outcome.size() + self.skeleton.as_ref().map_or(0, ResultSkeleton::size)
-    }
 }
 
 /// Default limit on the memory of a formula, in bytes, approximately.
@@ -144,7 +78,6 @@ impl<'e> SharedFormula<'e> {
             configuration,
             saltenv: None,
             known: None,
-            layers: Mutex::default(),
         };
         formula.with_memory(MAX_BYTES)
     }
@@ -191,74 +124,20 @@ impl<'e> SharedFormula<'e> {
         };
         let probe = answers.probe(self.engine, self.saltenv.as_ref());
         match known.follow(|question| probe.ask(question)) {
-            Walk::Leaf(leaf, rendered) => return leaf.outcome(&rendered).unwrap_or_else(alone),
+            Walk::Leaf(outcome) => return outcome,
             Walk::NotShared => return alone(),
             Walk::Unknown => {}
         }
-        let (version, per_minion) = {
-            let layers = self.layers();
-            (layers.version, layers.active.clone())
-        };
-        let (outcome, record) = self.recorded(minion, probe, per_minion);
-        let (steps, placeholders) = match record {
-            Record::Shared(steps, placeholders) => (steps, placeholders),
-            Record::NotShareable => return Arc::new(outcome),
-            Record::Discarded => return alone(),
-            Record::PlaceholdersRead => return self.without_placeholders(known, version, alone),
-        };
-        let rendered: Vec<HashedAnswer> = steps
-            .iter()
-            .map(|step| &step.answer)
-            .filter(|answer| answer.rendered_layer().is_some())
-            .cloned()
-            .collect();
-        // An error in YAML must show the text as printed, which the run with holes does not have.
-        if outcome.result.is_err() && !rendered.is_empty() {
-            return alone();
-        }
-        let Some(leaf) = Leaf::of(outcome, placeholders) else {
-            return self.without_placeholders(known, version, alone);
-        };
-        let outcome = leaf.outcome(&rendered).unwrap_or_else(alone);
-        // A file that could not be read may be readable for the next minion, so do not keep that result.
-        if leaf
-            .outcome
-            .result
-            .as_ref()
-            .err()
-            .is_none_or(|e| e.kind() != ErrorKind::File)
+        let (outcome, record) = self.recorded(minion, probe);
+        let outcome = Arc::new(outcome);
+        // A file that could not be read may be readable for the next minion, so that result is not kept.
+        let failure = outcome.result.as_ref().err();
+        if let Record::Shared(steps) = record
+            && failure.is_none_or(|error| error.kind() != ErrorKind::File)
         {
-            let mut layers = self.layers();
-            // If the set of rendered layers has changed since the recording began, the trace does not fit the tree.
-            if layers.version == version
-                && let Some(layer) = known.keep(steps, &leaf, leaf.size())
-                && layers.activate(&layer)
-            {
-                known.forget();
-            }
+            known.keep(steps, &outcome, outcome.size());
         }
         outcome
-    }
-
-    /// Stop rendering layers for each minion, and run this minion without recording.
-    fn without_placeholders(
-        &self,
-        known: &DecisionTree<Leaf>,
-        version: usize,
-        alone: impl FnOnce() -> Arc<Outcome>,
-    ) -> Arc<Outcome> {
-        let mut layers = self.layers();
-        if layers.version == version {
-            layers.refuse();
-            known.forget();
-        }
-        drop(layers);
-        alone()
-    }
-
-    fn layers(&self) -> MutexGuard<'_, PerMinionLayers> {
-        // Nothing panics while it holds the lock and the data is incomplete, so a poisoned lock is usable.
-        self.layers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The facts that a minion's outcome depends on, without duplicates. `None` if this is not known, for example
@@ -266,7 +145,7 @@ impl<'e> SharedFormula<'e> {
     pub fn facts(&self, minion: &Minion) -> Option<Vec<FactRead>> {
         let minion = &*self.engine.with_tree_grains(minion);
         let probe = Answers::new(minion).probe(self.engine, self.saltenv.as_ref());
-        let (_, Record::Shared(steps, _)) = self.recorded(minion, probe, Arc::default()) else {
+        let (_, Record::Shared(steps)) = self.recorded(minion, probe) else {
             return None;
         };
         let mut seen = HashSet::new();
@@ -297,13 +176,8 @@ impl<'e> SharedFormula<'e> {
     }
 
     /// Run a minion with a recorder.
-    fn recorded(
-        &self,
-        minion: &Minion,
-        probe: Rc<Probe<'e>>,
-        per_minion: Arc<LayerSet>,
-    ) -> (Outcome, Record) {
-        let recorder = Rc::new(Recorder::new(probe, per_minion));
+    fn recorded(&self, minion: &Minion, probe: Rc<Probe<'e>>) -> (Outcome, Record) {
+        let recorder = Rc::new(Recorder::new(probe));
         let run = self.engine.run_with_hooks(minion, recorder.clone());
         let run = self.in_its_saltenv(run);
         let outcome = self.computed(&run);
@@ -319,7 +193,6 @@ impl<'e> SharedFormula<'e> {
             warnings,
             files,
             text: OnceLock::new(),
-            kind: new_kind(),
         }
     }
 }
@@ -336,7 +209,6 @@ impl Redact for Outcome {
                 .collect(),
             files: self.files.clone(),
             text: OnceLock::new(),
-            kind: self.kind,
         }
     }
 }
@@ -356,20 +228,12 @@ impl Outcome {
             warnings,
             files: Arc::default(),
             text: OnceLock::new(),
-            kind: new_kind(),
         }
     }
 
     /// The outcome as text, made by `write` in the first call and shared by all minions with this outcome.
     pub fn text(&self, write: impl FnOnce(&Self) -> String) -> &str {
         self.text.get_or_init(|| write(self))
-    }
-
-    /// Identifies outcomes that have the same layers and differ at most in words that templates printed. The number
-    /// is valid within this process.
-    #[must_use]
-    pub fn kind(&self) -> u64 {
-        self.kind
     }
 
     /// Approximate size in bytes, with an allowance for the cached text.

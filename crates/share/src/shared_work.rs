@@ -17,7 +17,6 @@ use crate::decisions::{DecisionTree, Walk};
 use crate::probe::Probe;
 use crate::question::Question;
 use crate::recorder::{Record, RecordedRead, Recorder};
-use crate::rendered_layer::has_facts_of;
 
 /// The key of a piece of work, with the memory that it takes.
 pub trait WorkKey: Eq + Hash {
@@ -149,7 +148,9 @@ impl<'e> MinionAnswers<'e> {
 fn has_given_facts(run: &Run<'_>, probe: &Probe<'_>) -> bool {
     let is_synced =
         run.sync_facts().is_ok() && run.has_given_options() && run.has_given_facts_of_templates();
-    is_synced && has_facts_of(run, &probe.run.minion())
+    let (now, given) = (run.minion(), probe.run.minion());
+    let has_facts = now.grains.ptr_eq(&given.grains) && now.pillar.ptr_eq(&given.pillar);
+    is_synced && has_facts
 }
 
 impl<K: WorkKey, T> SharedWork<K, T> {
@@ -191,13 +192,13 @@ impl<K: WorkKey, T> SharedWork<K, T> {
             LookedUp::NotShared => return Found::alone(answers, run, |run| work(run).0),
             LookedUp::Unknown(known) => known,
         };
-        let recorder = Rc::new(Recorder::new(probe.clone(), Arc::default()));
+        let recorder = Rc::new(Recorder::new(probe.clone()));
         let beside = run.beside(Some(hooks(recorder.clone())));
         let (value, size) = work(&beside);
         let done = Done::in_run(value, &beside, run);
         let is_changed = !has_given_facts(&beside, probe);
         let is_shared = match (recorder.finish(&beside), size, is_changed) {
-            (Record::Shared(steps, _), Some(size), false) => {
+            (Record::Shared(steps), Some(size), false) => {
                 self.keep(&recorded, steps, &done, size);
                 true
             }
@@ -219,8 +220,8 @@ impl<K: WorkKey, T> SharedWork<K, T> {
         }
         match recorded.known.follow(|question| probe.ask(question)) {
             // Where the steps do not suffice, the error has to name the place at which they run out.
-            Walk::Leaf(done, _) if done.steps > steps_left => LookedUp::NotShared,
-            Walk::Leaf(done, _) => {
+            Walk::Leaf(done) if done.steps > steps_left => LookedUp::NotShared,
+            Walk::Leaf(done) => {
                 recorded.refused.store(0, Ordering::Relaxed);
                 LookedUp::Known(done)
             }

@@ -1,13 +1,6 @@
 //! If a layer prints facts specific to each minion, shared results equal those of separate runs.
 
-#[path = "../../../loader/tests/common/mod.rs"]
-mod common;
-
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use common::Intercepted;
-use mapstack::loader::{self, MemoryFiles, SaltPath};
+use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
 use mapstack::trace::{FileRead, FileReadKind};
 use mapstack::value::{Value, json};
@@ -267,17 +260,9 @@ fn warned(warnings: &[mapstack::Diagnostic]) -> Vec<String> {
         .collect()
 }
 
-/// Compare each minion's outcome with a separate run. Returns the number of runs that the shared formula needed.
-fn compare(files: &MemoryFiles, minions: impl Iterator<Item = Minion>) -> usize {
-    let runs = Arc::new(AtomicUsize::new(0));
-    let count = runs.clone();
-    // Each run requests the post-map template.
-    let counting = Intercepted::new(files.clone(), move |path: &SaltPath| {
-        let is_new_run = path.to_string() == "f/post-map.jinja";
-        count.fetch_add(usize::from(is_new_run), Ordering::Relaxed);
-        None
-    });
-    let engine = Engine::new(counting);
+/// Compare each minion's outcome with a separate run.
+fn compare(files: &MemoryFiles, minions: impl Iterator<Item = Minion>) {
+    let engine = Engine::new(files.clone());
     let formula = SharedFormula::new(&engine, "f", options());
     let plain = Engine::new(files.clone());
     for minion in minions {
@@ -307,7 +292,6 @@ fn compare(files: &MemoryFiles, minions: impl Iterator<Item = Minion>) -> usize 
         let is_known = |read: &FileRead| reads.contains(read) || read.kind == FileReadKind::List;
         assert!(outcome.files.iter().all(is_known), "{}", minion.id());
     }
-    runs.load(Ordering::Relaxed)
 }
 
 fn cases(most: u32) -> u32 {
@@ -338,8 +322,8 @@ fn formula(printed: &str, more: &[(&str, &str)]) -> MemoryFiles {
     })
 }
 
-/// The number of runs for five hundred minions.
-fn runs(files: &MemoryFiles) -> usize {
+/// Compare five hundred minions.
+fn compare_many(files: &MemoryFiles) {
     compare(
         files,
         (0..500).map(|number| {
@@ -349,62 +333,7 @@ fn runs(files: &MemoryFiles) -> usize {
             );
             Minion::parse(text.as_bytes(), "minion").unwrap().complete()
         }),
-    )
-}
-
-#[test]
-fn a_printed_name_needs_no_separate_run() {
-    let layer = (
-        "parameters/os/A.yaml",
-        "values: {a: {{ grains.os }}, c: {e: 1}}",
     );
-    for printed in [
-        "  a: {{ grains.id }}",
-        "  c: {d: '{{ grains.id }}'}",
-        "  a: pre-{{ grains.id.split('.')[0] }}.local",
-        "  a: {{ grains.number }}",
-        "  a: [{{ grains.id }}, {b: {{ grains.id|upper }}}]",
-    ] {
-        for more in [
-            &[][..],
-            &[layer][..],
-            &[
-                layer,
-                ("post-map.jinja", "{% if grains.os == 'A' %}1{% endif %}"),
-            ][..],
-        ] {
-            let runs = runs(&formula(printed, more));
-            assert!(runs < 100, "{printed} {more:?}: {runs}");
-        }
-    }
-}
-
-#[test]
-fn a_name_that_something_reads_needs_a_run() {
-    let printed = "  a: {{ grains.id }}\n";
-    let looks = [
-        ("parameters/os/A.yaml", "values: {b: {{ mapdata.a }}}"),
-        (
-            "post-map.jinja",
-            "{% do mapdata.update({'b': mapdata.a[:3]}) %}",
-        ),
-        ("parameters/os/A.yaml", "values: {a: 1}\nstrategy: list"),
-        (
-            "parameters/map_jinja.yaml",
-            "values: {sources: ['Y!M@a', 'Y!G@os']}",
-        ),
-    ];
-    for look in looks {
-        assert!(runs(&formula(printed, &[look])) >= 250, "{look:?}");
-    }
-    for printed in [
-        "  {{ grains.id }}: a",
-        "  a: b # {{ grains.id }}",
-        "  a: &a{{ grains.number }} b",
-        "  a: !!str {{ grains.id }}",
-    ] {
-        assert!(runs(&formula(printed, &[])) >= 250, "{printed}");
-    }
 }
 
 #[test]
@@ -435,13 +364,13 @@ fn effects_of_a_layer_besides_its_output_are_kept() {
         ),
     ];
     for (printed, layer) in cases {
-        runs(&formula(
+        compare_many(&formula(
             &format!("{printed}\n"),
             &[meta, ("parameters/b.yaml", layer)],
         ));
     }
     // Each error has the place of its own minion's text.
-    runs(&MemoryFiles::new().file(
+    compare_many(&MemoryFiles::new().file(
         "base",
         "f/parameters/defaults.yaml",
         "{% if grains.id == 'x' %}{% endif %}values: [a]\n",

@@ -1,4 +1,4 @@
-//! Python's data model, as configuration in the Salt world needs it.
+//! Python's values and texts, as configuration in the Salt world needs it.
 //!
 //! The crate does not know about YAML, layers, files or templates.
 //!
@@ -28,6 +28,7 @@ mod keyed;
 mod keys;
 mod map;
 mod order;
+pub mod pytext;
 mod sent;
 #[cfg(feature = "serde")]
 mod ser;
@@ -35,6 +36,7 @@ mod text;
 mod traverse;
 mod value;
 
+pub use crate::pytext::{float_repr, is_printable, posixpath, quote_str, split};
 #[cfg(any(feature = "serde_json", feature = "yaml_serde"))]
 pub use convert::NoCounterpart;
 pub use extent::{Extent, weight};
@@ -42,7 +44,6 @@ pub use int::{ArithmeticError, Int};
 pub use key::{Key, KeyRef, Unhashable};
 pub use keyed::Keyed;
 pub use map::{Map, MapKind, Set};
-pub use mapstack_pytext::{float_repr, is_printable, posixpath, quote_str, split};
 pub use order::{Incomparable, sort_by_key};
 pub use sent::{sent, text_for_bytes};
 pub use traverse::{EmptyDelimiter, Path, PathStep, Traverse, integer_step, traverse};

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use mapstack_pytext::{float_repr, quote_bytes, quote_str};
+use crate::pytext::{float_repr, quote_bytes, quote_str};
 
 use crate::{Key, Value};
 

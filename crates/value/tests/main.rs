@@ -4,4 +4,5 @@ mod json;
 mod json_reader;
 mod kinds;
 mod laws;
+mod posixpath;
 mod serde;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use mapstack_yaml_events::{Event, EventKind, Scalar};
+use crate::events::{Event, EventKind, Scalar};
 
 use crate::resolve::{Tag, implicit};
 use crate::source::Source;

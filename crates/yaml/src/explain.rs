@@ -8,8 +8,8 @@ mod structure;
 
 use std::borrow::Cow;
 
-use mapstack_pytext::is_printable;
-use mapstack_yaml_events as events;
+use crate::events;
+use mapstack_value::pytext::is_printable;
 
 use crate::error::excerpt;
 use lines::{Line, Lines};

@@ -9,6 +9,7 @@ mod construct;
 mod decode;
 mod dump;
 mod error;
+pub mod events;
 mod explain;
 mod loose;
 mod mark;

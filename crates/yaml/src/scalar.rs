@@ -1,6 +1,6 @@
 //! The value of a scalar, once its type is known.
 
-use mapstack_pytext::base64::{self, DecodeError};
+use mapstack_value::pytext::base64::{self, DecodeError};
 use mapstack_value::{Int, Value};
 
 use crate::ErrorKind;

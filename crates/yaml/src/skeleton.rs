@@ -158,29 +158,23 @@ impl Skeleton {
     /// `None` if the text has to be parsed with these words.
     #[must_use]
     pub fn fill<T: AsRef<str>>(&self, words: &[T]) -> Option<Value> {
-        let scalars = (0..self.scalars.len())
-            .map(|index| self.scalar(index, words))
-            .collect::<Option<Vec<_>>>()?;
-        self.with_values(scalars)
-    }
-
-    /// The number of scalars with holes.
-    #[must_use]
-    pub fn scalar_count(&self) -> usize {
-        self.scalars.len()
-    }
-
-    /// The value of a scalar with holes, given the words for all holes of the text. `None` if the text has to be
-    /// parsed with these words.
-    #[must_use]
-    pub fn scalar<T: AsRef<str>>(&self, index: usize, words: &[T]) -> Option<Value> {
         let length: usize = words.iter().map(|word| word.as_ref().len()).sum();
         if length > MAX_FILL_BYTES {
             return None;
         }
-        let scalar = self.scalars.get(index)?;
+        let mut whole = self.value.clone();
+        for scalar in &self.scalars {
+            *whole.inside_mut(&scalar.path)? = scalar.filled(words)?;
+        }
+        Some(whole)
+    }
+}
+
+impl Scalar {
+    /// The value of the scalar with these words. `None` if the text has to be parsed with them.
+    fn filled<T: AsRef<str>>(&self, words: &[T]) -> Option<Value> {
         let mut text = String::new();
-        for part in &scalar.parts {
+        for part in &self.parts {
             text.push_str(match part {
                 Part::Text(text) => text,
                 Part::Hole(number) => words
@@ -189,22 +183,12 @@ impl Skeleton {
                     .filter(|word| Skeleton::accepts(word))?,
             });
         }
-        let tag = if scalar.is_plain {
+        let tag = if self.is_plain {
             implicit(&text)
         } else {
             Tag::Str
         };
         scalar::construct(&tag, &text)?.ok()
-    }
-
-    /// The value of the text with the scalars that have holes replaced by other values, in order.
-    #[must_use]
-    pub fn with_values(&self, values: impl IntoIterator<Item = Value>) -> Option<Value> {
-        let mut whole = self.value.clone();
-        for (scalar, value) in self.scalars.iter().zip(values) {
-            *whole.inside_mut(&scalar.path)? = value;
-        }
-        Some(whole)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The events of a text, and its errors in a reader's terms.
 
-use mapstack_yaml_events::{self as events, Events, Phase};
+use crate::events::{self as events, Events, Phase};
 
 use crate::decode::{is_break, mark_after};
 use crate::explain::explain;

@@ -4,7 +4,9 @@
 mod marked;
 
 mod errors;
+mod events;
 mod goldens;
+mod judge;
 mod laws;
 mod loading;
 mod skeleton;

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use crate::loader::{Fetched, FileServer, LoadError, SaltPath};
+use super::loader::{Fetched, FileServer, LoadError, SaltPath};
 
 /// A file server whose requests for files go through a closure.
 ///

@@ -5,7 +5,7 @@ use clap_complete::Shell;
 
 use crate::cli;
 use crate::output;
-use mapstack_console::Failure;
+use mapstack_frontend::console::Failure;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

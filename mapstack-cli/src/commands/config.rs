@@ -2,13 +2,13 @@
 
 use clap::{Args, ValueEnum};
 use mapstack::secrets::Secrets;
-use mapstack_inputs::flags::Files;
-use mapstack_inputs::{IdParser, flag_options};
+use mapstack_frontend::inputs::flags::Files;
+use mapstack_frontend::inputs::{IdParser, flag_options};
 use mapstack_report::config::{Options, as_value, rows, text};
 use mapstack_report::values::as_yaml;
 
 use crate::output;
-use mapstack_console::{Failure, Reporter};
+use mapstack_frontend::console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -47,8 +47,12 @@ pub enum Printed {
 }
 
 pub fn run(args: &ConfigArgs, reporter: &Reporter) -> Result<(), Failure> {
-    let Some(config) =
-        mapstack_inputs::configuration::read(&args.files, args.id.as_deref(), None, reporter)?
+    let Some(config) = mapstack_frontend::inputs::configuration::read(
+        &args.files,
+        args.id.as_deref(),
+        None,
+        reporter,
+    )?
     else {
         let message =
             "no configuration given: pass --config FILE, such as --config /etc/salt/master";

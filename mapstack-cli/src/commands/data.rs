@@ -1,13 +1,13 @@
 //! `mapstack data`.
 
 use clap::Args;
-use mapstack_inputs::Kwargs;
-use mapstack_inputs::flags::{Input, Layering};
+use mapstack_frontend::inputs::Kwargs;
+use mapstack_frontend::inputs::flags::{Input, Layering};
 
 use crate::forms::Output;
 use crate::output;
 use crate::wiring::{reported, session};
-use mapstack_console::{Failure, Reporter};
+use mapstack_frontend::console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

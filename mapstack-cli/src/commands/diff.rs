@@ -2,15 +2,15 @@
 
 use clap::{Args, ValueEnum};
 use mapstack_fleet::Differences;
-use mapstack_inputs::flags::{Input, Layering, ResultFlags, ScopeFlags, WorkFlags};
-use mapstack_inputs::{InputError, Many, Plan, States, selects_none};
+use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags, ScopeFlags, WorkFlags};
+use mapstack_frontend::inputs::{InputError, Many, Plan, States, selects_none};
 use mapstack_report::diff::{self, Accounting};
 use mapstack_report::words::count;
 
 use crate::memory;
 use crate::output;
 use crate::wiring::{count_warnings, pillars};
-use mapstack_console::{Failure, Reporter, report_not_compared};
+use mapstack_frontend::console::{Failure, Reporter, report_not_compared};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

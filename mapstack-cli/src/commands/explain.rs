@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 use mapstack::value::Value;
 use mapstack::{Run, Way};
-use mapstack_inputs::flags::{Input, Layering, ResultFlags};
-use mapstack_inputs::{ExplainedPillar, Kwargs, Warn as _};
+use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags};
+use mapstack_frontend::inputs::{ExplainedPillar, Kwargs, Warn as _};
 use mapstack_lineage::{Explain as _, explain_pillar};
 use mapstack_report::explain::{self, Report, check_size};
 
 use crate::memory;
 use crate::output::{self, key_path};
 use crate::wiring::{reported, session};
-use mapstack_console::{Failure, Reporter};
+use mapstack_frontend::console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -6,12 +6,12 @@ use std::sync::atomic::AtomicBool;
 use clap::{Args, ValueHint};
 use mapstack::loader::git::{Origin, Progress, fetch};
 use mapstack::{Error, ErrorKind};
-use mapstack_inputs::Project;
-use mapstack_inputs::flags::ConfigKind;
+use mapstack_frontend::inputs::Project;
+use mapstack_frontend::inputs::flags::ConfigKind;
 use mapstack_salt_config::fileserver;
 
 use crate::output;
-use mapstack_console::{Failure, Reporter, shown_while};
+use mapstack_frontend::console::{Failure, Reporter, shown_while};
 
 #[cfg(feature = "fetch")]
 #[derive(Debug, Args)]
@@ -37,10 +37,10 @@ pub struct Fetch {
 }
 
 pub fn run(args: &Fetch, reporter: &Reporter) -> Result<(), Failure> {
-    let mirrors = mapstack_inputs::configuration::mirrors(args.mirrors.as_deref())?;
+    let mirrors = mapstack_frontend::inputs::configuration::mirrors(args.mirrors.as_deref())?;
     let mut origins: Vec<Origin> = args.urls.iter().map(Origin::new).collect();
     if let Some(file) = &args.config {
-        let config = mapstack_inputs::configuration::read_file(
+        let config = mapstack_frontend::inputs::configuration::read_file(
             file,
             args.config_kind,
             None,

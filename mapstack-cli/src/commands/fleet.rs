@@ -9,13 +9,13 @@ use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use mapstack::loader::Snapshot;
 use mapstack::{Error, ErrorKind};
 use mapstack_fleet::{MaskedFleet, Noted, Seen};
-use mapstack_inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
-use mapstack_inputs::{
+use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
+use mapstack_frontend::inputs::{
     ConfiguredPillars, Many, MinionStates, Plan, Served, digest_of_options, formulas,
     names_of_grains, none_of, selects_none,
 };
-use mapstack_outputs::{Output, Sink, write_fleet};
-use mapstack_parts::{End, PartError, PartWriter, Parts, Run};
+use mapstack_frontend::outputs::{Output, Sink, write_fleet};
+use mapstack_frontend::parts::{End, PartError, PartWriter, Parts, Run};
 use mapstack_report::estate::{Row, text};
 use mapstack_report::fleet::{Form, Format, Missing, What};
 
@@ -23,7 +23,7 @@ use crate::build;
 use crate::memory;
 use crate::output::{self, key_path};
 use crate::wiring::{count_warnings, engine};
-use mapstack_console::{Counted, Failure, Reporter, Whole, interrupted, report_minions};
+use mapstack_frontend::console::{Counted, Failure, Reporter, Whole, interrupted, report_minions};
 
 #[derive(Debug, Args)]
 #[command(
@@ -140,7 +140,7 @@ impl From<FleetFormat> for mapstack_report::fleet::Format {
 
 /// Print which states each minion of the estate at hand gets.
 fn estate(what: (&Input, &WorkFlags), is_json: bool, reporter: &Reporter) -> Result<(), Failure> {
-    let states = mapstack_inputs::overview(what, memory::limit, reporter)?;
+    let states = mapstack_frontend::inputs::overview(what, memory::limit, reporter)?;
     let row = |one: MinionStates| Row {
         minion: one.id,
         sls: one.sls,
@@ -193,7 +193,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     let files = Served::new(&input.files, config.as_ref(), None, reporter)?.files;
     let files = Noted::new(files, "files", seen.clone());
     let engine = engine(Snapshot::new(files), &input.functions)?;
-    let engine = mapstack_inputs::with_roots(engine, &input.files, config.as_ref());
+    let engine = mapstack_frontend::inputs::with_roots(engine, &input.files, config.as_ref());
     plan.formulas = formulas::served(&engine, &args.formulas, input.files.saltenv.as_deref())?;
     let (form, format) = form(args, &plan.formulas)?;
 

@@ -7,8 +7,8 @@ use mapstack::Engine;
 use mapstack::loader::{Fetched, SaltPath, Snapshot};
 use mapstack_fleet::impact::What;
 use mapstack_fleet::{ByPillars, Fleet, by_reason};
-use mapstack_inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
-use mapstack_inputs::{
+use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
+use mapstack_frontend::inputs::{
     Configured, ConfiguredPillars, Many, PillarPlaces, Plan, Served, asked, formulas,
     pillar_changes, selects_none,
 };
@@ -20,7 +20,7 @@ use mapstack_salt_config::Config;
 use crate::forms::Listing;
 use crate::output;
 use crate::wiring::{count_warnings, engine, pillars};
-use mapstack_console::{Failure, Reporter, report_reasons};
+use mapstack_frontend::console::{Failure, Reporter, report_reasons};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -68,7 +68,7 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     let served = Served::new(&input.files, config.as_ref(), None, reporter)?;
     let roots = served.directories(plan.saltenv());
     let engine = engine(Snapshot::new(served.files), &input.functions)?;
-    let engine = mapstack_inputs::with_roots(engine, &input.files, config.as_ref());
+    let engine = mapstack_frontend::inputs::with_roots(engine, &input.files, config.as_ref());
     let of_pillar = PillarPlaces::of(
         config.as_ref(),
         (&input.files, &input.facts),

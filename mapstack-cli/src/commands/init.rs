@@ -2,10 +2,10 @@
 
 use clap::Args;
 use mapstack::{Error, ErrorKind};
-use mapstack_inputs::{PROJECT_FILE, Project, Warn as _};
+use mapstack_frontend::inputs::{PROJECT_FILE, Project, Warn as _};
 
 use crate::output;
-use mapstack_console::{Failure, Reporter};
+use mapstack_frontend::console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -43,7 +43,7 @@ pub fn run(args: &Init, reporter: &Reporter) -> Result<(), Failure> {
             error.help("`mapstack init --print` prints what would be in a new one"),
         ));
     }
-    mapstack_outputs::replace(&file, &text)
+    mapstack_frontend::outputs::replace(&file, &text)
         .map_err(|e| Error::new(ErrorKind::File, format!("cannot write {shown}: {e}")))?;
     if let Some(estate) = &project.estate {
         estate

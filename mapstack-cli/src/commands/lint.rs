@@ -7,20 +7,20 @@ use clap::{Args, ValueEnum, ValueHint};
 use mapstack::secrets::Redacted;
 use mapstack::{Error, ErrorKind, Survey, Unanswered};
 use mapstack_fleet::by_reason;
-use mapstack_inputs::flags::SiteFlags;
-use mapstack_inputs::{LintMinions, Linted, RevisionPaths, Silent, formulas};
+use mapstack_frontend::inputs::flags::SiteFlags;
+use mapstack_frontend::inputs::{LintMinions, Linted, RevisionPaths, Silent, formulas};
 use mapstack_lint::fix::{distinct, fixed};
+use mapstack_lint::pillar::{Minions, PillarLinter};
 use mapstack_lint::since::only_new;
 use mapstack_lint::{
     Estate, Finding, Level, Levels, Linter, Report, Rule, SchemaFrom, TopOptions, not_checked,
 };
-use mapstack_lint_pillar::{Minions, PillarLinter};
 use mapstack_report::lint;
 use mapstack_report::words::count;
 
 use crate::memory;
 use crate::output;
-use mapstack_console::{Failure, Reporter, not_read, report_reasons, report_unread};
+use mapstack_frontend::console::{Failure, Reporter, not_read, report_reasons, report_unread};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -363,7 +363,7 @@ fn schema(args: &Lint, linted: &Linted) -> Result<SchemaFrom, Failure> {
         let message = "--schema=FILE is for formulas or for the pillar: name what to check";
         return Err(Failure::Usage(message.into()));
     }
-    let (text, name) = mapstack_inputs::text_file(file)?;
+    let (text, name) = mapstack_frontend::inputs::text_file(file)?;
     Ok(SchemaFrom::File { name, text })
 }
 
@@ -478,11 +478,15 @@ fn fix(reports: &[(String, Report)], only_print: bool, reporter: &Reporter) -> R
         return output::write(&lint::fixes(&files, &starred));
     }
     for (file, change) in &files {
-        mapstack_outputs::replace_unchanged(Path::new(file), &change.before, &change.after)
-            .map_err(|e| {
-                let error = Error::new(ErrorKind::File, format!("cannot change {file}: {e}"));
-                error.note("files before it were changed, those behind it were not")
-            })?;
+        mapstack_frontend::outputs::replace_unchanged(
+            Path::new(file),
+            &change.before,
+            &change.after,
+        )
+        .map_err(|e| {
+            let error = Error::new(ErrorKind::File, format!("cannot change {file}: {e}"));
+            error.note("files before it were changed, those behind it were not")
+        })?;
         reporter.say(&format!(
             "{file}: {} fixed",
             count(change.findings, "finding")

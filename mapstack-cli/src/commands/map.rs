@@ -2,12 +2,12 @@
 
 use clap::Args;
 use mapstack::MapOptions;
-use mapstack_inputs::flags::Input;
+use mapstack_frontend::inputs::flags::Input;
 
 use crate::forms::Output;
 use crate::output;
 use crate::wiring::{reported, session};
-use mapstack_console::{Failure, Reporter};
+use mapstack_frontend::console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

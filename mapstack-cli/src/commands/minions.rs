@@ -2,12 +2,12 @@
 
 use clap::Args;
 use mapstack::minion::platforms;
-use mapstack_inputs::{Project, Warn as _};
+use mapstack_frontend::inputs::{Project, Warn as _};
 use mapstack_report::minions::{Row, text};
 
 use crate::forms::Listing;
 use crate::output;
-use mapstack_console::{Failure, Reporter};
+use mapstack_frontend::console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

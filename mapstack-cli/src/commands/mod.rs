@@ -28,11 +28,11 @@ pub mod watch;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use mapstack_inputs::flags::SecretFlags;
+use mapstack_frontend::inputs::flags::SecretFlags;
 
 use crate::cli::Asked;
 use crate::verbs::Command;
-use mapstack_console::{Failure, Reporter};
+use mapstack_frontend::console::{Failure, Reporter};
 
 /// Do what was asked for.
 pub fn run(asked: Asked, secrets: &SecretFlags, reporter: &Reporter) -> Result<(), Failure> {

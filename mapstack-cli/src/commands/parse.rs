@@ -6,7 +6,7 @@ use mapstack_report::parse;
 
 use crate::forms::Listing;
 use crate::output;
-use mapstack_console::Failure;
+use mapstack_frontend::console::Failure;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -2,12 +2,12 @@
 
 use clap::Args;
 use mapstack::minion::platforms::all;
-use mapstack_inputs::{Choice, of_platforms};
+use mapstack_frontend::inputs::{Choice, of_platforms};
 use mapstack_report::platforms::{document, rows, text};
 
 use crate::forms::{Format, Listing, Output};
 use crate::output;
-use mapstack_console::Failure;
+use mapstack_frontend::console::Failure;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

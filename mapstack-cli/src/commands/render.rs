@@ -3,13 +3,13 @@
 use clap::{Args, ValueEnum};
 use mapstack::loader::{LoadError, SaltPath};
 use mapstack::{Error, Run, TemplateOptions};
-use mapstack_inputs::flags::Input;
-use mapstack_inputs::{Session, variables};
+use mapstack_frontend::inputs::flags::Input;
+use mapstack_frontend::inputs::{Session, variables};
 
 use crate::forms::{Format, Output};
 use crate::output;
 use crate::wiring::{reported, session};
-use mapstack_console::{Failure, Reporter};
+use mapstack_frontend::console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -3,17 +3,17 @@
 use clap::Args;
 use mapstack::minion::Minion;
 use mapstack::{Diagnostic, ErrorKind};
-use mapstack_inputs::flags::SiteFlags;
-use mapstack_inputs::{Linted, Warn as _};
+use mapstack_frontend::inputs::flags::SiteFlags;
+use mapstack_frontend::inputs::{Linted, Warn as _};
 use mapstack_lint::Linter;
-use mapstack_lint_pillar::PillarLinter;
+use mapstack_lint::pillar::PillarLinter;
 use mapstack_report::values::{as_json, as_yaml};
 use mapstack_report::words::count;
 
 use crate::forms::Format;
 use crate::memory;
 use crate::output;
-use mapstack_console::{Failure, Reporter, report_unread};
+use mapstack_frontend::console::{Failure, Reporter, report_unread};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

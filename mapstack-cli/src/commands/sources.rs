@@ -3,8 +3,8 @@
 use clap::Args;
 use mapstack::value::Value;
 use mapstack::{DataOptions, Run, Way};
-use mapstack_inputs::flags::{Input, Layering, ResultFlags};
-use mapstack_inputs::{ExplainedPillar, Kwargs, Session};
+use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags};
+use mapstack_frontend::inputs::{ExplainedPillar, Kwargs, Session};
 use mapstack_report::pillar::PillarSources;
 use mapstack_report::sources::LookUps;
 
@@ -12,7 +12,7 @@ use crate::forms::Listing;
 use crate::memory;
 use crate::output;
 use crate::wiring::session;
-use mapstack_console::{Failure, Reporter};
+use mapstack_frontend::console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

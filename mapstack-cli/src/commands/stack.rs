@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use mapstack::StackOptions;
 use mapstack::value::Value;
-use mapstack_inputs::flags::{Input, Merging};
-use mapstack_inputs::{Kwargs, data_file};
+use mapstack_frontend::inputs::flags::{Input, Merging};
+use mapstack_frontend::inputs::{Kwargs, data_file};
 
 use crate::forms::Output;
 use crate::output;
 use crate::wiring::{reported, session};
-use mapstack_console::{Failure, Reporter};
+use mapstack_frontend::console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -8,14 +8,14 @@ use mapstack::{ErrorKind, yaml};
 use mapstack_expect::{
     Case, EngineOf, Expectation, Given, NoFile, Places, Plan, Runs, Suite, missing, with_state,
 };
-use mapstack_inputs::flags::{Input, Layering, ResultFlags, ScopeFlags, WorkFlags};
-use mapstack_inputs::{InputError, Kwargs, Many, Served, formulas};
+use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags, ScopeFlags, WorkFlags};
+use mapstack_frontend::inputs::{InputError, Kwargs, Many, Served, formulas};
 use mapstack_report::test::{self, Report};
 
 use crate::memory;
 use crate::output;
 use crate::wiring::{count_warnings, engine, pillars};
-use mapstack_console::{Failure, Reporter};
+use mapstack_frontend::console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -107,7 +107,7 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
     let chosen = input.facts.name_minions() || args.work.names_some();
     let wanted = wanted(args, &places, chosen.then(|| args.work.of(minions.ids())))?;
     let engine_of = |suite: &Suite| {
-        mapstack_inputs::engine(suite.files(), &input.functions, memory::limit)
+        mapstack_frontend::inputs::engine(suite.files(), &input.functions, memory::limit)
             .map_err(|e| e.or_kind(ErrorKind::Facts))
     };
     let plan = plan(args, &minions, chosen, &engine_of)?;
@@ -159,7 +159,7 @@ fn plan<'r>(
             set: set.collect(),
         },
         engine_of,
-        write: &mapstack_outputs::replace,
+        write: &mapstack_frontend::outputs::replace,
     })
 }
 

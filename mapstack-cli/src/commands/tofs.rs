@@ -3,13 +3,13 @@
 use clap::Args;
 use mapstack::TofsOptions;
 use mapstack::value::Value;
-use mapstack_inputs::Kwargs;
-use mapstack_inputs::flags::Input;
+use mapstack_frontend::inputs::Kwargs;
+use mapstack_frontend::inputs::flags::Input;
 
 use crate::forms::Output;
 use crate::output;
 use crate::wiring::{reported, session};
-use mapstack_console::{Failure, Reporter};
+use mapstack_frontend::console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -4,7 +4,7 @@ use mapstack::sandbox;
 use mapstack_report::sandbox::walls;
 
 use crate::{build, output};
-use mapstack_console::Failure;
+use mapstack_frontend::console::Failure;
 
 pub fn run(verbose: bool) -> Result<(), Failure> {
     let mut text = format!("mapstack {}\n", env!("CARGO_PKG_VERSION"));

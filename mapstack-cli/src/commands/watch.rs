@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use mapstack::{Error, ErrorKind};
 use mapstack_fleet::Masking;
-use mapstack_inputs::flags::{Input, Layering, ResultFlags, ScopeFlags, WorkFlags};
-use mapstack_inputs::{FollowedChange, Following, InputError, Many, Plan, Watched};
+use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags, ScopeFlags, WorkFlags};
+use mapstack_frontend::inputs::{FollowedChange, Following, InputError, Many, Plan, Watched};
 use mapstack_report::diff::{self, Accounting};
 use mapstack_report::words::count;
 use notify_debouncer_mini::{DebounceEventResult, new_debouncer, notify};
@@ -16,7 +16,7 @@ use notify_debouncer_mini::{DebounceEventResult, new_debouncer, notify};
 use crate::memory;
 use crate::output;
 use crate::wiring::{count_warnings, pillars};
-use mapstack_console::{Failure, Reporter, report_not_compared};
+use mapstack_frontend::console::{Failure, Reporter, report_not_compared};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -3,7 +3,6 @@
 //! Each check is a function from data to the list of what is wrong, so that each can be tested
 //! with something wrong.
 
-mod arrows;
 mod book;
 mod circles;
 mod code;
@@ -34,8 +33,7 @@ pub fn run(sh: &Shell, _: &Args) -> Result {
     let own = cmd!(sh, "cargo metadata --format-version 1 --no-deps")
         .quiet()
         .read()?;
-    let mut problems = arrows::check(&own)?;
-    problems.extend(published::check(&own)?);
+    let mut problems = published::check(&own)?;
     problems.extend(licences::check(
         &cmd!(sh, "cargo metadata --format-version 1 --locked")
             .quiet()

@@ -19,13 +19,13 @@ const TOUCHES: &[Touch] = &[
             "crates/expect/",
             "crates/fleet/src/read_by_pillar.rs",
             "crates/host/",
-            "crates/inputs/",
+            "crates/frontend/src/inputs/",
             "crates/lint/src/fix.rs",
             "crates/minion/",
-            "crates/outputs/",
-            "crates/parts/",
+            "crates/frontend/src/outputs/",
+            "crates/frontend/src/parts/",
             "crates/python/",
-            "crates/redact/src/excerpts.rs",
+            "crates/diagnostic/src/redact/excerpts.rs",
             "crates/salt-config/",
             "loader/",
             "render/src/sandbox/process.rs",
@@ -49,8 +49,8 @@ const TOUCHES: &[Touch] = &[
             "crates/expect/src/writing.rs",
             // It opens files for reading, so that a pipe does not wait.
             "crates/host/src/file.rs",
-            "crates/outputs/",
-            "crates/parts/src/writer.rs",
+            "crates/frontend/src/outputs/",
+            "crates/frontend/src/parts/writer.rs",
             "loader/src/git/fetch/",
         ],
     },
@@ -76,9 +76,9 @@ const TOUCHES: &[Touch] = &[
             "env::temp_dir",
         ],
         allowed: &[
-            "crates/console/",
+            "crates/frontend/src/console/",
             "crates/host/",
-            "crates/inputs/",
+            "crates/frontend/src/inputs/",
             "crates/python/src/main.rs",
             "loader/src/git/fetch/",
             "loader/src/mount.rs",
@@ -89,7 +89,10 @@ const TOUCHES: &[Touch] = &[
     Touch {
         what: "asks for the date",
         words: &["SystemTime::now"],
-        allowed: &["crates/inputs/", "crates/salt-jinja/src/filters/date.rs"],
+        allowed: &[
+            "crates/frontend/src/inputs/",
+            "crates/salt-jinja/src/filters/date.rs",
+        ],
     },
     Touch {
         what: "uses the network",
@@ -99,7 +102,11 @@ const TOUCHES: &[Touch] = &[
     Touch {
         what: "prints",
         words: &["println!", "print!", "io::stdout", "io::stderr"],
-        allowed: &["crates/console/", "crates/python/", "mapstack-cli/"],
+        allowed: &[
+            "crates/frontend/src/console/",
+            "crates/python/",
+            "mapstack-cli/",
+        ],
     },
 ];
 

@@ -20,50 +20,14 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("unsafe", "find a safe way"),
 ];
 
-/// The crates that are libraries; each says what it does not know about.
-const LIBRARIES: &[&str] = &[
-    "crates/value",
-    "crates/classes",
-    "crates/diagnostic",
-    "crates/yaml",
-    "crates/yaml-events",
-    "matcher",
-    "merge",
-    "crates/minion",
-    "loader",
-    "crates/python-protocol",
-    "crates/python",
-    "crates/limits",
-    "crates/pyobject",
-    "crates/pyrandom",
-    "crates/jinja-syntax",
-    "crates/jinja",
-    "crates/salt-jinja",
-    "crates/pytext",
-    "crates/redact",
-    "crates/formats",
-    "render",
-    "crates/salt-config",
-    "crates/functions",
-    "crates/stateconf",
-    "crates/host",
-    "crates/mine",
-    "crates/schema",
-    "crates/survey",
-    "crates/mapstack",
-    "crates/pillar",
-    "crates/lineage",
-    "crates/share",
-    "crates/page",
-    "crates/fleet",
-    "crates/lint",
-    "crates/lint-pillar",
-    "crates/expect",
-    "crates/inputs",
-    "crates/outputs",
-    "crates/parts",
-    "crates/console",
-    "crates/report",
+/// Folders of the workspace whose Rust is not a library of the product.
+const NO_LIBRARIES: &[&str] = &[
+    "mapstack-cli",
+    "xtask",
+    "benchmarks",
+    "fuzz",
+    "salt",
+    "examples",
 ];
 
 /// The mistakes in one file.
@@ -72,8 +36,8 @@ pub fn check(path: &Path, text: &str) -> Vec<String> {
         .map(|at| format!("{}:{at}", path.display()))
         .collect();
     if path.extension().is_some_and(|e| e == "rs") {
-        let is_in = |name: &&str| path.starts_with(Path::new(name).join("src"));
-        if LIBRARIES.iter().any(is_in) {
+        let is_library = is_library(path);
+        if is_library {
             problems.extend(flags::check(path, text));
         }
         problems.extend(
@@ -81,10 +45,7 @@ pub fn check(path: &Path, text: &str) -> Vec<String> {
                 .into_iter()
                 .map(|problem| format!("{}:{problem}", path.display())),
         );
-        let library_root = LIBRARIES
-            .iter()
-            .any(|name| path == Path::new(name).join("src/lib.rs"));
-        if library_root && !says_what_it_ignores(text) {
+        if is_library && path.ends_with("src/lib.rs") && !says_what_it_ignores(text) {
             problems.push(format!(
                 "{}:1: the `//!` has no sentence \"… does not know about …\"",
                 path.display()
@@ -92,6 +53,12 @@ pub fn check(path: &Path, text: &str) -> Vec<String> {
         }
     }
     problems
+}
+
+/// True for the sources of a library.
+fn is_library(path: &Path) -> bool {
+    let in_sources = path.iter().any(|part| part == "src");
+    in_sources && !NO_LIBRARIES.iter().any(|folder| path.starts_with(folder))
 }
 
 fn rust(text: &str) -> Vec<String> {

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use fancy_regex::Regex;
 use mapstack_pyobject::{CallArgs, DictPart, Error, Obj, Result, dict_iter, methods, to_str};
-use mapstack_pytext::markup::{self, strip_tags};
+use mapstack_value::pytext::markup::{self, strip_tags};
 use mapstack_value::quote_str;
 
 use super::call::{flag, index_of, inner, misuse, no_attribute, pair, plain, text_or};

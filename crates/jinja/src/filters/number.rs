@@ -1,14 +1,14 @@
 //! Jinja2's filters for numbers.
 
 use mapstack_pyobject::{CallArgs, Error, Obj, Result, as_float, as_index, binary, hash_key};
-use mapstack_pytext::number;
 use mapstack_value::Int;
+use mapstack_value::pytext::number;
 
 use super::call::{builtin_of_one, flag, index_of, inner, misuse, plain};
 use super::sequence::attribute_getter;
 use crate::dialect::Filters;
+use crate::syntax::ast::BinaryOp;
 use crate::vm::Vm;
-use mapstack_jinja_syntax::ast::BinaryOp;
 
 pub(super) const TABLE: Filters = &[
     ("abs", abs),

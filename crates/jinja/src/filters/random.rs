@@ -3,8 +3,8 @@
 //! A template must render the same every time, so where Jinja2 asks the operating system for
 //! randomness, the choice here depends on the input alone.
 
+use mapstack_pyobject::random::Twister;
 use mapstack_pyobject::{CallArgs, Error, Obj, Result, Undefined, get_item, len, to_str};
-use mapstack_pyrandom::Twister;
 
 use super::call::inner;
 use crate::dialect::Filters;

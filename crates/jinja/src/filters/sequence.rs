@@ -370,7 +370,7 @@ fn join(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 fn joined(item: &Obj, escape: bool) -> Result<Cow<'_, str>> {
     let text = text_of(item)?;
     Ok(if escape && !matches!(item, Obj::Markup(_)) {
-        mapstack_pytext::markup::escape(&text).into()
+        mapstack_value::pytext::markup::escape(&text).into()
     } else {
         text
     })

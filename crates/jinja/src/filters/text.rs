@@ -4,13 +4,13 @@ use mapstack_pyobject::{
     CallArgs, Error, Obj, Result, as_index, binary, len, methods, order, slice, spend, text_of,
     to_str,
 };
-use mapstack_pytext::split;
 use mapstack_value::Str;
+use mapstack_value::pytext::split;
 
 use super::call::{Function, inner, method, misuse, plain, room, soft_str};
 use crate::dialect::Filters;
+use crate::syntax::ast::BinaryOp;
 use crate::vm::Vm;
-use mapstack_jinja_syntax::ast::BinaryOp;
 
 pub(super) const TABLE: Filters = &[
     ("capitalize", |vm, x, args| {

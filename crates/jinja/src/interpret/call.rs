@@ -1,6 +1,6 @@
 //! Calls of functions, macros, methods, filters and tests.
 
-use mapstack_jinja_syntax::ast::{Args, Expr, ExprKind};
+use crate::syntax::ast::{Args, Expr, ExprKind};
 use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Object, Result, Undefined, methods};
 use mapstack_value::{Str, quote_str};
 

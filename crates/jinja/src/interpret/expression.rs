@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mapstack_jinja_syntax::ast::{CompareOp, Expr, ExprKind};
+use crate::syntax::ast::{CompareOp, Expr, ExprKind};
 use mapstack_pyobject::{
     DictRef, Entries, Obj, Result, TemplatePlace, Undefined, binary, compare, hash_key, methods,
     negate, positive, slice, spend, text_of,

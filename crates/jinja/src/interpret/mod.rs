@@ -12,7 +12,7 @@ mod template;
 
 use std::ops::ControlFlow;
 
-use mapstack_jinja_syntax::ast::{Expr, ExprKind, Span, Stmt};
+use crate::syntax::ast::{Expr, ExprKind, Span, Stmt};
 use mapstack_pyobject::{Error, ErrorKind, Obj, Result, TemplatePlace};
 use mapstack_value::quote_str;
 

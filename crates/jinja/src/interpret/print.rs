@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use mapstack_jinja_syntax::ast::{Expr, ExprKind, Span};
+use crate::syntax::ast::{Expr, ExprKind, Span};
 use mapstack_pyobject::{Obj, Result};
 use mapstack_value::Str;
 
@@ -153,7 +153,7 @@ impl Vm<'_> {
                 let text = self.dialect().print(value)?;
                 self.settle(text.len() / 16)?;
                 Ok(if self.autoescape.get() {
-                    mapstack_pytext::markup::escape(&text).into()
+                    mapstack_value::pytext::markup::escape(&text).into()
                 } else {
                     text.into()
                 })

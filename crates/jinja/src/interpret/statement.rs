@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use mapstack_jinja_syntax::ast::{Block, Expr, For, Macro, Span, Stmt, StmtKind, Target};
+use crate::syntax::ast::{Block, Expr, For, Macro, Span, Stmt, StmtKind, Target};
 use mapstack_pyobject::{Error, ErrorKind, Iter, Obj, Result};
 use mapstack_value::{Str, quote_str};
 

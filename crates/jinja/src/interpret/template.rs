@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use mapstack_jinja_syntax::ast::{Expr, Span, Stmt, Target, Template};
+use crate::syntax::ast::{Expr, Span, Stmt, Target, Template};
 use mapstack_pyobject::{Error, ErrorKind, Obj, Result, TemplatePlace, Undefined, to_str};
 use mapstack_value::{Str, quote_str};
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::schema::{Schema, SchemaError, Violation};
 use mapstack::secrets::Secrets;
 use mapstack::value::{Key, Map, Value};
 use mapstack::yaml::{self, Limits, Marks};
 use mapstack::{Means, Place};
 use mapstack_lineage::{Lineage, Spot};
-use mapstack_schema::{Schema, SchemaError, Violation};
 
 use super::failures::on;
 use crate::Rule;
@@ -52,7 +52,7 @@ pub fn not_checked() -> String {
 /// assert!(finding.to_string().starts_with("schema.yaml:1:7: error: this is not a JSON Schema"));
 /// ```
 pub fn read_schema(file: &SourceFile) -> Result<Schema, Box<Finding>> {
-    if !mapstack_schema::CHECKS {
+    if !crate::schema::CHECKS {
         return Err(Box::new(Finding::new(
             Rule::Schema,
             file.place(0, 0),

@@ -7,6 +7,9 @@ use serde::de::DeserializeOwned;
 
 /// A tree, and what there is to say about it.
 pub trait Case: DeserializeOwned {
+    /// The directory of the cases, in the crate.
+    const DIRECTORY: &str;
+
     /// `LEVEL RULE FILE`, or `LEVEL RULE FILE:LINE:COLUMN`.
     fn findings(&self) -> &[String];
 
@@ -14,9 +17,9 @@ pub trait Case: DeserializeOwned {
     fn says(&self) -> &[String];
 }
 
-/// The cases of the crate whose test this is, each with its file.
+/// The cases of a kind, each with its file.
 fn cases<C: Case>() -> Vec<(PathBuf, C)> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join(C::DIRECTORY);
     let mut found = Vec::new();
     for rule in std::fs::read_dir(directory).unwrap() {
         for file in std::fs::read_dir(rule.unwrap().path()).unwrap() {

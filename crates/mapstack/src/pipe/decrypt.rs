@@ -1,7 +1,7 @@
 //! The renderers `gpg` and `nacl`: ciphertext in data, decrypted by a function if anything answers it.
 
+use mapstack_diagnostic::redact::{Cipher, note_decrypted};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Means, Result};
-use mapstack_redact::{Cipher, note_decrypted};
 use mapstack_render::jinja::Host;
 use mapstack_value::{List, Map, Value};
 

@@ -14,7 +14,7 @@ mod variables;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use mapstack_redact::Cipher;
+use mapstack_diagnostic::redact::Cipher;
 use mapstack_render::Obj;
 use mapstack_render::jinja::{Names, Syntax};
 use mapstack_render::pipe::{self, Allowed, Pipe, PipeStage, Renderer, strip};

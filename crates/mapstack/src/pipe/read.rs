@@ -60,7 +60,7 @@ fn behind_shebang(text: &Text<'_>) -> usize {
 
 /// Parse TOML (Salt: `salt.renderers.tomlmod.render`).
 pub(super) fn toml(text: &Text<'_>) -> Result<Data> {
-    mapstack_formats::toml::read(text.as_str())
+    mapstack_functions::formats::toml::read(text.as_str())
         .map(Data::new)
         .map_err(|e| text.toml_error(&e))
 }

@@ -1,14 +1,14 @@
-//! Salt's renderer `stateconf`: a template, the data that it prints, and what `mapstack_stateconf` makes of that.
+//! Salt's renderer `stateconf`: a template, the data that it prints, and what [`crate::stateconf`] makes of that.
 
 use std::borrow::Cow;
 
+use crate::stateconf::{
+    Arguments, Error as Refused, RendererCall, Renderers, Sls, end_marker, rewritten, sls_dir,
+};
 use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 use mapstack_render::Obj;
 use mapstack_render::jinja::{Names, SourceMap};
 use mapstack_render::pipe::{PipeStage, Renderer};
-use mapstack_stateconf::{
-    Arguments, Error as Refused, RendererCall, Renderers, Sls, end_marker, rewritten, sls_dir,
-};
 use mapstack_value::{Path, Value};
 use mapstack_yaml::load_rendered;
 

@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
+use crate::classes::Host;
+use crate::classes::reclass::Inventory;
 use mapstack::{File, Text};
-use mapstack_classes::Host;
-use mapstack_classes::reclass::Inventory;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_loader::{Fetched, Tree};
 use mapstack_value::posixpath::split;

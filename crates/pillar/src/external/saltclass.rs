@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::classes::Host;
+use crate::classes::saltclass::{Inventory, Setters};
 use mapstack::{File, OtherTemplate, Text};
-use mapstack_classes::Host;
-use mapstack_classes::saltclass::{Inventory, Setters};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_loader::{Fetched, Tree};
 use mapstack_render::jinja::{Jinja2, Names, Syntax, render};

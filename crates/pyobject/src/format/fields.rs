@@ -2,10 +2,10 @@
 
 use super::{ascii, format_value};
 use crate::Interpreter;
+use crate::limits::{Error, Result};
 use crate::methods::limit;
 use crate::object::{CallArgs, Obj, get_item, repr, to_str};
-use mapstack_limits::{Error, Result};
-use mapstack_pytext::classes::is_decimal_digit;
+use mapstack_value::pytext::classes::is_decimal_digit;
 
 /// `text.format(*args)`, or `text.format_map(mapping)` when `mapping` is given.
 ///
@@ -103,7 +103,7 @@ impl Formatter<'_> {
                 "Unsupported format specification for Markup.",
             )),
             Obj::Markup(s) => Ok(s.to_string()),
-            other => Ok(mapstack_pytext::markup::escape(&format_value(
+            other => Ok(mapstack_value::pytext::markup::escape(&format_value(
                 self.vm, other, spec,
             )?)),
         }

@@ -9,8 +9,8 @@ pub use fields::{format, format_markup};
 pub use percent::percent;
 pub use spec::format_value;
 
-use mapstack_limits::Result;
-use mapstack_pytext::codec::escaped;
+use crate::limits::Result;
+use mapstack_value::pytext::codec::escaped;
 
 use crate::object::{Obj, repr};
 

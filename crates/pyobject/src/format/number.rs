@@ -1,8 +1,8 @@
 //! Laying out a number: sign, prefix, groups of digits, padding.
 
 use crate::Interpreter;
+use crate::limits::Result;
 use crate::methods::limit;
-use mapstack_limits::Result;
 
 /// A number in parts.
 pub struct Parts<'a> {

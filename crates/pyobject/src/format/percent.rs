@@ -1,6 +1,6 @@
 //! The `%` operator on text.
 
-use mapstack_pytext::float::{self, Style};
+use mapstack_value::pytext::float::{self, Style};
 use std::iter::Peekable;
 use std::str::Chars;
 
@@ -9,9 +9,9 @@ use mapstack_value::Int;
 use super::ascii;
 use super::spec::{char_of, digits_of, truncated};
 use crate::Interpreter;
+use crate::limits::{Error, Result};
 use crate::methods::limit;
 use crate::object::{Obj, as_float, as_index, get_item, repr, to_str};
-use mapstack_limits::{Error, Result};
 
 /// `text % values`.
 ///
@@ -280,7 +280,7 @@ impl Job<'_> {
         self.vm.burn(text.len() / 16)?;
         let text = match value {
             Obj::Markup(_) if letter == 's' => text,
-            _ if self.escape => mapstack_pytext::markup::escape(&text),
+            _ if self.escape => mapstack_value::pytext::markup::escape(&text),
             _ => text,
         };
         self.padded(

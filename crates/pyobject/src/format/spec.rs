@@ -1,14 +1,14 @@
 //! The format specification mini-language: `[[fill]align][sign][z][#][0][width][group][.precision][type]`.
 
-use mapstack_pytext::float::{self, Style};
 use mapstack_value::Int;
+use mapstack_value::pytext::float::{self, Style};
 
 use super::number::{Layout, Parts, lay_out};
 use crate::Interpreter;
+use crate::limits::{Error, Result};
 use crate::methods::limit;
 use crate::object::{Obj, to_str};
-use mapstack_limits::{Error, Result};
-use mapstack_pytext::spec::{Spec, shown};
+use mapstack_value::pytext::spec::{Spec, shown};
 
 /// `format(object, spec)`.
 ///

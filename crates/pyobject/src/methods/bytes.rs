@@ -9,9 +9,9 @@ use super::signature::{Call, at_most, integer, integer_or, joinable, not_empty};
 use super::text::search::{self, Window};
 use super::{codec, limit};
 use crate::Interpreter;
+use crate::limits::{Error, Result};
 use crate::object::{CallArgs, Obj, as_index};
-use mapstack_limits::{Error, Result};
-use mapstack_pytext::split::{self, Side};
+use mapstack_value::pytext::split::{self, Side};
 
 /// Every method of `bytes` that is known.
 pub const NAMES: &[&str] = &[
@@ -115,7 +115,7 @@ pub fn call(vm: &dyn Interpreter, bytes: &Arc<[u8]>, name: &str, args: CallArgs)
 fn decode(bytes: &[u8], call: Call<'_>) -> Result<Obj> {
     let [encoding, errors] = call.keywords(["encoding", "errors"], 0)?;
     let (encoding, errors) = codec::arguments("decode", encoding, errors)?;
-    mapstack_pytext::codec::decode(bytes, &encoding, &errors)
+    mapstack_value::pytext::codec::decode(bytes, &encoding, &errors)
         .map(Obj::from)
         .map_err(codec::raised)
 }

@@ -1,10 +1,10 @@
 //! The common part of `str.encode` and `bytes.decode`.
 
-use mapstack_pytext::codec::CodecError;
+use mapstack_value::pytext::codec::CodecError;
 
+use crate::limits::{Error, Result};
 use crate::methods::signature::text;
 use crate::object::Obj;
-use mapstack_limits::{Error, Result};
 
 /// The `encoding` and `errors` arguments of both methods.
 pub fn arguments(

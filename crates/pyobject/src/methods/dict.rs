@@ -5,10 +5,10 @@ use mapstack_value::{Key, MapKind};
 use super::signature::{Call, flag_or};
 use super::views::View;
 use crate::Interpreter;
+use crate::limits::{Error, Result};
 use crate::object::{
     CallArgs, DictPart, DictRef, Entries, Obj, get_item, hash_key, lookup_key, repr,
 };
-use mapstack_limits::{Error, Result};
 
 /// Every method of `dict`.
 pub const NAMES: &[&str] = &[

@@ -1,7 +1,7 @@
 //! Bounds on what one method call may make.
 
 use crate::Interpreter;
-use mapstack_limits::{Error, Result};
+use crate::limits::{Error, Result};
 
 /// Allow text of so many bytes to be made, and account for the work.
 ///

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use super::signature::{Call, bounds, integer, integer_or};
 use crate::Interpreter;
+use crate::limits::{Error, Result};
 use crate::object::{CallArgs, ListRef, Obj, equal, order, repr};
-use mapstack_limits::{Error, Result};
 
 /// Every method of `list`.
 pub const LIST: &[&str] = &[

@@ -6,9 +6,9 @@ use super::signature::Call;
 use super::text;
 use crate::Interpreter;
 use crate::format;
+use crate::limits::Result;
 use crate::object::{CallArgs, Obj, to_str};
-use mapstack_limits::Result;
-use mapstack_pytext::markup::{escape as escape_text, strip_tags, unescape};
+use mapstack_value::pytext::markup::{escape as escape_text, strip_tags, unescape};
 
 /// The methods that `Markup` has beyond `str`.
 pub const OWN: &[&str] = &["unescape", "striptags", "escape"];

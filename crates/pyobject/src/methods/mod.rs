@@ -23,9 +23,9 @@ pub use markup::escape;
 pub use views::of as view_of;
 
 use crate::Interpreter;
+use crate::limits::{Error, Result};
 use crate::object::{CallArgs, Entries, Obj, Object};
 use crate::price::Reads;
-use mapstack_limits::{Error, Result};
 
 /// True if the object's type has a method of that name.
 pub fn has(object: &Obj, name: &str) -> bool {

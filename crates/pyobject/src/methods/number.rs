@@ -5,8 +5,8 @@ use mapstack_value::Int;
 use super::limit;
 use super::signature::{Call, flag_or, integer_or, text};
 use crate::Interpreter;
+use crate::limits::{Error, Result};
 use crate::object::{CallArgs, Obj};
-use mapstack_limits::{Error, Result};
 
 /// Every method of `int` (and `bool`).
 pub const INT: &[&str] = &[

@@ -6,8 +6,8 @@ use mapstack_value::Key;
 
 use super::signature::Call;
 use crate::Interpreter;
+use crate::limits::{Error, Result};
 use crate::object::{CallArgs, Obj, SetRef, hash_key};
-use mapstack_limits::{Error, Result};
 
 /// Every method of `set`.
 pub const NAMES: &[&str] = &[

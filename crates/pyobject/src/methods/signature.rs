@@ -3,8 +3,8 @@
 use mapstack_value::Str;
 
 use crate::Interpreter;
+use crate::limits::{Error, Result};
 use crate::object::{CallArgs, Obj, as_index};
-use mapstack_limits::{Error, Result};
 
 /// A call of a builtin method that has not looked at its arguments yet.
 pub struct Call<'a> {

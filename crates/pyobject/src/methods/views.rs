@@ -5,9 +5,9 @@ use std::cell::RefCell;
 
 use super::{BoundMethod, signature::Call};
 use crate::Interpreter;
+use crate::limits::Result;
+use crate::limits::depth;
 use crate::object::{CallArgs, DictPart, DictRef, Iter, Obj, Object, SetLike, dict_iter, repr};
-use mapstack_limits::Result;
-use mapstack_limits::depth;
 
 /// A view of a dict; it follows the dict's changes.
 pub struct View {

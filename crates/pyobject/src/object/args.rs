@@ -3,7 +3,7 @@
 use mapstack_value::Str;
 
 use super::Obj;
-use mapstack_limits::{Error, Result};
+use crate::limits::{Error, Result};
 
 /// The arguments of one call.
 #[derive(Debug, Clone, Default)]

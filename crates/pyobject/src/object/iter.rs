@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use super::{DictRef, ListRef, Obj};
 use crate::Interpreter;
-use mapstack_limits::depth;
-use mapstack_limits::ledger;
-use mapstack_limits::{Error, Result};
+use crate::limits::depth;
+use crate::limits::ledger;
+use crate::limits::{Error, Result};
 use mapstack_value::Key;
 
 /// A source of objects; `None` when exhausted.

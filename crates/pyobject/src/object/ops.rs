@@ -7,9 +7,9 @@ use mapstack_value::{Int, Str};
 use super::set_like::{self, SetLike};
 use super::{DictRef, Obj, hash_key, lookup_key};
 use crate::Interpreter;
-use mapstack_limits::depth;
-use mapstack_limits::ledger;
-use mapstack_limits::{Error, Result};
+use crate::limits::depth;
+use crate::limits::ledger;
+use crate::limits::{Error, Result};
 
 /// Arithmetic operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -230,12 +230,16 @@ fn add(vm: &dyn Interpreter, a: &Obj, b: &Obj) -> Result<Obj> {
     Ok(match (a, b) {
         (Obj::Str(x), Obj::Str(y)) => Obj::from([&**x, &**y].concat()),
         (Obj::Markup(x), Obj::Markup(y)) => Obj::Markup([&**x, &**y].concat().into()),
-        (Obj::Markup(x), Obj::Str(y)) => {
-            Obj::Markup([x, &*mapstack_pytext::markup::escape(y)].concat().into())
-        }
-        (Obj::Str(x), Obj::Markup(y)) => {
-            Obj::Markup([&*mapstack_pytext::markup::escape(x), y].concat().into())
-        }
+        (Obj::Markup(x), Obj::Str(y)) => Obj::Markup(
+            [x, &*mapstack_value::pytext::markup::escape(y)]
+                .concat()
+                .into(),
+        ),
+        (Obj::Str(x), Obj::Markup(y)) => Obj::Markup(
+            [&*mapstack_value::pytext::markup::escape(x), y]
+                .concat()
+                .into(),
+        ),
         (Obj::List(x), Obj::List(y)) => {
             let mut items = x.items();
             items.extend(y.items());

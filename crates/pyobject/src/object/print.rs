@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use mapstack_value::{Key, Value, quote_str};
 
 use super::{DictRef, Obj, Object};
+use crate::limits::depth;
+use crate::limits::ledger;
+use crate::limits::{Error, Result};
 use crate::price::to_read;
-use mapstack_limits::depth;
-use mapstack_limits::ledger;
-use mapstack_limits::{Error, Result};
 
 /// Longer texts are refused: a few objects that hold each other many times over print without end.
 const MAX_LENGTH: usize = 64 << 20;

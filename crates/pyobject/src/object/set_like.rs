@@ -10,8 +10,8 @@ use mapstack_value::Key;
 use super::ops::{Budget, Comparison};
 use super::{DictRef, Obj, SetRef};
 use crate::Interpreter;
+use crate::limits::{Error, Result, depth, ledger};
 use crate::methods;
-use mapstack_limits::{Error, Result, depth, ledger};
 
 /// An object that Python's `collections.abc.Set` describes.
 pub enum SetLike {

@@ -4,7 +4,7 @@ use mapstack_value::{Key, Str};
 
 use super::containers::WeakDict;
 use super::{Obj, repr};
-use mapstack_limits::{Error, ErrorKind, Result};
+use crate::limits::{Error, ErrorKind, Result};
 
 /// Something that was looked up and not found.
 ///

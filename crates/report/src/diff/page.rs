@@ -1,11 +1,11 @@
 //! Differences as a page for a browser.
 
+use crate::page::{Changed, ChangedLine, Changes, Quoted};
 use mapstack::secrets::Secrets;
 use mapstack::value::Value;
 use mapstack::{Error, ErrorKind};
+use mapstack_diagnostic::redact::Excerpts;
 use mapstack_lineage::Spot;
-use mapstack_page::{Changed, ChangedLine, Changes, Quoted};
-use mapstack_redact::Excerpts;
 
 use super::Report;
 use super::folded::{Minions, Shown, ShownChange, ShownFailure};

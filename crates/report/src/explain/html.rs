@@ -1,12 +1,12 @@
 //! The page of `--html`.
 
+use crate::page::{FilePlace, Layer, Origin, Page, Past, Row};
 use mapstack::minion::FactPlace;
 use mapstack::secrets::Redacted;
 use mapstack::value::{Key, Value};
 use mapstack::{Error, ErrorKind, Means};
+use mapstack_diagnostic::redact::Excerpts;
 use mapstack_lineage::{Ancestry, LayerKind, Spot};
-use mapstack_page::{FilePlace, Layer, Origin, Page, Past, Row};
-use mapstack_redact::Excerpts;
 
 use super::history::{ended, named, reached};
 use super::{Report, is_branch, shown};

@@ -1,8 +1,8 @@
 //! Findings as a page for a browser.
 
+use crate::page::{Item, Listing, Quoted};
 use mapstack::{Error, ErrorKind};
 use mapstack_lint::{Finding, Level, Report};
-use mapstack_page::{Item, Listing, Quoted};
 
 use super::{Aside, Text, counts};
 use crate::words::count;

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use jiff::civil::DateTime;
 use jiff::fmt::strtime;
 use mapstack_pyobject::{CallArgs, Error, Obj, Result, as_float, to_str};
-use mapstack_pytext::number;
+use mapstack_value::pytext::number;
 
 use super::timelib;
 use mapstack_jinja::Filters;

@@ -2,7 +2,7 @@
 
 use hmac::{Hmac, KeyInit, Mac};
 use mapstack_pyobject::{CallArgs, Error, Obj, Result};
-use mapstack_pytext::base64;
+use mapstack_value::pytext::base64;
 use md5::Md5;
 use sha1::Sha1;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};

@@ -3,9 +3,9 @@
 //! A template must render the same every time, so where Salt asks the operating system
 //! for randomness, the choice here depends on the input alone. With a seed it is Salt's.
 
+use mapstack_pyobject::random::Twister;
 use mapstack_pyobject::{CallArgs, Error, Obj, Result, as_index, len, to_str};
-use mapstack_pyrandom::Twister;
-use mapstack_pytext::base64;
+use mapstack_value::pytext::base64;
 
 use super::digest::hash;
 use super::strings::count;

@@ -1,8 +1,8 @@
 //! Salt's filters for text and numbers in text.
 
 use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result, as_index, binary, len, to_str};
-use mapstack_pytext::number;
 use mapstack_value::Str;
+use mapstack_value::pytext::number;
 
 use super::regex::{Anchor, Pattern};
 use mapstack_jinja::Filters;
@@ -141,7 +141,7 @@ fn contains_whitespace(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         let Some(text) = item.as_str() else {
             return Err(no_attribute(&item, "isspace"));
         };
-        if !text.is_empty() && text.chars().all(mapstack_pytext::classes::is_space) {
+        if !text.is_empty() && text.chars().all(mapstack_value::pytext::classes::is_space) {
             return Ok(Obj::Bool(true));
         }
     }
@@ -220,12 +220,12 @@ fn human_to_bytes(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let metric = flag(metric, false)?;
     let default_unit = default_unit.unwrap_or_else(|| Obj::from("B"));
     let text = to_str(&x)?;
-    let text = text.trim_matches(mapstack_pytext::classes::is_space);
+    let text = text.trim_matches(mapstack_value::pytext::classes::is_space);
     let end = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());
     let (amount, unit) = text.split_at(end);
-    let unit = unit.trim_start_matches(mapstack_pytext::classes::is_space);
+    let unit = unit.trim_start_matches(mapstack_value::pytext::classes::is_space);
     if unit.contains('\n') {
         // The reference's pattern does not match then.
         return Err(Error::python(

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result, depth, to_str};
-use mapstack_pytext::base64;
+use mapstack_value::pytext::base64;
 use mapstack_value::{Map, MapKind, Value, float_repr};
 use mapstack_yaml::{DumpOptions, dump};
 

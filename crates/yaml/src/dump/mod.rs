@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use mapstack_pytext::base64;
+use mapstack_value::pytext::base64;
 use mapstack_value::{Key, Map, MapKind, Set, Value, float_repr, sort_by_key};
 
 use crate::resolve::{Tag, implicit};

@@ -1,6 +1,6 @@
 //! Text in the place of a block's next key or item.
 
-use mapstack_yaml_events::{Event, EventKind, Events, Style};
+use crate::events::{Event, EventKind, Events, Style};
 
 use super::{Explained, Line, Refused, blanks};
 

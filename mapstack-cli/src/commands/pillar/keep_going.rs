@@ -12,15 +12,15 @@ use std::process::ExitCode;
 use mapstack::Error;
 use mapstack::minion::Minion;
 use mapstack::value::Map;
-use mapstack_inputs::Warn as _;
+use mapstack_frontend::inputs::Warn as _;
 use mapstack_report::pillar::{check, lost, of_one_or_many};
 
 use super::Pillar;
 use crate::forms::Format;
 use crate::output;
-use mapstack_console::keeping::{alone, caught, finished};
-use mapstack_console::{Failure, Reporter};
-use mapstack_inputs::PillarJob;
+use mapstack_frontend::console::keeping::{alone, caught, finished};
+use mapstack_frontend::console::{Failure, Reporter};
+use mapstack_frontend::inputs::PillarJob;
 
 /// The exit status of a command line that cannot be understood.
 const USAGE: u8 = 2;

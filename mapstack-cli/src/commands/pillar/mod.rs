@@ -7,16 +7,16 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use mapstack::Error;
 use mapstack::value::Map;
-use mapstack_inputs::Warn as _;
-use mapstack_inputs::flags::SiteFlags;
-use mapstack_inputs::{Chosen, PillarFlags, PillarJob, Stacks};
+use mapstack_frontend::inputs::Warn as _;
+use mapstack_frontend::inputs::flags::SiteFlags;
+use mapstack_frontend::inputs::{Chosen, PillarFlags, PillarJob, Stacks};
 use mapstack_report::pillar::{Traced, lost, of_one_or_many};
 
 use crate::forms::{Format, Output};
 use crate::memory;
 use crate::output;
 pub use keep_going::{must_go_on, refused};
-use mapstack_console::{Failure, Reporter};
+use mapstack_frontend::console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -35,7 +35,7 @@ Examples:
       the files, in order, and how each was merged")]
 pub struct Pillar {
     /// The minion, by its id; the same as --id
-    #[arg(value_name = "ID", conflicts_with = "id", value_parser = mapstack_inputs::IdParser)]
+    #[arg(value_name = "ID", conflicts_with = "id", value_parser = mapstack_frontend::inputs::IdParser)]
     pub minion_id: Option<String>,
     #[command(flatten)]
     pub stacks: Stacks,

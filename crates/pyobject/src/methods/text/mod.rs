@@ -4,16 +4,16 @@ pub mod pad;
 pub mod search;
 mod translate;
 
-use mapstack_pytext::split::{self, Side};
-use mapstack_pytext::{case, classes};
 use mapstack_value::Str;
+use mapstack_value::pytext::split::{self, Side};
+use mapstack_value::pytext::{case, classes};
 
 use super::signature::{Call, at_most, integer, integer_or, joinable, not_empty, text};
 use super::{codec, limit};
 use crate::Interpreter;
 use crate::format;
+use crate::limits::{Error, Result};
 use crate::object::{CallArgs, Obj};
-use mapstack_limits::{Error, Result};
 
 /// Every method of `str`.
 pub const NAMES: &[&str] = &[
@@ -326,7 +326,7 @@ fn affix(
 fn encode(s: &str, call: Call<'_>) -> Result<Obj> {
     let [encoding, errors] = call.keywords(["encoding", "errors"], 0)?;
     let (encoding, errors) = codec::arguments("encode", encoding, errors)?;
-    mapstack_pytext::codec::encode(s, &encoding, &errors)
+    mapstack_value::pytext::codec::encode(s, &encoding, &errors)
         .map(|bytes| Obj::Bytes(bytes.into()))
         .map_err(codec::raised)
 }

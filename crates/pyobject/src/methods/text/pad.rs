@@ -1,8 +1,8 @@
 //! Filling text up to a width.
 
 use crate::Interpreter;
+use crate::limits::Result;
 use crate::methods::limit;
-use mapstack_limits::Result;
 
 /// Where the text stands in its field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Finding and replacing.
 
 use crate::Interpreter;
+use crate::limits::{Error, Result};
 use crate::methods::limit;
 use crate::methods::signature::bounds;
 use crate::object::Obj;
-use mapstack_limits::{Error, Result};
 
 /// The part of a text that `start` and `end` arguments select.
 pub struct Window<'a> {

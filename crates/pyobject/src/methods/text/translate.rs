@@ -3,10 +3,10 @@
 use mapstack_value::Key;
 
 use crate::Interpreter;
+use crate::limits::{Error, Result};
 use crate::methods::limit;
 use crate::methods::signature::{Call, text};
 use crate::object::{DictRef, Entries, Obj, as_index, get_item};
-use mapstack_limits::{Error, Result};
 
 /// Replace each character by what the table holds under its number.
 pub fn translate(vm: &dyn Interpreter, s: &str, table: &Obj) -> Result<Obj> {

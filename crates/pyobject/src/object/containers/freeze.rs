@@ -9,9 +9,9 @@ use mapstack_value::{Extent, Key, Keyed, Map, Set, Value};
 use super::super::Obj;
 use super::super::watched::Watched;
 use super::{DictRef, ListRef, State, changes};
-use mapstack_limits::depth;
-use mapstack_limits::ledger;
-use mapstack_limits::{Error, Result};
+use crate::limits::depth;
+use crate::limits::ledger;
+use crate::limits::{Error, Result};
 
 /// Turn an object into frozen data. Untouched containers come back as the storage they were made
 /// from, and an object met twice becomes storage shared twice.

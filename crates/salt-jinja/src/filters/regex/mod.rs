@@ -9,8 +9,8 @@ use std::rc::Rc;
 
 use fancy_regex::{Captures, Regex, RegexBuilder};
 use mapstack_pyobject::{CallArgs, Error, Obj, Result, spend};
-use mapstack_pytext::Fnmatch;
 use mapstack_value::Str;
+use mapstack_value::pytext::Fnmatch;
 
 use mapstack_jinja::Filters;
 use mapstack_jinja::Vm;

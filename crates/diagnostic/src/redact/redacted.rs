@@ -1,0 +1,119 @@
+//! Text and data that output takes.
+
+use std::fmt;
+use std::ops::Deref;
+
+use mapstack_value::{Key, Value};
+
+use crate::redact::Secrets;
+
+/// Something that people read, and that can be had without secrets.
+pub trait Redact {
+    /// The same without secrets.
+    #[must_use]
+    fn redacted(&self, secrets: &Secrets) -> Self;
+
+    /// The same of several, which can have texts in common that are looked through once.
+    #[must_use]
+    fn all_redacted<'g>(given: impl IntoIterator<Item = &'g Self>, secrets: &Secrets) -> Vec<Self>
+    where
+        Self: Sized + 'g,
+    {
+        let given = given.into_iter();
+        given.map(|one| one.redacted(secrets)).collect()
+    }
+}
+
+/// A value that went through [`Secrets::redact`]: it cannot be made in another way, so a function that prints
+/// and takes this cannot be given an unmasked secret by mistake.
+///
+/// ```
+/// use mapstack_diagnostic::redact::{Redacted, Secrets};
+/// use mapstack_value::Map;
+/// fn print(message: &Redacted<String>) -> String { format!("error: {message}") }
+/// let secrets = Secrets::new(b"salt").of_pillar(&Map::from_iter([("pw", "hunter2")]));
+/// assert!(!print(&secrets.redact(&"not a number: hunter2".to_string())).contains("hunter2"));
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Redacted<T>(T);
+
+impl<T> Deref for Redacted<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Redacted<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T> Redacted<T> {
+    /// The value in it.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+
+    /// Change it without adding anything to read.
+    #[must_use]
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Redacted<U> {
+        Redacted(change(self.0))
+    }
+}
+
+impl Secrets {
+    /// Mask the secrets in a value, which makes it acceptable for output.
+    pub fn redact<T: Redact>(&self, given: &T) -> Redacted<T> {
+        Redacted(given.redacted(self))
+    }
+
+    /// The same of several.
+    ///
+    /// ```
+    /// use mapstack_diagnostic::redact::Secrets;
+    /// let secrets = Secrets::without_digests().derived(["hunter2hunter2"]);
+    /// let redacted = secrets.redact_all(&["to hunter2hunter2".to_string(), "to all".to_string()]);
+    /// assert_eq!(redacted.iter().map(|one| one.as_str()).collect::<Vec<_>>(), ["to <secret>", "to all"]);
+    /// ```
+    pub fn redact_all<'g, T: Redact + 'g>(
+        &self,
+        given: impl IntoIterator<Item = &'g T>,
+    ) -> Vec<Redacted<T>> {
+        let all = T::all_redacted(given, self).into_iter();
+        all.map(Redacted).collect()
+    }
+}
+
+impl Secrets {
+    /// Mask the secrets in data, as [`Secrets::masked_where`] does.
+    ///
+    /// ```
+    /// use mapstack_diagnostic::redact::Secrets;
+    /// use mapstack_value::Value;
+    /// let masked = Secrets::without_digests().redact_value(&["token".into()], &Value::from("x"), &|_| false);
+    /// assert_eq!(masked.as_str(), Some("<secret>"));
+    /// ```
+    pub fn redact_value(
+        &self,
+        path: &[Key],
+        value: &Value,
+        is_secret: &dyn Fn(&[Key]) -> bool,
+    ) -> Redacted<Value> {
+        Redacted(self.masked_where(&mut path.to_vec(), value, is_secret))
+    }
+}
+
+impl Redact for String {
+    fn redacted(&self, secrets: &Secrets) -> Self {
+        secrets.scrubbed(self)
+    }
+}
+
+impl<T: Redact> Redact for Option<T> {
+    fn redacted(&self, secrets: &Secrets) -> Self {
+        self.as_ref().map(|given| given.redacted(secrets))
+    }
+}

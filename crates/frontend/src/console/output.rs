@@ -1,0 +1,62 @@
+//! Texts on standard output and in files.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use mapstack::{Error, ErrorKind};
+use mapstack_report::document::Document;
+use mapstack_report::terminal::printable;
+
+use crate::console::Failure;
+
+/// Write text, completely or not at all.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Write lines for people. What facts and files put into them must not steer the terminal.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_listing(text: &str) -> Result<(), Failure> {
+    write(&printable(text, false))
+}
+
+/// The same for text that has styles where it is `colored`.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_styled(text: &str, colored: bool) -> Result<(), Failure> {
+    write(&printable(text, colored))
+}
+
+/// Write a document as JSON.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_json(document: &impl Document) -> Result<(), Failure> {
+    write(&document.json()?)
+}
+
+/// Write text to a file, or to standard output for `-`.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_file(file: &Path, text: &str) -> Result<(), Failure> {
+    if file == Path::new("-") {
+        return write(text);
+    }
+    let failed = |e: io::Error| {
+        Error::new(
+            ErrorKind::File,
+            format!("cannot write {}: {e}", file.display()),
+        )
+    };
+    crate::outputs::replace(file, text).map_err(|e| Failure::Data(failed(e)))
+}

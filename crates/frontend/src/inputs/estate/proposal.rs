@@ -1,0 +1,153 @@
+//! The `.mapstack.yaml` that says what was found in a checkout, to be corrected by hand.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::inputs::project::Project;
+
+/// Text as YAML writes it: plain where that is the same text.
+fn scalar(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-');
+    let starts_plain =
+        text.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '.'));
+    match starts_plain && text.chars().all(is_plain) && text != "." && !text.starts_with("..") {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "''")),
+    }
+}
+
+impl Project {
+    /// The project as a `.mapstack.yaml`, in which nothing is that was not found.
+    ///
+    /// ```
+    /// # use mapstack_frontend::inputs::Project;
+    /// let text = Project::default().proposal();
+    /// assert!(text.starts_with("# What this checkout is"));
+    /// ```
+    #[must_use]
+    pub fn proposal(&self) -> String {
+        let mut text = String::from(
+            "# What this checkout is. Every key can be left out: what is not said is found.\n",
+        );
+        if !self.roots.is_empty() {
+            text.push_str("\n# Roots of the file server, earlier ones stronger.\n");
+            self.propose_roots(&mut text, "roots", &self.roots);
+        }
+        if !self.pillar_roots.is_empty() {
+            text.push_str("\n# Roots of the pillar.\n");
+            self.propose_roots(&mut text, "pillar_roots", &self.pillar_roots);
+        }
+        self.propose_paths(&mut text);
+        self.propose_elsewhere(&mut text);
+        self.propose_minions(&mut text);
+        text
+    }
+
+    /// A path as the file has it.
+    fn written(&self, path: &Path) -> String {
+        let inside = match self.directory == Path::new(".") {
+            true => path.strip_prefix(".").unwrap_or(path),
+            false => path.strip_prefix(&self.directory).unwrap_or(path),
+        };
+        match inside.as_os_str().is_empty() || inside == Path::new(".") {
+            true => ".".into(),
+            false => scalar(&inside.display().to_string()),
+        }
+    }
+
+    fn propose_roots(&self, text: &mut String, key: &str, roots: &[(String, PathBuf)]) {
+        let mut envs: Vec<&str> = Vec::new();
+        for (env, _) in roots {
+            if !envs.contains(&&**env) {
+                envs.push(env);
+            }
+        }
+        let of = |env: &str| -> String {
+            let own = roots.iter().filter(|(of, _)| of == env);
+            let paths: Vec<String> = own.map(|(_, path)| self.written(path)).collect();
+            paths.join(", ")
+        };
+        if envs == ["base"] {
+            let _ = writeln!(text, "{key}: [{}]", of("base"));
+            return;
+        }
+        let _ = writeln!(text, "{key}:");
+        for env in envs {
+            let _ = writeln!(text, "  {}: [{}]", scalar(env), of(env));
+        }
+    }
+
+    fn propose_paths(&self, text: &mut String) {
+        let config = self.estate.as_ref().and_then(|estate| {
+            let path = Path::new(estate.config.files().first()?);
+            path.is_file().then(|| self.written(path))
+        });
+        text.push_str("\n# The master's configuration, for the options that count; the paths in it are deployed paths.\n");
+        match config {
+            Some(config) => drop(writeln!(text, "config: {config}")),
+            None => text.push_str("# config: etc/salt/master\n"),
+        }
+        if !self.deployed.is_empty() {
+            text.push_str("\n# Where these folders are on the master.\ndeployed:\n");
+            for (path, folder) in &self.deployed {
+                let _ = writeln!(text, "  {}: {}", scalar(path), self.written(folder));
+            }
+        }
+    }
+
+    fn propose_elsewhere(&self, text: &mut String) {
+        text.push_str("\n# Formulas in other repositories: `mapstack fetch` mirrors them.\n");
+        match &self.formulas[..] {
+            [] => text.push_str(
+                "# formulas:\n#   - {git: https://example.org/users-formula, ref: v1.2.0}\n",
+            ),
+            formulas => {
+                text.push_str("formulas:\n");
+                for formula in formulas {
+                    let reference = formula.reference.as_deref().unwrap_or("HEAD");
+                    let (git, reference) = (scalar(&formula.git), scalar(reference));
+                    let _ = writeln!(text, "  - {{git: {git}, ref: {reference}}}");
+                }
+            }
+        }
+        text.push_str(
+            "\n# Sls and files that live elsewhere, such as private ones: empty here, noted once.\n",
+        );
+        match &self.absent[..] {
+            [] => text.push_str("# absent: [secrets.*]\n"),
+            absent => {
+                let absent: Vec<String> = absent.iter().map(|pattern| scalar(pattern)).collect();
+                let _ = writeln!(text, "absent: [{}]", absent.join(", "));
+            }
+        }
+    }
+
+    fn propose_minions(&self, text: &mut String) {
+        text.push_str(
+            "\n# The minions, and what is assumed of them; `mapstack minions` lists them.\n",
+        );
+        let found = self.find_minions().unwrap_or_default();
+        let sources = found.sources.iter().filter(|(source, _)| {
+            let path = self.directory.join(source);
+            source.contains('*') || path.is_file() && !source.ends_with("top.sls")
+        });
+        let sources: Vec<String> = sources.map(|(source, _)| scalar(source)).collect();
+        if found.all.is_empty() {
+            text.push_str("# minions:\n#   from: [web1.example.org, db1.example.org]\n#   platform: debian-12\n");
+            return;
+        }
+        text.push_str("minions:\n");
+        // Minions of top files are found where no key says which there are.
+        let hidden = match found.sources.len() == sources.len() {
+            true => "",
+            false => "# ",
+        };
+        let _ = match &sources[..] {
+            [] => writeln!(text, "  # from: pillar/minions/*.sls"),
+            [one] => writeln!(text, "  {hidden}from: {one}"),
+            several => writeln!(text, "  {hidden}from: [{}]", several.join(", ")),
+        };
+        let _ = writeln!(text, "  platform: {}", found.platform());
+        text.push_str("  # grains: {roles: [web]}\n  # grains_from: pillar:grains\n");
+    }
+}

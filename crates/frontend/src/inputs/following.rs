@@ -1,0 +1,185 @@
+//! The data of minions, from change to change of the files.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use mapstack::{Error, Way};
+use mapstack_fleet::{Comparison, Differences, Fleet, Pace, Scope, Standing};
+
+use crate::inputs::states::{Compiling, State, States};
+use crate::inputs::{Counted, InputError, Many, Plan, Watched, formulas, selects_none};
+
+/// Minions that are followed while files change.
+pub struct Following<'f> {
+    watched: &'f Watched<'f>,
+    plan: Plan,
+    /// The formulas that are named.
+    given: &'f [String],
+    scope: &'f Scope,
+    minions: &'f Many<'f>,
+    ids: &'f [String],
+    pace: Pace,
+    now: Arc<State>,
+    standing: Standing,
+    /// The states in which something worked that fails now, by their numbers.
+    past: Vec<(usize, Arc<State>)>,
+}
+
+/// The effects of a change.
+pub struct FollowedChange {
+    /// The files of the project that are different.
+    pub files: Vec<String>,
+    /// The formulas that were compared, by their indices.
+    pub formulas: Vec<String>,
+    /// The way in which each formula's configuration is made.
+    pub ways: Vec<(String, Way)>,
+    /// The differences.
+    pub differences: Differences,
+    /// The number of files that changed, and those that were not compared.
+    pub counted: Counted,
+}
+
+impl<'f> Following<'f> {
+    /// Begin with what minions have now; of the formulas that are `given`, or all.
+    ///
+    /// # Errors
+    /// A formula or a key does not exist, or files cannot be read.
+    pub fn new(
+        watched: &'f Watched<'f>,
+        (mut plan, given): (Plan, &'f [String]),
+        (minions, ids, pace): (&'f Many<'f>, &'f [String], Pace),
+        scope: &'f Scope,
+    ) -> Result<Self, InputError> {
+        let now = watched.now()?;
+        let engines = [&now.engine; 2];
+        let formulas = formulas::compared(engines, plan.saltenv(), given, watched.has_pillars())?;
+        plan.compare(formulas, engines)?;
+        let fleet = now.fleet(&plan, watched.compiling())?;
+        let standing = Standing::of(&fleet, minions, ids, pace);
+        drop(fleet);
+        if standing.is_empty() && !ids.is_empty() {
+            return Err(selects_none(plan.select(), minions, ids));
+        }
+        standing.results().for_each(|data| scope.look(&data));
+        scope.check()?;
+        Ok(Following {
+            watched,
+            plan,
+            given,
+            scope,
+            minions,
+            ids,
+            pace,
+            now,
+            standing,
+            past: Vec::new(),
+        })
+    }
+
+    /// The errors in facts and pillars.
+    pub fn broken(&self) -> impl Iterator<Item = &Error> {
+        self.standing.broken()
+    }
+
+    /// The changes since the last step; `None` if no file is different.
+    ///
+    /// # Errors
+    /// Files cannot be read. The next step begins where this one did.
+    pub fn step(&mut self) -> Result<Option<FollowedChange>, InputError> {
+        let after = self.watched.now()?;
+        let states = self.watched.states([&self.now, &after])?;
+        if states.is_same() && !self.watched.has_stacks() {
+            return Ok(None);
+        }
+        let formulas = match self.given.is_empty() {
+            true => formulas::configured(&after.engine, self.plan.saltenv())?,
+            false => formulas::named(self.given).into_iter().collect(),
+        };
+        // A formula that goes is compared for a last time.
+        let either: BTreeSet<String> = self
+            .plan
+            .formulas
+            .iter()
+            .chain(&formulas)
+            .cloned()
+            .collect();
+        let now = self.now.clone();
+        self.follow(either.into_iter().collect(), [&now, &after])?;
+        let step = self.compare(&states)?;
+        let number = self.standing.state() - 1;
+        self.past.push((number, now));
+        self.now = after;
+        let needed = self.standing.past();
+        self.past.retain(|(number, _)| needed.contains(number));
+        let now = self.now.clone();
+        self.follow(formulas.into_iter().collect(), [&now, &now])?;
+        Ok(Some(step))
+    }
+
+    /// Compare the state at hand with the next one, which is the state of all minions from then on.
+    fn compare(&mut self, states: &States) -> Result<FollowedChange, InputError> {
+        let fleets = states.fleets(&self.plan)?;
+        let [before, after] = &fleets;
+        let only_formulas = !self.given.is_empty();
+        let comparison = states.comparison([before, after], only_formulas);
+        let comparison = comparison.within(self.scope).since(self.standing.state());
+        let past = past_fleets(&self.past, &self.plan, self.watched.compiling())?;
+        let past = past.iter().map(|(number, fleet)| {
+            let past = Comparison::new(fleet, after).within(self.scope);
+            let past = past.since(*number);
+            match only_formulas {
+                true => past.of_formulas(),
+                false => past,
+            }
+        });
+        let past: Vec<Comparison<'_, '_>> = past.collect();
+        let work = (self.ids, self.pace);
+        let differences = self
+            .standing
+            .advance(&comparison, &past, self.minions, work);
+        let files = states.changed_paths().into_iter();
+        Ok(FollowedChange {
+            files: files.map(str::to_owned).collect(),
+            formulas: self.plan.names(),
+            ways: self.plan.ways([before, after]),
+            counted: states.counted(&comparison),
+            differences,
+        })
+    }
+
+    /// Follow formulas in two states, the first of which is the one at hand.
+    fn follow(&mut self, formulas: Vec<String>, states: [&State; 2]) -> Result<(), Error> {
+        let before = self.plan.names();
+        self.plan
+            .compare(formulas, states.map(|state| &state.engine))?;
+        let names = self.plan.names();
+        if names == before {
+            return Ok(());
+        }
+        let fleet = self.now.fleet(&self.plan, self.watched.compiling())?;
+        let renumbered = |index: usize| {
+            // A formula of which other variables are compared has a second index.
+            let name = before.get(index)?;
+            let earlier = before.iter().take(index);
+            let nth = earlier.filter(|other| *other == name).count();
+            let mut own = names.iter().enumerate().filter(|(_, own)| *own == name);
+            own.nth(nth).map(|(index, _)| index)
+        };
+        let standing = std::mem::take(&mut self.standing);
+        self.standing = standing.again(&fleet, self.minions, (self.ids, self.pace), renumbered);
+        Ok(())
+    }
+}
+
+/// The work on the states that something is compared with when it works again.
+fn past_fleets<'s>(
+    past: &'s [(usize, Arc<State>)],
+    plan: &Plan,
+    compiling: Option<&Compiling>,
+) -> Result<Vec<(usize, Fleet<'s>)>, Error> {
+    let mut fleets = Vec::with_capacity(past.len());
+    for (number, state) in past {
+        fleets.push((*number, state.fleet(plan, compiling)?));
+    }
+    Ok(fleets)
+}

@@ -1,0 +1,150 @@
+//! The flags that name files, facts and functions, and what they lead to.
+//!
+//! Every verb names roots, minions, platforms, pillar files, revisions and functions in the same way. The groups of
+//! `flags` say it with `clap`, and the rest of the crate makes of them what libraries take: a file server, an
+//! `Engine`, one minion or many. As its subject is the command line, its messages name flags.
+//!
+//! | you want | look at |
+//! |---|---|
+//! | one minion, and an engine for it | [`Session`] |
+//! | many minions, read one by one | [`Many`] |
+//! | the file server | [`Served`] |
+//! | a configuration of Salt's | [`configuration`] |
+//! | an engine with functions and limits | [`engine`] |
+//! | formulas for many minions | [`Plan`], [`formulas`] |
+//! | two states of the files | [`Sides`], [`States`] |
+//! | one state after the other | [`Watched`], [`Following`] |
+//! | arguments of Salt's functions | [`Kwargs`] |
+//!
+//! ```
+//! use clap::Parser;
+//! use mapstack_frontend::inputs::flags::{Facts, Target};
+//! #[derive(Parser)]
+//! struct Cli {
+//!     #[command(flatten)]
+//!     facts: Facts,
+//!     #[command(flatten)]
+//!     target: Target,
+//! }
+//! let cli = Cli::parse_from(["x", "--minions", "all/", "--minion-glob", "web*"]);
+//! assert!(cli.facts.name_minions());
+//! assert_eq!(cli.target.minion_glob.as_deref(), Some("web*"));
+//! ```
+
+#[cfg(test)]
+#[path = "../../../../loader/tests/common/mod.rs"]
+mod serving;
+
+// The file server of the loader's tests, `serving`, finds the crate's types here.
+#[cfg(test)]
+use mapstack::loader;
+
+mod around;
+mod asked;
+mod brief;
+pub mod configuration;
+mod deployed;
+mod deployed_flags;
+pub mod estate;
+mod explained_pillar;
+pub mod flags;
+mod following;
+pub mod formulas;
+mod functions;
+mod id;
+mod input;
+mod kwargs;
+mod linted;
+mod means;
+mod minions;
+mod misplaced;
+mod options;
+mod origin;
+mod outside;
+mod overview;
+mod pillar_job;
+mod pillars;
+mod plan;
+mod project;
+mod read;
+mod renamed;
+mod revision_paths;
+mod selected;
+mod served;
+mod session;
+mod settings;
+mod sides;
+mod source;
+mod stacks;
+mod states;
+mod unrelated;
+mod watched;
+
+pub use asked::{PillarPlaces, asked};
+pub use brief::brief;
+pub use explained_pillar::ExplainedPillar;
+use mapstack::minion::Minion;
+use mapstack::{Diagnostic, Error};
+pub use stacks::{Stacks, ext_pillars};
+
+pub use deployed::with_roots;
+pub use following::{FollowedChange, Following};
+pub use functions::{MemoryOf, engine};
+pub use id::IdParser;
+pub use kwargs::Kwargs;
+pub use linted::{EstateStates, LintMinions, Linted};
+pub use means::name_of;
+pub use minions::{Chosen, Many, minions, pillar_changes};
+pub use options::digest_of_options;
+pub use outside::Outside;
+pub use overview::{MinionStates, overview};
+pub use pillar_job::{MadePillar, PillarFlags, PillarJob};
+pub use pillars::{Configured, ConfiguredPillars, Silent};
+pub use plan::Plan;
+pub use project::{FILE as PROJECT_FILE, Project};
+pub use read::{data_file, read, text_file, variables};
+pub use revision_paths::RevisionPaths;
+pub use selected::{names_of_grains, none_of, selects_none};
+pub use served::{Served, below, flag_options, root_flags};
+pub use session::Session;
+pub use settings::Setting;
+pub use sides::{PillarSides, Sides};
+pub use source::{Choice, of_platforms};
+pub use states::{Counted, NotServed, State, States};
+pub use watched::Watched;
+
+/// An error in the input that flags name.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// The flags are wrong.
+    #[error("{0}")]
+    Usage(String),
+    /// An error in what they name.
+    #[error(transparent)]
+    Data(#[from] Error),
+}
+
+impl InputError {
+    /// As an error among those of many minions, where wrong flags are of a kind.
+    pub fn or_kind(self, kind: mapstack::ErrorKind) -> Error {
+        match self {
+            InputError::Data(error) => error,
+            InputError::Usage(message) => Error::new(kind, message),
+        }
+    }
+}
+
+/// Receives the warnings and notes that come up while inputs are read.
+pub trait Warn {
+    /// Something is worth a warning.
+    ///
+    /// # Errors
+    /// A warning, where warnings are errors.
+    fn warn_of(&self, warnings: &[Diagnostic]) -> Result<(), Error>;
+
+    /// A minion was read: nothing of its pillar is to be printed.
+    fn knows(&self, minion: &Minion);
+
+    /// Something was chosen for the user, and how to choose otherwise.
+    fn note_of(&self, _message: &str) {}
+}

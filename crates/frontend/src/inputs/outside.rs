@@ -1,0 +1,161 @@
+//! The files around the roots: no comparison of formulas reads them.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use mapstack::loader::{FileServer, LoadError, Roots};
+use mapstack::value::posixpath::normpath;
+use mapstack_fleet::ChangedFiles;
+
+use crate::inputs::around::ENV;
+#[cfg(feature = "git")]
+use crate::inputs::around::whole;
+use crate::inputs::origin::Origin;
+use crate::inputs::sides::State;
+#[cfg(feature = "git")]
+use crate::inputs::sides::or_here;
+
+/// Files are compared up to this number.
+const MAX_FILES: usize = 50_000;
+/// The files that no root serves, in two states of what is around the roots: of git repositories the files that they
+/// track, of directories all.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Outside {
+    /// Those that are different.
+    pub changed: Vec<String>,
+    /// Why not all were looked at.
+    pub unknown: Option<String>,
+}
+
+impl Outside {
+    pub(crate) fn between(
+        origin: &Origin,
+        roots: &[(String, PathBuf)],
+        [before, after]: [State<'_>; 2],
+    ) -> Self {
+        let directories =
+            |before: &Path, after: &Path| directories(&origin.below(roots), before, after);
+        let found = match (before, after) {
+            (State::Directory(before), State::Directory(after)) => directories(before, after),
+            (State::Directory(before), State::Now) => directories(before, origin.path()),
+            (State::Now, State::Directory(after)) => directories(origin.path(), after),
+            (State::Now, State::Now) => Ok(Vec::new()),
+            (State::Directory(_), _) | (_, State::Directory(_)) => {
+                Err("a directory is compared with a revision".into())
+            }
+            _ => repositories(roots, before, after),
+        };
+        match found {
+            Ok(changed) => Outside {
+                changed,
+                unknown: None,
+            },
+            Err(reason) => Outside {
+                changed: Vec::new(),
+                unknown: Some(reason),
+            },
+        }
+    }
+}
+
+/// The files of two directories, each of which has the roots.
+fn directories(
+    roots: &[(String, PathBuf)],
+    before: &Path,
+    after: &Path,
+) -> Result<Vec<String>, String> {
+    let inside: Vec<String> = roots
+        .iter()
+        .map(|(_, root)| normpath(&root.to_string_lossy()))
+        .collect();
+    // Without roots, the directories themselves are served.
+    if inside.is_empty() || inside.iter().any(|root| root == ".") {
+        return Ok(Vec::new());
+    }
+    let serve = |directory: &Path| Roots::new().root(ENV, directory);
+    let (before, after) = (serve(before), serve(after));
+    let listed = [before.list(ENV, ""), after.list(ENV, "")];
+    different((&before, &after), &inside, listed)
+}
+
+/// The tracked files of the repositories that have the roots.
+#[cfg(feature = "git")]
+fn repositories(
+    roots: &[(String, PathBuf)],
+    before: State<'_>,
+    after: State<'_>,
+) -> Result<Vec<String>, String> {
+    use std::collections::BTreeMap;
+
+    use mapstack::loader::git::Revision;
+
+    let name_of = |state: State<'_>| match state {
+        State::Revision(name) => Some(name.to_owned()),
+        _ => None,
+    };
+    let (old, new) = (name_of(before), name_of(after));
+    let Some(any) = old.as_ref().or(new.as_ref()) else {
+        return Ok(Vec::new());
+    };
+    let mut inside: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
+    for (_, root) in or_here(roots) {
+        let found = Revision::of(root, any).map_err(|e| e.to_string())?;
+        inside.entry(found.top).or_default().push(found.root);
+    }
+    let mut changed = Vec::new();
+    for (top, inside) in inside {
+        if inside.iter().any(String::is_empty) {
+            continue;
+        }
+        let serve = |name: &Option<String>| -> Result<Box<dyn FileServer>, LoadError> {
+            Ok(match name {
+                Some(name) => Box::new(whole(&top, name)?),
+                None => Box::new(Roots::new().root(ENV, &top)),
+            })
+        };
+        let serve = |name| serve(name).map_err(|e| e.to_string());
+        let (before, after) = (serve(&old)?, serve(&new)?);
+        // A work tree has files that git does not track.
+        let list = |files: &dyn FileServer, name: &Option<String>| match name {
+            Some(_) => files.list(ENV, ""),
+            None => Ok(Vec::new()),
+        };
+        let listed = [list(&*before, &old), list(&*after, &new)];
+        changed.extend(different((&*before, &*after), &inside, listed)?);
+    }
+    Ok(changed)
+}
+
+#[cfg(not(feature = "git"))]
+fn repositories(
+    _: &[(String, PathBuf)],
+    _: State<'_>,
+    _: State<'_>,
+) -> Result<Vec<String>, String> {
+    Ok(Vec::new())
+}
+
+/// The listed files that are different and do not lie below any of the roots `inside`.
+fn different(
+    sides: (&dyn FileServer, &dyn FileServer),
+    inside: &[String],
+    listed: [Result<Vec<String>, LoadError>; 2],
+) -> Result<Vec<String>, String> {
+    let mut paths = BTreeSet::new();
+    for listed in listed {
+        paths.extend(listed.map_err(|e| e.to_string())?);
+    }
+    let is_inside = |path: &String| {
+        let is_below = |root: &String| {
+            let below = path.strip_prefix(root.as_str());
+            below.is_some_and(|rest| rest.starts_with('/'))
+        };
+        inside.iter().any(is_below)
+    };
+    paths.retain(|path| !is_inside(path));
+    if paths.len() > MAX_FILES {
+        return Err(format!("there are more than {MAX_FILES} of them"));
+    }
+    let changed = ChangedFiles::among_paths(sides, ENV, paths).map_err(|e| e.to_string())?;
+    Ok(changed.project_paths().map(str::to_owned).collect())
+}

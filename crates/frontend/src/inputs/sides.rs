@@ -1,0 +1,328 @@
+//! The two states of the files.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+
+use mapstack::loader::{Absent, Backends, FileServer, Roots, Snapshot};
+use mapstack::value::posixpath::normpath;
+#[cfg(feature = "git")]
+use mapstack::{Error, ErrorKind};
+use mapstack_pillar::pillar_roots;
+use mapstack_salt_config::{Config, fileserver};
+
+use crate::inputs::InputError;
+use crate::inputs::around::Around;
+use crate::inputs::configuration;
+use crate::inputs::flags::Files;
+use crate::inputs::origin::Origin;
+use crate::inputs::outside::Outside;
+use crate::inputs::pillars;
+use crate::inputs::served;
+
+/// The files before and after.
+pub struct Sides {
+    /// The state before.
+    pub before: Backends,
+    /// The state after.
+    pub after: Backends,
+    /// The files of the pillar, before and after, if pillars can be compared.
+    pub pillars: Option<PillarSides>,
+    /// Why they cannot, though they are compiled.
+    pub no_pillars: Option<String>,
+    /// The files around the roots that are different.
+    pub outside: Outside,
+    /// The files around the roots, where templates may name them by deployed paths.
+    pub around: Option<Around>,
+}
+
+/// The files of the pillar in both states.
+pub struct PillarSides {
+    /// The configuration that compiles it.
+    pub config: Config,
+    /// Before and after.
+    pub files: [Arc<dyn FileServer>; 2],
+    /// Where the files lie below the roots of the file server.
+    pub below_roots: Vec<String>,
+    /// The surroundings, where stacked files may lie, if the states differ in them.
+    pub around: Option<Around>,
+}
+
+/// A saltenv, and a directory of it.
+type NamedRoot = (String, PathBuf);
+
+/// The name of the files as they are now.
+pub(crate) const NOW: &str = "worktree";
+
+impl Sides {
+    /// Each state is a revision, a directory, or `worktree`. Without pillars, their files are any others.
+    ///
+    /// # Errors
+    /// A state that does not exist, or that cannot hold the roots.
+    pub fn new(
+        files: &Files,
+        (from, to): (&str, &str),
+        (config, with_pillars): (Option<&Config>, bool),
+    ) -> Result<Self, InputError> {
+        let follow = served::follows_outside_links(files, config);
+        let project = files.project.as_ref();
+        let absent = project.map_or(&[][..], |project| &project.absent);
+        let compiling = match with_pillars {
+            true => pillars::compiling(config, files)?,
+            false => None,
+        };
+        let roots = served::roots(files, config)?;
+        // A configuration can be about pillars alone.
+        let only_pillars = compiling.is_some() && roots.is_empty() && config.is_some();
+        let mut own = match &compiling {
+            Some(config) => roots_of_pillar(config),
+            None => Ok(Vec::new()),
+        };
+        let all = [&roots, own.as_deref().unwrap_or_default()].concat();
+        let states = [State::of(&all, from), State::of(&all, to)];
+        let directories: Vec<&Path> = states.into_iter().filter_map(State::directory).collect();
+        let origin = Origin::of(&all, &directories).or_else(|error| {
+            if only_pillars {
+                return Err(error);
+            }
+            own = Err(error);
+            Origin::of(&roots, &directories)
+        })?;
+        let side = |flag: &str, state: &str| -> Result<Backends, InputError> {
+            if only_pillars {
+                return Ok(Backends::default());
+            }
+            let served = side(follow, (&origin, &roots), flag, state)?;
+            match config.filter(|_| files.root.is_empty()) {
+                Some(config) => beside_remotes(files, config, served),
+                None => Ok(served),
+            }
+        };
+        let (before, after) = (side("--from", from)?, side("--to", to)?);
+        let (mut pillars, mut no_pillars) = (None, None);
+        if let Some(config) = compiling {
+            let sides = own.and_then(|own| {
+                of_pillars((follow, absent), (&origin, &roots, own), config, (from, to))
+            });
+            match sides {
+                Ok(sides) => pillars = Some(sides),
+                Err(error) if only_pillars => return Err(error),
+                Err(error) => no_pillars = Some(error.to_string()),
+            }
+        }
+        let all = match pillars {
+            Some(_) => all,
+            None => roots,
+        };
+        let outside = Outside::between(&origin, &all, states);
+        let around = Around::new(&origin, &all, states)?;
+        Ok(Sides {
+            before,
+            after,
+            pillars,
+            no_pillars,
+            outside,
+            around,
+        })
+    }
+}
+
+/// The roots of the pillar.
+///
+/// # Errors
+/// There are none.
+pub(crate) fn roots_of_pillar(config: &Config) -> Result<Vec<(String, PathBuf)>, InputError> {
+    let named = pillar_roots(config.options()).into_iter();
+    let own: Vec<(String, PathBuf)> = named.map(|(env, root)| (env, root.into())).collect();
+    match own.is_empty() {
+        false => Ok(own),
+        true => {
+            let message = "the option pillar_roots names no directory";
+            Err(InputError::Usage(message.into()))
+        }
+    }
+}
+
+/// The files of the pillar in both states, and their roots.
+fn of_pillars(
+    (follow, absent): (bool, &[String]),
+    (origin, roots, own): (&Origin, &[NamedRoot], Vec<NamedRoot>),
+    config: Config,
+    (from, to): (&str, &str),
+) -> Result<PillarSides, InputError> {
+    let kept = |files: Backends| -> Arc<dyn FileServer> {
+        Arc::new(Absent::new(Snapshot::new(files), absent))
+    };
+    let files = [
+        kept(side(follow, (origin, &own), "--from", from)?),
+        kept(side(follow, (origin, &own), "--to", to)?),
+    ];
+    let below_roots = below_roots(&own, roots);
+    let all = [&own, roots].concat();
+    let states = [State::of(&own, from), State::of(&own, to)];
+    let around = Around::new(origin, &all, states)?;
+    Ok(PillarSides {
+        config,
+        files,
+        below_roots,
+        around,
+    })
+}
+
+/// Where the roots of the pillar lie below those of the file server.
+pub(crate) fn below_roots(own: &[(String, PathBuf)], roots: &[(String, PathBuf)]) -> Vec<String> {
+    let below = own.iter().flat_map(|(_, root)| {
+        let inside = |(_, above): &(String, PathBuf)| inside(root, above);
+        or_here(roots).iter().filter_map(inside)
+    });
+    below.collect()
+}
+
+/// The path of a directory below another.
+fn inside(root: &Path, above: &Path) -> Option<String> {
+    let [root, above] = [root, above].map(|path| normpath(&path.to_string_lossy()));
+    match above.as_str() {
+        _ if root == above => Some(String::new()),
+        "." => (!root.starts_with('/') && !root.starts_with("..")).then_some(root),
+        above => root
+            .strip_prefix(above)?
+            .strip_prefix('/')
+            .map(str::to_owned),
+    }
+}
+
+/// A state of the roots together with the other backends of a configuration, whose files are the same in both states.
+fn beside_remotes(
+    files: &Files,
+    config: &Config,
+    served: Backends,
+) -> Result<Backends, InputError> {
+    let options = configuration::file_options(Some(config), None)?;
+    if !served::uses_git(&options) {
+        return Ok(served);
+    }
+    let mirrors = configuration::mirrors(files.mirrors.as_deref())?;
+    // Opening the configuration has warned already.
+    let opened = fileserver::open_with_roots(&options, &mirrors, Box::new(served))?;
+    Ok(opened.files)
+}
+
+/// A state of the files, as it is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State<'s> {
+    /// The files as they are now.
+    Now,
+    /// Those below a directory.
+    Directory(&'s Path),
+    /// Those of a revision.
+    Revision(&'s str),
+}
+
+impl<'s> State<'s> {
+    /// The directory that it is.
+    pub(crate) fn directory(self) -> Option<&'s Path> {
+        match self {
+            State::Directory(directory) => Some(directory),
+            State::Now | State::Revision(_) => None,
+        }
+    }
+
+    fn of(roots: &[(String, PathBuf)], name: &'s str) -> Self {
+        if name == NOW {
+            return State::Now;
+        }
+        let directory = Path::new(name);
+        let is_path = name.starts_with('.')
+            || directory.is_absolute()
+            || name.contains(std::path::MAIN_SEPARATOR);
+        match directory.is_dir() && (is_path || !is_revision(or_here(roots), name)) {
+            true => State::Directory(directory),
+            false => State::Revision(name),
+        }
+    }
+}
+
+/// The roots; without any, the directory at hand.
+pub(crate) fn or_here(roots: &[(String, PathBuf)]) -> &[(String, PathBuf)] {
+    static HERE: LazyLock<[(String, PathBuf); 1]> =
+        LazyLock::new(|| [("base".to_owned(), PathBuf::from("."))]);
+    match roots.is_empty() {
+        true => &*HERE,
+        false => roots,
+    }
+}
+
+fn side(
+    follow: bool,
+    (origin, roots): (&Origin, &[(String, PathBuf)]),
+    flag: &str,
+    state: &str,
+) -> Result<Backends, InputError> {
+    let directory = match State::of(roots, state) {
+        State::Now => {
+            let roots = or_here(roots).iter();
+            let now = roots.map(|(env, root)| (env.as_str(), root.clone()));
+            return Ok(directories(follow, now));
+        }
+        State::Revision(name) => return revision(or_here(roots), flag, name),
+        State::Directory(directory) => directory,
+    };
+    let moved = roots.iter();
+    let moved = moved.map(|(env, root)| (env.as_str(), origin.copy_in(directory, root)));
+    Ok(match roots.is_empty() {
+        true => directories(follow, [("base", directory.to_path_buf())].into_iter()),
+        false => directories(follow, moved),
+    })
+}
+
+fn directories<'r>(follow: bool, roots: impl Iterator<Item = (&'r str, PathBuf)>) -> Backends {
+    let roots = roots.fold(Roots::new(), |all, (env, root)| all.root(env, root));
+    Backends::new(vec![Box::new(roots.follow_outside_links(follow))])
+}
+
+#[cfg(feature = "git")]
+fn is_revision(roots: &[(String, PathBuf)], name: &str) -> bool {
+    roots
+        .first()
+        .is_some_and(|(_, root)| mapstack::loader::git::Revision::of(root, name).is_ok())
+}
+
+#[cfg(feature = "git")]
+fn revision(roots: &[(String, PathBuf)], flag: &str, name: &str) -> Result<Backends, InputError> {
+    use mapstack::loader::git::Revision;
+
+    let serve = |(env, root): &(String, PathBuf)| -> Result<Box<dyn FileServer>, InputError> {
+        let served = Revision::of(root, name).and_then(|revision| revision.serve(env));
+        let served = served.map_err(|e| {
+            let error = unreadable((flag, name), &e);
+            error.note("a state is a revision, a directory, or worktree")
+        })?;
+        Ok(Box::new(served))
+    };
+    Ok(Backends::new(
+        roots.iter().map(serve).collect::<Result<_, _>>()?,
+    ))
+}
+
+/// The error of a revision that a flag names.
+#[cfg(feature = "git")]
+pub(crate) fn unreadable((flag, name): (&str, &str), e: &mapstack::loader::LoadError) -> Error {
+    let error = Error::new(ErrorKind::File, format!("{flag} {name}: {e}"));
+    match error.diagnostic().message.contains("the clone is shallow") {
+        true => error.help(
+            "fetch the history: `git fetch --unshallow`, or `fetch-depth: 0` for actions/checkout",
+        ),
+        false => error,
+    }
+}
+
+#[cfg(not(feature = "git"))]
+fn is_revision(_: &[(String, PathBuf)], _: &str) -> bool {
+    false
+}
+
+#[cfg(not(feature = "git"))]
+fn revision(_: &[(String, PathBuf)], flag: &str, name: &str) -> Result<Backends, InputError> {
+    Err(InputError::Usage(format!(
+        "{flag} {name}: this is not a directory, and revisions need a program with the feature git"
+    )))
+}

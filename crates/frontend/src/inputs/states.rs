@@ -1,0 +1,435 @@
+//! Two states of the files, with what is computed of each.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use mapstack::loader::{Fetched, FileServer, SaltPath, Snapshot, Unserved};
+use mapstack::value::{Key, Value};
+use mapstack::{Engine, Error, ErrorKind, yaml};
+use mapstack_fleet::{ChangedFiles, Comparison, Fleet, NamedGroups, Pillars};
+use mapstack_pillar::Master;
+use mapstack_salt_config::Config;
+
+use crate::inputs::around::Around;
+use crate::inputs::flags::{Files, Functions, Input};
+use crate::inputs::functions::{MemoryOf, engine};
+use crate::inputs::minions::pillar_changes;
+use crate::inputs::outside::Outside;
+use crate::inputs::renamed;
+use crate::inputs::sides::{PillarSides, Sides};
+use crate::inputs::unrelated::{self, Top};
+use crate::inputs::{Configured, InputError, Plan, deployed, formulas, pillars};
+
+/// Two states of the files as engines, and the pillars that each compiles.
+pub struct States {
+    states: [Arc<State>; 2],
+    pillars: Option<Compiled>,
+    changed: ChangedFiles,
+    /// Why pillars are not compared, though the configuration compiles them.
+    pub no_pillars: Option<String>,
+    /// The files around the roots that are different.
+    pub outside: Outside,
+}
+
+/// One state of the files.
+pub struct State {
+    pub(crate) engine: Engine,
+    /// The files of the pillar, if pillars are compared.
+    pub(crate) pillar: Option<Arc<dyn FileServer>>,
+    /// The file servers in place of directories on the disk, where stacked files lie.
+    pub(crate) mounts: Vec<(PathBuf, Arc<dyn FileServer>)>,
+}
+
+impl State {
+    /// The state before (0) or after (1), which has the files of the side from then on.
+    ///
+    /// # Errors
+    /// Flags of functions cannot be used.
+    pub(crate) fn of(
+        sides: &mut Sides,
+        index: usize,
+        ((files, functions), config): ((&Files, &Functions), Option<&Config>),
+        memory: MemoryOf,
+    ) -> Result<Self, InputError> {
+        let served = std::mem::take(match index {
+            0 => &mut sides.before,
+            _ => &mut sides.after,
+        });
+        let pillars = sides.pillars.as_ref();
+        let around = pillars.and_then(|sides| sides.around.as_ref()?.of_state(index));
+        let engine = engine(Snapshot::new(served), functions, memory)?;
+        let engine = deployed::with_roots(engine, files, config);
+        let mounts: Vec<_> = around.into_iter().collect();
+        let of_state = sides.around.as_ref().and_then(|it| it.of_state(index));
+        let deployed = mounts.iter().cloned().chain(of_state);
+        let deployed = deployed.fold(engine.deployed().clone(), |deployed, (at, files)| {
+            deployed.mount(at, files)
+        });
+        Ok(State {
+            engine: engine.with_deployed(deployed),
+            pillar: pillars.and_then(|sides| sides.files.get(index)).cloned(),
+            mounts,
+        })
+    }
+
+    /// The work on the state, pillars included if a configuration compiles them.
+    pub(crate) fn fleet(
+        &self,
+        plan: &Plan,
+        compiling: Option<&Compiling>,
+    ) -> Result<Fleet<'_>, Error> {
+        let fleet = plan.fleet(&self.engine)?;
+        let (Some(compiling), Some(files)) = (compiling, &self.pillar) else {
+            return Ok(fleet);
+        };
+        let master = Master::new(compiling.config.clone(), files.clone());
+        let master = pillars::with_mirrors(master, compiling.mirrors.as_deref())
+            .with_memory(pillars::SHARED);
+        let master = self
+            .mounts
+            .iter()
+            .fold(master, |master, (directory, files)| {
+                master.mount(directory, files.clone())
+            });
+        let pillars = Pillars::new(master, &self.engine);
+        Ok(fleet.with_pillars(pillars.with_changes(compiling.changes.clone())))
+    }
+}
+
+/// The compiler of the pillars of a state.
+#[derive(Clone)]
+pub(crate) struct Compiling {
+    pub config: Config,
+    /// The changes of each pillar by flags.
+    pub changes: Vec<(String, Value)>,
+    /// Where the roots of the pillar lie below those of the file server.
+    pub below_roots: Vec<String>,
+    /// Where mirrors of git repositories are, if external pillars need them.
+    pub mirrors: Option<PathBuf>,
+}
+
+/// The pillars of two states.
+struct Compiled {
+    by: Compiling,
+    changed: ChangedFiles,
+    around: Option<Around>,
+}
+
+/// The number of files that changed, and those of which no compared result is made.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// The number of files that changed.
+    pub changed: usize,
+    /// Those that were not compared.
+    pub unread: Vec<String>,
+    /// The number of files of the pillar that changed.
+    pub changed_of_pillar: usize,
+    /// Those of the pillar that were not compared; `None` if pillars are not.
+    pub unread_of_pillar: Option<Vec<String>>,
+    /// Those around the roots that were not compared.
+    pub unread_outside: Vec<String>,
+    /// Those that are nothing of Salt's, such as documents and tests, and are not counted among the others.
+    pub unrelated: Vec<String>,
+    /// Files that were not compared and have another name now, each counted once: both names.
+    pub renamed: Vec<(String, String)>,
+}
+
+/// The targets of the top files of all saltenvs, each with its value of `match`.
+fn top_targets(files: &dyn FileServer) -> Vec<(Key, Option<Value>)> {
+    let path = SaltPath::from_relative("top.sls");
+    let tops = files.envs().into_iter().filter_map(|env| {
+        let Ok(Fetched::Found { bytes, .. }) = files.fetch(&path, &env) else {
+            return None;
+        };
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let is_plain = !text.starts_with("#!") && !text.contains("{{") && !text.contains("{%");
+        is_plain.then(|| yaml::load(&text).ok()).flatten()
+    });
+    let mut targets = Vec::new();
+    for top in tops {
+        let envs = top.as_map().into_iter().flat_map(|envs| envs.values());
+        for (target, items) in envs.filter_map(Value::as_map).flatten() {
+            let items = items.as_list().unwrap_or_default().iter();
+            let mut matchers = items.filter_map(|item| item.as_map()?.get("match"));
+            targets.push((target.clone(), matchers.next().cloned()));
+        }
+    }
+    targets
+}
+
+/// The names below the roots that are not served, so that nothing can be compared.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct NotServed {
+    /// Those that are different, or may be.
+    pub different: Vec<Unserved>,
+    /// Those that are the same in both states.
+    pub same: Vec<Unserved>,
+}
+
+impl NotServed {
+    fn add(&mut self, before: &dyn FileServer, after: &dyn FileServer) -> Result<(), Error> {
+        let envs: BTreeSet<String> = before.envs().into_iter().chain(after.envs()).collect();
+        for env in envs {
+            let of = |files: &dyn FileServer| {
+                let found = files.unserved(&env, "");
+                found.map_err(|e| Error::new(ErrorKind::File, e.to_string()))
+            };
+            let old = of(before)?.into_iter().map(|one| (one.path.clone(), one));
+            let mut left: BTreeMap<String, Unserved> = old.collect();
+            for new in of(after)? {
+                let old = left.remove(&new.path);
+                match old.is_some_and(|old| old.mark.is_some() && old.mark == new.mark) {
+                    true => self.same.push(new),
+                    false => self.different.push(new),
+                }
+            }
+            self.different.extend(left.into_values());
+        }
+        Ok(())
+    }
+}
+
+impl States {
+    /// The states that flags name.
+    ///
+    /// # Errors
+    /// As [`Sides::new`], and files that cannot be read.
+    pub fn new(
+        input: &Input,
+        states: (&str, &str),
+        config: Option<&Config>,
+        memory: MemoryOf,
+    ) -> Result<Self, InputError> {
+        let with_pillars = input.facts.pillar.is_none();
+        let mut sides = Sides::new(&input.files, states, (config, with_pillars))?;
+        let flags = (&input.files, &input.functions);
+        let mut state = |index| State::of(&mut sides, index, (flags, config), memory).map(Arc::new);
+        let both = [state(0)?, state(1)?];
+        let compiled = |sides: PillarSides| -> Result<(Compiling, Option<Around>), InputError> {
+            let by = Compiling {
+                changes: pillar_changes(&input.facts)?,
+                mirrors: pillars::mirrors(&sides.config, &input.files)?,
+                config: sides.config,
+                below_roots: sides.below_roots,
+            };
+            Ok((by, sides.around))
+        };
+        let compiled = sides.pillars.map(compiled).transpose()?;
+        Ok(States {
+            no_pillars: sides.no_pillars,
+            outside: sides.outside,
+            ..States::between(both, compiled)?
+        })
+    }
+
+    /// Two states that are known.
+    pub(crate) fn between(
+        states: [Arc<State>; 2],
+        compiled: Option<(Compiling, Option<Around>)>,
+    ) -> Result<Self, InputError> {
+        let [before, after] = &states;
+        let of_pillar = |(by, around)| -> Result<Compiled, InputError> {
+            let changed = match (&before.pillar, &after.pillar) {
+                (Some(before), Some(after)) => changed(&**before, &**after)?,
+                _ => ChangedFiles::default(),
+            };
+            Ok(Compiled {
+                by,
+                changed,
+                around,
+            })
+        };
+        Ok(States {
+            changed: changed(before.engine.files(), after.engine.files())?,
+            pillars: compiled.map(of_pillar).transpose()?,
+            no_pillars: None,
+            outside: Outside::default(),
+            states,
+        })
+    }
+
+    /// True if pillars are compared.
+    pub fn has_pillars(&self) -> bool {
+        self.pillars.is_some()
+    }
+
+    /// The compilers of minions' pillars: here, if they are compared.
+    pub fn minions_by<'c>(
+        &self,
+        config: Option<&'c Config>,
+        now: Option<&'c crate::inputs::ConfiguredPillars>,
+    ) -> Configured<'c> {
+        match self.has_pillars() {
+            true => Configured::later(config),
+            false => (config, now).into(),
+        }
+    }
+
+    /// Plan to compare formulas: those given, or all.
+    ///
+    /// # Errors
+    /// The formula does not exist; or neither formulas nor pillars were found.
+    pub fn plan(&self, plan: &mut Plan, given: &[String]) -> Result<(), InputError> {
+        let engines = self.states.each_ref().map(|state| &state.engine);
+        let formulas = formulas::compared(engines, plan.saltenv(), given, self.has_pillars())?;
+        Ok(plan.compare(formulas, engines)?)
+    }
+
+    /// The work on both states.
+    ///
+    /// # Errors
+    /// As [`Plan::fleet`].
+    pub fn fleets(&self, plan: &Plan) -> Result<[Fleet<'_>; 2], Error> {
+        let compiling = self.pillars.as_ref().map(|compiled| &compiled.by);
+        let [before, after] = &self.states;
+        Ok([
+            before.fleet(plan, compiling)?,
+            after.fleet(plan, compiling)?,
+        ])
+    }
+
+    /// The files of the project that are different, those of the pillar included.
+    pub fn changed_paths(&self) -> Vec<&str> {
+        let of_pillar = self.pillars.iter();
+        let of_pillar = of_pillar.flat_map(|compiled| compiled.changed.project_paths());
+        self.changed.project_paths().chain(of_pillar).collect()
+    }
+
+    /// True if no file at all is different, as far as that is known: of stacked files it is not.
+    pub(crate) fn is_same(&self) -> bool {
+        let is_same = |compiled: &Compiled| compiled.changed.is_empty();
+        self.changed.is_empty() && self.pillars.as_ref().is_none_or(is_same)
+    }
+
+    /// The nodegroups of a configuration, and the targets of the top files, as far as these are not templates.
+    #[must_use]
+    pub fn named_groups(&self, config: Option<&Config>) -> NamedGroups {
+        let of_pillars = self.pillars.as_ref().map(|compiled| &compiled.by.config);
+        let nodegroups = config
+            .into_iter()
+            .chain(of_pillars)
+            .find_map(|config| config.get("nodegroups")?.as_map().cloned());
+        let [_, after] = &self.states;
+        let of_states = top_targets(after.engine.files());
+        let of_pillar = after.pillar.as_deref().map(top_targets);
+        let targets = of_states.into_iter().chain(of_pillar.into_iter().flatten());
+        NamedGroups::new(&nodegroups.unwrap_or_default(), targets)
+    }
+
+    /// The names below the roots, in one state or both, that are not served.
+    ///
+    /// # Errors
+    /// The files cannot be listed.
+    pub fn unserved(&self) -> Result<NotServed, Error> {
+        let [before, after] = &self.states;
+        let mut all = NotServed::default();
+        all.add(before.engine.files(), after.engine.files())?;
+        if let (Some(before), Some(after)) = (&before.pillar, &after.pillar) {
+            all.add(&**before, &**after)?;
+        }
+        Ok(all)
+    }
+
+    /// The comparison of both states, and of pillars unless only formulas are meant.
+    pub fn comparison<'f, 'e>(
+        &self,
+        [before, after]: [&'f Fleet<'e>; 2],
+        only_formulas: bool,
+    ) -> Comparison<'f, 'e> {
+        let comparison = Comparison::new(before, after).reached_by(self.changed.clone());
+        let comparison = match only_formulas {
+            true => comparison.of_formulas(),
+            false => comparison,
+        };
+        match &self.pillars {
+            Some(compiled) => comparison.pillars_reached_by(compiled.changed.clone()),
+            None => comparison,
+        }
+    }
+
+    /// The changed files, after a comparison. A file of the pillar counts as such, even if the file server has it as
+    /// well.
+    pub fn counted(&self, comparison: &Comparison<'_, '_>) -> Counted {
+        let below = self
+            .pillars
+            .iter()
+            .flat_map(|compiled| &compiled.by.below_roots);
+        let below: Vec<&String> = below.collect();
+        let is_of_pillar = |path: &str| {
+            below.iter().any(|root| {
+                let rest = path.strip_prefix(root.as_str());
+                rest.is_some_and(|rest| root.is_empty() || rest.starts_with('/'))
+            })
+        };
+        let around = self.pillars.as_ref().and_then(|of| of.around.as_ref());
+        let is_stacked = |path: &String| {
+            let paths = around.map(|around| around.paths_of(path));
+            let mut paths = paths.into_iter().flatten();
+            paths.any(|path| comparison.has_stacked(&path))
+        };
+        let unstacked = |paths: Vec<String>| -> Vec<String> {
+            paths.into_iter().filter(|path| !is_stacked(path)).collect()
+        };
+        let unread = comparison.not_compared().unwrap_or_default().into_iter();
+        let unread = unread.filter(|path| !is_of_pillar(path)).collect();
+        let [before, after] = self.states.each_ref();
+        let files = [before.engine.files(), after.engine.files()];
+        let (mut unread, mut unrelated) = unrelated::split(unstacked(unread), files, &self.changed);
+        let renamed = renamed::take(&mut unread, files);
+        let unread_of_pillar = comparison.pillar_files_not_compared().map(unstacked);
+        let (unread_of_pillar, unrelated_of_pillar) = self.apart_of_pillar(unread_of_pillar);
+        let of_pillar = self.pillars.as_ref();
+        let outside = &self.outside.changed;
+        let has_stacked = |path: &&String| comparison.has_stacked(path);
+        let (stacked, unread_outside): (Vec<&String>, Vec<&String>) =
+            outside.iter().partition(has_stacked);
+        let unread_outside = unread_outside.into_iter().cloned();
+        let (unrelated_outside, unread_outside): (Vec<String>, Vec<String>) =
+            unread_outside.partition(|path| Top::Around.is_unrelated(path));
+        let inside = unrelated.len();
+        let of_pillar_inside = unrelated_of_pillar.len();
+        unrelated.extend(unrelated_of_pillar);
+        unrelated.extend(unrelated_outside);
+        Counted {
+            changed: self
+                .changed
+                .project_paths()
+                .filter(|path| !is_of_pillar(path))
+                .count()
+                + stacked.len()
+                - inside
+                - renamed.len(),
+            unread,
+            changed_of_pillar: of_pillar
+                .map_or(0, |compiled| compiled.changed.project_paths().count())
+                - of_pillar_inside,
+            unread_of_pillar,
+            unread_outside,
+            unrelated,
+            renamed,
+        }
+    }
+
+    /// Changed files of the pillar without those that are nothing of Salt's, and these.
+    fn apart_of_pillar(&self, unread: Option<Vec<String>>) -> (Option<Vec<String>>, Vec<String>) {
+        let [before, after] = self.states.each_ref().map(|state| &state.pillar);
+        match (unread, before, after, &self.pillars) {
+            (Some(unread), Some(before), Some(after), Some(compiled)) => {
+                let (unread, unrelated) =
+                    unrelated::split(unread, [&**before, &**after], &compiled.changed);
+                (Some(unread), unrelated)
+            }
+            (unread, ..) => (unread, Vec::new()),
+        }
+    }
+}
+
+fn changed(before: &dyn FileServer, after: &dyn FileServer) -> Result<ChangedFiles, Error> {
+    ChangedFiles::between(before, after).map_err(|e| {
+        Error::new(
+            ErrorKind::File,
+            format!("the files cannot be compared: {e}"),
+        )
+    })
+}

@@ -1,0 +1,10 @@
+//! What every verb of the command shares: flags to inputs, answers to files and terminals.
+//!
+//! The crate does not know about verbs or which of them is running.
+//!
+#![doc = include_str!("../README.md")]
+
+pub mod console;
+pub mod inputs;
+pub mod outputs;
+pub mod parts;

@@ -1,0 +1,144 @@
+//! Writes the file of a part.
+
+use std::collections::HashMap;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use crate::outputs::{Output, Replacement};
+use mapstack_fleet::{Report, Shard};
+use mapstack_report::fleet::Shown;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::parts::line::{End, FORMAT, Header, Kept, Line, Record, Run, Said};
+
+/// Writes the minions of a part to the file `K-of-N.part`, which is there as soon as it is whole.
+pub struct PartWriter<'e> {
+    out: BufWriter<Replacement>,
+    digest: Sha256,
+    /// The positions of the minions that are to come, the next one last.
+    positions: Vec<usize>,
+    minions: usize,
+    /// The number of each message, by its digest.
+    messages: HashMap<[u8; 32], usize>,
+    /// True if any of the minions is selected.
+    selects_any: bool,
+    end: Box<dyn FnOnce(bool) -> End + 'e>,
+}
+
+impl<'e> PartWriter<'e> {
+    /// Begin the file of a part in a directory, where `ids` are those of all minions of the fleet. What is known only
+    /// when all minions are done comes from `end`, which gets whether any of them is selected.
+    ///
+    /// # Errors
+    /// The directory cannot be made, or the file cannot be written.
+    pub fn new(
+        directory: &Path,
+        shard: Shard,
+        (run, ids): (Run, &[String]),
+        end: impl FnOnce(bool) -> End + 'e,
+    ) -> io::Result<Self> {
+        std::fs::create_dir_all(directory)?;
+        let (number, parts) = (shard.number(), shard.parts());
+        let file = directory.join(format!("{number}-of-{parts}.part"));
+        let all = ids.iter().enumerate().rev();
+        let positions = all.filter(|(_, id)| shard.has(id)).map(|(at, _)| at);
+        let mut writer = PartWriter {
+            out: BufWriter::with_capacity(1 << 16, Replacement::new(&file)?),
+            digest: Sha256::new(),
+            positions: positions.collect(),
+            minions: 0,
+            messages: HashMap::new(),
+            selects_any: false,
+            end: Box::new(end),
+        };
+        writer.line(&Line::Part(Header {
+            format: FORMAT.into(),
+            number,
+            parts,
+            run,
+        }))?;
+        Ok(writer)
+    }
+
+    fn line(&mut self, line: &impl Serialize) -> io::Result<()> {
+        let mut text = serde_json::to_vec(line)?;
+        text.push(b'\n');
+        self.digest.update(&text);
+        self.out.write_all(&text)
+    }
+
+    fn record(&mut self, id: &str, (shown, said): (Option<Kept>, Option<Said>)) -> io::Result<()> {
+        let at = self.positions.pop().ok_or_else(|| {
+            io::Error::other(format!("{id} is not among the minions of the part"))
+        })?;
+        self.minions += 1;
+        self.line(&Line::Minion(Record {
+            at,
+            id: id.into(),
+            shown,
+            said,
+        }))
+    }
+
+    /// What a report says; messages that are new are written before.
+    fn said(&mut self, report: &Report) -> io::Result<Said> {
+        let known = &mut self.messages;
+        let mut fresh = Vec::new();
+        let mut failed = None;
+        let said = Said::of(report, |message| {
+            let line = Line::Message(message);
+            let digest = match serde_json::to_vec(&line) {
+                Ok(text) => Sha256::digest(text).into(),
+                Err(e) => {
+                    failed = Some(e);
+                    return 0;
+                }
+            };
+            let next = known.len();
+            *known.entry(digest).or_insert_with(|| {
+                fresh.push(line);
+                next
+            })
+        });
+        if let Some(e) = failed {
+            return Err(e.into());
+        }
+        for line in fresh {
+            self.line(&line)?;
+        }
+        Ok(said)
+    }
+}
+
+impl Output for PartWriter<'_> {
+    fn put(&mut self, id: &str, shown: Shown, report: Option<&Report>) -> io::Result<()> {
+        let said = report.map(|report| self.said(report)).transpose()?;
+        self.selects_any = true;
+        self.record(id, (Some(Kept::of(shown)), said))
+    }
+
+    fn leave_out(&mut self, id: &str) -> io::Result<()> {
+        self.record(id, (None, None))
+    }
+
+    /// A part that is not whole leaves no file, and the one that may be there as it is.
+    fn finish(mut self: Box<Self>, are_all: bool) -> io::Result<()> {
+        if !are_all || !self.positions.is_empty() {
+            return Ok(());
+        }
+        let end = std::mem::replace(&mut self.end, Box::new(|_| End::default()));
+        let end = End {
+            minions: self.minions,
+            ..end(self.selects_any)
+        };
+        self.line(&Line::End(end))?;
+        let digest = hex::encode(std::mem::take(&mut self.digest).finalize());
+        self.out.write_all(format!("{digest}\n").as_bytes())?;
+        let out = self
+            .out
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)?;
+        out.finish()
+    }
+}

@@ -1,0 +1,341 @@
+//! Failures on some minions, or on all.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    Content, Finding, Level, NOT_FETCHED, Rule, Unanswered, of_assumed_grains, offline, on,
+    rule_of_failure,
+};
+use mapstack::value::Value;
+use mapstack::yaml::{Limits, load_marked};
+use mapstack::{Error, ErrorKind, Means, Place};
+use mapstack_pillar::Fault;
+
+use super::Subject;
+use super::reach::{is_option, named_in};
+use crate::pillar::files::{PillarFile, names};
+use crate::pillar::seen::{Failed, Seen};
+
+pub(super) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+    let failures = subject.seen.failures.values();
+    let failures: Vec<&Failed> = failures
+        .filter(|failed| !is_unanswered(&failed.error))
+        .filter(|failed| !missing_sls(failed).is_some_and(is_option))
+        .collect();
+    let (missing, others): (Vec<&Failed>, Vec<&Failed>) = failures
+        .into_iter()
+        .partition(|failed| missing_sls(failed).is_some() && has_only_tops(subject));
+    let others = others.into_iter().map(|failed| failure(subject, failed));
+    elsewhere(subject, &missing)
+        .into_iter()
+        .chain(others)
+        .collect()
+}
+
+/// The missing sls that a failure is about.
+fn missing_sls(failed: &Failed) -> Option<&str> {
+    match &failed.kept.as_ref()?.fault {
+        Fault::Missing { sls, .. } => Some(sls),
+        _ => None,
+    }
+}
+
+/// True if the roots have top files and no other sls: the pillar itself lies elsewhere.
+pub(super) fn has_only_tops(subject: &Subject<'_>) -> bool {
+    let mut names = subject.files.sls().filter_map(PillarFile::name);
+    names.all(|name| name == "top") && !subject.seen.tops.is_empty()
+}
+
+/// The sls that top files name, where all of them are missing: one cause.
+fn elsewhere(subject: &Subject<'_>, missing: &[&Failed]) -> Option<Finding> {
+    let first = missing.first()?;
+    let mut finding = failure(subject, first);
+    let names: BTreeSet<&str> = missing
+        .iter()
+        .filter_map(|failed| missing_sls(failed))
+        .collect();
+    let ids: BTreeSet<&String> = missing.iter().flat_map(|failed| &failed.ids).collect();
+    let ids: Vec<String> = ids.into_iter().cloned().collect();
+    finding.message = "the roots of the pillar have a top file and no other sls".into();
+    finding.level = Level::Warning;
+    let shown: Vec<&str> = names.iter().copied().take(SHOWN).collect();
+    let more = match names.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    finding.notes = vec![
+        format!("it names {}{more}", shown.join(", ")),
+        on(&ids, subject.seen.minions),
+    ];
+    Some(finding.help(
+        "if they are private, or made when the estate is deployed, add `absent: ['*']` to .mapstack.yaml; otherwise Salt \
+         refuses these pillars",
+    ))
+}
+
+/// The number of sls that a note names.
+const SHOWN: usize = 5;
+
+/// True if something is missing here and not in the pillar.
+fn is_unanswered(error: &Error) -> bool {
+    let diagnostic = error.diagnostic();
+    let help = diagnostic.help.as_deref();
+    let is_slip = help.is_some_and(|help| help.starts_with("did you mean"));
+    let is_lacking = [UNANSWERED, NOT_FETCHED]
+        .iter()
+        .any(|words| diagnostic.message.contains(words));
+    (error.kind() == ErrorKind::Unsupported || is_lacking) && !is_slip
+}
+
+/// The beginning of errors about a function that Salt may have.
+const UNANSWERED: &str = "nothing answers salt['";
+
+/// The functions that templates call without an answer, with the minions whose pillars could not be followed further.
+pub(crate) fn unanswered(seen: &Seen) -> BTreeMap<String, Unanswered> {
+    let mut calls: BTreeMap<String, Unanswered> = BTreeMap::new();
+    let of_sls = |failed: &&Failed| {
+        let kept = failed.kept.as_ref();
+        is_unanswered(&failed.error) && kept.is_none_or(|kept| kept.fault != Fault::External)
+    };
+    for failed in seen.failures.values().filter(of_sls) {
+        let diagnostic = failed.error.diagnostic();
+        let known = calls.entry(called(&diagnostic.message)).or_default();
+        known.minions.extend(failed.ids.iter().cloned());
+        let file = diagnostic.place.as_ref().map(|place| place.file.clone());
+        known.files.extend(file);
+    }
+    calls
+}
+
+/// The function of a message that nothing answers it; the message if it names none.
+fn called(message: &str) -> String {
+    if let Some((_, scheme)) = message.split_once(NOT_FETCHED) {
+        let scheme = scheme.split(' ').next().unwrap_or_default();
+        return format!("what it fetches by {scheme}");
+    }
+    let name = message
+        .split_once(UNANSWERED)
+        .and_then(|(_, rest)| rest.split_once("']"));
+    name.map_or_else(|| message.into(), |(name, _)| name.into())
+}
+
+fn failure(subject: &Subject<'_>, failed: &Failed) -> Finding {
+    let seen = subject.seen;
+    let diagnostic = failed.error.diagnostic();
+    let fault = failed.kept.as_ref().map(|kept| &kept.fault);
+    let own = diagnostic.place.clone().unwrap_or_else(nowhere);
+    if let Some(finding) = offline(&failed.error, &own) {
+        return finding.note(on(&failed.ids, seen.minions));
+    }
+    let rule = rule(&failed.error, fault);
+    let place = match fault {
+        Some(Fault::Missing {
+            sls,
+            saltenv,
+            included_by,
+        }) => naming(subject, (saltenv, sls), included_by.as_deref()),
+        _ => diagnostic.place.clone(),
+    };
+    let place = place.or_else(|| file_of(subject, fault));
+    let place = place.unwrap_or_else(nowhere);
+    let mut finding = Finding::said(rule, place, diagnostic);
+    finding.of_run = true;
+    if finding.place.end == 0 && diagnostic.place.is_none() {
+        finding = finding.whole_file();
+    }
+    let (of, works) = match fault {
+        Some(Fault::Failed { sls } | Fault::Shape { sls }) => seen.rendered(sls),
+        _ => (seen.minions, true),
+    };
+    let works = works && failed.ids.len() < of;
+    if let Some(cure) = cure(subject, &failed.error, works) {
+        finding.level = Level::Warning;
+        finding.lacks_facts = true;
+        finding.notes.push(cure);
+    } else if is_example(subject, fault, &finding.place) {
+        finding.level = Level::Warning;
+        let note = "a template makes its name, and the minions of this run are examples";
+        finding.notes.push(note.into());
+    } else if works && matches!(fault, Some(Fault::Failed { .. } | Fault::Shape { .. })) {
+        finding.level = Level::Warning;
+    }
+    if let Some(Fault::Missing { sls, .. }) = fault
+        && let Some(folder) = missing_folder(subject, sls)
+    {
+        finding.message = format!("no root of the pillar has the folder '{folder}'");
+        finding.level = Level::Warning;
+        finding.notes.insert(0, format!("for the sls '{sls}'"));
+        finding.help = Some(format!(
+            "if it is private, or made when the estate is deployed, add `absent: [{folder}.*]` to .mapstack.yaml; \
+             otherwise Salt refuses these pillars"
+        ));
+    }
+    if matches!(fault, Some(Fault::Missing { .. })) && !subject.missing_roots.is_empty() {
+        let roots = subject.missing_roots.join(", ");
+        let note = format!("it may lie in {roots}, a root that is not here");
+        finding.level = Level::Warning;
+        finding.notes.push(note);
+    }
+    finding.note(on(&failed.ids, of.max(failed.ids.len())))
+}
+
+/// The folder of a missing sls, if it has no file: all its files lie elsewhere.
+fn missing_folder<'s>(subject: &Subject<'_>, sls: &'s str) -> Option<&'s str> {
+    let (folder, _) = sls.split_once('.')?;
+    let prefix = format!("{folder}/");
+    let mut files = subject.files.all.values();
+    (!files.any(|file| file.source.path.starts_with(&prefix))).then_some(folder)
+}
+
+/// True if what is missing is named after a minion that is an example.
+fn is_example(subject: &Subject<'_>, fault: Option<&Fault>, place: &Place) -> bool {
+    let Some(Fault::Missing { sls, .. }) = fault else {
+        return false;
+    };
+    let last = sls.rsplit('.').next().unwrap_or_default();
+    !subject.is_fleet && !names(&place.source, sls) && !place.source.contains(last)
+}
+
+/// The place of what has none: the options of the master.
+fn nowhere() -> Place {
+    Place {
+        file: "the master's configuration".into(),
+        source: "".into(),
+        start: 0,
+        end: 0,
+    }
+}
+
+fn rule(error: &Error, fault: Option<&Fault>) -> Rule {
+    match fault {
+        Some(Fault::Missing { .. }) => Rule::MissingInclude,
+        Some(Fault::Shape { .. }) => Rule::PillarShape,
+        Some(Fault::External) => Rule::ExternalPillar,
+        Some(Fault::Failed { .. }) => match rule_of_failure(error) {
+            Rule::BadSource | Rule::DataSource => Rule::RenderFailure,
+            rule => rule,
+        },
+        Some(_) => Rule::TopFile,
+        None => match error.kind() {
+            ErrorKind::Options => Rule::ExternalPillar,
+            ErrorKind::Merge | ErrorKind::Limit => Rule::RenderFailure,
+            _ => Rule::TopFile,
+        },
+    }
+}
+
+/// The start of the file that an error without a place is about.
+fn file_of(subject: &Subject<'_>, fault: Option<&Fault>) -> Option<Place> {
+    let whole = |shown: &String| {
+        let file = subject.files.all.get(shown)?;
+        Some(file.source.place(0, 0))
+    };
+    match fault? {
+        Fault::Failed { sls } | Fault::Shape { sls } => {
+            let mut of_name = subject.seen.sls.iter().filter(|((_, name), _)| name == sls);
+            whole(of_name.find_map(|(_, rendered)| rendered.path.as_ref())?)
+        }
+        Fault::Top => whole(subject.seen.tops.first()?),
+        _ => None,
+    }
+}
+
+/// Where a missing sls is named: in the include of another, or below a target.
+fn naming(
+    subject: &Subject<'_>,
+    (saltenv, sls): (&str, &str),
+    included_by: Option<&str>,
+) -> Option<Place> {
+    let Some(by) = included_by else {
+        let mut targets = subject.seen.targets.iter();
+        let names = |named: &[String]| named.iter().any(|name| name == sls);
+        let (_, asked) =
+            targets.find(|(target, asked)| target.saltenv == saltenv && names(&asked.sls))?;
+        return named_in(asked.place.as_ref()?, sls);
+    };
+    let text = subject.seen.last.get(&(saltenv.into(), by.into()))?;
+    let (value, marks) = load_marked(text.as_str(), &Limits::default()).ok()?;
+    let map = value.as_map()?;
+    let at = map.index_of("include")?;
+    let items = map.entry_at(at)?.1.as_list()?;
+    let marks = marks.child(at)?;
+    let is_it = |item: &Value| {
+        let name = match item {
+            Value::Str(name) => name.to_string(),
+            Value::Map(map) => map.keys().next()?.to_string(),
+            _ => return None,
+        };
+        let rest = name.trim_start_matches('.');
+        (name == sls || (rest != name && sls.ends_with(rest))).then_some(name.len())
+    };
+    let (index, length) = items
+        .iter()
+        .enumerate()
+        .find_map(|(index, item)| Some((index, is_it(item)?)))?;
+    let content = Content::Rendered(text.clone());
+    Some(content.place(marks.child(index)?.mark(), length).0)
+}
+
+/// Which fact could mend a failure, if it is for lack of one.
+fn cure(subject: &Subject<'_>, error: &Error, works: bool) -> Option<String> {
+    let could_be = matches!(error.kind(), ErrorKind::Undefined | ErrorKind::Template);
+    let is_asked = !works && !subject.is_fleet || subject.assumes_grains;
+    if !is_asked || !could_be {
+        return None;
+    }
+    let place = error.diagnostic().place.as_ref()?;
+    let is_lacked = |grain: &&str| !subject.seen.grains.contains(*grain);
+    let of_line = || {
+        let mut named = grains(place.line_text()).into_iter();
+        named.find(|grain| subject.assumes_grains || is_lacked(grain))
+    };
+    let of_variable = || {
+        let mut named = grains_of_variables(place).into_iter();
+        named.find(|grain| subject.assumes_grains || is_lacked(grain))
+    };
+    let grain = grains(&place.source)
+        .into_iter()
+        .find(|grain| error.diagnostic().message.contains(&format!("'{grain}'")))
+        .or_else(of_line)
+        .or_else(of_variable)?;
+    if subject.assumes_grains {
+        return of_assumed_grains(error, [grain]);
+    }
+    is_lacked(&grain).then(|| {
+        format!(
+            "no minion of this run has the grain '{grain}': set it by {}, or give {}",
+            Means::Fact,
+            Means::Minions
+        )
+    })
+}
+
+/// The grains that variables of an expression are set from.
+fn grains_of_variables(place: &Place) -> Vec<&str> {
+    let said = place.source.get(place.start..place.end).unwrap_or_default();
+    let words = said.split(|c: char| !c.is_alphanumeric() && c != '_');
+    let names: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let sets = |line: &&str| {
+        let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+        let mut words = words.filter(|word| !word.is_empty());
+        words.any(|word| matches!(word, "set" | "for"))
+            && words.next().is_some_and(|name| names.contains(&name))
+    };
+    place.source.lines().filter(sets).flat_map(grains).collect()
+}
+
+/// The grains that a template names.
+fn grains(text: &str) -> Vec<&str> {
+    let is_name = |c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    let of = |(at, word): (usize, &'_ str)| {
+        let rest = &text[at + word.len()..];
+        let start = rest.trim_start_matches(['.', '[', '(', '\'', '"', ']']);
+        let start = start.strip_prefix("get").map_or(start, |rest| {
+            rest.trim_start_matches(['(', '\'', '"', ']', '['])
+        });
+        let name = start.split(is_name).next().unwrap_or_default();
+        name.split('.').next().unwrap_or_default()
+    };
+    let found: Vec<&str> = text.match_indices("grains").map(of).collect();
+    found.into_iter().filter(|name| !name.is_empty()).collect()
+}

@@ -1,0 +1,34 @@
+//! The rules: each looks at what the pillars of many minions have shown.
+
+mod ciphertext;
+mod failures;
+mod lookups;
+mod merging;
+mod reach;
+mod scalars;
+mod secrets;
+mod strategies;
+mod subject;
+
+use crate::Finding;
+
+pub(crate) use failures::unanswered;
+pub(crate) use reach::unread;
+pub(crate) use subject::Subject;
+
+/// Everything that is found, in no order.
+pub(crate) fn all(subject: &Subject<'_>) -> Vec<Finding> {
+    let rules = [
+        reach::tops,
+        reach::targets,
+        reach::unused,
+        failures::check,
+        merging::check,
+        secrets::check,
+        scalars::check,
+        ciphertext::check,
+        lookups::check,
+        strategies::check,
+    ];
+    rules.iter().flat_map(|rule| rule(subject)).collect()
+}

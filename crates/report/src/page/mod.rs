@@ -1,0 +1,359 @@
+//! HTML pages: where each value of a formula's configuration comes from (`Page`), and what a change
+//! does to many minions (`Changes`).
+//!
+//! A page is a single file that asks for nothing else: no script, style, font or image from
+//! anywhere, so it works from a disk, in a mail, or as the artefact of a build. The code
+//! that fills a `Page` decides what is secret: everything in it will be in the file.
+//!
+//! Texts may be hostile. They are escaped where they stand in HTML, the data for the script stands
+//! in it as JSON without anything that could end the element, characters that reorder or hide
+//! others are shown by their numbers, and a content security policy lets the browser run only our script.
+//!
+//! ```rust
+//! use mapstack_report::page::{Origin, Page, Row};
+//! let origin = Origin { text: "users/defaults.yaml:2:9".into(), ..Origin::default() };
+//! let row = Row { path: vec!["shell".into()], value: "'</script>'".into(), layer: 1, origin, past: vec![] };
+//! let page = Page { formula: "users".into(), minion: "web1".into(), rows: vec![row], ..Page::default() };
+//! let html = page.to_html().unwrap();
+//! assert!(html.contains("&#x27;&lt;&#x2F;script&gt;&#x27;") && html.matches("</script>").count() == 2);
+//! ```
+
+mod changes;
+mod listing;
+mod outline;
+mod template;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use tera::Context;
+
+pub use changes::{Changed, ChangedLine, Changes, Quoted};
+pub use listing::{Bar, Chart, Item, Listing};
+use template::Template;
+
+/// The content of a page.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Page {
+    /// The formula.
+    pub formula: String,
+    /// The minion.
+    pub minion: String,
+    /// The path of the values, if they are not all.
+    pub key: Option<String>,
+    /// The layers of the values, in the order of merging.
+    pub layers: Vec<Layer>,
+    /// The values, in the order of the data.
+    pub rows: Vec<Row>,
+    /// Lines of files by number, for those that are shown.
+    pub files: BTreeMap<String, BTreeMap<usize, String>>,
+}
+
+/// A layer.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Layer {
+    /// The title.
+    pub title: String,
+    /// The source definition that led to it.
+    pub definition: Option<String>,
+    /// Why it is one.
+    pub because: Vec<String>,
+    /// The strategy of its merge.
+    pub merged: Option<String>,
+    /// The part of the work that merged it.
+    pub stage: String,
+}
+
+/// A value.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Row {
+    /// The keys and indices that lead to it.
+    pub path: Vec<String>,
+    /// As it is shown.
+    pub value: String,
+    /// The layer it comes from, from 1.
+    pub layer: usize,
+    /// Where it stands.
+    pub origin: Origin,
+    /// The values before, the last first.
+    pub past: Vec<Past>,
+}
+
+/// Where a value stands.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Origin {
+    /// In words.
+    pub text: String,
+    /// The file whose lines are among those of the page, and the place in it.
+    pub place: Option<FilePlace>,
+    /// True if it was computed there.
+    pub computed: bool,
+    /// Why no lines are shown, if there is a reason.
+    pub withheld: Option<String>,
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct FilePlace {
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+}
+
+/// A value that was there before.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Past {
+    /// As it is shown.
+    pub value: String,
+    /// The layer it came from, from 1.
+    pub layer: usize,
+    /// Where it stands.
+    pub origin: Origin,
+    /// The end of it.
+    pub ended: String,
+}
+
+/// A page cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[error("the page cannot be made: {0}")]
+pub struct PageError(#[source] Box<dyn std::error::Error + Send + Sync>);
+
+const TEMPLATE: Template = Template {
+    text: include_str!("page.html"),
+    styles: &[STYLE],
+    script: include_str!("page.js"),
+};
+const STYLE: &str = include_str!("page.css");
+
+/// What a row shows before it is chosen.
+#[derive(Serialize)]
+struct Line<'r> {
+    value: &'r str,
+    layer: usize,
+    origin: &'r str,
+    computed: bool,
+    past: usize,
+    /// True if the file is that of the row before.
+    again: bool,
+    file: &'r str,
+    /// What follows the file in the origin.
+    rest: &'r str,
+}
+
+/// How much of the data a layer set.
+#[derive(Serialize)]
+struct Share {
+    count: usize,
+    percent: usize,
+}
+
+/// The share of each layer in the rows.
+fn shares(page: &Page) -> Vec<Share> {
+    let share = |layer: usize| {
+        let count = page.rows.iter().filter(|row| row.layer == layer).count();
+        let percent = (count * 100 + page.rows.len() / 2) / page.rows.len().max(1);
+        Share { count, percent }
+    };
+    (1..=page.layers.len()).map(share).collect()
+}
+
+/// What most layers are merged with, if it is more than one.
+fn usual(layers: &[Layer]) -> Option<&str> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for merged in layers.iter().filter_map(|layer| layer.merged.as_deref()) {
+        *counts.entry(merged).or_default() += 1;
+    }
+    let most = counts.into_iter().max_by_key(|(_, count)| *count);
+    most.filter(|(_, count)| *count > 1)
+        .map(|(merged, _)| merged)
+}
+
+/// The directory that all files of places are below, with a slash at its end.
+fn common_directory<'f>(mut files: impl Iterator<Item = &'f str>) -> &'f str {
+    let directory = |file: &'f str| &file[..file.rfind('/').map_or(0, |at| at + 1)];
+    let first = files.next().map_or("", directory);
+    files.fold(first, |common, file| {
+        let mut common = common;
+        while !file.starts_with(common) {
+            common = directory(common.trim_end_matches('/'));
+        }
+        common
+    })
+}
+
+impl<'r> Line<'r> {
+    fn of(row: &'r Row, before: Option<&Row>) -> Self {
+        let Row {
+            value,
+            layer,
+            past,
+            origin,
+            ..
+        } = row;
+        let file = |row: &'r Row| row.origin.place.as_ref().map(|place| place.file.as_str());
+        let own = file(row).unwrap_or_default();
+        let rest = origin.text.strip_prefix(own).filter(|_| !own.is_empty());
+        let last = before.and_then(|row| row.origin.place.as_ref());
+        Line {
+            again: rest.is_some() && last.is_some_and(|place| place.file == own),
+            file: own,
+            rest: rest.unwrap_or_default(),
+            value,
+            layer: *layer,
+            origin: &origin.text,
+            computed: origin.computed,
+            past: past.len(),
+        }
+    }
+}
+
+impl Page {
+    /// The page as HTML.
+    ///
+    /// # Errors
+    /// [`PageError`] if the template fails, which no content makes it do.
+    pub fn to_html(&self) -> Result<String, PageError> {
+        let (page, below) = self.shown().below_root();
+        let title = format!("{} for {}", page.formula, page.minion);
+        let mut context = Context::new();
+        context.insert(
+            "data",
+            &in_script(&serde_json::to_string(&page).map_err(failed)?),
+        );
+        context.insert("outline", &outline::outline(&page.rows));
+        let before = std::iter::once(None).chain(page.rows.iter().map(Some));
+        let lines = page.rows.iter().zip(before);
+        let lines: Vec<_> = lines.map(|(row, before)| Line::of(row, before)).collect();
+        context.insert("rows", &lines);
+        context.insert("below", &below);
+        context.insert("shares", &shares(&page));
+        context.insert("usual", &usual(&page.layers));
+        // The context copies all it is given, and there can be many rows.
+        context.insert(
+            "page",
+            &Page {
+                rows: Vec::new(),
+                files: BTreeMap::new(),
+                ..page
+            },
+        );
+        TEMPLATE.render(&title, "explain", context)
+    }
+
+    /// The page with the names of files from the directory that all of them are below, and this directory.
+    fn below_root(mut self) -> (Page, String) {
+        let named = self.rows.iter().flat_map(|row| {
+            let past = row.past.iter().map(|past| &past.origin);
+            past.chain([&row.origin])
+        });
+        let files = named.filter_map(|origin| Some(origin.place.as_ref()?.file.as_str()));
+        let below = common_directory(files).to_owned();
+        let shorten = |text: &mut String| {
+            if let Some(rest) = text.strip_prefix(&below) {
+                *text = rest.to_owned();
+            }
+        };
+        let origin = |origin: &mut Origin| {
+            if let Some(place) = &mut origin.place {
+                shorten(&mut place.file);
+                shorten(&mut origin.text);
+            }
+        };
+        for row in &mut self.rows {
+            origin(&mut row.origin);
+            row.past
+                .iter_mut()
+                .for_each(|past| origin(&mut past.origin));
+        }
+        let files = std::mem::take(&mut self.files).into_iter();
+        self.files = files
+            .map(|(mut file, lines)| {
+                shorten(&mut file);
+                (file, lines)
+            })
+            .collect();
+        (self, below)
+    }
+
+    /// The page with every text as it is shown.
+    fn shown(&self) -> Page {
+        let mut page = self.clone();
+        let origin = |origin: &mut Origin| {
+            shown(&mut origin.text);
+            origin
+                .place
+                .iter_mut()
+                .for_each(|place| shown(&mut place.file));
+            origin.withheld.iter_mut().for_each(shown);
+        };
+        [&mut page.formula, &mut page.minion]
+            .into_iter()
+            .chain(&mut page.key)
+            .for_each(shown);
+        for layer in &mut page.layers {
+            let texts = [&mut layer.title, &mut layer.stage]
+                .into_iter()
+                .chain(&mut layer.definition);
+            texts
+                .chain(&mut layer.because)
+                .chain(&mut layer.merged)
+                .for_each(shown);
+        }
+        for row in &mut page.rows {
+            row.path.iter_mut().chain([&mut row.value]).for_each(shown);
+            origin(&mut row.origin);
+            for past in &mut row.past {
+                [&mut past.value, &mut past.ended]
+                    .into_iter()
+                    .for_each(shown);
+                origin(&mut past.origin);
+            }
+        }
+        let files = std::mem::take(&mut page.files)
+            .into_iter()
+            .map(|(mut file, mut lines)| {
+                shown(&mut file);
+                lines.values_mut().for_each(shown);
+                (file, lines)
+            });
+        page.files = files.collect();
+        page
+    }
+}
+
+fn failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> PageError {
+    PageError(error.into())
+}
+
+/// Let characters be seen that reorder, break or hide others.
+fn shown(text: &mut String) {
+    if text.chars().any(is_hidden) {
+        let visible = |c: char| {
+            if is_hidden(c) {
+                format!("\\u{{{:x}}}", u32::from(c))
+            } else {
+                c.to_string()
+            }
+        };
+        *text = text.chars().map(visible).collect();
+    }
+}
+
+fn is_hidden(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+        || (c.is_control() && c != '\t')
+}
+
+/// JSON that can stand in an element `script`: it has nothing in it that begins or ends an element or
+/// an entity.
+fn in_script(json: &str) -> String {
+    // Outside of strings JSON has none of these.
+    json.replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
+}

@@ -1,0 +1,78 @@
+//! Values by their paths as an outline: what opens, what stands there, what closes.
+
+use serde::Serialize;
+
+use crate::page::Row;
+
+/// A line of the outline.
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Line<'r> {
+    /// Something with values in it begins.
+    Open {
+        key: &'r str,
+        /// How many values there are in it.
+        count: usize,
+    },
+    /// A value, by its place among the rows.
+    Leaf { key: &'r str, row: usize },
+    /// What began last ends.
+    Close,
+}
+
+/// The outline of rows, those with common beginnings one behind the other.
+pub fn outline(rows: &[Row]) -> Vec<Line<'_>> {
+    let mut lines = Vec::new();
+    // What is open: its key, and where it opens among the lines.
+    let mut open: Vec<(&str, usize)> = Vec::new();
+    for (row, Row { path, .. }) in rows.iter().enumerate() {
+        let (last, above) = path
+            .split_last()
+            .map_or(("", &[][..]), |(last, above)| (last.as_str(), above));
+        let common = open
+            .iter()
+            .zip(above)
+            .take_while(|((key, _), own)| key == own)
+            .count();
+        for _ in common..open.len() {
+            lines.push(Line::Close);
+        }
+        open.truncate(common);
+        for key in above.iter().skip(common) {
+            open.push((key, lines.len()));
+            lines.push(Line::Open { key, count: 0 });
+        }
+        for (_, at) in &open {
+            if let Some(Line::Open { count, .. }) = lines.get_mut(*at) {
+                *count += 1;
+            }
+        }
+        lines.push(Line::Leaf { key: last, row });
+    }
+    lines.extend(open.iter().map(|_| Line::Close));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_that_opens_closes_around_what_is_in_it() {
+        let row = |path: &str| Row {
+            path: path.split(':').map(Into::into).collect(),
+            ..Row::default()
+        };
+        let rows = ["a:b:c", "a:b:d", "a:e", "f", "g:h"].map(row);
+        let shown: Vec<String> = outline(&rows)
+            .iter()
+            .map(|line| match line {
+                Line::Open { key, count } => format!("{key}({count}"),
+                Line::Leaf { key, row } => format!("{key}={row}"),
+                Line::Close => ")".into(),
+            })
+            .collect();
+        assert_eq!(shown.join(" "), "a(3 b(2 c=0 d=1 ) e=2 ) f=3 g(1 h=4 )");
+        assert_eq!(outline(&[Row::default()]), [Line::Leaf { key: "", row: 0 }]);
+    }
+}
