@@ -42,7 +42,7 @@ pub use path::{BadPath, SaltPath};
 pub use reads::{FileRead, FileReadKind, TreeReads};
 pub use roots::Roots;
 pub use snapshot::Snapshot;
-pub use tree::{Entry, Tree, glob_named, is_file, read_named};
+pub use tree::{Entry, Tree, glob_named, is_directory, is_file, read_named};
 pub use unserved::{NotServed, Unserved};
 
 /// A source of files.

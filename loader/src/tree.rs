@@ -13,7 +13,7 @@ use crate::kept::{KeptFiles, Stamp};
 use crate::mount::Mount;
 use crate::open::{Opening, open_inside};
 use crate::reads::TreeReads;
-use crate::roots::{Read, is_missing, read};
+use crate::roots::{Read, is_link_loop, is_missing, read};
 use crate::{Fetched, FileServer, LoadError};
 use mapstack_value::pytext::{Fnmatch, has_magic};
 
@@ -573,11 +573,36 @@ fn unless_missing(path: &Path, found: io::Result<bool>) -> Result<bool, LoadErro
 /// True if a regular file is at a path that the user gave.
 ///
 /// ```
-/// assert!(!mapstack_loader::is_file("/nowhere/stack.cfg"));
+/// assert!(!mapstack_loader::is_file("/nowhere/stack.cfg").unwrap());
 /// ```
-#[must_use]
-pub fn is_file(path: &str) -> bool {
-    fs::metadata(path).is_ok_and(|found| found.is_file())
+///
+/// # Errors
+/// [`LoadError::Io`] where it cannot be known, as of a directory that may not be entered.
+pub fn is_file(path: &str) -> Result<bool, LoadError> {
+    looked_at(path, fs::metadata(path).map(|found| found.is_file()))
+}
+
+/// True if a directory is at a path that the user gave.
+///
+/// ```
+/// assert!(mapstack_loader::is_directory("/").unwrap());
+/// ```
+///
+/// # Errors
+/// [`LoadError::Io`] where it cannot be known, as of links that lead in a circle.
+pub fn is_directory(path: &str) -> Result<bool, LoadError> {
+    looked_at(path, fs::metadata(path).map(|found| found.is_dir()))
+}
+
+/// The finding about a path that the user gave; a link in a circle is a mistake there.
+fn looked_at(path: &str, found: io::Result<bool>) -> Result<bool, LoadError> {
+    match found {
+        Err(source) if is_link_loop(&source) => Err(LoadError::Io {
+            path: path.into(),
+            source,
+        }),
+        found => unless_missing(Path::new(path), found),
+    }
 }
 
 /// The paths of a pattern of the user's, wherever they lie (Python: `sorted(glob.glob(pattern))`), as
@@ -607,7 +632,8 @@ pub fn read_named(path: &str) -> Result<Fetched, LoadError> {
         source,
     };
     if !is_regular(Path::new(path))? {
-        return Err(failed(io::ErrorKind::NotFound.into()));
+        let why = fs::metadata(path).err();
+        return Err(failed(why.unwrap_or(io::ErrorKind::NotFound.into())));
     }
     let file = crate::open::open_anywhere(Path::new(path)).map_err(failed)?;
     into_fetched(path, read(file, MAX_FILE_SIZE).map_err(failed)?)

@@ -360,6 +360,119 @@ fn nothing_found_is_said_of_what_was_looked_at() {
 }
 
 #[test]
+fn slips_in_top_files_of_states_are_shown_where_they_stand() {
+    let tree = Tree::new(&[
+        ("salt/a.sls", "a: {test.nop: []}\n"),
+        ("pillar/top.sls", "base: {}\n"),
+        (
+            "master",
+            "file_roots: {base: [DIR/salt]}\npillar_roots: {base: [DIR/pillar]}\n",
+        ),
+    ]);
+    let directory = tree.path().canonicalize().unwrap();
+    let master = "file_roots: {base: [DIR/salt]}\npillar_roots: {base: [DIR/pillar]}\n";
+    tree.write(
+        "master",
+        master
+            .replace("DIR", directory.to_str().unwrap())
+            .as_bytes(),
+    );
+    for (top, at, said) in [
+        ("base:\n  '*': a\n", ":2:4", "found a string"),
+        ("base:\n- '*'\n", ":1:1", "expected targets below 'base'"),
+        (
+            "base:\n  'os:Debian':\n    - match:grain\n    - a\n",
+            ":3:7",
+            "help: write `- match: grain`",
+        ),
+        (
+            "base:\n  'os:Debian':\n    - match: grian\n    - a\n",
+            ":2:4",
+            "help: did you mean 'grain'?",
+        ),
+        (
+            "base:\n  'os:Debian':\n    - mtach: grain\n    - a\n",
+            ":3:7",
+            "help: did you mean `match`?",
+        ),
+        (
+            "base:\n  web:\n    - match: nodegroup\n    - a\n",
+            ":2:3",
+            "the option nodegroups has no 'web'",
+        ),
+        (
+            "base:\n  'G@os:Debian nad web*':\n    - a\n",
+            ":2:4",
+            "matches nothing",
+        ),
+        (
+            "bsae:\n  '*':\n    - a\n",
+            ":1:1",
+            "help: did you mean 'base'?",
+        ),
+    ] {
+        tree.write("salt/top.sls", top.as_bytes());
+        let ran = run_line(tree.path(), "lint --config master --platform debian-12");
+        let place = format!("salt/top.sls{at}");
+        for text in [&*place, said] {
+            assert!(ran.stdout.contains(text), "{top}: {}", ran.stdout);
+        }
+    }
+}
+
+#[test]
+fn a_pillar_without_top_file_and_saltenvs_without_roots_are_warned_of() {
+    let tree = Tree::new(&[
+        ("salt/a.sls", "a: {test.nop: []}\n"),
+        ("pillar/a.sls", "a: 1\n"),
+        ("dev/a.sls", "a: 1\n"),
+    ]);
+    let directory = tree.path().canonicalize().unwrap();
+    let master =
+        "file_roots: {base: [DIR/salt]}\npillar_roots: {base: [DIR/pillar], dev: [DIR/dev]}\n";
+    let master = master.replace("DIR", directory.to_str().unwrap());
+    tree.write("master", master.as_bytes());
+    let line = "pillar --config master --platform debian-12";
+    let says = |more: &str, out: &str, said: &str| {
+        assert_line(tree.path(), &format!("{line} {more}"), 0, (out, said));
+    };
+    let empty = "the pillar is empty: no root of it has top.sls";
+    says("", "{}\n", empty);
+    says("", "{}\n", "/pillar (base); ");
+    says("--pillarenv deev", "{}\n", "did you mean 'dev'?");
+    tree.write("pillar/top.sls", b"base: {'*': [a]}\n");
+    says("", "a: 1\n", "");
+    says("--saltenv dve", "a: 1\n", "did you mean 'dev'?");
+    says("--pillarenv prod", "{}\n", "the roots are of base, dev");
+    let data = "lint --config master --platform debian-12 --saltenv bsae";
+    let ran = run_line(tree.path(), data);
+    assert_eq!(
+        ran.stderr
+            .matches("no root is of the saltenv 'bsae'")
+            .count(),
+        1,
+        "{}",
+        ran.stderr
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_configuration_that_is_a_link_in_a_circle_is_an_error() {
+    let tree = Tree::new(&[
+        ("salt/a.sls", "a: {test.nop: []}\n"),
+        ("etc/minion.d/a.conf", "id: a\n"),
+    ]);
+    std::os::unix::fs::symlink("master", tree.path().join("etc/master")).unwrap();
+    std::os::unix::fs::symlink("loop", tree.path().join("loop")).unwrap();
+    std::os::unix::fs::symlink("nowhere", tree.path().join("etc/proxy")).unwrap();
+    for config in ["etc", "etc/master", "loop", "etc/proxy"] {
+        let line = format!("config --config {config}");
+        assert_line(tree.path(), &line, 1, ("", "cannot read"));
+    }
+}
+
+#[test]
 fn a_hostile_checkout_reads_nothing_outside() {
     let outside = Tree::new(&[
         ("secret.sls", "stolen: yes"),

@@ -179,6 +179,55 @@ fn what_is_not_followed_is_not_known() {
 }
 
 #[test]
+fn what_names_a_file_and_is_not_followed_is_said() {
+    let tree = tree();
+    for (file, text) in [
+        ("parameters/unread.yaml", "a: 1\n"),
+        ("parameters/sls.yaml", "a: 1\n"),
+        ("parameters/managed.yaml", "a: 1\n"),
+        ("parameters/source.yaml", "a: 1\n"),
+        ("parameters/computed.yaml", "a: 1\n"),
+        (
+            "init.sls",
+            "{% import_yaml tplroot ~ '/parameters/sls.yaml' as s %}\n{{ salt['pillar.get']('of:sls') }}\n",
+        ),
+        (
+            "config.sls",
+            "a:\n  file.managed:\n    - source: salt://ssh/parameters/source.yaml\n",
+        ),
+        (
+            "files/a.conf",
+            "{% import_yaml 'ssh/parameters/managed.yaml' as m %}\n",
+        ),
+    ] {
+        tree.write(&format!("r/ssh/{file}"), text.as_bytes());
+    }
+    let reach = |what: &str, status, said: &str| {
+        let line = format!("impact {what} --root r --minions minions");
+        assert_line(tree.path(), &line, status, (said, ""));
+    };
+    let of = |name: &str, status, said: &str| {
+        reach(&format!("r/ssh/parameters/{name}.yaml"), status, said);
+    };
+    of("unread", 0, "reaches 0 of 3 minions\nfollowed: ");
+    of("sls", 2, "; r/ssh/init.sls:1:1 names it, and states and");
+    of("managed", 2, "; r/ssh/files/a.conf:1:1 names it");
+    of("source", 2, "; r/ssh/config.sls:3:22 names it");
+    reach("pillar:of", 2, "; r/ssh/init.sls:2:24 names it");
+    reach("salt://ssh/lib.jinja", 0, "parameters of ssh, web\n");
+    tree.write(
+        "r/web/init.sls",
+        b"{% from 'ssh/lib.jinja' import p %}\n{% import_yaml 'web/' ~ grains.os as w %}\n",
+    );
+    let also = "not followed, and names it: r/web/init.sls:1:1\n";
+    reach("salt://ssh/lib.jinja", 0, also);
+    of("unread", 0, "reaches 0 of 3 minions\n");
+    tree.write("r/web/parameters/unread.yaml", b"a: 1\n");
+    let computed = "; r/web/init.sls:2:1 computes the name of a file";
+    reach("r/web/parameters/unread.yaml", 2, computed);
+}
+
+#[test]
 fn a_file_of_the_pillar_reaches_pillars() {
     let tree = Tree::new(&[
         ("salt/top.sls", "base: {'*': [motd]}\n"),

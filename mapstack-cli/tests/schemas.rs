@@ -193,8 +193,9 @@ fn steps_of_pillars() {
     let tree = Tree::new(&[
         (
             "master",
-            "pillar_roots: {base: [pillar]}\next_pillar: [no: x]\n",
+            "pillar_roots: {base: [pillar]}\next_pillar: [no: x, saltclass: [{path: classes}]]\n",
         ),
+        ("classes/nodes/one.yml", "pillars: {b: 1}\n"),
         ("pillar/top.sls", "base: {'*': [a]}\n"),
         ("pillar/a.sls", "a: 1\n"),
         ("minions.yaml", "one: {id: one}\ntwo: {id: two}\n"),

@@ -11,6 +11,7 @@ mod place;
 pub mod redact;
 mod sanitize;
 mod suggest;
+mod words;
 
 pub use error::{Error, Result};
 pub use means::Means;

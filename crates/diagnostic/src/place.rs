@@ -3,7 +3,10 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
+
+use crate::words;
 
 /// The line and the column, in characters, of a byte of a text; both count from 1.
 ///
@@ -50,6 +53,26 @@ impl Place {
             source,
             start,
             end: start,
+        }
+    }
+
+    /// The place of the last of some keys in a text that is YAML or a template of such: each stands behind the one
+    /// before, at the start of a line, or is an item of a list. Those that are not there are left out.
+    ///
+    /// ```
+    /// let text = "base:\n  '*':\n    - match: grain\n    - web\n";
+    /// let place = |keys: &[&str]| mapstack_diagnostic::Place::of_keys("top.sls", text, keys).to_string();
+    /// assert_eq!(place(&["base", "*", "web"]), "top.sls:4:7");
+    /// assert_eq!(place(&["base", "printed"]), "top.sls:1:1");
+    /// ```
+    pub fn of_keys(file: impl Into<String>, source: impl Into<Arc<str>>, keys: &[&str]) -> Self {
+        let source = source.into();
+        let Range { start, end } = words::range_of(&source, keys);
+        Place {
+            file: file.into(),
+            source,
+            start,
+            end,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Which minions and formulas a file, a key or a fact reaches.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,11 +8,12 @@ use mapstack::minion::{Minion, Part};
 use mapstack::secrets::{Redacted, Secrets};
 use mapstack::trace::FileReadKind;
 use mapstack::value::{Key, Path as KeyPath, Str, Value};
-use mapstack::{Error, ErrorKind, nearest, yaml};
+use mapstack::{Engine, Error, ErrorKind, nearest, yaml};
 use mapstack_lineage::Spot;
 use mapstack_share::{FactRead, Outcome};
 
 use crate::read_by_pillar::ByPillars;
+use crate::unfollowed::{Unfollowed, unfollowed};
 use crate::{Fleet, Masking, Minions, Pace, ordered};
 
 /// The subject of a question.
@@ -204,6 +205,15 @@ impl<'r, 'e> Reach<'r, 'e> {
         }
     }
 
+    /// The files that were read for the outcomes.
+    fn read(self) -> BTreeSet<String> {
+        let known = self.known.into_inner();
+        let known = known.unwrap_or_else(PoisonError::into_inner);
+        let files = known.values().flat_map(|known| known.outcome.files.iter());
+        let found = files.filter(|read| read.kind == FileReadKind::Found);
+        found.map(|read| read.path.to_string()).collect()
+    }
+
     /// Where the value that is asked about comes from.
     fn origin(&self, index: usize, outcome: &Outcome, minion: &Minion) -> Option<Origin> {
         let (value, keys) = (self.what.value(outcome)?, self.what.keys());
@@ -376,6 +386,7 @@ impl<'r> Found<'r> {
             failed: self.failed,
             unknown,
             sample,
+            read: BTreeSet::new(),
         }
     }
 }
@@ -397,9 +408,24 @@ pub struct Impact {
     pub pillar: Vec<String>,
     /// The errors of minions, with their ids.
     pub failed: Vec<(String, Redacted<Error>)>,
+    /// The files that the followed configurations read.
+    pub read: BTreeSet<String>,
 }
 
 impl Impact {
+    /// The places in states and templates that were not followed, and that name a file or a fact.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn unfollowed(
+        &self,
+        engine: &Engine,
+        saltenv: &str,
+        what: &What,
+    ) -> Result<Vec<Unfollowed>, Error> {
+        unfollowed((engine, saltenv), what, &self.read)
+    }
+
     /// Find what is reached on some minions, side by side; in their pillars as well, if these are compiled here.
     ///
     /// ```
@@ -440,7 +466,10 @@ impl Impact {
                 }
             }
         });
-        found.impact(fleet, masking)
+        Impact {
+            read: reach.read(),
+            ..found.impact(fleet, masking)
+        }
     }
 }
 

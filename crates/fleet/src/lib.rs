@@ -47,6 +47,7 @@ mod stand;
 mod standing;
 mod summary;
 mod tally;
+mod unfollowed;
 
 pub use assigned::NotAssigned;
 pub use census::{By, Census, Common, Traits};
@@ -74,3 +75,4 @@ pub use stand::Stand;
 pub use standing::Standing;
 pub use summary::Summary;
 pub use tally::{Count, Tally};
+pub use unfollowed::Unfollowed;

@@ -13,6 +13,7 @@ use mapstack_pyobject::{Error, ErrorKind, Result, TemplatePlace};
 use super::dialect::Dialect;
 use super::fold::Folding;
 use super::interpret::name_span;
+use super::suggest;
 
 /// `strict` says whether undefined values are errors.
 pub(super) fn check(template: &Arc<Template>, dialect: &dyn Dialect, strict: bool) -> Result<()> {
@@ -45,12 +46,12 @@ pub(super) fn check(template: &Arc<Template>, dialect: &dyn Dialect, strict: boo
         if exists || conditional || folding.is_left_out(e) {
             return Ok(());
         }
-        let known: Vec<&str> = match what {
-            "filter" => builtins.filters().map(|(name, _)| name).collect(),
-            _ => builtins.tests().map(|(name, _)| name).collect(),
+        let help = match what {
+            "filter" => suggest::for_filter(dialect, name),
+            _ => suggest::for_test(dialect, name),
         };
         let span = name_span(&template.source, e).unwrap_or(e.span);
-        Err(missing(template, what, name, span, known))
+        Err(missing(template, what, name, span, help))
     })
 }
 
@@ -59,15 +60,13 @@ fn missing(
     what: &str,
     name: &str,
     span: Span,
-    known: Vec<&str>,
+    help: Option<String>,
 ) -> Box<Error> {
     let mut error = Error::new(
         ErrorKind::Syntax,
         format!("No {what} named {}.", mapstack_value::quote_str(name)),
     );
-    if let Some(near) = mapstack_diagnostic::nearest(name, known) {
-        error = error.with_help(format!("did you mean '{near}'?"));
-    }
+    error.help = help;
     error.at(|| TemplatePlace {
         template: template.name.clone(),
         source: template.source.clone(),

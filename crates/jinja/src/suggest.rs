@@ -2,6 +2,22 @@
 
 use mapstack_diagnostic::nearest;
 
+use crate::dialect::Dialect;
+
+/// Advice for the name of a filter that does not exist.
+pub(super) fn for_filter(dialect: &dyn Dialect, name: &str) -> Option<String> {
+    near(name, dialect.builtins().filters().map(|(name, _)| name))
+}
+
+/// Advice for the name of a test that does not exist.
+pub(super) fn for_test(dialect: &dyn Dialect, name: &str) -> Option<String> {
+    near(name, dialect.builtins().tests().map(|(name, _)| name))
+}
+
+fn near<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<String> {
+    nearest(name, known).map(|near| format!("did you mean '{near}'?"))
+}
+
 /// Advice for an undefined variable: a name like it, or the names there are.
 pub(super) fn for_undefined(
     message: &str,
@@ -13,8 +29,8 @@ pub(super) fn for_undefined(
         .strip_prefix('\'')?
         .strip_suffix('\'')?;
     let mut names = in_scope();
-    if let Some(near) = nearest(name, names.iter()) {
-        return Some(format!("did you mean '{near}'?"));
+    if let Some(advice) = near(name, names.iter().map(|known| &**known)) {
+        return Some(advice);
     }
     names.retain(|n| !is_builtin(n));
     names.sort_unstable();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
-use mapstack::{DataOptions, Engine, Error, ErrorKind, Place, sls_name};
+use mapstack::{DataOptions, Diagnostic, Engine, Error, ErrorKind, Place, sls_name};
 use mapstack_states::{Gathered, Gatherer, ProblemKind, Rendered, TopOptions};
 
 use crate::document::SourceFile;
@@ -232,6 +232,7 @@ fn outcome(rendered: &Rendered) -> Result<Made, Error> {
 fn problems(subject: &Subject<'_>, gathered: &[Gathered], minions: &[Minion]) -> Vec<TopProblem> {
     let mut missing: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let mut failed: BTreeMap<String, (Error, Vec<String>)> = BTreeMap::new();
+    let mut doubtful: Vec<(Diagnostic, Vec<String>)> = Vec::new();
     for (one, minion) in gathered.iter().zip(minions) {
         let id = minion.id().to_string();
         let of_top = one.problems.iter();
@@ -240,10 +241,21 @@ fn problems(subject: &Subject<'_>, gathered: &[Gathered], minions: &[Minion]) ->
         {
             missing.entry(&problem.sls).or_default().push(id.clone());
         }
-        if let Some(Err(error)) = &one.top {
-            let known = failed.entry(error.to_string());
-            let (_, ids) = known.or_insert_with(|| (error.clone(), Vec::new()));
-            ids.push(id);
+        match &one.top {
+            Some(Err(error)) => {
+                let known = failed.entry(error.to_string());
+                let (_, ids) = known.or_insert_with(|| (error.clone(), Vec::new()));
+                ids.push(id);
+            }
+            Some(Ok(top)) => {
+                for warning in &top.warnings {
+                    match doubtful.iter_mut().find(|(known, _)| known == warning) {
+                        Some((_, ids)) => ids.push(id.clone()),
+                        None => doubtful.push((warning.clone(), vec![id.clone()])),
+                    }
+                }
+            }
+            None => {}
         }
     }
     let tops = subject
@@ -263,7 +275,11 @@ fn problems(subject: &Subject<'_>, gathered: &[Gathered], minions: &[Minion]) ->
         what: TopFault::Failed(error),
         minions,
     });
-    missing.chain(failed).collect()
+    let doubtful = doubtful.into_iter().map(|(warning, minions)| TopProblem {
+        what: TopFault::Doubtful(warning),
+        minions,
+    });
+    missing.chain(failed).chain(doubtful).collect()
 }
 
 /// Where a file has the name of an sls as an item of a list.

@@ -288,7 +288,7 @@ rules! {
         "- a\n- b"
         "Write a mapping, and `include` as a list.";
     TopFile "top-file" Error
-        "A top file of the pillar that fails, is not a mapping of targets, or names a saltenv without roots."
+        "A top file that fails, is not a mapping of targets, or names a saltenv without roots."
         "Minions get no pillar, or less of it than is meant."
         "base:\n  '*': web"
         "Write a mapping of saltenvs to targets to lists of sls.";
@@ -354,7 +354,6 @@ impl Rule {
                 | Rule::Ciphertext
                 | Rule::PlainSecret
                 | Rule::PillarShape
-                | Rule::TopFile
                 | Rule::ExternalPillar
         )
     }

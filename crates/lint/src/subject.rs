@@ -76,6 +76,8 @@ pub(crate) struct TopProblem {
 pub(crate) enum TopFault {
     /// They cannot be rendered or merged.
     Failed(Error),
+    /// Something in them probably means something else.
+    Doubtful(mapstack::Diagnostic),
     /// An sls does not exist.
     Missing {
         /// Its name.

@@ -236,6 +236,13 @@ impl<'c> PillarRun<'c> {
 }
 
 impl PillarRun<'_> {
+    /// The same, noting the classes that external pillars read in [`events`](Self::events).
+    #[must_use]
+    pub fn tracing(self, wanted: bool) -> Self {
+        self.is_explained.set(wanted);
+        self
+    }
+
     /// The same, with what the minion passes on to external pillars.
     pub(crate) fn passing(self, extra: Map) -> Self {
         PillarRun { extra, ..self }
@@ -321,7 +328,8 @@ impl PillarRun<'_> {
         recipe: &Recipe,
         errors: &mut Vec<PillarError>,
     ) -> Result<(Made, Made)> {
-        self.is_explained.set(recipe.wanted);
+        self.is_explained
+            .set(self.is_explained.get() || recipe.wanted);
         let mut in_place = None;
         for item in items {
             let run = match item {
@@ -429,6 +437,12 @@ impl PillarRun<'_> {
         let mut before: Option<&ExtPillar> = None;
         for one in run {
             let given = self.external(one, pillar);
+            if let Ok(Some(Given::Data(own))) = &given {
+                let classes = own.parts.classes(&one.name);
+                self.events
+                    .borrow_mut()
+                    .extend(classes.map(PillarEvent::from));
+            }
             if self.side.is_some() {
                 let event = WholeEvent::External {
                     name: one.name.clone(),

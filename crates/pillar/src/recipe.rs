@@ -10,6 +10,7 @@ use mapstack_merge::{Aliases, MergeError, Options, merge};
 use mapstack_value::{Key, Map, Value};
 
 use crate::config::ExtPillar;
+use crate::trace::StackEvent;
 
 /// The number of a part of a pillar: the index of the step that made it.
 pub type PartId = usize;
@@ -177,6 +178,19 @@ pub(crate) enum Parts {
 }
 
 impl Parts {
+    /// The classes and nodes of an external pillar, in the order of their merge.
+    pub fn classes<'p>(&'p self, external: &'p str) -> impl Iterator<Item = StackEvent> + 'p {
+        let files = match self {
+            Parts::Placed(files, _) => files.as_slice(),
+            _ => &[],
+        };
+        files.iter().map(move |(file, _)| StackEvent::Class {
+            external: external.into(),
+            name: file.name.clone().unwrap_or_default(),
+            path: file.path.clone(),
+        })
+    }
+
     /// The values that classes set, below a key of the texts that were read.
     pub fn of_classes(
         origins: &Origins,

@@ -79,7 +79,7 @@ pub enum WholeEvent {
     },
 }
 
-/// Something that happened to a stacked external pillar.
+/// Something that happened to an external pillar of several files.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StackEvent {
     /// A config file's turn came.
@@ -104,6 +104,15 @@ pub enum StackEvent {
         /// The outcome.
         outcome: FileOutcome,
     },
+    /// A class or a node of an external pillar was merged.
+    Class {
+        /// The name of the external pillar.
+        external: String,
+        /// The name of the class, or the id of the node.
+        name: String,
+        /// Its file.
+        path: String,
+    },
 }
 
 impl StackEvent {
@@ -113,6 +122,7 @@ impl StackEvent {
         match self {
             StackEvent::Config { path, found, .. } => found.then_some(path),
             StackEvent::File { path, .. } => path.as_deref(),
+            StackEvent::Class { path, .. } => Some(path),
         }
     }
 }

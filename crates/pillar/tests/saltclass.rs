@@ -43,7 +43,7 @@ fn an_error_names_the_file_and_what_to_do() {
     assert_says(
         &text,
         &[
-            "nodes/web1.yml: `classes` must be a list, not null",
+            "nodes/web1.yml:1:1: `classes` must be a list, not null",
             "leave `classes:` out",
         ],
     );
@@ -54,7 +54,7 @@ fn an_error_names_the_file_and_what_to_do() {
     assert_says(
         &text,
         &[
-            "classes/a.yml: the file of a class must be a mapping, not a list",
+            "classes/a.yml:1:1: the file of a class must be a mapping, not a list",
             "in the inventory /",
         ],
     );
@@ -67,7 +67,7 @@ fn an_error_names_the_file_and_what_to_do() {
     assert_says(
         &text,
         &[
-            "nodes/web1.yml: `pillars:l`: an empty list cannot be merged",
+            "nodes/web1.yml:2:1: `pillars:l`: an empty list cannot be merged",
             "`[^]`",
         ],
     );
@@ -168,6 +168,10 @@ fn what_is_not_there_is_a_warning() {
             "nodes/web1.yml names it",
         ],
     );
+    let directory = written(&[("nodes/web1.yml", "classes:\n- nosuch\n")]);
+    let pillar = compile(&master_of(directory.path()));
+    let place = pillar.warnings[0].place.as_ref().unwrap().to_string();
+    assert!(place.ends_with("nodes/web1.yml:2:3"), "{place}");
     let text = warnings(&[("nodes/a/web1.yml", "{}\n"), ("nodes/b/web1.yml", "{}\n")]);
     assert_says(
         &text,

@@ -2,6 +2,7 @@
 
 use mapstack::Way;
 use mapstack::minion::Part;
+use mapstack_fleet::Unfollowed;
 use mapstack_fleet::impact::{self, Impact, What};
 use serde::Serialize;
 
@@ -28,6 +29,8 @@ pub struct Reach<'i> {
     pillar: &'i [String],
     /// The reason why the reach is unknown, if nothing that was looked at is reached.
     not_followed: Option<String>,
+    /// The places in states and templates that are not followed, and that name the file or the fact.
+    unfollowed: Vec<String>,
 }
 
 /// The subjects that were looked at.
@@ -40,7 +43,12 @@ pub struct Followed<'f> {
     pub has_pillars: bool,
     /// True if external pillars read their files around the file that is asked about.
     pub is_external: bool,
+    /// The places that name the file or the fact in what is not followed.
+    pub unfollowed: Vec<Unfollowed>,
 }
+
+/// Places that a message names.
+const PLACES: usize = 3;
 
 impl Followed<'_> {
     /// The reason why the reach is unknown, if nothing that was looked at is reached.
@@ -68,12 +76,41 @@ impl Followed<'_> {
             true if !self.follows_pillars() => "states, managed files and pillars are not followed",
             _ => "states and managed files are not followed",
         };
-        match self.what {
-            What::File(path) if self.is_parameters(path) => None,
-            What::Fact(Part::Pillar, _) => None,
-            What::Fact(..) if !self.has_pillars => None,
-            _ => Some(format!("{configuration}, and {others}")),
+        let is_known = match self.what {
+            What::File(path) => self.is_parameters(path),
+            What::Fact(part, _) => *part == Part::Pillar || !self.has_pillars,
+            _ => false,
+        };
+        match self.naming() {
+            Some(naming) => Some(format!("{configuration}; {naming}, and {others}")),
+            None => (!is_known).then(|| format!("{configuration}, and {others}")),
         }
+    }
+
+    /// The places of what is not followed, in words.
+    fn naming(&self) -> Option<String> {
+        let places = |is_computed| {
+            let all = self.unfollowed.iter();
+            let some_of = all.filter(move |one| one.is_computed == is_computed);
+            some_of.map(|one| one.place.to_string()).collect()
+        };
+        let (named, computed): (Vec<String>, Vec<String>) = (places(false), places(true));
+        match (named.len(), computed.len()) {
+            (0, 0) => None,
+            (0, 1) => Some(format!("{} computes the name of a file", computed[0])),
+            (0, _) => Some(format!(
+                "{} compute the names of files",
+                some(&computed, PLACES)
+            )),
+            (1, _) => Some(format!("{} names it", named[0])),
+            _ => Some(format!("{} name it", some(&named, PLACES))),
+        }
+    }
+
+    /// The places that are known to name it.
+    fn unfollowed_places(&self) -> impl Iterator<Item = String> {
+        let named = self.unfollowed.iter().filter(|one| !one.is_computed);
+        named.map(|one| one.place.to_string())
     }
 
     /// True if the files that pillars are made of are looked at.
@@ -141,6 +178,7 @@ impl<'i> Reach<'i> {
             minions_not_looked_at: impact.not_looked_at,
             pillar: &impact.pillar,
             not_followed: followed.gap(impact),
+            unfollowed: followed.unfollowed_places().collect(),
             formulas: impact.formulas.iter().map(Formula::of).collect(),
         }
     }
@@ -194,6 +232,10 @@ impl<'i> Reach<'i> {
             }
         }
         text.push_str(&format!("{}\n", followed.line()));
+        if self.not_followed.is_none() && !self.unfollowed.is_empty() {
+            let places = some(&self.unfollowed, NAMED);
+            text.push_str(&format!("not followed, and names it: {places}\n"));
+        }
         text
     }
 }

@@ -98,7 +98,7 @@ pub(super) fn read(path: &str) -> Result<ConfFile, Refused> {
                 "{path} is a directory, and is to be read as a configuration file"
             )));
         }
-        Err(e) => return Err(failed(format!("cannot read {path}: {e}"))),
+        Err(e) => return Err(failed(format!("cannot read {e}"))),
     };
     parse(path, &bytes)
 }

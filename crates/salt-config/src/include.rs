@@ -77,9 +77,14 @@ impl<'s> Includer<'s> {
                         "paths start from the directory of the file that includes them",
                     ));
             }
-            let (found, outside): (Vec<_>, Vec<_>) =
-                found.into_iter().partition(|path| self.may_read(path));
-            if !outside.is_empty() {
+            let (mut inside, mut is_outside) = (Vec::new(), false);
+            for path in found {
+                match self.may_read(&path)? {
+                    true => inside.push(path),
+                    false => is_outside = true,
+                }
+            }
+            if is_outside {
                 let message = format!("`include` names {path}, which lies outside of the checkout");
                 let mut warning = Diagnostic::warning(ErrorKind::File, message);
                 warning.place = place.cloned();
@@ -88,7 +93,7 @@ impl<'s> Includer<'s> {
                     Means::Config
                 )));
             }
-            for path in found {
+            for path in inside {
                 layer.merge(self.file(&path, verbose)?);
             }
         }
@@ -96,10 +101,17 @@ impl<'s> Includer<'s> {
     }
 
     /// True if a file may be read, links followed.
-    fn may_read(&self, path: &str) -> bool {
-        self.within.is_none_or(|within| {
-            std::fs::canonicalize(path).is_ok_and(|real| real.starts_with(within))
-        })
+    fn may_read(&self, path: &str) -> Result<bool> {
+        let Some(within) = self.within else {
+            return Ok(true);
+        };
+        match std::fs::canonicalize(path) {
+            Ok(real) => Ok(real.starts_with(within)),
+            Err(e) => {
+                let message = format!("cannot read {path}: {e}");
+                Err(Error::new(ErrorKind::File, message))
+            }
+        }
     }
 
     /// An included file, and what it includes itself, whose options replace its own.

@@ -26,7 +26,7 @@ mod roots;
 use std::fmt;
 use std::sync::LazyLock;
 
-use mapstack_loader::is_file;
+use mapstack_loader::{LoadError, is_directory, is_file};
 use mapstack_value::posixpath::join;
 use mapstack_value::{Key, Map, Value};
 
@@ -79,7 +79,7 @@ impl Config {
     /// files include themselves, or an option is of a kind on which Salt ends. An included file
     /// that is not YAML is left out with a [warning](Config::warnings), as Salt leaves it out.
     pub fn read(path: &str, kind: Kind, surroundings: &Surroundings) -> Result<Self> {
-        let there = is_file(path) || std::fs::symlink_metadata(path).is_ok();
+        let there = is_there(is_file(path))? || std::fs::symlink_metadata(path).is_ok();
         let main = if there {
             Layer::from(file::read(path)?)
         } else {
@@ -235,7 +235,7 @@ impl Config {
     /// # Errors
     /// A directory that has none, or a file whose name does not say its kind, unless `kind` does.
     pub fn find(path: &str, kind: Option<Kind>) -> Result<(String, Kind)> {
-        if !std::path::Path::new(path).is_dir() {
+        if !is_there(is_directory(path))? {
             let kind = kind.or_else(|| Kind::of_file(path)).ok_or_else(|| {
                 let message = format!(
                     "{path} may be a master's or a minion's configuration: its name does not say"
@@ -245,25 +245,29 @@ impl Config {
             return Ok((path.into(), kind));
         }
         let kinds = kind.map_or_else(|| Kind::ALL.to_vec(), |kind| vec![kind]);
-        let there = |kind: &Kind| {
-            let own = join(path, &format!("{}.d", kind.name()));
-            is_file(&join(path, kind.name())) || std::path::Path::new(&own).is_dir()
-        };
-        let kind = kinds
-            .iter()
-            .copied()
-            .find(|kind| is_file(&join(path, kind.name())));
-        let kind = kind
-            .or_else(|| kinds.iter().copied().find(there))
-            .ok_or_else(|| {
-                let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
-                let message = format!(
-                    "the directory {path} has no configuration of Salt's: no file {}",
-                    names.join(", ")
-                );
-                Error::new(ErrorKind::File, message)
-            })?;
-        Ok((join(path, kind.name()), kind))
+        for kind in &kinds {
+            if is_there(is_file(&join(path, kind.name())))? {
+                return Ok((join(path, kind.name()), *kind));
+            }
+        }
+        for kind in &kinds {
+            if is_there(is_directory(&join(path, &format!("{}.d", kind.name()))))? {
+                return Ok((join(path, kind.name()), *kind));
+            }
+        }
+        // A link that leads nowhere is refused where it is read.
+        for kind in &kinds {
+            let file = join(path, kind.name());
+            if std::fs::symlink_metadata(&file).is_ok_and(|found| found.is_symlink()) {
+                return Ok((file, *kind));
+            }
+        }
+        let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+        let message = format!(
+            "the directory {path} has no configuration of Salt's: no file {}",
+            names.join(", ")
+        );
+        Err(Error::new(ErrorKind::File, message))
     }
 
     /// Whose it is.
@@ -382,6 +386,11 @@ impl Config {
 #[must_use]
 pub fn similar_option(name: &str) -> Option<&'static str> {
     names::meant(name)
+}
+
+/// The finding about a path; an error where it cannot be looked at.
+fn is_there(found: std::result::Result<bool, LoadError>) -> Result<bool> {
+    found.map_err(|e| Error::new(ErrorKind::File, format!("cannot read {e}")))
 }
 
 fn apply<'a>(kind: Kind, set: &'a Layer, surroundings: &'a Surroundings) -> Result<Applying<'a>> {

@@ -220,6 +220,41 @@ fn wrong_names_come_with_the_nearest_right_one() {
 }
 
 #[test]
+fn names_of_filters_in_quotes_are_found() {
+    for (template, expected) in [
+        (
+            "{{ [1]|map('uper')|list }}",
+            &["main.jinja:1:13 uper", "help: did you mean 'upper'?"],
+        ),
+        (
+            "{{ [1]|\n  select(\n  \"evn\")|list }}",
+            &["main.jinja:3:4 evn", "help: did you mean 'even'?"],
+        ),
+        (
+            "{{ [{}]|rejectattr('a', 'defned')|list }}",
+            &["main.jinja:1:26 defned", "help: did you mean 'defined'?"],
+        ),
+        (
+            "{% for x in [1]|map('uper') %}{% endfor %}",
+            &["main.jinja:1:22 uper", "help: did you mean 'upper'?"],
+        ),
+        (
+            "{% set f = 'uper' %}{{ [1]|map(f)|list }}",
+            &[
+                "main.jinja:1:24 [1]|map(f)|list",
+                "help: did you mean 'upper'?",
+            ],
+        ),
+        (
+            "{% if 1 %}{{ 1|uper }}{% endif %}",
+            &["main.jinja:1:16 uper", "help: did you mean 'upper'?"],
+        ),
+    ] {
+        assert_eq!(reported(template), expected, "{template}");
+    }
+}
+
+#[test]
 fn syntax_errors_come_with_the_way_to_the_file() {
     for (template, expected) in [
         ("{% if true %}\na", &["main.jinja:1:4 if"][..]),

@@ -1,5 +1,6 @@
 //! The sls of a minion, with those that they include (Salt: `render_highstate` and `render_state`).
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -127,6 +128,7 @@ impl<'e> Gatherer<'e> {
             options: &self.options,
             available: &self.available,
             minion,
+            texts: RefCell::default(),
         };
         let mut gathered = Gathered::default();
         let top = reader.read();

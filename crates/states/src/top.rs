@@ -1,12 +1,14 @@
 //! Top files of states (Salt: `BaseHighState.get_tops`, `merge_tops` and `top_matches`).
 
+use std::cell::RefCell;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use mapstack::loader::{Fetched, SaltPath};
 use mapstack::minion::Minion;
-use mapstack::{Engine, Run};
-use mapstack_diagnostic::{Error, ErrorKind, Result};
+use mapstack::{Engine, Run, top_slips};
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, nearest};
 use mapstack_value::{Key, Map, Value};
 
 use crate::available::Available;
@@ -22,7 +24,7 @@ pub struct Entry {
 }
 
 /// The sls that top files give a minion: entries by saltenv, in the order of the targets.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Top {
     /// The entries.
     pub entries: IndexMap<String, Vec<Entry>>,
@@ -30,6 +32,8 @@ pub struct Top {
     pub is_there: bool,
     /// The top files that were read, as people open them.
     pub files: Vec<String>,
+    /// What in them probably means something else.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// Targets by saltenv, each with what stands below it.
@@ -44,6 +48,8 @@ pub(crate) struct TopReader<'t, 'e> {
     pub options: &'t TopOptions,
     pub available: &'t Available<'e>,
     pub minion: &'t Minion,
+    /// The names and texts of the top files that were read.
+    pub texts: RefCell<Vec<(String, Arc<str>)>>,
 }
 
 impl TopReader<'_, '_> {
@@ -52,13 +58,71 @@ impl TopReader<'_, '_> {
         let mut top = Top::default();
         let tops = self.tops(&mut top)?;
         let merged = match self.options.strategy {
-            Strategy::Merge => merged(tops)?,
+            Strategy::Merge => self.merged(tops)?,
             Strategy::Same => self.same(&tops)?,
-            Strategy::MergeAll => all_merged(&tops)?,
+            Strategy::MergeAll => self.all_merged(&tops)?,
         };
-        verify(&merged)?;
+        self.verify(&merged)?;
         self.matches(&merged, &mut top)?;
+        self.warn_of_slips(&merged, &mut top);
         Ok(top)
+    }
+
+    /// Where the last of some keys stands in the top file that has the most of them.
+    fn place(&self, keys: &[&str]) -> Option<Place> {
+        let texts = self.texts.borrow();
+        let places = texts.iter().flat_map(|(file, text)| {
+            let of = |count| Place::of_keys(file.as_str(), text.clone(), &keys[..count]);
+            (1..=keys.len()).map(move |count| (count, of(count)))
+        });
+        let found = places
+            .filter(|(count, place)| &place.source[place.start..place.end] == keys[count - 1]);
+        found
+            .max_by_key(|(count, _)| *count)
+            .map(|(_, place)| place)
+    }
+
+    /// Warn of what top files probably do not mean.
+    fn warn_of_slips(&self, merged: &Targets, top: &mut Top) {
+        let groups = self.minion.opts.get("nodegroups").and_then(Value::as_map);
+        let served = self.engine.files().envs();
+        for (env, targets) in merged {
+            let env = env.to_string();
+            if !served.contains(&env) && !served.iter().any(|env| env == "__env__") {
+                top.warnings.push(self.unserved(&env, &served));
+            }
+            for (target, listed) in targets {
+                let items = listed.as_list().unwrap_or_default();
+                for slip in top_slips(target, listed, groups) {
+                    let item = slip.item.and_then(|index| items.get(index));
+                    let word = item.map(|item| match item {
+                        Value::Map(map) => map.keys().map(Key::to_string).collect(),
+                        other => other.to_string(),
+                    });
+                    let target = target.to_string();
+                    let keys = [Some(&*env), Some(&*target), word.as_deref()];
+                    let keys: Vec<&str> = keys.into_iter().flatten().collect();
+                    let warning = Diagnostic::warning(ErrorKind::Lookup, slip.message);
+                    top.warnings.push(Diagnostic {
+                        place: self.place(&keys),
+                        ..warning.with_help(slip.help)
+                    });
+                }
+            }
+        }
+    }
+
+    fn unserved(&self, env: &str, served: &[String]) -> Diagnostic {
+        let message = format!("the top file names the saltenv '{env}', of which no root is");
+        let warning = Diagnostic::warning(ErrorKind::File, message);
+        let help = match nearest(env, served) {
+            Some(near) => format!("did you mean '{near}'?"),
+            None => "its directories belong into the option file_roots".into(),
+        };
+        Diagnostic {
+            place: self.place(&[env]),
+            ..warning.with_help(help)
+        }
     }
 
     fn run(&self, saltenv: &str) -> Run<'_> {
@@ -130,11 +194,13 @@ impl TopReader<'_, '_> {
     /// The rendered top file; nothing if there is none.
     fn rendered(&self, saltenv: &str, path: &str, found: &mut Top) -> Result<Map> {
         let fetched = self.engine.fetch(&SaltPath::from_relative(path), saltenv)?;
-        let Fetched::Found { on_disk, .. } = fetched else {
+        let Fetched::Found { on_disk, bytes } = fetched else {
             return Ok(Map::new());
         };
         found.is_there = true;
         let shown = on_disk.display().to_string();
+        let text = String::from_utf8_lossy(&bytes).into();
+        self.texts.borrow_mut().push((shown.clone(), text));
         if !found.files.contains(&shown) {
             found.files.push(shown.clone());
         }
@@ -168,7 +234,7 @@ impl TopReader<'_, '_> {
             };
             for top in own {
                 for (name, targets) in top.iter().filter(|(name, _)| name.as_str() == Some(env)) {
-                    add(&mut all, name, targets)?;
+                    self.add(&mut all, name, targets)?;
                 }
             }
         }
@@ -179,7 +245,7 @@ impl TopReader<'_, '_> {
     fn matches(&self, merged: &Targets, top: &mut Top) -> Result<()> {
         let run = self.run("base");
         let id = self.minion.id().to_string();
-        run.with_targets(&id, |is_meant| {
+        let matched = run.with_targets(&id, |is_meant| {
             for (env, targets) in merged {
                 let env = env.to_string();
                 if self
@@ -195,7 +261,27 @@ impl TopReader<'_, '_> {
                 }
             }
             Ok(())
-        })
+        });
+        let warnings = run.warnings().into_iter();
+        top.warnings
+            .extend(warnings.map(|warning| self.placed(warning, merged)));
+        matched
+    }
+
+    /// A warning of a matcher, at the target that it names.
+    fn placed(&self, warning: Diagnostic, merged: &Targets) -> Diagnostic {
+        let mut targets = merged.iter().flat_map(|(env, targets)| {
+            let env = env.to_string();
+            targets
+                .keys()
+                .map(move |target| (env.clone(), target.to_string()))
+        });
+        let named = targets.find(|(_, target)| warning.message.contains(&format!("'{target}'")));
+        let place = named.and_then(|(env, target)| self.place(&[&env, &target]));
+        Diagnostic {
+            place: warning.place.or(place),
+            ..warning
+        }
     }
 
     fn entries(
@@ -208,7 +294,10 @@ impl TopReader<'_, '_> {
         let items = listed.as_list().unwrap_or_default();
         let mut maps = items.iter().filter_map(Value::as_map);
         let matcher = maps.find_map(|map| map.get("match"));
-        let noted = |e: Error| e.note(format!("for the target '{target}' of '{env}'"));
+        let noted = |e: Error| {
+            let e = e.note(format!("for the target '{target}' of '{env}'"));
+            e.at(self.place(&[env, &target.to_string()]))
+        };
         if !is_meant(target, matcher).map_err(noted)? {
             return Ok(());
         }
@@ -246,85 +335,90 @@ impl TopReader<'_, '_> {
     }
 }
 
-/// Check merged top files as a state run does (Salt: `verify_tops`).
-fn verify(targets: &Targets) -> Result<()> {
-    for (env, targets) in targets {
-        for (target, listed) in targets {
-            if listed.as_list().is_none() {
-                let what = listed.kind().described();
-                let message =
-                    format!("expected a list of sls below '{target}' of '{env}', found {what}");
-                let error = Error::new(ErrorKind::DataSource, message);
-                return Err(error.help("write each sls on a line of its own, behind a dash"));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Add the targets of a saltenv; an equal one is replaced.
-fn add(all: &mut Targets, env: &Key, targets: &Value) -> Result<()> {
-    let of_env = all.entry(env.clone()).or_default();
-    match targets {
-        Value::Map(targets) => {
-            of_env.extend(
-                targets
-                    .iter()
-                    .map(|(key, value)| (key.clone(), value.clone())),
-            );
-            Ok(())
-        }
-        other if other.as_list().is_some_and(<[Value]>::is_empty) => Ok(()),
-        _ => Err(no_targets(env, targets)),
-    }
-}
-
-fn no_targets(env: &Key, found: &Value) -> Error {
-    let what = found.kind().described();
-    let message = format!("expected targets below '{env}' in the top file, found {what}");
-    Error::new(ErrorKind::DataSource, message)
-        .help("below a saltenv are targets, and below a target a list of sls")
-}
-
-/// Base first, then of the other saltenvs what their own top files say (Salt: `_merge_tops_merge`).
-fn merged(mut tops: Tops) -> Result<Targets> {
-    let mut all = Targets::new();
-    for top in tops.shift_remove("base").unwrap_or_default() {
-        for (env, targets) in &top {
-            add(&mut all, env, targets)?;
-        }
-    }
-    for (own, tops) in &tops {
-        for top in tops {
-            for (env, targets) in top.iter().filter(|(env, _)| env.as_str() == Some(own)) {
-                if !all.contains_key(env) {
-                    add(&mut all, env, targets)?;
-                }
-            }
-        }
-    }
-    Ok(all)
-}
-
-/// All targets, the sls of equal ones one after the other (Salt: `_merge_tops_merge_all`).
-fn all_merged(tops: &Tops) -> Result<Targets> {
-    let mut all = Targets::new();
-    for top in tops.values().flatten() {
-        for (env, targets) in top {
-            let Value::Map(targets) = targets else {
-                add(&mut all, env, targets)?;
-                continue;
-            };
-            let of_env = all.entry(env.clone()).or_default();
+impl TopReader<'_, '_> {
+    /// Check merged top files as a state run does (Salt: `verify_tops`).
+    fn verify(&self, targets: &Targets) -> Result<()> {
+        for (env, targets) in targets {
             for (target, listed) in targets {
-                match of_env.get_mut(target) {
-                    None => drop(of_env.insert(target.clone(), listed.clone())),
-                    Some(known) => *known = joined(known, listed),
+                if listed.as_list().is_none() {
+                    let what = listed.kind().described();
+                    let message =
+                        format!("expected a list of sls below '{target}' of '{env}', found {what}");
+                    let error = Error::new(ErrorKind::DataSource, message);
+                    return Err(error
+                        .at(self.place(&[&env.to_string(), &target.to_string()]))
+                        .help("write each sls on a line of its own, behind a dash"));
                 }
             }
         }
+        Ok(())
     }
-    Ok(all)
+
+    /// Add the targets of a saltenv; an equal one is replaced.
+    fn add(&self, all: &mut Targets, env: &Key, targets: &Value) -> Result<()> {
+        let of_env = all.entry(env.clone()).or_default();
+        match targets {
+            Value::Map(targets) => {
+                of_env.extend(
+                    targets
+                        .iter()
+                        .map(|(key, value)| (key.clone(), value.clone())),
+                );
+                Ok(())
+            }
+            other if other.as_list().is_some_and(<[Value]>::is_empty) => Ok(()),
+            _ => Err(self.no_targets(env, targets)),
+        }
+    }
+
+    fn no_targets(&self, env: &Key, found: &Value) -> Error {
+        let what = found.kind().described();
+        let message = format!("expected targets below '{env}' in the top file, found {what}");
+        Error::new(ErrorKind::DataSource, message)
+            .at(self.place(&[&env.to_string()]))
+            .help("below a saltenv are targets, and below a target a list of sls")
+    }
+
+    /// Base first, then of the other saltenvs what their own top files say (Salt: `_merge_tops_merge`).
+    fn merged(&self, mut tops: Tops) -> Result<Targets> {
+        let mut all = Targets::new();
+        for top in tops.shift_remove("base").unwrap_or_default() {
+            for (env, targets) in &top {
+                self.add(&mut all, env, targets)?;
+            }
+        }
+        for (own, tops) in &tops {
+            for top in tops {
+                for (env, targets) in top.iter().filter(|(env, _)| env.as_str() == Some(own)) {
+                    if !all.contains_key(env) {
+                        self.add(&mut all, env, targets)?;
+                    }
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// All targets, the sls of equal ones one after the other (Salt: `_merge_tops_merge_all`).
+    fn all_merged(&self, tops: &Tops) -> Result<Targets> {
+        let mut all = Targets::new();
+        for top in tops.values().flatten() {
+            for (env, targets) in top {
+                let Value::Map(targets) = targets else {
+                    self.add(&mut all, env, targets)?;
+                    continue;
+                };
+                let of_env = all.entry(env.clone()).or_default();
+                for (target, listed) in targets {
+                    match of_env.get_mut(target) {
+                        None => drop(of_env.insert(target.clone(), listed.clone())),
+                        Some(known) => *known = joined(known, listed),
+                    }
+                }
+            }
+        }
+        Ok(all)
+    }
 }
 
 /// The entries of two equal targets: how they match, then the sls of both.

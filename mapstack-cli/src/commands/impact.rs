@@ -85,17 +85,19 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
         (_, false) => formulas::named(&args.formula),
     };
     let fleet = plan.fleet(&engine)?;
-    let followed = Followed {
+    let mut followed = Followed {
         what: &what,
         configurations: plan.ways([&fleet, &fleet]),
         has_pillars: of_pillar.are_compiled,
         is_external: of_pillar.have_around(Path::new(&args.what)),
+        unfollowed: Vec::new(),
     };
     let impact = reached(args, (&followed, &fleet), config.as_ref(), reporter)?;
     if let Some(error) = &impact.unknown {
         return Err(error.clone().into());
     }
     has_value(&args.what, &what, &impact)?;
+    followed.unfollowed = impact.unfollowed(&engine, plan.saltenv(), &what)?;
     let reach = Reach::new(&args.what, &followed, &impact);
     match args.format {
         Listing::Text => output::write_listing(&reach.text(&followed))?,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use mapstack::loader::{Roots, is_file};
+use mapstack::loader::{LoadError, Roots, is_file};
 use mapstack::minion::cache::Cache;
 use mapstack::minion::{Minion, Part};
 use mapstack::value::posixpath::join;
@@ -59,9 +59,13 @@ pub fn read_file(
             .or_else(|| Kind::of_file(path))
             .or_else(|| default.filter(|_| !given.is_dir()));
         if kind.is_none() && !given.is_dir() {
-            return Err(match given.exists() {
-                true => unknown_kind(path),
-                false => InputError::Data(Error::new(
+            return Err(match given.try_exists() {
+                Ok(true) => unknown_kind(path),
+                Err(e) => InputError::Data(Error::new(
+                    ErrorKind::File,
+                    format!("cannot read {path}: {e}"),
+                )),
+                Ok(false) => InputError::Data(Error::new(
                     ErrorKind::File,
                     format!("the configuration {path} does not exist"),
                 )),
@@ -110,7 +114,7 @@ fn with_id(path: &str, kind: Kind, id: Option<&str>) -> Result<Config, InputErro
         return Ok(config);
     }
     let file = beside(path, "minion_id");
-    if !is_file(&file) {
+    if !is_file(&file).map_err(|e| unreadable(&e))? {
         return Ok(config);
     }
     let (text, _) = reading::text_file(Path::new(&file))?;
@@ -327,7 +331,7 @@ fn grains_beside(config: &Config) -> Result<(String, Map), InputError> {
         _ => "grains".into(),
     };
     let file = beside(config.path(), &name);
-    if !is_file(&file) {
+    if !is_file(&file).map_err(|e| unreadable(&e))? {
         return Ok((file, Map::new()));
     }
     let bytes = reading::read(Path::new(&file))?;
@@ -339,6 +343,10 @@ fn grains_beside(config: &Config) -> Result<(String, Map), InputError> {
         .load_part(Part::Grains, &bytes, &file)
         .map_err(Error::from)?;
     Ok((file, minion.grains))
+}
+
+fn unreadable(error: &LoadError) -> Error {
+    Error::new(ErrorKind::File, format!("cannot read {error}"))
 }
 
 /// A pillar is expected from a top file, and is not made here.
@@ -354,7 +362,7 @@ pub fn missing_pillar(config: &Config, minion: &Minion) -> Option<Diagnostic> {
         .filter_map(Value::as_str);
     let top = tops
         .map(|directory| join(directory, "top.sls"))
-        .find(|top| is_file(top))?;
+        .find(|top| is_file(top).is_ok_and(|is_there| is_there))?;
     let message = format!(
         "the pillar of {top} is not rendered here: '{}' has an empty pillar",
         minion.id()

@@ -107,6 +107,10 @@ fn wrong(gathered: &Gathered) -> Vec<String> {
     if let Some(Err(error)) = &gathered.top {
         wrong.push(format!("top file: {}", error.diagnostic().message));
     }
+    if let Some(Ok(top)) = &gathered.top {
+        let warnings = top.warnings.iter();
+        wrong.extend(warnings.map(|warning| format!("top file: {}", warning.message)));
+    }
     wrong.extend(gathered.problems.iter().map(|problem| match problem.kind {
         ProblemKind::MissingOfTop => format!("no sls '{}'", problem.sls),
         ProblemKind::MissingInclude => {

@@ -13,7 +13,7 @@ use crate::inputs::flags::SiteFlags;
 use crate::inputs::functions::{MemoryOf, engine};
 use crate::inputs::minions::{Chosen, minions};
 use crate::inputs::pillars::ConfiguredPillars;
-use crate::inputs::served::Served;
+use crate::inputs::served::{Served, unserved};
 use crate::inputs::stacks::{Stacks, ext_pillars};
 use crate::inputs::{InputError, Warn, configuration, deployed};
 
@@ -49,6 +49,7 @@ struct Stacked {
     engine: Engine,
     compiler: Compiler,
     merged: bool,
+    trace: bool,
 }
 
 /// The result of compiling one minion's pillar.
@@ -95,6 +96,11 @@ impl PillarJob {
                 .with_events(flags.trace)
                 .with_directories(flags.stack_root);
             let chosen = chosen.selected(pillars.engine(), target)?;
+            let (of_pillar, engine) = (pillars.master().files(), pillars.engine());
+            let envs = [of_pillar.envs(), engine.files().envs()].concat();
+            let asked = files.saltenv.as_deref();
+            let unserved = asked.and_then(|asked| unserved(asked, envs));
+            warn.warn_of(&Vec::from_iter(unserved))?;
             return Ok(PillarJob {
                 chosen,
                 made_by: MadeBy::Whole(Box::new(pillars)),
@@ -117,6 +123,7 @@ impl PillarJob {
                 engine,
                 compiler: Compiler::new(pillars),
                 merged: flags.merged,
+                trace: flags.trace,
             })),
         })
     }
@@ -126,6 +133,7 @@ impl PillarJob {
         match &self.made_by {
             MadeBy::Stacks(stacked) => {
                 let run = stacked.compiler.run(&stacked.engine, minion);
+                let run = run.tracing(stacked.trace);
                 let compiled = run.compile();
                 let wanted = |compiled: mapstack_pillar::Compiled| match stacked.merged {
                     true => compiled.merged,

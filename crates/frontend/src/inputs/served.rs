@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use mapstack::loader::{Backends, FileServer as _, Roots};
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
-use mapstack::{Diagnostic, ErrorKind};
+use mapstack::{Diagnostic, ErrorKind, nearest};
 use mapstack_salt_config::Config;
 use mapstack_salt_config::fileserver::{self, Configured};
 
@@ -52,31 +52,17 @@ impl Served {
         minion: Option<&Minion>,
         warn: &dyn Warn,
     ) -> Result<Self, InputError> {
-        match config.filter(|_| files.root.is_empty()) {
+        let (served, mut warnings) = match config.filter(|_| files.root.is_empty()) {
             Some(config) => {
                 let options = configuration::file_options(Some(config), minion)?;
-                let (served, warnings) = configured(files, config, options)?;
-                warn.warn_of(&warnings)?;
-                Ok(served)
+                configured(files, config, options)?
             }
-            None => {
-                let (roots, warnings) = named_roots(files, minion)?;
-                let roots = roots.follow_outside_links(follows_outside_links(files, config));
-                let missing = roots.missing_roots().into_iter().map(|root| {
-                    Diagnostic::warning(
-                        ErrorKind::File,
-                        format!("the root {} is not a directory", root.display()),
-                    )
-                    .with_help("it is ignored, as the reference ignores it")
-                });
-                let warnings: Vec<Diagnostic> = warnings.into_iter().chain(missing).collect();
-                warn.warn_of(&warnings)?;
-                Ok(Served {
-                    files: Backends::new(vec![Box::new(roots.clone())]),
-                    roots,
-                })
-            }
-        }
+            None => by_roots(files, config, minion)?,
+        };
+        let asked = files.saltenv.as_deref();
+        warnings.extend(asked.and_then(|asked| unserved(asked, served.files.envs())));
+        warn.warn_of(&warnings)?;
+        Ok(served)
     }
 
     /// The directories that serve a saltenv.
@@ -87,6 +73,44 @@ impl Served {
             .map(|root| root.display().to_string())
             .collect()
     }
+}
+
+/// The file server of roots that flags name, or a minion's options.
+fn by_roots(
+    files: &Files,
+    config: Option<&Config>,
+    minion: Option<&Minion>,
+) -> Result<(Served, Vec<Diagnostic>), InputError> {
+    let (roots, mut warnings) = named_roots(files, minion)?;
+    let roots = roots.follow_outside_links(follows_outside_links(files, config));
+    warnings.extend(roots.missing_roots().into_iter().map(|root| {
+        let message = format!("the root {} is not a directory", root.display());
+        Diagnostic::warning(ErrorKind::File, message)
+            .with_help("it is ignored, as the reference ignores it")
+    }));
+    let served = Served {
+        files: Backends::new(vec![Box::new(roots.clone())]),
+        roots,
+    };
+    Ok((served, warnings))
+}
+
+/// A warning about a saltenv that a flag names and nothing has.
+pub(crate) fn unserved(asked: &str, mut envs: Vec<String>) -> Option<Diagnostic> {
+    envs.sort_unstable();
+    envs.dedup();
+    if envs.iter().any(|env| env == asked || env == "__env__") {
+        return None;
+    }
+    let warning = Diagnostic::warning(
+        ErrorKind::File,
+        format!("no root is of the saltenv '{asked}'"),
+    );
+    Some(match (nearest(asked, &envs), envs.is_empty()) {
+        (Some(near), _) => warning.with_help(format!("did you mean '{near}'?")),
+        (None, false) => warning.with_help(format!("the roots are of {}", envs.join(", "))),
+        (None, true) => warning,
+    })
 }
 
 /// True if links that leave a root are followed: a flag asks for it, or the configuration itself.

@@ -2,11 +2,13 @@
 
 use std::rc::Rc;
 
-use mapstack_pyobject::{CallArgs, Iter, Obj, Result};
+use mapstack_pyobject::{CallArgs, Error, Iter, Obj, Result};
+use mapstack_value::Str;
 
 use super::call::{callable_name, generator, misuse, quoted};
 use super::sequence::{Getter, attribute_getter};
 use crate::dialect::{Filter, Filters, Test};
+use crate::suggest;
 use crate::vm::Vm;
 
 pub(super) const TABLE: Filters = &[
@@ -49,10 +51,14 @@ impl Mapper {
             return Err(misuse("map requires a filter argument"));
         }
         let name = args.positional.remove(0);
-        let filter = callable_name(&name)?.and_then(|name| vm.dialect().builtins().filter(&name));
-        match filter {
+        let text = callable_name(&name)?;
+        let known = |text: &Str| vm.dialect().builtins().filter(text);
+        match text.as_ref().and_then(known) {
             Some(filter) => Ok(Mapper::Filter(filter, args)),
-            None => Err(misuse(format!("No filter named {}.", quoted(&name)))),
+            None => {
+                let near = text.and_then(|text| suggest::for_filter(vm.dialect(), &text));
+                Err(unknown("filter", &name, near))
+            }
         }
     }
 
@@ -62,6 +68,13 @@ impl Mapper {
             Mapper::Filter(filter, args) => filter(vm, item, args.clone()),
         }
     }
+}
+
+/// The error of a name that no filter or test has.
+fn unknown(what: &str, name: &Obj, help: Option<String>) -> Box<Error> {
+    let mut error = misuse(format!("No {what} named {}.", quoted(name)));
+    error.help = help;
+    error
 }
 
 /// A generator's input and what it does with each item, made when the first item is asked for.
@@ -130,13 +143,18 @@ impl Chooser {
             });
         }
         let name = args.positional.remove(0);
-        match callable_name(&name)?.and_then(|name| vm.dialect().builtins().test(&name)) {
+        let text = callable_name(&name)?;
+        let known = |text: &Str| vm.dialect().builtins().test(text);
+        match text.as_ref().and_then(known) {
             Some(test) => Ok(Chooser {
                 getter,
                 test: Some((test, args)),
                 keep,
             }),
-            None => Err(misuse(format!("No test named {}.", quoted(&name)))),
+            None => {
+                let near = text.and_then(|text| suggest::for_test(vm.dialect(), &text));
+                Err(unknown("test", &name, near))
+            }
         }
     }
 

@@ -12,6 +12,7 @@ use crate::loops::measure;
 use crate::macros::MacroObject;
 use crate::named::Named;
 use crate::scope::Frame;
+use crate::suggest;
 use crate::taint::Taint;
 use crate::vm::Vm;
 
@@ -148,7 +149,7 @@ impl Vm<'_> {
             .get(name, |name| self.dialect().builtins().filter(name))
         {
             Some(filter) => self.run_filter(filter, name, input, args),
-            None => Err(at_name(no_filter(name), expr, frame)),
+            None => Err(at_name(self.no_filter(name), expr, frame)),
         }
     }
 
@@ -192,7 +193,7 @@ impl Vm<'_> {
     pub fn apply_filter(&self, name: &str, input: Obj, args: CallArgs) -> Result<Obj> {
         match self.dialect().builtins().filter(name) {
             Some(filter) => self.run_filter(filter, name, input, args),
-            None => Err(no_filter(name)),
+            None => Err(self.no_filter(name)),
         }
     }
 
@@ -217,7 +218,7 @@ impl Vm<'_> {
             .get(name, |name| self.dialect().builtins().test(name))
         {
             Some(test) => self.run_test(test, name, &input, args),
-            None => Err(at_name(no_test(name), expr, frame)),
+            None => Err(at_name(self.no_test(name), expr, frame)),
         }
     }
 
@@ -228,7 +229,7 @@ impl Vm<'_> {
     pub fn apply_test(&self, name: &str, input: &Obj, args: CallArgs) -> Result<bool> {
         match self.dialect().builtins().test(name) {
             Some(test) => self.run_test(test, name, input, args),
-            None => Err(no_test(name)),
+            None => Err(self.no_test(name)),
         }
     }
 
@@ -240,22 +241,26 @@ impl Vm<'_> {
             .for_each(|name| self.asked_in_vain(name));
         self.settle(0).map(|()| verdict)
     }
+
+    fn no_filter(&self, name: &str) -> Box<Error> {
+        let message = format!("No filter named {} found.", quote_str(name));
+        let mut error = Error::new(ErrorKind::Syntax, message);
+        error.help = suggest::for_filter(self.dialect(), name);
+        error
+    }
+
+    fn no_test(&self, name: &str) -> Box<Error> {
+        let message = format!("No test named {} found.", quote_str(name));
+        let mut error = Error::new(ErrorKind::Syntax, message);
+        error.help = suggest::for_test(self.dialect(), name);
+        error
+    }
 }
 
 /// An error about the name of a filter or test, with its place.
 fn at_name(error: Box<Error>, expr: &Expr, frame: &Frame) -> Box<Error> {
     let span = name_span(&frame.template.source, expr).unwrap_or(expr.span);
     error.at(|| place(frame, span))
-}
-
-fn no_filter(name: &str) -> Box<Error> {
-    let message = format!("No filter named {} found.", quote_str(name));
-    Error::new(ErrorKind::Syntax, message)
-}
-
-fn no_test(name: &str) -> Box<Error> {
-    let message = format!("No test named {} found.", quote_str(name));
-    Error::new(ErrorKind::Syntax, message)
 }
 
 /// The function of an undefined value.

@@ -100,8 +100,8 @@ impl Vm<'_> {
     /// Add its place to an error that an expression raised.
     #[cold]
     fn located(&self, error: Box<Error>, frame: &Frame, expr: &Expr) -> Box<Error> {
-        self.explain(error, frame)
-            .at(|| place(frame, own(frame, expr)))
+        let span = unknown_name(&error, frame, expr).unwrap_or_else(|| own(frame, expr));
+        self.explain(error, frame).at(|| place(frame, span))
     }
 
     /// Add the names in scope, or the nearest one, to an error about an undefined name.
@@ -155,6 +155,26 @@ fn own(frame: &Frame, expr: &Expr) -> Span {
         Some(Span { start, .. }) => Span { start, ..expr.span },
         None => expr.span,
     }
+}
+
+/// The place of a quoted name in an expression, if the error says that no filter or test has it.
+fn unknown_name(error: &Error, frame: &Frame, expr: &Expr) -> Option<Span> {
+    if error.kind != ErrorKind::Syntax || error.place.is_some() {
+        return None;
+    }
+    let message = error.message.strip_prefix("No ")?.strip_suffix('.')?;
+    let (_, name) = message.split_once(" named ")?;
+    let quote = ['\'', '"'];
+    let name = name.strip_prefix(quote)?.strip_suffix(quote)?;
+    let (start, end) = (expr.span.start as usize, expr.span.end as usize);
+    let text = frame.template.source.get(start..end)?;
+    let quoted = [format!("'{name}'"), format!("\"{name}\"")];
+    let at = quoted.iter().find_map(|quoted| text.find(quoted))?;
+    let start = u32::try_from(start + at + 1).ok()?;
+    Some(Span {
+        start,
+        end: start + u32::try_from(name.len()).ok()?,
+    })
 }
 
 /// The place of the name of a filter or a test.

@@ -141,10 +141,7 @@ impl Vm<'_> {
     fn exec_for(&self, definition: &Arc<For>, frame: &Frame, out: &mut Output) -> Result<Flow> {
         let iterable = self.eval(&definition.iter, frame)?;
         self.run_loop(definition, &iterable, 0, frame, out)
-            .map_err(|e| {
-                self.explain(e, frame)
-                    .at(|| place(frame, definition.iter.span))
-            })
+            .map_err(|e| self.located(e, frame, &definition.iter))
     }
 
     fn exec_set_block(

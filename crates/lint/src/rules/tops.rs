@@ -1,6 +1,6 @@
 //! The names in top files of states.
 
-use mapstack::{Error, Place, nearest, sls_name};
+use mapstack::{Diagnostic, Error, Place, nearest, sls_name};
 
 use super::failures::{on, rule_of_failure, softened};
 use super::imports::elsewhere;
@@ -27,6 +27,7 @@ fn is_elsewhere(subject: &Subject<'_>, sls: &str) -> bool {
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let finding = |problem: &TopProblem| match &problem.what {
         TopFault::Failed(error) => failed(subject, error, &problem.minions),
+        TopFault::Doubtful(warning) => doubtful(subject, warning, &problem.minions),
         TopFault::Missing { sls, place } => {
             let place = place.as_ref();
             match is_elsewhere(subject, sls) {
@@ -58,6 +59,16 @@ fn top(subject: &Subject<'_>) -> Place {
         },
         |file| file.place(0, 0),
     )
+}
+
+/// Something in a top file that probably means something else.
+fn doubtful(subject: &Subject<'_>, warning: &Diagnostic, minions: &[String]) -> Finding {
+    let place = warning.place.clone().unwrap_or_else(|| top(subject));
+    let finding = Finding::said(Rule::TopFile, place, warning);
+    Finding {
+        level: Level::Warning,
+        ..finding.note(on(minions, subject.runs.len()))
+    }
 }
 
 /// Top files that cannot be rendered or merged.

@@ -40,6 +40,8 @@ pub struct Survey {
     pub imports: Vec<ImportSite>,
     /// The other places where a template needs a file: a template that it includes or extends, or data.
     pub loads: Vec<LoadSite>,
+    /// The places where a template computes the name of the file that it includes, extends or reads.
+    pub computed: Vec<Place>,
     /// The errors of templates that Jinja would refuse.
     pub errors: Vec<Error>,
     /// Files that look like templates of another engine, with the reason.
@@ -86,6 +88,13 @@ impl Survey {
         let imports = imports.filter_map(|site| Some((site.template.as_deref()?, &site.place)));
         let loads = self.loads.iter();
         imports.chain(loads.map(|site| (&*site.path, &site.place)))
+    }
+
+    /// The places where templates load a file whose name is only known when they run.
+    pub fn computed_loads(&self) -> impl Iterator<Item = &Place> {
+        let imports = self.imports.iter();
+        let imports = imports.filter(|site| site.template.is_none());
+        imports.map(|site| &site.place).chain(&self.computed)
     }
 
     /// True if a template asks if there is a function.
@@ -370,12 +379,13 @@ impl Walk<'_> {
     }
 
     fn load(&mut self, named: &Expr, span: Span) {
-        if let Some(path) = self.file.fold_path(named) {
-            self.survey.loads.push(LoadSite {
-                path: path.clone(),
-                place: self.place(span),
-            });
-            self.loaded.push(path);
+        let place = self.place(span);
+        match self.file.fold_path(named) {
+            Some(path) => {
+                self.loaded.push(path.clone());
+                self.survey.loads.push(LoadSite { path, place });
+            }
+            None => self.survey.computed.push(place),
         }
     }
 }

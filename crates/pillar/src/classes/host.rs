@@ -1,6 +1,6 @@
 //! The services of the program around an inventory.
 
-use mapstack_diagnostic::{Diagnostic, Error, Result};
+use mapstack_diagnostic::{Diagnostic, Error, Place, Result};
 use mapstack_loader::Tree;
 
 /// The services that an inventory needs from the program around it. `D` is the data of a file.
@@ -25,6 +25,16 @@ pub trait Host<D> {
     /// A limit is reached.
     fn spend(&self, _steps: usize) -> Result<()> {
         Ok(())
+    }
+
+    /// The place of a key or an item below others in a file, as far as it is known.
+    fn place(&self, _path: &str, _keys: &[&str]) -> Option<Place> {
+        None
+    }
+
+    /// The place of a text in a file that was read, as far as it is known.
+    fn place_of_text(&self, _text: &str) -> Option<Place> {
+        None
     }
 
     /// Report something that is probably a mistake.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::classes::Host;
 use crate::classes::saltclass::{Inventory, Setters};
 use mapstack::{File, OtherTemplate, Text};
-use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use mapstack_loader::{Fetched, Tree};
 use mapstack_render::jinja::{Jinja2, Names, Syntax, render};
 use mapstack_render::{DictRef, ErrorKind as RenderErrorKind, Obj};
@@ -35,6 +35,7 @@ pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Own> {
         tree: &tree,
         variables: variables(asked),
         texts: RefCell::default(),
+        paths: RefCell::default(),
         steps: Cell::new(0),
     };
     let setters = RefCell::<Setters>::default();
@@ -116,6 +117,8 @@ struct Reading<'r, 'e> {
     variables: Names,
     /// The texts that were read, by path, if the compile is explained.
     texts: RefCell<HashMap<String, (Text<'static>, Value)>>,
+    /// The paths that were read.
+    paths: RefCell<Vec<String>>,
     /// Work that is not paid yet.
     steps: Cell<usize>,
 }
@@ -133,6 +136,7 @@ impl Host<Obj> for Reading<'_, '_> {
             let message = format!("{path} is not a regular file");
             return Err(Error::new(ErrorKind::File, message).help("does a link lead nowhere?"));
         };
+        self.paths.borrow_mut().push(path.into());
         let text = self.rendered(split(path).0, &file)?;
         let loaded = self
             .asked
@@ -159,9 +163,30 @@ impl Host<Obj> for Reading<'_, '_> {
         }
     }
 
+    fn place(&self, path: &str, keys: &[&str]) -> Option<Place> {
+        let file = self.file(path, split(path).1).ok()??;
+        Some(Place::of_keys(file.shown.clone(), file.text().ok()?, keys))
+    }
+
+    fn place_of_text(&self, text: &str) -> Option<Place> {
+        let paths = self.paths.borrow();
+        paths.iter().find_map(|path| {
+            let file = self.file(path, split(path).1).ok()??;
+            let source = file.text().ok()?;
+            let start = source.find(text)?;
+            Some(Place {
+                file: file.shown.clone(),
+                source: source.into(),
+                start,
+                end: start + text.len(),
+            })
+        })
+    }
+
     fn warn(&self, warning: Diagnostic) {
+        let of_option = || self.asked.one.place.clone();
         self.asked.run.warn(Diagnostic {
-            place: self.asked.one.place.clone(),
+            place: warning.place.clone().or_else(of_option),
             ..warning
         });
     }

@@ -621,7 +621,8 @@ impl Work<'_> {
             .master
             .external
             .run_on_master(self.engine, &minion, opts, side)
-            .passing(self.extra.clone());
+            .passing(self.extra.clone())
+            .tracing(self.events.wanted);
         #[cfg(feature = "git")]
         let run = run.with_git(&git);
         let mut errors = Vec::new();

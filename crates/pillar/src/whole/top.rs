@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use mapstack::{File, PillarSls, Run};
-use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
+use mapstack::{File, PillarSls, Run, top_slips};
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, nearest};
 use mapstack_minion::SaltVersion;
 use mapstack_value::{Int, Key, Map, Path, Value};
 
@@ -108,6 +108,11 @@ impl TopReader<'_, '_> {
                 }
             }
         }
+        if tops.is_empty() && errors.is_empty() {
+            self.no_top()
+                .into_iter()
+                .for_each(|warning| self.renders.run().warn(warning));
+        }
         self.warn_of_order(&tops);
         self.follow_includes(&mut tops, &mut errors)?;
         let mut files: Vec<TopFile> = tops.into_values().flatten().collect();
@@ -132,6 +137,36 @@ impl TopReader<'_, '_> {
         })
     }
 
+    /// A warning that there is no top file and nothing else that gives a pillar, with where it was looked for.
+    fn no_top(&self) -> Option<Diagnostic> {
+        if self.settings.value("ext_pillar").truthy() {
+            return None;
+        }
+        let roots = self.settings.value("pillar_roots");
+        let names = |name: &Key| name.to_string();
+        let envs: Vec<String> = roots.as_map()?.keys().map(names).collect();
+        let pillarenv = self.settings.value("pillarenv");
+        let asked = pillarenv.truthy().then(|| pillarenv.to_string());
+        if let Some(asked) = asked.filter(|asked| !envs.contains(asked)) {
+            let message = format!("no root of the pillar is of the saltenv '{asked}' (pillarenv)");
+            let warning = Diagnostic::warning(ErrorKind::File, message);
+            return Some(warning.with_help(match nearest(&asked, &envs) {
+                Some(near) => format!("did you mean '{near}'?"),
+                None => format!("the roots are of {}", envs.join(", ")),
+            }));
+        }
+        let looked = self.envs().into_iter().filter_map(|env| {
+            let directories = roots.as_map()?.get(&*env)?.as_list()?.iter();
+            let all: Vec<String> = directories.map(ToString::to_string).collect();
+            Some(format!("{} ({env})", all.join(", ")))
+        });
+        let looked: Vec<String> = looked.collect();
+        let top = self.top_path();
+        let message = format!("the pillar is empty: no root of it has {top}");
+        let warning = Diagnostic::warning(ErrorKind::File, message);
+        Some(warning.with_help(format!("looked for it in {}", looked.join("; "))))
+    }
+
     /// Warn of what a top file probably does not mean.
     fn warn_of_slips(&self, files: &mut [TopFile]) {
         let groups = self.settings.value("nodegroups");
@@ -139,8 +174,9 @@ impl TopReader<'_, '_> {
             let targets = file.targets.clone();
             for (env, targets) in &targets {
                 for (target, listed) in targets.as_map().into_iter().flatten() {
-                    for slip in slips(target, listed, groups.as_map()) {
-                        let path = [Some(env.clone()), Some(target.clone()), slip.item];
+                    for slip in top_slips(target, listed, groups.as_map()) {
+                        let item = slip.item.map(Key::of_index);
+                        let path = [Some(env.clone()), Some(target.clone()), item];
                         let mut warning = Diagnostic::warning(ErrorKind::Lookup, slip.message);
                         warning.place = file.place(&path.into_iter().flatten().collect());
                         self.renders.run().warn(warning.with_help(slip.help));
@@ -191,12 +227,17 @@ impl TopReader<'_, '_> {
         all
     }
 
+    /// The path of top files.
+    fn top_path(&self) -> String {
+        let path = self.settings.value("state_top").to_string();
+        path.strip_prefix("salt://").unwrap_or(&path).to_owned()
+    }
+
     /// The top file of an environment.
     fn first(&self, env: &str) -> Result<Option<TopFile>> {
-        let path = self.settings.value("state_top").to_string();
-        let path = path.strip_prefix("salt://").unwrap_or(&path);
+        let path = self.top_path();
         let found = if self.settings.has_roots(env) {
-            self.files.file(path, env)?
+            self.files.file(&path, env)?
         } else {
             None
         };
@@ -425,64 +466,6 @@ impl TopFile {
             false => Unmergeable::Noted(error),
         }
     }
-}
-
-/// An entry of a top file that its author probably meant otherwise.
-struct Slip {
-    /// The item of the list that it is about.
-    item: Option<Key>,
-    message: String,
-    help: String,
-}
-
-/// Options without the blank behind their colons, and nodegroups that do not exist.
-fn slips(target: &Key, listed: &Value, groups: Option<&Map>) -> Vec<Slip> {
-    let items = listed.as_list().unwrap_or_default();
-    let texts = items.iter().enumerate();
-    let texts = texts.filter_map(|(index, item)| Some((index, item.as_str()?)));
-    let mut found: Vec<Slip> = texts.filter_map(joined_option).collect();
-    let matcher = items.iter().find_map(|item| item.as_map()?.get("match"));
-    let matcher = matcher.map_or("compound", |matcher| matcher.as_str().unwrap_or_default());
-    let target = target.to_string();
-    let named: Vec<&str> = match matcher {
-        "nodegroup" => vec![&target],
-        "compound" => target
-            .split_whitespace()
-            .filter_map(|word| word.strip_prefix("N@"))
-            .collect(),
-        _ => Vec::new(),
-    };
-    let is_absent = |name: &&str| !groups.is_some_and(|groups| groups.contains_key(*name));
-    found.extend(named.into_iter().filter(is_absent).map(|name| {
-        let known: Vec<String> = groups
-            .into_iter()
-            .flat_map(Map::keys)
-            .map(Key::to_string)
-            .collect();
-        let near = mapstack_diagnostic::nearest(name, known.iter());
-        Slip {
-            item: None,
-            message: format!(
-                "the option nodegroups has no '{name}', which the target '{target}' names"
-            ),
-            help: match near {
-                Some(near) => format!("did you mean '{near}'?"),
-                None => "without it, the target means no minion by it".into(),
-            },
-        }
-    }));
-    found
-}
-
-/// An option of a target that is text: `match:grain`.
-fn joined_option((index, text): (usize, &str)) -> Option<Slip> {
-    let key = mapstack_yaml::joined_key(text)?;
-    let rest = text.get(key.len() + 1..)?;
-    matches!(key, "match" | "order" | "ignore_missing").then(|| Slip {
-        item: Some(Key::of_index(index)),
-        message: format!("`{text}` is the name of an sls here, as no blank follows its `:`"),
-        help: format!("write `- {key}: {rest}`"),
-    })
 }
 
 /// The targets of a saltenv that are not a mapping: nothing but an empty one is understood.

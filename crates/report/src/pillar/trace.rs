@@ -111,6 +111,14 @@ pub(super) enum StackStep<'e> {
         #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<&'e str>,
     },
+    /// A class or a node was merged.
+    Class {
+        /// The name of the external pillar.
+        pillar: &'e str,
+        /// The name of the class, or the id of the node.
+        class: &'e str,
+        file: &'e str,
+    },
 }
 
 impl<'e> StackStep<'e> {
@@ -138,6 +146,15 @@ impl<'e> StackStep<'e> {
                 file: path.as_deref(),
                 outcome: word(outcome),
                 reason: reason(outcome),
+            },
+            StackEvent::Class {
+                external,
+                name,
+                path,
+            } => StackStep::Class {
+                pillar: external,
+                class: name,
+                file: path,
             },
         }
     }
@@ -167,6 +184,7 @@ impl fmt::Display for StackStep<'_> {
                 let (file, why) = (file.unwrap_or(item), before("  ", *reason));
                 write!(f, "  {outcome:<11}  {file}{why}")
             }
+            StackStep::Class { class, file, .. } => write!(f, "  class  {class}  {file}"),
         }
     }
 }

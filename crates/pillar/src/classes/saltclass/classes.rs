@@ -9,6 +9,7 @@ use super::files::Matched;
 use super::inventory::Inventory;
 use super::merge::Merge;
 use super::objects::described;
+use crate::classes::Host;
 
 /// A class or a node.
 pub struct Class {
@@ -44,21 +45,21 @@ impl Class {
     }
 
     /// The pillars as an object of their own, as the reference copies those of the node.
-    pub fn own_copy_of_pillars(&self) -> Result<Obj> {
+    pub fn own_copy_of_pillars(&self, host: &dyn Host<Obj>) -> Result<Obj> {
         let pillars = self.pillars().to_value();
-        let value = pillars.map_err(|e| self.wrong(&e.to_string()))?;
+        let value = pillars.map_err(|e| self.wrong((host, &["pillars"]), &e.to_string()))?;
         Ok(Obj::from_shared(&value))
     }
 
     /// The parts that a `for` over a part of the class sees: items, keys, or characters.
-    pub fn iterated(&self, what: &str, object: &Obj) -> Result<Vec<Obj>> {
+    pub fn iterated(&self, host: &dyn Host<Obj>, what: &str, object: &Obj) -> Result<Vec<Obj>> {
         match object {
             Obj::List(items) => Ok(items.items()),
             Obj::Dict(entries) => Ok(entries.keys().iter().map(Obj::from).collect()),
             Obj::Str(text) => Ok(text.chars().map(|c| Obj::from(c.to_string())).collect()),
             other => {
                 let message = format!("`{what}` must be a list, not {}", described(other));
-                Err(self.wrong(&message).help(format!(
+                Err(self.wrong((host, &[what]), &message).help(format!(
                     "write each item behind a dash; leave `{what}:` out if there are none"
                 )))
             }
@@ -66,24 +67,26 @@ impl Class {
     }
 
     /// The name of a class in a part of this one.
-    pub fn name_in(&self, what: &str, item: &Obj) -> Result<String> {
+    pub fn name_in(&self, host: &dyn Host<Obj>, what: &str, item: &Obj) -> Result<String> {
         let Obj::Str(name) = item else {
             let message = format!(
                 "an item of `{what}` must be the name of a class, not {}",
                 described(item)
             );
-            return Err(self.wrong(&message));
+            return Err(self.wrong((host, &[what]), &message));
         };
         Ok(name.to_string())
     }
 
-    /// An error about the class.
-    pub fn wrong(&self, message: &str) -> Error {
-        let message = match &self.file {
-            Some(file) => format!("{file}: {message}"),
-            None => format!("the class '{}': {message}", self.name),
+    /// An error about what stands below some keys in the class.
+    pub fn wrong(&self, (host, keys): (&dyn Host<Obj>, &[&str]), message: &str) -> Error {
+        let place = self.file.as_ref().and_then(|file| host.place(file, keys));
+        let message = match (&self.file, &place) {
+            (Some(_), Some(_)) => message.to_owned(),
+            (Some(file), None) => format!("{file}: {message}"),
+            (None, _) => format!("the class '{}': {message}", self.name),
         };
-        Error::new(ErrorKind::DataSource, message)
+        Error::new(ErrorKind::DataSource, message).at(place)
     }
 }
 
@@ -113,10 +116,13 @@ impl Inventory<'_> {
                 Obj::Dict(data) => node.data = data,
                 Obj::None => {
                     return Err(node
-                        .wrong("the file of a node must be a mapping, and it is empty")
+                        .wrong(
+                            (self.host, &[]),
+                            "the file of a node must be a mapping, and it is empty",
+                        )
                         .help("write `{}` for a node without classes"));
                 }
-                other => return Err(node.wrong(&no_mapping("node", &other))),
+                other => return Err(node.wrong((self.host, &[]), &no_mapping("node", &other))),
             }
         }
         self.note(&node, &node.pillars());
@@ -136,7 +142,7 @@ impl Inventory<'_> {
         match self.host.read(file)? {
             Obj::Dict(data) => class.data = data,
             Obj::None => {}
-            other => return Err(class.wrong(&no_mapping("class", &other))),
+            other => return Err(class.wrong((self.host, &[]), &no_mapping("class", &other))),
         }
         self.note(&class, &class.pillars());
         Ok(class)
@@ -170,7 +176,7 @@ impl Inventory<'_> {
     ) -> Result<IndexSet<String, RandomState>> {
         let mut all = IndexSet::default();
         for name in wanted {
-            let name = by.name_in("classes", &name)?;
+            let name = by.name_in(self.host, "classes", &name)?;
             let names = self.matching(&name, matched)?;
             if names.is_empty() {
                 self.warn_of_nothing(by, &name);
@@ -181,6 +187,8 @@ impl Inventory<'_> {
     }
 
     fn warn_of_nothing(&self, by: &Class, name: &str) {
+        let place = by.file.as_ref();
+        let place = place.and_then(|file| self.host.place(file, &["classes", name]));
         let by = by.file.as_deref().unwrap_or(&by.name);
         let message =
             format!("the class '{name}' does not exist, so it is left out where {by} names it");
@@ -190,7 +198,10 @@ impl Inventory<'_> {
             "there is neither {path}.yml nor {path}/init.yml below {}",
             self.classes()
         );
-        self.host.warn(warning.with_help(help));
+        self.host.warn(Diagnostic {
+            place,
+            ..warning.with_help(help)
+        });
     }
 }
 
@@ -240,7 +251,7 @@ impl<'i> Expansion<'i> {
             return Err(Error::new(ErrorKind::Limit, message).help("name them side by side"));
         }
         let mut all = Classes::default();
-        let wanted = by.iterated("classes", wanted)?;
+        let wanted = by.iterated(self.inventory.host, "classes", wanted)?;
         for name in self.inventory.names(by, wanted, &mut self.matched)? {
             if !self.seen.insert(name.clone()) {
                 continue;

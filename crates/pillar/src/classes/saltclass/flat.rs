@@ -8,6 +8,7 @@ use mapstack_pyobject::{DictRef, Entries, Obj};
 use super::classes::{Class, Classes, Expanded};
 use super::files::Matched;
 use super::inventory::Inventory;
+use crate::classes::Host;
 
 /// So many classes of one node at most: the reference goes one call deeper with each, up to the limit of Python.
 const MAX_CLASSES: usize = 900;
@@ -61,7 +62,9 @@ impl<'i> Flat<'i> {
     /// The node's list, each name once.
     fn expanded(&mut self) -> Result<IndexSet<String, RandomState>> {
         let wanted = match self.node.data.get_str("classes") {
-            Some(wanted) => self.node.iterated("classes", &wanted)?,
+            Some(wanted) => self
+                .node
+                .iterated(self.inventory.host, "classes", &wanted)?,
             None => Vec::new(),
         };
         let mut levels = vec![self.level(wanted)?];
@@ -87,8 +90,10 @@ impl<'i> Flat<'i> {
             if let Some(further) = class.data.get_str("classes")
                 && further.truthy().unwrap_or(true)
             {
-                let further = class.iterated("classes", &further)?;
-                let further = further.iter().map(|name| class.name_in("classes", name));
+                let further = class.iterated(self.inventory.host, "classes", &further)?;
+                let further = further
+                    .iter()
+                    .map(|name| class.name_in(self.inventory.host, "classes", name));
                 let further = further.collect::<Result<Vec<_>>>()?;
                 let before = level.names.iter().position(|known| *known == name);
                 let before = before.unwrap_or_default();
@@ -120,26 +125,27 @@ impl<'i> Flat<'i> {
 
     /// The states of classes and the node.
     fn states(&self, names: &IndexSet<String, RandomState>) -> Result<Vec<Obj>> {
-        self.inventory.host.spend(names.len())?;
+        let host = self.inventory.host;
+        host.spend(names.len())?;
         let mut all = Vec::new();
         for name in names {
             let class = self.known.get(name).ok_or_else(|| unknown(name))?;
-            all.extend(states_of(class)?);
+            all.extend(states_of(host, class)?);
         }
-        all.extend(states_of(&self.node)?);
+        all.extend(states_of(host, &self.node)?);
         Ok(all)
     }
 }
 
 /// The states of a class. The reference puts something empty in the place of none.
-fn states_of(class: &Class) -> Result<Vec<Obj>> {
+fn states_of(host: &dyn Host<Obj>, class: &Class) -> Result<Vec<Obj>> {
     match class.data.get_str("states") {
         Some(Obj::None) => {
             let none = Obj::Dict(DictRef::new(Entries::default()));
             class.data.insert("states", none);
             Ok(Vec::new())
         }
-        Some(states) => class.iterated("states", &states),
+        Some(states) => class.iterated(host, "states", &states),
         None => Ok(Vec::new()),
     }
 }

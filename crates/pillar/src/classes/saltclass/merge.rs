@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use mapstack_diagnostic::Result;
+use mapstack_diagnostic::{Error, Result};
 use mapstack_pyobject::{DictRef, ListRef, Obj, as_index, equal, hash_key, wrap_index};
 use mapstack_value::Key;
 
@@ -56,7 +56,10 @@ impl<'h> Merge<'h> {
         (class, path): (&Class, &mut Vec<Key>),
     ) -> Result<()> {
         if path.len() > MAX_DEPTH {
-            let error = class.wrong(&format!("its pillars are nested deeper than {MAX_DEPTH}"));
+            let error = class.wrong(
+                (self.host, &["pillars"]),
+                &format!("its pillars are nested deeper than {MAX_DEPTH}"),
+            );
             return Err(error.help("does a template put the pillar into itself?"));
         }
         let (entries, all) = entries(layer);
@@ -67,7 +70,7 @@ impl<'h> Merge<'h> {
                 (Some(Obj::List(old)), Obj::List(list)) => {
                     match self
                         .list(&old, list)
-                        .map_err(|message| class.wrong(&at(path, message)))?
+                        .map_err(|message| self.wrong(class, path, message))?
                     {
                         true => {
                             self.learn(|setters| setters.sets(base, layer, &key));
@@ -84,7 +87,7 @@ impl<'h> Merge<'h> {
                 }
                 (old, _) => {
                     let same = old.as_ref().map(|old| equal(old, &new)).transpose();
-                    let same = same.map_err(|e| class.wrong(&at(path, &e.to_string())))?;
+                    let same = same.map_err(|e| self.wrong(class, path, &e.to_string()))?;
                     // The value that stays is that of both, but for `1`, `1.0` and `true`.
                     if same != Some(true) || old.is_some_and(|old| is_same(&old, &new)) {
                         self.learn(|setters| setters.sets(base, layer, &key));
@@ -96,7 +99,15 @@ impl<'h> Merge<'h> {
             }
             path.pop();
         }
-        all.map_err(|message| class.wrong(&at(path, &message)))
+        all.map_err(|message| self.wrong(class, path, &message))
+    }
+
+    /// An error about what stands below keys of a class.
+    fn wrong(&self, class: &Class, path: &[Key], message: &str) -> Error {
+        let keys: Vec<String> = path.iter().map(ToString::to_string).collect();
+        let names: Vec<&str> = keys.iter().map(String::as_str).collect();
+        let message = format!("`{}`: {message}", keys.join(":"));
+        class.wrong((self.host, &names), &message)
     }
 
     /// Append a list, or say that it comes in place of the other.
@@ -119,12 +130,6 @@ impl<'h> Merge<'h> {
 fn is_same(one: &Obj, other: &Obj) -> bool {
     let values = one.to_value().and_then(|one| Ok((one, other.to_value()?)));
     values.is_ok_and(|(one, other)| one.is_same(&other))
-}
-
-/// A message about what stands below keys.
-fn at(path: &[Key], message: &str) -> String {
-    let keys: Vec<String> = path.iter().map(ToString::to_string).collect();
-    format!("`{}`: {message}", keys.join(":"))
 }
 
 /// What `for key in layer` and `layer[key]` give together, up to what cannot be taken.

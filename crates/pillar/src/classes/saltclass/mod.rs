@@ -66,7 +66,7 @@ impl Inventory<'_> {
         let node = self.node()?;
         let merge = Merge::new(self);
         let pillars = match self.keeps_nested {
-            true => node.own_copy_of_pillars()?,
+            true => node.own_copy_of_pillars(self.host)?,
             false => node.pillars(),
         };
         self.note(&node, &pillars);
@@ -85,7 +85,7 @@ impl Inventory<'_> {
             if let Some(more) = class.data.get_str("states")
                 && expanded.states.is_none()
             {
-                states.extend(class.iterated("states", &more)?);
+                states.extend(class.iterated(self.host, "states", &more)?);
             }
             environment = class.data.get_str("environment").unwrap_or(environment);
         }

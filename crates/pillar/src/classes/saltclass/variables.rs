@@ -114,7 +114,7 @@ impl<'h> Variables<'h> {
                         "{reference} leads into {}, which has no keys",
                         described(&other)
                     );
-                    return Err(wrong(&message, text));
+                    return Err(self.wrong(&message, text));
                 }
             };
         }
@@ -125,10 +125,19 @@ impl<'h> Variables<'h> {
                     "{reference} stands for {}, and only text can be put into text",
                     described(&other)
                 );
-                Err(wrong(&message, text)
+                Err(self
+                    .wrong(&message, text)
                     .help("quote the value it refers to, or write it here once more"))
             }
         }
+    }
+
+    /// An error about a reference in a text.
+    fn wrong(&self, message: &str, text: &str) -> Error {
+        let shown: String = text.chars().take(60).collect();
+        Error::new(ErrorKind::DataSource, message)
+            .at(self.host.place_of_text(text))
+            .note(format!("in the text {}", mapstack_value::quote_str(&shown)))
     }
 
     /// Put a text in place of another everywhere (Salt: `dict_search_and_replace`), but in lists of lists.
@@ -216,12 +225,6 @@ fn too_deep(depth: usize) -> Result<()> {
 fn too_long(reference: &str) -> Error {
     let message = format!("a text with {reference} in it comes to more than {MAX_TEXT} bytes");
     Error::new(ErrorKind::Limit, message).help("do references double a text again and again?")
-}
-
-fn wrong(message: &str, text: &str) -> Error {
-    let shown: String = text.chars().take(60).collect();
-    Error::new(ErrorKind::DataSource, message)
-        .note(format!("in the text {}", mapstack_value::quote_str(&shown)))
 }
 
 #[cfg(test)]

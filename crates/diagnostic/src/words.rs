@@ -1,0 +1,66 @@
+//! Finds keys and items in a text that is YAML, or a template of such.
+
+use std::ops::Range;
+
+/// The bytes of the last of some keys, each of which stands behind the one before, at the start of a line. The last one
+/// can be an item as well. Keys that are not found are left out: templates print such, too.
+pub(crate) fn range_of(text: &str, keys: &[&str]) -> Range<usize> {
+    let mut found = 0..0;
+    for key in keys {
+        found = after(text, found.end, key).unwrap_or(found);
+    }
+    found
+}
+
+fn after(text: &str, start: usize, key: &str) -> Option<Range<usize>> {
+    let mut at = start;
+    for line in text[start..].split_inclusive('\n') {
+        let inner = line.trim_start_matches([' ', '-', '"', '\'', '[', '{']);
+        let is_whole = inner
+            .strip_prefix(key)
+            .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'));
+        if is_whole {
+            let start = at + line.len() - inner.len();
+            return Some(start..start + key.len());
+        }
+        if let Some(inside) = item(line, key) {
+            return Some(at + inside..at + inside + key.len());
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// Where a line has a word as an item in brackets.
+fn item(line: &str, word: &str) -> Option<usize> {
+    let (open, close) = (line.find('[')?, line.rfind(']')?);
+    let inside = line.get(open + 1..close)?;
+    let mut at = open + 1;
+    for part in inside.split(',') {
+        if part.trim().trim_matches(['"', '\'']) == word {
+            return Some(at + part.find(word)?);
+        }
+        at += part.len() + 1;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_items_are_found() {
+        let text = "pillars:\n  a: 1\nclasses:\n- b\n- \"a\"\nmore: [x, 'c.d']\n";
+        let found = |keys: &[&str]| {
+            let range = range_of(text, keys);
+            (text[..range.start].lines().count(), text[range].to_owned())
+        };
+        assert_eq!(found(&[]), (0, String::new()));
+        assert_eq!(found(&["pillars", "a"]), (2, "a".into()));
+        assert_eq!(found(&["classes"]), (2, "classes".into()));
+        assert_eq!(found(&["classes", "a"]), (5, "a".into()));
+        assert_eq!(found(&["more", "c.d"]), (6, "c.d".into()));
+        assert_eq!(found(&["classes", "none"]), (2, "classes".into()));
+    }
+}

@@ -1,0 +1,131 @@
+//! Templates and states that are not followed, and that name what is asked about.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use mapstack::loader::{Fetched, SaltPath};
+use mapstack::value::Key;
+use mapstack::{Engine, Place, Result, Survey};
+
+use crate::impact::What;
+
+/// A place in a file that is not followed, such as an sls.
+#[derive(Debug, Clone)]
+pub struct Unfollowed {
+    /// Where it stands.
+    pub place: Place,
+    /// True if it computes the name of a file, so that it can be any.
+    pub is_computed: bool,
+}
+
+/// A file that may be a template or states, as text.
+struct Text {
+    path: String,
+    shown: String,
+    text: Arc<str>,
+}
+
+/// The places that name a file or a fact, outside of the files in `followed`, the first of each file.
+pub(crate) fn unfollowed(
+    (engine, saltenv): (&Engine, &str),
+    what: &What,
+    followed: &BTreeSet<String>,
+) -> Result<Vec<Unfollowed>> {
+    if !matches!(what, What::File(_) | What::Fact(..)) {
+        return Ok(Vec::new());
+    }
+    let mut texts = Vec::new();
+    for path in engine.list(saltenv, "")? {
+        let is_asked = matches!(what, What::File(asked) if *asked == path);
+        if !is_asked && !followed.contains(&path) {
+            texts.extend(text_of(engine, saltenv, path)?);
+        }
+    }
+    match what {
+        What::File(asked) => {
+            let paths = texts.iter().map(|text| text.path.clone()).collect();
+            let survey = engine.survey_files(paths, saltenv)?;
+            Ok(using(asked, &texts, &survey))
+        }
+        What::Fact(_, path) => Ok(naming(path, &texts)),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// A file of states, or a template; `None` for others.
+fn text_of(engine: &Engine, saltenv: &str, path: String) -> Result<Option<Text>> {
+    let fetched = engine.fetch(&SaltPath::from_relative(&path), saltenv)?;
+    let Fetched::Found { on_disk, bytes } = fetched else {
+        return Ok(None);
+    };
+    let text = str::from_utf8(&bytes).ok().filter(|text| {
+        path.ends_with(".sls")
+            || text.starts_with("#!")
+            || text.contains("{{")
+            || text.contains("{%")
+    });
+    Ok(text.map(|text| Text {
+        shown: on_disk.display().to_string(),
+        text: text.into(),
+        path,
+    }))
+}
+
+/// The places where a file is loaded or named, then those of its formula that compute the name of what they load.
+fn using(asked: &str, texts: &[Text], survey: &Survey) -> Vec<Unfollowed> {
+    let used = survey.used_files().filter(|(path, _)| *path == asked);
+    let loaded: Vec<&Place> = used.map(|(_, place)| place).collect();
+    let mut found = Vec::new();
+    for text in texts {
+        let loads = loaded.iter().find(|place| place.file == text.shown);
+        let place = loads.map(|place| (**place).clone());
+        found.extend(place.or_else(|| text.word(asked)).map(named));
+    }
+    let is_of = |path: &str| path.split('/').next() == asked.split('/').next();
+    let mut computed: Vec<&Place> = survey.computed_loads().collect();
+    computed.dedup_by_key(|place| &place.file);
+    for place in computed {
+        let of_file = texts.iter().find(|text| text.shown == place.file);
+        if of_file.is_some_and(|text| is_of(&text.path)) {
+            found.push(Unfollowed {
+                place: place.clone(),
+                is_computed: true,
+            });
+        }
+    }
+    found
+}
+
+/// The places where the first key of a fact is a word.
+fn naming(path: &[Key], texts: &[Text]) -> Vec<Unfollowed> {
+    let Some(name) = path.first().map(ToString::to_string) else {
+        return Vec::new();
+    };
+    let places = texts.iter().filter_map(|text| text.word(&name));
+    places.map(named).collect()
+}
+
+fn named(place: Place) -> Unfollowed {
+    Unfollowed {
+        place,
+        is_computed: false,
+    }
+}
+
+impl Text {
+    /// The first place of a text that is not a part of a longer name.
+    fn word(&self, word: &str) -> Option<Place> {
+        let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+        let found = self.text.match_indices(word).find(|(at, _)| {
+            let before = self.text[..*at].chars().next_back();
+            let after = self.text[at + word.len()..].chars().next();
+            !before.is_some_and(is_of_name) && !after.is_some_and(is_of_name)
+        });
+        found.map(|(start, _)| Place {
+            file: self.shown.clone(),
+            source: self.text.clone(),
+            start,
+            end: start + word.len(),
+        })
+    }
+}
