@@ -1,10 +1,12 @@
 //! One message to a person.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use crate::redact::{Redact, Secrets};
+use mapstack_value::cut;
 
 use crate::Place;
 
@@ -219,21 +221,40 @@ impl Diagnostic {
         if self.kind != ErrorKind::File || self.place.is_some() {
             redacted.message = secrets.scrubbed(&self.message);
         }
+        // A secret that a cut went through would not be found any more.
+        shorten(&mut redacted.message);
         redacted.cause = self.cause.clone().filter(|cause| cause.is_free_of(secrets));
-        redacted.help = self.help.redacted(secrets);
-        redacted
-            .notes
-            .iter_mut()
-            .for_each(|note| *note = secrets.scrubbed(note));
+        let texts = redacted.notes.iter_mut().chain(&mut redacted.help);
+        texts.for_each(|text| *text = told(text, secrets));
         let is_of_facts = self.kind == ErrorKind::Facts;
         let mut star =
             |place: &mut Place| place.source = known.of(&place.source, is_of_facts, secrets);
         redacted.place.iter_mut().for_each(&mut star);
         for step in &mut redacted.trace {
-            step.what = secrets.scrubbed(&step.what);
+            step.what = told(&step.what, secrets);
             star(&mut step.place);
         }
         redacted
+    }
+}
+
+/// A text as a message tells it: without secrets, and short enough to be read.
+///
+/// ```
+/// use mapstack_diagnostic::redact::Secrets;
+/// let secrets = Secrets::without_digests();
+/// assert!(mapstack_diagnostic::told(&"x".repeat(1_000_000), &secrets).len() < 5_000);
+/// ```
+#[must_use]
+pub fn told(text: &str, secrets: &Secrets) -> String {
+    let mut told = secrets.scrubbed(text);
+    shorten(&mut told);
+    told
+}
+
+fn shorten(text: &mut String) {
+    if let Cow::Owned(short) = cut(text) {
+        *text = short;
     }
 }
 
@@ -264,6 +285,25 @@ mod tests {
         let source = |at: usize| &redacted[at].diagnostic().place.as_ref().unwrap().source;
         assert_eq!(&**source(0), "api_token: *\n");
         assert!(Arc::ptr_eq(source(0), source(2)));
+    }
+
+    #[test]
+    fn every_text_of_a_message_is_short_enough_to_be_read() {
+        let long = || "x".repeat(1_000_000);
+        let mut error = Error::new(ErrorKind::Template, long())
+            .note(long())
+            .help(long());
+        let place = Place::in_bytes("a", b"", |_| 0);
+        error = error.trace([Step {
+            what: long(),
+            place,
+        }]);
+        let redacted = error.redacted(&Secrets::without_digests());
+        let told = redacted.diagnostic();
+        let texts = [&told.message, &told.notes[0], &told.trace[0].what];
+        for text in texts.into_iter().chain(&told.help) {
+            assert_eq!(text.matches('x').count(), 4_000);
+        }
     }
 
     #[test]

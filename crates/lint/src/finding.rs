@@ -3,7 +3,7 @@
 use std::fmt;
 
 use mapstack::secrets::Secrets;
-use mapstack::{Diagnostic, Place, Severity, Step};
+use mapstack::{Diagnostic, Place, Severity, Step, told};
 
 use crate::Rule;
 
@@ -199,7 +199,7 @@ impl Finding {
         let related = self.related.iter_mut().map(|step| &mut step.what);
         let texts = self.notes.iter_mut().chain(&mut self.help).chain(related);
         for text in texts.chain([&mut self.message]) {
-            *text = secrets.scrubbed(text);
+            *text = told(text, secrets);
         }
     }
 

@@ -80,7 +80,7 @@ pub use layer_file::LAYER_KEYS;
 pub use map_jinja::{Exported, MapForm, MapOptions};
 pub use mapstack_diagnostic::{
     Diagnostic, Error, ErrorKind, Means, Place, Result, Severity, Step, is_acting, named, nearest,
-    sanitize,
+    sanitize, told,
 };
 pub use mapstack_functions::{
     Call, CallError, Functions, PillarAnswer, PillarCall, Stubs, Unanswered, stub_file,

@@ -22,11 +22,10 @@ pub fn rendered(
     let mut elements: Vec<Element<'_>> = Vec::new();
     let shown = diagnostic.place.as_ref().map(Shown::new);
     if let Some(shown) = &shown {
-        elements.push(if whole_file {
-            Origin::path(shown.file.as_str()).into()
-        } else {
-            shown.element()
-        });
+        match whole_file {
+            true => elements.push(Origin::path(shown.file.as_str()).into()),
+            false => elements.extend(shown.elements()),
+        }
     }
     elements.extend(
         notes
@@ -47,9 +46,8 @@ pub fn rendered(
     }
     let mut groups = vec![title.elements(elements)];
     for (what, place) in &steps {
-        groups.push(
-            Group::with_title(Level::NOTE.secondary_title(what.as_str())).element(place.element()),
-        );
+        let title = Level::NOTE.secondary_title(what.as_str());
+        groups.push(Group::with_title(title).elements(place.elements()));
     }
     renderer.render(&groups)
 }
@@ -61,6 +59,8 @@ struct Shown {
     first_line: usize,
     start: usize,
     end: usize,
+    /// The line and column, if the excerpt begins inside of a line, so that they cannot be counted in it.
+    inside: Option<(usize, usize)>,
 }
 
 impl Shown {
@@ -97,6 +97,7 @@ impl Shown {
             );
             to = floor(source, (start + Self::MAX_WIDTH).min(line_end));
         }
+        let is_inside = from > 0 && source.as_bytes().get(from - 1) != Some(&b'\n');
         let first_line = source[..from].matches('\n').count() + 1;
         Shown {
             // A name is one line.
@@ -105,16 +106,22 @@ impl Shown {
             first_line,
             start: start - from,
             end: end.min(to.max(from)).max(start) - from,
+            inside: is_inside.then(|| (place.line(), place.column())),
         }
     }
 
-    fn element(&self) -> Element<'_> {
+    fn elements(&self) -> Vec<Element<'_>> {
         let end = self.end.max(self.start);
-        Snippet::source(self.excerpt.as_str())
+        let snippet = Snippet::source(self.excerpt.as_str())
             .line_start(self.first_line)
-            .path(self.file.as_str())
-            .annotation(AnnotationKind::Primary.span(self.start..end))
-            .into()
+            .annotation(AnnotationKind::Primary.span(self.start..end));
+        match self.inside {
+            None => vec![snippet.path(self.file.as_str()).into()],
+            Some((line, column)) => {
+                let origin = Origin::path(self.file.as_str()).line(line);
+                vec![origin.char_column(column).into(), snippet.into()]
+            }
+        }
     }
 }
 
@@ -124,4 +131,34 @@ fn floor(text: &str, mut offset: usize) -> usize {
         offset -= 1;
     }
     offset
+}
+
+#[cfg(test)]
+mod tests {
+    use mapstack::secrets::Secrets;
+    use mapstack::{Error, ErrorKind};
+
+    use super::*;
+
+    #[test]
+    fn a_long_line_is_cut_around_the_place_and_keeps_its_column() {
+        let source = format!(
+            "a: {}\nb: {}!{}\n",
+            "x".repeat(9_000),
+            "y".repeat(9_000),
+            "z".repeat(9_000)
+        );
+        let at = source.find('!').unwrap();
+        let place = Place {
+            file: "f.yaml".into(),
+            source: source.into(),
+            start: at,
+            end: at + 1,
+        };
+        let error = Error::new(ErrorKind::Yaml, "no").at(Some(place));
+        let told = Secrets::without_digests().redact(error.diagnostic());
+        let text = rendered(&Renderer::plain(), &told, Level::ERROR, None, false);
+        assert!(text.contains("--> f.yaml:2:9004"), "{text}");
+        assert!(text.contains("yy!zz") && text.len() < 1_000, "{text}");
+    }
 }

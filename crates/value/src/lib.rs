@@ -16,6 +16,7 @@
 
 #[cfg(any(feature = "serde_json", feature = "yaml_serde"))]
 mod convert;
+mod cut;
 #[cfg(any(feature = "serde", feature = "serde_json", feature = "yaml_serde"))]
 mod de;
 mod extent;
@@ -39,6 +40,7 @@ mod value;
 pub use crate::pytext::{float_repr, is_printable, posixpath, quote_str, split};
 #[cfg(any(feature = "serde_json", feature = "yaml_serde"))]
 pub use convert::NoCounterpart;
+pub use cut::cut;
 pub use extent::{Extent, weight};
 pub use int::{ArithmeticError, Int};
 pub use key::{Key, KeyRef, Unhashable};

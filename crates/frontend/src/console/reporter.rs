@@ -1,6 +1,6 @@
 //! Messages on standard error.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -13,8 +13,13 @@ use mapstack_fleet::{Masking, secrets_of};
 use mapstack_lint::Finding;
 use mapstack_report::message::{Level, Renderer, rendered};
 use mapstack_report::terminal::sanitize;
+use mapstack_report::words::count;
 
 use crate::console::Failure;
+
+/// Limit on the messages that are printed one by one. Nobody reads more, and a tree can have any number of files with the
+/// same mistake.
+const MOST_MESSAGES: usize = 500;
 
 /// Prints messages as the user asked for, and nothing that is secret: what it prints of others is [`Redacted`].
 pub struct Reporter {
@@ -28,6 +33,8 @@ pub struct Reporter {
     colored_output: bool,
     quiet: bool,
     strict: bool,
+    /// How many messages were printed, or would have been.
+    printed: Cell<usize>,
     /// The messages to be printed, if they go elsewhere than to standard error.
     kept: Option<RefCell<Vec<(Severity, String)>>>,
 }
@@ -56,6 +63,7 @@ impl Reporter {
             colored_output,
             quiet: messages.quiet,
             strict: messages.strict,
+            printed: Cell::new(0),
             kept: None,
         }
     }
@@ -72,6 +80,7 @@ impl Reporter {
             colored_output: self.colored_output,
             quiet: self.quiet,
             strict: self.strict,
+            printed: Cell::new(0),
             kept: Some(RefCell::default()),
         }
     }
@@ -242,6 +251,13 @@ impl Reporter {
     /// Turn the outcome of a verb into an exit status.
     pub fn finish(&self, outcome: Result<(), Failure>) -> ExitCode {
         let status = self.status(outcome);
+        let more = self.printed.get().saturating_sub(MOST_MESSAGES);
+        if more > 0 {
+            self.line(
+                "note",
+                &format!("{} not shown", count(more, "more message")),
+            );
+        }
         if self.usual.has_masked() {
             let (all, one) = (Means::ShowSecrets, Means::NoSecret);
             self.note(&format!(
@@ -270,7 +286,10 @@ impl Reporter {
                 ExitCode::from(2)
             }
             Err(Failure::Data(e)) => {
+                // The last message is shown however many there were before.
+                let before = self.printed.replace(0);
                 self.report([self.redact(&e)]);
+                self.printed.set(before);
                 ExitCode::from(1)
             }
         }
@@ -305,7 +324,8 @@ impl Reporter {
     }
 
     fn print(&self, diagnostic: &Redacted<Diagnostic>) {
-        if self.keep(diagnostic.severity, &diagnostic.to_string()) {
+        let before = self.printed.replace(self.printed.get() + 1);
+        if before >= MOST_MESSAGES || self.keep(diagnostic.severity, &diagnostic.to_string()) {
             return;
         }
         let level = match diagnostic.severity {

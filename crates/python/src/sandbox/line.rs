@@ -10,7 +10,7 @@ use mapstack_python_protocol::{
     Names, Noted, Refusal, Said, Source, Span, Taken, Unit, UnitSource, UnitSpan, read_frame,
     write_frame,
 };
-use mapstack_value::Value;
+use mapstack_value::{Value, cut};
 
 use crate::error::{Error, ErrorKind, Result, SourceSpan};
 
@@ -235,7 +235,7 @@ impl Line {
                 ErrorKind::Broken => FailureKind::Broken,
                 ErrorKind::Unavailable => FailureKind::Unavailable,
             },
-            message: error.message.clone(),
+            message: cut(&error.message).into_owned(),
             help: error.help.clone(),
             units: units.list,
             place,

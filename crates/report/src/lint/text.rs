@@ -11,6 +11,9 @@ use similar::TextDiff;
 use super::{Aside, Folded, folded};
 use crate::words::{count, some};
 
+/// Limit on the findings of one rule that are shown one by one.
+const MOST_OF_A_RULE: usize = 300;
+
 /// Reports for people: findings of one cause are shown once.
 pub struct Text<'r> {
     reports: &'r [(String, Report)],
@@ -37,12 +40,16 @@ impl<'r> Text<'r> {
         (only_errors, each): (bool, bool),
         finding: impl Fn(&Report, &Finding) -> String,
     ) -> String {
-        let mut text = String::new();
+        let (mut text, mut found) = (String::new(), BTreeMap::<Rule, usize>::new());
         for ((_, report), causes) in self.reports.iter().zip(&self.causes) {
             let shown = |one: &&Finding| one.level == Level::Error || !only_errors;
             let mut add = |one: &Finding| {
-                text.push_str(&finding(report, one));
-                text.push_str("\n\n");
+                let of_rule = found.entry(one.rule).or_default();
+                *of_rule += 1;
+                if *of_rule <= MOST_OF_A_RULE {
+                    text.push_str(&finding(report, one));
+                    text.push_str("\n\n");
+                }
             };
             match each {
                 true => report.findings.iter().filter(shown).for_each(add),
@@ -50,6 +57,16 @@ impl<'r> Text<'r> {
                     let causes = causes.iter().filter(|one| shown(&one.first));
                     causes.for_each(|one| add(&one.finding()));
                 }
+            }
+        }
+        for (rule, found) in found {
+            let more = found.saturating_sub(MOST_OF_A_RULE);
+            if more > 0 {
+                let more = count(more, "more finding");
+                text.push_str(&format!(
+                    "{more} of {} not shown; -o json has all\n\n",
+                    rule.name()
+                ));
             }
         }
         text
