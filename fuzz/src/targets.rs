@@ -183,7 +183,7 @@ pub fn merge(data: &[u8]) {
                 strategy: strategy.clone(),
                 merge_lists,
             };
-            let Ok(merged) = merge_values(base.clone(), &overlay, &options, &mut ()) else {
+            let Ok(merged) = merge_values(base.clone(), &overlay, &options) else {
                 continue;
             };
             if merged.as_map().is_some()
@@ -191,17 +191,17 @@ pub fn merge(data: &[u8]) {
                 && strategy != Strategy::List
                 && !has_nan(&overlay)
             {
-                let twice = merge_values(merged.clone(), &overlay, &options, &mut ())
+                let twice = merge_values(merged.clone(), &overlay, &options)
                     .expect("it merged once");
                 assert_eq!(twice.repr(), merged.repr(), "{options:?}");
-                let same = merge_values(merged.clone(), &Value::map(), &options, &mut ())
+                let same = merge_values(merged.clone(), &Value::map(), &options)
                     .expect("a mapping");
                 assert_eq!(same.repr(), merged.repr(), "{options:?}");
             }
         }
     }
     if let (Value::Map(base), Value::Map(overlay)) = (base, overlay) {
-        let _ = stack::merge(base, &overlay, &mut ()).map_err(|error| error.to_string());
+        let _ = stack::merge(base, &overlay).map_err(|error| error.to_string());
     }
 }
 

@@ -53,6 +53,25 @@ pub trait FileServer: Send + Sync {
     /// [`LoadError`] when there is a file that cannot be read.
     fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<Fetched, LoadError>;
 
+    /// The content of a file that has to be there; it is in the saltenv `base` unless the path names another.
+    ///
+    /// # Errors
+    /// [`LoadError::Missing`] if no server has the file, and what [`fetch`](Self::fetch) refuses.
+    fn read(&self, path: &SaltPath) -> Result<Arc<[u8]>, LoadError> {
+        let saltenv = path.saltenv().unwrap_or("base");
+        match self.fetch(path, saltenv)? {
+            Fetched::Found { bytes, .. } => Ok(bytes),
+            Fetched::Missing => Err(LoadError::Missing {
+                path: path.to_string(),
+                saltenv: saltenv.into(),
+            }),
+            Fetched::Refused { reason } | Fetched::Unusable { reason } => {
+                let path = path.to_string();
+                Err(LoadError::NotServed { path, reason })
+            }
+        }
+    }
+
     /// Every file behind a path, the one that [`fetch`](Self::fetch) gives first.
     ///
     /// # Errors
@@ -111,7 +130,7 @@ pub enum Fetched {
     },
 }
 
-/// A file that cannot be had.
+/// Why a file could not be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
@@ -122,6 +141,20 @@ pub enum LoadError {
         path: String,
         /// Where it was looked for.
         saltenv: String,
+    },
+    /// The path, or the content of its file, is not served.
+    #[error("salt://{path}: {reason}")]
+    NotServed {
+        /// Its path below the roots.
+        path: String,
+        /// Why not.
+        reason: String,
+    },
+    /// A root is not a directory.
+    #[error("{}: there is no such directory", path.display())]
+    NoRoot {
+        /// The root.
+        path: PathBuf,
     },
     /// The operating system refuses.
     #[error("{}: {source}", path.display())]

@@ -87,12 +87,39 @@ impl Roots {
         }
     }
 
+    /// Directories of the saltenv `base`, all of which have to exist.
+    ///
+    /// # Errors
+    /// [`LoadError::NoRoot`] for one that is not a directory, and [`LoadError::Io`] for one that cannot be looked at.
+    ///
+    /// ```
+    /// use mapstack_loader::Roots;
+    /// let error = Roots::of(["/nonexistent"]).unwrap_err();
+    /// assert_eq!(error.to_string(), "/nonexistent: there is no such directory");
+    /// ```
+    pub fn of(
+        directories: impl IntoIterator<Item = impl Into<PathBuf>>,
+    ) -> Result<Self, LoadError> {
+        let mut roots = Roots::new();
+        for directory in directories {
+            let root = Root::of(directory.into());
+            if root.real()?.is_none() {
+                return Err(LoadError::NoRoot { path: root.given });
+            }
+            roots = roots.with("base", root);
+        }
+        Ok(roots)
+    }
+
     /// Add a directory behind those of the saltenv.
     ///
     /// A directory that does not exist is ignored, see [`missing_roots`](Self::missing_roots).
     #[must_use]
-    pub fn root(mut self, saltenv: &str, directory: impl Into<PathBuf>) -> Self {
-        let root = Root::of(directory.into());
+    pub fn root(self, saltenv: &str, directory: impl Into<PathBuf>) -> Self {
+        self.with(saltenv, Root::of(directory.into()))
+    }
+
+    fn with(mut self, saltenv: &str, root: Root) -> Self {
         match self.envs.iter_mut().find(|(env, _)| env == saltenv) {
             Some((_, roots)) => roots.push(root),
             None => self.envs.push((saltenv.into(), vec![root])),

@@ -27,6 +27,7 @@ mod chain;
 mod definition;
 mod display;
 mod error;
+mod evaluate;
 mod invalid;
 mod matcher;
 mod mode;
@@ -36,6 +37,7 @@ mod problem;
 
 pub use definition::Definition;
 pub use error::ParseError;
+pub use evaluate::{MAX_PATHS, PathRules, Paths, TooManyPaths};
 pub use invalid::InvalidDefinition;
 pub use matcher::{Matcher, MatcherKind};
 pub use mode::{Mode, Spelling};

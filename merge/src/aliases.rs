@@ -77,7 +77,7 @@ impl Aliases {
         match options.strategy {
             Strategy::Smart | Strategy::Recurse | Strategy::None | Strategy::Unknown(_) => self
                 .parted_by(base, overlay, &|base, overlay| {
-                    crate::merge(Value::Map(base), &Value::Map(overlay), options, &mut ()).ok()
+                    crate::merge(Value::Map(base), &Value::Map(overlay), options).ok()
                 }),
             Strategy::Overwrite | Strategy::Aggregate | Strategy::List => Vec::new(),
         }

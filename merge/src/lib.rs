@@ -6,8 +6,8 @@
 #![doc = include_str!("../README.md")]
 //!
 //! [`merge`] puts an overlay over a base as `slsutil.merge` does, by a strategy the caller gives;
-//! [`stack::merge`] does so by the strategies the overlay itself names. Both report each change to
-//! an [`Observer`], which is how origins are found. Values are shared: a merge copies
+//! [`stack::merge`] does so by the strategies the overlay itself names. [`merge_observed`] and
+//! [`stack::merge_observed`] report each change to an [`Observer`], which is how origins are found. Values are shared: a merge copies
 //! only what it changes, and neither side ever sees a change of the other.
 //!
 //! # What each strategy does
@@ -83,6 +83,7 @@ pub mod stack;
 
 pub use aliases::{Aliases, Parted};
 pub use error::{MergeError, MergeErrorCause};
-pub use merge::{merge, merge_all};
+pub use mapstack_value::{Map, Value};
+pub use merge::{merge, merge_all, merge_observed};
 pub use observe::{Change, KeyPath, Observer, Origin, Trail};
 pub use options::{Options, Strategy, UnknownStrategy};

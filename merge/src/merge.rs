@@ -18,13 +18,21 @@ use crate::{Change, KeyPath, Observer, Options, Trail, python};
 ///
 /// let base = Value::from(Map::from_iter([("conf", Map::from_iter([("port", 80)]))]));
 /// let overlay = Value::from(Map::from_iter([("conf", Map::from_iter([("tls", true)]))]));
-/// let merged = merge(base, &overlay, &Options::default(), &mut ()).unwrap();
+/// let merged = merge(base, &overlay, &Options::default()).unwrap();
 /// assert_eq!(merged.repr(), "{'conf': {'port': 80, 'tls': True}}");
 /// ```
 ///
 /// # Errors
 /// [`MergeError`] when a root is not a mapping. Strategy `aggregate` takes any two values.
-pub fn merge<O: Observer>(
+pub fn merge(base: Value, overlay: &Value, options: &Options) -> Result<Value, MergeError> {
+    merge_observed(base, overlay, options, &mut ())
+}
+
+/// Merge an overlay over a base, and report each change to an observer.
+///
+/// # Errors
+/// As [`merge`].
+pub fn merge_observed<O: Observer>(
     base: Value,
     overlay: &Value,
     options: &Options,
@@ -62,9 +70,7 @@ pub fn merge_all<'a>(
 ) -> Result<Value, MergeError> {
     overlays
         .into_iter()
-        .try_fold(Value::map(), |base, overlay| {
-            merge(base, overlay, options, &mut ())
-        })
+        .try_fold(Value::map(), |base, overlay| merge(base, overlay, options))
 }
 
 fn united<O: Observer>(mut base: Map, overlay: &Map, rule: Rule, observer: &mut O) -> Map {

@@ -10,8 +10,7 @@ use mapstack_value::{Key, Value};
 /// nothing: [`ACTIVE`](Observer::ACTIVE) is false and what only an observer needs is not computed.
 ///
 /// ```
-/// use mapstack_merge::{Change, Observer, Options, Trail, merge};
-/// use mapstack_value::{Map, Value};
+/// use mapstack_merge::{Change, Map, Observer, Options, Trail, merge_observed};
 ///
 /// #[derive(Default)]
 /// struct Log(Vec<String>);
@@ -26,7 +25,7 @@ use mapstack_value::{Key, Value};
 /// let base: Map = [("port", 80)].into_iter().collect();
 /// let overlay: Map = [("port", 8080)].into_iter().collect();
 /// let mut log = Log::default();
-/// merge(base.into(), &overlay.into(), &Options::default(), &mut log).unwrap();
+/// merge_observed(base.into(), &overlay.into(), &Options::default(), &mut log).unwrap();
 /// assert_eq!(log.0, ["port: 80 -> 8080"]);
 /// ```
 pub trait Observer {

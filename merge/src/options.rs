@@ -1,6 +1,7 @@
 //! The options of a merge: the strategy, and if lists are appended.
 
 use std::fmt;
+use std::str::FromStr;
 
 use mapstack_value::Value;
 
@@ -94,6 +95,25 @@ impl From<&Value> for Strategy {
     }
 }
 
+impl FromStr for Strategy {
+    type Err = UnknownStrategy;
+
+    /// Reads the name of a strategy, and refuses any other text.
+    ///
+    /// ```
+    /// use mapstack_merge::Strategy;
+    /// assert_eq!("overwrite".parse(), Ok(Strategy::Overwrite));
+    /// assert!("overwrit".parse::<Strategy>().is_err());
+    /// ```
+    fn from_str(name: &str) -> Result<Self, UnknownStrategy> {
+        let strategy = Strategy::from(&Value::from(name));
+        match strategy.warning() {
+            Some(unknown) => Err(unknown),
+            None => Ok(strategy),
+        }
+    }
+}
+
 impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.to_value().fmt(f)
@@ -120,6 +140,16 @@ pub struct Options {
     pub strategy: Strategy,
     /// True if `smart` and `recurse` append lists instead of replacing them.
     pub merge_lists: bool,
+}
+
+impl From<Strategy> for Options {
+    /// A strategy that replaces lists.
+    fn from(strategy: Strategy) -> Self {
+        Options {
+            strategy,
+            merge_lists: false,
+        }
+    }
 }
 
 impl Options {

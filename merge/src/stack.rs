@@ -35,7 +35,7 @@
 //!
 //! let base: Map = [("users", Value::from_iter(["tom"]))].into_iter().collect();
 //! let overlay: Map = [("__", Value::from("merge-first")), ("users", Value::from_iter(["ann"]))].into_iter().collect();
-//! let merged = stack::merge(base, &overlay, &mut ()).unwrap();
+//! let merged = stack::merge(base, &overlay).unwrap();
 //! assert_eq!(Value::from(merged).repr(), "{'users': ['ann', 'tom']}");
 //! ```
 
@@ -51,7 +51,7 @@ pub const MARKER: &str = "__";
 
 /// The strategy of a mapping or list of an overlay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Strategy {
+pub enum StackStrategy {
     /// `merge-last`: the overlay comes last and wins.
     #[default]
     MergeLast,
@@ -63,34 +63,34 @@ pub enum Strategy {
     Overwrite,
 }
 
-impl Strategy {
+impl StackStrategy {
     /// All strategies.
-    pub const ALL: [Strategy; 4] = [
-        Strategy::MergeLast,
-        Strategy::MergeFirst,
-        Strategy::Remove,
-        Strategy::Overwrite,
+    pub const ALL: [StackStrategy; 4] = [
+        StackStrategy::MergeLast,
+        StackStrategy::MergeFirst,
+        StackStrategy::Remove,
+        StackStrategy::Overwrite,
     ];
 
     /// The strategy's name, as it is written after `__:`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Strategy::MergeLast => "merge-last",
-            Strategy::MergeFirst => "merge-first",
-            Strategy::Remove => "remove",
-            Strategy::Overwrite => "overwrite",
+            StackStrategy::MergeLast => "merge-last",
+            StackStrategy::MergeFirst => "merge-first",
+            StackStrategy::Remove => "remove",
+            StackStrategy::Overwrite => "overwrite",
         }
     }
 
     fn parse(value: &Value) -> Option<Self> {
-        Strategy::ALL
+        StackStrategy::ALL
             .into_iter()
             .find(|strategy| value.as_str() == Some(strategy.name()))
     }
 }
 
-impl fmt::Display for Strategy {
+impl fmt::Display for StackStrategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -124,12 +124,20 @@ impl StackError {
 ///
 /// # Errors
 /// [`StackError`] for a strategy that does not exist, unless it stands where nothing is merged.
-pub fn merge<O: Observer>(
+pub fn merge(base: Map, overlay: &Map) -> Result<Map, StackError> {
+    merge_observed(base, overlay, &mut ())
+}
+
+/// Merge an overlay over a base, and report each change to an observer.
+///
+/// # Errors
+/// As [`merge`].
+pub fn merge_observed<O: Observer>(
     mut base: Map,
     overlay: &Map,
     observer: &mut O,
 ) -> Result<Map, StackError> {
-    merge_into(&mut base, overlay, observer)?;
+    merge_into_observed(&mut base, overlay, observer)?;
     Ok(base)
 }
 
@@ -137,7 +145,15 @@ pub fn merge<O: Observer>(
 ///
 /// # Errors
 /// As [`merge`]. What was merged before the error stays merged, as MakoStack needs it.
-pub fn merge_into<O: Observer>(
+pub fn merge_into(base: &mut Map, overlay: &Map) -> Result<(), StackError> {
+    merge_into_observed(base, overlay, &mut ())
+}
+
+/// Merge an overlay into a base in place, and report each change to an observer.
+///
+/// # Errors
+/// As [`merge_into`].
+pub fn merge_into_observed<O: Observer>(
     base: &mut Map,
     overlay: &Map,
     observer: &mut O,
@@ -160,7 +176,7 @@ struct Stack<'o, O> {
 impl<O: Observer> Stack<'_, O> {
     fn mappings(&mut self, left: &mut Map, right: &Map, at: &Trail<'_>) -> Result<(), StackError> {
         let strategy = parse(right.get(MARKER), false, at)?;
-        if strategy == Strategy::Overwrite {
+        if strategy == StackStrategy::Overwrite {
             let old = std::mem::replace(left, clean_map(right));
             self.report_replaced(&old.into(), &left.clone().into(), at);
             return Ok(());
@@ -168,14 +184,14 @@ impl<O: Observer> Stack<'_, O> {
         self.report_left(left, right, at);
         for (key, new) in right.iter().filter(|(key, _)| key.as_str() != Some(MARKER)) {
             let at = at.then(key);
-            if strategy == Strategy::Remove {
+            if strategy == StackStrategy::Remove {
                 let old = left.shift_remove(key);
                 self.report_removed(old.as_ref(), new, &at);
                 continue;
             }
             let shared = left.index_of(key);
             match shared.and_then(|index| left.value_at_mut(index)) {
-                Some(old) if strategy == Strategy::MergeFirst => {
+                Some(old) if strategy == StackStrategy::MergeFirst => {
                     self.values_swapped(old, new, &at)?;
                 }
                 Some(old) => self.values(old, new, &at)?,
@@ -235,15 +251,15 @@ impl<O: Observer> Stack<'_, O> {
         let from_left = (0..left.len()).map(Origin::Base);
         let from_right = (0..right.len()).map(Origin::Overlay);
         match strategy {
-            Strategy::MergeLast => {
+            StackStrategy::MergeLast => {
                 self.report_joined(left, right, from_left.chain(from_right), at);
                 left.make_mut().extend_from_slice(right);
             }
-            Strategy::MergeFirst => {
+            StackStrategy::MergeFirst => {
                 self.report_joined(left, right, from_right.chain(from_left), at);
                 left.make_mut().splice(0..0, right.iter().cloned());
             }
-            Strategy::Remove => {
+            StackStrategy::Remove => {
                 let removed = Membership::of(right);
                 let staying = (0..left.len())
                     .filter(|i| !removed.contains(&left[*i]))
@@ -251,7 +267,7 @@ impl<O: Observer> Stack<'_, O> {
                 self.report_joined(left, right, staying, at);
                 left.make_mut().retain(|item| !removed.contains(item));
             }
-            Strategy::Overwrite => {
+            StackStrategy::Overwrite => {
                 let old = std::mem::replace(left, right.iter().cloned().collect());
                 self.report_replaced(&old.into(), &left.clone().into(), at);
             }
@@ -330,11 +346,15 @@ impl<O: Observer> Stack<'_, O> {
     }
 }
 
-fn parse(marker: Option<&Value>, in_list: bool, at: &Trail<'_>) -> Result<Strategy, StackError> {
+fn parse(
+    marker: Option<&Value>,
+    in_list: bool,
+    at: &Trail<'_>,
+) -> Result<StackStrategy, StackError> {
     let Some(value) = marker else {
-        return Ok(Strategy::default());
+        return Ok(StackStrategy::default());
     };
-    Strategy::parse(value).ok_or_else(|| StackError {
+    StackStrategy::parse(value).ok_or_else(|| StackError {
         path: at.to_path(),
         strategy: value.clone(),
         in_list,

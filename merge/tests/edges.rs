@@ -1,7 +1,9 @@
 //! Warnings, errors, sharing and reports: what no single result shows.
 
 use crate::common::{Recorded, Recorder, json};
-use mapstack_merge::{Change, Observer, Options, Origin, Strategy, Trail, merge, merge_all, stack};
+use mapstack_merge::{
+    Change, Observer, Options, Origin, Strategy, Trail, merge, merge_all, merge_observed, stack,
+};
 use mapstack_value::{Key, Map, MapKind, Value};
 
 fn map(text: &str) -> Map {
@@ -85,7 +87,7 @@ fn strategies_print_as_they_are_written() {
 
 /// Merge, and check the message and exception of the refusal.
 fn check_refused(base: &str, overlay: &str, strategy: Strategy, message: &str, class: &str) {
-    let error = merge(json(base), &json(overlay), &with(strategy), &mut ()).unwrap_err();
+    let error = merge(json(base), &json(overlay), &with(strategy)).unwrap_err();
     assert_eq!(
         (error.to_string().as_str(), error.reference_class()),
         (message, class)
@@ -123,7 +125,7 @@ fn refusals_say_what_where_and_what_to_do() {
 #[test]
 fn list_subscripts_an_overlay_list_by_integer_keys() {
     let base = Value::from(Map::from_iter([(0, "a"), (7, "b")]));
-    let merged = |overlay| merge(base.clone(), &json(overlay), &with(Strategy::List), &mut ());
+    let merged = |overlay| merge(base.clone(), &json(overlay), &with(Strategy::List));
     assert_eq!(merged("[9, 0]").unwrap().repr(), "{0: ['a', 9], 7: 'b'}");
     assert_eq!(merged("[7]").unwrap_err().reference_class(), "IndexError");
 }
@@ -134,7 +136,6 @@ fn aggregate_marks_the_root_and_later_merges_keep_the_mark() {
         json(r#"{"a": {"x": 1}}"#),
         &json(r#"{"a": {"y": 2}}"#),
         &with(Strategy::Aggregate),
-        &mut (),
     );
     let aggregate = aggregate.unwrap();
     assert_eq!(aggregate.repr(), "{'a': {'y': 2}}");
@@ -148,19 +149,12 @@ fn aggregate_marks_the_root_and_later_merges_keep_the_mark() {
             aggregate.clone(),
             &json(r#"{"a": {"z": 3}}"#),
             &with(strategy.clone()),
-            &mut (),
         )
         .unwrap();
         assert_eq!(merged.as_map().unwrap().kind(), kind, "{strategy}");
     }
     // As an overlay it is data like any other.
-    let merged = merge(
-        json(r#"{"b": 1}"#),
-        &aggregate,
-        &Options::default(),
-        &mut (),
-    )
-    .unwrap();
+    let merged = merge(json(r#"{"b": 1}"#), &aggregate, &Options::default()).unwrap();
     assert_eq!(merged.as_map().unwrap().kind(), MapKind::Dict);
 }
 
@@ -173,7 +167,6 @@ fn aggregates_on_both_sides_unite_one_level_deeper() {
             base,
             &nest(r#"{"b": {"q": 2}}"#, right),
             &with(Strategy::Aggregate),
-            &mut (),
         )
         .unwrap()
         .repr()
@@ -196,7 +189,7 @@ fn aggregates_on_both_sides_unite_one_level_deeper() {
 fn a_merge_copies_only_what_it_changes() {
     let base = json(r#"{"kept": {"x": 1}, "changed": {"y": 1}}"#);
     let overlay = json(r#"{"changed": {"z": 2}, "new": {"w": 3}}"#);
-    let merged = merge(base.clone(), &overlay, &Options::default(), &mut ()).unwrap();
+    let merged = merge(base.clone(), &overlay, &Options::default()).unwrap();
     let at = |value: &Value, key: &str| {
         value
             .as_map()
@@ -216,13 +209,7 @@ fn a_merge_copies_only_what_it_changes() {
 fn one_object_under_two_keys_is_two_values() {
     let shared = json(r#"{"x": 1}"#);
     let base = Value::from(Map::from_iter([("base", shared.clone()), ("k", shared)]));
-    let merged = merge(
-        base,
-        &json(r#"{"base": {"y": 2}}"#),
-        &Options::default(),
-        &mut (),
-    )
-    .unwrap();
+    let merged = merge(base, &json(r#"{"base": {"y": 2}}"#), &Options::default()).unwrap();
     assert_eq!(merged, json(r#"{"base": {"x": 1, "y": 2}, "k": {"x": 1}}"#));
 }
 
@@ -237,7 +224,7 @@ fn appended_lists_tell_whose_items_they_have() {
         strategy: Strategy::Recurse,
         merge_lists: true,
     };
-    merge(
+    merge_observed(
         json(r#"{"a": {"l": [1, 2]}}"#),
         &json(r#"{"a": {"l": [2, 3]}}"#),
         &options,
@@ -257,7 +244,7 @@ fn appended_lists_tell_whose_items_they_have() {
 #[test]
 fn dropped_and_kept_values_are_reported() {
     let mut recorder = Recorder::default();
-    merge(
+    merge_observed(
         json(r#"{"a": 1}"#),
         &json(r#"{"a": 2, "b": 3}"#),
         &with(Strategy::List),
@@ -274,7 +261,7 @@ fn dropped_and_kept_values_are_reported() {
 
     let mut recorder = Recorder::default();
     let overlay = map(r#"{"__": "merge-first", "a": {"x": 2, "y": 3}}"#);
-    stack::merge(map(r#"{"a": {"x": 1, "z": 0}}"#), &overlay, &mut recorder).unwrap();
+    stack::merge_observed(map(r#"{"a": {"x": 1, "z": 0}}"#), &overlay, &mut recorder).unwrap();
     assert_eq!(
         recorder.0,
         [
@@ -301,9 +288,7 @@ fn a_bad_stack_strategy_names_its_place() {
         ),
     ] {
         let base = map(r#"{"a": {"b": {}, "l": []}}"#);
-        let error = stack::merge(base, &map(overlay), &mut ())
-            .unwrap_err()
-            .to_string();
+        let error = stack::merge(base, &map(overlay)).unwrap_err().to_string();
         assert_eq!(
             error,
             format!("{message}: write one of merge-last, merge-first, remove, overwrite")
@@ -317,14 +302,14 @@ fn what_was_merged_before_a_bad_strategy_stays() {
     let overlay = map(r#"{"a": 2, "b": {"y": 2, "z": 3}, "c": 3, "b2": {}, "d": 1}"#);
     let mut broken = overlay.clone();
     broken.insert("b", json(r#"{"__": "nope"}"#));
-    assert!(stack::merge_into(&mut base, &broken, &mut ()).is_err());
+    assert!(stack::merge_into(&mut base, &broken).is_err());
     assert_eq!(Value::from(base).repr(), "{'a': 2, 'b': {'x': 1}}");
 }
 
 #[test]
 fn a_stack_tells_mapping_types_apart() {
     let base = Map::from_iter([("k", map(r#"{"a": 1}"#).with_kind(MapKind::Ordered))]);
-    let merged = stack::merge(base, &map(r#"{"k": {"b": 2}}"#), &mut ()).unwrap();
+    let merged = stack::merge(base, &map(r#"{"k": {"b": 2}}"#)).unwrap();
     assert_eq!(Value::from(merged).repr(), "{'k': {'b': 2}}");
 }
 
@@ -364,7 +349,6 @@ fn what_is_not_a_mapping_fails_as_in_the_reference() {
         base.clone(),
         overlay,
         &with(strategy),
-        &mut (),
     ) {
         Ok(_) => "ok",
         Err(error) => error.reference_class(),
@@ -411,7 +395,7 @@ fn lists_join_if_both_are_aggregates() {
                 let list = if marked { list.as_aggregate() } else { list };
                 Value::Map([(Key::from("k"), Value::List(list))].into_iter().collect())
             });
-        let merged = merge(base, &overlay, &with(Strategy::Aggregate), &mut ());
+        let merged = merge(base, &overlay, &with(Strategy::Aggregate));
         merged.unwrap().repr()
     };
     assert_eq!(lists([true, true]), "{'k': [1, 2]}");
@@ -438,7 +422,7 @@ fn an_observer_can_be_lent_and_knows_where_it_is() {
         json(r#"{"k": {"y": 2}, "n": 3}"#),
     );
     let mut places = Places::default();
-    merge(base, &overlay, &with(Strategy::Smart), &mut &mut places).unwrap();
+    merge_observed(base, &overlay, &with(Strategy::Smart), &mut &mut places).unwrap();
     let root = Trail::ROOT.to_path().to_string();
     let expected = [
         (Some("y".into()), "k".to_string()),
@@ -451,7 +435,7 @@ fn an_observer_can_be_lent_and_knows_where_it_is() {
 #[test]
 fn an_empty_base_reports_what_is_added() {
     let mut recorder = Recorder::default();
-    let merged = merge(
+    let merged = merge_observed(
         Value::map(),
         &json(r#"{"a": 1}"#),
         &with(Strategy::Smart),
@@ -465,12 +449,12 @@ fn an_empty_base_reports_what_is_added() {
 fn a_stacked_layer_reports_what_it_adds_and_no_more() {
     let mut recorder = Recorder::default();
     let base = map(r#"{"k": {"x": 1}}"#);
-    stack::merge(base, &map(r#"{"k": {"y": 2}}"#), &mut recorder).unwrap();
+    stack::merge_observed(base, &map(r#"{"k": {"y": 2}}"#), &mut recorder).unwrap();
     let paths: Vec<String> = recorder
         .0
         .iter()
         .map(|(path, _)| path.to_string())
         .collect();
     assert_eq!(paths, ["k:y"]);
-    assert_eq!(stack::Strategy::MergeFirst.to_string(), "merge-first");
+    assert_eq!(stack::StackStrategy::MergeFirst.to_string(), "merge-first");
 }

@@ -1,7 +1,7 @@
 //! Every recorded merge of the reference, result or refusal.
 
 use crate::common::{Recorder, from_json};
-use mapstack_merge::{Options, merge, stack};
+use mapstack_merge::{Options, merge, merge_observed, stack};
 use mapstack_value::Value;
 
 fn records(text: &str) -> Vec<serde_json::Value> {
@@ -53,8 +53,8 @@ fn every_strategy_gives_what_the_reference_gives() {
                 &from_json(&record["merge_lists"]),
             );
             let mut recorder = Recorder::default();
-            let observed = merge(base.clone(), overlay, &options, &mut recorder);
-            let result = merge(base.clone(), overlay, &options, &mut ());
+            let observed = merge_observed(base.clone(), overlay, &options, &mut recorder);
+            let result = merge(base.clone(), overlay, &options);
             if let (Ok(observed), Ok(result)) = (observed, &result) {
                 assert_eq!(observed.repr(), result.repr());
                 if !matches!(options.strategy, mapstack_merge::Strategy::Aggregate)
@@ -79,8 +79,8 @@ fn a_stack_merges_as_pillarstack_merges() {
                 panic!("no mappings: {record}")
             };
             let mut recorder = Recorder::default();
-            let observed = stack::merge(base.clone(), overlay, &mut recorder);
-            let result = stack::merge(base.clone(), overlay, &mut ());
+            let observed = stack::merge_observed(base.clone(), overlay, &mut recorder);
+            let result = stack::merge(base.clone(), overlay);
             if let (Ok(observed), Ok(result)) = (observed, &result) {
                 assert_eq!(
                     Value::from(observed).repr(),

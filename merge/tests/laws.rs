@@ -1,7 +1,7 @@
 //! The laws of the crate documentation on random data, and the counterexamples where one fails.
 
 use crate::common::{Recorder, json};
-use mapstack_merge::{Options, Strategy, merge, stack};
+use mapstack_merge::{Options, Strategy, merge, merge_observed, stack};
 use mapstack_value::{Int, Key, Map, MapKind, Value};
 use proptest::prelude::*;
 use proptest::strategy::Strategy as Generator;
@@ -171,7 +171,7 @@ fn without_aggregates(map: &Map) -> Map {
 }
 
 fn over(base: &Value, overlay: &Value, options: &Options) -> Value {
-    merge(base.clone(), overlay, options, &mut ()).unwrap()
+    merge(base.clone(), overlay, options).unwrap()
 }
 
 /// Two values alike down to types and key order.
@@ -300,7 +300,7 @@ proptest! {
     #[test]
     fn neither_side_notices(x in value(), y in value(), options in options(true)) {
         let before = (x.repr(), y.repr());
-        let _ = merge(x.clone(), &y, &options, &mut ());
+        let _ = merge(x.clone(), &y, &options);
         prop_assert_eq!((x.repr(), y.repr()), before);
     }
 
@@ -316,7 +316,7 @@ proptest! {
     #[test]
     fn reports_are_complete(x in mapping(), y in mapping(), options in options(true)) {
         let mut recorder = Recorder::default();
-        let observed = merge(x.clone(), &y, &options, &mut recorder).unwrap();
+        let observed = merge_observed(x.clone(), &y, &options, &mut recorder).unwrap();
         same(&observed, &over(&x, &y, &options))?;
         // The replay keeps the root's own type.
         same(&as_root(&recorder.replay(&x), &options), &observed)?;
@@ -356,7 +356,7 @@ fn marked() -> impl Generator<Value = Map> {
 }
 
 fn stacked(base: &Map, overlay: &Map) -> Map {
-    stack::merge(base.clone(), overlay, &mut ()).unwrap()
+    stack::merge(base.clone(), overlay).unwrap()
 }
 
 fn with_strategy(name: &str, map: &Map) -> Map {
@@ -420,7 +420,7 @@ proptest! {
         // A base is what earlier merges left, so it has no markers to clean.
         let x = stacked(&Map::new(), &x);
         let mut recorder = Recorder::default();
-        let observed = stack::merge(x.clone(), &y, &mut recorder).unwrap();
+        let observed = stack::merge_observed(x.clone(), &y, &mut recorder).unwrap();
         same(&Value::from(observed.clone()), &stacked(&x, &y).into())?;
         prop_assert_eq!(recorder.replay(&x.into()), Value::from(observed));
     }

@@ -4,12 +4,16 @@
 //!
 #![doc = include_str!("../README.md")]
 
+mod language;
 pub mod mako;
 pub mod pipe;
 pub mod sandbox;
 #[cfg(feature = "tera")]
 pub mod tera;
 
+#[cfg(feature = "tera")]
+pub use language::Tera;
+pub use language::{Jinja, Language, Mako};
 pub use mapstack_pyobject::{
     CallArgs, DictRef, Error, ErrorKind, Frame, Interpreter, Iter, ListRef, Obj, ObjIter, Object,
     Reader, Result, SetRef, Sweep, TemplatePlace, TupleRef, Undefined, changes, check_extent,

@@ -26,7 +26,7 @@ const KINDS: [(&str, &str); 9] = [
 pub(crate) fn pillar(engine: &Engine, minion: &Minion) -> Result<Map, Error> {
     let top = render(engine, minion, FILE)?;
     let mut pillar = Value::map();
-    let options = Options::new(&"smart".into(), &false.into());
+    let options = Options::default();
     for name in names(engine, minion, &top)? {
         let path = name.replace('.', "/");
         let candidates = [format!("{path}.sls"), format!("{path}/init.sls")];
@@ -51,7 +51,7 @@ pub(crate) fn pillar(engine: &Engine, minion: &Minion) -> Result<Map, Error> {
                 .note(format!("give the whole pillar with {}", Means::Pillar)));
         }
         if data.truthy() {
-            pillar = merge(pillar, &data, &options, &mut ())
+            pillar = merge(pillar, &data, &options)
                 .map_err(|e| Error::new(ErrorKind::Merge, format!("{path}: {e}")))?;
         }
     }

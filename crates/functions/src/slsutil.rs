@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
-use mapstack_merge::{Change, Observer, Options, Strategy, Trail, merge};
+use mapstack_merge::{Change, Observer, Options, Strategy, Trail, merge, merge_observed};
 use mapstack_render::jinja::Vm;
 use mapstack_render::python::{as_index, endless, hash_key, wrap};
 use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required, spend};
@@ -246,12 +246,12 @@ fn merged(
         ));
     }
     let Obj::Undefined(undefined) = lists else {
-        return merge(base, overlay, &options, &mut ())
+        return merge(base, overlay, &options)
             .map(|merged| (merged, options))
             .map_err(|e| Error::type_error(e.to_string()));
     };
     // Only where two lists meet does it matter whether they are merged.
-    let merged = merge(base, overlay, &options, &mut meeting)
+    let merged = merge_observed(base, overlay, &options, &mut meeting)
         .map_err(|e| Error::type_error(e.to_string()))?;
     let never_asks = [
         Strategy::Overwrite,

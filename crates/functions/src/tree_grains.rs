@@ -204,12 +204,7 @@ impl Work<'_> {
                 ..Options::default()
             };
             // Two mappings are always united.
-            let merged = merge(
-                made.grains.clone().into(),
-                &grains.into(),
-                &options,
-                &mut (),
-            );
+            let merged = merge(made.grains.clone().into(), &grains.into(), &options);
             if let Ok(Value::Map(merged)) = merged {
                 made.grains = merged;
             }

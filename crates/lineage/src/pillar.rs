@@ -252,7 +252,7 @@ impl<'r> Replay<'r> {
             } => {
                 let (layer, base) = (take(parts, *layer)?, take(parts, *base)?);
                 let node = merged((&base.0, base.1), (&layer.0, &layer.1), options);
-                let value = mapstack_merge::merge(base.0, &layer.0, options, &mut ()).ok()?;
+                let value = mapstack_merge::merge(base.0, &layer.0, options).ok()?;
                 Some((value, node))
             }
             RecipeStep::Stack { base, layer } => {

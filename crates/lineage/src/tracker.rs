@@ -7,7 +7,7 @@ use std::sync::Arc;
 use mapstack::hooks::{Edits, Hooks, MergedKind, MergedLayer, Moment};
 use mapstack_diagnostic::Place;
 use mapstack_matcher::{Definition, Matcher, MatcherKind};
-use mapstack_merge::{Options, merge};
+use mapstack_merge::{Options, merge_observed};
 use mapstack_minion::{Minion, Part};
 use mapstack_value::{Key, Map, Path, Value};
 
@@ -97,7 +97,7 @@ impl Tree {
             DataChange::Merge(overlay, options) => {
                 let (base, root) = (std::mem::take(&mut self.data), &mut self.root);
                 // The run did the same merge without an error, so this one succeeds.
-                self.data = merge(
+                self.data = merge_observed(
                     base,
                     &overlay.value,
                     &options,

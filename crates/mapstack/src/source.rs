@@ -1,6 +1,6 @@
 //! Evaluates source definitions: the values that matchers find, and the paths that these lead to.
 
-use mapstack_matcher::{Definition, Matcher, MatcherKind, join};
+use mapstack_matcher::{Definition, Matcher, MatcherKind, PathRules, Paths, TooManyPaths};
 use mapstack_minion::ConfigGet;
 use mapstack_value::{Key, Map, Path, PathStep, Value};
 
@@ -179,103 +179,34 @@ pub(crate) fn texts(value: &Value) -> Vec<String> {
     }
 }
 
-/// The relative paths of a definition, or the query that found nothing.
-pub(crate) enum Paths {
-    /// Paths in order; the last matcher varies fastest.
-    Relative(Vec<String>),
-    /// The query of a matcher that found nothing.
-    Absent(String),
-}
-
-/// Rules in which `map.tofs` differs from layers.
-#[derive(Clone, Copy)]
-pub(crate) struct PathRules {
-    /// True if paths contain the query before each value.
-    pub include_query: bool,
-    /// True if a query that finds nothing is a part of the path.
-    pub fallback_to_query: bool,
-}
-
-impl PathRules {
-    /// The rules of layers.
-    pub const LAYERS: PathRules = PathRules {
-        include_query: true,
-        fallback_to_query: false,
-    };
-}
-
 /// The relative paths of a definition (saltext-formula: `Renderer.render_path`).
-pub(crate) fn paths(
+pub(crate) fn paths<'d>(
     run: &Run<'_>,
-    definition: &Definition,
+    definition: &'d Definition,
     around: &Surroundings<'_>,
     rules: PathRules,
-) -> Result<Paths> {
-    let mut parts: Vec<Vec<String>> = Vec::with_capacity(definition.matchers().len());
-    let mut count = 1;
-    for matcher in definition.matchers() {
-        let found = match matcher.kind() {
-            MatcherKind::Static => vec![join([matcher.query()])],
-            _ => match fetch(run, matcher, around)? {
-                Some(found) if rules.include_query => texts(&found.value)
-                    .iter()
-                    .map(|part| join([matcher.query(), part]))
-                    .collect(),
-                Some(found) => texts(&found.value),
-                None if rules.fallback_to_query => vec![matcher.query().to_string()],
-                None => return Ok(Paths::Absent(matcher.query().to_string())),
-            },
-        };
-        run.check_product(count, found.len())?;
-        count *= found.len();
-        parts.push(found);
-    }
-    Ok(Paths::Relative(
-        (0..count)
-            .map(|number| join(chosen(&parts, number)))
-            .collect(),
-    ))
+) -> Result<Paths<'d>> {
+    let find = |matcher: &Matcher| {
+        let found = fetch(run, matcher, around).map_err(Failed::Lookup)?;
+        Ok(found.map(|found| texts(&found.value)))
+    };
+    definition
+        .paths_by(rules, find)
+        .map_err(|failed| match failed {
+            Failed::Lookup(error) => error,
+            Failed::TooMany(error) => Error::new(ErrorKind::Limit, error.to_string())
+                .help("some grain or pillar list is far too long"),
+        })
 }
 
-/// One text of each list, for the combination with this number. The last list varies fastest.
-fn chosen(parts: &[Vec<String>], number: usize) -> impl Iterator<Item = &str> {
-    let mut below: usize = parts.iter().map(Vec::len).product();
-    parts.iter().filter_map(move |list| {
-        below = below.checked_div(list.len())?;
-        list.get(number.checked_div(below)? % list.len())
-            .map(String::as_str)
-    })
+/// Why a definition has no paths.
+enum Failed {
+    Lookup(Error),
+    TooMany(TooManyPaths),
 }
 
-/// Limit on the paths of a definition, because facts decide how many there are.
-const MAX_PATHS: usize = 100_000;
-
-impl Run<'_> {
-    fn check_product(&self, a: usize, b: usize) -> Result<()> {
-        if a.saturating_mul(b) <= MAX_PATHS {
-            return Ok(());
-        }
-        let message =
-            format!("a chain of matchers leads to {a} × {b} paths, more than {MAX_PATHS}");
-        Err(Error::new(ErrorKind::Limit, message).help("some grain or pillar list is far too long"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_choice_comes_once_and_the_last_varies_fastest() {
-        let parts = [vec!["a", "b"], vec!["c"], vec!["d", "e", "f"]];
-        let parts: Vec<Vec<String>> = parts
-            .into_iter()
-            .map(|list| list.into_iter().map(Into::into).collect())
-            .collect();
-        let all: Vec<String> = (0..6)
-            .map(|number| chosen(&parts, number).collect())
-            .collect();
-        assert_eq!(all, ["acd", "ace", "acf", "bcd", "bce", "bcf"]);
-        assert_eq!(chosen(&[], 0).count(), 0);
+impl From<TooManyPaths> for Failed {
+    fn from(error: TooManyPaths) -> Self {
+        Failed::TooMany(error)
     }
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use mapstack_diagnostic::nearest;
-use mapstack_matcher::{Definition, MatcherKind, Mode, join, variants};
+use mapstack_matcher::{Definition, MatcherKind, Mode, PathRules, Paths, join, variants};
 use mapstack_merge::{self as merge, Aliases};
 use mapstack_minion::builtin;
 use mapstack_value::{Path, Value};
@@ -13,9 +13,7 @@ use crate::aliases::parted_aliases;
 use crate::engine::Run;
 use crate::hooks::{Chosen, LayerTemplate, MergedKind, SourcePaths};
 use crate::options::{StackOptions, iterate, or};
-use crate::source::{
-    Found, PathRules, Paths, Surroundings, fetch, fetch_layer, paths, pop_options, texts,
-};
+use crate::source::{Found, Surroundings, fetch, fetch_layer, paths, pop_options, texts};
 use crate::trace::{Asked, DataStage};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 
@@ -205,8 +203,9 @@ impl Run<'_> {
             self.watched_paths(&source, || self.evaluate(fold, definition, stack, evaluate))?;
         let relative = match found {
             Paths::Relative(relative) => relative,
-            Paths::Absent(query) => {
-                self.record(Asked::NoPaths { query: Some(query) });
+            Paths::Absent(matcher) => {
+                let query = Some(matcher.query().to_owned());
+                self.record(Asked::NoPaths { query });
                 return Ok(());
             }
         };
@@ -358,7 +357,7 @@ impl Run<'_> {
                 let path = Path::split(&key, ":")
                     .map_err(|e| Error::new(ErrorKind::Lookup, e.to_string()))?;
                 let item = mapstack_yaml::traverse(&layer.value, &path).unwrap_or_else(Value::map);
-                picked = merge::merge(picked, &item, &options, &mut ()).map_err(|e| {
+                picked = merge::merge(picked, &item, &options).map_err(|e| {
                     Error::new(
                         ErrorKind::Merge,
                         format!("'{key}' of {origin} cannot be merged: {e}"),

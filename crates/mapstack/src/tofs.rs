@@ -1,11 +1,11 @@
 //! `map.tofs`: candidate paths of a file for this minion.
 
-use mapstack_matcher::{Mode, join};
+use mapstack_matcher::{Mode, PathRules, Paths, join};
 use mapstack_value::{Map, Path, Value};
 
 use crate::engine::Run;
 use crate::options::{DataOptions, TofsOptions, iterate, or};
-use crate::source::{PathRules, Paths, Surroundings, paths};
+use crate::source::{Surroundings, paths};
 use crate::stack::{parse, tplroot};
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 

@@ -4,7 +4,7 @@ use std::cell::Ref;
 use std::rc::Rc;
 
 use mapstack_diagnostic::{Diagnostic, Result};
-use mapstack_matcher::{Definition, Matcher};
+use mapstack_matcher::{Definition, Matcher, PathRules, Paths};
 use mapstack_merge::{MergeError, Options, merge};
 use mapstack_minion::{Minion, Part};
 use mapstack_render::jinja::Edit;
@@ -14,7 +14,7 @@ use mapstack_value::{Map, Str, Value};
 use crate::engine::Run;
 use crate::file::File;
 use crate::hooks::{Chosen, Edits, Hooks, MergedKind, MergedLayer, Moment, SourcePaths};
-use crate::source::{PathRules, Paths, Surroundings, fetch, paths, texts};
+use crate::source::{Surroundings, fetch, paths, texts};
 use crate::text::Text;
 use crate::trace::FileReadKind;
 
@@ -103,7 +103,7 @@ impl<'e> Run<'e> {
             };
             hooks.merging(self.moment(), &layer);
         }
-        merge(base, values, options, &mut ())
+        merge(base, values, options)
     }
 
     /// Report the changes that a template made in place.

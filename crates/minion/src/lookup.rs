@@ -270,9 +270,9 @@ impl Minion {
             self.options().into(),
         ];
         let defaults = Value::from(builtin::defaults().clone());
-        Ok(over_master.iter().try_fold(defaults, |all, overlay| {
-            merge(all, overlay, &options, &mut ())
-        })?)
+        Ok(over_master
+            .iter()
+            .try_fold(defaults, |all, overlay| merge(all, overlay, &options))?)
     }
 
     /// True if an option is set to something true.
@@ -317,7 +317,7 @@ fn over_default(default: Option<&Value>, found: Option<&Value>, append: bool) ->
         ),
         _ => return None,
     };
-    merge(default.clone(), found, &options, &mut ()).ok()
+    merge(default.clone(), found, &options).ok()
 }
 
 fn merge_strategy(how: &Value) -> (Strategy, Option<Warning>) {

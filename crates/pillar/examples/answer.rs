@@ -113,7 +113,6 @@ fn merged(question: &Map) -> Answer {
         field(question, "base"),
         &field(question, "overlay"),
         &options,
-        &mut (),
     )
     .map_err(|e| e.to_string())
 }

@@ -734,7 +734,7 @@ impl PillarRun<'_> {
     }
 
     fn merge(&self, base: Value, data: &Value) -> Result<Value> {
-        merge(base, data, &self.merging(), &mut ()).map_err(|e| unmergeable(&e))
+        merge(base, data, &self.merging()).map_err(|e| unmergeable(&e))
     }
 
     /// The options by which the master merges external pillars.

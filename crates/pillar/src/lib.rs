@@ -23,7 +23,7 @@ mod whole;
 pub use crate::classes::{FilePlace, Origin, Turn};
 pub use compile::{Compiled, Compiler, PillarRun};
 pub use config::{ExtPillars, StackKind};
-pub use mapstack_merge::stack::{MARKER as STACK_MARKER, Strategy as StackStrategy};
+pub use mapstack_merge::stack::{MARKER as STACK_MARKER, StackStrategy};
 pub use recipe::{ExternalFile, PartId, PillarLayer, PillarRecipe, Reached, RecipeStep};
 pub use trace::{FileOutcome, PillarEvent, SlsOutcome, StackEvent, WholeEvent};
 pub use whole::{

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::classes::{ClassFile, Origin, Origins};
 use mapstack::{File, Text, parted_aliases};
 use mapstack_diagnostic::{Diagnostic, Place};
-use mapstack_merge::{Aliases, MergeError, Options, merge};
+use mapstack_merge::{Aliases, MergeError, Options, Strategy, merge};
 use mapstack_value::{Key, Map, Value};
 
 use crate::config::ExtPillar;
@@ -220,7 +220,7 @@ impl Parts {
 
 /// Mappings are merged by their keys; everything else is replaced.
 fn by_keys() -> Options {
-    Options::new(&"recurse".into(), &false.into())
+    Strategy::Recurse.into()
 }
 
 /// The parts of a value that places set.
@@ -373,7 +373,7 @@ impl Recipe {
             options: options.clone(),
             is_option,
         });
-        let value = merge(base.value, &layer.value, options, &mut ())?;
+        let value = merge(base.value, &layer.value, options)?;
         Ok(Made { value, id })
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mapstack_loader::{Fetched, Tree};
 use mapstack_merge::Aliases;
-use mapstack_merge::stack::{MARKER, StackError, Strategy, merge_into};
+use mapstack_merge::stack::{MARKER, StackError, StackStrategy, merge_into};
 use mapstack_value::posixpath::split;
 use mapstack_value::{Key, Map, Value};
 use mapstack_yaml::{Limits, Loaded, Mark, load_document};
@@ -294,7 +294,7 @@ impl OneConfig<'_, '_> {
         }
         let is_wanted = self.graft.is_empty() && cache.merged.wants(base, overlay);
         let before = is_wanted.then(|| base.clone());
-        merge_into(base, &self.grafted(overlay), &mut ())
+        merge_into(base, &self.grafted(overlay))
             .map_err(|e| self.templates.with_files(self.merge_error(&e, &text)))?;
         if let Some(before) = before {
             cache.merged.keep(&before, overlay, base);
@@ -337,7 +337,7 @@ impl OneConfig<'_, '_> {
     fn warn_of_aliases(&self, stack: &Value, overlay: &Map, text: &Text<'_>) {
         let mut aliases = self.stacking.aliases.borrow_mut();
         let merge = |mut base: Map, overlay: Map| {
-            merge_into(&mut base, &overlay, &mut ()).ok()?;
+            merge_into(&mut base, &overlay).ok()?;
             Some(Value::Map(base))
         };
         for parted in aliases.parted_by(stack, &Value::Map(self.grafted(overlay)), &merge) {
@@ -379,7 +379,7 @@ impl OneConfig<'_, '_> {
         let error = Error::new(ErrorKind::Merge, e.to_string()).at(place);
         match mapstack_diagnostic::nearest(
             e.strategy.as_str().unwrap_or_default(),
-            Strategy::ALL.map(Strategy::name),
+            StackStrategy::ALL.map(StackStrategy::name),
         ) {
             Some(near) => error.help(format!("did you mean '{near}'?")),
             None => error,
@@ -433,12 +433,12 @@ impl OneConfig<'_, '_> {
 }
 
 /// The strategy that a file names at its root. It was merged, so it is one.
-fn strategy(value: &Value) -> Strategy {
+fn strategy(value: &Value) -> StackStrategy {
     let named = value
         .as_map()
         .and_then(|map| map.get(MARKER))
         .and_then(Value::as_str);
-    Strategy::ALL
+    StackStrategy::ALL
         .into_iter()
         .find(|strategy| named == Some(strategy.name()))
         .unwrap_or_default()

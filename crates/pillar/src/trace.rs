@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use mapstack_diagnostic::Place;
-use mapstack_merge::stack::Strategy;
+use mapstack_merge::stack::StackStrategy;
 
 use super::StackKind;
 
@@ -164,7 +164,7 @@ impl Events {
 #[derive(Debug, Clone, PartialEq)]
 pub enum FileOutcome {
     /// It was merged, by the strategy it names at its root.
-    Merged(Strategy),
+    Merged(StackStrategy),
     /// Nothing is there.
     Missing,
     /// It renders to no mapping, which amounts to nothing.

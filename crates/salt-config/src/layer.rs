@@ -71,7 +71,6 @@ impl Layer {
             std::mem::take(&mut self.options).into(),
             &other.options.into(),
             &options,
-            &mut (),
         ) {
             self.options = merged;
         }

@@ -1,6 +1,6 @@
 //! Repeats a merge on the origins of both sides.
 
-use mapstack_merge::{Change, Observer, Options, Origin, Trail, merge, stack};
+use mapstack_merge::{Change, Observer, Options, Origin, Trail, merge_observed, stack};
 use mapstack_value::{Key, Map, Value};
 
 use crate::tree::{Claim, How, Node};
@@ -13,7 +13,7 @@ pub(crate) fn merged(base: (&Value, Node), overlay: (&Value, &Node), options: &O
         overlay: overlay.1,
     };
     // The function did the same merge, and reports only those that succeed.
-    let _ = merge(value.clone(), overlay.0, options, &mut merging);
+    let _ = merge_observed(value.clone(), overlay.0, options, &mut merging);
     root
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn stacked(base: (Value, Node), overlay: (&Map, &Node)) -> (Value, No
         overlay: overlay.1,
     };
     // What the reference merged before it fails stays merged.
-    let _ = stack::merge_into(&mut stack, overlay.0, &mut merging);
+    let _ = stack::merge_into_observed(&mut stack, overlay.0, &mut merging);
     (stack.into(), root)
 }
 

@@ -109,7 +109,7 @@ pub(crate) fn passed(options: &Map) -> std::result::Result<Map, String> {
             format!("the minion's option pass_to_ext_pillars: '{text}' leads into {what}, which has no keys")
         })?;
         let part = part.unwrap_or_default().into();
-        all = merge(all, &part, &lists, &mut ())
+        all = merge(all, &part, &lists)
             .map_err(|e| format!("the minion's option pass_to_ext_pillars: {e}"))?;
     }
     Ok(all.as_map().cloned().unwrap_or_default())

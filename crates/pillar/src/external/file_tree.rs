@@ -6,7 +6,7 @@ use std::cell::Cell;
 use mapstack::{ExternalText, File};
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 use mapstack_loader::{Fetched, Fnmatch, Tree};
-use mapstack_merge::{Options, merge};
+use mapstack_merge::{Strategy, merge};
 use mapstack_value::posixpath::{join, normpath};
 use mapstack_value::{Map, Value};
 
@@ -96,8 +96,8 @@ fn directories(asked: &Asked<'_, '_>, root: &str) -> Result<Vec<String>> {
 }
 
 fn over(base: Value, layer: &Value) -> Result<Value> {
-    let options = Options::new(&"recurse".into(), &false.into());
-    merge(base, layer, &options, &mut ()).map_err(|e| {
+    let options = Strategy::Recurse.into();
+    merge(base, layer, &options).map_err(|e| {
         Error::new(
             ErrorKind::Merge,
             format!("the files of file_tree cannot be merged: {e}"),

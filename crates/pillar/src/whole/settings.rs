@@ -240,7 +240,7 @@ pub fn overridden(pillar: Map, over: &Map, opts: &Map) -> Map {
         &option("pillar_merge_lists"),
     );
     let over = Value::Map(over.clone());
-    match mapstack_merge::merge(Value::Map(pillar.clone()), &over, &options, &mut ()) {
+    match mapstack_merge::merge(Value::Map(pillar.clone()), &over, &options) {
         Ok(Value::Map(merged)) => merged,
         _ => pillar,
     }

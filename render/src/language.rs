@@ -1,0 +1,87 @@
+//! The languages of templates behind one trait.
+
+use mapstack_pyobject::{Obj, Result};
+use mapstack_value::Map;
+
+use crate::jinja::{self, NoHost, Rendered, Request};
+use crate::mako;
+use crate::sandbox::Interpreter;
+
+/// A language of templates.
+///
+/// ```
+/// use mapstack_render::{Jinja, Language};
+/// use mapstack_value::Map;
+///
+/// let variables = Map::from_iter([("name", "web1")]);
+/// assert_eq!(Jinja.print("{{ name|upper }}", &variables).unwrap(), "WEB1");
+/// ```
+pub trait Language {
+    /// The name of Salt's renderer for it.
+    fn name(&self) -> &'static str;
+
+    /// Render a template. What it prints comes with a map from output to source.
+    ///
+    /// # Errors
+    /// The template is wrong or fails, or a limit is reached. Errors carry the place in the template.
+    fn render(&self, request: Request<'_>) -> Result<Rendered>;
+
+    /// Render a text with variables alone, with the default limits.
+    ///
+    /// # Errors
+    /// As [`render`](Self::render).
+    fn print(&self, source: &str, variables: &Map) -> Result<String> {
+        let mut request = jinja::request(source, &NoHost);
+        let variable = |(name, value): (&mapstack_value::Key, &mapstack_value::Value)| {
+            Some((name.as_str()?.into(), Obj::from(value.clone())))
+        };
+        request.variables = variables.iter().filter_map(variable).collect();
+        Ok(self.render(request)?.text)
+    }
+}
+
+/// Jinja, in the dialect of the request.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Jinja;
+
+impl Language for Jinja {
+    fn name(&self) -> &'static str {
+        "jinja"
+    }
+
+    fn render(&self, request: Request<'_>) -> Result<Rendered> {
+        jinja::render(request)
+    }
+}
+
+/// Mako as Salt's renderer runs it. Templates that have to be interpreted share the interpreter, which is started for
+/// the first of them.
+#[derive(Default)]
+pub struct Mako(Interpreter);
+
+impl Language for Mako {
+    fn name(&self) -> &'static str {
+        "mako"
+    }
+
+    fn render(&self, request: Request<'_>) -> Result<Rendered> {
+        mako::render_as(&request, mako::Options::salt(), None, &[], &self.0)
+            .map(|(rendered, _)| rendered)
+    }
+}
+
+/// Tera, which Salt does not have.
+#[cfg(feature = "tera")]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tera;
+
+#[cfg(feature = "tera")]
+impl Language for Tera {
+    fn name(&self) -> &'static str {
+        "tera"
+    }
+
+    fn render(&self, request: Request<'_>) -> Result<Rendered> {
+        crate::tera::render(&request)
+    }
+}
