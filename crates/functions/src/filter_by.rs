@@ -27,13 +27,10 @@ pub(super) fn filter_by(
     let key = key.or_else(|| fact.map(Obj::from));
     let key = required(key, function, names[1])?;
     let default = default.unwrap_or_else(|| Obj::from("default"));
-    let Obj::Dict(table) = &lookup else {
-        return Err(Error::python(
-            "AttributeError",
-            format!("'{}' object has no attribute 'get'", lookup.type_name()),
-        ));
-    };
     let found = look(run, facts, &key, ":")?;
+    let Obj::Dict(table) = &lookup else {
+        return Err(no_table(vm, &lookup, &values(found))?);
+    };
     let mut result = match pick(vm, table, found)? {
         Some(picked) => {
             picked.report(
@@ -121,15 +118,57 @@ impl Picked {
     }
 }
 
-/// The first entry that is not `None` under a pattern that fits one of the fact's values.
-fn pick(vm: &Vm<'_>, table: &DictRef, found: Option<Obj>) -> Result<Option<Picked>> {
-    let values = match found {
+/// The error of a table that is not a mapping: a loop over it comes first, for each value of the fact.
+fn no_table(vm: &Vm<'_>, lookup: &Obj, values: &[Obj]) -> Result<Box<Error>> {
+    let kind = lookup.type_name();
+    let no_get = Error::python(
+        "AttributeError",
+        format!("'{kind}' object has no attribute 'get'"),
+    );
+    if values.is_empty() {
+        return Ok(no_get);
+    }
+    let Ok(patterns) = lookup.collect(vm) else {
+        let message = format!("'{kind}' object is not iterable");
+        return Ok(Error::python("TypeError", message));
+    };
+    for value in values {
+        let text = to_str(value)?;
+        for pattern in &patterns {
+            vm.burn(1 + text.len() / 16)?;
+            if Fnmatch::new(&to_str(pattern)?).matches(&text) {
+                return Ok(Error::python("TypeError", no_index(lookup, pattern)));
+            }
+        }
+    }
+    Ok(no_get)
+}
+
+/// The message of a value that is no index of a list or a text.
+fn no_index(lookup: &Obj, index: &Obj) -> String {
+    let index = index.type_name();
+    match lookup {
+        Obj::Str(_) | Obj::Markup(_) => format!("string indices must be integers, not '{index}'"),
+        _ => format!(
+            "{} indices must be integers or slices, not {index}",
+            lookup.type_name()
+        ),
+    }
+}
+
+/// The values of a fact.
+fn values(found: Option<Obj>) -> Vec<Obj> {
+    match found {
         Some(Obj::List(list)) => list.items(),
         Some(value) => vec![value],
         None => Vec::new(),
-    };
+    }
+}
+
+/// The first entry that is not `None` under a pattern that fits one of the fact's values.
+fn pick(vm: &Vm<'_>, table: &DictRef, found: Option<Obj>) -> Result<Option<Picked>> {
     let keys = table.keys();
-    for value in values {
+    for value in values(found) {
         let text = to_str(&value)?;
         for key in &keys {
             vm.burn(1 + text.len() / 16)?;

@@ -342,7 +342,7 @@ impl Rule {
         )
     }
 
-    /// True if only pillars are checked for it.
+    /// True if only pillars and whole estates are checked for it.
     #[must_use]
     pub fn is_about_pillars(self) -> bool {
         matches!(
@@ -354,6 +354,7 @@ impl Rule {
                 | Rule::Ciphertext
                 | Rule::PlainSecret
                 | Rule::PillarShape
+                | Rule::TopFile
                 | Rule::ExternalPillar
         )
     }

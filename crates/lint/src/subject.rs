@@ -71,6 +71,16 @@ pub(crate) struct TopProblem {
     pub minions: Vec<String>,
 }
 
+impl TopProblem {
+    /// The sls that does not exist.
+    pub fn sls(&self) -> Option<&str> {
+        match &self.what {
+            TopFault::Missing { sls, .. } => Some(sls),
+            _ => None,
+        }
+    }
+}
+
 /// The kind of a problem with top files.
 #[derive(Debug)]
 pub(crate) enum TopFault {

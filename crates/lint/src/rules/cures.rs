@@ -151,6 +151,9 @@ impl<'s> Facts<'s> {
         if !failure.is_everywhere {
             return None;
         }
+        if let Some(empty) = self.empty(failure.place) {
+            return Some(empty);
+        }
         let merged: Vec<&String> = origins.merged.iter().filter(|key| !is_given(key)).collect();
         if !merged.is_empty() {
             return Some(self.unset(failure, merged, tracer));
@@ -160,9 +163,6 @@ impl<'s> Facts<'s> {
 
     /// What a value lacks that layers set, and over which the pillar is merged.
     fn unset(&self, failure: &Failure<'_>, merged: Vec<&String>, tracer: &Tracer<'_>) -> Cure {
-        if let Some(empty) = self.empty(failure.place) {
-            return empty;
-        }
         let could = Cure::Facts(format!(
             "a pillar with {} could set it: give one by {}",
             listed(merged),

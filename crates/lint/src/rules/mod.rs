@@ -4,6 +4,7 @@ mod calls;
 mod comparisons;
 mod cures;
 mod failures;
+pub(crate) mod folders;
 mod imports;
 mod includes;
 mod keys;

@@ -1,8 +1,11 @@
 //! The names in top files of states.
 
+use std::collections::BTreeSet;
+
 use mapstack::{Diagnostic, Error, Place, nearest, sls_name};
 
 use super::failures::{on, rule_of_failure, softened};
+use super::folders::{Lacking, grouped, named};
 use super::imports::elsewhere;
 use crate::Rule;
 use crate::finding::{Finding, Level};
@@ -25,7 +28,64 @@ fn is_elsewhere(subject: &Subject<'_>, sls: &str) -> bool {
 }
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
-    let finding = |problem: &TopProblem| match &problem.what {
+    let groups = grouped(&subject.problems, |problem| lacking(subject, problem));
+    let of_group =
+        |(folder, problems): (Option<Lacking>, Vec<&TopProblem>)| match (folder, &*problems) {
+            (Some(folder), [_, _, ..]) => vec![of_folder(subject, &folder, &problems)],
+            _ => problems
+                .iter()
+                .map(|problem| of_problem(subject, problem))
+                .collect(),
+        };
+    groups.into_iter().flat_map(of_group).collect()
+}
+
+/// The folder that lacks the sls that a problem is about.
+fn lacking(subject: &Subject<'_>, problem: &TopProblem) -> Option<Lacking> {
+    let sls = problem.sls()?;
+    let has_files = |prefix: &str| subject.files.keys().any(|path| path.starts_with(prefix));
+    match is_elsewhere(subject, sls) {
+        true => Some(Lacking {
+            folder: sls.split('.').next().unwrap_or_default().to_owned(),
+            is_empty: true,
+        }),
+        false => Lacking::of(sls, has_files),
+    }
+}
+
+/// Several missing sls of one folder.
+fn of_folder(subject: &Subject<'_>, lacking: &Lacking, problems: &[&TopProblem]) -> Finding {
+    let mut findings: Vec<Finding> = problems
+        .iter()
+        .map(|problem| of_problem(subject, problem))
+        .collect();
+    findings.sort_by_key(|finding| finding.place.start);
+    let mut finding = findings.swap_remove(0);
+    let names: BTreeSet<&str> = problems
+        .iter()
+        .filter_map(|problem| problem.sls())
+        .collect();
+    let ids: BTreeSet<&String> = problems
+        .iter()
+        .flat_map(|problem| &problem.minions)
+        .collect();
+    let ids: Vec<String> = ids.into_iter().cloned().collect();
+    if finding.level == Level::Error {
+        let Lacking { folder, is_empty } = lacking;
+        finding.message = match is_empty {
+            true => format!("no root has the folder '{folder}'"),
+            false => format!("the folder '{folder}' lacks {} sls", names.len()),
+        };
+        let names = folder.replace('/', ".");
+        let help = format!("if they lie elsewhere, add `absent: ['{names}.*']` to .mapstack.yaml");
+        finding.help = Some(help);
+    }
+    finding.notes = vec![format!("for the sls {}", named(&names))];
+    finding.note(on(&ids, subject.runs.len()))
+}
+
+fn of_problem(subject: &Subject<'_>, problem: &TopProblem) -> Finding {
+    match &problem.what {
         TopFault::Failed(error) => failed(subject, error, &problem.minions),
         TopFault::Doubtful(warning) => doubtful(subject, warning, &problem.minions),
         TopFault::Missing { sls, place } => {
@@ -42,8 +102,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
                 false => missing(subject, (sls, place), &problem.minions),
             }
         }
-    };
-    subject.problems.iter().map(finding).collect()
+    }
 }
 
 /// The top file as a whole.

@@ -518,8 +518,25 @@ impl SlsReader<'_, '_> {
             let message = &error.diagnostic().message;
             format!("Rendering SLS '{sls}' failed, render error:\n{message}")
         };
+        let error = match self.looks_into_pillar(&error) {
+            true => error.help(
+                "sls do not see the pillar that they make: load the value from a file (`import_yaml`), or pass it by \
+                 `defaults` of an include",
+            ),
+            false => error,
+        };
         PillarError::new(text, error.note(format!("while rendering the sls '{sls}'")))
             .about(Fault::Failed { sls: sls.into() })
+    }
+
+    /// True if what an error is about was looked up in the pillar, which is empty then.
+    fn looks_into_pillar(&self, error: &Error) -> bool {
+        let diagnostic = error.diagnostic();
+        let place = diagnostic.place.as_ref();
+        let said = place.and_then(|place| place.source.get(place.start..place.end));
+        error.kind() == ErrorKind::Undefined
+            && !self.settings.is_on("ext_pillar_first")
+            && said.is_some_and(|said| said.starts_with("pillar[") || said.starts_with("pillar."))
     }
 
     fn merge(&self, base: Made, layer: &Made, sls: &str) -> Result<Made> {

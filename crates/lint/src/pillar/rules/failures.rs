@@ -12,9 +12,11 @@ use mapstack::{Error, ErrorKind, Means, Place};
 use mapstack_pillar::Fault;
 
 use super::Subject;
+use super::causes::explained;
 use super::reach::{is_option, named_in};
 use crate::pillar::files::{PillarFile, names};
 use crate::pillar::seen::{Failed, Seen};
+use crate::rules::folders::{Lacking, grouped, named};
 
 pub(super) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let failures = subject.seen.failures.values();
@@ -25,11 +27,52 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let (missing, others): (Vec<&Failed>, Vec<&Failed>) = failures
         .into_iter()
         .partition(|failed| missing_sls(failed).is_some() && has_only_tops(subject));
-    let others = others.into_iter().map(|failed| failure(subject, failed));
+    let others = grouped(others, |failed| lacking(subject, failed));
+    let others = others
+        .into_iter()
+        .flat_map(|(folder, failed)| match (folder, &*failed) {
+            (Some(folder), [_, _, ..]) => vec![of_folder(subject, &folder, &failed)],
+            _ => failed.iter().map(|one| failure(subject, one)).collect(),
+        });
     elsewhere(subject, &missing)
         .into_iter()
         .chain(others)
         .collect()
+}
+
+/// The folder that lacks the sls that a failure is about.
+fn lacking(subject: &Subject<'_>, failed: &Failed) -> Option<Lacking> {
+    let has_files = |prefix: &str| {
+        let mut files = subject.files.all.values();
+        files.any(|file| file.source.path.starts_with(prefix))
+    };
+    Lacking::of(missing_sls(failed)?, has_files)
+}
+
+/// Several missing sls of one folder.
+fn of_folder(subject: &Subject<'_>, lacking: &Lacking, failed: &[&Failed]) -> Finding {
+    let mut findings: Vec<Finding> = failed.iter().map(|one| failure(subject, one)).collect();
+    findings.sort_by_key(|finding| finding.place.start);
+    let level = findings.iter().map(|finding| finding.level).max();
+    let mut finding = findings.swap_remove(0);
+    finding.level = level.unwrap_or(finding.level);
+    let names: BTreeSet<&str> = failed.iter().filter_map(|one| missing_sls(one)).collect();
+    let ids: BTreeSet<&String> = failed.iter().flat_map(|one| &one.ids).collect();
+    let ids: Vec<String> = ids.into_iter().cloned().collect();
+    if !lacking.is_empty {
+        let folder = &lacking.folder;
+        finding.message = format!(
+            "the folder '{folder}' of the pillar lacks {} sls",
+            names.len()
+        );
+    }
+    finding
+        .notes
+        .retain(|note| !note.starts_with("for the sls ") && !note.starts_with("on "));
+    finding
+        .notes
+        .insert(0, format!("for the sls {}", named(&names)));
+    finding.note(on(&ids, subject.seen.minions))
 }
 
 /// The missing sls that a failure is about.
@@ -58,13 +101,8 @@ fn elsewhere(subject: &Subject<'_>, missing: &[&Failed]) -> Option<Finding> {
     let ids: Vec<String> = ids.into_iter().cloned().collect();
     finding.message = "the roots of the pillar have a top file and no other sls".into();
     finding.level = Level::Warning;
-    let shown: Vec<&str> = names.iter().copied().take(SHOWN).collect();
-    let more = match names.len().saturating_sub(SHOWN) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
     finding.notes = vec![
-        format!("it names {}{more}", shown.join(", ")),
+        format!("it names {}", named(&names)),
         on(&ids, subject.seen.minions),
     ];
     Some(finding.help(
@@ -72,9 +110,6 @@ fn elsewhere(subject: &Subject<'_>, missing: &[&Failed]) -> Option<Finding> {
          refuses these pillars",
     ))
 }
-
-/// The number of sls that a note names.
-const SHOWN: usize = 5;
 
 /// True if something is missing here and not in the pillar.
 fn is_unanswered(error: &Error) -> bool {
@@ -158,17 +193,15 @@ fn failure(subject: &Subject<'_>, failed: &Failed) -> Finding {
         finding.notes.push(note.into());
     } else if works && matches!(fault, Some(Fault::Failed { .. } | Fault::Shape { .. })) {
         finding.level = Level::Warning;
+    } else if matches!(fault, Some(Fault::Failed { .. })) {
+        finding = explained(subject, &failed.error, finding);
     }
-    if let Some(Fault::Missing { sls, .. }) = fault
-        && let Some(folder) = missing_folder(subject, sls)
+    if let Some(Lacking {
+        folder,
+        is_empty: true,
+    }) = lacking(subject, failed)
     {
-        finding.message = format!("no root of the pillar has the folder '{folder}'");
-        finding.level = Level::Warning;
-        finding.notes.insert(0, format!("for the sls '{sls}'"));
-        finding.help = Some(format!(
-            "if it is private, or made when the estate is deployed, add `absent: [{folder}.*]` to .mapstack.yaml; \
-             otherwise Salt refuses these pillars"
-        ));
+        finding = of_absent_folder(finding, &folder, missing_sls(failed).unwrap_or_default());
     }
     if matches!(fault, Some(Fault::Missing { .. })) && !subject.missing_roots.is_empty() {
         let roots = subject.missing_roots.join(", ");
@@ -179,12 +212,20 @@ fn failure(subject: &Subject<'_>, failed: &Failed) -> Finding {
     finding.note(on(&failed.ids, of.max(failed.ids.len())))
 }
 
-/// The folder of a missing sls, if it has no file: all its files lie elsewhere.
-fn missing_folder<'s>(subject: &Subject<'_>, sls: &'s str) -> Option<&'s str> {
-    let (folder, _) = sls.split_once('.')?;
-    let prefix = format!("{folder}/");
-    let mut files = subject.files.all.values();
-    (!files.any(|file| file.source.path.starts_with(&prefix))).then_some(folder)
+/// A finding about an sls whose folder has no files.
+fn of_absent_folder(finding: Finding, folder: &str, sls: &str) -> Finding {
+    let names = folder.replace('/', ".");
+    let mut finding = Finding {
+        message: format!("no root of the pillar has the folder '{folder}'"),
+        level: Level::Warning,
+        ..finding
+    };
+    finding.notes.insert(0, format!("for the sls '{sls}'"));
+    finding.help = Some(format!(
+        "if it is private, a submodule, or made when the estate is deployed, add `absent: ['{names}.*']` to \
+         .mapstack.yaml; otherwise Salt refuses these pillars"
+    ));
+    finding
 }
 
 /// True if what is missing is named after a minion that is an example.

@@ -1,5 +1,6 @@
 //! The rules: each looks at what the pillars of many minions have shown.
 
+mod causes;
 mod ciphertext;
 mod failures;
 mod lookups;

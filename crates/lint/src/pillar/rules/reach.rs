@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, HashMap};
 use crate::{Finding, Level, Rule};
 use mapstack::Place;
 use mapstack::loader::Fnmatch;
+use mapstack::value::Value;
 
 use super::Subject;
 use super::failures::has_only_tops;
 use crate::pillar::files::{Files, PillarFile};
 use crate::pillar::naming::Naming;
 use crate::pillar::seen::{Asked, Seen};
+use crate::rules::folders::Lacking;
 
 /// Top files that are not read, and pillars without one.
 pub(super) fn tops(subject: &Subject<'_>) -> Vec<Finding> {
@@ -86,13 +88,43 @@ pub(super) fn targets(subject: &Subject<'_>) -> Vec<Finding> {
             let note = format!("so no minion gets {}", lost.join(", "));
             finding = finding.note(note);
         }
-        found.push(finding.note(format!(
+        let finding = finding.note(format!(
             "of {} looked at, by the matcher {}",
             minions(seen.minions),
             asked.matcher
-        )));
+        ));
+        found.push(match looks_into_pillar(subject, &target.target, asked) {
+            true => finding.help(
+                "targets are matched before the sls are read, so this one looks into an empty pillar: use a grain",
+            ),
+            false => finding,
+        });
     }
     found
+}
+
+/// True if a target asks for the pillar, by itself or by a nodegroup, and no external pillar comes first.
+fn looks_into_pillar(subject: &Subject<'_>, target: &str, asked: &Asked) -> bool {
+    let is_on = |option: &str| subject.options.get(option).is_some_and(Value::truthy);
+    if is_on("ext_pillar_first") && is_on("ext_pillar") {
+        return false;
+    }
+    let groups = subject.options.get("nodegroups").and_then(Value::as_map);
+    let group = |name: &str| {
+        let named = groups.and_then(|groups| groups.get(name));
+        named.map(Value::repr).unwrap_or_default()
+    };
+    let by_pillar = |text: &str| text.contains("I@") || text.contains("J@");
+    match &*asked.matcher {
+        "nodegroup" => by_pillar(&group(target)),
+        "compound" => target.split_whitespace().any(|word| {
+            by_pillar(word)
+                || word
+                    .strip_prefix("N@")
+                    .is_some_and(|name| by_pillar(&group(name)))
+        }),
+        matcher => matcher.starts_with("pillar"),
+    }
 }
 
 /// True for an option of a target that is text, such as `match:grain`, and so the name of an sls.
@@ -129,8 +161,18 @@ fn missing(subject: &Subject<'_>, saltenv: &str, asked: &Asked, place: &Place) -
         return Vec::new();
     }
     let is_pattern = |sls: &str| sls.contains(['*', '?', '[']);
-    let is_missing =
-        |sls: &&String| !is_pattern(sls) && !is_option(sls) && !subject.files.has(saltenv, sls);
+    let has_files = |prefix: &str| {
+        let mut files = subject.files.all.values();
+        files.any(|file| file.source.path.starts_with(prefix))
+    };
+    // A folder without files is the cause, and is said where minions get its sls.
+    let is_elsewhere = |sls: &str| Lacking::of(sls, has_files).is_some_and(|it| it.is_empty);
+    let is_missing = |sls: &&String| {
+        !is_pattern(sls)
+            && !is_option(sls)
+            && !subject.files.has(saltenv, sls)
+            && !is_elsewhere(sls)
+    };
     let of = |sls: &String| {
         let message = format!("the pillar has no sls '{sls}' in saltenv '{saltenv}'");
         let place = named_in(place, sls).unwrap_or_else(|| place.clone());
