@@ -35,7 +35,7 @@ fn checked_out() -> Option<String> {
     })
 }
 
-/// What a `.git` is or names.
+/// The directory of a `.git`, which is it or names it.
 fn git_directory(git: &Path) -> Option<PathBuf> {
     if git.is_dir() {
         return Some(git.into());

@@ -1,4 +1,4 @@
-//! Where the folders of a checkout lie on the machine that they are deployed to.
+//! The paths that folders of a checkout are deployed to.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use mapstack_value::posixpath::normpath;
 use crate::mount::Mount;
 use crate::{FileServer, KeptFiles, Tree};
 
-/// Where the folders of a checkout lie on the machine that they are deployed to.
+/// The paths that folders of a checkout are deployed to.
 ///
-/// Templates, options and Python name files by these paths. What lies below a deployed path is read from the folder that
-/// stands for it, and from no other place: not by `..`, and through links only from one of these folders to another.
-/// Where one deployed path lies below another, the longer one counts.
+/// Templates, options and Python name files by these paths. Files below a deployed path are read from the folder
+/// deployed there, and from no other place: not by `..`, and through links only from one of these folders to another.
+/// If one deployed path is below another, the longer one counts.
 ///
 /// ```
 /// use mapstack_loader::Deployed;
@@ -66,10 +66,10 @@ impl Deployed {
         Deployed::default()
     }
 
-    /// Let a folder stand for a deployed path. The folder need not exist: then it has no files.
+    /// Deploy a folder to a path. The folder need not exist: then it has no files.
     ///
     /// # Errors
-    /// The path is relative, the root of the machine, or another folder stands for it.
+    /// The path is relative, the root of the machine, or has another folder already.
     pub fn folder(mut self, at: &str, directory: impl Into<PathBuf>) -> Result<Self, BadDeployed> {
         if !at.starts_with('/') {
             return Err(BadDeployed::Relative(at.into()));
@@ -92,8 +92,8 @@ impl Deployed {
         Ok(self)
     }
 
-    /// Let a folder be at its own path too, as a root of a file server is that no deployed path stands for. Where
-    /// something is deployed to that path, that counts.
+    /// Deploy a folder to its own path too, as for a root of a file server without a deployed path. A folder that is
+    /// deployed to that path by [`folder`](Self::folder) comes first.
     #[must_use]
     pub fn in_place(self, directory: impl AsRef<Path>) -> Self {
         let directory = directory.as_ref();
@@ -164,7 +164,7 @@ impl Deployed {
         self.folders.is_empty()
     }
 
-    /// The deployed paths with the folders that stand for them, the longest first.
+    /// The deployed paths with their folders, the longest first.
     pub fn folders(&self) -> impl Iterator<Item = (&str, &Path)> {
         self.folders
             .iter()

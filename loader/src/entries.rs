@@ -1,9 +1,9 @@
-//! Which names a directory has, where its listing says for sure which names lead nowhere.
+//! The names in a directory, if a listing proves that all other names are missing.
 //!
 //! A look-up can find what no listing shows: where names are compared without their case or as Unicode
-//! holds them equal, where they have second, short forms, where a directory appears when it is first entered
-//! it. So this speaks of file systems that are known to do none of it, and looks whether the directory at
-//! hand is one that ignores case.
+//! holds them equal, where they have second, short forms, where a directory appears when it is first entered.
+//! So this supports only file systems that are known to do none of it, and checks that the directory at
+//! hand does not ignore case.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub(crate) fn entries(directory: &Path) -> Option<Vec<String>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let opened = match open(directory, flags, Mode::empty()) {
         Ok(opened) => opened,
-        // What lies below such a path is missing for the same reason.
+        // Everything below such a path is missing for the same reason.
         Err(errno) => return crate::roots::is_missing(&errno.into()).then(Vec::new),
     };
     if !EXACT.contains(&i128::from(fstatfs(&opened).ok()?.f_type)) {
@@ -112,7 +112,7 @@ mod tests {
         fs::create_dir(dir.path().join("empty")).unwrap();
         assert_eq!(entries(&dir.path().join("absent")), Some(Vec::new()));
         assert_eq!(entries(&dir.path().join("file")), Some(Vec::new()));
-        // What kind of file system temporary files have is not ours to say.
+        // The file system of temporary files may be an unsupported one.
         assert!(entries(&dir.path().join("empty")).is_none_or(|names| names.is_empty()));
         assert!(entries(dir.path()).is_none_or(|names| names.len() == 2));
         fs::write(dir.path().join("ä"), "").unwrap();

@@ -25,7 +25,7 @@ pub struct KeptFiles {
 #[derive(Debug, Default)]
 struct Known {
     by_path: HashMap<String, Kept, RandomState>,
-    /// Where directories are in the end, by how they were named.
+    /// The resolved paths of directories, by the paths that named them.
     real: HashMap<PathBuf, Option<PathBuf>, RandomState>,
     by_pattern: HashMap<Vec<String>, ByPattern, RandomState>,
     bytes: usize,
@@ -38,7 +38,7 @@ type ByPattern = HashMap<String, HashMap<String, Vec<String>, RandomState>, Rand
 struct Kept {
     /// `None` for what is not looked at again.
     stamp: Option<Stamp>,
-    /// Where the path led in the end.
+    /// The resolved path.
     real: PathBuf,
     /// `None` if no regular file is there.
     bytes: Option<Arc<[u8]>>,
@@ -126,8 +126,8 @@ impl KeptFiles {
         known
     }
 
-    /// The content of a file that is the one it was, and that lies below one of the directories. The inner `None`
-    /// stands for a file that is known to be missing.
+    /// The content of a file that has not changed and is below one of the directories. The inner `None`
+    /// marks a file that is known to be missing.
     pub(crate) fn get(&self, path: &str, directories: &[PathBuf]) -> Option<Option<Arc<[u8]>>> {
         let stamp = match self.is_checked {
             true => Some(Stamp::of(&std::fs::metadata(path).ok()?)?),
@@ -184,7 +184,7 @@ impl KeptFiles {
         }
     }
 
-    /// Where a directory is in the end.
+    /// The resolved path of a directory.
     pub(crate) fn real(
         &self,
         directory: &Path,
@@ -202,7 +202,7 @@ impl KeptFiles {
         found
     }
 
-    /// The paths of a pattern, for who may list these directories.
+    /// The paths of a pattern, for servers that may list these directories.
     pub(crate) fn matching(
         &self,
         directories: &[String],

@@ -111,7 +111,7 @@ pub trait FileServer: Send + Sync {
 pub enum Fetched {
     /// There is one.
     Found {
-        /// Where it lies.
+        /// The file's path on disk.
         on_disk: PathBuf,
         /// Its content.
         bytes: Arc<[u8]>,
@@ -130,7 +130,7 @@ pub enum Fetched {
     },
 }
 
-/// Why a file could not be loaded.
+/// The reason why a file could not be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
@@ -139,7 +139,7 @@ pub enum LoadError {
     Missing {
         /// Its path below the roots.
         path: String,
-        /// Where it was looked for.
+        /// The saltenv that was searched.
         saltenv: String,
     },
     /// The path, or the content of its file, is not served.
@@ -184,7 +184,7 @@ pub enum LoadError {
     Outside {
         /// The file or directory.
         path: PathBuf,
-        /// Where it leads, if that is another path.
+        /// The target of the path, if it is another path.
         leads_to: Option<PathBuf>,
     },
     /// A git repository cannot be read.

@@ -58,13 +58,13 @@ enum Stop {
     Io(io::Error),
 }
 
-/// Where `path` leads, if below `real`.
+/// Resolve `path`; `None` if it leads out of `real`.
 pub(crate) fn resolve(real: &Path, path: &Path) -> io::Result<Option<PathBuf>> {
     let target = fs::canonicalize(path)?;
     Ok(target.starts_with(real).then_some(target))
 }
 
-/// Where the system cannot rule links out on the way: at least the last step follows none.
+/// Not every system can rule out links on the way: at least the last step follows none.
 fn open_resolved(target: &Path) -> io::Result<File> {
     system::open(target, false)
 }
@@ -134,7 +134,7 @@ mod tests {
 
     use super::*;
 
-    /// What stands in where the system cannot rule links out.
+    /// The fallback for systems that cannot rule out links on the way.
     #[test]
     fn without_the_system_s_help_the_last_step_follows_no_link() {
         let dir = tempfile::tempdir().unwrap();

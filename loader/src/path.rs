@@ -24,7 +24,7 @@ impl SaltPath {
     /// Parse a URL (Salt: `salt.utils.url.parse`).
     ///
     /// `?saltenv=dev` names another saltenv, everything to the end being its name; every other query
-    /// is dropped. `salt://|a?b` takes what follows the bar as it stands, but for a saltenv.
+    /// is dropped. `salt://|a?b` takes the text after the bar literally, but for a saltenv.
     ///
     /// # Errors
     /// [`BadPath`] for another scheme or none; the scheme is case-sensitive.
@@ -181,8 +181,8 @@ fn is_normal(path: &str) -> bool {
     let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else {
         return false;
     };
-    // A component that starts with a dot can be one that means nothing. Looking at all bytes without a way out is
-    // what compilers do many at a time.
+    // A component that starts with a dot may have to be dropped. A loop over all bytes that never leaves early
+    // is one that compilers vectorize.
     let is_odd = |before: u8, byte: u8| {
         (byte == b'\\') | (before == b'/') & ((byte == b'/') | (byte == b'.'))
     };

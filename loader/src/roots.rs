@@ -65,7 +65,7 @@ impl Root {
     }
 }
 
-/// The saltenv whose roots serve every saltenv that has none of its own.
+/// The saltenv whose roots serve every saltenv without roots.
 const DYNAMIC_ENV: &str = "__env__";
 
 impl Default for Roots {

@@ -184,7 +184,7 @@ impl Tree {
         self
     }
 
-    /// Let deployed paths stand for the folders of a checkout, all of which may be read. Directories that are added
+    /// Serve the folders of a checkout at their deployed paths. All of them may be read. Directories that are added
     /// later can be named by them. Patterns and listings give the paths as they were asked for; the places of files that
     /// were read are local.
     ///
@@ -356,11 +356,11 @@ impl Tree {
     }
 
     /// The paths of a pattern, sorted (Python: `glob.glob(os.path.join(base, pattern))`,
-    /// but that `base` stands for itself).
+    /// but that `base` is not a pattern).
     ///
     /// Each name of the pattern may have `*`, `?` and `[…]`, which do not match the dot that starts
-    /// a hidden name; `**` is `*`. A path without them stands for itself if something is there. What
-    /// lies at the paths has yet to be asked: a directory, or a link out of all directories.
+    /// a hidden name; `**` is `*`. A path without them matches itself if it exists. The paths are not
+    /// checked further: each may be a directory, or a link out of all directories.
     ///
     /// # Errors
     /// [`LoadError::Outside`] where a directory elsewhere would have to be listed, and for

@@ -118,7 +118,7 @@ impl Walk<'_> {
     /// The entry of the directory that is walked, if it is there and is served.
     fn look(&self, path: &Path, entry: &fs::DirEntry) -> io::Result<Option<Found>> {
         let kind = entry.file_type()?;
-        // What is not a link lies where its directory does, so that no system call has to say it.
+        // An entry that is no link is in its directory, which saves a system call.
         if !kind.is_symlink() {
             let place = self.above.last().map(|above| above.join(entry.file_name()));
             return Ok(place.map(|place| Found { kind, place }));
@@ -166,7 +166,7 @@ impl Walk<'_> {
         self.hide_links && entry.file_type().is_ok_and(|found| found.is_symlink())
     }
 
-    /// The path without links of what is served, and nothing of what is not.
+    /// The path without links of a served file; `None` for others.
     fn place(&self, path: &Path) -> io::Result<Option<PathBuf>> {
         if self.follow_outside_links {
             fs::canonicalize(path).map(Some)
@@ -190,6 +190,6 @@ impl Walk<'_> {
 /// The file or directory that an entry leads to.
 struct Found {
     kind: FileType,
-    /// Where it lies, without links: what makes a directory the same under any name.
+    /// The path without links: a directory's identity under any name.
     place: PathBuf,
 }

@@ -288,7 +288,7 @@ fn an_interrupted_fetch_leaves_the_mirror_whole() {
     }
 }
 
-/// What the tests below run in a process of its own.
+/// The body of the child process that the tests below start.
 #[test]
 fn child() {
     let (Ok(url), Ok(mirrors)) = (std::env::var("FETCH_URL"), std::env::var("FETCH_INTO")) else {
@@ -327,7 +327,7 @@ fn a_killed_fetch_leaves_the_mirror_whole_and_the_next_one_works() {
     let mirrors = tempfile::tempdir().unwrap();
     let server = Server::start(one_commit());
     let origin = Origin::new(&server.url);
-    // How long one takes here.
+    // Measure one fetch on this machine.
     let start = Instant::now();
     assert!(
         in_process(&origin, mirrors.path(), None)

@@ -1,6 +1,6 @@
 //! The command line: the verbs, and the flags that all have.
 //!
-//! The arguments of a verb stand in its file, and groups that verbs share in `mapstack_frontend::inputs`.
+//! The arguments of a verb are in its file, and groups that verbs share in `mapstack_frontend::inputs`.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -38,7 +38,7 @@ pub struct Cli {
     /// Print the version
     #[arg(short = 'V', long)]
     version: bool,
-    /// With --version: the commit, the features, the Salt it equals, and what walls Python templates have here
+    /// With --version: the commit, the features, the Salt it equals, and the sandbox of Python templates here
     #[arg(short, long, requires = "version")]
     verbose: bool,
 }
@@ -52,7 +52,7 @@ pub struct Invocation {
 
 /// The work that is asked for.
 pub enum Asked {
-    /// Print the version, and with `verbose` what there is to say about `mapstack-python`.
+    /// Print the version, and with `verbose` the state of `mapstack-python`.
     Version { verbose: bool },
     /// A verb.
     Verb(Box<Command>),

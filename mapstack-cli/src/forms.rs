@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Output {
-    /// How to print
+    /// Output format
     #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Format::Yaml, value_name = "FORMAT")]
     pub format: Format,
     /// Print only the value under a key, with : between steps

@@ -99,7 +99,7 @@ impl Command {
     /// Read what clap found for the verb of this name.
     ///
     /// # Errors
-    /// There is no such verb, or its arguments are not what its type wants.
+    /// The verb is unknown, or the arguments do not fit its type.
     pub fn read(name: &str, matches: ArgMatches) -> Result<Self, clap::Error> {
         let verb = VERBS.iter().find(|verb| verb.name == name);
         let verb =

@@ -65,7 +65,7 @@ fn printed(tree: &Tree, line: &str) -> String {
     mapdata(&ran.stdout).into()
 }
 
-/// What is printed without how the data came about.
+/// The printed data, without its trace.
 fn mapdata(printed: &str) -> &str {
     printed
         .split_once("map_jinja:")
@@ -216,7 +216,7 @@ fn the_file_of_grains_is_read_as_salt_reads_yaml() {
     );
 }
 
-/// What is different from the tree above: paths and texts.
+/// Changes to the tree above: paths and texts.
 type Changes<'t> = [(&'t str, &'t str)];
 
 /// A tree that goes wrong in some way, by what is different.
@@ -492,7 +492,7 @@ fn names_may_have_blanks_colons_and_umlauts_and_lines_end_as_on_windows() {
             "grains.a=1",
         ],
     );
-    // There is no cache at the built-in place, or none with this minion.
+    // The built-in place has no cache, or none with this minion.
     assert_eq!(
         (ran.status, mapdata(&ran.stdout)),
         (Some(0), "a: 1\n"),

@@ -35,7 +35,7 @@ fn the_commands_print_what_the_page_shows() {
     }
 }
 
-/// What a line of the shell prints where `mapstack` is this command.
+/// Run a line of the shell in which `mapstack` is this command.
 fn shell(directory: &Path, line: &str) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_mapstack"));
     let mut path = program.with_file_name("").into_os_string();
@@ -134,7 +134,7 @@ fn every_form_gives_what_its_row_says() {
     }
 }
 
-/// What a definition adds to the defaults.
+/// The values that a definition adds to the defaults.
 fn added(directory: &Path, definition: &str) -> Value {
     let [mut with, without] = [Some(definition), None].map(|definition| {
         let sources: Vec<&str> = ["defaults.yaml"].into_iter().chain(definition).collect();

@@ -461,7 +461,7 @@ fn every_variable_that_templates_import_is_compared() {
         let ran = run_line(tree.path(), &line);
         assert_eq!((ran.status, &*ran.stderr), (Some(status), ""), "{flags}");
     }
-    // What fails is listed once.
+    // A failure is listed once.
     tree.replace("new/web/map.jinja", b"{% set web = nope.nope %}");
     let ran = run_line(tree.path(), "diff --from old --to new --minion m.yaml");
     assert_eq!(

@@ -52,7 +52,7 @@ fn an_edit_of_a_layer_is_a_change_of_the_pillar() {
     }
     let core = "pillar: core\n  - 1  old/stack/core.yml:1:7\n  + 2  new/stack/core.yml:1:7\n";
     assert_line(tree.path(), line, 1, (core, ""));
-    // What no minion has is not compared.
+    // A path that no minion has is not compared.
     for path in ["stack/core.yml", "stack/Debian.yml"] {
         let new = std::fs::read(tree.path().join("new").join(path)).unwrap();
         tree.write(&format!("old/{path}"), &new);

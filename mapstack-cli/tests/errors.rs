@@ -577,7 +577,7 @@ fn colour_is_only_for_who_wants_it() {
     );
 }
 
-// What looks like trouble and is fine.
+// Inputs that look like trouble and are fine.
 
 #[test]
 fn crlf_files_are_read() {

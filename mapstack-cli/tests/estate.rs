@@ -2,7 +2,7 @@
 
 use crate::common::{Tree, assert_line, assert_snapshot, repository, run, run_line};
 
-/// What a verb prints in the example estate, and its messages.
+/// The output of a verb in the example estate, and its messages.
 fn shown(line: &str) -> String {
     let ran = run_line(&repository().join("examples/estate"), line);
     format!(

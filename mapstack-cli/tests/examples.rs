@@ -11,7 +11,7 @@ const INPUT: [&str; 5] = [
     "examples/formulas",
 ];
 
-/// What a verb prints for the formula `users` on an example minion, where nothing is worth a message.
+/// The output of a verb for the formula `users` on an example minion, which has no messages.
 fn printed(verb: &str, minion: &str, more: &[&str]) -> String {
     let minion = format!("--minion=examples/minions/{minion}.yaml");
     let args: Vec<&str> = [verb]

@@ -294,7 +294,7 @@ fn secrets_do_not_come_out_by_the_side() {
     }
 }
 
-/// What a fact's place is called, whatever gave it.
+/// The name of a fact's place, whatever gave it.
 #[test]
 #[expect(
     clippy::too_many_lines,

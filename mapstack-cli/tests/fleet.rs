@@ -121,7 +121,7 @@ fn a_directory_has_a_file_for_each_minion_that_has_a_result() {
         .unwrap()
         .map(|f| f.unwrap().file_name().into_string().unwrap())
         .collect();
-    // What is broken has no file any more, and nothing half-written lies about.
+    // A broken minion's file is removed, and no half-written file is left.
     assert_eq!(
         files,
         ["db2.yaml", "web1.yaml", "web2.yaml", "web3.yaml"]

@@ -8,7 +8,7 @@ use crate::common::{assert_snapshot, repository, run, run_line};
 use mapstack::value::{Value, json};
 use tempfile::TempDir;
 
-/// What the example's script makes.
+/// The tree that the example's script makes.
 fn built() -> TempDir {
     let home = tempfile::tempdir().unwrap();
     let script = repository().join("examples/gitfs/build.sh");

@@ -195,7 +195,7 @@ fn a_schema_is_made_and_checked() {
     assert_eq!((ran.status, &*ran.stderr), (Some(0), ""));
     assert_snapshot("lint/schema.json", &ran.stdout);
     tree.write("r/ssh/schema.json", ran.stdout.as_bytes());
-    // What was made of the layers has nothing against them.
+    // A schema inferred from the layers accepts them.
     let ran = run_line(tree.path(), "lint ssh --root r --schema -o json");
     assert!(!ran.stdout.contains("\"schema\""), "{}", ran.stdout);
     tree.write(
@@ -530,7 +530,7 @@ fn files_that_a_stack_reads_are_used_and_checked() {
         ran.stdout
     );
     assert!(!ran.stdout.contains("the sls 'git'"), "{}", ran.stdout);
-    // What a stack that fails would have read is not known.
+    // The values of a failing stack are not known.
     tree.write("p/git/init.sls", b"git: [\n");
     let ran = run_line(tree.path(), line);
     assert!(!ran.stdout.contains("no minion gets"), "{}", ran.stdout);

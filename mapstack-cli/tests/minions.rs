@@ -526,7 +526,7 @@ fn platforms_are_listed_and_printed() {
     );
     let debian = run(directory.path(), &["platforms", "debian-12"]);
     assert_snapshot("minions/platform-debian-12.txt", &debian.stdout);
-    // What is printed is a minion.
+    // The output is a minion.
     let args = ["render", "x.txt", "--root=.", "--minion=-"];
     let tree = Tree::new(&[("x.txt", b"{{ grains.id }} {{ grains.osfinger }}\n".to_vec())]);
     let ran = common::run_with_input(tree.path(), &args, &debian.stdout);

@@ -44,7 +44,7 @@ fn every_example_has_what_its_expected_file_says() {
     }
 }
 
-/// What PillarStack's and MakoStack's documents show, as their modules answer.
+/// The examples in PillarStack's and MakoStack's documents, with the answers of their modules.
 #[test]
 fn the_documented_examples_have_the_answers_of_salt_s_modules() {
     let documented = repository().join("examples/pillars/documented");
@@ -106,7 +106,7 @@ fn trace_lists_the_files_and_how_they_were_merged() {
     );
 }
 
-/// What Salt makes of the command as its external pillars `cmd_json` and `cmd_yaml`, whatever goes wrong.
+/// Salt's results for the command as its external pillars `cmd_json` and `cmd_yaml`, whatever goes wrong.
 #[test]
 fn a_master_gets_the_pillar_or_its_errors() {
     let records = json::loads(include_str!("data/master_commands.json")).unwrap();
@@ -172,7 +172,7 @@ fn a_master_gets_the_pillar_or_its_errors() {
     }
 }
 
-/// The words of a command line, split as a shell does as long as there are no quotes but single ones.
+/// The words of a command line, split as a shell does as long as single quotes are its only quotes.
 fn words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quoted = false;
@@ -398,7 +398,7 @@ fn going_on_needs_no_arguments_in_unicode() {
     );
 }
 
-/// What is printed for one minion is what it has among many.
+/// The output for one minion is its part of the output for many.
 #[test]
 fn going_on_gives_each_of_many_its_own_errors() {
     let tree = Tree::new(&[
@@ -454,7 +454,7 @@ fn going_on_gives_each_of_many_its_own_errors() {
     );
 }
 
-/// Where a program reads it, the form is that of a pillar; where a person looks at files, it is not.
+/// For a program, the output is a pillar; for a person, it is the trace.
 #[test]
 fn a_trace_has_its_messages_on_standard_error() {
     let files: &[(&str, &str)] = &[("s.cfg", "bad.yml"), ("bad.yml", "a: {{ 1/0 }}")];
@@ -525,7 +525,7 @@ fn ran(case: &Case, more: &[&str]) -> Ran {
 
 const STACK: &[&str] = &["--stack=s.cfg"];
 
-/// What fails, in the reference as well unless it says otherwise in DIFFERENCES.md.
+/// Errors, in the reference as well unless DIFFERENCES.md says otherwise.
 const ERRORS: &[Case] = &[
     Case {
         name: "config-template",
@@ -741,7 +741,7 @@ fn errors_say_what_where_and_why() {
     }
 }
 
-/// What the reference takes without a word.
+/// Mistakes that the reference accepts silently.
 const WARNINGS: &[Case] = &[
     Case {
         name: "no-config-file",
@@ -819,7 +819,7 @@ const WARNINGS: &[Case] = &[
             ),
             ("c/bad.yml", "a: 1\nb: c: d\n"),
             ("c/worse.yml", "__: ovrwrite\na: 1\n"),
-            // What was merged before the mistake stays.
+            // Values merged before the mistake stay.
             ("c/last.yml", "kept: 1\nx: {__: ovrwrite}\n"),
             ("c/b.yml", "x: {y: 1}\n"),
             ("up.yml", "up: 1\n"),
@@ -1310,7 +1310,7 @@ fn every_verb_compiles_the_pillars_of_its_minions() {
         ran.stdout
     };
     assert_eq!(data(&["--id=db1"]), "1\n");
-    // What is set goes over what is compiled, and a pillar that is given takes its place.
+    // Flags win over what is compiled, and a pillar that is given replaces it.
     assert_eq!(data(&["--id=web1", "--set=pillar.f.a=2"]), "2\n");
     tree.write("own.yaml", b"f: {a: 3}\n");
     assert_eq!(data(&["--id=web1", "--pillar=own.yaml"]), "3\n");
@@ -1324,7 +1324,7 @@ fn every_verb_compiles_the_pillars_of_its_minions() {
     let ran = run(tree.path(), &given);
     assert_eq!((ran.status, &*ran.stderr), (Some(0), ""));
     assert!(ran.stdout.ends_with("\t1\n"), "{}", ran.stdout);
-    // What was worth a warning is counted: a text could have a secret of one minion.
+    // Warnings are counted, not shown: a text could have a secret of one minion.
     tree.write(
         "pillar/top.sls",
         b"include: [nowhere]\nbase: {'*': [common]}\n",

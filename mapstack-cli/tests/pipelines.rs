@@ -59,7 +59,7 @@ fn result(tree: &Tree, name: &str) -> String {
 #[test]
 fn a_change_is_shown_and_is_no_failure() {
     let tree = project("values:\n  port: 2222\n");
-    // What is recorded follows the change.
+    // The record follows the change.
     assert_eq!(
         run_line(tree.path(), "test ssh --update --platform debian-12").status,
         Some(0)

@@ -127,7 +127,7 @@ fn the_change_of_a_pillar_does_what_its_document_shows() {
     }
 }
 
-/// A text without the hashes of commits, which stand behind an `@`.
+/// A text without the hashes of commits, which follow an `@`.
 #[cfg(feature = "git")]
 fn without_hashes(text: &str) -> String {
     let mut pieces = text.split('@');
@@ -197,7 +197,7 @@ fn the_library_examples_are_those_of_the_documentation() {
     }
 }
 
-/// What is copied from the documents is there as files as well.
+/// Examples copied from the documents are files as well.
 #[test]
 fn the_document_about_fleets_shows_the_files_of_its_examples() {
     let document = std::fs::read_to_string(repository().join("docs/fleet.md")).unwrap();

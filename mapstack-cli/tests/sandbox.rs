@@ -1,5 +1,5 @@
-//! The program that runs Mako and Python templates: where it is found, which walls stand around it, and what becomes of
-//! a fleet where it is killed.
+//! The program that runs Mako and Python templates: finding it, its sandbox, and the effect on
+//! a fleet when it is killed.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -75,7 +75,7 @@ fn the_version_tells_of_the_walls() {
     );
     assert_eq!((ran.status, &*ran.stderr), (Some(0), ""));
     let build = ran.stdout.strip_suffix(&walls).unwrap_or(&ran.stdout);
-    // What follows the first line is about the build; the tests of usage look at it.
+    // The lines after the first are about the build; the tests of usage look at them.
     let mut lines = build.lines();
     assert_eq!(lines.next(), Some(&*format!("mapstack {version}")));
     assert!(
@@ -256,7 +256,7 @@ fn below(root: u32) -> Vec<Process> {
     found
 }
 
-/// Which processes are killed: those at work, sessions and interpreters that have one, or interpreters that start.
+/// The processes to kill: those at work, sessions and interpreters that have one, or interpreters that start.
 fn victims(running: &[Process], root: u32, starting: bool) -> Vec<u32> {
     let has_session = |pid: u32| running.iter().any(|other| other.parent == pid);
     let starts = |one: &Process| one.parent == root && !has_session(one.pid);
@@ -393,7 +393,7 @@ fn loses_nothing(starting: bool) {
         stdout == undisturbed.stdout,
         "after {killed} kills the output is another one; {stderr}"
     );
-    // How many depends on how fast the machine is.
+    // The number depends on the speed of the machine.
     assert!(
         !starting || killed_early > 0,
         "none of {killed} kills hit a start"

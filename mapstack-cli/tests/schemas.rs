@@ -15,7 +15,7 @@ fn validator(verb: &str) -> jsonschema::Validator {
     jsonschema::validator_for(&schema(verb)).unwrap()
 }
 
-/// What other tests have recorded of a verb's output.
+/// Output of a verb that other tests have recorded.
 fn recorded(path: &str) -> Value {
     let path = repository().join("mapstack-cli/tests/snapshots").join(path);
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()

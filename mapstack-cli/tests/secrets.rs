@@ -4,7 +4,7 @@ use crate::common::{Going, Tree, run_line};
 
 const PEM: &str = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEF\nAASCBKcwggSjAgEAAoIBAQDx12\nq9Zx=\n-----END PRIVATE KEY-----\n";
 
-/// What may not be seen, however it is quoted.
+/// Texts that no output may show, however they are quoted.
 const SECRETS: [&str; 27] = [
     "MIIEvQIBADANBgkqhkiG9w0BAQEF",
     "AASCBKcwggSjAgEAAoIBAQDx12",
@@ -157,7 +157,7 @@ const MASKS: [&str; 2] = [
     "--mask pillar",
 ];
 
-/// What the command shows under either mask, and at last under `--mask pillar`.
+/// The output of the command under either mask, and at last under `--mask pillar`.
 fn assert_closed(tree: &Tree, line: &str) -> String {
     let mut last = String::new();
     for mask in MASKS {
@@ -351,7 +351,7 @@ fn no_error_shows_a_secret_whichever_verb_prints_it() {
             format!("stack {formula} defaults.yaml --root new --minion minions/web1.yaml"),
             format!("map {formula} --root new --minion minions/web1.yaml"),
         ] {
-            // What these print of data is their job; a formula that fails has no data.
+            // These verbs print data; a formula that fails has none.
             let prints_data =
                 line.starts_with("render") || line.starts_with("map") || line.contains("--of map");
             if !(prints_data
@@ -465,7 +465,7 @@ fn no_language_gives_secrets_away() {
     );
 }
 
-/// What a template printed is quoted before it is data: by an error of YAML, after any further stages.
+/// A printed text is quoted before it is data: by an error of YAML, after any further stages.
 #[test]
 fn no_pipe_gives_secrets_away() {
     let printed = [

@@ -259,7 +259,7 @@ fn update_records_what_differs_and_what_is_not_there() {
     let ran = run_line(tree.path(), update);
     assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{}", ran.stdout);
     assert_snapshot("test/recorded.txt", &ran.stdout);
-    // Beside the root there is no tests/mapstack, so they lie below it; where they lie once they stay.
+    // Beside the root there is no tests/mapstack, so new files are below it; existing files stay where they are.
     let file = "salt/tests/mapstack/ntp/freebsd-14.yaml";
     assert_eq!(
         read(&tree, file),
@@ -273,7 +273,7 @@ fn update_records_what_differs_and_what_is_not_there() {
         ran.stderr
     );
 
-    // What stands before the data stays.
+    // The text before the data stays.
     tree.write(
         file,
         b"# Central Europe\nset: {pillar.zone: CET}\n---\nfamily: FreeBSD\nzone: UTC\n",
@@ -623,7 +623,7 @@ fn the_examples_are_as_expected() {
     );
 }
 
-/// What a repository names stays in it: people test repositories whose files they have not read.
+/// A path that a repository names stays in it: people test repositories whose files they have not read.
 #[cfg(unix)]
 #[test]
 #[expect(

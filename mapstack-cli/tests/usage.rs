@@ -580,7 +580,7 @@ fn messages_refer_to_flags_and_verbs_that_there_are() {
     }
 }
 
-/// What is asked for and is not there, and what a state run has on its command line.
+/// Missing inputs, and the command line of a state run.
 #[test]
 #[expect(clippy::too_many_lines, reason = "one row for each command line")]
 fn slips_are_named_and_pillars_of_command_lines_win() {

@@ -1,4 +1,4 @@
-//! Which matchers a chain can have, for definitions that are read and for definitions that are built.
+//! The matchers a chain can have, for definitions that are parsed and for definitions that are built.
 
 use crate::problem::Problem;
 use crate::{Matcher, MatcherKind, Mode, Spelling};
@@ -11,7 +11,7 @@ pub(crate) fn begins(first: &Matcher, spelling: Spelling, mode: Mode) -> Result<
     }
 }
 
-/// Check that a matcher can stand where it does, whatever is around it: paths cannot name files.
+/// Check that a matcher is valid in its mode, whatever its neighbours: paths cannot name files.
 pub(crate) fn stands_alone(matcher: &Matcher, mode: Mode) -> Result<(), Problem> {
     match mode {
         Mode::Path if !matcher.is_typed() && matcher.kind == MatcherKind::Static => {

@@ -101,7 +101,7 @@ impl Definition {
         self.spelling
     }
 
-    /// Where it stands.
+    /// The place that the definition is read from.
     #[must_use]
     pub fn mode(&self) -> Mode {
         self.mode

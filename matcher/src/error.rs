@@ -22,7 +22,7 @@ impl ParseError {
         let start = (at.as_ptr() as usize)
             .wrapping_sub(text.as_ptr() as usize)
             .min(text.len());
-        // Of a type that is missing the character is shown that stands in its place.
+        // A missing type has no text: mark the character in its place.
         let length = match &problem {
             Problem::UnknownType { found } if found.is_empty() => {
                 text[start..].chars().next().map_or(0, char::len_utf8)

@@ -15,7 +15,7 @@
 //! type       := "C" | "G" | "I" | "M" | "U" | "P"
 //! ```
 //!
-//! Nothing is trimmed and nothing can be escaped: `|` and `@` cannot stand in a query. The pieces
+//! Nothing is trimmed and nothing can be escaped: a query cannot contain `|` or `@`. The pieces
 //! marked *ignored* are ignored by the reference, too. A delimiter of `:` is what an empty one
 //! means, and what a fourth, empty piece of the head forces (`C:SUB::@x`).
 //!

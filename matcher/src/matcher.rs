@@ -114,7 +114,7 @@ impl Matcher {
         Matcher::unchecked(kind, query, false)
     }
 
-    /// Where to look.
+    /// The kind of look-up.
     #[must_use]
     pub fn kind(&self) -> MatcherKind {
         self.kind
@@ -156,7 +156,7 @@ impl Matcher {
     }
 }
 
-/// Where a matcher looks.
+/// The kind of a matcher's look-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MatcherKind {
     /// `C`: `config.get`.

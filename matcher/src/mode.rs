@@ -1,4 +1,4 @@
-//! Where a definition stands, and how it is spelt.
+//! The modes of definitions: where they are read from decides how they are spelt.
 
 /// The spelling by which a definition says if it leads to files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -11,7 +11,7 @@ pub enum Spelling {
     Plain,
 }
 
-/// Where a definition stands.
+/// The place that a definition is read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// Among the sources of `map.data` or `map.stack`.

@@ -6,7 +6,7 @@
 pub enum Problem {
     /// The part before `@` names no type.
     UnknownType {
-        /// What it names.
+        /// The text before the `@`.
         found: String,
     },
     /// A second or later matcher has no type, or the old type `Y`.

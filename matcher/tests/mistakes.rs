@@ -181,7 +181,7 @@ fn mistakes_are_named_and_repaired() {
         let message = format!("cannot read the source definition '{text}': {problem}");
         assert_eq!(error.to_string(), message);
         assert_eq!(error.help().as_deref(), Some(*help), "{text}");
-        // What is offered can be read, and the error points at a part of the text.
+        // The suggestion parses, and the error points at a part of the text.
         if let Some(offered) = error.suggestion() {
             assert!(Definition::parse(offered, *mode).is_ok(), "{offered}");
         }

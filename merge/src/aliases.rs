@@ -1,4 +1,4 @@
-//! Mappings that stand at several places, as YAML's anchors make them.
+//! Mappings that occur at several places, as YAML's anchors make them.
 
 use std::collections::{HashMap, HashSet};
 

@@ -12,7 +12,7 @@ pub struct MergeError {
     pub base: Kind,
     /// The kind of the overlay.
     pub overlay: Kind,
-    /// Where the two met.
+    /// The path at which the two met.
     pub path: KeyPath,
     /// The strategy in force.
     pub strategy: Box<Strategy>,

@@ -55,7 +55,7 @@
 //!   because of the others:
 //!   - `overwrite`: always.
 //!   - `aggregate`: where no mapping below the roots is an aggregate. Where some are, the three must agree at
-//!     each path on whether there is an aggregate, and an aggregate must stand directly in the root or in
+//!     each path on whether there is an aggregate, and an aggregate must be directly in the root or in
 //!     another aggregate. With aggregates `x.k = {a: 1}` and `z.k = {c: 3}` and a plain `y.k = {b: 2}`, the
 //!     first is `{k: {c: 3}}`, the second `{k: {a: 1, c: 3}}`.
 //!   - the recursive strategies: where the three agree at each path on whether there is a mapping, a list or

@@ -55,21 +55,21 @@ impl<O: Observer> Observer for &mut O {
 pub enum Change<'a> {
     /// The base had nothing here; the overlay's value is the result.
     Added {
-        /// What is there now.
+        /// The value in the result.
         new: &'a Value,
     },
     /// The overlay's value took the place of the base's, equal to it or not.
     Replaced {
-        /// What the base had.
+        /// The base's value.
         old: &'a Value,
-        /// What is there now.
+        /// The value in the result.
         new: &'a Value,
     },
     /// Both had a value and the base's won (PillarStack's `merge-first`).
     Kept {
-        /// What the base had and still has, without stack markers if it had any.
+        /// The base's value, which stays, without stack markers if it had any.
         old: &'a Value,
-        /// What the overlay had.
+        /// The overlay's value.
         rejected: &'a Value,
     },
     /// Two lists became one.
@@ -78,30 +78,30 @@ pub enum Change<'a> {
         base: &'a [Value],
         /// The overlay's items, without the one that names a stack strategy.
         overlay: &'a [Value],
-        /// Where each item of the result came from, in order. An item of neither side that is
+        /// The origin of each item of the result, in order. An item of neither side that is
         /// missing here was left out (a duplicate, or removed).
         origins: &'a [Origin],
     },
     /// The result is the two-element list of both (strategy `list`).
     Paired {
-        /// What the base had: the first element.
+        /// The base's value: the first element.
         old: &'a Value,
-        /// What the overlay had: the second element.
+        /// The overlay's value: the second element.
         new: &'a Value,
     },
     /// The overlay took the entry away (PillarStack's `remove`).
     Removed {
-        /// What the base had.
+        /// The base's value.
         old: &'a Value,
     },
     /// The overlay's value went nowhere, as the strategy adds no keys (strategy `list`).
     Dropped {
-        /// What the overlay had.
+        /// The overlay's value.
         new: &'a Value,
     },
 }
 
-/// Where an item of a [joined](Change::Joined) list came from, with its index there.
+/// The origin of an item of a [joined](Change::Joined) list, with its index there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// The base's item.

@@ -36,7 +36,7 @@ pub(crate) fn subscript(container: &Value, item: &Value) -> Raises<Value> {
         Value::List(items) => Ok(items[position(items.len(), item)?].clone()),
         Value::Tuple(items) => Ok(items[position(items.len(), item)?].clone()),
         Value::Bytes(bytes) => Ok(i64::from(bytes[position(bytes.len(), item)?]).into()),
-        // What a text contains is a text, which is not an index.
+        // A text can only contain a text, and a text is not an index.
         _ => Err(Exception::Type),
     }
 }

@@ -1,7 +1,7 @@
 //! PillarStack's and MakoStack's merge: the overlay says how it wants to be merged.
 //!
 //! A mapping names its strategy under the key `__`, a list in a mapping `{__: …}` as its first
-//! item; without one, `merge-last` holds. A strategy covers the entries of its own mapping or list
+//! item; without one, `merge-last` applies. A strategy covers the entries of its own mapping or list
 //! and is not inherited.
 //!
 //! | under a key of both | `merge-last` | `merge-first` | `remove` | `overwrite` |
@@ -15,7 +15,7 @@
 //! other way round), `remove` (base's items that the overlay does not have) or `overwrite`.
 //! Duplicates are never dropped. Types are Python's: `1`, `1.0` and `True` differ.
 //!
-//! What moves into the result without meeting anything is *cleaned*: markers go from mappings at
+//! A value that enters the result without meeting another is *cleaned*: markers go from mappings at
 //! any mapping depth and from the heads of lists there, but not inside list items.
 //!
 //! Laws, each a test of this crate:
@@ -104,11 +104,11 @@ impl fmt::Display for StackStrategy {
     if *in_list { "the list" } else { "the mapping" }
 )]
 pub struct StackError {
-    /// Where the mapping or list is.
+    /// The path of the mapping or list.
     pub path: KeyPath,
     /// The value that was given as strategy.
     pub strategy: Value,
-    /// True if it stands in the first item of a list.
+    /// True if the strategy is in the first item of a list.
     pub in_list: bool,
 }
 
@@ -278,7 +278,7 @@ impl<O: Observer> Stack<'_, O> {
 
 /// Reports, in words of base and overlay.
 impl<O: Observer> Stack<'_, O> {
-    /// What is on the left when two mappings meet: the base, or what the overlay adds to it.
+    /// Report the left side of two mappings that meet: the base, or the overlay's additions to it.
     fn report_left(&mut self, left: &Map, right: &Map, at: &Trail<'_>) {
         if O::ACTIVE && self.swapped {
             for (key, new) in left.iter().filter(|(key, _)| !right.contains_key(*key)) {

@@ -1,4 +1,4 @@
-//! Where values differ from Python's objects: mappings that stand at several places.
+//! Differences from Python's objects: mappings that occur at several places.
 //!
 //! The expectations are what `salt.utils.dictupdate.merge` of Salt 3008.3 gives for documents with such an anchor, read by
 //! PyYAML: it changes another place exactly where one is reported here.
@@ -7,7 +7,7 @@ use mapstack_merge::{Aliases, Options, merge};
 use mapstack_value::{Map, Value};
 use serde_json::{Value as Json, json};
 
-/// A document, in which the text `*` stands for one and the same value.
+/// A document, in which each text `*` is replaced by the same value.
 fn document(json: Json, anchor: &Json) -> Value {
     replaced(Value::from(json), &Value::from(anchor.clone()))
 }

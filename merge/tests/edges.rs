@@ -313,7 +313,7 @@ fn a_stack_tells_mapping_types_apart() {
     assert_eq!(Value::from(merged).repr(), "{'k': {'b': 2}}");
 }
 
-/// Values of all kinds, as they stand in Python.
+/// Values of all kinds, as Python has them.
 fn odd_values() -> Vec<(&'static str, Value)> {
     let set = |items: &[&str]| Value::Set(items.iter().map(|item| Key::from(*item)).collect());
     let bytes = |text: &str| Value::Bytes(text.as_bytes().into());
@@ -404,7 +404,7 @@ fn lists_join_if_both_are_aggregates() {
     }
 }
 
-/// Writes down the last key and where it stands.
+/// Records the last key and its path.
 #[derive(Default)]
 struct Places(Vec<(Option<Key>, String)>);
 

@@ -8,7 +8,7 @@ fn records(text: &str) -> Vec<serde_json::Value> {
     serde_json::from_str(text).unwrap()
 }
 
-/// What the record expects: the result's `repr` (which shows types and key order) or the exception.
+/// The expected outcome: the result's `repr` (which shows types and key order) or the exception.
 fn expected(record: &serde_json::Value) -> Result<String, String> {
     match record.get("error") {
         Some(error) => Err(error.as_str().unwrap().to_owned()),

@@ -1,4 +1,4 @@
-//! Whether templates parse, in bulk: JSON lines on stdin, one answer a line on stdout.
+//! Check in bulk if templates parse: JSON lines on stdin, one answer a line on stdout.
 //!
 //! ```text
 //! {"path": "a.sls", "source": "{{ 1 }}"}      {"ok":true}

@@ -1,7 +1,7 @@
 //! Mako as Salt's `mako` renderer and MakoStack speak it.
 //!
 //! A template is compiled to a module of Python, as Mako does it, and run by the program that
-//! [`sandbox`](crate::sandbox) describes, behind its walls and within its limits.
+//! [`sandbox`](crate::sandbox) describes, inside its sandbox and within its limits.
 //!
 //! ```no_run
 //! use mapstack_render::mako::{Request, render};
@@ -70,7 +70,7 @@ pub struct Request<'a> {
     pub functions: Vec<Str>,
     /// The variables whose values are read back after the render, where the template changed them in place.
     pub changed: Vec<Str>,
-    /// Where it reaches the outside.
+    /// The files and functions that it can reach.
     pub host: &'a dyn Host,
     /// Bounds.
     pub limits: Limits,

@@ -19,7 +19,7 @@ pub enum Renderer {
     Mako,
     /// Runs a Python module and takes its data.
     Py,
-    /// Runs a Python program whose objects stand for states.
+    /// Runs a Python program whose objects describe states.
     Objects,
     /// A renderer of the tree, from `salt://_renderers`.
     Tree,
@@ -226,7 +226,7 @@ impl PipeStage {
             Renderer::Msgpack => "msgpack_data",
             Renderer::Ciphertext if self.name == "gpg" => "gpg_data",
             Renderer::Ciphertext => "nacl_data",
-            // What a renderer of the tree takes, Python says.
+            // Python itself lists what a renderer of the tree takes.
             Renderer::Objects | Renderer::Tree => "",
         }
     }

@@ -40,7 +40,7 @@ found = found if isinstance(found, dict) else vars(found)
 
 #[test]
 fn what_leads_out_of_the_interpreter_leads_nowhere() {
-    // The interpreter hides nothing; there is nothing to be had with what it shows.
+    // The interpreter hides nothing, and what it shows gives no access.
     let module = |body: &str| format!("{FIND_BUILTINS}\ndef run():\n{body}");
     let read = |source: String| {
         let mut request = Request::new(&source, &NoHost);
@@ -85,7 +85,7 @@ fn what_leads_out_of_the_interpreter_leads_nowhere() {
     reason = "one row for each thing that a template can leave behind"
 )]
 fn nothing_passes_from_one_render_to_the_next() {
-    // What one template does, and what another finds afterwards.
+    // A template's attack, and what another template finds afterwards.
     let table = [
         (
             "<% import json\njson.dumps = lambda value: 'changed' %>",
@@ -166,7 +166,7 @@ fn nothing_passes_from_one_render_to_the_next() {
         ("<% (lambda: 0).__globals__.clear() %>", "${1 + 1}", "2"),
     ];
     for (first, then, expected) in table {
-        // How the first one ends does not matter.
+        // The outcome of the first does not matter.
         let _ = rendered(first);
         assert_eq!(rendered(then).unwrap(), expected, "after {first}");
     }
@@ -326,7 +326,7 @@ fn a_text_that_doubles_with_each_level_takes_the_steps_of_its_parts() {
             "{printing}: {error}"
         );
     }
-    // What is shared a little takes a little, and what is not shared takes nothing.
+    // A value that is shared a little costs a little, and one that is not shared costs nothing.
     let mut request = mako::Request::new(
         "<% x = [['a'] * 9] * 9 %>${x}${str([n for n in (1, 2)])}${'%s' % 'x'}",
         &NoHost,
@@ -339,7 +339,7 @@ fn a_text_that_doubles_with_each_level_takes_the_steps_of_its_parts() {
     assert!(text.ends_with("[1, 2]x"), "{text}");
 }
 
-/// What ends while the template runs is an error of the line that it had come to.
+/// If the interpreter ends while the template runs, the error is at the line that it had reached.
 fn fails_in_its_second_line(source: &str, what: &str) -> Error {
     const FIRST: &str = "${1 + 1}\n";
     let error = fails_soon(&format!("{FIRST}{source}\n${{1 + 1}}\n"), what);

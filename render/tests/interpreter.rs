@@ -9,7 +9,7 @@ use mapstack_render::sandbox::{Interpreter, run_as};
 use mapstack_render::{Obj, jinja};
 use mapstack_value::{Value, json};
 
-/// What leaves something behind, or tries to.
+/// Templates that leave something behind, or try to.
 const HOSTILE: &[&str] = &[
     "<% import json\njson.dumps = lambda value: 'changed' %>",
     "<% import json\njson.JSONEncoder.item_separator = ';' %>",
@@ -38,7 +38,7 @@ const HOSTILE: &[&str] = &[
     "def run():\n    globals()['__builtins__'].clear()\n",
 ];
 
-/// What would show it.
+/// Templates that would show it.
 const OTHERS: &[&str] = &[
     "<% import json %>${json.dumps({'a': [1, 2]})}",
     "<%! from json import dumps, loads %>${loads(dumps([1.5]))}",
@@ -67,7 +67,7 @@ const OTHERS: &[&str] = &[
     "def f(x=[]):\n    x.append(1)\n    return x\ndef run():\n    return [f(), f()]\n",
 ];
 
-/// What one run comes to, with the message of an error.
+/// The outcome of one run, with the message of an error.
 fn ran(source: &str, interpreter: &Interpreter) -> String {
     let mut request = request(source, &NoHost);
     request.limits = jinja::Limits {
@@ -127,7 +127,7 @@ fn templates_of_one_interpreter_print_what_they_print_alone() {
             let alone = ran(&source, &Interpreter::new());
             (source, alone)
         })
-        // Where an object is in memory is different each time.
+        // An object's address in memory is different each time.
         .filter(|(_, alone)| !alone.contains("0x"))
         .collect();
     assert!(sources.len() > 400, "{}", sources.len());

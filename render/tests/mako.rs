@@ -54,7 +54,7 @@ impl Host for Files {
     }
 }
 
-/// What one record says, and what we say.
+/// The recorded outcome and ours.
 fn both(record: &Map, context: &Map) -> (String, String) {
     let files = record
         .get("files")

@@ -1,5 +1,5 @@
-//! Mutations of the recorded templates. Whatever they are, each comes to an end, with text, data or
-//! an error of its own, and the next one finds everything as it was.
+//! Mutations of the recorded templates. Each one ends, with text, data or
+//! an error, and the next one finds everything as it was.
 //!
 //! `MAPSTACK_MUTANTS` says how many there are; `cargo xtask ci` runs ten thousand.
 
@@ -35,7 +35,7 @@ const MODULES: &[&str] = &[
     "import datetime, base64, hashlib\ndef run():\n    when = datetime.datetime(2020, 2, 29) + datetime.timedelta(days=365)\n    digest = hashlib.sha256(b'x' * 100).hexdigest()\n    return [when.isoformat(), base64.b64encode(digest.encode()).decode()[:8], '{:>08.3f}'.format(3.14159)]\n",
 ];
 
-/// What is put in where something else was.
+/// Texts that replace others.
 const WORDS: &[&str] = &[
     "${",
     "}",

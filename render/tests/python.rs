@@ -19,7 +19,7 @@ fn rendered(template: &str) -> Result<String> {
     mako::render(request).map(|rendered| rendered.text)
 }
 
-/// A source that goes on without end, in time or in memory.
+/// Check that an endless source ends, in time and in memory.
 fn assert_ends(source: &str) {
     let error = rendered(source).map(|text| text.len()).expect_err(source);
     let bounded = [

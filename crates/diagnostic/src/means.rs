@@ -34,9 +34,9 @@ pub enum Means<'a> {
     Deployed,
     /// Permitting functions to use this machine: this function, or some.
     Permission(Option<&'a str>),
-    /// How long templates may run.
+    /// The time limit of templates.
     MaxTime,
-    /// How much memory templates may take.
+    /// The memory limit of templates.
     MaxMemory,
     /// Requiring the whole sandbox.
     StrictSandbox,

@@ -55,7 +55,7 @@ pub enum ErrorKind {
     Unsupported,
     /// A warning where warnings count as errors.
     Strict,
-    /// What a linter found.
+    /// A finding of a linter.
     Lint,
 }
 
@@ -64,7 +64,7 @@ pub enum ErrorKind {
 pub struct Step {
     /// The step that was being done ("included from here").
     pub what: String,
-    /// Where.
+    /// The place.
     pub place: Place,
 }
 
@@ -108,7 +108,7 @@ pub struct Diagnostic {
     pub kind: ErrorKind,
     /// The message.
     pub message: String,
-    /// Where.
+    /// The place.
     pub place: Option<Place>,
     /// The way there, innermost first.
     pub trace: Vec<Step>,
@@ -217,7 +217,7 @@ impl Starred {
 impl Diagnostic {
     fn redacted_with(&self, secrets: &Secrets, known: &mut Starred) -> Self {
         let mut redacted = self.clone();
-        // What cannot be read or written by a path of its own is named.
+        // A file that cannot be read or written has no place, and its path is not secret.
         if self.kind != ErrorKind::File || self.place.is_some() {
             redacted.message = secrets.scrubbed(&self.message);
         }

@@ -1,4 +1,4 @@
-//! Where something stands in a text.
+//! A place in a text.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -127,7 +127,7 @@ impl Place {
 /// would take time by the square of its size.
 const LARGE: usize = 4 << 10;
 
-/// How many texts have their lines kept.
+/// The number of texts whose lines are kept.
 const MOST_LINES: usize = 8;
 
 thread_local! {
@@ -136,7 +136,7 @@ thread_local! {
     static LAST_LINES: RefCell<VecDeque<Lines>> = const { RefCell::new(VecDeque::new()) };
 }
 
-/// Where the lines of a text begin, and how many characters begin before some of its bytes.
+/// The starts of a text's lines, and the number of characters that begin before some of its bytes.
 struct Lines {
     source: Arc<str>,
     /// The byte at which each line begins.
@@ -177,7 +177,7 @@ impl Lines {
         (line, column)
     }
 
-    /// How many characters begin before a byte, which is the boundary of one.
+    /// The number of characters that begin before a byte, which is the boundary of one.
     fn characters_before(&self, byte: usize) -> usize {
         let stride = (byte / STRIDE).min(self.characters.len().saturating_sub(1));
         let counted = self.characters.get(stride).copied().unwrap_or(0);
@@ -186,7 +186,7 @@ impl Lines {
     }
 }
 
-/// How many characters begin in some bytes of UTF-8.
+/// The number of characters that begin in some bytes of UTF-8.
 fn characters_in(bytes: &[u8]) -> usize {
     let begins = |byte: &&u8| **byte & 0b1100_0000 != 0b1000_0000;
     bytes.iter().filter(begins).count()

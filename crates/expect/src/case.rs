@@ -24,7 +24,7 @@ pub struct Case {
 /// The outcome of a run.
 #[derive(Debug)]
 pub enum CaseOutcome {
-    /// What is expected.
+    /// The expected result.
     Same,
     /// Something else.
     Differs(Vec<Difference>),

@@ -8,7 +8,7 @@ use std::ops::Range;
 use mapstack::value::{Key, Map, Value};
 use mapstack::yaml::{DumpOptions, Mark, Marks, dump, load};
 
-/// The text with other data in place of `old`, which stands where `marks` say; `None` if it cannot be edited.
+/// The text with other data in place of `old`, whose places are in `marks`; `None` if it cannot be edited.
 pub(crate) fn edited(
     text: &str,
     (old, marks): (&Value, &Marks),
@@ -51,12 +51,12 @@ pub(crate) fn is_same_data(one: &Value, other: &Value) -> bool {
 struct Editor<'t> {
     text: &'t str,
     options: &'t DumpOptions,
-    /// Where lines start, and the end of the text.
+    /// The starts of lines, and the end of the text.
     starts: Vec<usize>,
     edits: Vec<(Range<usize>, String)>,
 }
 
-/// Where an entry of a mapping or an item of a list stands.
+/// The place of an entry of a mapping or an item of a list.
 #[derive(Clone, Copy)]
 struct Spot {
     /// Its first line, from 0.
@@ -67,7 +67,7 @@ struct Spot {
     column: usize,
 }
 
-/// What stands before a value: a key with its colon, or a dash.
+/// The text before a value: a key with its colon, or a dash.
 struct Lead<'k> {
     /// The byte behind it.
     end: usize,
@@ -99,7 +99,7 @@ impl<'t> Editor<'t> {
         self.text[self.starts[line]..self.starts[line + 1]].trim_end_matches(['\r', '\n'])
     }
 
-    /// Where the text of a line ends.
+    /// The end of a line's text.
     fn line_end(&self, line: usize) -> usize {
         self.starts[line] + self.line(line).len()
     }
@@ -146,7 +146,7 @@ impl<'t> Editor<'t> {
                     }
                 }
                 None => {
-                    // The first entry of an item stands behind its dash.
+                    // The first entry of an item is behind its dash.
                     if !is_blank(&self.line(spot.line)[..spot.column]) {
                         return None;
                     }
@@ -169,7 +169,7 @@ impl<'t> Editor<'t> {
         Some(())
     }
 
-    /// Where the entries of a block mapping stand, each key on a line of its own.
+    /// The places of the entries of a block mapping, if each key has a line.
     fn entries(&self, map: &Map, marks: &Marks, limit: usize) -> Option<Vec<Spot>> {
         let column = (marks.mark().column as usize).checked_sub(1)?;
         if marks.key(0)? != marks.mark() {
@@ -238,7 +238,7 @@ impl<'t> Editor<'t> {
         Some(())
     }
 
-    /// Where the items of a block list stand, each dash the first on its line.
+    /// The places of the items of a block list, if each dash is the first on its line.
     fn items(&self, items: &[Value], marks: &Marks, limit: usize) -> Option<Vec<Spot>> {
         let column = (marks.mark().column as usize).checked_sub(1)?;
         let has_dash = |line: usize| {
@@ -346,7 +346,7 @@ impl<'t> Editor<'t> {
         }
     }
 
-    /// What stands behind a key or a dash for a value, without the last line break.
+    /// The text of a value behind a key or a dash, without the last line break.
     fn value_text(&self, lead: &Lead<'_>, value: &Value, is_flow: bool) -> Option<String> {
         if is_flow && matches!(value, Value::Map(_) | Value::List(_)) {
             let flow = DumpOptions {
@@ -447,21 +447,21 @@ fn is_blank(text: &str) -> bool {
     text.bytes().all(|byte| byte == b' ')
 }
 
-/// Where what stands on a line can end: before each `#` that may begin a comment, and at its end.
+/// The possible ends of the content of a line: before each `#` that may begin a comment, and at its end.
 fn ends(line: &str) -> impl Iterator<Item = usize> {
     let comments = line.match_indices('#').map(|(at, _)| at);
     let comments = comments.filter(|at| *at == 0 || line[..*at].ends_with([' ', '\t']));
     comments.chain(std::iter::once(line.len()))
 }
 
-/// Where a value ends that stands on one line: where what was read so far is the value. A comment can follow.
+/// The end of a value on one line: where the text up to it reads as the value. A comment can follow.
 fn short_end(line: &str, value: &Value) -> Option<usize> {
     let own = |end: usize| line[..end].trim_end();
     let is_value = |text: &str| load(text).is_ok_and(|read| is_same_data(&read, value));
     ends(line).map(own).find(|own| is_value(own)).map(str::len)
 }
 
-/// Where the last value in a value stands.
+/// The mark of the last value in a value.
 fn last_mark(value: &Value, marks: &Marks) -> Mark {
     let (mut value, mut marks) = (value, marks);
     loop {

@@ -1,4 +1,4 @@
-//! Where expectations lie.
+//! Finds expectations.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -37,7 +37,7 @@ impl Expectation {
     }
 }
 
-/// Where to look for expectations, and of which formulas.
+/// The places to search for expectations, and their formulas.
 #[derive(Debug, Clone)]
 pub struct Places<'p> {
     /// The directories that the file server serves.
@@ -52,7 +52,7 @@ pub struct Places<'p> {
     pub with_state: &'p [String],
 }
 
-/// Where the plain form lies below a root, or beside it.
+/// The folder of the plain form, below a root or beside it.
 const PLAIN: &str = "tests/mapstack";
 /// The folder of the form that formulas' own tests have.
 const MAPDATA: &str = "_mapdata";
@@ -83,8 +83,8 @@ impl Places<'_> {
     /// `R/tests/mapstack/FORMULA/NAME.yaml`, and the same beside the root: below `R/..`.
     ///
     /// # Errors
-    /// A directory that cannot be read, a named one that is not there or holds nothing of its form, and
-    /// platforms' files of which nothing says whose they are.
+    /// A directory that cannot be read, a named one that does not exist or has no file of its form, and
+    /// platforms' files whose formula is not known.
     pub fn find(&self) -> Result<Vec<Expectation>, Error> {
         let mut found = Vec::new();
         for directory in self.named {
@@ -167,8 +167,8 @@ impl Places<'_> {
         ))
     }
 
-    /// A directory of the repository that a named directory belongs to: the lowest that holds a root as well. Where
-    /// that is everything, the directory stands for itself.
+    /// The directory of the repository that a named directory belongs to: the lowest that also contains a root. If
+    /// that is the root of the machine, the named directory itself.
     fn home_of(&self, directory: &Path) -> PathBuf {
         let Ok(own) = std::path::absolute(directory) else {
             return directory.into();
@@ -372,7 +372,7 @@ fn beside(directory: &Path) -> PathBuf {
     }
 }
 
-/// What a directory holds, if it is in the repository of another.
+/// The paths of a directory in the repository of another.
 fn inner(directory: &Path, home: &Path) -> Result<Vec<PathBuf>, Error> {
     if directory.is_dir() {
         Repository::around(home)?.check(directory)?;

@@ -33,7 +33,7 @@ pub struct Suite {
     has_top: bool,
 }
 
-/// What a platform's file is called where kitchen.yml calls the platform something else.
+/// The file names of platforms that kitchen.yml calls something else.
 const IN_KITCHEN: [(&str, &str); 6] = [
     ("centos-8", "centos-stream8"),
     ("centos-9", "centos-stream9"),
@@ -103,7 +103,7 @@ impl Kitchen {
         self.formula.as_deref()
     }
 
-    /// Which suite checks the files of a folder below `test/integration` for a platform.
+    /// The suite that checks the files of a folder below `test/integration` for a platform.
     #[must_use]
     pub fn suite_of(&self, folder: &str, platform: &str) -> Option<usize> {
         let wanted = format!("test/integration/{folder}");

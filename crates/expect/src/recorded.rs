@@ -12,10 +12,10 @@ use crate::{edit, files};
 /// The form of a file with an expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// What the formulas of the Salt project keep of their `mapdata` for each platform: `values:` and
+    /// The form in which formulas of the Salt project keep their `mapdata` for each platform: `values:` and
     /// the data below it.
     Mapdata,
-    /// The data, and if need be a [`Header`] before it, as a document of its own.
+    /// The data, and if need be a [`Header`] before it, as a separate document.
     Plain,
 }
 
@@ -49,7 +49,7 @@ pub struct Recorded {
     shown: String,
     text: Arc<str>,
     marks: Marks,
-    /// What stands before the data.
+    /// The text before the data.
     lead: String,
 }
 
@@ -125,14 +125,15 @@ impl Recorded {
         })
     }
 
-    /// The text of a file with such data, behind what stands before it.
+    /// The text of a file with such data, behind its lead.
     #[must_use]
     pub fn text(form: Form, lead: &str, data: &Value) -> String {
         format!("{lead}{}", dumped(form, true, data))
     }
 
-    /// The same file with other data. Only the lines that change are other lines; where that cannot be, all data is
-    /// written, and what stands before it stays, and so does the way lines end.
+    /// The same file with other data. Only the lines that change are other lines; if the text cannot be edited, all
+    /// data is
+    /// written, and the text before it stays, and so does the way lines end.
     #[must_use]
     pub fn with_data(&self, data: &Value) -> String {
         let now = (&self.data, &self.marks);
@@ -222,7 +223,7 @@ impl Recorded {
         }
     }
 
-    /// Where the value under some keys stands.
+    /// The place of the value under some keys.
     #[must_use]
     pub fn place(&self, path: &[Key]) -> Option<Place> {
         let keys = KeyPath::from_iter(path.iter().cloned());
@@ -273,7 +274,7 @@ fn refused(text: &Arc<str>, shown: &str, mark: Option<Mark>, message: String) ->
     diagnostic.into()
 }
 
-/// What ends a line in YAML.
+/// True for line breaks of YAML.
 fn is_break(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
@@ -296,7 +297,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where the header of a text ends, if it has one, and where its data begins.
+/// The end of a text's header, if it has one, and the start of its data.
 fn split(text: &str) -> (Option<usize>, usize) {
     let is_border = |line: &str| line.trim_end() == "---";
     let mut at = 0;
@@ -316,7 +317,7 @@ fn split(text: &str) -> (Option<usize>, usize) {
     (None, leading(text))
 }
 
-/// Where the data of a file without a header begins: behind comments and `---`.
+/// The start of the data in a file without a header: behind comments and `---`.
 fn leading(text: &str) -> usize {
     let mut at = 0;
     for line in lines(text) {
@@ -525,7 +526,7 @@ mod tests {
             ("minion: m.yaml\n---", "minion: m.yaml\n---\na: 1\n"),
             ("minion: m.yaml\r\n---\r", "minion: m.yaml\r\n---\ra: 1\r\n"),
             ("# c", "# c\na: 1\n"),
-            // A comment ends at every line break of YAML, so what stands behind one is data.
+            // A comment ends at every line break of YAML, so the text behind one is data.
             ("#\u{2028}b: 2\n", "#\u{2028}a: 1\n"),
             ("# c\rb: 2\n", "# c\ra: 1\n"),
         ] {

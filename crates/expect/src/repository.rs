@@ -68,7 +68,7 @@ impl Repository {
     }
 }
 
-/// Where a path leads, links followed. What is not there yet has the name that it is given.
+/// The target of a path, links followed. The missing part of a path keeps its name.
 ///
 /// ```
 /// let home = tempfile::tempdir().unwrap();

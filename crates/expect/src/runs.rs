@@ -356,7 +356,7 @@ impl<'r> Runs<'r> {
     }
 }
 
-/// What the file of an expectation says.
+/// The content of an expectation's file.
 fn read(expectation: &Expectation) -> Result<Recorded, Error> {
     expectation.repository()?.check(&expectation.file)?;
     Recorded::read(expectation.form, &expectation.file)

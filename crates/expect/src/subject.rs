@@ -35,9 +35,9 @@ pub struct Actual {
 pub struct Difference {
     /// The expected value (`old`), and the one that came out (`new`).
     pub change: Change,
-    /// Where the expected value stands.
+    /// The place of the expected value.
     pub expected_at: Option<Place>,
-    /// Where the value that came out stands, if that is known.
+    /// The place of the actual value, if that is known.
     pub actual_at: Option<Spot>,
     /// The paths of scalars in the change that are secret.
     pub secret: HashSet<Vec<Key>>,
@@ -129,7 +129,7 @@ impl<'e> Subject<'e> {
         scope.look(&recorded.data);
         scope.look(actual);
         let changes = scope.of(changes(&recorded.data, &recorded.settled(actual)));
-        // Where values come from matters only where they differ.
+        // Origins are needed only for differences.
         let origins = (!changes.is_empty()).then(|| {
             let run = || self.run(minion);
             Origins::of(&self.configuration, run, secret_texts.to_vec())
@@ -163,7 +163,7 @@ impl<'e> Subject<'e> {
     }
 }
 
-/// What a state hands to the template of a file as `map`, or the values in it.
+/// The value that a state passes to a file's template as `map`, or the values in it.
 fn written(states: &Value) -> Option<Value> {
     let arguments = states
         .as_map()?

@@ -8,7 +8,7 @@ use mapstack_merge::{Options, merge};
 pub(crate) const FILE: &str = "top.sls";
 pub(crate) const ENV: &str = "base";
 
-/// How a target can be meant, and the function that knows.
+/// The kinds of targets, and the functions that match them.
 const KINDS: [(&str, &str); 9] = [
     ("compound", "compound"),
     ("glob", "glob"),

@@ -77,7 +77,7 @@ fn other_lines_stay_as_they_are() {
             "{a: [[y], x]}",
             "a:\n- [y] # none\n- x # one\n",
         ),
-        // What aliases and merge keys bring in is in no place of its own: all is written again.
+        // Aliases and merge keys bring in values without a place: everything is written again.
         (
             Form::Plain,
             "# head\na: &x {k: 1}\nb: *x # c\n",
@@ -109,7 +109,7 @@ enum Node {
     List(Vec<Node>, Style),
 }
 
-/// How much deeper what is in a collection stands, and whether comments stand before its parts.
+/// The indentation of a collection's content, and true if comments are before its parts.
 #[derive(Debug, Clone, Copy)]
 struct Style {
     indent: usize,
@@ -164,7 +164,7 @@ fn map(inner: impl Strategy<Value = Node>) -> impl Strategy<Value = Node> {
 }
 
 impl Node {
-    /// Write the node behind a key or a dash that stands `at` some column.
+    /// Write the node behind a key or a dash at column `at`.
     fn write(&self, at: usize, text: &mut String) {
         let comment = |own: &Style, at: usize, text: &mut String| {
             if own.comments {

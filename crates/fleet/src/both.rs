@@ -116,7 +116,7 @@ fn made_of(pillar: &Pillar) -> BTreeSet<&str> {
     paths.filter(|path| !failed.contains(path)).collect()
 }
 
-/// The files from which nothing of a pillar came.
+/// The files that contributed nothing to a pillar.
 fn of_none(pillar: &Pillar) -> BTreeSet<&str> {
     pillar.reads.failed.iter().map(|read| &*read.path).collect()
 }

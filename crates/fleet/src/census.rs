@@ -1,4 +1,4 @@
-//! Which minions there are, and what a part of them has in common.
+//! The minions of a run, and the common traits of a part of them.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};

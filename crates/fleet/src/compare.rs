@@ -49,7 +49,7 @@ pub struct Comparison<'f, 'e> {
     changed: Option<ChangedFiles>,
     /// The changed files of the pillar.
     changed_pillar: Option<ChangedFiles>,
-    /// Which of several states is the earlier one.
+    /// The index of the earlier of several states.
     since: usize,
     /// True if changes of pillars are left out.
     only_formulas: bool,
@@ -275,7 +275,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         // A minion without its whole pillar has no configuration to compare.
         if !both.is_whole() {
             let [_, new] = both.pillars();
-            // What it has now is compared with what comes next.
+            // These outcomes are compared with the next state's.
             let outcomes = match before.is_some() && new.is_whole() {
                 true => self.after.outcomes(both.minions()[1]),
                 false => Vec::new(),
@@ -474,7 +474,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         }
     }
 
-    /// Which outcomes the changes can reach.
+    /// The outcomes that the changes can reach.
     fn reached(&self, before: &[Arc<Outcome>]) -> Vec<bool> {
         let formulas: Vec<&str> = self.before.formulas().collect();
         let is_reached = |(name, outcome): (&str, &Arc<Outcome>)| {
@@ -541,7 +541,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         Some(unseen.map(|(_, path)| path.clone()).collect())
     }
 
-    /// True if a compared pillar has to do with a stacked file, by its path below the directory that is
+    /// True if a compared pillar reads or looks for a stacked file, by its path below the directory that is
     /// [mounted](mapstack_pillar::Master::mount).
     #[must_use]
     pub fn has_stacked(&self, path: &str) -> bool {
@@ -578,7 +578,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
                 (index, pair)
             })
             .filter(|(index, pair)| {
-                // What fails there fails in the configuration as well.
+                // A pillar's failure fails the configuration as well.
                 let is_other = others.get(*index) == Some(&true);
                 !is_other || !matches!(pair.what, What::Fails(_))
             })
@@ -673,7 +673,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
             .collect()
     }
 
-    /// Where values come from in each state.
+    /// The origins of values in each state.
     pub(crate) fn origins(&self, subject: Subject, minions: &[Minion]) -> [Option<Origins>; 2] {
         [(self.before, minions.first()), (self.after, minions.last())].map(|(fleet, minion)| {
             match subject {

@@ -28,9 +28,9 @@ const MAX_EXPLAINED: usize = 2_000;
 pub struct Group {
     /// The change.
     pub change: Change,
-    /// Where the old value came from.
+    /// The origin of the old value.
     pub old_origin: Option<Spot>,
-    /// Where the new one comes from.
+    /// The origin of the new value.
     pub new_origin: Option<Spot>,
     /// The paths of scalars in the old value that are secret.
     pub old_secret: HashSet<Vec<Key>>,
@@ -70,7 +70,7 @@ pub struct Differences {
     by_key: HashMap<String, usize>,
     /// The groups of pairs that were seen, by their address; the pairs are kept, so that it stays theirs.
     by_pair: HashMap<usize, (Arc<Pair>, Vec<usize>)>,
-    /// Where the values of outcomes come from that are alike, by the number of the earlier state.
+    /// The origins of equal outcomes, by the number of the earlier state.
     explained: HashMap<(usize, Subject, [u64; 2]), Explained>,
     /// The number of minions that were explained for what they do not have in common with others.
     explained_apart: usize,
@@ -234,7 +234,7 @@ impl Differences {
         pair: &Arc<Pair>,
         read: &impl Fn() -> Minion,
     ) -> Vec<usize> {
-        // Each minion has a pillar of its own: keeping all would fill the memory.
+        // Pillars differ from minion to minion: keeping all would fill the memory.
         if pair.subject == Subject::Pillar {
             return self.groups_of(comparison, pair, read);
         }
@@ -339,7 +339,7 @@ impl Differences {
         }
         let index = *self.by_failure.entry(key).or_insert_with(|| {
             let examples = comparison.examples(read());
-            // A limit says nothing of what templates made, and is a long way to go.
+            // A limit's message quotes no template's values, and reaching it again takes long.
             let secret_texts = match error.kind() {
                 ErrorKind::Limit => Vec::new(),
                 _ => comparison.secret_texts(subject, &examples),
@@ -421,7 +421,7 @@ fn own((minions, examples): (&[String], &[Minion])) -> Own {
     }
 }
 
-/// Where the values of a minion come from in both states.
+/// The origins of a minion's values in both states.
 #[derive(Debug)]
 struct Explained {
     own: Own,
@@ -438,7 +438,7 @@ impl Explained {
     }
 }
 
-/// Where the old and the new value of a change come from.
+/// The origins of the old and the new value of a change.
 #[derive(Debug, Clone, Default)]
 struct Spots([Option<Spot>; 2]);
 

@@ -163,7 +163,7 @@ impl<'e> Fleet<'e> {
         self.formulas.iter().map(SharedFormula::configuration)
     }
 
-    /// Where the values of a formula, by its index, come from on a minion.
+    /// The origins of the values of a formula, by its index, on a minion.
     #[must_use]
     pub fn origins(&self, formula: usize, minion: &Minion) -> Option<Origins> {
         let shared = self.formulas.get(formula)?;

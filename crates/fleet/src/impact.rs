@@ -1,4 +1,4 @@
-//! Which minions and formulas a file, a key or a fact reaches.
+//! The minions and formulas that a file, a key or a fact reaches.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
@@ -92,7 +92,7 @@ struct Found<'r> {
     failed: Vec<(String, Redacted<Error>)>,
 }
 
-/// Where a value comes from, and what in it is secret.
+/// The origin of a value, and the secrets in it.
 #[derive(Debug, Default)]
 struct Origin {
     spot: Option<Spot>,
@@ -396,7 +396,7 @@ impl<'r> Found<'r> {
 pub struct Impact {
     /// Why nothing can be reached: no minion has such a grain.
     pub unknown: Option<Error>,
-    /// Where nothing is reached: a result, for a key that none has, and what is secret in it.
+    /// If nothing is reached: a sample result, for a missing key, and the secrets in it.
     pub sample: Option<(Value, Secrets)>,
     /// The number of minions.
     pub minions: usize,
@@ -489,7 +489,7 @@ pub struct Reached {
 pub struct ReachedValue {
     /// The value, without secrets.
     pub value: Redacted<Value>,
-    /// Where it comes from, if that is known.
+    /// Its origin, if that is known.
     pub origin: Option<String>,
     /// The minions that have it.
     pub minions: Vec<String>,

@@ -14,8 +14,8 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 pub(crate) struct Kinds(Mutex<HashMap<Vec<FileRead>, u64>>);
 
 impl Kinds {
-    /// The kind of a result that came from these files. Files that were only looked for do not count: each minion
-    /// looks for some of its own name.
+    /// The kind of a result that these files gave. Files that were only looked for do not count: each minion
+    /// looks for some under its name.
     pub fn of<'r>(&self, reads: impl IntoIterator<Item = &'r FileRead>) -> u64 {
         let is_there = |read: &&FileRead| read.kind != FileReadKind::Absent;
         let files = reads.into_iter().filter(is_there).cloned().collect();

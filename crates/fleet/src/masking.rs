@@ -39,7 +39,7 @@ impl Masking {
         formula: Option<usize>,
         error: Option<&Error>,
     ) -> Secrets {
-        // A limit says nothing of what templates made, and is a long way to go.
+        // A limit's message quotes no template's values, and reaching it again takes long.
         let formula =
             formula.filter(|_| error.is_none_or(|error| error.kind() != ErrorKind::Limit));
         let made = formula

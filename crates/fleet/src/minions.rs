@@ -27,7 +27,7 @@ pub trait Minions: Sync {
         Ok(minion)
     }
 
-    /// The same where it was read before; only its name if that is no longer possible.
+    /// The minion, read again; only its name if that is no longer possible.
     fn read_or_name(&self, id: &str) -> Minion {
         self.read(id).unwrap_or_else(|_| Minion::new(id))
     }

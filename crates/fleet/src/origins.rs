@@ -1,4 +1,4 @@
-//! Where the values of a configuration come from.
+//! The origins of a configuration's values.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use mapstack::yaml::{DumpOptions, dump, load};
 use mapstack::{Configuration, Run};
 use mapstack_lineage::{Explain, LayerKind, Lineage, Spot};
 
-/// Where the values of a configuration come from on a minion, and which of them are secret.
+/// The origins of a configuration's values on a minion, and the secrets among them.
 ///
 #[derive(Debug)]
 pub struct Origins {
@@ -51,10 +51,10 @@ impl Origins {
         }
     }
 
-    /// Where the value at a path comes from, if that is known.
+    /// The origin of the value at a path, if that is known.
     #[must_use]
     pub fn at(&self, path: &[Key], value: &Value) -> Option<Spot> {
-        // What looks at the clock or the machine can come to something else.
+        // A template that reads the clock or the machine can give another value now.
         let is_it = |known: &Value| known.is_same(&read_back(value));
         self.has(path, is_it).then(|| self.spot(path)).flatten()
     }
@@ -66,7 +66,7 @@ impl Origins {
         known.is_some_and(|known| is_it(&read_back(known)))
     }
 
-    /// Where the value at a path comes from that is there.
+    /// The origin of the value at a path that exists.
     pub(crate) fn spot(&self, path: &[Key]) -> Option<Spot> {
         let (_, lineage) = self.explained.as_ref()?;
         let known = lineage.at(path)?;
@@ -76,7 +76,7 @@ impl Origins {
         (known.spot != Spot::Unknown && !is_named).then_some(known.spot)
     }
 
-    /// The paths of the scalars in a value, which stands at a path, that are secret. Texts with a secret in them are
+    /// The paths of the secret scalars in a value at a path. Texts with a secret in them are
     /// found by their content as well, wherever they are printed; numbers only here.
     #[must_use]
     pub fn secret_paths(&self, path: &[Key], value: &Value) -> HashSet<Vec<Key>> {

@@ -136,7 +136,7 @@ impl Own {
         }
     }
 
-    /// The length of the name at the beginning of a text, if no word goes on with it, and its grain.
+    /// The length of the name at the beginning of a text, if the word ends there, and its grain.
     fn name_at(&self, text: &str) -> Option<(usize, &'static str)> {
         let mut names = self.names.iter();
         names.find_map(|(name, grain)| {

@@ -105,7 +105,7 @@ impl<'e> Pillars<'e> {
         }
     }
 
-    /// Where the values of a minion's pillar come from; `None` for one that it was given with.
+    /// The origins of the values of a minion's pillar; `None` for a pillar that it was given with.
     #[must_use]
     pub fn origins(&self, minion: &Minion) -> Option<Origins> {
         let asked = minion.pillar.is_empty();

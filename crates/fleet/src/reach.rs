@@ -1,4 +1,4 @@
-//! Which results a change of files can reach.
+//! The results that a change of files can reach.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -148,7 +148,7 @@ impl ChangedFiles {
 
     /// True if what was read is different.
     pub(crate) fn has(&self, read: &FileRead) -> bool {
-        // Which state such a file was in before, no file server says.
+        // No file server knows the former content of such a file.
         if read.is_of_no_saltenv() {
             return true;
         }

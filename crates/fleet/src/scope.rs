@@ -1,4 +1,4 @@
-//! Which changes count.
+//! The changes that count.
 
 use std::collections::HashSet;
 use std::fmt;

@@ -109,7 +109,7 @@ impl<F: FileServer> FileServer for Noted<F> {
 
     fn find_all(&self, path: &SaltPath, saltenv: &str) -> Result<Vec<PathBuf>, LoadError> {
         let found = self.files.find_all(path, saltenv)?;
-        // Where the files lie can differ between machines.
+        // The paths of files on disk can differ between machines.
         self.note((" with all of", saltenv, path.as_str()), || {
             found.len().to_string()
         });

@@ -78,7 +78,7 @@ impl Shard {
             .then_some(Shard { number, parts })
     }
 
-    /// Which of the parts it is, from 1.
+    /// The number of this part, from 1.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number

@@ -184,7 +184,7 @@ impl Standing {
                             now.push((at, Ok(*stand)));
                         }
                     }
-                    // What it has now is worked out again as soon as it can be read.
+                    // Its present outcome is computed again as soon as it can be read.
                     Ok(Some(Err(error))) | Err(error) => {
                         match &kept.stand {
                             Some(Err(_)) => differences.add_not_compared(),

@@ -1,4 +1,4 @@
-//! Which minions have which value.
+//! The values, and the minions that have them.
 
 use std::collections::HashMap;
 

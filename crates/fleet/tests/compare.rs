@@ -79,7 +79,7 @@ fn minions() -> Vec<Minion> {
         .collect()
 }
 
-/// Everything there is to say about a change, as text.
+/// A change's report, as text.
 fn reported(old: &[Option<usize>], new: &[Option<usize>], only_reached: bool) -> String {
     let (before, after) = (Engine::new(files(old)), Engine::new(files(new)));
     let fleet = |engine| Fleet::new(engine).formula("f").formula("g");

@@ -76,7 +76,7 @@ fn what_works_again_is_compared_with_the_last_that_worked() {
     let states = [
         (works(1), works(10)),
         (half.to_owned(), works(10)),
-        // Each of what fails has a last state of its own.
+        // Each failing minion has a separate last state.
         (half.to_owned(), works(11)),
         (half.to_owned(), half.to_owned()),
         ("# a comment\n".to_owned() + &works(1), half.to_owned()),

@@ -1,4 +1,4 @@
-//! What every verb of the command shares: flags to inputs, answers to files and terminals.
+//! The parts that all verbs of the command share: flags to inputs, answers to files and terminals.
 //!
 //! The crate does not know about verbs or which of them is running.
 //!

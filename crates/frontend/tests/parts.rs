@@ -62,7 +62,7 @@ fn files(shell: &str) -> MemoryFiles {
         )
 }
 
-/// What is computed and printed.
+/// The work to compute and print.
 #[derive(Debug, Clone)]
 struct Job {
     facts: Facts,
@@ -256,7 +256,7 @@ proptest! {
     }
 }
 
-/// What two parts are refused for, after something was done with them.
+/// The error that refuses two parts, after some work on them.
 fn refused(work: impl FnOnce(&Path)) -> String {
     let directory = tempfile::tempdir().unwrap();
     Job::of(&["Debian", "Arch", "Odd", "Debian", "Fails"]).write_parts(2, directory.path());

@@ -66,7 +66,7 @@ pub enum LayerKind {
     External {
         /// Its name.
         name: String,
-        /// Where the configuration names it.
+        /// The place in the configuration that names it.
         place: Option<Place>,
         /// The class or node that the values come from, if it has any.
         class: Option<String>,
@@ -94,7 +94,7 @@ pub enum Reason {
         matcher: String,
         /// The environment.
         saltenv: String,
-        /// Where it stands.
+        /// The place of the value.
         place: Option<Place>,
     },
 }
@@ -115,7 +115,7 @@ pub struct Merged {
     pub strategy: String,
     /// True if lists are appended instead of replaced.
     pub merge_lists: bool,
-    /// Where the strategy was chosen.
+    /// The place that chose the strategy.
     pub chosen: Chosen,
 }
 

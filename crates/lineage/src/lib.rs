@@ -1,4 +1,4 @@
-//! Where each value comes from, for runs of the crate `mapstack`.
+//! The origin of each value, for runs of the crate `mapstack`.
 //!
 //! The crate does not know about command lines, output formats, fleets, or how results are shared.
 //!
@@ -50,7 +50,7 @@ use flow::{Printed, SERVED, Traced};
 use tracker::{Texts, Tracker};
 use tree::{At, Claim, Node};
 
-/// Which layer set each value of one run's data, and which values it replaced.
+/// The layer that set each value of one run's data, and the values that it replaced.
 #[derive(Debug)]
 pub struct Lineage {
     layers: Vec<Layer>,
@@ -60,15 +60,15 @@ pub struct Lineage {
     notes: Mutex<Option<Tracker>>,
     tree: OnceLock<Node>,
     facts: FactPlaces,
-    /// Where the values of the minion's pillar come from, if it was compiled.
+    /// The origins of the values of the minion's pillar, if it was compiled.
     pillar: Option<Box<Lineage>>,
     /// Texts that are secret: those of the pillar, and those that templates made of them.
     secrets: HashSet<Str>,
-    /// Which facts are secret.
+    /// The policy for secret facts.
     policy: Policy,
     /// True if this is what a `map.jinja` exports.
     is_map: bool,
-    /// What tags of a map's templates printed.
+    /// The printed text of tags in a map's templates.
     printed: Printed,
     /// The places on disk of files of a map, by their paths on the file server.
     shown: HashMap<String, String>,
@@ -247,7 +247,7 @@ impl Lineage {
         self
     }
 
-    /// Where the values of the minion's pillar come from, if that is [known](Lineage::with_pillar).
+    /// The origins of the values of the minion's pillar, if they are [known](Lineage::with_pillar).
     #[must_use]
     pub fn pillar(&self) -> Option<&Lineage> {
         self.pillar.as_deref()

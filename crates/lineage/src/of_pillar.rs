@@ -1,4 +1,4 @@
-//! What of the data is a piece of the pillar.
+//! The parts of the data that are pieces of the pillar.
 
 use mapstack_minion::Part;
 use mapstack_value::{Key, Map, Value};

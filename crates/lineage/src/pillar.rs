@@ -1,4 +1,4 @@
-//! Where the values of a pillar come from.
+//! The origins of a pillar's values.
 
 use std::sync::Arc;
 
@@ -23,8 +23,9 @@ use crate::source::LayerText;
 use crate::tracker::Texts;
 use crate::tree::{At, Claim, Node};
 
-/// Where the values of a pillar come from that [`Master::explain`](mapstack_pillar::Master::explain) made for a minion;
-/// `None` if it was made otherwise.
+/// The origins of the values of a pillar that [`Master::explain`](mapstack_pillar::Master::explain) compiled for a
+/// minion;
+/// `None` for any other pillar.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -183,8 +183,8 @@ pub(crate) fn entry<'v>(value: &'v Value, step: &Key) -> Option<(usize, &'v Valu
     }
 }
 
-/// Pay for steps through origins; false if that is not possible. Whoever opened the account looks at it when all is
-/// done, and then uses nothing of what was left halfway.
+/// Pay for steps through origins; false if the account is empty. Its owner checks it at the end,
+/// and then drops everything that was left unfinished.
 fn pay(steps: usize) -> bool {
     spend(steps).is_ok()
 }
@@ -795,7 +795,7 @@ impl Node {
     }
 }
 
-/// How many earlier items are compared with each item of a changed list.
+/// The number of earlier items that are compared with each item of a changed list.
 const MAX_ITEMS_COMPARED: usize = 200;
 
 /// Records the changes of a merge in the tree.

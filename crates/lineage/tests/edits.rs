@@ -83,7 +83,7 @@ fn entries(kind: Inventory) -> impl Strategy<Value = Vec<(usize, String)>> {
     prop::collection::vec(entry, 0..6)
 }
 
-/// An inventory with classes that name each other, and a node. Each `@` becomes a text of its own.
+/// An inventory with classes that name each other, and a node. Each `@` becomes a different text.
 fn inventory(kind: Inventory) -> impl Strategy<Value = Files> {
     let class = (entries(kind), prop::collection::vec(0..6usize, 0..3));
     prop::collection::vec(class, 3..7).prop_map(move |classes| {

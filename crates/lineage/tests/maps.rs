@@ -136,7 +136,7 @@ fn engine(files: &[(String, String)]) -> Engine {
     Engine::new(served)
 }
 
-/// The counterfactual: a text is changed where it is said to stand, and then the value is the changed text.
+/// The counterfactual: change a text at its reported place, and the value is the changed text.
 #[test]
 fn a_value_follows_its_literal() {
     let mut checked = 0;
@@ -162,7 +162,7 @@ fn a_value_follows_its_literal() {
             let file = place.file.trim_start_matches("salt://");
             let (_, source) = changed.iter_mut().find(|(path, _)| path == file).unwrap();
             let rest = &source[place.start..];
-            // Text that a template goes on with does not stand there as a whole.
+            // A text that a template continues is not there as a whole.
             if rest.lines().next().is_some_and(|line| line.contains("{{")) {
                 continue;
             }

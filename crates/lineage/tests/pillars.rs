@@ -1,4 +1,4 @@
-//! Where the values of pillars come from: every place that is named has the value.
+//! The origins of pillars' values: every reported place has the value.
 
 #[path = "../../mapstack/tests/common/mod.rs"]
 mod common;
@@ -22,10 +22,10 @@ use mapstack_lineage::{How, LayerKind, Lineage, Reason, Spot, explain_pillar};
 use mapstack_pillar::{Ask, Master, WholePillar};
 use mapstack_salt_config::{Config, Kind};
 
-/// What was found of the places of some values.
+/// The result of checking the places of some values.
 #[derive(Debug, Default)]
 struct Found {
-    /// Values that stand where they are said to.
+    /// The number of values that are at their places.
     there: usize,
     /// Values that an expression or an external pillar computed.
     computed: usize,
@@ -33,7 +33,7 @@ struct Found {
     given: usize,
     /// Values of which it is not known.
     unknown: usize,
-    /// Values that do not stand there.
+    /// The values that are not at their places.
     wrong: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ fn is_of_the_master(path: &[Key]) -> bool {
     matches!(first, Some("_errors" | "master"))
 }
 
-/// True if a scalar stands at a place, as YAML reads what begins there.
+/// True if a scalar is at a place, as YAML reads the text that begins there.
 fn is_at(place: &Place, value: &Value) -> bool {
     let text = place.source.get(place.start..).unwrap_or_default();
     if value.is_none() && text.trim_start().starts_with("{{") {
@@ -191,7 +191,7 @@ fn with_stack(record: &Map) -> Option<Map> {
     Some(record)
 }
 
-/// What the places of the values of recorded pillars come to.
+/// Check the places of the values of recorded pillars.
 fn found_in(all: &[Map]) -> Found {
     let mut found = Found::default();
     for record in all {
@@ -405,7 +405,7 @@ fn parameters_of_reclass_are_the_files_that_set_them() {
     let options = format!("ext_pillar: [{{reclass: {{inventory_base_uri: {root}}}}}]");
     let (_, lineage) = explained(&options, &[("top.sls", "base: {}")]);
     let at = |path: &[&str]| history(&lineage, path).replace(&format!("{root}/"), "");
-    // What a query answers is computed where it stands, and is in no layer before.
+    // The answer of a query is computed at its place, and is in no layer before.
     assert_eq!(at(&["peers"]), "nodes/web1.yml:3:10");
     assert_eq!(at(&["peers", "db"]), "nodes/web1.yml:3:10");
     assert_eq!(at(&["url"]), "classes/web.yml:4:8");
@@ -465,7 +465,7 @@ fn stacked_files_are_layers_with_the_history_of_their_strategies() {
     assert_eq!(at(&["users", "2"]), "core.yml:3:9");
     assert_eq!(at(&["dns", "0"]), "host.yml:7:5, core.yml:4:7 replaced");
     assert_eq!(at(&["tree", "right"]), "core.yml:7:10");
-    // What a template changes is near its file.
+    // A template's change has a place near its file.
     assert_eq!(at(&["old"]), "edit.yml:1:1, core.yml:8:6 replaced");
     assert_eq!(at(&["end"]), "edit.yml:2:6");
     assert_eq!(at(&["own"]), "s.sls:2:6");
@@ -477,7 +477,7 @@ fn stacked_files_are_layers_with_the_history_of_their_strategies() {
         panic!("{:?}", lineage.layers()[known.layer])
     };
     assert_eq!((&**name, class.as_deref()), ("stack", None));
-    // How the stack is merged into the pillar, with its files and what templates change in it.
+    // The merges of the stack into the pillar, of its files, and of changes by templates.
     assert_eq!(strategies(&lineage), ["smart"; 6]);
     assert_eq!(shown.as_deref(), Some(&*format!("{root}/host.yml")));
 }

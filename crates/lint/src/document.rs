@@ -17,7 +17,7 @@ pub struct SourceFile {
     pub shown: String,
     /// The text.
     pub text: Arc<str>,
-    /// Where each line starts, computed on demand.
+    /// The start of each line, computed on demand.
     lines: OnceLock<Lines>,
 }
 
@@ -133,7 +133,7 @@ pub struct Document {
     pub content: Content,
     /// The data.
     pub value: Value,
-    /// Where everything in that stands.
+    /// The marks of everything in it.
     pub marks: Marks,
     /// True if aliases make it share storage.
     pub shared: bool,
@@ -149,7 +149,7 @@ pub struct Scalar<'d> {
     pub is_key: bool,
     /// Its value.
     pub value: Value,
-    /// Where it stands in the text.
+    /// The place in the text.
     pub mark: Mark,
     /// The value that holds it.
     pub parent: Option<&'d Value>,
@@ -194,7 +194,7 @@ impl Document {
         self.walk((&self.value, &self.marks), None, &mut path, visit);
     }
 
-    /// Visit the entries of mappings: the key, where it stands, and where the value does.
+    /// Visit the entries of mappings: the key, its place, and the place of the value.
     pub fn entries(&self, visit: &mut dyn FnMut(&Key, Mark, Mark)) {
         fn walk(value: &Value, marks: &Marks, visit: &mut dyn FnMut(&Key, Mark, Mark)) {
             match value {
@@ -297,7 +297,7 @@ impl<'d> Scalar<'d> {
         Some(line[..end.map_or(line.len(), |(at, _)| at)].trim_end())
     }
 
-    /// True if it could stand in brackets or braces; inside of them no plain scalar has these
+    /// True if it is valid in brackets or braces too: inside of them no plain scalar has these
     /// characters.
     fn in_flow(&self) -> bool {
         !matches!(&self.value, Value::Str(text) if text.contains([',', ']', '}']))

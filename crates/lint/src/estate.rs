@@ -138,7 +138,7 @@ impl<'s> Subject<'s> {
         if let Some(first) = minions.first() {
             let alone = side_by_side(&unnamed, |name| gatherer.alone(first, &self.saltenv, name))?;
             for gathered in alone {
-                // What it includes is either gotten or unnamed itself.
+                // Its includes are gotten, or are unnamed themselves.
                 let own = Gathered {
                     sls: gathered.sls.into_iter().take(1).collect(),
                     ..Gathered::default()
@@ -217,7 +217,7 @@ fn outcome(rendered: &Rendered) -> Result<Made, Error> {
         Ok(value) => made_of(value),
         Err(error) => return Err(error.clone()),
     };
-    // An sls of an unknown renderer amounts to nothing, with a warning.
+    // An sls of an unknown renderer gives nothing, with a warning.
     let unsupported = rendered
         .warnings
         .iter()
@@ -282,7 +282,7 @@ fn problems(subject: &Subject<'_>, gathered: &[Gathered], minions: &[Minion]) ->
     missing.chain(failed).chain(doubtful).collect()
 }
 
-/// Where a file has the name of an sls as an item of a list.
+/// The place of an sls's name as an item of a list.
 fn place_of(file: &SourceFile, sls: &str) -> Option<Place> {
     let mut at = 0;
     for line in file.text.split_inclusive('\n') {

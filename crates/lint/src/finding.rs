@@ -69,7 +69,7 @@ pub struct Finding {
     pub level: Level,
     /// The message, a sentence without a full stop.
     pub message: String,
-    /// Where. A finding about a file as a whole has an empty place at its start.
+    /// The place. A finding about a file as a whole has an empty one at its start.
     pub place: Place,
     /// True if it is about the file as a whole.
     pub whole_file: bool,
@@ -175,8 +175,8 @@ impl Finding {
         self
     }
 
-    /// The name that was probably meant, and the change that makes it so where the wrong one stands
-    /// literally.
+    /// The name that was probably meant, and the change that writes it, if the wrong one is
+    /// literally in the text.
     pub(crate) fn meant(self, wrong: &str, near: &str, is_literal: bool) -> Self {
         let Place { start, end, .. } = self.place;
         let stands = is_literal && self.place.source.get(start..end) == Some(wrong);

@@ -29,7 +29,7 @@ pub struct Linter<'e> {
     schema: SchemaFrom,
 }
 
-/// Which schema values are checked against.
+/// The schema that values are checked against.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum SchemaFrom {
     /// None.

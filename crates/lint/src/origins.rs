@@ -1,4 +1,4 @@
-//! Which facts the value of an expression can come from, found without running anything.
+//! The facts that the value of an expression can come from, found without running anything.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -21,7 +21,7 @@ pub(crate) struct Origins {
     pub options: BTreeSet<String>,
 }
 
-/// Where a fact is looked up.
+/// The place of a fact's look-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Root {
     Pillar,
@@ -42,7 +42,7 @@ struct Fact {
 /// The value that a failing expression asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wanted {
-    /// What has it, as it is written.
+    /// The object that has it, as it is written.
     pub object: String,
     /// The last name of it.
     pub key: String,
@@ -50,10 +50,10 @@ pub(crate) struct Wanted {
     pub is_absent: bool,
 }
 
-/// Where the values of a formula's templates come from.
+/// The origins of values in a formula's templates.
 pub(crate) struct Tracer<'t> {
     templates: &'t Templates,
-    /// The path that each import of a template leads to, by where it stands.
+    /// The path that each import of a template leads to, by its position.
     imports: BTreeMap<(&'t str, usize), &'t str>,
     seen: HashSet<(&'t str, &'t str)>,
 }
@@ -73,7 +73,7 @@ impl<'t> Tracer<'t> {
         }
     }
 
-    /// The facts behind what stands at a place.
+    /// The facts behind the expression at a place.
     pub fn at(&mut self, place: &Place) -> Origins {
         let Some(parsed) = self.templates.at(place) else {
             return Origins::default();
@@ -250,7 +250,7 @@ impl<'t> Tracer<'t> {
             .skip(1)
             .chain(args.named.iter().map(|(_, e)| e))
             .collect();
-        // A value that has parts of its own, or is merged over some, is not the pillar's alone.
+        // A value that has parts, or is merged over others, does not come from the pillar alone.
         let is_own = rest.iter().all(|e| is_plain(e))
             && args.named.iter().all(|(name, _)| **name != *"merge");
         let mut facts = match (text_of(parsed, key), is_own) {

@@ -118,7 +118,7 @@ impl Report {
             .any(|finding| finding.level == Level::Error)
     }
 
-    /// A text of one of the files with stars for what stands behind the names of secrets.
+    /// A text of one of the files with stars for the values under the names of secrets.
     #[must_use]
     pub fn starred(&self, text: &str) -> String {
         self.secrets.starred(text).into_owned()

@@ -320,7 +320,7 @@ impl Rule {
             .map_err(|error: UnknownRule| format!("{error}; {} lists them", Means::Rules))
     }
 
-    /// Everything there is to say of it, in Markdown.
+    /// The rule's page, in Markdown.
     ///
     /// ```
     /// let page = mapstack_lint::Rule::YamlOctal.page();

@@ -42,7 +42,7 @@ pub(crate) struct Made {
     pub include_instead: Option<String>,
     /// Its ids that do not have states, with what they have instead.
     pub bodies: Vec<(String, String)>,
-    /// The files of the file server that its states name, each with those that may stand in its place.
+    /// The files of the file server that its states name, each with its alternatives.
     pub sources: Vec<Vec<String>>,
 }
 
@@ -204,10 +204,10 @@ impl Library<'_> {
             .run(minion)
             .with_saltenv(self.saltenv)
             .following_secrets();
-        // What templates made of secrets is known to this run alone.
+        // Only this run knows the texts that templates made of secrets.
         let redacted = |e: Error| e.redacted(&self.secrets.clone().derived(run.secret_texts()));
         let rendered = run.sls(path).map(|value| made_of(&value));
-        // An sls of an unknown renderer amounts to nothing, with a warning.
+        // An sls of an unknown renderer gives nothing, with a warning.
         let warnings = run.warnings();
         let unsupported = warnings
             .into_iter()
@@ -366,7 +366,7 @@ fn sources_of(body: &Value) -> Vec<Vec<String>> {
     found.filter(|urls| !urls.is_empty()).collect()
 }
 
-/// True if what stands under an id can be states: a mapping, or one function as text (Salt:
+/// True if the body of an id can be states: a mapping, or one function as text (Salt:
 /// `salt.state.BaseHighState._handle_state_decls`).
 fn has_states(id: &Key, body: &Value) -> bool {
     let is_other = matches!(id.as_str(), Some("include" | "exclude" | "extend"));

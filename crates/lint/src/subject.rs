@@ -27,7 +27,7 @@ pub(crate) enum Dialect {
     MapData,
     /// A library of templates in the formula itself, which reads the same parameter files.
     Libmapstack,
-    /// A `map.jinja` of its own.
+    /// A separate `map.jinja`.
     MapJinja,
 }
 
@@ -92,7 +92,7 @@ pub(crate) enum TopFault {
     Missing {
         /// Its name.
         sls: String,
-        /// Where it is named, if the text has it.
+        /// The place that names it, if the text has it.
         place: Option<Place>,
     },
 }
@@ -133,7 +133,7 @@ pub(crate) struct Examined<'s> {
     pub minion: &'s Minion,
     /// True if the formula says that it is for such systems.
     pub supported: bool,
-    /// Its layers, if it has parameter files and they do not stand for more values than a rule goes through.
+    /// Its layers, if it has parameter files and their values are few enough for the rules.
     pub layered: Option<Layered>,
     /// The error of its `map.jinja`.
     pub map_error: Option<Error>,
@@ -291,7 +291,7 @@ impl<'s> Subject<'s> {
             secrets: self.secrets,
             paths: &self.files,
         };
-        // Whether a map's only variable is all that templates import.
+        // True if templates import nothing but the map's only variable.
         let sites = || {
             self.survey
                 .imports
@@ -500,7 +500,7 @@ impl<'s> Subject<'s> {
         )
     }
 
-    /// The file that says what the configuration is, for what has no place of its own.
+    /// The file with the configuration's settings, for findings without a place.
     pub fn main_file(&self) -> Place {
         let names = [
             "parameters/map_jinja.yaml",
@@ -537,7 +537,7 @@ impl<'s> Subject<'s> {
         let inside = file.path.strip_prefix(&*self.formula).unwrap_or(&file.path);
         let mut folders = inside.split('/').filter(|part| !part.is_empty());
         folders.next_back();
-        // What no template names may be anything.
+        // A file that no template names may be anything.
         let is_loaded = || {
             let others = self.files.values().filter(|other| other.path != file.path);
             others
@@ -593,8 +593,8 @@ impl<'s> Subject<'s> {
         (self.documents, self.broken) = (documents, broken);
     }
 
-    /// True if the formula reads the same sources by a library of its own where `map.data` is missing.
-    /// The library knows only the form of old.
+    /// True if the formula reads the same sources with its library where `map.data` is missing.
+    /// The library knows only the old form.
     pub fn has_fallback(&self) -> bool {
         let has_library = || {
             self.files
@@ -668,7 +668,7 @@ fn map_of(run: &Run<'_>, form: &MapForm) -> (Option<Error>, String) {
         ),
         Err(error) => {
             let text = error.to_string();
-            // Which of its variables is meant does not matter here.
+            // The variable that is missing does not matter here.
             (
                 Some(error).filter(|error| error.kind() != ErrorKind::Lookup),
                 text,
@@ -797,7 +797,7 @@ fn named_sources(defaults: &SourceFile) -> Option<Vec<String>> {
     Some(sources.iter().map(ToString::to_string).collect())
 }
 
-/// A source by its name of old, or a definition as it is.
+/// A source by its old name, or a definition as it is.
 fn definition(name: &str, formula: &str) -> String {
     match name {
         "config_get" => format!("C@{formula}"),

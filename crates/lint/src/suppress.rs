@@ -8,8 +8,8 @@
 //!   country: no
 //! ```
 //!
-//! `ignore` counts for its line, or for the next one if it has a line of its own; `ignore-file` for
-//! the file. In a template the same stands in `{# … #}`. `from-pillar=KEY` says that the pillar sets what no layer does.
+//! `ignore` counts for its line, or for the next one if it is alone on its line; `ignore-file` for
+//! the file. In a template, write it in `{# … #}`. `from-pillar=KEY` says that the pillar sets what no layer does.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -120,7 +120,7 @@ impl Suppressions {
             return (false, Vec::new());
         }
         let mut rules = Vec::new();
-        // What follows a name is why.
+        // The words after a name are the reason.
         let first = |item: &str| item.split_whitespace().next().map(str::to_owned);
         for name in names.split(',').filter_map(first) {
             match name.parse() {

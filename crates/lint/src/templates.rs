@@ -318,7 +318,7 @@ pub(crate) fn names<'t>(target: &'t Target, found: &mut HashSet<&'t str>) {
     }
 }
 
-/// A text without what stands behind a # at the start of a line or after a blank.
+/// A text without comments: a # at the start of a line or after a blank, and the rest of the line.
 pub(crate) fn without_comments(text: &str) -> String {
     let line = |line: &str| {
         let starts = |at: usize| {
@@ -351,7 +351,7 @@ pub(crate) fn said_in_file(path: &str, text: &str) -> Option<String> {
     }
 }
 
-/// A text without `{# … #}`; one that does not end goes on to the end.
+/// A text without `{# … #}`; one that does not end extends to the end.
 fn without_jinja_comments(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;

@@ -8,14 +8,14 @@ use mapstack::{Engine, loader::MemoryFiles};
 use mapstack_lint::{Finding, Linter, SchemaFrom};
 use serde::Deserialize;
 
-/// A tree, and what there is to say about it.
+/// A tree, and the findings about it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Case {
-    /// What the mistake is and what it did.
+    /// The mistake and its effect.
     #[allow(dead_code)]
     about: String,
-    /// Where the mistake was found.
+    /// The origin of the mistake.
     #[allow(dead_code)]
     source: Option<String>,
     formula: String,
@@ -27,7 +27,7 @@ struct Case {
     schema: bool,
     /// `LEVEL RULE FILE`, or `LEVEL RULE FILE:LINE:COLUMN`.
     findings: Vec<String>,
-    /// What the messages, notes and help of the findings say, among other things.
+    /// Parts of the messages, notes and help of the findings.
     #[serde(default)]
     says: Vec<String>,
 }

@@ -63,7 +63,7 @@ fn only_what_cannot_do_harm_is_fixed() {
             "values:\n\ta: 1\n\tb: 2\n",
             "values:\n  a: 1\n  b: 2\n",
         ),
-        // How wide a tab is decides what is below what.
+        // The width of a tab decides the nesting.
         (
             layer,
             "values:\n    a:\n        b: 1\n\tc: 2\n",

@@ -66,7 +66,7 @@ fn what_nothing_could_mend_is_an_error() {
             &[("web/init.sls", "{{ nothing.at_all }}: {test.nop: []}")][..],
             "on all 47 minions",
         ),
-        // What the pillar is merged over could be set there, and no layer sets it.
+        // The value under the pillar could set the key, and no layer does.
         (
             &[(
                 "web/init.sls",

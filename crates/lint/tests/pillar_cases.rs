@@ -13,14 +13,14 @@ use mapstack_pillar::Master;
 use mapstack_salt_config::{Config, Kind};
 use serde::Deserialize;
 
-/// A tree, and what there is to say about it.
+/// A tree, and the findings about it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Case {
-    /// What the mistake is and what it did.
+    /// The mistake and its effect.
     #[allow(dead_code)]
     about: String,
-    /// Where the mistake was found.
+    /// The origin of the mistake.
     #[allow(dead_code)]
     source: Option<String>,
     /// More options of the master.
@@ -39,7 +39,7 @@ struct Case {
     schema: bool,
     /// `LEVEL RULE FILE`, or `LEVEL RULE FILE:LINE:COLUMN`.
     findings: Vec<String>,
-    /// What the messages, notes and help of the findings and the remarks say, and functions without an answer, among other things.
+    /// Parts of the messages, notes and help of the findings and the remarks, and functions without an answer.
     #[serde(default)]
     says: Vec<String>,
 }

@@ -135,7 +135,7 @@ impl Engine {
         self
     }
 
-    /// Which values are secret by themselves.
+    /// The values that are secret by themselves.
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.policy
@@ -227,8 +227,8 @@ impl Engine {
         unreadable(path, self.files.fetch(path, saltenv))
     }
 
-    /// The calls that nothing answers, all at once: where one would end a run, the runs of `work` go on with something
-    /// that stands for its answer. What they come to is of no use, and `work` is to drop it.
+    /// Collect the calls that nothing answers, all at once: where one would end a run, the runs of `work` continue with a
+    /// placeholder for its answer. Their results are of no use, and `work` must drop them.
     ///
     /// What a run does depends on answers, so calls that follow from others may be missing until these are answered.
     ///

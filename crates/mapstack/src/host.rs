@@ -205,7 +205,7 @@ impl<'r, 'e> RunHost<'r, 'e> {
         }
     }
 
-    /// True if calls of a function are noted as unanswered, and the render goes on.
+    /// True if calls of a function are collected as unanswered, and the render continues.
     fn is_collected(&self, name: &str) -> bool {
         self.run.engine.collected.is_some() && mapstack_functions::is_in_salt(name)
     }

@@ -1,4 +1,4 @@
-//! Templates that a caller has as texts, with variables of its own, as Salt hands them to its renderers.
+//! Templates that a caller has as texts, with further variables, as Salt hands them to its renderers.
 
 use mapstack_minion::Part;
 use mapstack_render::jinja::{Names, Request, request};

@@ -8,7 +8,7 @@ use mapstack_value::{Map, Value};
 
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 
-/// Arguments by name; `None` stands for the default of the reference.
+/// Arguments by name; `None` is the default of the reference.
 macro_rules! options {
     ($(#[$doc:meta])* $name:ident for $function:literal { $($(#[$field_doc:meta])* $field:ident),* $(,)? }) => {
         $(#[$doc])*

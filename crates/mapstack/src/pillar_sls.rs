@@ -172,8 +172,8 @@ impl Run<'_> {
         })
     }
 
-    /// Ask which targets of top files mean a minion (Salt: `confirm_top`). The question gets the target and what stands
-    /// under `match`, and fails as [`mapstack_functions::confirm_top`] does.
+    /// Set the test of a minion against a target of top files (Salt: `confirm_top`). It gets the target and its value
+    /// of `match`, and fails as [`mapstack_functions::confirm_top`] does.
     pub fn with_targets<T>(
         &self,
         id: &str,

@@ -1,7 +1,7 @@
 //! `saltutil.runner`: the runners that the tree ships, in `salt://_runners`.
 //!
 //! In Salt this function runs a runner on the master, which compiles pillars, or on a minion that is its own master. A
-//! stub with the runner's name answers it as well: `mine.get` stands for the runner and for the function of a minion.
+//! stub with the runner's name answers it as well: `mine.get` is both the runner and the function of a minion.
 
 use mapstack_functions::{
     Call, Functions as _, RunnerCall, TreeAnswer, tree_has_runners, tree_runner,

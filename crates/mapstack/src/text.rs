@@ -156,7 +156,7 @@ impl<'f> Text<'f> {
         (common.into(), words)
     }
 
-    /// Where each part of the text begins that has one origin.
+    /// The start of each part of the text that has one origin.
     pub fn run_starts(&self) -> impl Iterator<Item = usize> {
         let runs = self.maps.last().into_iter().flat_map(SourceMap::runs);
         runs.map(|(start, _)| start)

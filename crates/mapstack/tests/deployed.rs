@@ -16,7 +16,7 @@ fn write(directory: &Path, path: &str, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// What `tests/data/deployed.json` was recorded with, below `/srv/app`.
+/// The files that `tests/data/deployed.json` was recorded with, below `/srv/app`.
 fn app() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     for (path, text) in [
@@ -141,7 +141,7 @@ fn what_no_folder_stands_for_is_unanswered() {
             "{refused}"
         );
     }
-    // What only the machine knows of a file stays a question.
+    // Facts of a file that only the machine knows stay a question.
     let refused = sls(
         &engine,
         "r: {{ salt['file.find']('/srv/app', owner='root') }}",

@@ -7,7 +7,7 @@ use mapstack::{DataOptions, Diagnostic, Engine, Result, Run, StackOptions, yaml}
 
 const DEFAULTS: &str = "f/parameters/defaults.yaml";
 
-/// What a call gave.
+/// The outcome of a call.
 struct Outcome {
     /// The data, or the error.
     result: Result<Value, String>,

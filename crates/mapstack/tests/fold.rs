@@ -26,7 +26,7 @@ fn served(files: &[(&str, &str)]) -> Engine {
     Engine::new(served)
 }
 
-/// What an error says, line by line.
+/// The lines of an error.
 fn said(error: &Error) -> String {
     let diagnostic = error.diagnostic();
     let place = diagnostic.place.as_ref().map(ToString::to_string);
@@ -309,7 +309,7 @@ fn a_run_answers_any_number_of_calls() {
     }
 }
 
-/// What `map.data` of saltext-formula 0.3.0 gives for the same files.
+/// The expected values are those of `map.data` of saltext-formula 0.3.0 for the same files.
 #[test]
 fn what_a_file_sets_to_false_or_nothing_counts_against_the_default_of_the_run() {
     for (default, file, expected) in [

@@ -180,7 +180,7 @@ fn templates_that_load_each_other_end() {
 
 #[test]
 fn hostile_arguments_end() {
-    // Character groups that stand for 2**40 words.
+    // Character groups that expand to 2**40 words.
     let groups: String = (0..40)
         .map(|i| format!("n{i}: 'N@n{next} or N@n{next}', ", next = i + 1))
         .collect();

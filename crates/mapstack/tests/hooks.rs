@@ -11,7 +11,7 @@ use mapstack::trace::Asked;
 use mapstack::value::Value;
 use mapstack::{DataOptions, Engine, StackOptions, yaml};
 
-/// What was reported, in order.
+/// The reports, in order.
 #[derive(Default)]
 struct Log(RefCell<Vec<String>>);
 
@@ -65,7 +65,7 @@ fn minion() -> Minion {
     Minion::parse(facts, "web1.yaml").unwrap().complete()
 }
 
-/// What was reported while the data of `web` came about.
+/// The reports during the run of `web`.
 fn reported(files: &[(&str, &str)]) -> Rc<Log> {
     let served = files.iter().fold(MemoryFiles::new(), |all, (path, text)| {
         all.file("base", path, text)

@@ -103,7 +103,7 @@ fn same_error(error: &Error, wanted: &str, path: &str) -> Result<(), String> {
     {
         return problem(&format!("a kind {:?}", error.kind()));
     }
-    // Where something undefined has a consequence in Python, ours is the error of what is undefined.
+    // If something undefined has a consequence in Python, our error names what is undefined.
     let is_consequence = is_undefined && class(wanted) != ["Jinja", "variable"];
     if !is_consequence && class(wanted) != class(got) {
         return problem("another class");

@@ -25,7 +25,7 @@ fn engine(record: &Map) -> Engine {
     Engine::new(files)
 }
 
-/// What a recorded call prints, or its error.
+/// The printed text of a recorded call, or its error.
 fn made(run: &Run<'_>, call: &Map) -> Result<String, mapstack::Error> {
     let mut context = Map::new();
     for (name, default) in [
@@ -150,7 +150,7 @@ fn what_the_sandbox_lacks_makes_a_call_unanswered() {
             "import boto3\ndef f():\n    return [boto3.x]",
             "is not data",
         ),
-        // What a handler swallows is not an answer either.
+        // A result that a handler swallows is not an answer either.
         (
             "import requests\ndef f():\n    try:\n        return requests.get('u')\n    except:\n        return 1",
             "'requests.get'",
@@ -173,7 +173,7 @@ fn what_the_sandbox_lacks_makes_a_call_unanswered() {
             .iter()
             .any(|words| error.contains(words));
         assert!(is_unanswered, "{body}\n{error}");
-        // What is returned is looked at when the function has ended.
+        // The returned value is checked when the function has ended.
         let is_of_result = matches!(says, "'boto3'" | "is not data");
         let place = if is_of_result {
             "t.jinja:"
@@ -292,7 +292,7 @@ fn hostile_modules_are_bounded() {
     }
 }
 
-/// What a template prints in a saltenv over some files.
+/// The text that a template prints in a saltenv over some files.
 fn printed(files: MemoryFiles, saltenv: &str, template: &str) -> String {
     let engine = Engine::new(files.file(saltenv, "t.jinja", template));
     let run = engine.run(&web1()).with_saltenv(saltenv);

@@ -16,7 +16,7 @@ fn with(renderer: &str) -> MemoryFiles {
         .file("base", "_renderers/own.py", renderer)
 }
 
-/// What an sls of the renderer comes to.
+/// The outcome of an sls of the renderer.
 fn made(files: MemoryFiles) -> Result<String, String> {
     let limits = Limits {
         fuel: 200_000,

@@ -46,7 +46,7 @@ fn engine(expression: &str) -> Engine {
     )
 }
 
-/// What a template prints, or its error.
+/// The text that a template prints, or its error.
 fn evaluated(engine: &Engine) -> Result<String, String> {
     let minion = Minion::parse(b"{id: web1, grains: {os: Debian}}", "web1")
         .unwrap()

@@ -24,7 +24,7 @@ const SIZES: [usize; 2] = [8, 20];
 
 /// The minions in one layout.
 struct Layout {
-    /// What is to be read, below the directory.
+    /// The file to read, below the directory.
     path: &'static str,
     put: fn(&Path, &[(String, Map)]),
 }
@@ -203,7 +203,7 @@ fn packed(value: &Value) -> Vec<u8> {
     out
 }
 
-/// What grains are made of, as the master packs it.
+/// Pack the types that grains have, as the master does it.
 fn pack(value: &Value, out: &mut Vec<u8>) {
     let length = |len: usize| u32::try_from(len).expect("a short value");
     match value {

@@ -33,7 +33,7 @@ impl fmt::Display for DocumentPlace {
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{place}: {kind}")]
 pub struct ReadError {
-    /// Where.
+    /// The place.
     pub place: DocumentPlace,
     /// The problem.
     pub kind: ReadErrorKind,
@@ -55,15 +55,15 @@ pub enum ReadErrorKind {
     /// The bytes are not text, or the text is neither YAML nor JSON.
     #[error("{}", .0.kind())]
     Syntax(mapstack_yaml::Error),
-    /// There is nothing in the file.
+    /// The file is empty.
     #[error("holds nothing; write `{{}}` for no facts")]
     Empty,
     /// The file holds something else than a mapping.
     #[error("{what} must be a mapping, not {}", found.described())]
     NotAMapping {
-        /// What it should have been ("a minion", "grains", …).
+        /// The expected thing ("a minion", "grains", …).
         what: &'static str,
-        /// What it is.
+        /// The type found.
         found: Kind,
     },
     /// A file of a master's cache holds something else than Salt packs.
@@ -74,9 +74,9 @@ pub enum ReadErrorKind {
     /// Something in a master's cache is not a number.
     #[error("{what} must be a number, not {}", found.described())]
     NotANumber {
-        /// What it should have been a number for.
+        /// The name of the number.
         what: &'static str,
-        /// What it is.
+        /// The type found.
         found: Kind,
     },
     /// A master's cache has pillars of a minion in several environments.
@@ -103,10 +103,10 @@ pub enum ReadErrorKind {
          prints them"
     )]
     NoForm {
-        /// What it holds.
+        /// The content.
         seen: String,
     },
-    /// What stands for a minion has no facts that could be its.
+    /// A value in a minion's place has no facts of a minion.
     #[error(
         "holds neither a minion's parts, `grains`, `pillar` or `opts`, nor grains, which have `os` or `kernel` with a text"
     )]
@@ -137,33 +137,33 @@ pub enum ReadErrorKind {
         /// The other file.
         other: String,
     },
-    /// What is named after a minion says that it is another.
+    /// The file is named after one minion and has the id of another.
     #[error("is named after '{id}' and has the id '{own}'")]
     OtherId {
         /// The minion it is named after.
         id: String,
-        /// What it says.
+        /// The id in the file.
         own: String,
     },
     /// A file for one minion has more.
     #[error("is named after one minion and has {count}; pass the file itself, or give each a file")]
     SeveralMinions {
-        /// How many.
+        /// The number of minions.
         count: usize,
     },
     /// The minion answered with a text, or not at all.
     #[error("the minion gave no grains, but said: {said}")]
     NoAnswer {
-        /// What it said, its first line.
+        /// The first line of its message.
         said: String,
     },
     /// The id is a collection.
     #[error("the id must be a name, not {}", found.described())]
     BadId {
-        /// What it is.
+        /// The type found.
         found: Kind,
     },
-    /// A minion's document has a key that means nothing.
+    /// A minion's document has an unknown key.
     #[error("unknown key {}: a minion has `id`, `grains`, `pillar` and `opts`{}", key.repr(), suggestion(*nearest))]
     UnknownKey {
         /// The key.
@@ -210,7 +210,7 @@ pub enum SetError {
     /// The path does not begin with a part of a minion.
     #[error("unknown `{name}`: a path begins with `grains.`, `pillar.` or `opts.`, or is `id`{}", suggestion(*nearest))]
     UnknownPart {
-        /// What the path begins with.
+        /// The first step of the path.
         name: String,
         /// The part that was probably meant.
         nearest: Option<&'static str>,
@@ -228,7 +228,7 @@ pub enum SetError {
         path: String,
         /// The next step.
         step: String,
-        /// What it is.
+        /// The type found.
         found: Kind,
     },
     /// A step into a list that is not a valid index.
@@ -248,7 +248,7 @@ pub enum SetError {
     WrongKind {
         /// The path.
         path: String,
-        /// What it must be.
+        /// The expected type.
         expected: &'static str,
         /// The kind of the given value.
         found: Kind,
@@ -312,9 +312,9 @@ pub enum Warning {
     NotMerged {
         /// The key.
         key: Value,
-        /// What the default is, if there is one.
+        /// The type of the default, if there is one.
         default: Option<Kind>,
-        /// What the pillar has, if anything.
+        /// The type of the pillar's value, if any.
         found: Option<Kind>,
     },
     /// Salt would ask a database.

@@ -95,7 +95,7 @@ enum Store {
     Part(Part),
     /// The master's configuration in the pillar.
     Master,
-    /// What Salt falls back on.
+    /// Salt's defaults.
     Defaults,
 }
 
@@ -114,7 +114,7 @@ impl Minion {
         delimiter: &str,
     ) -> Result<Option<Value>, LookupError> {
         let key = key.into();
-        // Most keys are one step that is there as it stands.
+        // Most keys are one literal step.
         if let Value::Str(name) = &key
             && !delimiter.is_empty()
             && !name.contains(delimiter)
@@ -235,8 +235,8 @@ impl Minion {
             .find_map(|(_, store, look)| Some((*store, look().filter(is_something)?)))
     }
 
-    /// Where `config.get` finds the value under a path when nothing is merged: the part of the facts
-    /// and the path there; no part if it is one of Salt's defaults, or nothing.
+    /// The place at which `config.get` finds the value under a path when nothing is merged: the part of the facts
+    /// and the path there; no part if it is one of Salt's defaults, or missing.
     ///
     /// ```
     /// use mapstack_minion::{Minion, Part};
@@ -294,7 +294,7 @@ impl Minion {
     }
 }
 
-/// What was found, merged over a copy of the default; `None` if the two are not of one kind.
+/// The found value, merged over a copy of the default; `None` if the two are not of one kind.
 fn over_default(default: Option<&Value>, found: Option<&Value>, append: bool) -> Option<Value> {
     let (default, found, options) = match (default?, found) {
         (default @ (Value::Map(_) | Value::List(_)), None) => return Some(default.clone()),

@@ -80,7 +80,7 @@ pub fn find(name: &str) -> Result<&'static Platform, UnknownPlatform> {
     })
 }
 
-/// Whether some platform has a grain of this name.
+/// True if a platform has a grain of this name.
 ///
 /// ```
 /// use mapstack_minion::platforms::have_grain;

@@ -87,7 +87,7 @@ impl Minion {
     }
 }
 
-/// A loaded file, and where everything stands in it.
+/// A loaded file, and the places of everything in it.
 struct Document<'n> {
     name: &'n str,
     value: Value,
@@ -123,7 +123,7 @@ impl<'n> Document<'n> {
     }
 }
 
-/// Where a minion's mapping and its entries stand.
+/// The places of a minion's mapping and its entries.
 pub(crate) struct Positions<'m> {
     pub name: &'m str,
     pub marks: Option<&'m Marks>,
@@ -132,7 +132,7 @@ pub(crate) struct Positions<'m> {
 }
 
 impl Positions<'_> {
-    /// Where the mapping begins.
+    /// The start of the mapping.
     pub fn start(&self) -> Option<Mark> {
         self.marks.map(Marks::mark).or(self.otherwise)
     }
@@ -226,7 +226,7 @@ fn read_into(file: &Path, bytes: &mut Vec<u8>) -> Result<(), ReadError> {
     Ok(())
 }
 
-/// What facts have room in as a rule, so that they are read at once.
+/// The usual size of facts, so that they are read at once.
 const USUAL_BYTES: usize = 16 << 10;
 
 thread_local! {

@@ -29,7 +29,7 @@ pub struct Behaviour {
     /// The environments of a pillar come in the order of `pillar_roots`, and not in one that changes from one start of
     /// a master to the next.
     pub environments_keep_their_order: bool,
-    /// `env_order` orders the merge of environments. Otherwise it means nothing for pillars.
+    /// `env_order` orders the merge of environments. Otherwise it has no effect on pillars.
     pub env_order_orders_merges: bool,
     /// The pattern of a target by grain or pillar is matched with the keys of a mapping. Otherwise only the very
     /// text of a key matches.
@@ -48,7 +48,7 @@ pub struct Behaviour {
     /// A `#jinja2:` line sets options of its template.
     pub reads_jinja_headers: bool,
     /// The variables about the place of an sls do without slashes at the end of its name, and a file of another name is
-    /// in no directory. Otherwise the whole path stands for that of the file.
+    /// in no directory. Otherwise the whole path is used for that of the file.
     pub trims_names_of_sls: bool,
     /// All slashes in front of a path count for nothing. Otherwise one or three do, and a path with two, or more than three,
     /// leads nowhere.
@@ -63,11 +63,11 @@ pub struct Behaviour {
     /// External pillars that come first may come to any list, which counts for nothing. Otherwise it has to be one that a
     /// mapping can be made of.
     pub ignores_external_lists: bool,
-    /// Where the options forbid all of the default pipe, those of the usual pipe are enough for other pipes to work.
+    /// If the options forbid all of the default pipe, those of the usual pipe are enough for other pipes to work.
     pub usual_renderers_are_enough: bool,
 }
 
-/// What 3006 does otherwise than 3007.
+/// The behaviour of 3006 where it differs from 3007.
 const BEFORE_3007: Behaviour = Behaviour {
     keeps_nested_classes: false,
     pyobjects_take_context: false,

@@ -6,13 +6,13 @@ use mapstack_yaml::loose_scalar;
 use crate::error::{SetError, nearest};
 use crate::{Minion, Part};
 
-/// What a path can begin with.
+/// The possible first steps of a path.
 const PARTS: [&str; 4] = ["id", "grains", "pillar", "opts"];
 
 impl Minion {
     /// Set one fact: `grains.os`, `pillar.openssh.port`, `opts.saltenv`, a whole part, or `id`.
     ///
-    /// Mappings on the way are made where there is nothing. In a list, a step is the index of an
+    /// Missing mappings on the way are made. In a list, a step is the index of an
     /// item. A path whose first separator is `:` is split on `:`, for keys with dots.
     ///
     /// ```
@@ -155,7 +155,7 @@ fn set_below(
     }
 }
 
-/// The key a step stands for: the one of a mapping that a look-up would find, else the text.
+/// The key of a step: the one of a mapping that a look-up would find, else the text.
 fn key_for(map: &Map, step: &str) -> Key {
     let loosely = || {
         Key::try_from(&loose_scalar(step)?)

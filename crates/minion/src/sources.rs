@@ -1,7 +1,7 @@
-//! Where facts were read from, down to line and column.
+//! The places that facts were read from, down to line and column.
 //!
-//! A minion remembers the names of what it was read from and nothing else, so that a hundred
-//! thousand minions keep no texts. To find out where a fact stands, the file is read again,
+//! A minion remembers only the names of its files, so that a hundred
+//! thousand minions keep no texts. To find the place of a fact, the file is read again,
 //! and a place is only reported if the file still has that value. A name in angle brackets, such as
 //! `<stdin>`, does not belong to a file; its text is kept, once for all minions in it.
 
@@ -41,9 +41,9 @@ impl fmt::Debug for Sources {
 /// Something that was read.
 #[derive(Clone)]
 struct Load {
-    /// Which facts it has; all, below their names, for `None`.
+    /// The part of the facts that it has; all, below their names, for `None`.
     part: Option<Part>,
-    /// The key that they stand under.
+    /// The key above them.
     under: Option<&'static str>,
     over: Over,
     from: From,
@@ -93,7 +93,7 @@ struct Text {
     kept: Option<Arc<str>>,
 }
 
-/// Where a fact was read.
+/// The place that a fact was read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FactPlace {
@@ -287,26 +287,26 @@ impl fmt::Debug for Text {
     }
 }
 
-/// What a text held when it was read again, and where.
+/// The content of a text that was read again, with its places.
 #[derive(Debug)]
 struct Document {
     value: Value,
     marks: Marks,
-    /// What the positions count from.
+    /// The mark that the positions count from.
     from: Mark,
 }
 
-/// Where a value stands, and its key; line 0 if unknown.
+/// The place of a value, and its key; line 0 if unknown.
 struct Position {
     value: Mark,
     key: Mark,
 }
 
-/// How well a place fits.
+/// The degree to which a place fits.
 enum Fit {
-    /// The very value stands there.
+    /// The place of the very value.
     Exact(FactPlace),
-    /// Something stands there, which is not all of the value.
+    /// The place of a part of the value, or of a different one.
     Loose(FactPlace),
 }
 
@@ -320,14 +320,14 @@ impl FactPlaces {
         }
     }
 
-    /// Where the fact under a path was read; `None` as the part stands for all of them as
+    /// The place that the fact under a path was read from. `None` as the part searches all of them as
     /// `config.get` combines them. `None` if unknown.
     #[must_use]
     pub fn find(&self, part: Option<Part>, path: &[Key]) -> Option<FactPlace> {
         self.look(part, path, false)
     }
 
-    /// Where the last key of a path was read, as [`find`](FactPlaces::find) does it for the fact.
+    /// The place of the last key of a path, found as [`find`](FactPlaces::find) does it for the fact.
     #[must_use]
     pub fn find_key(&self, part: Option<Part>, path: &[Key]) -> Option<FactPlace> {
         self.look(part, path, true)
@@ -387,7 +387,7 @@ impl FactPlaces {
             .or_else(|| is_id().then(|| Fit::Exact(self.of_id())))
     }
 
-    /// Where the minion's name was read.
+    /// The place that the minion's name was read from.
     fn of_id(&self) -> FactPlace {
         let id = Key::from("id");
         for load in self.minion.sources.loads().iter().rev() {
@@ -540,7 +540,7 @@ impl Document {
         })
     }
 
-    /// The JSON object that begins at a position, or stands behind the key there.
+    /// The JSON object that begins at a position, or behind the key there.
     fn object(text: &str, start: Mark) -> Option<Self> {
         let mut at = offset(text, start)?;
         let blanks = |at: usize| {
@@ -567,7 +567,7 @@ impl Document {
         Some(Document { value, marks, from })
     }
 
-    /// What stands under a path, and where.
+    /// The value under a path, and its place.
     fn find(&self, path: &[Key]) -> Option<(Value, Position)> {
         let (mut value, mut marks, mut key) = (&self.value, Some(&self.marks), None);
         for step in path {

@@ -10,7 +10,7 @@ use mapstack_value::{Value, json};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-/// Where the reference reads on, and why this does not: see DIFFERENCES.md.
+/// Data that the reference accepts and this refuses: see DIFFERENCES.md.
 const REFUSED_HERE: [(&str, &str); 3] = [
     (
         "a timestamp",

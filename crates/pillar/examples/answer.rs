@@ -18,8 +18,8 @@
 //! | `pillar` | what a master compiles | `files`, `master`, `minion_id`, `grains`, `saltenv`, `pillarenv`, `override`, `ext` |
 //! | `stack`, `makostack` | what an external pillar returns | `files`, `args`, `kwargs`, `minion_id`, `grains`, `pillar`, `opts` |
 //!
-//! The files of an external pillar are written to `here` in the directory that the argument names, and `<DIR>` stands for it in
-//! the question and in the answer.
+//! The files of an external pillar are written to `here` in the directory that the argument names; the question and the
+//! answer say `<DIR>` for it.
 //!
 //! Results are written as Python's `repr` writes them, which shows types and the order of keys.
 

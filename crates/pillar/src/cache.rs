@@ -26,7 +26,7 @@ pub(crate) struct StackCache {
 #[derive(Debug)]
 pub(crate) struct MergeCache {
     known: Mutex<Merged>,
-    /// Where every merge begins, so that the first parts of two are known to be the same.
+    /// The base of every first merge: one mapping, so that equal first parts of two pillars are known to be the same.
     empty: Map,
     max_bytes: usize,
 }
@@ -125,7 +125,7 @@ impl MergeCache {
         (base.ptr_eq(&self.empty) || is_known(base)) && is_known(overlay)
     }
 
-    /// Keep what an overlay over a base amounts to, if other minions can come by the same two.
+    /// Keep the result of merging an overlay over a base, if other minions can have the same two.
     pub fn keep(&self, base: &Map, overlay: &Map, result: &Map) {
         let mut merged = lock(&self.known);
         // Under the same lock: what another thread has dropped meanwhile may give its address to something else.

@@ -155,7 +155,7 @@ impl Compiler {
 /// The result of an external pillar.
 enum Given {
     Data(Own),
-    /// A pillar of its own, with what happened on the way.
+    /// A separate pillar, with the record of its compile.
     #[cfg(feature = "git")]
     Pillar(Nested),
 }
@@ -199,7 +199,7 @@ pub struct PillarRun<'c> {
     opts: Map,
     /// The differences if a master compiles a whole pillar.
     side: Option<MasterSide>,
-    /// What the minion passes on to external pillars.
+    /// The values that the minion passes on to external pillars.
     extra: Map,
     /// `None` without a master.
     #[cfg(feature = "git")]
@@ -768,7 +768,7 @@ fn stub_name(pillar: &str) -> String {
     format!("ext_pillar.{pillar}")
 }
 
-/// How the data of an external pillar can be given.
+/// The help for passing the data of an external pillar.
 fn how_to_give(pillar: &str) -> String {
     format!(
         "put `{}: {{return: {{KEY: VALUE}}}}` in a file for {}, with what it returns",

@@ -1,4 +1,4 @@
-//! Which external pillars there are: a master's `ext_pillar`, or what a caller names.
+//! The external pillars: a master's `ext_pillar`, or those that a caller names.
 
 use std::path::{Path, PathBuf};
 
@@ -172,14 +172,14 @@ impl ExtPillars {
         self.with(kind, configs)
     }
 
-    /// Add an external pillar with what can stand behind its name in `ext_pillar`: a config file, a
+    /// Add an external pillar with its arguments as `ext_pillar` has them: a config file, a
     /// list of them, or a mapping of selectors.
     #[must_use]
     pub fn with(self, kind: StackKind, arguments: impl Into<Value>) -> Self {
         self.with_named(kind.name(), arguments)
     }
 
-    /// Add an external pillar of any kind by its name in `ext_pillar`, with what can stand behind it.
+    /// Add an external pillar of any kind by its name in `ext_pillar`, with its arguments.
     ///
     /// ```
     /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion, value::Value};
@@ -269,7 +269,7 @@ impl ExtPillars {
 pub(crate) struct Listed<'c>(pub &'c [Setting]);
 
 impl Listed<'_> {
-    /// Where an item stands, and everything in it.
+    /// Find the setting of an item, with the marks of everything in it.
     pub(crate) fn find(&self, item: &Value) -> Option<(&Setting, &Marks)> {
         self.0.iter().find_map(|setting| {
             let at = setting

@@ -15,7 +15,7 @@ pub(crate) struct DataFile {
     pub path: String,
     /// Its path from the config file's directory, as templates know it.
     pub name: String,
-    /// Where it is read: links among the names before a `..` in its path are not followed.
+    /// The path at which it is read: links among the names before a `..` in its path are not followed.
     pub on_disk: String,
 }
 

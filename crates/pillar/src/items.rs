@@ -11,7 +11,7 @@ use mapstack_diagnostic::{Error, ErrorKind, Result};
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Item {
     pub name: String,
-    /// Where it stands in the rendered text.
+    /// The offset in the rendered text.
     pub start: usize,
 }
 

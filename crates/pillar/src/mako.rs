@@ -99,7 +99,7 @@ pub(crate) fn render(
     for (name, value) in changed {
         match (request.variables.get(&name), value) {
             (Some(Obj::Dict(live)), Value::Map(map)) => replace(live, &map),
-            // What was not changed stays the very same.
+            // An unchanged value stays the very same.
             (None, value @ Value::Map(_)) if !value.is_same(stack) => *stack = value,
             _ => {}
         }

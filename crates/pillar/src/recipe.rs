@@ -33,7 +33,7 @@ pub enum RecipeStep {
         base: PartId,
         /// The part over it.
         layer: PartId,
-        /// How.
+        /// The options of the merge.
         options: Options,
         /// True if an option of the master says so.
         is_option: bool,
@@ -94,9 +94,9 @@ pub enum PillarLayer {
     External {
         /// Its name.
         name: String,
-        /// Where the configuration names it.
+        /// The place in the configuration that names it.
         place: Option<Place>,
-        /// The file that the data comes from, if it is known: each one is a layer of its own.
+        /// The file that the data comes from, if it is known: each file is a layer.
         file: Option<ExternalFile>,
         /// The data.
         value: Value,
@@ -541,6 +541,6 @@ pub struct PillarRecipe {
     pub steps: Vec<RecipeStep>,
     /// The part that is the pillar.
     pub result: PartId,
-    /// Where files of the pillar lie, by their paths, as a user would open them.
+    /// Paths of the pillar's files as a user would open them, by their paths in the pillar.
     pub shown: HashMap<String, String>,
 }

@@ -1,4 +1,4 @@
-//! Which config files are for a minion.
+//! Selects a minion's config files.
 
 use mapstack_value::{Key, Map, Path, Value};
 
@@ -17,7 +17,7 @@ pub(crate) struct Stores {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Chosen {
     pub path: String,
-    /// Where its data goes, from the root inwards (MakoStack).
+    /// The path that its data goes to, from the root inwards (MakoStack).
     pub graft: Option<String>,
     pub selected_by: Option<String>,
 }

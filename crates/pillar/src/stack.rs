@@ -288,7 +288,7 @@ impl OneConfig<'_, '_> {
             self.merged(data, text, overlay, stack);
             return Ok(FileOutcome::Merged(strategy(&loaded)));
         }
-        // What templates print is theirs alone as a rule.
+        // A text that templates print is rarely shared.
         if self.graft.is_empty() && !text.is_rendered() {
             cache.merged.adopt(overlay.clone());
         }
@@ -444,7 +444,7 @@ fn strategy(value: &Value) -> StackStrategy {
         .unwrap_or_default()
 }
 
-/// Where the strategy of the mapping or list at a path is written.
+/// The mark of the strategy of the mapping or list at a path.
 fn marker_mark(loaded: &Loaded, path: &[Key], in_list: bool) -> Mark {
     let path: mapstack_value::Path = path.iter().cloned().collect();
     let Some(marks) = loaded.marks.at(&loaded.value, &path) else {
@@ -465,7 +465,7 @@ fn marker_mark(loaded: &Loaded, path: &[Key], in_list: bool) -> Mark {
         .unwrap_or(marks.mark())
 }
 
-/// True for errors that MakoStack goes on after; limits, and what is not built in, are not the file's fault.
+/// True for errors that MakoStack survives; limits, and unsupported things, are not the file's fault.
 fn is_swallowed(kind: ErrorKind) -> bool {
     matches!(
         kind,

@@ -172,7 +172,7 @@ impl<'t, 'e> Templates<'t, 'e> {
             Err(e) => return Some(Err(failed(*e))),
         };
         let field = |name: &str| changed.as_map().and_then(|map| map.get(name)).cloned();
-        // What was not changed stays the very same.
+        // An unchanged value stays the very same.
         if let Some(now) = field("stack").filter(|now| !now.is_same(stack)) {
             *stack = now;
         }
@@ -265,7 +265,7 @@ pub(crate) fn without_final_newline(text: &str) -> &str {
         .unwrap_or(text)
 }
 
-/// Where further templates are.
+/// The places that further templates are loaded from.
 #[derive(Clone, Copy)]
 enum Lookup {
     /// Below the directory.

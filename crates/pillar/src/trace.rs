@@ -48,7 +48,7 @@ pub enum WholeEvent {
         target: String,
         /// The matcher that reads it.
         matcher: String,
-        /// Where it stands.
+        /// The place of the value.
         place: Option<Place>,
         /// The sls that it gives.
         sls: Vec<String>,
@@ -72,7 +72,7 @@ pub enum WholeEvent {
     External {
         /// Its name.
         name: String,
-        /// Where the configuration names it.
+        /// The place in the configuration that names it.
         place: Option<Place>,
         /// Why it gives nothing, if it failed or is left out.
         problem: Option<String>,
@@ -84,13 +84,13 @@ pub enum WholeEvent {
 pub enum StackEvent {
     /// A config file's turn came.
     Config {
-        /// Which external pillar it is for.
+        /// The kind of external pillar that reads it.
         kind: StackKind,
         /// The file.
         path: String,
         /// The condition that selected it, such as `grains:os = Debian`.
         selected_by: Option<String>,
-        /// Where its data goes (MakoStack's graft point).
+        /// The path that its data goes to (MakoStack's graft point).
         graft: Option<String>,
         /// True if it exists.
         found: bool,
@@ -167,9 +167,9 @@ pub enum FileOutcome {
     Merged(StackStrategy),
     /// Nothing is there.
     Missing,
-    /// It renders to no mapping, which amounts to nothing.
+    /// It does not render to a mapping, and MakoStack takes it for empty.
     NoMapping(&'static str),
-    /// It failed, and MakoStack goes on without it.
+    /// It failed, and MakoStack continues without it.
     Dropped(String),
     /// It failed.
     Failed(String),

@@ -221,7 +221,7 @@ def ext_pillar(minion_id, pillar, *args, **kwargs):
                     'os': __grains__['os']}}
 ";
 
-/// The reference's answer for these files; `Deployed` paths stand for the option `extension_modules`.
+/// The reference's answer for these files; `Deployed` paths are those of the option `extension_modules`.
 #[test]
 fn external_pillars_of_the_tree_give_their_data() {
     let dir = tempfile::tempdir().unwrap();

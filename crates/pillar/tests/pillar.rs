@@ -104,7 +104,7 @@ fn here(value: &Value, dir: &Path) -> Value {
     json::loads(&text.replace("<DIR>", &dir.display().to_string())).unwrap()
 }
 
-/// What the record has the external pillars be.
+/// The external pillars of a record.
 fn pillars(record: &Map, dir: &Path) -> Result<ExtPillars> {
     let module = record.get("module").unwrap().to_string();
     if module == "master" {
@@ -148,7 +148,7 @@ fn pillars(record: &Map, dir: &Path) -> Result<ExtPillars> {
         .with_directory(dir.parent().unwrap()))
 }
 
-/// What the external pillars of a record give here, in JSON, and how many failed.
+/// The result of a record's external pillars here, in JSON, and the number of failures.
 fn answer(record: &Map, dir: &Path) -> Result<(String, usize)> {
     let minion = Minion {
         id: record.get("minion_id").unwrap().clone(),
@@ -159,7 +159,7 @@ fn answer(record: &Map, dir: &Path) -> Result<(String, usize)> {
     let compiler = Compiler::new(pillars(record, dir)?);
     let engine = Engine::new(MemoryFiles::new());
     let mut compiled = compiler.run(&engine, &minion).compile()?;
-    // What is kept changes no answer.
+    // The cache changes no answer.
     assert_eq!(
         compiler.run(&engine, &minion).compile()?,
         compiled,

@@ -198,7 +198,7 @@ const ASKING: &[(&str, &str)] = &[
     ),
 ];
 
-/// What a minion gets with so many steps: data, errors and warnings.
+/// The answer for a minion with so many steps: data, errors and warnings.
 fn shown(master: &Master, id: &str, fuel: u64) -> String {
     let limits = mapstack::Limits {
         fuel,
@@ -232,7 +232,7 @@ fn minions_share_what_is_asked_of_all_nodes() {
     let enough = (1..2_000).find(needs).unwrap();
     assert!(shown(&shared, "web2", enough).ends_with("[]\n[]"));
     assert!(!shown(&shared, "web2", enough - 1).ends_with("[]\n[]"));
-    // What a file says now counts, and so does what no longer works.
+    // The file's present text counts, and so do its failures.
     for text in [
         "classes: [asks]\nparameters: {role: db, port: 99}\n",
         "classes: [no]\n",

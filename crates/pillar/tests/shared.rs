@@ -212,7 +212,7 @@ fn files() -> impl Strategy<Value = Vec<(String, String)>> {
     })
 }
 
-/// What templates of stacked files read and change.
+/// Templates that read and change stacked files.
 const STACKED: &[&str] = &[
     "{{ __grains__['os'] }}",
     "{{ __grains__.get('nested', {}) | json }}",
@@ -374,7 +374,7 @@ proptest! {
     }
 }
 
-/// What templates turned into objects of the facts depends on which of them were rendered. The steps do not.
+/// The objects that templates make of the facts depend on which of them were rendered. The steps do not.
 #[test]
 fn limits_count_the_same_whatever_earlier_templates_read() {
     let files = [

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::document::Plain;
 use crate::masked_options::masked;
 
-/// Longer values stand below their option.
+/// Longer values are below their option.
 const MAX_WIDTH: usize = 60;
 
 /// An option in force.

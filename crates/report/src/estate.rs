@@ -1,4 +1,4 @@
-//! Which states the minions of an estate get.
+//! The states that the minions of an estate get.
 
 use serde::Serialize;
 

@@ -46,7 +46,7 @@ impl Format {
 pub struct Form {
     format: Format,
     what: What,
-    /// True if each minion has a document of its own.
+    /// True if each minion has a separate document.
     apart: bool,
     formulas: Vec<String>,
     /// The text between a minion and the outcome of each formula, in a line of JSON.
@@ -138,7 +138,7 @@ impl What {
         }
     }
 
-    /// The format if none is given; `apart` says that each minion has a document of its own.
+    /// The format if none is given; `apart` is true if each minion has a separate document.
     pub fn usual_format(&self, apart: bool) -> Format {
         match self {
             What::Data if apart => Format::Yaml,
@@ -168,7 +168,7 @@ pub enum Shown {
 const EXAMPLES: usize = 5;
 
 impl Form {
-    /// `apart` says that each minion has a document of its own.
+    /// `apart` is true if each minion has a separate document.
     pub fn new(format: Format, what: What, apart: bool, formulas: Vec<String>) -> Self {
         let infix =
             |formula: &String| format!(", \"formula\": {}, ", json_text(&formula.as_str().into()));

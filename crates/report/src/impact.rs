@@ -14,7 +14,7 @@ use crate::yaml_form::inline;
 /// Minions that are named for each formula and value.
 const NAMED: usize = 8;
 
-/// Which minions a value or a fact reaches.
+/// The minions that a value or a fact reaches.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Reach<'i> {
@@ -161,7 +161,7 @@ struct Formula<'i> {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Holder<'i> {
     value: Data,
-    /// Where it stands, as file:line:column or in words.
+    /// The place, as file:line:column or in words.
     origin: Option<&'i str>,
     /// The number of minions that have it.
     count: usize,

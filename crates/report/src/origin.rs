@@ -1,4 +1,4 @@
-//! Where values stand, for programs.
+//! The places of values, for programs.
 
 use mapstack::Place;
 use mapstack::minion::{FactPlace, Part};
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::document::{Steps, True};
 
-/// Where a value stands.
+/// The place of a value.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -20,7 +20,7 @@ pub enum Origin {
         /// In characters.
         #[cfg_attr(feature = "schemas", schemars(range(min = 1)))]
         column: usize,
-        /// True if an expression or a tag stands there.
+        /// True if an expression or a tag is there.
         computed: bool,
     },
     /// A fact, and what is known of where it was read.
@@ -47,7 +47,7 @@ pub enum Facts {
     Config,
 }
 
-/// Where a fact was read.
+/// The place of a fact's look-up.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(untagged)]

@@ -1,8 +1,8 @@
-//! The program that runs Python, and the walls around it.
+//! The program that runs Python, and its sandbox.
 
 use mapstack::sandbox::Walls;
 
-/// Where the program is, and which of its walls stand; or why it cannot be asked, with advice.
+/// The path of the program, and the active parts of its sandbox; or the reason why it cannot be asked, with advice.
 #[must_use]
 pub fn walls(found: Result<&Walls, (&str, Option<&str>)>) -> String {
     let found = match found {

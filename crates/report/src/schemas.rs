@@ -62,7 +62,7 @@ fn strict(schema: &mut Schema) {
     };
     let optional = properties.iter_mut().filter(|(name, _)| !is_required(name));
     optional.for_each(|(_, property)| without_null(property));
-    // What is flattened into an object stands beside the properties that the object has itself.
+    // A flattened value's properties are beside those of the object itself.
     let others = match object.get_mut("anyOf") {
         Some(flattened) => {
             reopen(flattened);

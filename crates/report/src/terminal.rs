@@ -53,7 +53,7 @@ impl Paint {
         self.styled(Style::new().bold(), text)
     }
 
-    /// Where something stands.
+    /// The place of something.
     pub fn origin(&self, text: &str) -> String {
         self.styled(AnsiColor::BrightBlack.on_default(), text)
     }

@@ -21,7 +21,7 @@ pub fn as_json(value: &Value) -> Result<String, Error> {
 /// The value under a path, which was written as `key`.
 ///
 /// # Errors
-/// There is nothing under it.
+/// Nothing is there.
 pub fn pick(value: &Value, key: &str, path: &KeyPath) -> Result<Value, Error> {
     yaml::traverse(value, path).ok_or_else(|| {
         let error = missing(value, key);

@@ -100,7 +100,7 @@ pub struct Line {
 pub fn lines(old: Option<&Redacted<Value>>, new: Option<&Redacted<Value>>) -> Vec<Line> {
     let [before, after] = [old, new].map(|value| value.map_or_else(Vec::new, block));
     let mut lines = match before.len().max(after.len()) {
-        // What has one YAML may be different data: a tuple is printed as a list.
+        // Different data can have one YAML: a tuple is printed as a list.
         _ if before == after => whole(vec![repr(old)], vec![repr(new)]),
         0..=MAX_COMPARED => compared(&before, &after),
         _ => whole(before, after),

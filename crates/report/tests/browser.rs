@@ -417,7 +417,7 @@ fn values_of_a_fleet_are_bars_and_lists() {
         browser.press("/");
         browser.press("db1");
         assert_eq!(browser.ask(seen), json!(["db1"]));
-        // There is nothing to group by.
+        // A page without groups.
         assert_eq!(
             browser.ask("document.getElementById('group').offsetParent === null"),
             true

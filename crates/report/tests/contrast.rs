@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 const STYLE: &str = include_str!("../src/page/page.css");
 
-/// What WCAG AA asks of texts.
+/// The contrast that WCAG AA requires of texts.
 const LEAST: f64 = 4.5;
 
 /// Texts on the backgrounds that they have.

@@ -225,7 +225,7 @@ fn hostile_texts_stay_texts_in_lists() {
             assert!(!html.contains(hidden), "{text:?}");
         }
     }
-    // What counts nothing is a page as well.
+    // A listing without counts is a page as well.
     let empty = Listing {
         charts: vec![Chart::default()],
         ..Listing::default()
@@ -275,7 +275,7 @@ fn files_are_named_from_the_directory_that_all_are_below() {
     );
     assert_eq!(data(&html)["rows"][2]["origin"]["text"], "b/y.yaml:1:2");
     assert_eq!(data(&html)["files"]["a/x.yaml"]["1"], "a");
-    // What is the same is said once.
+    // A repeated value is printed once.
     assert_eq!(html.matches("<span class=\"again\">").count(), 1);
     assert_eq!(html.matches("<bdi>strategy smart</bdi>").count(), 1);
     assert!(!html.contains("<dt>in</dt>"));

@@ -33,7 +33,7 @@ struct Node<T> {
     /// For a question about files: the same edges by the paths that an answer was computed from, which are cheaper
     /// to compute than the answer.
     by_paths: HashMap<HashedAnswer, Next<T>, RandomState>,
-    /// How often a walk found its answer already here, counted up to [`MANY_DISTINCT`].
+    /// The number of walks that found their answer already here, counted up to [`MANY_DISTINCT`].
     repeated: AtomicUsize,
     /// True if the answers differ so much between minions that the tree keeps none of them.
     closed: bool,

@@ -31,9 +31,9 @@ pub(crate) enum Question {
     Config(Exact, String, Exact, [bool; 4]),
     /// An option.
     Option(Exact),
-    /// Which files exist at the paths of a definition.
+    /// The files that exist at the paths of a definition.
     Files(Box<LayerFiles>),
-    /// Which paths a definition leads to. The directories do not matter, so formulas share this question.
+    /// The paths that a definition leads to. The directories do not matter, so formulas share this question.
     Paths(Box<LayerPaths>),
     /// All facts.
     All,
@@ -119,7 +119,7 @@ impl Hash for InternedQuestion {
 /// A read of a minion's facts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FactRead {
-    /// The part of the facts; `None` stands for any part, as `config.get` searches all of them.
+    /// The part of the facts; `None` is any part, as `config.get` searches all of them.
     pub part: Option<Part>,
     /// The path that was read with everything below it. An empty path means the whole part.
     pub path: Vec<Key>,
@@ -298,7 +298,7 @@ impl Question {
     }
 }
 
-/// What every run reads.
+/// The facts that every run reads.
 fn of_every_run(minion: &Minion) -> Answer {
     let option = |name: &&str| minion.option(&Key::from(*name)).map(Exact);
     let kinds = [Part::Grains, Part::Pillar, Part::Opts]

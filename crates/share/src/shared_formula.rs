@@ -163,7 +163,7 @@ impl<'e> SharedFormula<'e> {
         run.secret_texts()
     }
 
-    /// A new run of a minion in the saltenv of this formula. The formula keeps nothing of it.
+    /// A new run of a minion in the saltenv of this formula. The formula keeps no part of it.
     pub fn run(&self, minion: &Minion) -> Run<'e> {
         self.in_its_saltenv(self.engine.run(minion))
     }

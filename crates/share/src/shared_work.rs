@@ -32,7 +32,7 @@ impl WorkKey for &str {
 
 /// The results of several pieces of work, each of which minions share by what it read of them. Threads share it.
 ///
-/// A piece of work has a key, which stands for everything that the work uses besides the minion, its run and files
+/// A piece of work has a key, which covers everything that the work uses besides the minion, its run and files
 /// that do not change.
 ///
 /// ```
@@ -60,7 +60,7 @@ type Works<K, T> = HashMap<K, Arc<Work<T>>, RandomState>;
 
 struct Work<T> {
     known: DecisionTree<Done<T>>,
-    /// How often no other minion could have the result, since the last time that one could.
+    /// The number of results since the last shared one that no other minion could have.
     refused: AtomicUsize,
 }
 
@@ -80,10 +80,10 @@ pub struct Done<T> {
     steps: u64,
 }
 
-/// What is known of a piece of work for a minion.
+/// The known result of a piece of work for a minion.
 enum LookedUp<T> {
     Known(Arc<Done<T>>),
-    /// What others have made of it, to which this minion's result belongs.
+    /// The results of other minions, among which this minion's is missing.
     Unknown(Arc<Work<T>>),
     /// Minions differ too much in what it reads.
     NotShared,
@@ -93,7 +93,7 @@ enum LookedUp<T> {
 pub enum Found<'e, T> {
     /// Another minion has the same. [`Done::replay`] lets the run of this one know.
     Known(Arc<Done<T>>),
-    /// The work was done, in a run of its own.
+    /// The work was done, in a separate run.
     Done {
         /// The outcome.
         done: Arc<Done<T>>,
@@ -105,9 +105,9 @@ pub enum Found<'e, T> {
 }
 
 impl<'e, T> Found<'e, T> {
-    /// Do work in a run beside another one, which no other minion can have.
+    /// Do work in a separate run, which no other minion can have.
     ///
-    /// Work of which nothing is recorded has a run of its own, too. What an operation costs depends on what earlier
+    /// Work of which nothing is recorded has a separate run, too. The cost of an operation depends on what earlier
     /// templates of the run turned into objects, so all minions would not reach a limit at the same step if only some
     /// of them did the earlier work.
     pub fn alone(
@@ -219,7 +219,7 @@ impl<K: WorkKey, T> SharedWork<K, T> {
             return LookedUp::NotShared;
         }
         match recorded.known.follow(|question| probe.ask(question)) {
-            // Where the steps do not suffice, the error has to name the place at which they run out.
+            // With too few steps, run the work, as the error must name the place at which they run out.
             Walk::Leaf(done) if done.steps > steps_left => LookedUp::NotShared,
             Walk::Leaf(done) => {
                 recorded.refused.store(0, Ordering::Relaxed);
@@ -350,7 +350,7 @@ mod tests {
         }
     }
 
-    /// What templates read, and which reads these are.
+    /// The ways in which templates read facts, with the reads that are lost.
     const READS: [(&str, Lost); 6] = [
         ("plain", Lost::Nothing),
         ("{{ grains.os }}", Lost::Dict(Part::Grains)),

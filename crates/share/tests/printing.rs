@@ -369,7 +369,7 @@ fn effects_of_a_layer_besides_its_output_are_kept() {
             &[meta, ("parameters/b.yaml", layer)],
         ));
     }
-    // Each error has the place of its own minion's text.
+    // Each error has the place in its minion's text.
     compare_many(&MemoryFiles::new().file(
         "base",
         "f/parameters/defaults.yaml",

@@ -242,7 +242,7 @@ impl<'w, 'e> Work<'w, 'e> {
                 .filter(|_| !is_any)
                 .unwrap_or_else(|| saltenv.to_owned());
             let names = self.gatherer.available.matching(&env, &wanted);
-            // Which saltenv `_xenv` means depends on all that the minion gets.
+            // The saltenv of `_xenv` depends on all that the minion gets.
             if names.is_empty() && !is_any {
                 gathered.problems.push(Problem {
                     kind: ProblemKind::MissingInclude,

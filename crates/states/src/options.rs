@@ -24,7 +24,7 @@ pub struct TopOptions {
     pub state_top_saltenv: Option<String>,
     /// The strategy for several top files.
     pub strategy: Strategy,
-    /// The saltenv whose top file stands in for missing ones.
+    /// The saltenv whose top file replaces missing ones.
     pub default_top: Option<String>,
     /// The order of the saltenvs.
     pub env_order: Vec<String>,

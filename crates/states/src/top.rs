@@ -36,7 +36,7 @@ pub struct Top {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Targets by saltenv, each with what stands below it.
+/// Targets by saltenv, each with its body.
 type Targets = IndexMap<Key, IndexMap<Key, Value>>;
 
 /// The top files of a saltenv.

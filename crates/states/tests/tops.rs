@@ -8,7 +8,7 @@ use mapstack::value::{Map, Value, json};
 use mapstack::{Engine, yaml};
 use mapstack_states::{Gatherer, TopOptions};
 
-/// Where one of ours differs on purpose: by its description, with the reason.
+/// The tops that differ on purpose: by their description, with the reason.
 const DIFFERENT: [(&str, &str); 0] = [];
 
 fn records() -> Vec<Map> {
@@ -82,7 +82,7 @@ fn every_recorded_top_file_gives_what_salt_gives() {
                 .map(ToString::to_string)
                 .collect::<BTreeSet<_>>()
         });
-        // Where Salt ends, or lists what is wrong with top files, nothing is given.
+        // Salt gives nothing if it ends, or lists the mistakes of top files.
         let gives = record.get("result").and_then(Value::as_map);
         let expected = gives.map_or_else(|| "{}".into(), |_| expected);
         let expected_found = expected_found.filter(|found| !found.is_empty());

@@ -1,4 +1,4 @@
-//! The size of a value, with shared storage counted wherever it stands.
+//! The size of a value, with shared storage counted at each use.
 
 use std::collections::HashMap;
 
@@ -83,7 +83,7 @@ fn all<'v>(
     )
 }
 
-/// The size of a value: bytes of text, and entries. Storage that is shared counts wherever it stands.
+/// The size of a value: bytes of text, and entries. Shared storage counts at each use.
 ///
 /// ```
 /// use mapstack_value::{Value, weight};

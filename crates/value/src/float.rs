@@ -1,6 +1,6 @@
 //! Floating-point helpers shared by hashing and comparison.
 
-/// The integer a float stands for, when it is one that fits 64 bits.
+/// The integer equal to a float, if it has one that fits 64 bits.
 pub(crate) fn as_i64(f: f64) -> Option<i64> {
     // 2^63 itself is not representable as i64, hence the half-open upper bound.
     let whole = f.fract() == 0.0

@@ -69,7 +69,7 @@ pub enum JsonError {
     /// The text is not JSON.
     #[error("{message}: line {line} column {column}")]
     Syntax {
-        /// What was expected.
+        /// The expected token.
         message: &'static str,
         /// The line, from 1.
         line: usize,
@@ -225,7 +225,7 @@ impl Writer<'_> {
         };
         let mut rest = s;
         while let Some(at) = rest.bytes().position(|byte| !is_plain(byte)) {
-            // What is not plain begins a character, as all before it is whole ones.
+            // The other part begins with a whole character, as the part before it has whole ones.
             let (plain, escaped) = rest.split_at(at);
             self.out.push_str(plain);
             let mut chars = escaped.chars();

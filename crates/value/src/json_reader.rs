@@ -50,7 +50,7 @@ pub fn raw_decode(text: &str, at: usize) -> Result<(Value, usize), JsonError> {
     read(text, at, |reader| Ok((reader.value(0)?, reader.at)))
 }
 
-/// What readers of a thread use one after the other: the next text has the same keys, as a rule.
+/// Storage that the readers of a thread reuse: the next text often has the same keys.
 #[derive(Default)]
 struct Kept {
     keys: Keys,
@@ -252,7 +252,7 @@ impl<'t> Reader<'t> {
             .map_err(|_| self.error("Expecting value", start))
     }
 
-    /// How many digits were there.
+    /// Pass digits, and return their number.
     fn digits(&mut self) -> usize {
         let start = self.at;
         while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
@@ -307,7 +307,7 @@ impl<'t> Reader<'t> {
         Ok(&self.text[from..self.at])
     }
 
-    /// The character of what stands behind a backslash.
+    /// The character of an escape, behind its backslash.
     fn escape(&mut self, start: usize) -> Result<char, Failed> {
         let escape = self.text[self.at..]
             .chars()
@@ -352,7 +352,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The first byte that does not stand for itself in a string: a quote, a backslash, a control
+/// The first byte that is special in a string: a quote, a backslash, a control
 /// character. None of these is part of a longer character.
 fn special(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;

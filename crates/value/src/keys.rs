@@ -40,7 +40,7 @@ impl Keys {
         })
     }
 
-    /// A key of which every character stands for itself.
+    /// A key without escapes.
     pub fn get(&mut self, text: &str) -> Str {
         if text.len() > MAX_BYTES {
             return text.into();

@@ -76,7 +76,7 @@ impl Map {
         self
     }
 
-    /// Which of Python's mapping types this is.
+    /// The type of Python's mapping.
     #[must_use]
     pub fn kind(&self) -> MapKind {
         self.kind

@@ -4,11 +4,11 @@ use mapstack_value::json::{JsonError, loads, raw_decode};
 use mapstack_value::{Key, Value};
 use proptest::prelude::*;
 
-/// What a reader made of a text, as the record has it.
+/// The outcome of reading a text, as the record has it.
 fn said<T>(result: Result<T, JsonError>, shown: impl Fn(T) -> Value) -> Value {
     match result {
         Ok(found) => shown(found),
-        // Python goes on to say by which function the limit can be raised.
+        // Python's message also names the function that raises the limit.
         Err(error) => match error.to_string().split_once(" (4300 digits)") {
             Some((limit, _)) => {
                 format!("{limit} (4300 digits) for integer string conversion").into()
@@ -117,7 +117,7 @@ fn is_same(ours: &Value, theirs: &serde_json::Value) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
-    /// Where the standard and Python agree, so do both readers.
+    /// Both readers agree where the standard and Python do.
     #[test]
     fn serde_json_reads_the_same(text in json_text(), damage in any::<Option<(prop::sample::Index, char)>>()) {
         let theirs: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -134,7 +134,7 @@ proptest! {
         }
     }
 
-    /// What is read up to a place is what the part before it gives, and reading never ends outside of the text.
+    /// A partial read gives the result of the part, and never ends outside of the text.
     #[test]
     fn a_part_is_read_as_if_it_stood_alone(text in json_text(), more in "[\\[\\]{}:,\"\\\\u0-9aeE+.tnN \n-]{0,24}") {
         let both = format!("{text} {more}");

@@ -51,7 +51,7 @@ fn pairs() -> Vec<[Value; 2]> {
     ]
 }
 
-/// The same value in storage of its own.
+/// The same value in new storage.
 fn copied(value: &Value) -> Value {
     match value {
         Value::List(items) => Value::List(items.iter().cloned().collect()),
@@ -306,7 +306,7 @@ fn sizes_count_every_entry() {
             "{value:?}"
         );
     }
-    // What is shared counts at each of its places.
+    // Shared storage counts at each of its places.
     let shared: Value = [inner.clone(), inner].into_iter().collect();
     assert_eq!(extent(&shared), (7, 2));
 }

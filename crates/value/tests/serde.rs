@@ -4,7 +4,7 @@ use mapstack_value::json::{DumpOptions, dumps};
 use mapstack_value::{Int, Key, Map, Set, Value};
 use proptest::prelude::*;
 
-/// What JSON can say.
+/// Data that JSON can express.
 fn json_data() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::None),
@@ -25,7 +25,7 @@ fn json_data() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What `serde_yaml` can say: keys of any hashable type, and floats that are not finite.
+/// Data that `serde_yaml` can express: keys of any hashable type, and floats that are not finite.
 fn yaml_data() -> impl Strategy<Value = Value> {
     let key = prop_oneof![
         any::<String>().prop_map(Key::from),

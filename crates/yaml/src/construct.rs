@@ -118,7 +118,7 @@ struct Constructor<'t> {
     dialect: Dialect,
 }
 
-/// What is known of a node.
+/// The state of a node.
 enum Ready {
     New,
     Scalar(Value),
@@ -316,7 +316,7 @@ impl Constructor<'_> {
         Err(Error::new(ErrorKind::UnhashableKey { kind }, node.mark))
     }
 
-    /// Replace the `<<` entries of a mapping by what they bring in, ahead of its own entries.
+    /// Replace the `<<` entries of a mapping by the entries that they merge, ahead of its own entries.
     fn merge(&mut self, id: NodeId) -> Result<(), Error> {
         let Content::Mapping(pairs) = &self.nodes[id].content else {
             return Ok(());
@@ -349,11 +349,11 @@ impl Constructor<'_> {
                 self.nodes[*key].tag = Tag::Str;
             }
         }
-        // Salt's loader refuses keys that stand twice, so it leaves out what the mapping has itself.
+        // Salt's loader refuses duplicate keys, so it leaves out those that the mapping has itself.
         let texts: HashSet<&str> = own.iter().filter_map(|(key, _)| self.text(*key)).collect();
         let is_kept = |key| self.text(key).is_none_or(|text| !texts.contains(text));
         merged.retain(|(key, _)| self.dialect.is_plain() || is_kept(*key));
-        // What is merged has two parents from now on, and stays one storage.
+        // A merged value has two parents from now on, and one storage.
         for (_, value) in &merged {
             self.nodes[*value].aliased = true;
         }

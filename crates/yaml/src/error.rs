@@ -44,7 +44,7 @@ pub enum ErrorKind {
     /// The text does not follow YAML's grammar.
     #[error("{}", syntax(problem, line_of.map(|mark| format!("on line {}", mark.line)).as_deref(), advice))]
     Syntax {
-        /// Which half of the grammar refused it.
+        /// The half of the grammar that refused it.
         stage: SyntaxStage,
         /// The problem.
         problem: String,
@@ -69,7 +69,7 @@ pub enum ErrorKind {
     DuplicateAnchor {
         /// The anchor.
         name: String,
-        /// Where it was first.
+        /// The first place.
         first: Mark,
     },
     /// `*name` inside what `&name` marks.
@@ -85,13 +85,13 @@ pub enum ErrorKind {
     DuplicateKey {
         /// The key as Python prints it.
         key: String,
-        /// Where it was first.
+        /// The first place.
         first: Mark,
     },
     /// A collection as a key.
     #[error("{} cannot be a key; quote it if text was meant", kind.described())]
     UnhashableKey {
-        /// What the key was.
+        /// The kind of the key.
         kind: Kind,
     },
     /// `{{ … }}` read as YAML.
@@ -130,12 +130,12 @@ pub enum ErrorKind {
     WrongNode {
         /// The tag.
         tag: &'static str,
-        /// What the tag needs.
+        /// The content that the tag needs.
         expected: &'static str,
         /// The value in its place, in words.
         found: &'static str,
     },
-    /// A `!!bool` with a text that does not stand for a boolean.
+    /// A `!!bool` with a text that is not a boolean.
     #[error("`!!bool` knows yes, no, true, false, on and off, not {text:?}; use one of them")]
     BadBool {
         /// The scalar.
@@ -251,7 +251,7 @@ impl Error {
         &self.kind
     }
 
-    /// Where it is wrong.
+    /// The place of the error.
     #[must_use]
     pub fn mark(&self) -> Option<Mark> {
         self.mark

@@ -303,7 +303,7 @@ fn named(c: char) -> String {
     format!("<U+{:04X}>", u32::from(c))
 }
 
-/// A count of blanks, for a sentence that goes on.
+/// A count of blanks, for the middle of a sentence.
 fn blanks(n: usize) -> String {
     match n {
         0 => "no blanks;".to_owned(),

@@ -62,7 +62,7 @@ impl Default for Limits {
 pub struct Loaded {
     /// The value; `None` for an empty text.
     pub value: Value,
-    /// Where everything in it stands.
+    /// The places of everything in it.
     pub marks: Marks,
     /// True if an alias names a list, mapping or set, so that one storage is in two places.
     pub shared: bool,
@@ -86,7 +86,7 @@ pub fn load_with(text: &str, limits: &Limits) -> Result<Value, Error> {
     Ok(value)
 }
 
-/// [`load_with`], and where everything stands.
+/// [`load_with`], and the places of all values.
 ///
 /// # Errors
 /// As [`load`].
@@ -128,8 +128,8 @@ pub fn load_document(text: &str, limits: &Limits) -> Result<Loaded, Error> {
     load_document_as(text, limits, MapKind::Dict)
 }
 
-/// Read a text with one document as PyYAML does without Salt's changes: `0644` is octal, and of keys that stand twice the
-/// last one counts.
+/// Read a text with one document as PyYAML does without Salt's changes: `0644` is octal, and the last of duplicate keys
+/// counts.
 ///
 /// ```
 /// use mapstack_yaml::{Limits, load_plain};

@@ -24,7 +24,7 @@ pub fn loose_scalar(step: &str) -> Option<Value> {
         return Some(Value::None);
     }
     let value = if is_one_plain_scalar(step) {
-        // What is one scalar whatever stands around it needs no parser. Most steps are names, and end here.
+        // A text that is one scalar in any context needs no parser. Most steps are names, and end here.
         match implicit(step) {
             Tag::Str => return None,
             _ if step.is_empty() || has_grouped_digits(step) => return None,

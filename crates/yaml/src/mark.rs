@@ -38,7 +38,7 @@ impl Mark {
     }
 }
 
-/// Where the lines of a text start, for many marks in one text.
+/// The starts of a text's lines, for many marks in one text.
 ///
 /// ```
 /// use mapstack_yaml::{Lines, Mark};
@@ -96,7 +96,7 @@ impl fmt::Display for Mark {
     }
 }
 
-/// Where a value and everything in it stands in its text.
+/// The places of a value and everything in it in its text.
 ///
 /// The tree has the value's shape: child `i` belongs to the `i`-th item of a list or the `i`-th
 /// entry of a mapping. What an alias or `<<` brings in keeps the position it was written at.
@@ -124,13 +124,13 @@ struct Inside {
 }
 
 impl Marks {
-    /// Where the value itself starts.
+    /// The start of the value itself.
     #[must_use]
     pub fn mark(&self) -> Mark {
         self.mark
     }
 
-    /// Where the `i`-th key of a mapping or set stands.
+    /// The place of the `i`-th key of a mapping or set.
     #[must_use]
     pub fn key(&self, i: usize) -> Option<Mark> {
         self.inside.as_ref()?.keys.get(i).copied()
@@ -148,7 +148,7 @@ impl Marks {
         Some(self.follow(value, path)?.1)
     }
 
-    /// Where the last key of a path stands, if that step goes into a mapping.
+    /// The place of the last key of a path, if that step goes into a mapping.
     #[must_use]
     pub fn key_at(&self, value: &Value, path: &Path) -> Option<Mark> {
         self.follow(value, path)?.0

@@ -1,4 +1,4 @@
-//! Which type a plain scalar is, by YAML 1.1's implicit patterns as PyYAML spells them.
+//! The type of a plain scalar, by YAML 1.1's implicit patterns as PyYAML spells them.
 //!
 //! The patterns are matched by hand, chosen by the first byte: most scalars are text and are
 //! settled by that byte alone.

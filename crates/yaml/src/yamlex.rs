@@ -96,7 +96,7 @@ impl Loader<'_> {
         Ok(object)
     }
 
-    /// What a node with a tag of YAML's own makes.
+    /// The value of a node with one of YAML's standard tags.
     fn constructed(&mut self, id: NodeId, tag: &Tag) -> Result<ObjectId, Error> {
         let empty = match tag {
             Tag::Omap => return self.mapping(id, false),
@@ -114,7 +114,7 @@ impl Loader<'_> {
         Ok(object)
     }
 
-    /// What a node has under the tag that it has without `!aggregate` and `!reset`, and whether all of it is made at
+    /// The value of a node under the tag that it has without `!aggregate` and `!reset`, and whether all of it is made at
     /// once (`resolve_sls_tag`).
     fn untagged(&self, id: NodeId) -> (Tag, bool) {
         match &self.graph.nodes[id].content {

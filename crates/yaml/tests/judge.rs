@@ -1,7 +1,7 @@
 //! libyaml-safer as the judge: the same events, the same positions, and the same errors at the same places, over texts put
 //! together at random and over changed ones.
 //!
-//! Where libyaml-safer differs from libyaml or ends in a panic, libyaml is right, and `tests/events.rs` has the text.
+//! If libyaml-safer differs from libyaml or panics, libyaml is right, and `tests/events.rs` has the text.
 
 use std::panic::catch_unwind;
 
@@ -43,7 +43,7 @@ fn mark(mark: Mark) -> String {
 }
 
 fn line(start: &str, end: &str, description: &str) -> String {
-    // In libyaml, what has no token of its own has no length: a document without `---`, the end of the mapping in
+    // In libyaml, an event without a token has no length: a document without `---`, the end of the mapping in
     // `[key: value]`, and that of a list which is not deeper than its key.
     let has_length = !matches!(
         description,
@@ -171,7 +171,7 @@ fn their_description(data: EventData) -> String {
     }
 }
 
-/// Compare one text; whether it was accepted, and none if there is nothing to compare with.
+/// Compare one text: true if it was accepted, and `None` if it cannot be compared.
 fn compare(text: &str) -> Option<bool> {
     // libyaml-safer takes a byte order mark for a character.
     let text = text.trim_start_matches('\u{feff}');
@@ -187,7 +187,7 @@ fn compare(text: &str) -> Option<bool> {
     )
 }
 
-/// True if `?` stands before `]` with nothing between them, as in `[a, ?]`. libyaml-safer takes the bracket for the key.
+/// True if `?` is right before `]`, as in `[a, ?]`. libyaml-safer takes the bracket for the key.
 fn has_empty_key_before_bracket(text: &str) -> bool {
     text.split('?').skip(1).any(|rest| {
         let mut rest = rest.trim_start();

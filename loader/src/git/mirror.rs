@@ -1,11 +1,11 @@
-//! Where the repository of a URL is on this machine.
+//! The path of a URL's repository on this machine.
 
 use std::path::{Path, PathBuf};
 
 use super::Refspec;
 use crate::without_login;
 
-/// Where a remote's repository comes from, and how to get there.
+/// The source of a remote's repository, and the settings for fetching it.
 ///
 /// ```
 /// use mapstack_loader::git::Origin;
@@ -27,7 +27,7 @@ pub struct Origin {
     pub ssl_verify: bool,
     /// The proxy to go through; empty for none.
     pub proxy: String,
-    /// Which references to fetch.
+    /// The references to fetch.
     pub refspecs: Vec<Refspec>,
 }
 

@@ -87,7 +87,7 @@ const LARGEST_POINTER: usize = 1024;
 impl GitFs {
     /// Open the repositories of remotes.
     ///
-    /// What references point at now is what is served, however long: a fetch in between changes
+    /// The commits that references point at now are served from here on: a later fetch changes
     /// nothing.
     ///
     /// # Errors
@@ -101,7 +101,7 @@ impl GitFs {
         Ok(GitFs { served, saltenvs })
     }
 
-    /// The settings of remotes for saltenvs that they serve nothing of: their reference or their folder does not exist.
+    /// The settings of remotes for saltenvs that they do not serve: their reference or their folder does not exist.
     ///
     /// # Errors
     /// As for [`fetch`](FileServer::fetch).
@@ -150,7 +150,7 @@ impl GitFs {
     }
 }
 
-/// A setting of a remote for a saltenv that it serves nothing of.
+/// A setting of a remote for a saltenv that it does not serve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Idle {
     /// The name of the remote.

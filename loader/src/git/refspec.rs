@@ -1,11 +1,11 @@
-//! Which references of a remote count, and under which names.
+//! The references of a remote that count, and their names.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Where Salt keeps branches.
+/// The prefix of branches in Salt's clones.
 pub(super) const BRANCHES: &str = "refs/remotes/origin/";
-/// Where Salt keeps tags.
+/// The prefix of tags in Salt's clones.
 pub(super) const TAGS: &str = "refs/tags/";
 
 /// One of `gitfs_refspecs`: references of the remote, and the names Salt's clone gives them.

@@ -64,7 +64,7 @@ pub struct Remote {
     pub root: String,
     /// The folder of the file server it is served below.
     pub mountpoint: String,
-    /// The branch, tag or commit for a saltenv that has none of its own; empty for none.
+    /// The branch, tag or commit for saltenvs without a setting; empty for none.
     pub fallback: String,
     /// The branch, tag or commit that serves every saltenv there is.
     pub all_saltenvs: Option<String>,
@@ -72,13 +72,13 @@ pub struct Remote {
     pub disable_saltenv_mapping: bool,
     /// The kinds of references that a name can be, in the order of looking.
     pub ref_types: Vec<RefType>,
-    /// Which references count.
+    /// The references that count.
     pub refspecs: Vec<Refspec>,
     /// The settings of some saltenvs, for this remote (`saltenv`).
     pub saltenvs: BTreeMap<String, Saltenv>,
     /// The settings of some saltenvs, for all remotes (`gitfs_saltenv`).
     pub global_saltenvs: BTreeMap<String, Saltenv>,
-    /// Which saltenvs are exposed (`saltenv_whitelist` and `saltenv_blacklist`).
+    /// The saltenvs that are exposed (`saltenv_whitelist` and `saltenv_blacklist`).
     pub exposed: Names,
 }
 

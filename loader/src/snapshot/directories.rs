@@ -38,7 +38,7 @@ pub(super) struct ListedFile<'p> {
 }
 
 impl<'p> ListedFile<'p> {
-    /// The place of a path, if a listing can say that there is nothing.
+    /// The place of a path, if a listing can show that nothing is there.
     pub fn of(path: &'p SaltPath, saltenv: &'p str) -> Option<Self> {
         let (directory, name) = path
             .as_str()

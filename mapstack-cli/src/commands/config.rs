@@ -31,7 +31,7 @@ pub struct ConfigArgs {
     pub id: Option<String>,
     #[command(flatten)]
     pub files: Files,
-    /// How to print
+    /// Output format
     #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Printed::Text, value_name = "FORMAT")]
     pub format: Printed,
 }
@@ -58,7 +58,7 @@ pub fn run(args: &ConfigArgs, reporter: &Reporter) -> Result<(), Failure> {
             "no configuration given: pass --config FILE, such as --config /etc/salt/master";
         return Err(Failure::Usage(message.into()));
     };
-    // What is in force is compared between machines, so it has no digests.
+    // Values in force are compared between machines, so they have no digests.
     let policy = reporter.secrets().policy().clone();
     let secrets = Secrets::without_digests().under(policy);
     let secrets = secrets.shown_anyway(reporter.shows_secrets());

@@ -42,7 +42,7 @@ pub struct Diff {
     pub to: String,
     #[command(flatten)]
     pub scope: ScopeFlags,
-    /// How to print
+    /// Output format
     #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = DiffFormat::Text, value_name = "FORMAT")]
     pub format: DiffFormat,
     /// Show every minion's value by itself, where values differ only in names and addresses

@@ -62,7 +62,7 @@ pub struct FleetArgs {
     pub input: Input,
     #[command(flatten)]
     pub layering: Layering,
-    /// How to print [default: jsonl; yaml with --directory, text with --get and --count]
+    /// Output format [default: jsonl; yaml with --directory, text with --get and --count]
     #[arg(
         short = 'o',
         long = "output",
@@ -312,7 +312,7 @@ fn on_none(missing: Missing) -> Failure {
     missing.error.note("on any of the minions").into()
 }
 
-/// Where minions are written that are not kept for a merge.
+/// The destination of minions that are not kept for a merge.
 fn sink<'f>(
     (form, format): (&'f Form, Format),
     directory: Option<&Path>,

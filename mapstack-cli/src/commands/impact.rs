@@ -44,7 +44,7 @@ pub struct Impact {
     /// Formulas that are looked at (repeatable) [default: all that have parameters/ or a map.jinja]
     #[arg(long, value_name = "FORMULA")]
     pub formula: Vec<String>,
-    /// How to print
+    /// Output format
     #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
     pub format: Listing,
     #[command(flatten)]

@@ -54,7 +54,7 @@ pub struct Lint {
     /// Formulas: their folders below a root; `pillar` is the pillar [default: all]
     #[arg(value_name = "FORMULA")]
     pub formulas: Vec<String>,
-    /// How to print
+    /// Output format
     #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Findings::Text, value_name = "FORMAT")]
     pub format: Findings,
     /// Switch a rule off (repeatable)
@@ -298,7 +298,7 @@ fn all(
     }
     for formula in &linted.formulas {
         let mut report = linter.lint(formula)?;
-        // What the states show is said of them.
+        // The states' reports have their findings.
         let said = reports.iter().flat_map(|(_, report)| &report.findings);
         let said: Vec<Finding> = said.cloned().collect();
         report.findings.retain(|finding| !said.contains(finding));

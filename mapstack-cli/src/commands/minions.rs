@@ -22,7 +22,7 @@ Examples:
 
 Exit status: 0 done, 2 there is no estate here.")]
 pub struct Minions {
-    /// How to print
+    /// Output format
     #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
     pub format: Listing,
 }

@@ -19,7 +19,7 @@ pub struct Parse {
     /// Read it as a matcher of files_switch (map.tofs), which only builds paths
     #[arg(long)]
     pub path: bool,
-    /// How to print
+    /// Output format
     #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
     pub format: Listing,
 }

@@ -21,7 +21,7 @@ pub struct Platforms {
     /// Print only the value under a key of it, with : between steps
     #[arg(long, value_name = "KEY", requires = "name")]
     pub get: Option<String>,
-    /// How to print
+    /// Output format
     #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
     pub format: Listing,
 }

@@ -37,7 +37,7 @@ pub struct Render {
     pub name: Option<String>,
     #[command(flatten)]
     pub input: Input,
-    /// How to print
+    /// Output format
     #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Rendered::Text, value_name = "FORMAT", help_heading = "Output")]
     pub format: Rendered,
     /// Print only the value under a key of an sls, with : between steps; needs -o yaml or json
@@ -47,7 +47,7 @@ pub struct Render {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Rendered {
-    /// What the templates print
+    /// The text that the templates print
     Text,
     /// The data of an sls, as YAML
     Yaml,

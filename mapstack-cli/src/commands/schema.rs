@@ -30,7 +30,7 @@ pub struct Schema {
     pub formula: Option<String>,
     #[command(flatten)]
     pub site: SiteFlags,
-    /// How to print
+    /// Output format
     #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Format::Json, value_name = "FORMAT", help_heading = "Output")]
     pub format: Format,
 }

@@ -27,7 +27,7 @@ pub struct Sources {
     pub input: Input,
     #[command(flatten)]
     pub layering: Layering,
-    /// How to print
+    /// Output format
     #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
     pub format: Listing,
 }
@@ -43,7 +43,7 @@ pub fn run(args: &Sources, reporter: &Reporter) -> Result<(), Failure> {
     let session = session(&args.input, reporter)?;
     let formula = session.existing_formula(args.formula.as_ref(), elsewhere)?;
     let (run, result) = looked_up((&session, &formula), &options, elsewhere, reporter)?;
-    // What was asked before a failure is what one wants to see then.
+    // The events before a failure are the ones of interest then.
     let events = run.events();
     match args.format {
         Listing::Text => output::write_listing(&LookUps::new(&events).text())?,

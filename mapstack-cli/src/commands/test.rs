@@ -49,7 +49,7 @@ pub struct Test {
     pub result: ResultFlags,
     #[command(flatten)]
     pub scope: ScopeFlags,
-    /// How to print
+    /// Output format
     #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = TestFormat::Text, value_name = "FORMAT")]
     pub format: TestFormat,
     #[command(flatten)]

@@ -33,7 +33,7 @@ pub struct Tofs {
     /// Keep the matcher's query in the path, or not
     #[arg(long, value_name = "BOOL")]
     pub include_query: Option<String>,
-    /// What the paths start with
+    /// The prefix of the paths
     #[arg(long, value_name = "PATH")]
     pub path_prefix: Option<String>,
     /// The folder of the files

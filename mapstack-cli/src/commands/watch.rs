@@ -29,7 +29,7 @@ pub struct Watch {
     pub formulas: Vec<String>,
     #[command(flatten)]
     pub scope: ScopeFlags,
-    /// How to print
+    /// Output format
     #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = WatchFormat::Text, value_name = "FORMAT")]
     pub format: WatchFormat,
     /// Show every minion's value by itself, where values differ only in names and addresses
@@ -148,7 +148,7 @@ fn print(
         masking,
         each: args.each,
     };
-    // What git keeps for itself is not reported unless a result changes.
+    // Changes of git's files are not reported unless a result changes.
     if !step.files.is_empty() || !step.differences.is_empty() {
         match args.format {
             WatchFormat::Text => {

@@ -22,12 +22,12 @@ pub struct Ran {
     pub stderr: String,
 }
 
-/// What is said of secrets that are masked.
+/// The message about masked secrets.
 pub const MASKED: &str =
     "note: secrets are masked: --show-secrets prints them, --no-secret NAME those under one name\n";
 
 impl Ran {
-    /// What is said on standard error beside that.
+    /// The other messages on standard error.
     pub fn said(&self) -> &str {
         self.stderr.strip_suffix(MASKED).unwrap_or(&self.stderr)
     }
@@ -144,7 +144,7 @@ fn finish(mut child: Child) -> Ran {
     }
 }
 
-/// A command that goes on until the test is done with it.
+/// A command that runs until the test ends it.
 pub struct Going {
     child: Child,
     lines: Receiver<String>,

@@ -234,7 +234,7 @@ pub(crate) fn alone(host: &dyn Host, limits: &Limits, mut job: Job) -> Result<Se
     client::perform(&interpreter, host, limits, &job)
 }
 
-/// What code is given.
+/// The values that code is given.
 struct Given {
     /// The variables that are data.
     variables: Names,
@@ -245,8 +245,8 @@ struct Given {
 }
 
 impl Given {
-    /// What a request has for code that was compiled, which has `functions` besides. Only what it can look at is
-    /// read and copied.
+    /// The inputs of a request for compiled code, which also takes `functions`. Only the values that the code can look at
+    /// are read and copied.
     fn of(request: &jinja::Request<'_>, compiled: &Compiled, functions: &[&str]) -> Self {
         let besides = || functions.iter().copied().map(Str::from);
         if let Some(purity) = &compiled.purity {
@@ -305,7 +305,7 @@ fn rendered(text: &str, chunks: &[Chunk], limit: usize) -> Result<Rendered> {
     let mut out = Output::mapped(limit);
     let mut template: Option<Arc<Template>> = None;
     let nowhere = || Arc::new(Template::empty(None, "".into()));
-    // What no part of a template printed, such as the work of a decorator.
+    // Text that no part of a template printed, such as a decorator's.
     let before = chunks.first().map_or(text.len(), |first| first.start);
     out.push(
         text.get(..before).unwrap_or_default(),

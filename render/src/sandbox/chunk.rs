@@ -9,7 +9,7 @@ use crate::jinja::ast::Span;
 /// A run of output with one origin; it reaches to the start of the next.
 #[derive(Debug, Clone)]
 pub struct Chunk {
-    /// Where it starts in the output.
+    /// The start in the output.
     pub start: usize,
     /// The template's name.
     pub name: Option<Str>,

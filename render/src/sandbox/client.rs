@@ -59,7 +59,7 @@ enum Attempt {
     Start,
     /// In a session that others share.
     Shared,
-    /// In a session of its own.
+    /// In a separate session.
     Own,
 }
 
@@ -119,8 +119,8 @@ impl<'t> Talk<'t> {
         }
     }
 
-    /// What the program makes of the job. What was lost in a session that others shared is done again in one of its
-    /// own, and what was killed from outside as well.
+    /// Run a job in the program. A job that is lost in a shared session, or killed from outside, is repeated in a
+    /// separate one.
     fn result(&mut self, interpreter: &Interpreter, mut shares: bool) -> Result<JobOutcome> {
         let (mut attempts, mut starts) = (ATTEMPTS, STARTS);
         loop {
@@ -276,7 +276,7 @@ impl<'t> Talk<'t> {
         Ok(answer)
     }
 
-    /// What the host answers.
+    /// The host's answer.
     fn live(&mut self, question: &Said) -> std::result::Result<Answer, Lost> {
         Ok(match question {
             Said::HasFunction(name) => Answer::Flag(self.host.has_function(name)),
@@ -315,7 +315,7 @@ impl<'t> Talk<'t> {
         let kind = match error.kind {
             ErrorKind::TemplateNotFound => RefusalKind::NotFound,
             ErrorKind::Security => RefusalKind::Forbidden,
-            // A function that fails for such a reason has no result, not even an error of its own.
+            // A function that fails for such a reason has no result, not even an error to report.
             ErrorKind::Undefined | ErrorKind::Absent | ErrorKind::Limit => RefusalKind::Unanswered,
             _ => RefusalKind::Other,
         };
@@ -418,7 +418,7 @@ impl<'t> Talk<'t> {
         if error.place.is_none() {
             error.place = match &failure.place {
                 Some(at) => Some(place(at)?),
-                // Where a refusal arrived.
+                // The place at which a refusal arrived.
                 None => way.next().map(|(_, place)| place),
             };
         }
@@ -430,7 +430,7 @@ impl<'t> Talk<'t> {
     }
 }
 
-/// True if the outcome of a job in a session that others share might differ in one of its own: limits of steps, output
+/// True if the outcome of a job in a shared session might differ in a separate one: limits of steps, output
 /// and time are each job's own, but memory is not.
 fn may_be_of_sharing(done: &JobOutcome) -> bool {
     matches!(done, JobOutcome::Failed { failure, .. } if failure.kind != FailureKind::Limit)

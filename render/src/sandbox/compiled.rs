@@ -1,7 +1,7 @@
 //! Templates and modules that were compiled, kept for all threads.
 //!
-//! A text is compiled in a session of its own, which has nothing but this text: what comes of it is a function of
-//! that text alone, so one minion's render cannot change what another one's runs.
+//! Each text is compiled in a separate session, which has nothing but this text: so the result depends on
+//! that text alone, and one minion's render cannot change another's.
 
 use std::sync::{Arc, LazyLock};
 
@@ -24,7 +24,7 @@ const USUAL_TEXTS: usize = 1_000;
 static KEPT: LazyLock<Cache<Key, Arc<Compiled>, Size>> =
     LazyLock::new(|| Cache::with_weighter(USUAL_TEXTS, MAX_BYTES, Size));
 
-/// What a text counts for: its bytes and those of its code.
+/// The weight of a text: its bytes and those of its code.
 #[derive(Clone)]
 struct Size;
 

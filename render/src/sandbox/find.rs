@@ -1,4 +1,4 @@
-//! Where the program is that runs Python.
+//! Finds the program that runs Python.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ fn name() -> String {
     format!("mapstack-python{}", std::env::consts::EXE_SUFFIX)
 }
 
-/// Where a program finds the other one: beside itself, or above where Cargo puts tests and examples.
+/// The paths at which a program finds the other one: beside itself, or above, as Cargo lays out tests and examples.
 fn neighbours(this: &Path) -> Vec<PathBuf> {
     let Some(own) = this.parent() else {
         return Vec::new();

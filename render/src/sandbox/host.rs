@@ -6,7 +6,7 @@ use mapstack_pyobject::{Error, ErrorKind, Result};
 use mapstack_python_protocol::{Found, Loader, Source};
 use mapstack_value::{Str, Value};
 
-/// Where code reaches the outside: templates by path, and `salt[...]` functions.
+/// Access of code to the outside: templates by path, and `salt[...]` functions.
 ///
 /// Its methods are called on the thread that started the render.
 pub trait Host {
@@ -29,7 +29,7 @@ pub trait Host {
     fn call(&self, name: &str, arguments: Vec<Value>, keywords: Vec<(Str, Value)>)
     -> Result<Value>;
 
-    /// What is at an absolute path of the machine: `None` where nothing is known of it, `False` where there is nothing, the
+    /// Read an absolute path of the machine: `None` if it is unknown, `False` if nothing is there, the
     /// bytes of a file, or the names in a directory.
     ///
     /// # Errors

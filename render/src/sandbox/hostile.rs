@@ -59,7 +59,7 @@ fn job() -> TemplateJob {
     }
 }
 
-/// What a program may say in a session.
+/// The messages that a program may send in a session.
 fn said() -> Vec<Vec<u8>> {
     let units = vec![Unit {
         name: Some("t.mako".into()),
@@ -105,7 +105,7 @@ fn said() -> Vec<Vec<u8>> {
     ]
 }
 
-/// What a command may say in a session, behind the bounds.
+/// The messages that a command may send in a session, behind the bounds.
 fn asked() -> Vec<Vec<u8>> {
     let module = ModuleJob {
         source: "def run():\n    return salt['f'](1)\n".into(),
@@ -165,7 +165,7 @@ fn a_program_that_says_anything_does_not_hurt_the_command() {
         let said = thread::spawn(move || {
             let _ = theirs.write_all(&bytes);
             let _ = theirs.shutdown(Shutdown::Write);
-            // What the command says is read, so that it need not wait.
+            // Read the command's messages, so that it need not wait.
             let _ = std::io::copy(&mut theirs, &mut std::io::sink());
         });
         let mut talk = Talk::new(&NoHost, &limits, &job);

@@ -41,9 +41,9 @@ impl Default for Interpreter {
 }
 
 impl Drop for Interpreter {
-    /// What is left of it ends, so that the next one is prepared meanwhile.
+    /// End the interpreter's sessions, so that the programs prepare the next ones meanwhile.
     fn drop(&mut self) {
-        // Where the thread is ending, the programs end, too.
+        // If the thread is ending, its programs end, too.
         let _ = PROGRAMS.try_with(|programs| {
             for program in programs.borrow_mut().iter_mut() {
                 if program.is_shared_by(self) {
@@ -54,8 +54,8 @@ impl Drop for Interpreter {
     }
 }
 
-/// Of what a job may have, so much of the memory has a process that several jobs share. A job that fails there is done
-/// again in a process of its own, which has all of it, so no job fails because of the others.
+/// A process that several jobs share has this fraction of the memory that a job may have. A job that fails there is
+/// repeated in a separate process, which has all of it, so no job fails because of the others.
 const SHARE: usize = 2;
 
 /// A program, and the session that is open for further jobs.
@@ -106,7 +106,7 @@ impl Program {
 
     /// Keep the program for the next job.
     pub(super) fn keep(self) {
-        // Where the thread is ending, the program ends, too.
+        // If the thread is ending, the program ends, too.
         let _ = PROGRAMS.try_with(|programs| programs.borrow_mut().push(self));
     }
 
@@ -119,7 +119,8 @@ impl Program {
     }
 }
 
-/// A program that is idle, or a new one, whatever its walls. `is_for_all`: its job needs more than templates do. One whose session is this interpreter's is preferred.
+/// An idle program, or a new one, whatever its sandbox. `is_for_all`: its job needs more than templates do. A program
+/// with this interpreter's session is preferred.
 pub(super) fn program(interpreter: &Interpreter, is_for_all: bool) -> Result<Program> {
     let idle = PROGRAMS.with_borrow_mut(|programs| {
         programs.retain(|program| program.is_usable);
@@ -148,7 +149,7 @@ pub(super) fn program(interpreter: &Interpreter, is_for_all: bool) -> Result<Pro
     }
 }
 
-/// Open a session in a program with the walls that there must be, or go on with the one that the interpreter's jobs
+/// Open a session in a program with the required sandbox, or reuse the session that the interpreter's jobs
 /// share. `is_pure`: the job needs no more than templates do.
 pub(super) fn open(
     interpreter: &Interpreter,
@@ -159,7 +160,7 @@ pub(super) fn open(
     policy::check(&program.process.hello)?;
     let memory = limits.memory / SHARE;
     if shares && program.is_shared_by(interpreter) {
-        // A wall that stands cannot be moved.
+        // A sandbox cannot be changed once it is set up.
         match program.shared.take() {
             Some(shared) if shared.memory <= limits.memory => {
                 let sharing = Sharing {
@@ -308,7 +309,7 @@ mod tests {
         }
     }
 
-    /// What other code could find again, and ways to it.
+    /// Objects that other code could find again, and ways to them.
     #[test]
     fn code_that_reaches_the_interpreter_has_a_session_to_itself() {
         for source in [
@@ -362,7 +363,7 @@ mod tests {
             // A name that means two things.
             "${[open for open in [1]]}${open}",
             "<% setattr = 1 %>${(lambda: setattr)()}",
-            // What is not given may be anything.
+            // A name that is not given may be anything.
             "${nosuch or 1}",
             "<%page args=\"**names\"/>${sorted(names)}",
             "<%\nwith minion_id as x:\n    pass\n%>",
@@ -374,7 +375,7 @@ mod tests {
             "import functools\n@functools.lru_cache\ndef run():\n    return 1\n",
         ] {
             let interpreter = Interpreter::new();
-            // How it ends does not matter.
+            // The outcome of the first does not matter.
             let (is_open, made) = ran(source, &interpreter);
             assert!(!is_open, "{source}: {made:?}");
         }
@@ -385,7 +386,7 @@ mod tests {
         let (first, second) = (Interpreter::new(), Interpreter::new());
         let open = |source: &str, interpreter: &Interpreter| ran(source, interpreter).0;
         assert!(open("${1}", &first));
-        // What is impure ends what was shared, and runs in a session of its own.
+        // An impure job ends the shared session, and runs in a separate one.
         assert!(!open("<% import sys %>", &first));
         assert!(open("${2}", &first));
         assert!(open("${3}", &second));
@@ -435,7 +436,7 @@ mod tests {
                     .find(|program| program.is_shared_by(&interpreter));
                 program.unwrap().process.kill_session();
             });
-            // The job that finds it dead is repeated in a session of its own.
+            // The job that finds it dead is repeated in a separate session.
             assert_eq!(
                 ran("${minion_id}", &interpreter),
                 (false, Ok("web1".to_owned()))

@@ -1,9 +1,9 @@
-//! The outcomes of jobs, kept for all threads: a job is done once for all who ask the same.
+//! The outcomes of jobs, kept for all threads: a job is done once for all requests of the same.
 //!
-//! A function of a tree's modules is a function of its arguments and of the answers it gets, as long as it does not look
-//! at the clock or the like, which the program reports. So its outcome is kept with what it asked. For the next job
-//! that is the same, the host is asked the same questions, as if the job ran; where all answers are the same, so is what
-//! comes of it. No job sees what another one got: it would have been given the same.
+//! The result of a function of a tree's modules depends on its arguments and the answers it gets, unless it reads
+//! the clock or the like, which the program reports. So its outcome is kept with its questions. For the next job
+//! that is the same, the host is asked the same questions, as if the job ran; if all answers are the same, so is the
+//! outcome. No job sees what another one got: it would have been given the same.
 
 use std::sync::{Arc, LazyLock, Mutex};
 
@@ -23,7 +23,7 @@ struct Done {
     bytes: usize,
 }
 
-/// What was done for one job, with different answers.
+/// The outcomes of one job, for different answers.
 #[derive(Debug, Default, Clone)]
 struct All(Arc<Vec<Arc<Done>>>);
 
@@ -39,7 +39,7 @@ static KEPT: LazyLock<Cache<Arc<[u8]>, All, Size>> =
 /// Held while a job is added to those that are kept.
 static ADDING: Mutex<()> = Mutex::new(());
 
-/// What a job counts for: its bytes and those of its questions, answers and outcomes.
+/// The weight of a job: its bytes and those of its questions, answers and outcomes.
 #[derive(Clone)]
 struct Size;
 
@@ -50,7 +50,7 @@ impl Weighter<Arc<[u8]>, All> for Size {
     }
 }
 
-/// What is known of a job, by what it is; none where jobs of its kind are always done.
+/// The key of a job's outcomes; `None` for jobs that are always done.
 fn key(job: &Job) -> Option<Arc<[u8]>> {
     matches!(job, Job::Function(_) | Job::Render(_)).then(|| job.to_bytes().into())
 }

@@ -1,6 +1,6 @@
 //! Python in a sandbox: what runs Mako templates and Python modules.
 //!
-//! The interpreter is a program of its own, `mapstack-python`, behind walls of the operating system. It is started
+//! The interpreter is a separate program, `mapstack-python`, in a sandbox of the operating system. It is started
 //! when the first template needs it. Each minion's templates have processes that no other minion's run in, see
 //! [`Interpreter`]. They reach the outside through a [`Host`] alone.
 //!
@@ -57,7 +57,7 @@ pub struct Request<'a> {
     pub name: Option<Str>,
     /// The module's globals besides `__salt__` and `salt`, set after it ran and before `run()` is called.
     pub variables: Vec<(Str, Value)>,
-    /// Where it reaches the outside.
+    /// The files and functions that it can reach.
     pub host: &'a dyn Host,
     /// Bounds.
     pub limits: Limits,

@@ -13,7 +13,7 @@ use super::lost::Lost;
 
 /// Starting the interpreter takes a fraction of this.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// What of a session's standard error is kept.
+/// The most bytes that are kept of a session's standard error.
 const MAX_SAID: u64 = 4096;
 
 /// The program, and a running one for the next session.

@@ -1,6 +1,6 @@
-//! Templates that only look at what they are given, printed without an interpreter.
+//! Templates that only read what they are given, printed without an interpreter.
 //!
-//! What is evaluated here gives what Python gives, or nothing at all: then Python renders the template, with its own
+//! The result here is Python's, or there is none: then Python renders the template, with its own
 //! result, error and place. So every operation that fails, every type that is not plain data, and every limit that
 //! comes near ends the attempt.
 
@@ -225,7 +225,7 @@ fn operator(comparison: Comparison) -> CompareOp {
     }
 }
 
-/// What pays for operations. It has no code that they could call.
+/// Pays for operations. It has no code that they could call.
 struct Python<'r> {
     budget: Budget<'r>,
 }
@@ -293,12 +293,12 @@ mod tests {
 
     type Printed = Option<(String, String)>;
 
-    /// What is printed without the interpreter, with the places; none where that decides.
+    /// The text printed without the interpreter, with the places; `None` if the interpreter is needed.
     fn planned(source: &str) -> Printed {
         printed(source, |asked: &Asked<'_>| asked.planned())
     }
 
-    /// What the interpreter prints.
+    /// The text that the interpreter prints.
     fn rendered(source: &str) -> Printed {
         printed(source, |asked| {
             let (rendered, changed) = asked.interpreted(&["grains"]);
@@ -355,7 +355,7 @@ mod tests {
     #[test]
     fn what_does_more_is_rendered_by_the_interpreter() {
         for source in [
-            // What fails.
+            // Templates that fail.
             "${grains['nosuch']}",
             "${number.upper()}",
             "${number < minion_id}",
@@ -364,13 +364,13 @@ mod tests {
             "${nosuch}",
             "${flag}${len}",
             "${role}\n% for role in []:\n% endfor\n",
-            // What prints otherwise than `str()` of a plain type.
+            // Templates that print something else than `str()` of a plain type.
             "${grains['roles']}",
             "${grains['float']}",
             "${minion_id | h}",
             "${number | n}",
             "<%page expression_filter=\"h\"/>${minion_id}",
-            // What changes, calls or defines something.
+            // Templates that change, call or define something.
             "${grains.pop('os')}",
             "${str(number)}",
             "<% x = 1 %>${x}",

@@ -1,4 +1,4 @@
-//! Which walls there must be.
+//! The parts of the sandbox that are required.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,32 +10,32 @@ use super::{Interpreter, find, interpreter};
 
 static STRICT: AtomicBool = AtomicBool::new(false);
 
-/// From now on, refuse to run Python where one of its walls does not stand.
+/// From now on, refuse to run Python if a part of its sandbox could not be set up.
 ///
 /// It holds for the whole program, as the programs that run Python are shared by all that it does.
 pub fn require_walls() {
     STRICT.store(true, Ordering::Relaxed);
 }
 
-/// The program that runs Python, and the walls around it.
+/// The program that runs Python, and the parts of its sandbox.
 #[derive(Debug, Clone)]
 pub struct Walls {
-    /// Where the program is.
+    /// The path of the program.
     pub program: std::path::PathBuf,
     /// Its version.
     pub release: String,
-    /// Each wall, and why it does not stand if so.
+    /// Each part, and the reason why it could not be set up, if so.
     pub walls: Vec<(String, Option<String>)>,
 }
 
-/// Look at the walls around Python on this machine. It starts the program.
+/// Report the parts of Python's sandbox on this machine. It starts the program.
 ///
 /// # Errors
 /// The program was not found, or does not start.
 ///
 /// ```no_run
 /// for (wall, missing) in mapstack_render::sandbox::walls().unwrap().walls {
-///     println!("{wall}: {}", missing.as_deref().unwrap_or("stands"));
+///     println!("{wall}: {}", missing.as_deref().unwrap_or("active"));
 /// }
 /// ```
 pub fn walls() -> Result<Walls> {
@@ -53,7 +53,7 @@ pub fn walls() -> Result<Walls> {
     })
 }
 
-/// Refuse a program without walls where they are required.
+/// Refuse a program without a full sandbox where one is required.
 pub(super) fn check(hello: &Hello) -> Result<()> {
     let missing = |wall: &Wall| {
         wall.missing

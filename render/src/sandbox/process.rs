@@ -273,7 +273,7 @@ impl Line {
     }
 }
 
-/// What a socket says when time is up.
+/// The error of a socket that timed out.
 fn timed_out(error: io::Error) -> io::Error {
     if error.kind() == io::ErrorKind::WouldBlock {
         io::ErrorKind::TimedOut.into()

@@ -36,7 +36,7 @@ pub trait Tree {
 pub struct TreeCall<'c, J> {
     /// The job, and its input.
     pub job: J,
-    /// Where its modules come from.
+    /// The source of its modules.
     pub tree: &'c dyn Tree,
     /// The bounds. Only the limits and the fuel of the request apply.
     pub bounds: &'c Request<'c>,

@@ -41,7 +41,7 @@ const LONGEST_RANGE: i64 = 100_000;
 impl Meter {
     pub fn new(limits: Limits, fuel: u64) -> Arc<Self> {
         Arc::new(Meter {
-            // What is held is measured for this thread.
+            // The memory of this thread is measured.
             limits: limits.on_this_thread(),
             fuel,
             spent: AtomicU64::default(),
@@ -165,7 +165,7 @@ pub(super) fn register(tera: &mut Tera, meter: &Arc<Meter>) {
                 .and_then(|n| usize::try_from(n).ok())
                 .unwrap_or_default(),
         )?;
-        // True where it stands before a condition, else nothing.
+        // `True` before a condition, else an empty text.
         Ok(if args.contains_key("test") {
             Json::Bool(true)
         } else {
@@ -223,7 +223,7 @@ fn join(meter: &Meter, args: &Args) -> tera::Result<Json> {
     Ok(Json::String(text))
 }
 
-/// What a loop goes over: the characters of a text one by one.
+/// The items of a loop: those of a text are its characters.
 fn each(meter: &Meter, value: &Json) -> tera::Result<Json> {
     meter.measure(size(value))?;
     match value {

@@ -1,6 +1,6 @@
-//! Rewriting a template so that it reports where it is and what it makes.
+//! Rewriting a template so that it reports its position and the size of its output.
 //!
-//! Tera's tree has no positions. Its nodes stand in the order of the source's tags, so walking
+//! Tera's tree has no positions. Its nodes are in the order of the source's tags, so walking
 //! both side by side gives each node its place; before each node goes a call that names it.
 
 use std::collections::{HashMap, HashSet};
@@ -309,7 +309,7 @@ impl Walk<'_, '_> {
         let is_text = matches!(expr.val, ExprVal::StringConcat(_));
         self.parts(expr, place)?;
         if is_text && let ExprVal::FunctionCall(_) = &expr.val {
-            // Only a truth value may stand alone; a text counts as true unless it is empty.
+            // Only a truth value may be without an operator; a text counts as true unless it is empty.
             let text = Expr {
                 negated: false,
                 ..expr.clone()

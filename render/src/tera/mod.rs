@@ -5,8 +5,8 @@
 //! arguments, or a mapping `kwargs`, go to the function by name.
 //!
 //! Tera bounds nothing and can exhaust the stack or the memory. So every template is rewritten
-//! before it runs (`guard`): each node first says where it stands and what it costs, and each value
-//! is measured where it is made. The work is done in a thread with a stack of its own, which asks
+//! before it runs (`guard`): each node first reports its position and its cost, and each value
+//! is measured where it is made. The work is done in a thread with a separate stack, which asks
 //! the caller's thread for files and functions.
 
 mod bounded;
@@ -103,7 +103,7 @@ pub fn render(request: &Request<'_>) -> Result<Rendered> {
     })
 }
 
-/// What was printed, with the places it came from.
+/// The printed text, with the places it came from.
 fn mapped(
     printed: &worker::Printed,
     templates: &[Arc<Template>],
@@ -131,7 +131,7 @@ fn mapped(
     Ok(out.finish())
 }
 
-/// What a template without a name is called.
+/// The name of a template without one.
 const UNNAMED: &str = "<template>";
 
 /// A template's name and source, as positions refer to them.
@@ -207,7 +207,7 @@ fn located(
 struct Server<'s> {
     vm: &'s Vm<'s>,
     variables: &'s Names,
-    /// What the last call of a function raised.
+    /// The error that the last call of a function raised.
     failure: Option<Box<Error>>,
 }
 

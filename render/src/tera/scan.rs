@@ -141,7 +141,7 @@ fn tag(source: &str, start: usize) -> Result<(TokenKind, usize), (String, Range<
     ))
 }
 
-/// Where the raw text ends: at the tag `endraw`.
+/// The end of the raw text: at the tag `endraw`.
 fn endraw(source: &str, from: usize) -> usize {
     let mut at = from;
     while let Some(found) = source[at..].find("{%") {

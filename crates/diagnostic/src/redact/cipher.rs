@@ -1,4 +1,4 @@
-//! Ciphertext that renderers decrypt, as it stands in texts.
+//! Ciphertext that renderers decrypt, as texts have it.
 
 use mapstack_value::Value;
 

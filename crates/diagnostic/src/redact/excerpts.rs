@@ -1,7 +1,7 @@
 //! Lines of files around places, without secrets.
 //!
-//! A line is shown to people who may not see what is in it, so what is hidden is rather too much:
-//! what stands behind every name that looks like a secret's, and below it;
+//! People see a line who may not see the values in it, so rather too much is hidden:
+//! the values behind every name that looks like a secret's, and below it;
 //! each place that a masked value has; and the text of every masked value wherever else it is.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,7 +47,7 @@ impl Excerpts {
         self.secrets.learn(value);
     }
 
-    /// A secret stands at a byte of a file: what begins there is not shown.
+    /// Hide the secret at a byte of a file, to its end.
     pub fn hide_at(&mut self, file: &str, text: &Arc<str>, start: usize) {
         let lines = self.lines_of(file, text);
         let end = token_end(&lines.text, start);
@@ -66,7 +66,7 @@ impl Excerpts {
             return false;
         }
         let known = self.files.get(file).map(|lines| lines.text.clone());
-        // What cannot be read again is known by its name.
+        // A file that cannot be read again is known by its name.
         let is_file = || std::fs::metadata(file).is_ok_and(|metadata| metadata.is_file());
         let read = || {
             is_file()
@@ -108,7 +108,7 @@ impl Excerpts {
     }
 }
 
-/// Where the text ends that begins at a byte: an expression or a tag, a quotation, or else the line with
+/// The end of the text that begins at a byte: an expression or a tag, a quotation, or else the line with
 /// all that is indented deeper behind it.
 fn token_end(text: &str, start: usize) -> usize {
     let Some(rest) = text.get(start..) else {

@@ -1,11 +1,11 @@
-//! Which names are those of secrets.
+//! The names of secrets.
 
 use crate::redact::words::{
     ABOUT, COUNTS, GIVES, NO_SECRETS, PASSING, PLAIN_KEYS, PUBLIC, SECRET, SENDS, STEMS, SWITCHES,
     TELLING, UNLIKE,
 };
 
-/// True if what stands under a name is a secret because of the name.
+/// True if the value under a name is secret because of the name.
 ///
 /// Names are taken apart into words, which `_` and the like or a capital letter begin. The rule is the
 /// product's own: Salt has none.
@@ -161,7 +161,7 @@ mod tests {
         for word in SECRET.iter().chain(&TELLING).chain(&short) {
             assert!(has_stem(word), "{word}");
         }
-        // Where words are looked at in pairs, and where letters become small.
+        // Names that are searched in pairs of words, and names with capital letters.
         for name in ["to_ken", "pass-Word", "PASS", "My API Key", "\u{212a}ey"] {
             assert!(has_stem(name) && is_secret_name(name), "{name}");
         }

@@ -1,4 +1,4 @@
-//! Which values are secrets by themselves, wherever they stand.
+//! The values that are secret by themselves, in any data.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,7 +11,7 @@ use crate::redact::{is_secret_name, texts};
 /// True if a name is meant.
 type Named = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
-/// Which values are secrets by themselves: those under certain names, encrypted texts, the passwords in URLs, and the
+/// The values that are secret by themselves: those under certain names, encrypted texts, the passwords in URLs, and the
 /// whole pillar, unless it is [shown](Self::showing_pillar).
 ///
 /// ```
@@ -39,7 +39,7 @@ impl Policy {
         self
     }
 
-    /// Names that are no secrets', whatever else says so: of the names above a value the nearest decides.
+    /// Add names that are not secret, whatever else says so: of the names above a value the nearest decides.
     #[must_use]
     pub fn except(mut self, is_public: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.excepted.push(Arc::new(is_public));
@@ -59,13 +59,13 @@ impl Policy {
         !self.shows_pillar
     }
 
-    /// True if what stands under a key is a secret because of the key.
+    /// True if the value under a key is secret because of the key.
     #[must_use]
     pub fn is_secret_key(&self, name: &str) -> bool {
         self.says(name) == Some(true)
     }
 
-    /// What a name says of what stands under it: a secret, no secret, or nothing.
+    /// The verdict of a name on its value: a secret, not a secret, or `None`.
     fn says(&self, name: &str) -> Option<bool> {
         if self.excepted.iter().any(|named| named(name)) {
             return Some(false);
@@ -74,7 +74,7 @@ impl Policy {
         is_secret.then_some(true)
     }
 
-    /// The key that makes a secret of what stands at a path: the nearest that says something of it.
+    /// The key that makes the value at a path secret: the nearest key with a verdict.
     pub(crate) fn secret_key<'k>(&self, path: &'k [Key]) -> Option<&'k str> {
         let mut said = path.iter().rev().filter_map(|key| {
             let name = key.as_str()?;
@@ -91,8 +91,8 @@ impl Policy {
         self.secret_key(path).is_some()
     }
 
-    /// Visit the secrets in data: what stands under the names of secrets, encrypted texts, and the passwords in URLs.
-    /// What anyone may see is left out wherever it stands: switches, places of files, public keys.
+    /// Visit the secrets in data: the values under the names of secrets, encrypted texts, and the passwords in URLs.
+    /// Public texts are left out anywhere: switches, places of files, public keys.
     pub fn visit(&self, data: &Value, visit: &mut dyn FnMut(&Value)) {
         self.visit_under(None, data, visit);
     }

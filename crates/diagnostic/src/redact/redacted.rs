@@ -7,7 +7,7 @@ use mapstack_value::{Key, Value};
 
 use crate::redact::Secrets;
 
-/// Something that people read, and that can be had without secrets.
+/// A report for people, of which a copy without secrets can be made.
 pub trait Redact {
     /// The same without secrets.
     #[must_use]

@@ -8,7 +8,7 @@ use mapstack_value::{Value, json, quote_str};
 
 use crate::redact::words::is_ordinary;
 
-/// A text this long is a secret wherever it stands inside another.
+/// A text of this length is a secret anywhere in another.
 const TELLING: usize = 5;
 /// A line this long of a text of several lines is.
 const TELLING_LINE: usize = 6;
@@ -25,7 +25,7 @@ const EXCERPT: &str = "of the rendered text";
 #[derive(Debug, Clone)]
 pub(crate) struct Search {
     forms: Option<AhoCorasick>,
-    /// Which text each form is one of.
+    /// The text that each form belongs to.
     owners: Vec<usize>,
     texts: Vec<String>,
 }
@@ -78,7 +78,7 @@ impl Search {
             .is_some_and(|forms| forms.is_match(text))
     }
 
-    /// Where a text shows secrets, in order. Pieces of one secret with nothing but space between them are one.
+    /// The secrets that a text shows, in order. Pieces of one secret with nothing but space between them are one.
     pub fn hits(&self, text: &str) -> Vec<Hit<'_>> {
         let mut hits: Vec<Hit<'_>> = Vec::new();
         let Some(forms) = &self.forms else {
@@ -150,7 +150,7 @@ fn is_space(between: Option<&str>) -> bool {
     })
 }
 
-/// A text as it stands in messages: as it is, in the quotations of Python, JSON and YAML; and its lines.
+/// The forms of a text in messages: literal, in the quotations of Python, JSON and YAML; and its lines.
 fn forms(text: &str) -> Vec<String> {
     let whole = text.trim();
     let mut all = Vec::new();

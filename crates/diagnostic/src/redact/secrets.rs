@@ -1,4 +1,4 @@
-//! Which values are secrets, and what is printed in their place.
+//! The secret values, and the marks printed in their place.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -19,11 +19,11 @@ use crate::redact::{stars, texts};
 /// A text of the pillar this short says nothing by itself.
 const SHORTEST: usize = 4;
 
-/// Which values are secrets, and what is printed in their place.
+/// The secret values, and the marks printed in their place.
 ///
 /// A value is a secret if one of the keys above it [names one](crate::redact::is_secret_name), or if it comes from the
 /// pillar: from under its path, or by a template that wrote it elsewhere or [computed](Self::derived)
-/// something of it. In its place stands a number or a short digest, the same for the same value. A number says nothing
+/// something of it. In its place is a number or a short digest, the same for the same value. A number says nothing
 /// of the secret; a digest is worthless without the salt.
 ///
 /// ```
@@ -203,7 +203,7 @@ impl Secrets {
         self.everything_shown
     }
 
-    /// True if what stands under a key is a secret because of the key.
+    /// True if the value under a key is secret because of the key.
     ///
     /// ```
     /// use mapstack_diagnostic::redact::Secrets;
@@ -214,7 +214,7 @@ impl Secrets {
         self.policy.is_secret_key(name)
     }
 
-    /// True if a value is to be kept back. `from_pillar` says that it stands there, or was computed of what does.
+    /// True if a value must be hidden. `from_pillar`: it is in the pillar, or was computed from its values.
     #[must_use]
     pub fn hide(&self, path: &[Key], from_pillar: bool, value: &Value) -> bool {
         if self.everything_shown || matches!(value, Value::None | Value::Bool(_)) {
@@ -225,7 +225,7 @@ impl Secrets {
         self.hides_whole(path, from_pillar, value) || has_password()
     }
 
-    /// True if nothing of a value is shown.
+    /// True if no part of a value is shown.
     fn hides_whole(&self, path: &[Key], from_pillar: bool, value: &Value) -> bool {
         let is_named = || {
             let name = self.policy.secret_key(path);
@@ -299,8 +299,8 @@ impl Secrets {
         self.masked_where(&mut path.to_vec(), value, &|_| from_pillar)
     }
 
-    /// The same where each part of the value is secret for itself: `is_secret` is asked for the path of each
-    /// scalar, which goes on from `path` by keys and indices.
+    /// The same if each part of the value is secret by itself: `is_secret` gets the path of each
+    /// scalar, which extends `path` by keys and indices.
     #[must_use]
     pub fn masked_where(
         &self,
@@ -377,8 +377,8 @@ impl Secrets {
         }
     }
 
-    /// A text of a file as it may be quoted: stars stand for what is behind or below the name of a secret,
-    /// and for secret texts. Every byte stays where it was.
+    /// A text of a file that may be quoted: stars replace everything behind or below the name of a secret,
+    /// and secret texts. Every byte keeps its place.
     ///
     /// ```
     /// use mapstack_diagnostic::redact::Secrets;
@@ -390,7 +390,7 @@ impl Secrets {
         self.starred_at(text, Vec::new())
     }
 
-    /// The same, and what stands in some ranges of bytes as well.
+    /// The same, and stars for some ranges of bytes as well.
     #[must_use]
     pub fn starred_at<'t>(&self, text: &'t str, mut hidden: Vec<Range<usize>>) -> Cow<'t, str> {
         if self.everything_shown {
@@ -434,7 +434,7 @@ impl Secrets {
         self.masked.load(Ordering::Relaxed)
     }
 
-    /// What stands in place of a value.
+    /// The mark printed in place of a value.
     fn mark(&self, value: &Value) -> String {
         self.masked.store(true, Ordering::Relaxed);
         match &self.marks {

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-/// A text with stars for what stands in the ranges, white space left out.
+/// A text with stars in the ranges, except for white space.
 pub(crate) fn starred(source: &str, mut ranges: Vec<Range<usize>>) -> String {
     ranges.sort_by_key(|range| range.start);
     let mut ranges = ranges.into_iter().peekable();
@@ -51,8 +51,8 @@ pub(crate) fn behind_names(text: &str, is_secret: impl Fn(&str) -> bool) -> Vec<
     ranges
 }
 
-/// The values of a document of facts that may be of a pillar: all but the names in front of colons, in whatever
-/// does not stand below another part's name.
+/// The values of a document of facts that may be of a pillar: all but the names in front of colons, except
+/// below another part's name.
 pub(crate) fn pillar_values(text: &str) -> Vec<Range<usize>> {
     let (mut ranges, mut start, mut open) = (Vec::new(), 0, false);
     for line in text.split_inclusive('\n') {

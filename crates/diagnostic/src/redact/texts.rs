@@ -1,4 +1,4 @@
-//! What texts say of themselves: that anyone may see them, or that they have a password in them.
+//! Signs in texts themselves: that they are public, or that they contain a password.
 
 use std::ops::Range;
 
@@ -10,13 +10,13 @@ const SWITCHES: [&str; 13] = [
     "!!",
 ];
 
-/// How the places of files begin, and references to what is kept elsewhere.
+/// The beginnings of paths, and of references to values kept elsewhere.
 const PLACES: [&str; 20] = [
     "/boot/", "/data/", "/dev/", "/etc/", "/home/", "/lib/", "/media/", "/mnt/", "/opt/", "/proc/",
     "/root/", "/run/", "/srv/", "/tmp/", "/usr/", "/var/", "~/", "salt://", "file://", "sdb://",
 ];
 
-/// How the public halves of keys begin, as ssh and PEM have them.
+/// The beginnings of public keys, as ssh and PEM have them.
 const PUBLIC_KEYS: [&str; 9] = [
     "ssh-",
     "ecdsa-sha2-",
@@ -29,11 +29,11 @@ const PUBLIC_KEYS: [&str; 9] = [
     "---- BEGIN SSH2 PUBLIC KEY",
 ];
 
-/// What is longer is no URL.
+/// A longer text is not a URL.
 const LONGEST_URL: usize = 4096;
 
-/// True if anyone may see a text, although it stands under the name of a secret: a switch, the place of a file, a public
-/// key; an address as well, where the name could mean something else.
+/// True if a text is public, although it is under the name of a secret: a switch, the place of a file, a public
+/// key; an address as well, if the name could mean something else.
 pub(crate) fn is_public(text: &str, name: &str) -> bool {
     let text = text.trim();
     let is_word = !text.contains(char::is_whitespace);
@@ -65,7 +65,7 @@ pub(crate) fn is_authorization(text: &str) -> bool {
         && rest.chars().all(is_of_token)
 }
 
-/// Where the passwords of the URLs in a text stand: `https://me:PASSWORD@host/?token=TOKEN`.
+/// The ranges of the passwords in a text's URLs: `https://me:PASSWORD@host/?token=TOKEN`.
 pub(crate) fn passwords(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;

@@ -348,7 +348,7 @@ pub(crate) const PUBLIC: [&str; 9] = [
     "verify",
 ];
 
-/// What stands before `key` in names that have nothing to do with secrets, be it as a word of its own: `monkey`, `primary_key`.
+/// The words before `key` in names that are not secrets', even as a separate word: `monkey`, `primary_key`.
 pub(crate) const PLAIN_KEYS: [&str; 45] = [
     "cache",
     "candidate",
@@ -421,7 +421,7 @@ pub(crate) const PASSING: [&str; 20] = [
     "underpass",
 ];
 
-/// What stands before `pass` in directives of nginx that name a server.
+/// The words before `pass` in directives of nginx that name a server.
 pub(crate) const SENDS: [&str; 5] = ["fastcgi", "grpc", "memcached", "scgi", "uwsgi"];
 
 /// Words that end as those of secrets do, and name ways to log in.
@@ -443,10 +443,10 @@ pub(crate) const UNLIKE: [&str; 15] = [
     "xauth",
 ];
 
-/// What stands before `keyid` or `key id` where it is half of a login.
+/// The words before `keyid` or `key id` if it is half of a login.
 pub(crate) const GIVES: [&str; 4] = ["access", "aws", "s", "s3"];
 
-/// What every secret name has in it, whatever stands between its words.
+/// The stems of secret names: each name contains one, whatever separates its words.
 pub(crate) const STEMS: [&str; 10] = [
     "auth", "communit", "cookie", "cred", "key", "pass", "psk", "pw", "secret", "token",
 ];

@@ -1,4 +1,4 @@
-//! A pillar for a master, whatever happens: what goes wrong stands in it.
+//! A pillar for a master, whatever happens: it lists the errors.
 
 use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};

@@ -114,7 +114,7 @@ impl Drop for Done<'_> {
 }
 
 fn in_a_line((name, done, total): &(String, usize, Option<usize>)) -> String {
-    // What a server says is not for the terminal to obey.
+    // A server's message must not control the terminal.
     let name: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
     let total = total
         .map(|total| format!(" of {total}"))

@@ -1,4 +1,4 @@
-//! How a command prints: messages on standard error, answers on standard output, and its exit status.
+//! The output of the command: messages on standard error, answers on standard output, and its exit status.
 //!
 //! A `Reporter` prints messages, and nothing that is secret in them: whatever it prints of minions is
 //! `Redacted`. A `Failure` is why a command does not end well.

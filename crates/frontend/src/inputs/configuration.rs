@@ -144,7 +144,7 @@ fn beside(path: &str, name: &str) -> String {
     join(directory, name)
 }
 
-/// The directories that options say are served, and what there is to say about the options.
+/// The directories that options serve, and the messages about the options.
 pub fn roots(options: &Map) -> Result<(Roots, Vec<Diagnostic>), InputError> {
     if !options.contains_key("file_roots") {
         return Ok((Roots::new(), Vec::new()));

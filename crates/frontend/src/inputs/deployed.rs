@@ -10,7 +10,7 @@ use mapstack_salt_config::Config;
 use crate::inputs::flags::Files;
 use crate::inputs::served;
 
-/// Let the roots of the file server and of the pillar be at their own paths, where no others stand for these.
+/// Deploy the roots of the file server and of the pillar to their own paths, unless others are deployed there.
 #[must_use]
 pub fn with_roots(engine: Engine, files: &Files, config: Option<&Config>) -> Engine {
     let served = served::roots(files, config).unwrap_or_default();

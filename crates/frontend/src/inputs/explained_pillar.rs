@@ -56,7 +56,7 @@ impl ExplainedPillar {
             return Err(InputError::Usage(message.into()));
         }
         let mut minion = minion(input, Configured::later(config.as_ref()), warn)?;
-        // What it is given with is not what its master compiles.
+        // A given pillar is not what its master compiles.
         minion.pillar = Default::default();
         let pillar = pillars.explain(&minion)?;
         minion.pillar = pillar.data.clone();

@@ -22,7 +22,7 @@ use crate::inputs::id::IdParser;
 use crate::inputs::read::yaml_value;
 use crate::inputs::{InputError, Project, Warn, deployed_flags};
 
-/// Where files and facts come from.
+/// The sources of files and facts.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Files and facts")]
 pub struct Input {
@@ -53,7 +53,7 @@ impl Input {
     }
 }
 
-/// Which messages are printed, and how they look.
+/// The messages to print, and their look.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Messages {
     /// Colour messages: auto, always or never
@@ -89,7 +89,7 @@ pub struct SecretFlags {
     /// Print secrets as they are: in messages, and where values are kept back
     #[arg(long, global = true, help_heading = "Secrets")]
     pub show_secrets: bool,
-    /// What is kept back: secrets (values under names such as password, and encrypted ones) or pillar (all values of
+    /// Values to mask: secrets (values under names such as password, and encrypted ones) or pillar (all values of
     /// the pillar as well)
     #[arg(
         long,
@@ -112,7 +112,7 @@ pub struct SecretFlags {
     pub digest_salt: Option<String>,
 }
 
-/// Which values are kept back.
+/// The values to mask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum Mask {
     /// Those that are secrets by themselves.
@@ -135,7 +135,7 @@ impl SecretFlags {
         Ok(())
     }
 
-    /// Which values are secret by themselves.
+    /// The values that are secret by themselves.
     pub fn policy(&self) -> Policy {
         let policy = match self.mask {
             Mask::Secrets => Policy::default().showing_pillar(),
@@ -174,12 +174,12 @@ pub enum Color {
     Never,
 }
 
-/// Which of a formula's results is its configuration.
+/// The choice of a formula's result.
 #[derive(Debug, Default, Args)]
 pub struct ResultFlags {
-    /// What a formula's configuration is: data or map
+    /// The configuration of a formula: data or map
     ///
-    /// Data is its layers, map what its map.jinja exports [default: map if there is a map.jinja].
+    /// Data is its merged layers, map the variable that its map.jinja exports [default: map if there is a map.jinja].
     #[arg(long, value_enum, value_name = "RESULT", hide_possible_values = true)]
     pub of: Option<ResultOf>,
     /// The variable of map.jinja [default: as in `mapstack map`]
@@ -197,14 +197,14 @@ impl ResultFlags {
     }
 }
 
-/// Which of a formula's results is meant.
+/// A result of a formula.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ResultOf {
     Data,
     Map,
 }
 
-/// Which changes count.
+/// The changes that count.
 #[derive(Debug, Default, Args)]
 pub struct ScopeFlags {
     /// Only what is at and below a key, as in users:*:shell (repeatable)
@@ -234,7 +234,7 @@ impl From<UnknownKey> for InputError {
     }
 }
 
-/// Which minions of many are worked on, and how many at once.
+/// The minions to work on, and the number at a time.
 #[derive(Debug, Args)]
 pub struct WorkFlags {
     #[command(flatten)]
@@ -244,7 +244,7 @@ pub struct WorkFlags {
     /// With auto, the part is this job's place among those that Kubernetes, Slurm or a CI started.
     #[arg(long, value_name = "K/N", value_parser = shard, help_heading = "Minions")]
     pub shard: Option<Shard>,
-    /// How many minions are worked on at the same time [default: as many as the machine has cores]
+    /// Number of minions to work on at the same time [default: the number of cores]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
 }
@@ -336,10 +336,10 @@ impl Facts {
         files.iter().any(|file| file.is_some()) || !self.platform.is_empty()
     }
 
-    /// What wins over the pillar; nothing where no flag gives one.
+    /// The values that override the pillar; `None` without such flags.
     ///
     /// # Errors
-    /// It is not a mapping in YAML.
+    /// A value is not a mapping in YAML.
     pub fn pillar_override(&self) -> Result<Map, InputError> {
         let Some(text) = &self.pillar_override else {
             return Ok(Map::new());
@@ -369,7 +369,7 @@ impl Facts {
     }
 }
 
-/// Which of many minions are meant.
+/// The minions to select.
 #[derive(Debug, Args)]
 pub struct Target {
     /// Only minions whose ids match a shell pattern, as in `salt 'web*'`
@@ -437,7 +437,7 @@ pub struct Functions {
     pub salt_version: Option<SaltVersion>,
     #[command(flatten)]
     pub limits: LimitFlags,
-    /// Which values are secret, as other flags say.
+    /// The secret values, by other flags.
     #[arg(skip)]
     pub policy: Policy,
     /// The folders of deployed paths, as other flags say.
@@ -446,7 +446,7 @@ pub struct Functions {
     /// Patterns of files that lie elsewhere, which are empty.
     #[arg(skip)]
     pub absent: Vec<String>,
-    /// What wins over the pillars that are compiled, as other flags say.
+    /// The values that override compiled pillars, by other flags.
     #[arg(skip)]
     pub pillar_override: Map,
 }
@@ -465,15 +465,15 @@ impl Functions {
 #[derive(Debug, Clone, Copy, Args)]
 #[command(next_help_heading = "Limits")]
 pub struct LimitFlags {
-    /// How long the templates of one minion may run; 0 sets no limit
+    /// Time limit for the templates of one minion; 0 for none
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub max_time: u32,
-    /// How much memory the templates of one minion may hold; 0 sets no limit
+    /// Memory limit for the templates of one minion; 0 for none
     #[arg(long, value_name = "MIB", default_value_t = 512)]
     pub max_memory: u32,
 }
 
-/// Where files come from.
+/// The sources of files.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Files and facts")]
 pub struct Files {
@@ -501,7 +501,7 @@ pub struct Files {
     pub follow_outside_links: bool,
     /// The folder of a deployed path, as PATH=DIR; repeatable
     ///
-    /// Where a master or minion has the files of the folder: templates that name them by that path read them here.
+    /// PATH is the place of the folder on a master or minion: templates that name files by that path read them here.
     #[arg(long, value_name = "PATH=DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
     pub deployed: Vec<String>,
     /// The project in the directory at hand, where no flag and no configuration names one.

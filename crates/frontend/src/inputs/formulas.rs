@@ -1,4 +1,4 @@
-//! Which formulas are meant.
+//! Selects formulas.
 
 use std::collections::BTreeSet;
 

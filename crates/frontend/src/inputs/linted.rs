@@ -100,11 +100,11 @@ fn estate_states(
 }
 
 impl Linted {
-    /// The subjects that are named; else all formulas, and the pillar that the configuration compiles. A pillar that is
+    /// The named subjects; else all formulas, and the pillar that the configuration compiles. A pillar that is
     /// given is not checked.
     ///
     /// # Errors
-    /// A formula does not exist, or there is nothing to check.
+    /// A formula does not exist, or nothing can be checked.
     pub fn of(
         names: &[String],
         site: &SiteFlags,

@@ -142,7 +142,7 @@ pub trait Warn {
     /// A warning, where warnings are errors.
     fn warn_of(&self, warnings: &[Diagnostic]) -> Result<(), Error>;
 
-    /// A minion was read: nothing of its pillar is to be printed.
+    /// A minion was read: no value of its pillar may be printed.
     fn knows(&self, minion: &Minion);
 
     /// Something was chosen for the user, and how to choose otherwise.

@@ -147,7 +147,7 @@ mod tests {
         ("base".into(), path.into())
     }
 
-    /// Where an old directory has roots, which are in other ones.
+    /// The copies of roots in an old directory.
     fn copies(
         made: &[&str],
         roots: &[&str],

@@ -1,4 +1,4 @@
-//! Which states the minions of an estate get.
+//! The states that the minions of an estate get.
 
 use mapstack::loader::Snapshot;
 use mapstack::minion::Minion;
@@ -27,10 +27,10 @@ pub struct MinionStates {
     pub problems: Vec<String>,
 }
 
-/// Which sls each of the minions of flags gets by top files.
+/// The sls that each of the minions of flags gets by top files.
 ///
 /// # Errors
-/// Flags name no minion, or something cannot be read.
+/// Flags name no minion, or a file cannot be read.
 pub fn overview(
     (input, work): (&Input, &WorkFlags),
     memory: MemoryOf,

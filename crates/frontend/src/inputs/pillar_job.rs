@@ -17,7 +17,7 @@ use crate::inputs::served::{Served, unserved};
 use crate::inputs::stacks::{Stacks, ext_pillars};
 use crate::inputs::{InputError, Warn, configuration, deployed};
 
-/// Which pillars are wanted.
+/// The pillars to compile.
 #[derive(Debug, Clone, Copy)]
 pub struct PillarFlags<'f> {
     /// Stacks that are named, which are compiled alone.

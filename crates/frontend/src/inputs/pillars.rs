@@ -330,7 +330,7 @@ impl ConfiguredPillars {
         warn.warn_of(&[Diagnostic::warning(ErrorKind::Options, message).with_help(help)])
     }
 
-    /// The minions with what can be had of their pillars, and the calls in these that nothing answers
+    /// The minions with their pillars, as far as these compile, and the calls in them that nothing answers
     /// ([`Engine::collecting`]).
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use crate::inputs::{InputError, Setting};
 /// The description of a checkout: its roots, the minions it is for, and what answers calls.
 #[derive(Debug, Clone, Default)]
 pub struct Project {
-    /// Where it was found.
+    /// The directory of the project.
     pub directory: PathBuf,
     /// The file server's roots, by saltenv.
     pub roots: Vec<(String, PathBuf)>,
@@ -35,7 +35,7 @@ pub struct Project {
     pub absent: Vec<String>,
     /// Names of secrets beside the usual ones, as shell patterns.
     pub secret: Vec<String>,
-    /// Names that are no secrets', as shell patterns.
+    /// Shell patterns of names that are not secret.
     pub no_secret: Vec<String>,
     /// Repositories with formulas.
     pub formulas: Vec<Formula>,
@@ -94,10 +94,10 @@ impl Project {
         Self::around(Path::new("."))
     }
 
-    /// What the nearest `.mapstack.yaml` says, if there is one, without a look at the checkout.
+    /// The content of the nearest `.mapstack.yaml`, if there is one, without a look at the checkout.
     ///
     /// # Errors
-    /// It cannot be read, or names what is not in its directory.
+    /// It cannot be read, or names a path that its directory lacks.
     pub fn file_alone() -> Result<Option<Self>, InputError> {
         let here = Path::new(".");
         let Ok(real) = here.canonicalize() else {
@@ -158,7 +158,7 @@ impl Project {
         }
     }
 
-    /// A directory of formulas, each in a folder `X-formula` of its own: all of these are roots.
+    /// A directory of formulas, each in a folder `X-formula`: all of these are roots.
     fn collection(directory: &Path) -> Option<Self> {
         let mut formulas: Vec<PathBuf> = directory
             .read_dir()

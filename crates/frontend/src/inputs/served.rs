@@ -130,7 +130,7 @@ fn configured(
     config: &Config,
     mut options: Map,
 ) -> Result<(Served, Vec<Diagnostic>), InputError> {
-    // What Salt has built in does not count: grains choose paths, and a link would turn one into any file.
+    // Salt's default does not count: grains choose paths, and a link would turn one into any file.
     if files.follow_outside_links || !config.is_set("fileserver_followsymlinks") {
         options.insert("fileserver_followsymlinks", files.follow_outside_links);
     }

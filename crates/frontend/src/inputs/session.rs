@@ -144,7 +144,7 @@ impl Session {
         let files = self.engine.files();
         let found = files.unserved(run.saltenv(), formula);
         let mut found = found.map_err(|e| Error::new(ErrorKind::File, e.to_string()))?;
-        // Where one of these is asked for, that is a warning of its own.
+        // A request for one of these is a separate warning.
         found.retain(|one| one.why != NotServed::OutsideLink);
         let warnings = Unserved::summary(&found)
             .into_iter()
@@ -161,7 +161,7 @@ impl Session {
     }
 
     fn other_map(&self, formula: &str, data: &Value, run: &Run<'_>) -> Option<String> {
-        // What looks at the machine is not done twice.
+        // A run that looks at the machine is not repeated.
         if run.has_outside_inputs() {
             return None;
         }

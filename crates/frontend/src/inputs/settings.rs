@@ -49,10 +49,10 @@ impl Setting {
 }
 
 impl Project {
-    /// The project with what its file says.
+    /// The project with the settings of its file.
     ///
     /// # Errors
-    /// The file cannot be read, says something that means nothing, or names what is not in its directory.
+    /// The file cannot be read, has an unknown key or a wrong value, or names a path that its directory lacks.
     pub(crate) fn with_file(mut self, file: &Path) -> Result<Self, InputError> {
         let (text, name) = text_file(file)?;
         let reader = Reader {
@@ -171,7 +171,7 @@ impl Reader<'_> {
         InputError::Data(error.note(format!("a {FILE} has {}", KEYS.join(", "))))
     }
 
-    /// Where a value stands: the text of a scalar, the beginning of anything else.
+    /// The place of a value: the text of a scalar, the beginning of a collection.
     fn place_of(&self, marks: &Marks, value: &Value) -> Place {
         let start = marks.mark().offset(self.text);
         let written = value.to_string();

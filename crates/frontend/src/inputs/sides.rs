@@ -41,7 +41,7 @@ pub struct PillarSides {
     pub config: Config,
     /// Before and after.
     pub files: [Arc<dyn FileServer>; 2],
-    /// Where the files lie below the roots of the file server.
+    /// The paths of the files below the roots of the file server.
     pub below_roots: Vec<String>,
     /// The surroundings, where stacked files may lie, if the states differ in them.
     pub around: Option<Around>,
@@ -168,7 +168,7 @@ fn of_pillars(
     })
 }
 
-/// Where the roots of the pillar lie below those of the file server.
+/// The paths of the pillar's roots below those of the file server.
 pub(crate) fn below_roots(own: &[(String, PathBuf)], roots: &[(String, PathBuf)]) -> Vec<String> {
     let below = own.iter().flat_map(|(_, root)| {
         let inside = |(_, above): &(String, PathBuf)| inside(root, above);

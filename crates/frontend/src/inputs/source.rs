@@ -24,7 +24,7 @@ pub struct Source {
     minions: Minions,
 }
 
-/// Which of some minions are meant.
+/// A choice among minions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice<'c> {
     /// All of them.

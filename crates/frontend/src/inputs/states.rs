@@ -103,9 +103,9 @@ pub(crate) struct Compiling {
     pub config: Config,
     /// The changes of each pillar by flags.
     pub changes: Vec<(String, Value)>,
-    /// Where the roots of the pillar lie below those of the file server.
+    /// The paths of the pillar's roots below those of the file server.
     pub below_roots: Vec<String>,
-    /// Where mirrors of git repositories are, if external pillars need them.
+    /// The directory of mirrors of git repositories, if external pillars need them.
     pub mirrors: Option<PathBuf>,
 }
 
@@ -129,7 +129,7 @@ pub struct Counted {
     pub unread_of_pillar: Option<Vec<String>>,
     /// Those around the roots that were not compared.
     pub unread_outside: Vec<String>,
-    /// Those that are nothing of Salt's, such as documents and tests, and are not counted among the others.
+    /// Files that Salt does not serve, such as documents and tests. They are not counted among the others.
     pub unrelated: Vec<String>,
     /// Files that were not compared and have another name now, each counted once: both names.
     pub renamed: Vec<(String, String)>,
@@ -411,7 +411,7 @@ impl States {
         }
     }
 
-    /// Changed files of the pillar without those that are nothing of Salt's, and these.
+    /// Splits changed files of the pillar into those that matter to Salt and those that do not.
     fn apart_of_pillar(&self, unread: Option<Vec<String>>) -> (Option<Vec<String>>, Vec<String>) {
         let [before, after] = self.states.each_ref().map(|state| &state.pillar);
         match (unread, before, after, &self.pillars) {

@@ -1,4 +1,4 @@
-//! Changed files that are nothing of Salt's: what a project says of itself, how it is built, and its tests.
+//! Changed files that do not matter to Salt: a project's documents, build files and tests.
 
 use mapstack::loader::{Fetched, FileServer, SaltPath};
 use mapstack_fleet::ChangedFiles;
@@ -81,7 +81,7 @@ impl Top {
         }
     }
 
-    /// True if a path is by its name nothing of Salt's.
+    /// True if a path does not matter to Salt, by its name.
     pub(crate) fn is_unrelated(self, path: &str) -> bool {
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
         let is_managed = folders
@@ -116,7 +116,7 @@ impl Top {
     }
 }
 
-/// Splits paths that are served off that are nothing of Salt's, as no file of two states asks for them.
+/// Splits off served paths that do not matter to Salt, as no file of two states asks for them.
 pub(crate) fn split(
     paths: Vec<String>,
     states: [&dyn FileServer; 2],

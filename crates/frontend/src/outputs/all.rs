@@ -32,10 +32,10 @@ pub trait Output {
     /// That cannot be written.
     fn leave_out(&mut self, id: &str) -> io::Result<()>;
 
-    /// Nothing more comes: these were all, or the work was ended before the last one.
+    /// End the output: these were all minions, or the work ended before the last one.
     ///
     /// # Errors
-    /// What stands at the end cannot be written.
+    /// The end cannot be written.
     fn finish(self: Box<Self>, are_all: bool) -> io::Result<()>;
 }
 

@@ -63,7 +63,7 @@ impl Replacement {
     /// No file can be made beside the one that is there, or a link leads nowhere.
     pub fn new(file: &Path) -> io::Result<Self> {
         let there = match fs::metadata(file) {
-            // What such a thing is called by its links need not be a path: `/dev/stdout` is a pipe without one.
+            // The name of such a file need not be a path that can be replaced: `/dev/stdout` is a pipe without one.
             Ok(there) if !there.is_file() => {
                 let into = fs::OpenOptions::new().write(true).open(file)?;
                 return Ok(Replacement(To::Into(into)));
@@ -172,7 +172,7 @@ mod tests {
         replace(&at("new"), "2").unwrap();
         assert_eq!(fs::read_to_string(at("new")).unwrap(), "2");
         assert_eq!(fs::read_to_string(at("old")).unwrap(), "1");
-        // What cannot be written leaves nothing behind.
+        // A failing write leaves no file.
         fs::create_dir(at("folder")).unwrap();
         replace(&at("folder"), "3").unwrap_err();
         let absent = replace(&at("absent/file"), "3").unwrap_err();

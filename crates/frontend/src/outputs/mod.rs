@@ -1,4 +1,4 @@
-//! Where answers are written.
+//! Writes answers.
 //!
 //! `mapstack-report` makes texts; this crate puts them somewhere: `replace` writes a file whole or not at all,
 //! `Sink` takes the minions of a fleet as they are done, and `write_fleet` works them out and hands them to one.

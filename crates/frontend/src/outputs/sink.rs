@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use mapstack_fleet::Tally;
 use mapstack_report::fleet::{Form, Format, Shown, cell_text};
 
-/// Where the minions of a fleet are written, in order.
+/// Writes the minions of a fleet, in order.
 ///
 /// ```
 /// use mapstack_frontend::outputs::Sink;
@@ -124,7 +124,7 @@ impl<'f> Sink<'f> {
         }
     }
 
-    /// Write what stands behind the last minion.
+    /// Write the end, after the last minion.
     ///
     /// # Errors
     /// It cannot be written.
@@ -145,7 +145,7 @@ impl<'f> Sink<'f> {
             return self.write_through(text);
         };
         held.push_str(text);
-        // The head and minions that fail say nothing of the keys.
+        // Neither the head nor failing minions show the keys.
         let is_undecided = self.is_empty || !self.form.has_any_key();
         match self.form.is_table() && is_undecided && held.len() < MAX_HELD {
             true => Ok(()),

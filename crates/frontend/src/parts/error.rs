@@ -12,7 +12,7 @@ pub enum PartError {
     /// A directory or a file cannot be read.
     #[error("cannot read {}: {error}", path.display())]
     Io {
-        /// Which.
+        /// The part.
         path: PathBuf,
         /// Why.
         #[source]
@@ -47,7 +47,7 @@ pub enum PartError {
         first: PathBuf,
         /// The other.
         second: PathBuf,
-        /// What differs.
+        /// The property that differs.
         what: &'static str,
     },
     /// Two parts saw different files.
@@ -61,7 +61,7 @@ pub enum PartError {
         first: PathBuf,
         /// The other.
         second: PathBuf,
-        /// What both have seen.
+        /// The question that they answer differently.
         question: String,
     },
     /// A file of the file server changed while a part was computed.

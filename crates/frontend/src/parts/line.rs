@@ -31,7 +31,7 @@ pub(crate) enum Line {
     End(End),
 }
 
-/// Which part it is, and of what.
+/// The part's number, and the work that it is a part of.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Header {

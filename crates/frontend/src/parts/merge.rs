@@ -23,7 +23,7 @@ pub struct Parts {
     known: Vec<(bool, Option<Missing>)>,
 }
 
-/// How many missing parts an error names.
+/// The most missing parts that an error names.
 const MAX_NAMED: usize = 20;
 
 impl Parts {
@@ -172,12 +172,12 @@ fn all_are_there(files: &[PartFile]) -> Result<(), PartError> {
     Err(PartError::Missing(named.join(", ")))
 }
 
-/// What is known once all parts were looked through.
+/// The facts that only all parts together show.
 struct Known {
     minions: usize,
     /// Of each key, whether a result has it, and the first that lacks it, with its position.
     keys: Vec<(bool, Option<(usize, Missing)>)>,
-    /// Which part saw what of the files.
+    /// The answer that a part got to each question about the files, and the part.
     seen: HashMap<String, (String, Arc<Path>)>,
     grains: BTreeSet<String>,
 }

@@ -160,7 +160,7 @@ impl PartFile {
         Ok(Minion { at, id, done })
     }
 
-    /// What a minion says, as its report said it; results are what is shown.
+    /// A minion's report, as its part recorded it; results are the printed texts.
     fn report(&self, id: &str, said: Said) -> Result<Report, PartError> {
         let message = |number: usize| {
             let found = self.messages.get(number).cloned();

@@ -81,7 +81,7 @@ impl<'e> PartWriter<'e> {
         }))
     }
 
-    /// What a report says; messages that are new are written before.
+    /// The record of a report; new messages are written before it.
     fn said(&mut self, report: &Report) -> io::Result<Said> {
         let known = &mut self.messages;
         let mut fresh = Vec::new();

@@ -102,7 +102,7 @@ impl<'d> Document<'d> {
         node
     }
 
-    /// Where the text contains data that was written before, its parts have their own origins.
+    /// If the text contains data that was written before, its parts keep their origins.
     fn put_dumps(
         &self,
         map: &SourceMap,

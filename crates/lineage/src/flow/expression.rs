@@ -11,7 +11,7 @@ use super::objects::is_container;
 use super::{Operand, State, data, in_file, query, whole};
 use crate::tree::{At, Claim, Node};
 
-/// How many inputs of a computed value are named.
+/// The number of inputs of a computed value that are named.
 const MAX_INPUTS: usize = 4;
 
 impl State {
@@ -145,7 +145,7 @@ impl State {
                 _ => false,
             };
             match &claim.at {
-                // What was computed inside of this expression has inputs of its own.
+                // A computation inside of this expression has inputs too.
                 At::Computed(own, inside)
                     if Arc::ptr_eq(&own.source, &place.source)
                         && place.start <= own.start

@@ -106,7 +106,7 @@ impl State {
         }
     }
 
-    /// What a path leads to, or the default.
+    /// The value at a path, or the default.
     fn traversed(&mut self, args: &Args, operands: &[Operand], value: &Obj) -> Option<Node> {
         let input = operands.first()?;
         let default = State::argument(args, operands, 1, "default");

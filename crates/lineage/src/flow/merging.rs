@@ -26,7 +26,7 @@ pub(crate) fn stacked(base: (Value, Node), overlay: (&Map, &Node)) -> (Value, No
         root: &mut root,
         overlay: overlay.1,
     };
-    // What the reference merged before it fails stays merged.
+    // A failing merge of the reference keeps what it merged so far.
     let _ = stack::merge_into_observed(&mut stack, overlay.0, &mut merging);
     (stack.into(), root)
 }

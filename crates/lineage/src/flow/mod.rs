@@ -67,9 +67,9 @@ pub(crate) struct State {
     objects: Objects,
     /// The origins of scalars in variables.
     variables: HashMap<(Table, Str), Operand, RandomState>,
-    /// What the expressions being evaluated have read, innermost last.
+    /// The values that the expressions being evaluated have read, innermost last.
     operands: Vec<Operand>,
-    /// What the function that was called last said about its result.
+    /// The origin of the result of the last function that was called.
     answer: Option<Operand>,
     dumps: Dumps,
     printed: Printed,
@@ -152,7 +152,7 @@ impl ValueTracer {
     }
 
     fn finish(&self, object: &Obj, data: &Value) -> Traced {
-        // A few aliases can stand for more values than anyone can look at.
+        // A few aliases can expand to more values than anyone can read.
         let is_readable = Extent::of(data).values <= MAX_VALUES;
         let left = Cell::new(MAX_STEPS);
         let found = spend_apart(self.limits.restarted(), &left, || {

@@ -10,7 +10,7 @@ use mapstack_value::{Key, Value};
 use super::data;
 use crate::tree::{Claim, Node};
 
-/// How deep containers are looked through; they can contain themselves.
+/// The depth to which containers are searched; they can contain themselves.
 const MAX_DEPTH: usize = 100;
 
 /// The origins of the containers of a render.
@@ -66,7 +66,7 @@ impl Objects {
         self.composed(object, MAX_DEPTH, &mut HashMap::default())
     }
 
-    /// The origins of a container and of those in it. `done` has those that were looked at, so that one that stands in
+    /// The origins of a container and of those in it. `done` has the finished ones, so that one that is in
     /// several places, or in itself, is composed once.
     fn composed(&self, object: &Obj, depth: usize, done: &mut Composed) -> Option<Node> {
         let address = address(object)?;

@@ -6,7 +6,7 @@ use mapstack_value::{Str, Value};
 
 use crate::layers::{Because, Layer, LayerKind};
 
-/// How many sources are compared in one step.
+/// The number of sources that are compared in one step.
 const LAYERS_PER_STEP: usize = 16;
 
 /// The sources that values came from so far.

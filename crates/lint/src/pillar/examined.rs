@@ -93,7 +93,7 @@ impl Examined {
             .as_ref()
             .map(|lineage| (clashes(lineage), texts(lineage)))
             .unwrap_or_default();
-        // What is missing in a part of a pillar need not be missing in the whole.
+        // A key that a part of a pillar lacks need not be missing in the whole.
         let violations = match (schema, whole.errors.is_empty()) {
             (Some(schema), true) => schema.check(&whole.data.clone().into()),
             _ => Vec::new(),

@@ -99,7 +99,7 @@ impl PillarFile {
     }
 }
 
-/// True if a text names something: the name stands by itself, and not in a comment.
+/// True if a text names something: the name is a separate word, and not in a comment.
 pub(crate) fn names(text: &str, name: &str) -> bool {
     text.lines()
         .filter(|line| !line.trim_start().starts_with('#'))

@@ -228,7 +228,7 @@ impl<'m> PillarLinter<'m> {
         schema: Option<&Schema>,
         found: &mut Found<'_>,
     ) -> Result<(), Error> {
-        // What it shows of a pillar is masked when it is reported.
+        // Values of the pillar are masked when they are reported.
         let how = (self.engine.policy(), schema);
         let work = |minion: &Minion| Examined::of((self.master, self.engine), minion, how);
         std::thread::scope(|scope| {
@@ -318,7 +318,7 @@ fn documents(seen: &Seen, files: &Files) -> Vec<Document> {
         let source = Arc::new(file.source.clone());
         Document::parse(&file.source.path, Content::Plain(source))
     });
-    // What is not YAML is an error of the compile.
+    // A file that is not YAML is an error of the compile.
     read.chain(plain).filter_map(Result::ok).collect()
 }
 

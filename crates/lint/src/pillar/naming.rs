@@ -1,4 +1,4 @@
-//! Which files of a pillar name which sls.
+//! The files of a pillar by the sls that they name.
 
 use std::collections::{BTreeSet, HashMap};
 

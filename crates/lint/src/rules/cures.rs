@@ -16,12 +16,12 @@ use crate::subject::Subject;
 use crate::suppress::promised;
 use crate::templates::names;
 
-/// What a failure lacks.
+/// The missing thing behind a failure.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Cure {
     /// Facts that no minion of the run has, in a sentence.
     Facts(String),
-    /// What something that was not looked at gives, in a sentence: a pillar, as the formula says, or an external one.
+    /// A value that an unread source gives, in a sentence: a pillar, as the formula says, or an external one.
     Promised(String),
     /// A value that no layer sets, or that is of no use as it is set.
     Unset(Wanted),
@@ -161,7 +161,7 @@ impl<'s> Facts<'s> {
         other_facts(&origins).map(Cure::Facts)
     }
 
-    /// What a value lacks that layers set, and over which the pillar is merged.
+    /// The value that layers set, and that the pillar is merged over, but which lacks the key.
     fn unset(&self, failure: &Failure<'_>, merged: Vec<&String>, tracer: &Tracer<'_>) -> Cure {
         let could = Cure::Facts(format!(
             "a pillar with {} could set it: give one by {}",
@@ -170,7 +170,7 @@ impl<'s> Facts<'s> {
         ));
         let message = &failure.error.diagnostic().message;
         let wanted = tracer.wanted(failure.place, message);
-        // What is looked up in facts themselves is theirs alone.
+        // A look-up in the facts themselves reads no layer.
         let is_of_layers =
             |wanted: &Wanted| !["pillar", "grains", "opts"].contains(&&*wanted.object);
         let Some(wanted) = wanted.filter(is_of_layers) else {
@@ -305,7 +305,7 @@ const PYTHON_2: [(&str, &str); 8] = [
     ("decode", "the text as it is"),
 ];
 
-/// What is written in place of a method of Python 2 that a message says is not there.
+/// The replacement for a method of Python 2 that a message reports as missing.
 pub(super) fn of_python_2(message: &str) -> Option<(&'static str, &'static str)> {
     let (of, rest) = message.split_once("' has no attribute '")?;
     let is_old = of.ends_with("dict object") || of.ends_with("'dict") || of.ends_with("str object");

@@ -44,7 +44,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
             if is_not_looked_at(error) || is_elsewhere() || imports::says(subject, error) {
                 continue;
             }
-            // What has no place of its own is about the formula's configuration.
+            // A failure without a place is about the formula's configuration.
             let place = place.unwrap_or_else(|| {
                 state.map_or_else(|| subject.main_file(), |state| state.file.place(0, 0))
             });

@@ -227,7 +227,7 @@ fn outside(place: Place, name: &str, available: &Available) -> Finding {
     }
 }
 
-/// Where something is written in an sls, or its `include` if a template made it.
+/// The place of a text in an sls, or of its `include` if a template made it.
 fn place_of(state: &State, written: &str) -> Place {
     let text = &state.file.text;
     let from = text.find("include:").unwrap_or_default();
@@ -252,7 +252,7 @@ fn place_of(state: &State, written: &str) -> Place {
     }
 }
 
-/// Where an id stands in an sls; the whole file if a template made it.
+/// The place of an id in an sls; the whole file if a template made it.
 fn place_of_id(state: &State, id: &str) -> Place {
     let text = &state.file.text;
     let is_key = |at: &usize| {

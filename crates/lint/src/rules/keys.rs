@@ -85,7 +85,7 @@ struct Override {
     name: String,
 }
 
-/// Keys by name, with the keys below and where they stand.
+/// Keys by name, with their places and the keys below.
 #[derive(Default, Clone)]
 struct Tree(BTreeMap<String, (Option<Place>, Tree)>);
 
@@ -164,7 +164,7 @@ impl Group {
                 setters.entry(name).or_default().insert(&one.name);
             }
         }
-        // What one layer sets and templates use is right in the others as well.
+        // A key that one layer sets and templates use is right in the others as well.
         let mut meant = self.defaults.clone();
         for one in &self.overrides {
             meant.extend(one.tree.used(used));
@@ -203,7 +203,7 @@ impl Search<'_> {
                 .setters
                 .get(&**name)
                 .is_some_and(|layers| layers.len() > 1);
-            // A key that nothing names either is data of its own kind, such as options of a program.
+            // An unknown key that nothing names is data, such as options of a program.
             let is_near = |known: &&String| {
                 (is_elsewhere || self.used.has(known))
                     && !tree.0.contains_key(*known)
@@ -266,7 +266,7 @@ fn literal(document: &Document, mark: yaml::Mark, name: &str) -> Option<Place> {
     (!is_computed).then_some(place)
 }
 
-/// Maps of formulas of old (`osfamilymap.yaml`), held against their `defaults.yaml`.
+/// Maps of the old form (`osfamilymap.yaml`), held against their `defaults.yaml`.
 fn maps(subject: &Subject<'_>) -> Group {
     let mut group = Group::default();
     let own = format!("{}/", subject.formula);
@@ -347,7 +347,7 @@ fn read(subject: &Subject<'_>, file: &SourceFile) -> Option<(Value, Marks, Strin
     Some((value, marks, text))
 }
 
-/// Where a key of a text stands in the file behind it.
+/// The place in the source file of a key of a text.
 fn in_source(file: &SourceFile, at: usize, name: &str, is_plain: bool) -> Option<Place> {
     if is_plain {
         return Some(file.place(at, at + name.len()));

@@ -12,7 +12,7 @@ use crate::subject::{Subject, is_meta};
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let mut seen = HashSet::new();
-    // What no source leads to may be something else than a data source.
+    // A file that no source leads to need not be a data source.
     let asked = subject.asked();
     let is_read = |path: &str| asked.contains(path) || subject.is_led_to(path);
     let read = subject.layers().filter(|document| is_read(&document.path));
@@ -178,7 +178,7 @@ fn quoted_switch(document: &Document, path: &[&str]) -> Option<Finding> {
     })
 }
 
-/// Options of the layer that stand among its values.
+/// Options of the layer that are among its values.
 fn misplaced(document: &Document) -> Vec<Finding> {
     let Some((Value::Map(values), marks)) = document.at(&["values"]) else {
         return Vec::new();

@@ -64,7 +64,7 @@ struct Replacement {
 /// The record of all runs.
 #[derive(Debug, Default)]
 struct Observed {
-    /// Where the key of a value stands, by where the value does.
+    /// The place of a value's key, by the value's place.
     keys: HashMap<Spotted, Place>,
     /// The files that are templates.
     templates: HashSet<String>,
@@ -88,7 +88,7 @@ struct Succession<'a> {
     how: How,
 }
 
-/// Where the keys of values stand that are literally in a file.
+/// The places of the keys of values that are literally in a file.
 fn keys(subject: &Subject<'_>) -> HashMap<Spotted, Place> {
     let mut found = HashMap::new();
     for document in subject.layers() {
@@ -162,12 +162,12 @@ impl Observed {
         };
         let spotted = (place.file.clone(), place.start);
         let earlier = in_file(step.old_spot);
-        // A file that two sources lead to overrides nothing of its own.
+        // A file that two sources lead to does not override itself.
         if earlier.as_ref() == Some(&place) {
             return;
         }
         let same = step.old.is_same(step.new);
-        // What others inherit there is not known from these runs.
+        // Other minions' inherited values at this place are not known from these runs.
         let varies = earlier
             .as_ref()
             .is_none_or(|earlier| self.templates.contains(&earlier.file))
@@ -552,7 +552,7 @@ fn collections(
     if !path.is_empty() {
         let known = found.entry(marks.mark()).or_default();
         known.push(path.clone());
-        // What is in it goes with it.
+        // Its parts are repeated with it.
         if known.len() > 1 {
             return;
         }
@@ -569,7 +569,7 @@ fn collections(
     }
 }
 
-/// Where a later layer than a file merges something into the value under a path.
+/// The place at which a later layer than a file merges something into the value under a path.
 fn changed(lineage: &Lineage, path: &[Key], file: &str) -> Option<Place> {
     let is_it = |kind: &LayerKind| matches!(kind, LayerKind::File { path, .. } if path == file);
     let own = lineage

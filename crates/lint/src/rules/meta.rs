@@ -133,7 +133,7 @@ fn sources(document: &Document, has_new_form: bool, findings: &mut Vec<Finding>)
     }
 }
 
-/// A definition in the form of old, which may stand in quotes.
+/// A definition in the old form, which may be in quotes.
 fn deprecated(text: &str, mut place: Place, is_literal: bool) -> Option<Finding> {
     let rest = text
         .strip_prefix("Y:")

@@ -185,7 +185,7 @@ fn grain(folder: &str) -> bool {
     USUAL.contains(&folder)
 }
 
-/// Where a file of the formula says a word, such as the name of a grain in a source.
+/// The place at which a file of the formula has a word, such as the name of a grain in a source.
 fn said_at(subject: &Subject<'_>, word: &str) -> String {
     let mut files = subject.files.values();
     let found = files.find_map(|file| {

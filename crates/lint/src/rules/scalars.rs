@@ -89,7 +89,7 @@ pub fn traps(documents: &[Document], secrets: &Secrets) -> Vec<Finding> {
 
 type Trap = (Rule, String, String);
 
-/// A scalar that stands in the file.
+/// A scalar that is literally in the file.
 fn literal(
     scalar: &Scalar<'_>,
     written: &str,
@@ -176,7 +176,7 @@ fn printed(scalar: &Scalar<'_>) -> Option<Trap> {
     ))
 }
 
-/// A value that is nothing, because an expression stands there and printed nothing.
+/// A null value whose expression printed nothing.
 fn printed_nothing(scalar: &Scalar<'_>) -> Option<Place> {
     let (key, _) = scalar.place(0);
     let line_start = key
@@ -260,7 +260,7 @@ fn is_date(text: &str) -> bool {
 struct Kinds {
     texts: usize,
     booleans: usize,
-    /// Whether one of the texts is a word for a boolean.
+    /// True if one of the texts is a word for a boolean.
     has_words: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Values against a JSON Schema: every layer's, and what they amount to on every minion.
+//! Values against a JSON Schema: every layer's, and the merged ones of every minion.
 
 use std::collections::BTreeMap;
 
@@ -167,7 +167,7 @@ impl<'f> Violations<'f> {
         }
     }
 
-    /// Add one of a value that stands at a place, on a minion or on all.
+    /// Add a violation of the value at a place, on a minion or on all.
     pub fn add(&mut self, violation: &Violation, place: Place, minion: Option<String>) {
         let path = full(violation);
         let is_secret = self.secrets.hide(&path, false, &Value::from("text"));
@@ -226,7 +226,7 @@ fn full(violation: &Violation) -> Vec<Key> {
     violation.path.iter().cloned().chain(unexpected).collect()
 }
 
-/// Where the value that violates a schema, or the nearest one above it, stands.
+/// The place of the value that violates a schema, or of the nearest one above it.
 #[must_use]
 pub fn origin(lineage: &Lineage, violation: &Violation) -> Option<Place> {
     let path = full(violation);

@@ -50,7 +50,7 @@ fn of_state(subject: &Subject<'_>, state: &State, served: &BTreeSet<String>) -> 
 /// The path of a URL on the file server of the same saltenv, if it can be one.
 fn path_of(url: &str) -> Option<&str> {
     let path = url.strip_prefix("salt://")?.trim_matches('/');
-    // What lacks a fact has another path with it.
+    // A path that lacks a fact is another path when the fact is known.
     let is_whole = !path.is_empty() && !path.contains(['?', '|', '{']) && !path.contains("//");
     let is_none = path.split(['/', '.', '-', '_']).any(|part| part == "None");
     (is_whole && !is_none).then_some(path)
@@ -95,7 +95,7 @@ fn finding(state: &State, sources: &[String], served: &BTreeSet<String>) -> Opti
     })
 }
 
-/// Where an sls names a source, and true if it says the name of the file itself.
+/// The place in an sls that names a source, and true if it has the name of the file itself.
 fn place_of(state: &State, url: &str, path: &str) -> (Place, bool) {
     let text = &state.file.text;
     let name = path.rsplit('/').next().unwrap_or(path);

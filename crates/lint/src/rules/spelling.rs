@@ -65,7 +65,7 @@ fn grain(name: &str, place: Place, known: &BTreeSet<&str>) -> Option<Finding> {
     Some(finding.help(format!("did you mean '{near}'?")))
 }
 
-/// A grain that an expression asks for by a literal name, with where the name stands.
+/// A grain that an expression asks for by a literal name, with the place of the name.
 fn asked_grain(parsed: &Parsed, e: &Expr) -> Option<(String, Place)> {
     let named = |e: &Expr, name: Option<String>| Some((name?, parsed.place(e.span)));
     let literal = |e: &Expr| named(e, first_part(e));
@@ -227,7 +227,7 @@ pub(super) fn keys(subject: &Subject<'_>, parsed: &Parsed, lookup: &Expr) -> Vec
     }
 }
 
-/// Where the text of a template is that is outside of its tags.
+/// The ranges of a template's text outside of its tags.
 fn spans_of_text<'t>(stmts: impl IntoIterator<Item = &'t Stmt>) -> Vec<(usize, usize)> {
     stmts
         .into_iter()
@@ -286,7 +286,7 @@ fn bound_keys(subject: &Subject<'_>, parsed: &Parsed, name: &str) -> Vec<(String
     found
 }
 
-/// The keys of block YAML that are indented least, with where they stand.
+/// The keys of block YAML that are indented least, with their places.
 fn top_keys(source: &str, texts: &[(usize, usize)]) -> Vec<(String, usize, usize)> {
     let mut found: Vec<(usize, String, usize, usize)> = Vec::new();
     let mut start = 0;

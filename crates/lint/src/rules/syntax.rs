@@ -19,7 +19,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// True if a file is refused for a merge conflict, which has a rule of its own.
+/// True if a file is refused for a merge conflict, which another rule reports.
 fn is_conflict(file: &SourceFile, error: &yaml::Error) -> bool {
     let at = error.mark().map_or(0, |mark| mark.offset(&file.text));
     file.text

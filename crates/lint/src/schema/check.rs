@@ -60,7 +60,7 @@ impl Schema {
     }
 }
 
-/// What is said of a reference, without the names of features that programs are built with.
+/// A message about a reference, without the names of features that programs are built with.
 fn reference(message: &str) -> &str {
     message
         .split(" and retrieving it failed")
@@ -78,7 +78,7 @@ fn violations(error: &ValidationError<'_>, value: &Value) -> Vec<Violation> {
         .map(|step| step.replace("~1", "/").replace("~0", "~"))
         .collect();
     let path = path(value, unescaped.iter().map(String::as_str));
-    // What holds a lot would be printed whole.
+    // A collection would be printed whole.
     let is_large = error.instance().is_object() || error.instance().is_array();
     let masked = error.masked().to_string();
     let message = if is_large {
@@ -94,7 +94,7 @@ fn violations(error: &ValidationError<'_>, value: &Value) -> Vec<Violation> {
         unexpected,
     };
     match error.kind() {
-        // Each key has a place of its own.
+        // Each key has its place.
         ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => unexpected
             .iter()
@@ -119,7 +119,7 @@ fn is_missing(kind: &ValidationErrorKind) -> bool {
     )
 }
 
-/// True if a keyword stands in another one that looks at other keys as well.
+/// True if a keyword is inside another one that looks at other keys as well.
 fn depends(schema_path: &str) -> bool {
     const CONDITIONS: [&str; 9] = [
         "if",
@@ -147,7 +147,7 @@ fn depends(schema_path: &str) -> bool {
     false
 }
 
-/// Where the steps of a path stand among their siblings.
+/// The positions of a path's steps among their siblings.
 fn positions(value: &Value, path: &[Key]) -> Vec<usize> {
     let mut here = Some(value);
     let position = |step: &Key| {

@@ -40,7 +40,7 @@ pub fn infer<'v>(
     Json::Object(schema)
 }
 
-/// What the values in one place were.
+/// The values seen at one place.
 #[derive(Debug, Default)]
 struct Shape {
     types: BTreeSet<Type>,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use mapstack_lint::{Finding, Rule};
 use serde::de::DeserializeOwned;
 
-/// A tree, and what there is to say about it.
+/// A tree, and the findings about it.
 pub trait Case: DeserializeOwned {
     /// The directory of the cases, in the crate.
     const DIRECTORY: &str;
@@ -13,7 +13,7 @@ pub trait Case: DeserializeOwned {
     /// `LEVEL RULE FILE`, or `LEVEL RULE FILE:LINE:COLUMN`.
     fn findings(&self) -> &[String];
 
-    /// What is said, among other things.
+    /// Parts of the messages.
     fn says(&self) -> &[String];
 }
 

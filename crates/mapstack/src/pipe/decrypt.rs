@@ -165,7 +165,7 @@ impl Run<'_> {
         Ok(message.into_bytes())
     }
 
-    /// Where the keys are (Salt: `_get_key_dir`).
+    /// The directory of the keys (Salt: `_get_key_dir`).
     fn key_directory(&self) -> Value {
         let given = self.option("gpg_keydir");
         if given.truthy() {

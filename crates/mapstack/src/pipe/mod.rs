@@ -54,7 +54,7 @@ pub(crate) struct Source<'s> {
     pub is_called: bool,
     /// Keeps the text that is read as YAML, for the places of values.
     pub kept: Option<&'s RefCell<Option<Text<'static>>>>,
-    /// Which renderers may run, where the options do not say it.
+    /// The renderers that may run, if the options do not say.
     pub allowed: Option<Allowed>,
 }
 

@@ -49,7 +49,7 @@ pub(super) fn json(text: &Text<'_>) -> Result<Data> {
         .map_err(|e| text.json_error(&e, start))
 }
 
-/// Where the text begins that follows a `#!` line.
+/// The start of the text after a `#!` line.
 fn behind_shebang(text: &Text<'_>) -> usize {
     let whole = text.as_str();
     match whole.starts_with("#!") {

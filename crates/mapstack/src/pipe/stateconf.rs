@@ -49,7 +49,7 @@ impl Run<'_> {
         made: Made<'f>,
     ) -> Result<Made<'f>> {
         let source = running.source;
-        // What it makes of a file depends on what earlier ones have set.
+        // The result for a file depends on what earlier ones have set.
         self.note_outside_input();
         if source.is_called {
             // Whoever calls a renderer loads it, and with it what it remembers.
@@ -190,7 +190,7 @@ impl Run<'_> {
         })
     }
 
-    /// Where a text that was read as YAML has what a path leads to, or the last part of it that is there.
+    /// The place in a YAML text of the value at a path, or of the last part of the path that exists.
     fn place_of(&self, text: &Text<'_>, path: &Path) -> Option<Place> {
         let limits = mapstack_render::yaml_limits(&self.limits);
         let loaded = load_rendered(text.as_str(), &limits).ok()?;

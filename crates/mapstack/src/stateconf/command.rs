@@ -51,7 +51,7 @@ impl Arguments {
     /// Read the arguments.
     ///
     /// # Errors
-    /// There is no such option, or the renderers are not two with a dot between them.
+    /// The option is unknown, or the renderers are not two with a dot between them.
     pub fn parse(argline: &str) -> Result<Self> {
         let mut words = argline.split(is_space).filter(|word| !word.is_empty());
         let mut command = Arguments {
@@ -124,7 +124,7 @@ impl Renderers {
     }
 }
 
-/// Where the part of a text ends that is read first, for what it sets; `None` if nothing marks its end.
+/// The end of the part of a text that is read first, for what it sets; `None` if nothing marks its end.
 ///
 /// ```
 /// use mapstack::stateconf::end_marker;

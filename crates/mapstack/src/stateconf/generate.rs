@@ -38,7 +38,7 @@ fn tag(id: impl std::fmt::Display, kind: &str) -> String {
     format!("{id}:{}", kind_of(kind))
 }
 
-/// What a requisite names, as the tag of a state.
+/// The state that a requisite names, as a tag.
 fn target(kind: &Key, id: &Value, path: &[Key]) -> Result<String> {
     Ok(tag(id, &text_key(kind, path)?))
 }

@@ -36,7 +36,7 @@ pub(crate) fn wrong(path: &[Key], message: impl Into<String>) -> Error {
     }
 }
 
-/// What is at a path, for messages.
+/// The path for messages.
 fn shown(path: &[Key]) -> String {
     match path.last() {
         None => "the data of the sls".to_owned(),

@@ -48,7 +48,7 @@ pub enum Error {
     Data {
         /// The message.
         message: String,
-        /// Where: keys of mappings and indices of lists.
+        /// The path: keys of mappings and indices of lists.
         path: Vec<Key>,
     },
     /// It takes more than there is to spend.
@@ -69,7 +69,7 @@ type Result<T, E = Error> = std::result::Result<T, E>;
 pub struct Sls<'s> {
     /// Its name with dots.
     pub name: &'s str,
-    /// Where it comes from.
+    /// The saltenv of the file.
     pub saltenv: &'s str,
     /// True if aliases of YAML name one container at several places. What changes in one then changes in all.
     pub is_shared: bool,
@@ -79,7 +79,7 @@ pub struct Sls<'s> {
 
 /// The data of an sls, rewritten (Salt: `process_high_data`).
 ///
-/// What `stateconf.set` sets goes to the memory, also where an error follows.
+/// The values of `stateconf.set` go to the memory, even if an error follows.
 ///
 /// # Errors
 /// The data is not that of states, or more than the budget is needed.

@@ -149,7 +149,8 @@ impl Work<'_> {
         })
     }
 
-    /// Give states whose ids begin with a dot the name of the sls, where they stand and where others require them
+    /// Prefix states whose ids begin with a dot with the name of the sls, where they are declared and where others
+    /// require them
     /// (Salt: `rename_state_ids`).
     pub fn rename(&self, data: &DictRef, is_extend: bool, path: &[Key]) -> Result<()> {
         if let (Some(extend), false) = (data.get_str("extend"), is_extend) {

@@ -56,7 +56,7 @@ impl Work<'_> {
     /// The arguments of `stateconf.set` in a state.
     fn set_by(&self, state: &Obj, path: &[Key]) -> Result<Option<Obj>> {
         let Obj::Dict(state) = state else {
-            // Lists stand under `include` and `exclude`.
+            // The values of `include` and `exclude` are lists.
             let names = self.items(state, path)?;
             let is_name = |item: &Obj| {
                 item.as_str()

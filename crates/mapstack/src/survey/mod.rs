@@ -1,4 +1,4 @@
-//! What the templates of a Salt formula refer to, found without running them: the `salt[...]` functions that they call or
+//! References in the templates of a Salt formula, found without running them: the `salt[...]` functions that they call or
 //! ask for, the templates and files that they load, the definitions that they pass to `map.data`.
 //!
 //! ```rust
@@ -404,13 +404,13 @@ fn other_pipe(text: &str) -> Option<&str> {
 
 /// The variable `salt` of a template.
 struct Salt {
-    /// Where the template binds the name to something else.
+    /// The ranges in which the template binds the name to something else.
     rebound: Vec<Range<u32>>,
 }
 
 impl Salt {
     /// The function of `salt` that an expression refers to: `salt['a.b']`, `salt.a.b` or `salt.get('a.b')`. The inner
-    /// `None` stands for a name known only at run time.
+    /// `None` is a name known only at run time.
     fn function(&self, expr: &Expr, noted: &mut BTreeSet<u32>) -> Option<Option<Str>> {
         let mut note = |salt: &Expr, function| {
             noted.insert(salt.span.start);

@@ -46,7 +46,7 @@ use crate::{MAX_BYTES, Minion, Part};
 pub struct Cache {
     /// The master's `cachedir`, or the directory of older entries alone.
     directory: PathBuf,
-    /// Where each minion has a directory with `data.p`.
+    /// The directory in which each minion has a directory with `data.p`.
     minions: PathBuf,
     /// Seconds since 1970.
     now: Option<f64>,
@@ -261,7 +261,7 @@ impl Cache {
     }
 }
 
-/// What a file of the cache holds.
+/// The content of a file of the cache.
 struct Entry {
     file: PathBuf,
     value: Value,
@@ -298,7 +298,7 @@ impl Entry {
         };
         let until = match expires {
             Value::Bool(flag) => f64::from(u8::from(*flag)),
-            // What is beyond all floats is far away.
+            // An integer beyond all floats is never.
             Value::Int(seconds) => seconds.to_f64().unwrap_or(f64::INFINITY),
             Value::Float(seconds) => *seconds,
             other => {

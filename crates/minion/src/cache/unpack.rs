@@ -58,7 +58,7 @@ pub enum UnpackErrorKind {
     TooMany(usize),
 }
 
-/// The value that bytes stand for, as `salt.payload.loads` reads what is in the cache.
+/// The value of packed bytes, as `salt.payload.loads` reads the cache.
 ///
 /// Times come as the text that Python prints for them, the constants of Salt likewise, and other
 /// extension types as their bytes. Of equal keys the last one counts.
@@ -128,7 +128,7 @@ impl<'b> Unpacker<'b> {
         }))
     }
 
-    /// What is behind a length of so many bytes.
+    /// The content behind a length of so many bytes.
     fn sized<const BYTES: usize>(
         &mut self,
         read: impl FnOnce(&mut Self, usize) -> Result<Value, UnpackError>,
@@ -251,7 +251,7 @@ impl<'b> Unpacker<'b> {
                 text.map(Value::from)
                     .ok_or_else(|| failed(UnpackErrorKind::BadTime))
             }
-            // What is printed is printed once: constants in constants could quote quotes for ever.
+            // A constant is printed once: constants in constants could quote quotes for ever.
             CONSTANT if !self.in_constant => {
                 let end = self.at.saturating_add(length);
                 self.in_constant = true;
@@ -272,7 +272,7 @@ impl<'b> Unpacker<'b> {
     }
 }
 
-/// What Python prints for a time that is packed as `YYYYMMDDTHH:MM:SS.ffffff`.
+/// Python's text for a time that is packed as `YYYYMMDDTHH:MM:SS.ffffff`.
 fn printed_time(packed: &str) -> Option<String> {
     let (date, clock) = packed.split_once('T')?;
     let (clock, micros) = clock

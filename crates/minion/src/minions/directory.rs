@@ -10,7 +10,7 @@ use crate::Minion;
 use crate::error::{ReadError, ReadErrorKind};
 use crate::read::{at_file, with_file};
 
-/// What minions' files end in.
+/// The endings of minions' files.
 const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
 
 /// The files of minions, by the ids they are named after.

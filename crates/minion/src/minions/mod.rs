@@ -25,7 +25,7 @@ use crate::read::{at_file, read_file};
 use directory::Directory;
 use text::Text;
 
-/// Where many minions are.
+/// A source of many minions.
 ///
 /// ```
 /// use mapstack_minion::minions::Minions;
@@ -61,7 +61,7 @@ pub struct CacheOptions {
 pub struct Silent {
     /// The minion.
     pub id: String,
-    /// Where that is said.
+    /// The place of the id.
     pub place: DocumentPlace,
     /// The text in place of its grains.
     pub said: String,

@@ -18,7 +18,7 @@ const GRAINS: [&str; 8] = [
     "saltversion",
 ];
 
-/// What Salt prints for a minion that it got no answer from.
+/// Salt's text for a minion that did not answer.
 const NO_ANSWER: &str = "Minion did not return";
 
 /// The part of a minion that is there.
@@ -104,7 +104,7 @@ fn is_grains(map: &Map) -> bool {
     GRAINS.iter().any(text)
 }
 
-/// True if there is nothing but a document's keys, or a part of one.
+/// True if it has only a document's keys, or is a part of one.
 fn is_document(map: &Map) -> bool {
     let parts = [Part::Grains, Part::Pillar, Part::Opts];
     map.keys()

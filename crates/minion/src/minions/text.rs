@@ -7,7 +7,7 @@
 //! | several such mappings one behind the other | `salt --out=json '*' grains.items`, and `--out=yaml` |
 //! | the grains of one minion, alone or below `local` | `salt-call --local --out=json grains.items` |
 //!
-//! Which it is follows from the shape alone: grains are a mapping with text for one of `os`,
+//! The form follows from the shape alone: grains are a mapping with text for one of `os`,
 //! `os_family`, `osfinger`, `kernel`, `cpuarch`, `host`, `fqdn` and `saltversion`, as all grains
 //! have. A text of another shape is an error, and so is a minion in it.
 
@@ -183,7 +183,7 @@ impl Broken {
     }
 }
 
-/// A mapping at the top of a text, and where it and its entries stand.
+/// A mapping at the top of a text, with the places of it and its entries.
 struct Top<'t> {
     map: Map,
     mark: Option<Mark>,
@@ -310,7 +310,7 @@ fn own_id(minion: &Minion) -> Option<String> {
         .map(ToString::to_string)
 }
 
-/// The key as an id, if it is a valid one and the minion has no different id of its own.
+/// The key as an id, if it is a valid one and the minion has no other id.
 fn checked(key: &Key, found: Option<&Found>) -> Result<String, (String, ReadErrorKind)> {
     let id = key.to_string();
     if !is_id(&id) {
@@ -366,7 +366,7 @@ fn tops<'t>(bytes: &'t [u8], name: &str) -> Result<Vec<Result<Top<'t>, Broken>>,
     };
     match documents(text, name) {
         Ok(tops) => Ok(tops),
-        // What is said is about the language that is kept to for longer.
+        // Report the error of the language that reads further.
         Err(error) => Err(match no_json {
             Some(no_json) => {
                 let mark = mark_of(&no_json);
@@ -514,7 +514,7 @@ fn objects(text: &str) -> Result<Vec<Top<'_>>, JsonError> {
     Ok(tops)
 }
 
-/// Where the keys of an object stand; most of these are never needed.
+/// The places of an object's keys; most of these are never needed.
 struct Keys<'t> {
     /// The text until the end of the object.
     text: &'t str,
@@ -540,7 +540,7 @@ impl Keys<'_> {
 }
 
 /// Offsets of the keys of an object that is known to be one, and with which the text ends: of texts
-/// that stand directly in it behind its brace or a comma.
+/// directly in it behind its brace or a comma.
 fn keys(text: &str, start: usize) -> impl Iterator<Item = usize> {
     let bytes = text.as_bytes();
     let (mut at, mut depth, mut key_next) = (start, 0_usize, false);

@@ -13,11 +13,11 @@ use crate::config::ExtPillar;
 pub(crate) struct Arguments(BTreeMap<&'static str, Value>);
 
 impl Arguments {
-    /// Bind what stands behind the name: a mapping of arguments, a list of them in the order of `names`, or the first
+    /// Bind the value of the name: a mapping of arguments, a list of them in the order of `names`, or the first
     /// one alone.
     ///
     /// # Errors
-    /// There are too many, or names of none.
+    /// There are too many, or they have unknown names.
     pub fn bind(one: &ExtPillar, names: &[&'static str]) -> Result<Self> {
         let list = |items: &[Value]| {
             if items.len() > names.len() {

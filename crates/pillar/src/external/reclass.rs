@@ -32,7 +32,7 @@ pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Own> {
         options: &options,
         minion_id: &minion_id,
         pillar: &asked.run.current_pillar(),
-        // Where values come from is known by the reading of this minion alone.
+        // Origins come only from a reading for this minion.
         memo: (!asked.is_explained).then_some(&asked.cache.inventories),
         is_explained: asked.is_explained,
     };

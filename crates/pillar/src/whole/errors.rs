@@ -2,7 +2,7 @@
 
 use mapstack_diagnostic::Error;
 
-/// An error that a pillar keeps: the compile goes on, and the minion applies no states.
+/// An error that a pillar keeps: the compile continues, and the minion applies no states.
 #[derive(Debug, Clone)]
 pub struct PillarError {
     /// The text that the reference puts in the list `_errors`.

@@ -19,7 +19,7 @@ use crate::config::ExtPillar;
 use crate::recipe::Made;
 use crate::trace::Events;
 
-/// Where mirrors of remotes are, and what was opened of them; minions share it.
+/// The mirrors of remotes, and those that are open; minions share them.
 #[derive(Default)]
 pub(crate) struct Mirrors {
     at: PathBuf,

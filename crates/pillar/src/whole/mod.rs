@@ -349,7 +349,7 @@ struct Work<'w> {
     merging: Options,
     /// The values that override the pillar. External pillars that come first can change it in place.
     pillar_override: RefCell<Made>,
-    /// What the minion passes on to external pillars.
+    /// The values that the minion passes on to external pillars.
     extra: Map,
     /// Why it asks for no pillar.
     problem: Option<String>,
@@ -628,7 +628,7 @@ impl Work<'_> {
         let mut errors = Vec::new();
         let folded = run.fold(&items, base, &self.recipe, &mut errors);
         let folded = folded.map(|(folded, given)| {
-            // What overrides the pillar was merged over a copy, which alone can have changed.
+            // Overrides of the pillar were merged over a copy: only the copy can have changed.
             if !is_copied {
                 *pillar = given;
             }

@@ -1,4 +1,4 @@
-//! Which files a compile reads.
+//! The files that a compile reads.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -32,14 +32,14 @@ pub(crate) struct Reads(Mutex<Noted>);
 struct Noted {
     /// Each read in the order of the first, with true if something was found.
     all: Vec<(FileRead, bool)>,
-    /// Where each stands.
+    /// The index of each read.
     known: HashMap<FileRead, usize>,
     /// The reads of the file that is being rendered.
     current: Vec<usize>,
     served: Vec<FileRead>,
     stacked: Vec<FileRead>,
     external: BTreeSet<PathBuf>,
-    /// Where the files lie, by their paths; none for a path that several environments have.
+    /// The files' paths on disk, by their paths in the pillar; `None` for a path that several environments have.
     on_disk: HashMap<String, Option<PathBuf>>,
 }
 
@@ -118,7 +118,7 @@ impl Reads {
         self.noted().external.extend(paths);
     }
 
-    /// Something came of all that was read since the last file, or nothing did.
+    /// End a file: true if all reads since the last file gave a result, false if none did.
     pub fn end_file(&self, is_good: bool) {
         let noted = &mut *self.noted();
         for at in noted.current.drain(..) {
@@ -128,7 +128,7 @@ impl Reads {
         }
     }
 
-    /// Where each file lies that was found, as a user would open it.
+    /// The path of each found file as a user would open it.
     pub fn shown(&self) -> HashMap<String, String> {
         let noted = self.noted();
         let places = noted.on_disk.iter();
@@ -139,7 +139,7 @@ impl Reads {
             .collect()
     }
 
-    /// Nothing came of what was read so far.
+    /// Mark all reads so far as without a result.
     pub fn nothing_came(&self) {
         let mut noted = self.noted();
         noted.all.iter_mut().for_each(|(_, came)| *came = false);

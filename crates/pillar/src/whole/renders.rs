@@ -72,12 +72,12 @@ impl Hash for RenderKey {
     }
 }
 
-/// Where everything stands in a file that was read as YAML, which the first question reads again.
+/// The places in a file that was read as YAML, which the first look-up reads again.
 #[derive(Default)]
 pub(crate) struct Places(OnceCell<Option<(Loaded, Lines)>>);
 
 impl Places {
-    /// Where a path leads to in the file: to a key, or to an item of a list.
+    /// The place of a path in the file: of a key, or of an item of a list.
     pub fn find(&self, rendered: &Rendered, path: &Path) -> Option<Place> {
         let text = rendered.text()?;
         let read = || {
@@ -123,7 +123,7 @@ impl Rendered {
         self.result.as_ref().ok()?.text.as_ref()
     }
 
-    /// Where the file begins.
+    /// The start of the file.
     pub fn place(&self) -> Option<Place> {
         self.text().map(|text| text.place(0))
     }

@@ -24,7 +24,7 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// The question of a minion: the options `saltenv` and `pillarenv` of its own configuration, and those that
+    /// The question of a minion: the options `saltenv` and `pillarenv` in its configuration, and those that
     /// `pass_to_ext_pillars` names.
     #[must_use]
     pub fn of(minion: &Minion) -> Self {
@@ -159,7 +159,7 @@ impl Settings {
         self.templates.insert("ext_pillar", Value::from_iter(all));
     }
 
-    /// `__env__` among the pillar's roots stands for the environment that is asked for, unless that has roots.
+    /// Map `__env__` among the pillar's roots to the requested environment, unless that has roots.
     fn map_dynamic_root(&mut self) {
         let Value::Map(mut roots) = self.value("pillar_roots") else {
             return;

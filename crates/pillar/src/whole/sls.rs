@@ -39,7 +39,7 @@ impl Given {
 struct Layer {
     given: Given,
     sls: String,
-    /// Where it goes.
+    /// The key that its data goes to.
     key: Option<String>,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct SlsReader<'t, 'e> {
     pub events: &'t Events,
     pub recipe: &'t Recipe,
     pub visits: Cell<usize>,
-    /// Where the top files name an sls of the minion.
+    /// Finds the place in the top files that names an sls of the minion.
     pub named_at: &'t dyn Fn(&Key, &str) -> Option<Place>,
 }
 
@@ -104,7 +104,7 @@ struct Asked<'a> {
     saltenv: &'a Key,
     defaults: &'a Value,
     included_by: Option<&'a str>,
-    /// Where it is named.
+    /// Finds the place that names it.
     named_at: &'a dyn Fn() -> Option<Place>,
     /// The name in the top file by which it is reached.
     pattern: &'a str,
@@ -151,7 +151,7 @@ impl SlsReader<'_, '_> {
         Ok((pillar, errors))
     }
 
-    /// The sls that patterns of a top file mean, each with its pattern. One that means nothing stands for itself.
+    /// The sls that patterns of a top file match, each with its pattern. A pattern without matches is itself the name.
     fn expanded<'p>(
         &self,
         saltenv: &Key,
@@ -402,8 +402,8 @@ impl SlsReader<'_, '_> {
         });
     }
 
-    /// The sls that an include means (Salt: the two look-ups of `render_pstate`): its name without leading dots, and
-    /// the name beside the sls that includes it. One that means nothing stands for itself.
+    /// The sls that an include matches (Salt: the two look-ups of `render_pstate`): its name without leading dots, and
+    /// the name beside the sls that includes it. A pattern without matches is itself the name.
     fn candidates(&self, pattern: &str, asked: &Asked<'_>, found: &Found) -> Result<Vec<String>> {
         let env = asked.saltenv.as_str().unwrap_or_default();
         let mut names = self.names(&pattern.trim_start_matches('.').replace('/', "."), env)?;

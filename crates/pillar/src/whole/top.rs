@@ -29,7 +29,7 @@ struct TopFile {
 }
 
 impl TopFile {
-    /// Where a saltenv or a target of one stands.
+    /// The place of a saltenv, or of a target in one.
     fn place(&self, path: &Path) -> Option<Place> {
         self.places.find(&self.render, path)
     }
@@ -74,7 +74,7 @@ pub(crate) struct Top {
 
 /// Why top files cannot be merged.
 enum Unmergeable {
-    /// The reference notes an error and goes on without any.
+    /// The reference notes an error and continues without a top file.
     Noted(Error),
     /// The reference ends.
     Raised(Error),
@@ -538,7 +538,7 @@ fn order(given: &Value) -> std::result::Result<Int, Problem> {
     }
 }
 
-/// The targets of each saltenv by their order, equal ones as they stand.
+/// The targets of each saltenv by their order; those of equal order keep theirs.
 fn sorted(mut all: Targets) -> Targets {
     let zero = Int::from(0);
     for targets in all.values_mut() {
@@ -597,7 +597,7 @@ impl Top {
         })
     }
 
-    /// Where the name of an sls stands that the minion gets.
+    /// The place that names an sls which the minion gets.
     pub fn place_of(&self, matches: &Matches, env: &Key, sls: &str) -> Option<Place> {
         let found = matches.meant.iter().find_map(|(env_at, at)| {
             let (_, targets) = self

@@ -9,7 +9,7 @@ use mapstack::value::Value;
 use mapstack_pillar::{Ask, Master, WholePillar};
 use mapstack_salt_config::{Config, Kind};
 
-/// What a master compiles from files that all minions have, in the order of names, and from served ones.
+/// The pillar of a master whose files all minions get, in the order of names, and of served files.
 fn compiled(files: &[(&str, &str)], served: MemoryFiles) -> WholePillar {
     let names: Vec<&str> = files
         .iter()

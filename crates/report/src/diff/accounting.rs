@@ -19,9 +19,9 @@ pub struct Accounting {
     pub not_compared: Vec<String>,
     /// The number of further ones in the folders of formulas that were not to be compared.
     pub elsewhere: usize,
-    /// The number of files that changed, without those that are nothing of Salt's.
+    /// The number of files that changed, without those that do not matter to Salt.
     pub changed: usize,
-    /// The changed files that are nothing of Salt's, such as documents and tests.
+    /// The changed files that do not matter to Salt, such as documents and tests.
     pub unrelated: Vec<String>,
     /// The changed files of the pillar that no compared pillar is made of; `None` if pillars were not compared.
     pub pillars: Option<Vec<String>>,
@@ -148,7 +148,7 @@ impl Accounting {
         }
     }
 
-    /// With files that changed and are nothing of Salt's.
+    /// Adds changed files that do not matter to Salt.
     #[must_use]
     pub fn with_unrelated(mut self, unrelated: Vec<String>) -> Self {
         self.unrelated = unrelated;

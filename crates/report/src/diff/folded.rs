@@ -34,7 +34,7 @@ pub(super) struct ShownFailure<'d> {
 #[derive(Clone)]
 pub(super) struct Minions<'d> {
     pub ids: Cow<'d, [String]>,
-    /// True if each has it in a form of its own.
+    /// True if each has a different form of it.
     pub is_own: bool,
 }
 

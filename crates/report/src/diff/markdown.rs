@@ -121,7 +121,7 @@ fn details(title: &str, body: &str) -> String {
     format!("\n<details><summary>{title}</summary>\n\n{body}\n\n</details>\n")
 }
 
-/// Text that means nothing to Markdown or HTML.
+/// Text escaped for Markdown and HTML.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

@@ -128,7 +128,7 @@ fn not_compared((message, ids): (String, Vec<&str>)) -> Changed {
     }
 }
 
-/// The common facts of the minions of a change, with whether each has it in a form of its own.
+/// The common facts of the minions of a change, marked if each has a different form.
 fn common(report: &Report<'_>, minions: &Minions<'_>) -> Option<String> {
     match (report.common(&minions.ids), minions.is_own) {
         (common, false) => common,

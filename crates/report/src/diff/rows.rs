@@ -37,7 +37,7 @@ pub struct Differences<'r> {
     not_compared: &'r [String],
     /// Files that no compared result depends on and that have another name now.
     renamed: Vec<Renamed<'r>>,
-    /// Changed files that are nothing of Salt's, such as documents and tests; they are not counted.
+    /// Changed files that do not matter to Salt, such as documents and tests; they are not counted.
     unrelated: &'r [String],
     /// The number of names below the roots that are not served, such as links to nothing and names that are not UTF-8, and
     /// are different or may be.
@@ -107,9 +107,9 @@ struct Change<'r> {
     old: Option<Data>,
     /// Masked, if it is a secret.
     new: Option<Data>,
-    /// Where the old value stands.
+    /// The place of the old value.
     old_origin: Option<Origin>,
-    /// Where the new value stands.
+    /// The place of the new value.
     new_origin: Option<Origin>,
     of: Of,
     /// The formulas that it is in.

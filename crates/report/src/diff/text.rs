@@ -76,7 +76,7 @@ fn one(report: &Report<'_>, change: &ShownChange<'_>, paint: &Paint, text: &mut 
     let _ = writeln!(text, "  {}\n", change.minions.text(report));
 }
 
-/// A change line by line, with where the old and the new value stand.
+/// A change line by line, with the places of the old and the new value.
 pub fn changed(
     old: Option<&Redacted<Value>>,
     new: Option<&Redacted<Value>>,
@@ -105,7 +105,7 @@ fn painted(lines: Vec<Line>, places: &[Option<String>; 2], paint: &Paint) -> Str
     text
 }
 
-/// Where a value comes from.
+/// The origin of a value.
 pub fn place(spot: &Spot) -> String {
     match spot {
         Spot::File { computed: true, .. } => format!("{spot} (computed)"),

@@ -52,7 +52,7 @@ impl Report<'_> {
         text.lines().enumerate().map(line).collect()
     }
 
-    /// The data without secrets, and where each of its scalars stands.
+    /// The data without secrets, and the place of each of its scalars.
     fn spots(&self, here: &Value, above: &[Key]) -> (Value, BTreeMap<Vec<usize>, String>) {
         let mut spots = BTreeMap::new();
         self.lineage.visit(&mut |path, known: &Ancestry| {
@@ -95,7 +95,7 @@ fn described(spot: &Spot) -> String {
     }
 }
 
-/// Which line of printed data has which origin: each scalar has its own.
+/// The origins of the lines of printed data: each scalar has one.
 fn lines(
     text: &str,
     shown: &Value,
@@ -128,7 +128,7 @@ fn lines(
         }
     }
     let mut lines = BTreeMap::new();
-    // What the printer prints is YAML, and has the value's shape.
+    // The printer's text is YAML, and has the value's shape.
     if let Ok((_, marks)) = yaml::load_marked(text, &yaml::Limits::default()) {
         walk(shown, &marks, &mut Vec::new(), spots, &mut lines);
     }

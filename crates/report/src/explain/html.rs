@@ -108,7 +108,7 @@ fn hide_value(excerpts: &mut Excerpts, spot: &Spot, value: &Value) {
     }
 }
 
-/// Where a value stands, and the lines around it, if they may be shown.
+/// The place of a value, and the lines around it, if they may be shown.
 fn origin(excerpts: &mut Excerpts, spot: &Spot) -> Origin {
     let mut origin = Origin {
         text: shown(spot),

@@ -1,4 +1,4 @@
-//! Where values come from: the history of one, the whole with an origin on each line, everything for programs.
+//! The origins of values: the history of one, the whole with an origin on each line, everything for programs.
 
 mod blame;
 mod history;
@@ -23,7 +23,7 @@ pub use why_not::text as why_not;
 /// Refuse data that a few lines of aliases make too large to read.
 ///
 /// # Errors
-/// The data stands for more than 100,000 keys and values.
+/// The data expands to more than 100,000 keys and values.
 pub fn check_size(data: &Value) -> Result<(), Error> {
     let values = Extent::of(data).values;
     if values <= MAX_VALUES {
@@ -43,11 +43,11 @@ pub struct Report<'r> {
     secrets: &'r Secrets,
     minion: &'r Minion,
     formula: &'r str,
-    /// The paths of values that stand in the pillar, or may, and of those that templates made of secrets.
+    /// The paths of values that are in the pillar, or may be, and of those that templates made of secrets.
     secret: HashSet<Vec<Key>>,
-    /// Keys that stand somewhere as they are: no template made them of a secret.
+    /// Keys that are literally in a file: no template made them of a secret.
     written: HashSet<Key>,
-    /// Whether all values are secret.
+    /// True if all values are secret.
     hides_all: bool,
 }
 
@@ -94,7 +94,7 @@ impl<'r> Report<'r> {
         }
     }
 
-    /// A value of the data, without secrets: each part of it stands somewhere else.
+    /// A value of the data, without secrets: each part of it has its own place.
     fn now(&self, path: &[Key], value: &Value) -> Redacted<Value> {
         let is_secret = |path: &[Key]| self.hides_all || self.secret.contains(path);
         let masked = self.secrets.redact_value(path, value, &is_secret);
@@ -129,7 +129,7 @@ impl<'r> Report<'r> {
         }
     }
 
-    /// A value that was there before, without secrets. Where its parts stood is not known, so
+    /// A value that was there before, without secrets. The places of its parts are not known, so
     /// it may come from any layer up to then.
     fn past(&self, path: &[Key], past: &Ancestor) -> Redacted<Value> {
         let is_whole = !matches!(past.value, Value::Map(_) | Value::List(_));

@@ -10,7 +10,7 @@ use crate::document::{Data, Plain, Steps, names};
 use crate::origin::Origin;
 use crate::sources::StageName;
 
-/// Where each value of a formula's configuration, or of the pillar, comes from for one minion.
+/// The origin of each value of a formula's configuration, or of the pillar, for one minion.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Explained<'r> {
@@ -73,7 +73,7 @@ enum OfPillar<'r> {
     External {
         /// The name of an external pillar.
         external: &'r str,
-        /// Where the configuration names an external pillar, as file:line:column.
+        /// The place in the configuration that names an external pillar, as file:line:column.
         named_at: Option<String>,
         /// The class or node of an external pillar that has such, as saltclass.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,10 +139,10 @@ struct Explanation {
     #[cfg_attr(feature = "schemas", schemars(range(min = 1)))]
     layer: usize,
     origin: Origin,
-    /// Where the values stand from which a template computed this one.
+    /// The places of the values from which a template computed this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     inputs: Vec<Origin>,
-    /// Where the key stands, for entries of mappings.
+    /// The place of the key, for entries of mappings.
     #[serde(skip_serializing_if = "Option::is_none")]
     key_origin: Option<Origin>,
     /// The values before, the oldest first.

@@ -64,7 +64,7 @@ pub struct Call<'s> {
     function: Option<&'s str>,
     /// The source of its answer, in words; null for names that templates compute.
     answered: Option<String>,
-    /// Where templates refer to it.
+    /// The places in templates that refer to it.
     uses: Vec<Use<'s>>,
 }
 

@@ -326,7 +326,7 @@ fn missed(reports: &[(String, Report)], unserved: usize) -> Vec<String> {
 /// The number of folders that are named of those left out.
 const NAMED_FOLDERS: usize = 10;
 
-/// Which folders with states are not formulas and were left out.
+/// The folders with states that are not formulas and were left out.
 pub fn not_formulas(others: &BTreeSet<String>) -> Option<String> {
     let names: Vec<&str> = others.iter().map(String::as_str).collect();
     (!names.is_empty()).then(|| {

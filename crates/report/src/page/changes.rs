@@ -40,9 +40,9 @@ pub struct Changed {
     pub title: String,
     /// The lines of the value that go, come and stay.
     pub lines: Vec<ChangedLine>,
-    /// Where the old value came from.
+    /// The origin of the old value.
     pub was: Option<Quoted>,
-    /// Where the new one comes from.
+    /// The origin of the new value.
     pub is: Option<Quoted>,
     /// The error.
     pub message: Option<String>,
@@ -84,7 +84,7 @@ const TEMPLATE: Template = Template {
 pub(crate) const SCRIPT: &str = include_str!("changes.js");
 pub(crate) const LIST_STYLE: &str = include_str!("list.css");
 
-/// Which minions have which changes.
+/// The minions and their changes.
 #[derive(Serialize)]
 struct Matrix<'c> {
     minions: Vec<&'c str>,

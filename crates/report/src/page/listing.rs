@@ -62,7 +62,7 @@ pub struct Item {
     pub formula: String,
     /// The title.
     pub title: String,
-    /// Where.
+    /// The place.
     pub place: Quoted,
     /// Circumstances, and what to do.
     pub notes: Vec<String>,

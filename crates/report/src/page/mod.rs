@@ -5,8 +5,8 @@
 //! anywhere, so it works from a disk, in a mail, or as the artefact of a build. The code
 //! that fills a `Page` decides what is secret: everything in it will be in the file.
 //!
-//! Texts may be hostile. They are escaped where they stand in HTML, the data for the script stands
-//! in it as JSON without anything that could end the element, characters that reorder or hide
+//! Texts may be hostile. They are escaped in HTML, the data for the script is in it
+//! as JSON without anything that could end the element, characters that reorder or hide
 //! others are shown by their numbers, and a content security policy lets the browser run only our script.
 //!
 //! ```rust
@@ -73,13 +73,13 @@ pub struct Row {
     pub value: String,
     /// The layer it comes from, from 1.
     pub layer: usize,
-    /// Where it stands.
+    /// The place of the value.
     pub origin: Origin,
     /// The values before, the last first.
     pub past: Vec<Past>,
 }
 
-/// Where a value stands.
+/// The place of a value.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Origin {
     /// In words.
@@ -110,7 +110,7 @@ pub struct Past {
     pub value: String,
     /// The layer it came from, from 1.
     pub layer: usize,
-    /// Where it stands.
+    /// The place of the value.
     pub origin: Origin,
     /// The end of it.
     pub ended: String,
@@ -128,7 +128,7 @@ const TEMPLATE: Template = Template {
 };
 const STYLE: &str = include_str!("page.css");
 
-/// What a row shows before it is chosen.
+/// A row before it is opened.
 #[derive(Serialize)]
 struct Line<'r> {
     value: &'r str,
@@ -139,11 +139,11 @@ struct Line<'r> {
     /// True if the file is that of the row before.
     again: bool,
     file: &'r str,
-    /// What follows the file in the origin.
+    /// The rest of the origin, after the file.
     rest: &'r str,
 }
 
-/// How much of the data a layer set.
+/// A layer's share of the data.
 #[derive(Serialize)]
 struct Share {
     count: usize,
@@ -160,7 +160,7 @@ fn shares(page: &Page) -> Vec<Share> {
     (1..=page.layers.len()).map(share).collect()
 }
 
-/// What most layers are merged with, if it is more than one.
+/// The options that most layers are merged with, if there are several layers with them.
 fn usual(layers: &[Layer]) -> Option<&str> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for merged in layers.iter().filter_map(|layer| layer.merged.as_deref()) {
@@ -349,7 +349,7 @@ fn is_hidden(c: char) -> bool {
         || (c.is_control() && c != '\t')
 }
 
-/// JSON that can stand in an element `script`: it has nothing in it that begins or ends an element or
+/// JSON for an element `script`: it has nothing in it that begins or ends an element or
 /// an entity.
 fn in_script(json: &str) -> String {
     // Outside of strings JSON has none of these.

@@ -1,4 +1,4 @@
-//! Values by their paths as an outline: what opens, what stands there, what closes.
+//! Values by their paths as an outline: openings, values and ends.
 
 use serde::Serialize;
 
@@ -11,19 +11,19 @@ pub enum Line<'r> {
     /// Something with values in it begins.
     Open {
         key: &'r str,
-        /// How many values there are in it.
+        /// The number of values in it.
         count: usize,
     },
     /// A value, by its place among the rows.
     Leaf { key: &'r str, row: usize },
-    /// What began last ends.
+    /// The end of the last opening.
     Close,
 }
 
 /// The outline of rows, those with common beginnings one behind the other.
 pub fn outline(rows: &[Row]) -> Vec<Line<'_>> {
     let mut lines = Vec::new();
-    // What is open: its key, and where it opens among the lines.
+    // The open entries: their keys, and their lines.
     let mut open: Vec<(&str, usize)> = Vec::new();
     for (row, Row { path, .. }) in rows.iter().enumerate() {
         let (last, above) = path

@@ -46,7 +46,7 @@ pub(super) enum WholeStep<'e> {
     /// An external pillar.
     External {
         external: &'e str,
-        /// Where the configuration names it, as file:line:column.
+        /// The place in the configuration that names it, as file:line:column.
         place: Option<String>,
         /// Why it is not merged.
         problem: Option<&'e str>,

@@ -72,7 +72,7 @@ struct Sls<'e> {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct External<'e> {
     external: &'e str,
-    /// Where the configuration names it, as file:line:column.
+    /// The place in the configuration that names it, as file:line:column.
     place: Option<String>,
     /// Why it is not merged.
     problem: Option<&'e str>,
@@ -291,7 +291,7 @@ impl Facts<'_> {
         format!("the id is {}", self.minion.id())
     }
 
-    /// A grain that a pattern stands behind.
+    /// The grain that a pattern is matched against.
     fn grain(self, query: &str) -> String {
         let name = query.rsplit_once(':').map_or(query, |(name, _)| name);
         let path: Vec<Key> = name.split(':').map(Key::from).collect();
@@ -305,7 +305,7 @@ impl Facts<'_> {
     }
 }
 
-/// What a pillar's own targets see of it.
+/// The pillar that targets of the pillar's own top files see.
 fn of_pillar(query: &str) -> String {
     let name = query.rsplit_once(':').map_or(query, |(name, _)| name);
     format!(

@@ -53,8 +53,8 @@ pub(super) fn failures(report: &Report) -> Vec<Failure<'_>> {
     found
 }
 
-/// The differences, in the order of their first cases. Two are equal if a person reads the same, but for the place of
-/// the expected value: each case has a file of its own.
+/// The differences, in the order of their first cases. Two are equal if their texts are, but for the place of
+/// the expected value: each case has a different file.
 pub(super) fn differences(report: &Report) -> Vec<Differences<'_>> {
     let mut found: Vec<(&Difference, Shown, Cases<'_>)> = Vec::new();
     let mut known: HashMap<(&str, String), usize> = HashMap::new();

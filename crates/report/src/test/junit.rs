@@ -82,7 +82,7 @@ fn attribute(text: &str) -> String {
     escaped(text).replace('\n', "&#10;").replace('\t', "&#9;")
 }
 
-/// A text as it can stand in XML. What XML has no way to write is left out.
+/// A text escaped for XML. Characters that XML cannot write are left out.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

@@ -65,9 +65,9 @@ struct Difference {
     expected: Option<Data>,
     /// Masked, if it is a secret.
     actual: Option<Data>,
-    /// Where the expected value stands.
+    /// The place of the expected value.
     expected_origin: Option<Origin>,
-    /// Where the actual value stands.
+    /// The place of the actual value.
     actual_origin: Option<Origin>,
 }
 

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 /// An error of decoding; the messages are Python's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// One digit stands alone behind the last group of four.
+    /// One digit is left over behind the last group of four.
     #[error(
         "Invalid base64-encoded string: number of data characters ({digits}) cannot be 1 more than a multiple of 4"
     )]

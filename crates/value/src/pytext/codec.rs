@@ -28,7 +28,7 @@ enum Codec {
     Utf8Sig,
     Ascii,
     Latin1,
-    /// Units of two or four bytes; `mark` stands for one that begins with a byte order mark.
+    /// Units of two or four bytes; `mark` is true for a text with a byte order mark.
     Wide {
         unit: usize,
         big: bool,

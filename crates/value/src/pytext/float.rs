@@ -39,7 +39,7 @@ pub fn digits(x: f64, style: Style, precision: usize, alternate: bool, dot_zero:
     }
 }
 
-/// True if a minus sign stands before the digits.
+/// True if the number has a minus sign.
 ///
 /// ```
 /// assert!(mapstack_value::pytext::float::is_negative(-0.0));

@@ -101,7 +101,7 @@ fn fits<P, C>(
     takes: impl Fn(&P, &C) -> bool,
 ) -> bool {
     let (mut part, mut at) = (0, 0);
-    // Where to go on when what follows the last `*` does not fit: it takes one more character.
+    // The position to return to if the text after the last `*` does not match: it takes one more character.
     let mut retry: Option<(usize, usize)> = None;
     loop {
         let fits = match (parts.get(part), name.get(at)) {
@@ -139,7 +139,7 @@ impl Part {
     }
 }
 
-/// Where the set that starts at `at` is closed. Its first character is part of it, whatever it is.
+/// The end of the set that starts at `at`. Its first character is part of it, whatever it is.
 fn set_end(chars: &[char], at: usize) -> Option<usize> {
     let negated = chars.get(at) == Some(&'!');
     let first = at + usize::from(negated);
@@ -177,7 +177,7 @@ fn set(set: &[char]) -> Part {
     Part::Set { negated, ranges }
 }
 
-/// A set cut at the hyphens that make ranges: each stands between two characters.
+/// A set cut at the hyphens that make ranges: each is between two characters.
 fn chunks(set: &[char]) -> Vec<Vec<char>> {
     let mut chunks: Vec<Vec<char>> = Vec::new();
     let mut start = 0;

@@ -37,7 +37,7 @@ pub fn strip_tags(s: &str) -> String {
     unescape(&by_space(&without_tags, usize::MAX, false, is_space).join(" "))
 }
 
-/// The text without what stands between two marks.
+/// The text without the parts between two marks.
 fn cut(s: &str, open: &str, close: &str) -> String {
     let mut out = String::with_capacity(s.len());
     let mut rest = s;

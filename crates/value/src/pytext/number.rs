@@ -112,7 +112,7 @@ pub fn float(text: &str) -> Option<f64> {
     })
 }
 
-/// Digits in ASCII without the single underscores that may stand between them.
+/// Digits in ASCII without the single underscores between them.
 fn without_underscores(digits: &str) -> Option<String> {
     if digits.is_empty()
         || digits.starts_with('_')
@@ -135,7 +135,7 @@ fn ascii_digit(c: char) -> char {
     if c.is_ascii() || !is_decimal_digit(c) {
         return c;
     }
-    // Digits of a script stand in one block of ten that begins with the zero.
+    // Digits of a script are one block of ten that begins with the zero.
     let mut value = 0;
     let mut code = u32::from(c);
     while value < 9 && char::from_u32(code - 1).is_some_and(is_decimal_digit) {

@@ -1,6 +1,6 @@
 //! Cutting text.
 
-/// Which ends to strip.
+/// The ends to strip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// `lstrip`
@@ -106,7 +106,7 @@ pub fn partition<'a>(s: &'a str, separator: &'a str, from_right: bool) -> [&'a s
     }
 }
 
-/// Where `str.splitlines` ends a line.
+/// True for characters at which `str.splitlines` ends a line.
 ///
 /// ```
 /// assert!(mapstack_value::pytext::split::is_line_break('\u{2028}'));

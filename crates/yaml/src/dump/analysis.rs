@@ -3,7 +3,7 @@
 use super::DumpOptions;
 use crate::decode::is_break;
 
-/// Which ways of writing a text would read back as the same text.
+/// The ways of writing a text that would read back as the same text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Analysis {
     /// It has line breaks.
@@ -29,7 +29,7 @@ pub(super) fn is_printable(c: char, options: &DumpOptions) -> bool {
     }
 }
 
-/// True if a character means something to YAML where it stands: inside brackets, and elsewhere.
+/// True if a character is special to YAML at its place: inside brackets, and elsewhere.
 #[inline]
 fn indicates(c: char, previous: Option<char>, followed_by_blank: bool) -> (bool, bool) {
     match (c, previous) {

@@ -25,14 +25,14 @@ pub(super) struct Emitter<'o> {
     out: String,
     /// Collections that have not ended, outermost first.
     levels: Vec<Level>,
-    /// How many of them are in brackets.
+    /// The number of them in brackets.
     flow_levels: usize,
     /// Columns before a new line's content; `None` outside of every collection.
     indent: Option<usize>,
     column: usize,
     /// True if what was written last is white space.
     whitespace: bool,
-    /// True if only indentation and indicators stand on the line.
+    /// True if the line has only indentation and indicators.
     indention: bool,
 }
 
@@ -53,14 +53,14 @@ enum Layout {
     BlockMapping,
 }
 
-/// Where a node stands, once what goes before it is written.
+/// The position of a node, once the text before it is written.
 #[derive(Clone, Copy)]
 struct NodePosition {
     in_mapping: bool,
     simple_key: bool,
 }
 
-/// What an indicator needs before it and leaves behind it.
+/// The space that an indicator needs before it and leaves behind it.
 #[derive(Clone, Copy)]
 struct Indicator {
     needs_space: bool,
@@ -95,7 +95,7 @@ const OPEN: Indicator = Indicator {
     is_space: true,
     is_indention: false,
 };
-/// Belongs to the indentation: `-`, `?`, and `:` on a line of its own.
+/// Belongs to the indentation: `-`, `?`, and `:` alone on a line.
 const LAYOUT: Indicator = Indicator {
     needs_space: true,
     is_space: false,
@@ -481,7 +481,7 @@ impl<'o> Emitter<'o> {
     }
 
     fn literal(&mut self, text: &str) {
-        // Whether the line break at the end belongs to the text, and further ones.
+        // The header says if the final line break belongs to the text, and further ones.
         let header = match text.strip_suffix('\n') {
             None => "|-",
             Some(rest) if rest.ends_with('\n') => "|+",
@@ -571,7 +571,7 @@ enum Style {
     Literal,
 }
 
-/// What the last characters of a folded text were.
+/// The kind of the last characters of a folded text.
 #[derive(Default)]
 struct Folder {
     spaces: bool,

@@ -85,7 +85,7 @@ impl DumpOptions {
 
     /// For people and files: block layout in the value's own order, without aliases.
     ///
-    /// What can be loaded at all is loaded back as the same value; tuples come back as lists.
+    /// A value that can be loaded at all is loaded back the same; tuples come back as lists.
     #[must_use]
     pub fn output() -> Self {
         DumpOptions {
@@ -195,7 +195,7 @@ pub fn dump(value: &Value, options: &DumpOptions) -> String {
     }
 }
 
-/// What is printed as one node.
+/// A part that is printed as one node.
 #[derive(Clone, Copy)]
 enum Item<'v> {
     Value(&'v Value),

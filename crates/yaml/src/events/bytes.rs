@@ -15,7 +15,7 @@ pub(crate) fn is_flow_indicator(byte: u8) -> bool {
     matches!(byte, b',' | b'[' | b']' | b'{' | b'}')
 }
 
-/// True if a byte can stand in a tag as it is.
+/// True if a byte can be in a tag without an escape.
 pub(crate) fn is_tag_byte(byte: u8) -> bool {
     is_word(byte) || b";/?:@&=+$.%!~*'()".contains(&byte)
 }

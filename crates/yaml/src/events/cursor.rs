@@ -59,7 +59,7 @@ impl<'t> Cursor<'t> {
         self.text.get(start..self.mark.offset).unwrap_or_default()
     }
 
-    /// How many bytes the line break so many bytes ahead has; 0 if there is none.
+    /// The number of bytes of the line break so many bytes ahead; 0 if there is none.
     #[inline]
     fn break_length(&self, ahead: usize) -> usize {
         let byte = self.byte(ahead);
@@ -98,12 +98,12 @@ impl<'t> Cursor<'t> {
             .all(|(ahead, byte)| self.byte(ahead) == byte)
     }
 
-    /// True if `---` or `...` stands here, alone and at the start of a line.
+    /// True if `---` or `...` is here, alone and at the start of a line.
     pub fn is_document_indicator(&self) -> bool {
         self.is_marker(b'-') || self.is_marker(b'.')
     }
 
-    /// True if three of a byte stand here, alone and at the start of a line.
+    /// True if three of a byte are here, alone and at the start of a line.
     pub fn is_marker(&self, byte: u8) -> bool {
         self.mark.column == 0
             && (0..3).all(|ahead| self.byte(ahead) == byte)
@@ -155,7 +155,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Pass a line break. It is the character that stands for it in scalars: the separators of Unicode stay, all others
+    /// Pass a line break. It is returned as scalars have it: the separators of Unicode stay, all others
     /// are `\n`.
     #[inline]
     pub fn take_break(&mut self) -> Option<char> {
@@ -181,7 +181,7 @@ impl<'t> Cursor<'t> {
     }
 }
 
-/// Where the first character is that YAML has no place for.
+/// The position of the first character that YAML forbids.
 fn forbidden(text: &str) -> Option<usize> {
     // Blocks without anything in question are passed by an arithmetic that takes many bytes at once.
     const BLOCK: usize = 64;

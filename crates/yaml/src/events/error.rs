@@ -18,13 +18,13 @@ use crate::events::Mark;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Error {
-    /// Which part of the grammar refused it.
+    /// The part of the grammar that refused it.
     pub phase: Phase,
     /// The construct that was being read, if that says more.
     pub context: Option<Context>,
     /// The problem.
     pub problem: &'static str,
-    /// Where it is wrong.
+    /// The place of the error.
     pub mark: Mark,
 }
 
@@ -33,14 +33,14 @@ pub struct Error {
 pub struct Context {
     /// The thing that was read.
     pub what: &'static str,
-    /// Where it starts.
+    /// Its start.
     pub start: Mark,
 }
 
 /// The parts of YAML's grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Which characters there are.
+    /// The check of the characters.
     Reader,
     /// Characters to tokens.
     Scanner,

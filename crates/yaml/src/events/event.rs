@@ -23,9 +23,9 @@ pub struct Mark {
 pub struct Event<'t> {
     /// The kind.
     pub kind: EventKind<'t>,
-    /// Where it starts.
+    /// The start.
     pub start: Mark,
-    /// Where it ends.
+    /// The end.
     pub end: Mark,
 }
 

@@ -11,7 +11,7 @@ use crate::{Error, ErrorKind};
 /// An index into the heap.
 pub(super) type ObjectId = usize;
 
-/// A value under a key, and where the key stands.
+/// A value under a key, and the place of the key.
 #[derive(Clone, Copy)]
 pub(super) struct Entry {
     pub object: ObjectId,
@@ -35,14 +35,14 @@ pub(super) enum Item {
     /// A list, and whether it is an aggregate.
     List(Vec<ObjectId>, bool),
     Map(Kind, Entries),
-    /// A set; the entries say where its members stand.
+    /// A set; the entries have the places of its members.
     Set(Entries),
     Pair([ObjectId; 2]),
 }
 
 pub(super) struct Heap {
     objects: Vec<(Item, Mark)>,
-    /// What joining may still copy and compare, of so many steps.
+    /// The steps left for copying and comparing by joins.
     left: usize,
     steps: usize,
 }
@@ -230,7 +230,7 @@ impl Heap {
         Ok(true)
     }
 
-    /// An object as data, and where all of it stands. One object in two places is one storage.
+    /// An object as data, with the places of all of it. One object in two places is one storage.
     pub fn data(&self, id: ObjectId) -> (Value, Marks) {
         self.built(id, &mut HashMap::new())
     }

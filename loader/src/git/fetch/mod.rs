@@ -120,7 +120,7 @@ type Result<T> = std::result::Result<T, FetchError>;
 
 /// Fetch a repository into its mirror below a directory (Salt: `GitProvider.fetch`).
 ///
-/// The program `git` goes to the remote, with the user's configuration. It works in a repository of its own beside the
+/// The program `git` contacts the remote, with the user's configuration. It works in a temporary repository beside the
 /// mirror, and is never started in the mirror itself.
 ///
 /// References that the remote no longer has go away, and tags that moved are moved. Until the last
@@ -254,7 +254,7 @@ struct Workshop(PathBuf);
 
 impl Drop for Workshop {
     fn drop(&mut self) {
-        // What cannot be removed now is removed by the next fetch.
+        // The next fetch removes whatever is left.
         let _ = remove(&self.0);
     }
 }
@@ -329,7 +329,7 @@ impl Fetch<'_> {
             None => BTreeMap::new(),
         };
         let has = |id: &ObjectId| held.as_ref().is_some_and(|mirror| mirror.has_object(id));
-        // What the server is told that we have, and is so.
+        // The references announced to the server as present: only those whose objects are here.
         let mut known = before.clone();
         known.retain(|_, id| has(id));
         self.workshop

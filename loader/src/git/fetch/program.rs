@@ -128,7 +128,7 @@ impl Git<'_> {
         command
             .env("GIT_ALLOW_PROTOCOL", "http:https:ssh")
             .env("GIT_TERMINAL_PROMPT", "0")
-            // What it says is read.
+            // Its messages are parsed.
             .env("LC_ALL", "C")
             .env_remove("LANGUAGE")
             .arg("--git-dir")
@@ -148,7 +148,7 @@ impl Git<'_> {
         command
     }
 
-    /// Hand over what must not stand in the list of processes, behind what the environment says already.
+    /// Pass secrets in the environment, behind its other settings, as the list of processes shows arguments.
     fn keep_secrets(&self, command: &mut Command) {
         let mut settings = Vec::new();
         if let Some(login) = &self.address.login {
@@ -236,7 +236,7 @@ impl Git<'_> {
     }
 }
 
-/// Read on a thread of its own what a program prints, until its end.
+/// Read a program's output on another thread, until its end.
 fn listened(mut from: impl io::Read + Send + 'static) -> Receiver<Vec<u8>> {
     let (sender, receiver) = mpsc::sync_channel(64);
     thread::spawn(move || {
@@ -270,7 +270,7 @@ impl Heard {
 
     fn end(&mut self, progress: &Progress) {
         let line = String::from_utf8_lossy(&std::mem::take(&mut self.line)).into_owned();
-        // What a server says is not for the terminal to obey; servers clear lines behind their own.
+        // Drop the server's terminal controls; servers clear lines with them.
         let line: String = line
             .replace("\x1b[K", "")
             .chars()
@@ -292,7 +292,7 @@ impl Heard {
     }
 }
 
-/// Words that git adds to every failure, and advice of its own to people who call it themselves.
+/// Words that git adds to every failure, and its advice to people who run it by hand.
 const IDLE_WORDS: [&str; 4] = [
     "hint: ",
     "Could not read from remote repository",

@@ -41,7 +41,7 @@ pub fn run(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
         }
         Err(error) => finished(Err(error), &[], &reporter).into(),
     };
-    // What has no form was found before, and this is the last that can be done for a minion.
+    // A value that has no form was found before: a last attempt to write something for the minion.
     output::write(&output::text(&document, args.output.format).or_else(|e| alone(&e.to_string()))?)
 }
 

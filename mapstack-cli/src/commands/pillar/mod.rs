@@ -97,7 +97,7 @@ fn stopping(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
     {
         let made = job.compile(minion);
         traced.add(many.then(|| id.clone()), made.events);
-        // What was done before a failure is what one wants to see then.
+        // The events before a failure are the ones of interest then.
         if made.pillar.is_err() && args.trace {
             print_trace(&traced, args.output.format)?;
         }
@@ -123,7 +123,7 @@ fn stopping(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
         print_trace(&traced, args.output.format)?;
         return reporter.errors(reporter.redact_all(broken.into_iter().chain(&kept)));
     }
-    // Where none can be read, there is nothing to print.
+    // If none can be read, nothing is printed.
     if !all.is_empty() || broken.is_empty() {
         output::print(&of_one_or_many(all, *many), &args.output)?;
     }

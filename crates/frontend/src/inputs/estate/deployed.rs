@@ -23,7 +23,7 @@ pub struct Deployment {
     pub missing_pillars: Vec<String>,
 }
 
-/// Where states and pillars are deployed, unless a configuration says otherwise.
+/// The usual paths of states and pillars, unless a configuration says otherwise.
 const USUAL: [(&str, Kind); 2] = [("/srv/salt", Kind::States), ("/srv/pillar", Kind::Pillars)];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,8 +148,8 @@ impl Given {
     }
 }
 
-/// The folder of a deployed path: the one with states that has most of the path's end. One whose path has
-/// nothing of it is meant where only one root can be.
+/// The folder of a deployed path: the one with states that shares most of the path's end. A folder that
+/// shares no part of it is chosen only if a single root is possible.
 fn folder(deployed: &str, kind: Kind, folders: &Folders, layout: &Layout) -> Option<PathBuf> {
     let deployed = deployed.strip_prefix("${PWD}/").unwrap_or(deployed);
     let wanted: Vec<&str> = Path::new(deployed)

@@ -61,8 +61,9 @@ impl FoundMinions {
         made_up.map(|one| one.minion.id().to_string())
     }
 
-    /// Another minion of the estate, of which nothing is known but its id: one of the built-in platforms if these stand
-    /// for all and the id is the name of one.
+    /// Another minion of the estate, of which only the id is known: one of the built-in platforms if all of these are
+    /// used
+    /// and the id is the name of one.
     #[must_use]
     pub fn another(&self, id: &str) -> Minion {
         let mut minion = match self.platform_of(id) {
@@ -136,7 +137,7 @@ const FOLDERS: [&str; 14] = [
 /// The platform of minions about which nothing is known.
 const USUAL: &str = "debian-12";
 
-/// Where minions are looked for.
+/// The places to search for minions.
 pub struct Search<'s> {
     /// The checkout.
     pub directory: &'s Path,
@@ -363,8 +364,8 @@ impl Search<'_> {
         }
     }
 
-    /// The mapping below a key at the margin of a file: what stands there for a machine is read as it is, as it cannot
-    /// depend on what it sets.
+    /// The mapping below a key at the margin of a file. Its text is read without rendering, as it cannot
+    /// depend on the grains that it sets.
     fn grains_of(&self, path: &Path, key: &str) -> Map {
         let text = self.read(path).unwrap_or_default();
         let text = top_text::without_template(&text);
@@ -522,7 +523,7 @@ const SYSTEMS: [(&str, &str); 7] = [
     ("bento", ""),
 ];
 
-/// How often a text names a system that servers seldom have, if it is about that system.
+/// The number of times that a text about a rare system names it.
 const OFTEN: usize = 3;
 
 /// The system that a text names most. Of equal ones Debian, Ubuntu, and then the first by name.

@@ -1,4 +1,4 @@
-//! Where the file server's roots and the pillar's are in a checkout.
+//! The roots of the file server and of the pillar in a checkout.
 
 use std::path::{Path, PathBuf};
 
@@ -60,7 +60,7 @@ const PILLARS: [&str; 7] = [
     "salt/pillars",
 ];
 
-/// Folders of formulas, each in one of its own.
+/// Folders of formulas, each in a subfolder.
 const FORMULAS: [&str; 5] = [
     "formulas",
     "formula",

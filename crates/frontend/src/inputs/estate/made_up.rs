@@ -13,7 +13,7 @@ use super::top_text::Target;
 pub struct Wanted {
     /// The id, if the target is about it.
     pub id: Option<String>,
-    /// The shell pattern that the id was made for, if it does not stand there as it is.
+    /// The shell pattern that the id was made for, if it is not literally the target.
     pub pattern: Option<String>,
     /// The built-in platform that has the grains.
     pub platform: Option<&'static str>,

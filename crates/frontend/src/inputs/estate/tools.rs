@@ -9,7 +9,7 @@ use mapstack::yaml;
 use super::folders::Folders;
 use super::top_text::without_template;
 
-/// How long a file of a tool may be.
+/// The largest size of a tool's file.
 const LONGEST: u64 = 1 << 20;
 
 /// Facts from the files of tools, as far as they are literals.

@@ -4,7 +4,7 @@
 use mapstack::value::Value;
 use mapstack::yaml;
 
-/// A target, as it stands in a top file.
+/// A target, as a top file has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// The expression.
@@ -45,10 +45,10 @@ pub fn without_template(text: &str) -> String {
     plain
 }
 
-/// The targets that stand in a top file's text, without those that an expression makes.
+/// The targets in a top file's text, without those that an expression makes.
 ///
-/// A branch of a template can repeat a target, and what is left need not be YAML. So lines are read, and YAML where no
-/// line has a target of its own.
+/// A branch of a template can repeat a target, and the rest need not be YAML. So lines are read, and YAML if no
+/// line begins with a target.
 pub fn targets(text: &str) -> Vec<Target> {
     let plain = without_template(text);
     let of_lines = targets_of_lines(&plain);

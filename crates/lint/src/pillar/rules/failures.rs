@@ -281,7 +281,7 @@ fn file_of(subject: &Subject<'_>, fault: Option<&Fault>) -> Option<Place> {
     }
 }
 
-/// Where a missing sls is named: in the include of another, or below a target.
+/// The place that names a missing sls: in the include of another, or below a target.
 fn naming(
     subject: &Subject<'_>,
     (saltenv, sls): (&str, &str),
@@ -317,7 +317,7 @@ fn naming(
     Some(content.place(marks.child(index)?.mark(), length).0)
 }
 
-/// Which fact could mend a failure, if it is for lack of one.
+/// The fact that could cure a failure, if it is for lack of one.
 fn cure(subject: &Subject<'_>, error: &Error, works: bool) -> Option<String> {
     let could_be = matches!(error.kind(), ErrorKind::Undefined | ErrorKind::Template);
     let is_asked = !works && !subject.is_fleet || subject.assumes_grains;

@@ -10,7 +10,7 @@ use super::Subject;
 use crate::pillar::files::PillarFile;
 
 pub(super) fn check(subject: &Subject<'_>) -> Vec<Finding> {
-    // What external pillars give first is there.
+    // External pillars that come first can set every key.
     let is_on = |option: &str| subject.options.get(option).is_some_and(Value::truthy);
     if is_on("ext_pillar_first") && is_on("ext_pillar") {
         return Vec::new();

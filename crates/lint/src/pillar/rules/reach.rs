@@ -190,7 +190,7 @@ fn missing(subject: &Subject<'_>, saltenv: &str, asked: &Asked, place: &Place) -
     asked.sls.iter().filter(is_missing).map(of).collect()
 }
 
-/// Where a top file names an sls below a target.
+/// The place in a top file that names an sls below a target.
 pub(super) fn named_in(target: &Place, sls: &str) -> Option<Place> {
     let rest = target.source.get(target.start..)?;
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '*');

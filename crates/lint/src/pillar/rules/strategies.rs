@@ -80,7 +80,7 @@ impl Stacked<'_> {
         found
     }
 
-    /// The strategy of a list that does not stand in its first item.
+    /// The strategy of a list that is not in its first item.
     fn late(&self, map: &Map, marks: &Marks) -> Option<Finding> {
         let index = map.index_of(STACK_MARKER)?;
         meant(map.entry_at(index)?.1)?;

@@ -18,7 +18,7 @@ pub(crate) struct Subject<'s> {
     pub options: &'s Map,
     /// True if the minions are the ones that the pillar is for.
     pub is_fleet: bool,
-    /// Whether the grains of the minions are assumed.
+    /// True if the grains of the minions are assumed.
     pub assumes_grains: bool,
     /// Roots of the pillar that are not here.
     pub missing_roots: &'s [String],

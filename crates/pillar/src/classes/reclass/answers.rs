@@ -66,7 +66,7 @@ impl Test {
         let other = match &self.other {
             Operand::Parameter(name) => {
                 let path = split(name, &settings.delimiter);
-                // What is not resolved yet equals nothing.
+                // A value that is not resolved yet equals no other.
                 plain(get(base, &path).map_err(|lost| lost.inside(&path))?).ok()
             }
             Operand::Literal(value) => Some(value.clone()),

@@ -84,7 +84,7 @@ impl Turns {
 }
 
 impl Node {
-    /// A value in the place of a text: all inside it is of the text's place, unless it has one of its own.
+    /// A value in the place of a text: everything in it gets the text's place, unless it has one.
     pub fn with_places(self, text: &Item) -> Self {
         if !text.at.is_known() {
             return self;

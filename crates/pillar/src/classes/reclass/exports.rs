@@ -41,7 +41,7 @@ pub fn exports(reader: &Reader<'_>, queries: &Queries, environment: &Value) -> R
     Ok(exports)
 }
 
-/// What reading has cost so far.
+/// The steps that reading has cost so far.
 fn steps_of(reader: &Reader<'_>) -> usize {
     reader.readings().iter().map(|reading| reading.steps).sum()
 }

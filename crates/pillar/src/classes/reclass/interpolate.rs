@@ -47,7 +47,7 @@ const MAX_VALUES: usize = 250_000;
 /// A text has so many bytes at most.
 const MAX_TEXT: usize = 1 << 20;
 
-/// What is not computed yet, in the order in which it is found, and whether its turn has not come.
+/// Paths still to be computed, in the order in which they were found, each with true if it must wait.
 #[derive(Debug, Default)]
 struct Waiting {
     numbers: HashMap<Vec<Key>, (u64, bool), RandomState>,
@@ -217,7 +217,7 @@ impl<'s> Parameters<'s> {
         }
     }
 
-    /// What has to be computed for a path.
+    /// The paths to compute before a path.
     fn required(&self, asked: &[Key]) -> Result<Vec<Vec<Key>>, Failure> {
         let mut required = Vec::new();
         for end in 1..asked.len() {
@@ -251,7 +251,7 @@ impl<'s> Parameters<'s> {
         value: &Node,
         other: &mut Parameters<'_>,
     ) -> Result<(), Failure> {
-        // What is missing in the other parameters is null for this value.
+        // A path that the other parameters lack is null for this value.
         other.references(path, value, 0, &mut None)?;
         let failed = |this: &Self, problem| this.failure(problem, path, value);
         let new = self.rendered(value, Some(&other.base), &mut Turns::default());
@@ -539,7 +539,7 @@ fn plain_text(tokens: &[Token]) -> String {
     tokens.iter().map(text).collect()
 }
 
-/// What a value refers to, as far as it is known.
+/// The references of a value, as far as they are known.
 struct References {
     names: Vec<String>,
     are_all: bool,
@@ -618,7 +618,7 @@ impl References {
 struct Rendering<'r> {
     base: &'r Node,
     settings: &'r Settings,
-    /// What queries are answered from.
+    /// The exports that answer queries.
     exports: Option<&'r [(String, Node)]>,
 }
 

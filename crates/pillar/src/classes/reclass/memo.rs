@@ -44,23 +44,23 @@ pub(super) struct Asked<'a> {
     pub files: [&'a Files; 2],
 }
 
-/// What is kept of one inventory and one set of queries.
+/// The kept results of one inventory and one set of queries.
 #[derive(Debug)]
 struct Kept {
     options: Map,
     environment: Value,
     queries: Queries,
     files: [Files; 2],
-    /// What was read, in order.
+    /// The files read, in order.
     read: Vec<Reading>,
-    /// What it costs besides reading.
+    /// The steps besides reading.
     steps: usize,
     exports: Exports,
     /// Approximately.
     bytes: usize,
 }
 
-/// What a value takes, approximately.
+/// The size of a value, approximately.
 const BYTES_OF_VALUE: usize = 100;
 
 impl Memo {
@@ -188,7 +188,7 @@ mod tests {
         std::fs::write(root.join(format!("nodes/{node}.yml")), text).unwrap();
     }
 
-    /// What a node's query answers, with a star if that was known from a node before.
+    /// The answer of a node's query, with a star if it was known from an earlier node.
     fn peers(root: &Path, node: &str, environment: &str, memo: &Memo) -> String {
         let host = Disk(Tree::new().directory(root));
         let meter = Metered::new(&host);

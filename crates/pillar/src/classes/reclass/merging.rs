@@ -41,9 +41,9 @@ pub struct Reader<'r> {
     may_miss: Option<Regex>,
     /// The files that were read, by their numbers.
     files: RefCell<Vec<ClassFile>>,
-    /// What they say, by their paths.
+    /// The files' entities, by their paths.
     entities: RefCell<HashMap<String, Rc<Entity>>>,
-    /// What was read, in order.
+    /// The files read, in order.
     readings: RefCell<Vec<Reading>>,
     /// The missing classes that were reported, with the files that name them.
     reported: RefCell<HashSet<(String, usize)>>,
@@ -117,7 +117,7 @@ impl<'r> Reader<'r> {
     /// The entity of a node's file, with an environment (reclass: `get_node`).
     ///
     /// # Errors
-    /// There is no such node, or its file is wrong.
+    /// The node does not exist, or its file is wrong.
     pub fn node(&self, name: &str) -> Result<Entity> {
         let Some(file) = self.nodes.get(name) else {
             let message = format!("reclass has no node '{name}' below {}", self.directories.0);
@@ -147,7 +147,7 @@ impl<'r> Reader<'r> {
         Ok(merging.merged)
     }
 
-    /// What comes before the node.
+    /// The parameters below the node's.
     fn base(&self, name: &str, node: &Entity) -> Result<Entity> {
         let mut base = Entity::default();
         let matched = match self.settings.mappings_match_path {
@@ -186,7 +186,7 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// What the file of a node or a class says.
+    /// The entity in the file of a node or a class.
     fn entity(&self, name: &str, file: &File) -> Result<Rc<Entity>> {
         if let Some(known) = self.entities.borrow().get(&file.path) {
             return Ok(Rc::clone(known));
@@ -310,8 +310,8 @@ impl Merging<'_, '_> {
         self.add(entity)
     }
 
-    /// The name of a class, with the values of its references so far. While the value that
-    /// a reference stands for has references itself, no class has that name: an error, unless classes may be missing.
+    /// The name of a class, with the values of its references so far. While the value of
+    /// a reference has references itself, no class has that name: an error, unless classes may be missing.
     fn class_name(&self, class: &str, entity: &Entity) -> Result<Option<String>> {
         let reader = self.reader;
         let tokens = reference::parse(class, reader.settings).map_err(|message| {

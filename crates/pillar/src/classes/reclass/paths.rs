@@ -35,7 +35,7 @@ impl Problem {
 }
 
 impl From<Error> for Problem {
-    /// What the program around an inventory refuses is a limit.
+    /// A refusal by the program around an inventory is a limit.
     fn from(error: Error) -> Self {
         Problem::Limit(error.diagnostic().message.clone())
     }
@@ -102,8 +102,8 @@ fn at_index(items: &[Node], index: i64) -> Option<&Node> {
     items.get(index)
 }
 
-/// True if something is at a path, as reclass asks before it looks there: of a list, whether the step is one of its
-/// items, and then it goes on with the list (reclass: `DictPath.exists_in`).
+/// True if something is at a path, as reclass tests it before a look-up: for a list, if the step is one of its
+/// items, and then the list itself is searched further (reclass: `DictPath.exists_in`).
 pub fn exists_in(base: &Node, path: &[Key]) -> bool {
     let is =
         |node: &Node, step: &Key| matches!(node, Node::Plain(value) if *value == step.to_value());

@@ -15,7 +15,7 @@ pub struct Query {
     pub all_environments: bool,
     /// An export whose references lead to nothing is left out, instead of failing.
     pub ignores_errors: bool,
-    /// Where the answer is in a node's exports; without it, the answer is the names of nodes.
+    /// The path of the answer in a node's exports; without it, the answer is the names of nodes.
     pub(super) value: Option<Vec<Key>>,
     /// The tests that a node has to pass: all of them, if nothing separates them.
     pub(super) tests: Vec<Test>,
@@ -164,7 +164,7 @@ impl Comparison {
 /// Comparisons, each with what joins it to those before it.
 type Comparisons = Vec<(Option<Join>, Comparison)>;
 
-/// What is left of a query's text.
+/// The rest of a query's text.
 #[derive(Clone, Copy)]
 struct Words<'t>(&'t str);
 

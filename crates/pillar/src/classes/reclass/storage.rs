@@ -1,4 +1,4 @@
-//! Where nodes and classes lie (reclass: `storage.yaml_fs`).
+//! The files of nodes and classes (reclass: `storage.yaml_fs`).
 
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;

@@ -23,7 +23,7 @@ pub enum Node {
     List(Vec<Node>, At),
     /// The content of one file.
     One(Item),
-    /// What several files say of one place.
+    /// The values that several files set at one place.
     Many(Vec<Item>),
 }
 

@@ -1,4 +1,4 @@
-//! Which classes a node has, in which order.
+//! The classes of a node, in order.
 
 use foldhash::fast::RandomState;
 use indexmap::{IndexMap, IndexSet};
@@ -220,8 +220,8 @@ pub struct Expansion<'i> {
 }
 
 impl<'i> Expansion<'i> {
-    /// All classes and, unless it says nothing, the node. Classes come behind those they name; each stands where it is
-    /// first named.
+    /// All classes and, unless it is empty, the node. Classes follow those they name; each is at the place of
+    /// its first mention.
     pub fn of(inventory: &'i Inventory<'i>, node: Class) -> Result<Expanded> {
         let mut expansion = Expansion {
             inventory,

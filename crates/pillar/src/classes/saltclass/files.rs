@@ -1,4 +1,4 @@
-//! Where nodes and classes lie.
+//! The files of nodes and classes.
 
 use std::collections::HashMap;
 

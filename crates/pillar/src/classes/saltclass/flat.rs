@@ -1,4 +1,4 @@
-//! Which classes a node has before Salt 3007, in which order.
+//! The classes of a node before Salt 3007, in order.
 
 use foldhash::fast::RandomState;
 use indexmap::IndexSet;

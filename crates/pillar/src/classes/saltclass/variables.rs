@@ -71,7 +71,7 @@ impl<'h> Variables<'h> {
         for reference in references(text) {
             if let Some(escaped) = reference.strip_prefix('\\') {
                 let new = current.replace(reference, escaped.trim_start_matches('\\'));
-                // What follows in the text is looked for in vain from now on, as the reference has it.
+                // The rest of the text is not found from now on, as in the reference.
                 self.replace(&self.whole, &current, &new.into(), 0)?;
                 continue;
             }
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(references("x${a}y${b:c}"), ["x${a}", "y${b:c}"]);
         assert_eq!(references(r"\${a}"), [r"\${a}"]);
         assert_eq!(references("$${a}"), ["$${a}"]);
-        // What begins right behind another has no character before it.
+        // A reference right behind another has no character before it.
         assert_eq!(references("${a}${b} ${c}"), ["${a}", " ${c}"]);
         assert_eq!(references("x\n${a}"), [""; 0]);
         assert_eq!(references("é${a\n} ${b}"), [" ${b}"]);

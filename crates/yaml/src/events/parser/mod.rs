@@ -1,6 +1,6 @@
 //! Tokens to events.
 //!
-//! A state says what may come next. Where a node begins, the state behind it goes on a stack.
+//! A state says what may come next. At the start of a node, the state after it goes on a stack.
 
 mod block;
 mod document;
@@ -26,15 +26,15 @@ use crate::events::scanner::Scanner;
 pub struct Events<'t> {
     scanner: Scanner<'t>,
     state: State,
-    /// What follows the nodes that are open.
+    /// The states after the open nodes.
     states: Vec<State>,
-    /// Where the collections begin that are open.
+    /// The starts of the open collections.
     starts: Vec<Mark>,
     /// The handles and prefixes of tags in this document.
     handles: Vec<(&'t str, Cow<'t, str>)>,
 }
 
-/// What may come next.
+/// The tokens that may come next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// The first document, or a later one behind `...`.
@@ -64,7 +64,7 @@ enum State {
     End,
 }
 
-/// What a node may be where it stands.
+/// The kinds of nodes that are allowed at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NodeContext {
     /// Below an item of a block, or at the top.
@@ -175,7 +175,7 @@ impl<'t> Events<'t> {
         })
     }
 
-    /// An event without a token of its own, before the next one.
+    /// An event without a token, before the next one.
     fn event_before(&mut self, kind: EventKind<'t>) -> Parsed<'t> {
         let start = self.scanner.peek()?.start;
         let end = start;

@@ -1,4 +1,4 @@
-//! Nodes: aliases, scalars, and the starts of collections, with what stands before them.
+//! Nodes: aliases, scalars, and the starts of collections, with their properties.
 
 use std::borrow::Cow;
 

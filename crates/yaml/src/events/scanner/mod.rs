@@ -25,7 +25,7 @@ pub(crate) struct Scanner<'t> {
     cursor: Cursor<'t>,
     /// Tokens that were not taken yet.
     tokens: VecDeque<Token<'t>>,
-    /// How many tokens were taken.
+    /// The number of tokens taken.
     taken: usize,
     /// The column of the block collection around, if there is one.
     indent: Option<usize>,
@@ -33,9 +33,9 @@ pub(crate) struct Scanner<'t> {
     outer_indents: Vec<Option<usize>>,
     /// True if a key without `?` may start here.
     key_allowed: bool,
-    /// How many brackets are open.
+    /// The number of open brackets.
     depth: usize,
-    /// What could be a key: at most one thing on each level of brackets, so these are in the order of the text.
+    /// The possible keys: at most one on each level of brackets, so these are in the order of the text.
     keys: VecDeque<PossibleKey>,
     /// True if the first token is known to be none before which another one has to go.
     is_ready: bool,
@@ -46,7 +46,7 @@ pub(crate) struct Scanner<'t> {
 /// Something that is a key if a colon follows.
 #[derive(Clone, Copy)]
 struct PossibleKey {
-    /// How many brackets are open around it.
+    /// The number of open brackets around it.
     depth: usize,
     /// True if nothing but a key can be here.
     required: bool,
@@ -142,7 +142,7 @@ impl<'t> Scanner<'t> {
             b'!' => self.tag(),
             b'|' | b'>' if !is_in_flow => self.block_scalar(),
             b'\'' | b'"' => self.quoted_scalar(),
-            // What is left of the indicators: `|` and `>` in brackets, and `%` within a line.
+            // The other indicators: `|` and `>` in brackets, and `%` within a line.
             b'\t' | b'|' | b'>' | b'%' | b'@' | b'`' => Err(self.error(
                 "while scanning for the next token",
                 self.cursor.mark(),
@@ -199,7 +199,7 @@ impl<'t> Scanner<'t> {
     }
 }
 
-/// What could be a key.
+/// Possible keys.
 impl Scanner<'_> {
     /// Forget what no colon can make a key of any more.
     fn drop_stale_keys(&mut self) -> Result<(), Error> {
@@ -234,7 +234,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// What could have been a key between these brackets is not one.
+    /// The possible key between these brackets is not one.
     fn drop_key(&mut self) -> Result<(), Error> {
         match self.take_key() {
             Some(key) => self.give_up(key),
@@ -242,7 +242,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// What could be a key between these brackets.
+    /// The possible key between these brackets.
     fn take_key(&mut self) -> Option<PossibleKey> {
         let depth = self.depth;
         self.keys.pop_back_if(|key| key.depth == depth)

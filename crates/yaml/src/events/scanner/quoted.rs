@@ -82,7 +82,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Pass a backslash and what it escapes: the character that both stand for.
+    /// Pass an escape, and return its character.
     fn escape(&mut self, start: Mark) -> Result<char, Error> {
         let character = match self.cursor.byte(1) {
             b'0' => '\0',
@@ -105,7 +105,7 @@ impl<'t> Scanner<'t> {
             b'x' => return self.escaped_code(start, 2),
             b'u' => return self.escaped_code(start, 4),
             b'U' => return self.escaped_code(start, 8),
-            // libyaml finds an unknown escape here; the missing quote is what there is to say.
+            // libyaml finds an unknown escape here; the useful message is that the quote is missing.
             0 => {
                 self.cursor.skip();
                 return Err(self.error(WHAT, start, "found unexpected end of stream"));

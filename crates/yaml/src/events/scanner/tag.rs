@@ -12,7 +12,7 @@ use super::text::Text;
 
 const WHAT: &str = "while scanning a tag";
 
-/// Where a URI stands.
+/// The context of a URI.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Uri {
     /// In `!<…>`.
@@ -146,7 +146,7 @@ impl<'t> Scanner<'t> {
         let character = std::str::from_utf8(&octets)
             .ok()
             .and_then(|text| text.chars().next());
-        // libyaml lets longer forms and surrogates pass, and its callers fail at the text that comes of it.
+        // libyaml lets longer forms and surrogates pass, and its callers fail at the resulting text.
         character
             .ok_or_else(|| self.error(uri.what(), start, "found an incorrect trailing UTF-8 octet"))
     }
