@@ -27,7 +27,7 @@ const FILES: [(&str, &str); 4] = [
 
 /// References, the configuration and the objects of a repository.
 ///
-/// The first byte chooses what the rest stands for: one of four files, or the text of a commit, a tree or a blob.
+/// The first byte chooses the form of the rest: one of four files, or the text of a commit, a tree or a blob.
 pub fn git(data: &[u8]) {
     let Some((choice, rest)) = data.split_first() else {
         return;

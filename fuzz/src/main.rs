@@ -91,7 +91,7 @@ fn fuzz(target: &Target, time: Duration, seed: u64) -> Result<usize, Box<dyn Err
     let seeds = seeds(&here.join("corpus").join(target.name))?;
     let artifacts = here.join("artifacts").join(target.name);
     fs::create_dir_all(&artifacts)?;
-    // What is left here after an abort is the input that did it.
+    // After an abort, this file is the input that caused it.
     let current = artifacts.join("current");
     let mut random = fastrand::Rng::with_seed(seed);
     let (started, mut runs, mut findings) = (Instant::now(), 0_usize, 0);
@@ -114,7 +114,7 @@ fn fuzz(target: &Target, time: Duration, seed: u64) -> Result<usize, Box<dyn Err
     Ok(findings)
 }
 
-/// What is wrong with how a target takes an input.
+/// The problem of a target with an input, if there is one.
 fn problem(target: &Target, input: &[u8]) -> Option<String> {
     let started = Instant::now();
     if catch_unwind(AssertUnwindSafe(|| (target.run)(input))).is_err() {

@@ -18,7 +18,7 @@ pub fn run(sh: &Shell, _: &Args) -> Result {
         let _many = sh.push_env("MAPSTACK_MUTANTS", "10000");
         cmd!(sh, "cargo test --workspace --test mutations").run()?;
     }
-    // A workspace of its own, so that nothing above reaches it.
+    // A separate workspace, so that nothing above reaches it.
     cmd!(
         sh,
         "cargo run --manifest-path fuzz/Cargo.toml --target-dir target -- --seconds 30"
@@ -35,7 +35,7 @@ pub fn run(sh: &Shell, _: &Args) -> Result {
     }
     let _denied = sh.push_env("RUSTDOCFLAGS", "-D warnings");
     cmd!(sh, "cargo doc --workspace --no-deps").run()?;
-    // What would be published; the tests above have compiled it.
+    // The packages to publish; the tests above have compiled them.
     cmd!(sh, "cargo package --workspace --no-verify --quiet").run()?;
     Ok(())
 }

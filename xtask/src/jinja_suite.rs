@@ -76,10 +76,10 @@ pub const SUITE: Suite = Suite {
     ],
 };
 
-/// What Salt says where the trace of an error has no template.
+/// Salt's message if the trace of an error has no template.
 const SALT_FAILS: &str = "'NoneType' object is not subscriptable";
 
-/// What an answer says, a text or the first line of an error, in small letters: filters change them.
+/// The text of an answer, or the first line of an error, in small letters: filters change them.
 fn says(answer: &Value) -> Option<String> {
     let error = || answer["error"].as_str()?.lines().next();
     answer["text"]

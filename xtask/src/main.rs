@@ -48,7 +48,7 @@ enum Chore {
     JinjaSuite(suite::Args),
     /// Compare with Mako what its own tests render
     MakoSuite(suite::Args),
-    /// Go to every place that `explain` names, and see whether the value stands there
+    /// Check every place that `explain` names: the value must be there
     Origins(origins::Args),
     /// Measure against the reference and against the floor
     Bench(bench::Args),

@@ -15,7 +15,7 @@ pub fn project_root() -> &'static Path {
     here.parent().unwrap_or(here)
 }
 
-/// Where cargo puts what it builds.
+/// The directory of cargo's builds.
 pub fn target_directory(sh: &Shell) -> Result<PathBuf> {
     let metadata: Value = serde_json::from_str(
         &cmd!(sh, "cargo metadata --format-version 1 --no-deps")

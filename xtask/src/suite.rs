@@ -22,7 +22,7 @@ pub struct Args {
     /// Compare so many made-up templates instead of those of the tests
     #[arg(long, value_name = "COUNT")]
     random: Option<u32>,
-    /// Which templates to make up; the same seed gives the same ones
+    /// Seed of the made-up templates; the same seed gives the same ones
     #[arg(long, default_value_t = 1, requires = "random")]
     seed: u64,
 }
@@ -31,7 +31,7 @@ pub struct Args {
 pub struct Suite {
     /// The package's name in Python.
     pub package: &'static str,
-    /// Where its tests are run from.
+    /// The directory to run its tests from.
     pub tests: &'static str,
     /// The tools that the tests need besides the reference.
     pub tools: &'static [&'static str],
@@ -205,7 +205,7 @@ fn is_comparable(line: &str) -> bool {
     serde_json::from_str::<Value>(line).is_ok_and(|record| record.get("reason").is_none())
 }
 
-/// What cannot be compared, by reason.
+/// The records that cannot be compared, by reason.
 fn reasons(records: &[&str]) -> Result<BTreeMap<String, Vec<String>>> {
     let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for line in records {

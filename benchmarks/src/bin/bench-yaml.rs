@@ -202,7 +202,7 @@ fn users(text: &mut String, number: usize) -> std::fmt::Result {
     )
 }
 
-/// What programs write: JSON.
+/// The layout that programs write: JSON.
 fn brackets(text: &mut String, number: usize) -> std::fmt::Result {
     let opening = if number == 0 { "[" } else { "" };
     let closing = if number == 199 { "]\n" } else { ",\n" };

@@ -72,7 +72,7 @@ impl Collected {
     }
 }
 
-/// Where an expression stands.
+/// The text of an expression's place.
 fn placed(place: &TemplatePlace, shown: &str) -> String {
     let (line, column) = line_and_column(&place.source, place.span.start as usize);
     format!("{shown}:{line}:{column}")

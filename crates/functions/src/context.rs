@@ -17,7 +17,7 @@ use crate::flow::Flow;
 pub enum OnMachine {
     /// A file.
     File {
-        /// Where it lies in the checkout.
+        /// The path in the checkout.
         on_disk: String,
         /// Its content.
         bytes: Arc<[u8]>,

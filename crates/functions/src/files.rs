@@ -241,7 +241,7 @@ enum Found {
     File(std::sync::Arc<[u8]>),
     /// No file.
     Missing(OnMachine),
-    /// No folder of the checkout stands for the path, and something answered the call all the same.
+    /// The path is not in the checkout, but a function answered the call.
     Answered(Obj),
 }
 
@@ -289,7 +289,7 @@ fn is_served(url: &str) -> Result<bool> {
     }
 }
 
-/// Where a file lies; false if it does not exist.
+/// The path of a file on disk; false if it does not exist.
 fn local_path(run: &dyn Context, env: &str, url: &str) -> Result<Obj> {
     if !is_served(url)? {
         // The reference returns the path as it is, whether there is a file or not.
@@ -454,7 +454,7 @@ fn findup(run: &dyn Context, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
         vm.burn(4)?;
         for name in &names {
             let name = text(name, "slsutil.findup", "filenames")?;
-            // What is joined is relative, whatever it begins with.
+            // The joined part is relative, whatever it begins with.
             let name = name.trim_start_matches('/');
             let path = if directory.is_empty() {
                 name.to_string()

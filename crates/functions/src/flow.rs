@@ -50,7 +50,7 @@ pub enum Flow<'f> {
         base: &'f Obj,
         /// The overlay.
         overlay: &'f Obj,
-        /// How.
+        /// The options of the merge.
         options: &'f Options,
         /// The result.
         is: &'f Obj,
@@ -96,7 +96,7 @@ pub enum Flow<'f> {
         /// The result.
         is: &'f Obj,
     },
-    /// `is` is the argument that stands for what was not found.
+    /// `is` is the argument that is returned for a missing value.
     Default {
         /// The argument.
         is: &'f Obj,

@@ -65,7 +65,7 @@ pub(super) const TABLE: Table = &[
             return Ok(Obj::Bool(false));
         };
         let addresses = match address {
-            // As in the reference, where nothing stands for the minion's own addresses.
+            // As in the reference, a null means the minion's addresses.
             Obj::None => {
                 let mut own = own_addresses(run, "network.ip_in_subnet", &V4, None, false)?;
                 own.extend(own_addresses(
@@ -303,7 +303,7 @@ fn hw_addr(run: &dyn Context, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     if let Some(address) = hardware.get(&*interface) {
         return Ok(Obj::from(address.clone()));
     }
-    // An interface can be without an address of its own.
+    // An interface can be without an address.
     let known = interfaces(run, "network.hw_addr", "ip_interfaces").unwrap_or(hardware);
     Ok(if known.contains_key(&*interface) {
         Obj::from("")

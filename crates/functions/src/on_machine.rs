@@ -170,7 +170,7 @@ fn readdir(run: &dyn Context, vm: &Vm<'_>, path: &str, args: CallArgs) -> Result
 enum Searched {
     /// The path lies elsewhere.
     Elsewhere,
-    /// There is no file.
+    /// The file does not exist.
     Nothing,
     Text(String),
 }
@@ -238,7 +238,7 @@ fn get_hash(run: &dyn Context, vm: &Vm<'_>, path: &str, args: CallArgs) -> Resul
     }
 }
 
-/// The paths that a pattern stands for (`glob.glob`), sorted; `None` if it starts elsewhere.
+/// The paths that a pattern matches (`glob.glob`), sorted; `None` if it starts elsewhere.
 fn glob(run: &dyn Context, vm: &Vm<'_>, pattern: &str) -> Result<Option<Vec<String>>> {
     if !has_magic(pattern) {
         let found = at(run, pattern)?;

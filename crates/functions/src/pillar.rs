@@ -170,7 +170,7 @@ fn get(run: &dyn Context, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     ] = args.bind("pillar.get", names)?;
     let key = required(key, "pillar.get", "key")?;
     let delim = delimiter(delim, "pillar.get")?;
-    // The reference compares it with what stands for none.
+    // The reference compares it with its own default.
     comparable(default.as_ref())?;
     masks(unmask)?;
     if !truth_or(merge, false)? {

@@ -3,7 +3,7 @@
 use mapstack_value::Value;
 use mapstack_value::posixpath::normpath;
 
-/// Where a path lies below a root.
+/// The place of a path below a root.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Below<'p> {
     /// The saltenv of the root.

@@ -92,7 +92,7 @@ pub(super) const TABLE: Table = &[
     }),
 ];
 
-/// The strategy `smart` stands for depends on the renderer.
+/// The strategy that `smart` chooses, by the renderer.
 fn strategy_for(strategy: Value, renderer: Option<Obj>) -> Result<Value> {
     if strategy.as_str() != Some("smart") {
         return Ok(strategy);
@@ -379,14 +379,14 @@ struct Known<'i> {
     items: &'i [Obj],
     /// Scalars, which equality by hash finds; without them every item has to be compared.
     simple: Option<HashSet<Key, RandomState>>,
-    /// Where the others are.
+    /// The positions of the others.
     others: Vec<usize>,
 }
 
 impl<'i> Known<'i> {
     fn of(items: &'i [Obj]) -> Result<Self> {
         spend(ENTRY_STEPS * items.len())?;
-        // What is compared in another way than data can raise errors, which depend on the order.
+        // Items that are not data compare in their own ways, which can raise errors that depend on the order.
         let is_data =
             |item: &Obj| !matches!(item, Obj::Undefined(_) | Obj::Native(_) | Obj::Iter(_));
         if !items.iter().all(is_data) {

@@ -683,7 +683,7 @@ fn unreadable(error: &mapstack_diagnostic::Error) -> Box<Error> {
 /// The tree for the modules of one call.
 pub(crate) struct Files<'r> {
     run: &'r dyn TreeContext,
-    /// Where code imports files from.
+    /// The saltenv that code imports files from.
     saltenv: Str,
     /// The grains that modules see, if not all of the minion's, and those that were computed so far.
     grains: Option<(&'r Map, &'r Map)>,
@@ -746,7 +746,7 @@ impl Tree for Files<'_> {
                     || self.run.is_answered_elsewhere(name)
                     || is_in_salt(name)
             }
-            // Salt has utility modules of its own, which are not here.
+            // Salt has built-in utility modules, which are not here.
             Loader::Utils => !name.ends_with('.'),
             Loader::Runners => is_salts_runner(name),
             Loader::Renderers | Loader::States | Loader::Grains | Loader::Pillar | Loader::Tops => {
@@ -754,7 +754,7 @@ impl Tree for Files<'_> {
             }
         };
         Ok(Found {
-            // What a file of the tree replaces is not there besides it.
+            // A file of the tree replaces the built-in module of its name.
             is_known: is_known && !is_own,
             sources,
         })
@@ -764,7 +764,7 @@ impl Tree for Files<'_> {
         match (name, self.grains) {
             ("__grains__", Some((set, _))) => return Ok(set.clone().into()),
             (GRAINS_SO_FAR, Some((_, so_far))) => return Ok(so_far.clone().into()),
-            // What `salt.utils.platform` learns from the machine.
+            // The facts that `salt.utils.platform` learns from the machine.
             ("__system__", _) => return self.run.module_fact("__grains__"),
             ("__grains__", None) => {}
             _ => self.has_read_secrets.set(true),

@@ -16,7 +16,7 @@ pub struct Unanswered {
     pub call: Call,
     /// The minions whose templates make it.
     pub minions: BTreeSet<Str>,
-    /// Where they do, as `file:line:column`, as far as that is known.
+    /// The places of the calls, as `file:line:column`, as far as they are known.
     pub places: BTreeSet<String>,
 }
 
@@ -120,7 +120,7 @@ fn entry(one: &Unanswered, text: &mut String) {
         let (ids, more) = named(one.minions.iter().map(|id| &**id), "minions");
         let ids: Value = ids.into_iter().map(Value::from).collect();
         lines.insert(1, format!("# minions: {}{more}", scalar(&ids)));
-        // What is filled in comes last, where there is anything else.
+        // The blank to fill in comes last, after all other lines.
         if lines.len() > 2 {
             let comment = lines.remove(1);
             lines.insert(lines.len() - 1, comment);
@@ -151,7 +151,7 @@ fn scalar(value: &Value) -> String {
         ..DumpOptions::output()
     };
     let text = dump(value, &options);
-    // A plain scalar is a document of its own.
+    // A plain scalar is a whole document.
     let text = text.trim_end();
     text.strip_suffix("...").unwrap_or(text).trim_end().into()
 }

@@ -69,7 +69,7 @@ const LIKE_REDHAT: [&str; 8] = [
     "xenserver",
 ];
 
-/// Which module Salt loads as `pkg` (`__virtual__` of aptpkg, yumpkg and zypperpkg).
+/// The module that Salt loads as `pkg` (`__virtual__` of aptpkg, yumpkg and zypperpkg).
 fn packages(run: &dyn Context) -> Packages {
     let grain = |name| run.grain(name).map(|grain| grain.to_string());
     let family = grain("os_family").unwrap_or_default();

@@ -32,7 +32,7 @@ fn versions_are_ordered_as_recorded() {
 proptest! {
     #[test]
     fn the_order_is_one(versions in prop::collection::vec("[0-2a-b~^.+-]{0,6}", 3)) {
-        // What begins with a dash, or ends in one, is not a version to dpkg.
+        // A text that begins with a dash, or ends in one, is not a version to dpkg.
         for compare in [dpkg::compare, rpm::compare] {
             let [a, b, c] = [0, 1, 2].map(|at| format!("1{}1", versions[at]));
             let order = |x: &str, y: &str| compare(x, y).unwrap();

@@ -65,7 +65,7 @@ const POSITIONAL: [&str; 7] = [
     "python_shell",
 ];
 
-/// What is not done here, and would change the result.
+/// Arguments that are not supported, and would change the result.
 const UNSUPPORTED: [&str; 8] = [
     "runas",
     "group",
@@ -187,7 +187,7 @@ fn execute(call: &Call, merged: bool) -> Result<Ran> {
     Ok(Ran { all, hidden })
 }
 
-/// What a program has that did not end in time, if the call set that time.
+/// The result of a program that did not end in time, if the call set that time.
 fn late(line: &Line, timeout: Option<String>) -> Result<Map> {
     let shown = line.shown();
     let Some(timeout) = timeout else {
@@ -203,7 +203,7 @@ fn late(line: &Line, timeout: Option<String>) -> Result<Map> {
     Ok(all.as_map().cloned().unwrap_or_default())
 }
 
-/// What a program printed, and how it ended.
+/// The output of a program, and its exit status.
 fn results(given: &Given, output: &process::Output) -> Result<Map> {
     let strip = given.truth("rstrip", true);
     let text = |bytes: &[u8]| {
@@ -238,7 +238,7 @@ fn results(given: &Given, output: &process::Output) -> Result<Map> {
     Ok(all.as_map().cloned().unwrap_or_default())
 }
 
-/// What Python's `str.rstrip` takes off.
+/// True for characters that Python's `str.rstrip` takes off.
 fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\x1c'..='\x1f').contains(&c)
 }
@@ -263,7 +263,7 @@ impl Given {
     }
 }
 
-/// Where it runs.
+/// The working directory.
 fn directory(given: &Given) -> Result<String> {
     match given.get("cwd").filter(|cwd| cwd.truthy()) {
         None => Ok(home()
@@ -303,7 +303,7 @@ fn time(given: &Given) -> Result<(Duration, Option<String>)> {
 /// Seconds after which a program is stuck, whatever it is given.
 const LONGEST: f64 = 3600.0;
 
-/// What is run.
+/// The command to run.
 enum Line {
     /// Words, the first of which is the program.
     Words(Vec<String>),

@@ -62,7 +62,7 @@ fn enough(entries: usize) -> Result<()> {
     )
 }
 
-/// What a file has to be like.
+/// A property of the files to find.
 enum Criterion {
     Name { regex: String, ignore_case: bool },
     Kind(String),

@@ -15,7 +15,7 @@ pub(crate) const TABLE: Table = &[("gpg.decrypt", decrypt)];
 /// The time that the program has.
 const TIME: Duration = Duration::from_secs(60);
 
-/// What the reference can do besides, and would change the result.
+/// Arguments that are not supported, and would change the result.
 const UNSUPPORTED: [&str; 5] = ["user", "filename", "output", "use_passphrase", "keyring"];
 
 /// `gpg.decrypt(text=…, gnupghome=…, bare=…)`.

@@ -23,7 +23,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 const AGENT: &str = concat!("mapstack/", env!("CARGO_PKG_VERSION"), " http.query()");
 
-/// What is not done here, and would change the request or the result, or write files.
+/// Arguments that are not supported, and would change the request or the result, or write files.
 const UNSUPPORTED: [&str; 21] = [
     "data_file",
     "header_file",
@@ -193,7 +193,7 @@ fn sent_headers(given: &Given<'_>, method: &str) -> Vec<(String, String)> {
         .and_then(Value::as_list)
         .unwrap_or_default()
     {
-        // What follows a second colon is lost in the reference, too.
+        // The reference, too, loses the text after a second colon.
         let header = header.to_string();
         let mut parts = header.split(':').map(str::trim);
         if let (Some(name), Some(value)) = (parts.next(), parts.next()) {
@@ -254,13 +254,13 @@ fn agent(given: &Given<'_>) -> Result<ureq::Agent> {
             .timeout_global(Some(
                 timeout.map_or(TIMEOUT, |timeout| timeout.min(TIMEOUT)),
             ))
-            // Which way requests go is not for the environment to say.
+            // The environment must not choose the way of requests.
             .proxy(None)
             .build(),
     ))
 }
 
-/// What a query without an answer returns.
+/// The result of a query without an answer.
 fn unanswered(given: &Given<'_>, url: &str, e: ureq::Error) -> Result<Value> {
     let mut ret = Map::new();
     let error = match e {
@@ -288,7 +288,7 @@ fn unanswered(given: &Given<'_>, url: &str, e: ureq::Error) -> Result<Value> {
 
 const NO_SUCH_NAME: &str = "[Errno -2] Name or service not known";
 
-/// What Python says of a name that does not resolve; the number is in no part of the error.
+/// Python's message about a name that does not resolve; the number is in no part of the error.
 fn unreachable_host(e: &std::io::Error) -> Option<String> {
     let text = e.to_string();
     let why = text.strip_prefix("failed to lookup address information: ")?;
@@ -356,7 +356,7 @@ fn answer(given: &Given<'_>, response: ureq::http::Response<ureq::Body>) -> Resu
     Ok(ret.into())
 }
 
-/// What `decode=True` makes of an answer.
+/// The result of `decode=True` for an answer.
 enum Decoded {
     Data(Value),
     Text,

@@ -49,7 +49,7 @@ fn address(entry: Option<&nix::sys::socket::SockaddrStorage>) -> Option<IpAddr> 
 fn interfaces() -> Result<Map> {
     let mut all = Map::new();
     for entry in all_addresses()? {
-        // An address can have a name of its own below its interface's.
+        // An address can have a label below its interface's name.
         let label = entry.interface_name.as_str();
         let name = label.split(':').next().unwrap_or(label);
         if !all.contains_key(name) {

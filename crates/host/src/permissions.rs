@@ -28,7 +28,7 @@ impl Permissions {
     /// Permit functions (`cmd.run`), all functions of a module (`file.*`) and filters (`which`).
     ///
     /// # Errors
-    /// There is nothing of that name.
+    /// No function has that name.
     pub fn parse<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Result<Self, UnknownName> {
         let check = |name: S| {
             let name = name.as_ref();

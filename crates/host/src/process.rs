@@ -60,7 +60,7 @@ pub(crate) fn run(mut command: Command, setting: Setting) -> io::Result<Ended> {
     } else {
         Stdio::null()
     });
-    // What it starts ends with it.
+    // The processes that it starts end with it.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn()?;
@@ -126,7 +126,7 @@ fn read(pipe: PipeReader) -> Receiver<io::Result<Vec<u8>>> {
 }
 
 fn kill(child: &mut Child) {
-    // Each of these fails only if there is nothing left to end.
+    // Each of these fails only if the process has ended.
     #[cfg(unix)]
     if let Ok(group) = i32::try_from(child.id()) {
         nix::sys::signal::killpg(

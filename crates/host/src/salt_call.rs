@@ -52,7 +52,7 @@ impl SaltCall {
     /// Hand calls to a command; quotes are those of a shell, which is not used.
     ///
     /// # Errors
-    /// A quotation has no end, or there is nothing to run.
+    /// A quotation has no end, or the command is empty.
     pub fn new(command: &str) -> Result<Self, UnreadableCommand> {
         let command = shlex::split(command)?;
         if command.is_empty() {
@@ -167,7 +167,7 @@ fn is_name(text: &str) -> bool {
 /// The function and its arguments, as `salt-call` reads them: each is YAML in quotes or brackets, so
 /// that no text is taken for a number, an option or a named argument.
 fn arguments(call: &Call) -> Result<Vec<String>, CallError> {
-    // What starts with a hyphen from here on is a number and not an option.
+    // A text that starts with a hyphen from here on is a number and not an option.
     let mut all = vec![call.name.to_string(), "--".into()];
     for value in &call.args {
         if value.as_str().is_some_and(looks_named) {
@@ -214,7 +214,7 @@ fn written(call: &Call, value: &Value) -> Result<String, CallError> {
     })?;
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        // These stand inside strings. Salt looks for `=` and `#` before it reads what is around
+        // These are inside strings. Salt looks for `=` and `#` before it reads the text around
         // them, and YAML knows no pairs of surrogates.
         match u32::from(c) {
             n if c == '#' || c == '=' || (0x7f..0x1_0000).contains(&n) => {

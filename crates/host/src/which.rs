@@ -1,4 +1,4 @@
-//! Where programs are.
+//! Finds programs.
 
 use std::path::Path;
 

@@ -78,7 +78,7 @@ fn make_tree(root: &Path, tree: &Json) {
     }
 }
 
-/// A web server with the recorded answers; it goes on until the tests end.
+/// A web server with the recorded answers; it runs until the tests end.
 fn serve(answers: Json) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
@@ -137,7 +137,7 @@ fn echo(request: &[String], mut headers: Vec<(String, String)>, body: &[u8]) -> 
     )
 }
 
-/// What a call does, as the record says it.
+/// The outcome of a call, in the form of the record.
 fn outcome(answer: Result<Value, CallError>, name: &str) -> (String, String) {
     match answer {
         Ok(mut value) => {

@@ -50,7 +50,7 @@ impl Object for SelfObject {
     }
 
     fn item(&self, vm: &dyn Interpreter, key: &Obj) -> Result<Option<Obj>> {
-        // What cannot be hashed is not a block; something undefined cannot even be looked for.
+        // An unhashable key is not a block; an undefined one cannot even be looked for.
         match lookup_key(key) {
             Err(e) if e.kind == ErrorKind::Undefined => Err(e),
             _ => Ok(key.as_str().and_then(|name| self.attr(vm, name))),

@@ -16,7 +16,7 @@ pub struct TemplateCache(Mutex<HashMap<Arc<str>, Vec<CachedTemplate>, RandomStat
 /// The name of a dialect, and whether undefined values are errors.
 type Environment = (&'static str, bool);
 
-/// One reading of a source: the same text can stand in files of several names.
+/// One parse of a source: files of several names can have the same text.
 #[derive(Debug)]
 struct CachedTemplate {
     environment: Environment,

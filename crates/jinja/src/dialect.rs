@@ -169,11 +169,11 @@ pub trait Dialect: Sync {
         load_below(vm, name, "the templates' directory")
     }
 
-    /// What `{{ x }}` prints where it is not escaped, if it is neither text nor a boolean nor an integer that fits 64
+    /// The text that `{{ x }}` prints if it is not escaped, and is neither text nor a boolean nor an integer that fits 64
     /// bits.
     ///
     /// # Errors
-    /// What `str()` of the object raises.
+    /// The exception of the object's `str()`.
     fn print(&self, object: &Obj) -> Result<String> {
         to_str(object)
     }
@@ -189,7 +189,7 @@ pub trait Dialect: Sync {
         Err(Error::new(ErrorKind::Syntax, message))
     }
 
-    /// What to do about an imported template that [`read`](Self::read) refused.
+    /// Advice about an imported template that [`read`](Self::read) refused.
     fn about_import(&self, _tag: &str, _file: &str) -> Option<String> {
         None
     }

@@ -1,9 +1,10 @@
 //! Constants, which Jinja2 computes when it compiles a template: expressions that are made of literals alone.
 //!
-//! What comes out is what the expression gives when it runs, so only failing matters. Most failures are caught, and the
-//! expression runs as it stands. Not caught are undefined values that `and`, `or`, `~` or an inline `if` ask for their
+//! A constant's value is the one that the expression has when it runs, so only failing matters. Most failures are
+//! caught, and the
+//! expression runs unchanged. Not caught are undefined values that `and`, `or`, `~` or an inline `if` ask for their
 //! truth or text, and keys that no dict can have: the template does not compile, whether it would ever come to that
-//! expression or not (`jinja2.nodes`: the `as_const` of each class). What `{{ … }}` prints is computed before its parts
+//! expression or not (`jinja2.nodes`: the `as_const` of each class). The whole of `{{ … }}` is computed before its parts
 //! are looked at; if it has a value, they are not looked at.
 
 use std::cell::Cell;
@@ -28,11 +29,11 @@ pub(super) struct Folding<'t> {
     dialect: &'t dyn Dialect,
     strict: bool,
     fuel: Cell<u64>,
-    /// What the last `{{ … }}` prints, and whether that is a constant, once it is known.
+    /// The expression of the last `{{ … }}`, and whether it is a constant, once that is known.
     printed: Option<(&'t Expr, Option<bool>)>,
     /// The outermost expression around the present one that is computed if it can be, unless that was done.
     root: Option<&'t Expr>,
-    /// Where that stands.
+    /// Its span.
     within: Span,
 }
 

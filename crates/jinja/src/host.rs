@@ -16,7 +16,7 @@ pub trait Host {
     /// The template exists and cannot be read.
     fn template(&self, path: &str) -> Result<Option<Arc<str>>>;
 
-    /// Where a template was looked for that does not exist.
+    /// Advice with the paths that were searched for a missing template.
     fn missing_template_help(&self, path: &str) -> String {
         format!("no file salt://{path} on the file server")
     }
@@ -40,7 +40,7 @@ pub trait Host {
         Err(Error::new(ErrorKind::Nested, message))
     }
 
-    /// What Python finds at a path of the machine, if anything is known of it: `False`, a file's bytes, or names.
+    /// Python's view of a path of the machine, if it is known: `False`, a file's bytes, or names.
     fn on_machine(&self, _path: &str) -> Option<Result<mapstack_value::Value>> {
         None
     }

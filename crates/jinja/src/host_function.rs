@@ -9,7 +9,7 @@ use super::job::call_in_render;
 use super::named::Named;
 use super::vm::Vm;
 
-/// How often a function reads a text: it converts it, splits a key, looks up each part, compiles a pattern.
+/// The most times that a function reads a text: it converts it, splits a key, looks up each part, compiles a pattern.
 const PASSES: usize = 8;
 
 /// A function of the host as an object that templates can call.

@@ -26,7 +26,7 @@ pub(super) struct Loop {
     length: Cell<Option<usize>>,
     changed: RefCell<Option<Vec<Obj>>>,
     depth0: usize,
-    /// What a recursive loop runs again.
+    /// The body that a recursive loop runs again.
     recursive: Option<(Arc<For>, Frame)>,
 }
 
@@ -105,7 +105,7 @@ impl Loop {
     }
 }
 
-/// What iterating over `loop` gives: the rounds that are left, which the loop then does not have any more.
+/// The iterator over `loop`: the remaining rounds, which the loop then no longer has.
 struct Rounds(Rc<Loop>);
 
 impl ObjIter for Rounds {

@@ -171,7 +171,7 @@ impl MacroObject {
     }
 }
 
-/// Which operands of the tracer are the arguments of a call.
+/// The tracer's operands that are the arguments of a call.
 struct Operands {
     first: usize,
     positional: usize,

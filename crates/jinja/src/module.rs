@@ -15,7 +15,7 @@ pub struct Module {
     pub(super) name: Option<Str>,
     pub(super) context: Rc<Context>,
     pub(super) body: String,
-    /// Where the body came from.
+    /// The source map of the body.
     pub(super) map: SourceMap,
 }
 

@@ -30,7 +30,7 @@ impl Origin {
 /// A run of output with one origin.
 #[derive(Debug, Clone, Copy)]
 struct Chunk {
-    /// Where it starts in the output.
+    /// The start in the output.
     start: usize,
     /// Index into the list of templates.
     template: u32,
@@ -38,12 +38,12 @@ struct Chunk {
     origin: Origin,
 }
 
-/// Which source produced which part of a rendered text.
+/// The source of each part of a rendered text.
 #[derive(Debug, Default, Clone)]
 pub struct SourceMap {
     templates: Vec<Arc<Template>>,
     chunks: Vec<Chunk>,
-    /// Which bytes of the output are secret, in order.
+    /// The secret bytes of the output, in order.
     secret: Vec<Range<usize>>,
 }
 

@@ -11,7 +11,7 @@ use super::vm::{Request, Vm};
 pub struct Rendered {
     /// The printed text.
     pub text: String,
-    /// Where it came from.
+    /// The source map of the text.
     pub map: SourceMap,
     /// The names that the template's top level has bound, in order.
     pub exports: Names,

@@ -1,6 +1,6 @@
-//! Where names live while a template runs.
+//! The names of a running template.
 //!
-//! A template has a [`Context`]: what was given to it, and what its top level has bound so far
+//! A template has a [`Context`]: the variables given to it, and those that its top level has bound so far
 //! (which is what importers see). Loops, macros and `with` open [`Scope`]s above it. A name is
 //! looked up from the innermost scope outwards, then in the context.
 
@@ -111,12 +111,12 @@ impl Layer {
     }
 }
 
-/// A block together with the template whose source it stands in.
+/// A block together with the template whose source has it.
 pub type BlockSource = (Arc<Template>, Arc<Block>);
 
 /// One run of one template.
 pub struct Context {
-    /// What the top level has bound, if it has; shared with what sees it as it was.
+    /// The names that the top level has bound, if any; shared with readers of this state.
     vars: RefCell<Option<Rc<Names>>>,
     /// Names that were found here, as long as nothing else is bound to them.
     found: RefCell<Found>,
@@ -128,7 +128,7 @@ pub struct Context {
     blocks: Rc<RefCell<Blocks>>,
     /// The name `self` prints.
     pub name: Option<Str>,
-    /// Where the scoped block stands that has this context to itself.
+    /// The frame around the scoped block that has this context to itself.
     around: Option<Box<Frame>>,
 }
 
@@ -213,7 +213,7 @@ impl Context {
 #[derive(Default)]
 struct Found {
     names: Vec<(Str, Obj)>,
-    /// How many look-ups found nothing here.
+    /// The number of look-ups that found no name here.
     missed: usize,
 }
 
@@ -260,11 +260,11 @@ pub struct Scope {
     outer: Option<Rc<Scope>>,
     /// True if this is the outermost scope of a block.
     is_block: bool,
-    /// True if a name of it may have another text of its own than the same name has elsewhere in the template.
+    /// True if a name of it may have another copy of its text than the same name elsewhere in the template.
     has_copies: Cell<bool>,
 }
 
-/// What a scope knows of a name.
+/// The state of a name in a scope.
 enum Slot {
     Bound(Obj),
     /// The name is hidden until it is bound.
@@ -273,7 +273,7 @@ enum Slot {
     Empty,
 }
 
-/// Where a name was found.
+/// The place of a name that was found.
 pub enum Local {
     Bound(Obj),
     /// A scope hides the name, and has not bound it.
@@ -288,7 +288,7 @@ impl Scope {
         self.names.borrow_mut().clear();
     }
 
-    /// What is known of a name, by what finds it in the names of one scope.
+    /// Look a name up by a function that finds it in the names of one scope.
     #[inline]
     fn get(&self, find: impl Fn(&Scope, &[(Str, Slot)]) -> Option<usize>) -> Local {
         let mut scope = Some(self);
@@ -333,7 +333,7 @@ impl Scope {
         }
     }
 
-    /// Set a name that has a text of its own.
+    /// Set a name with a separate copy of its text.
     fn set_copy(&self, name: &Str, slot: Slot) {
         self.has_copies.set(true);
         self.set(name, slot);
@@ -364,13 +364,13 @@ fn same(a: &str, b: &str) -> bool {
 }
 
 /// The code of a template outside of its blocks and macros. It prints until it extends another
-/// template, and goes on without printing.
+/// template, and then runs without printing.
 #[derive(Default)]
 pub struct Root {
     parent: RefCell<Option<Arc<Template>>>,
 }
 
-/// Where the interpreter stands: which template's source, which context, which scope.
+/// The position of the interpreter: the template, the context and the scope.
 #[derive(Clone)]
 pub struct Frame {
     /// The template whose source is being run.
@@ -409,7 +409,7 @@ impl Frame {
         self.root.as_ref()?.parent.borrow().clone()
     }
 
-    /// True if what stands here is not printed, as the root extends another template.
+    /// True if the output here is dropped, as the root extends another template.
     pub fn is_silent(&self) -> bool {
         self.root
             .as_ref()
@@ -470,7 +470,7 @@ impl Frame {
         }
     }
 
-    /// The scope of a block's body, which stands in another template perhaps.
+    /// The scope of a block's body, which may be in another template.
     #[must_use]
     pub fn block(&self, template: Arc<Template>, block: &Block) -> Self {
         let inner = Frame {

@@ -1,4 +1,4 @@
-//! Which scalars of a render are secret, by content: those that were secret before, and those computed from them.
+//! The secret scalars of a render, by content: those that were secret before, and those computed from them.
 //!
 //! Text in a template has no room for a mark, and does not need one: a text that equals a secret is as secret. So
 //! secrets are identified by content, and an expression that reads one makes its new results secret. Values that are
@@ -40,11 +40,11 @@ pub struct Taint {
     /// Containers and iterators whose whole content is secret, however short. They are kept alive, so that no other
     /// object gets their address.
     carriers: RefCell<HashMap<usize, Obj, RandomState>>,
-    /// What the expressions being evaluated have read so far, innermost last.
+    /// The values that the expressions being evaluated have read so far, innermost last.
     operands: RefCell<Vec<Operand>>,
 }
 
-/// How much of a text is secret.
+/// The secret part of a text.
 #[derive(Clone)]
 enum Secret {
     Whole,
@@ -57,7 +57,7 @@ struct Operand {
     secret: bool,
 }
 
-/// What an expression does with what it reads.
+/// The use that an expression makes of the values it reads.
 #[derive(Clone, Copy, PartialEq)]
 enum Role {
     /// Its result does not reveal it: a literal, a comparison.
@@ -74,7 +74,7 @@ enum Role {
     Reads,
 }
 
-/// What a text says, whichever way a format quotes and folds it: without space, quotes and escapes.
+/// The content of a text, whichever way a format quotes and folds it: without space, quotes and escapes.
 fn unquoted(text: &str) -> String {
     Unquoted::of(text).said
 }
@@ -101,7 +101,7 @@ impl Unquoted {
         Unquoted { said, places }
     }
 
-    /// Where a text stands, however it is quoted and folded.
+    /// The occurrences of a text, however it is quoted and folded.
     fn find(&self, text: &str) -> Vec<Range<usize>> {
         let text = unquoted(text);
         if text.len() < TELLING {
@@ -307,7 +307,7 @@ impl Taint {
         }
     }
 
-    /// Data from a text: only what stands in its secret parts is secret.
+    /// Data from a text: only the parts read from its secret parts are secret.
     fn read(&self, operands: &[Operand], value: &Obj) -> bool {
         let [Operand { value: source, .. }] = operands else {
             return self.derived(operands, value);
@@ -328,7 +328,7 @@ impl Taint {
         }
     }
 
-    /// Where a text that was made from data contains its secrets; `None` if one of them cannot be found.
+    /// The places of a text's secrets, if it was made from data; `None` if one of them cannot be found.
     fn within(&self, text: &str, data: &Obj) -> Option<Vec<Range<usize>>> {
         let (value, _) = data.to_value_lossy().ok()?;
         let (mut found, mut seen, mut lost) = (Vec::new(), HashSet::new(), false);
@@ -355,7 +355,7 @@ impl Taint {
         (!lost).then_some(found)
     }
 
-    /// Which bytes of what an expression printed are secret.
+    /// The secret bytes of an expression's output.
     pub(super) fn printed(&self, value: &Obj, printed: &str) -> Vec<Range<usize>> {
         let last = self
             .operands
@@ -492,7 +492,7 @@ fn role(expr: &Expr, operands: &[Operand], converts: &dyn Fn(&str) -> Option<Con
         ExprKind::Call { callee, .. } => match first {
             // Methods of containers find or move values, except `index` and `count`, which reveal little.
             Some(Obj::List(_) | Obj::Tuple(_) | Obj::Dict(_) | Obj::Set(_)) => Role::Moves,
-            // What a macro prints is tracked by the expressions in it.
+            // The output of a macro is tracked by the expressions in it.
             Some(Obj::Native(native)) if PRINTERS.contains(&native.type_name()) => Role::Moves,
             _ if matches!(&callee.kind, ExprKind::Name(name) if KEEPERS.contains(&&**name)) => {
                 Role::Moves

@@ -1,4 +1,4 @@
-//! Tests: what may stand after `is`.
+//! Tests: the names after `is`.
 #![expect(
     clippy::needless_pass_by_value,
     reason = "every test has the signature of `Test`"

@@ -79,7 +79,7 @@ impl<'r> Request<'r> {
 /// Something of each name.
 type ByName<T> = HashMap<Str, T, RandomState>;
 
-/// What inline `if`s without `else` gave, by the template and the place; the template is kept with it.
+/// The results of inline `if`s without `else`, by the template and the place; the template is kept with it.
 type WithoutElse = HashMap<(*const Template, u32, u32), (Arc<Template>, Obj), RandomState>;
 
 /// The state of one render. Objects reach it through their methods' `vm` argument.
@@ -115,7 +115,7 @@ pub struct Vm<'r> {
     /// Filters and tests that templates have used.
     pub(super) known_filters: Known<Filter>,
     pub(super) known_tests: Known<Test>,
-    /// A function that the present expression asked for in vain.
+    /// A missing function that the present expression asked for.
     pub(super) missed: RefCell<Option<Str>>,
 }
 

@@ -1,4 +1,4 @@
-//! Which statement of a template changed an object.
+//! The statement of a template that changed an object.
 
 use std::cell::{Cell, RefCell};
 
@@ -51,7 +51,7 @@ pub struct Edit {
     pub after: Value,
 }
 
-/// How often the object is inspected at most. A template that changes it more often does so in a loop, and the caller
+/// The most inspections of the object. A template that changes it more often does so in a loop, and the caller
 /// has to inspect the object after the render.
 const MAX_LOOKS: usize = 2_000;
 

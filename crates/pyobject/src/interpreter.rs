@@ -40,10 +40,10 @@ pub trait Interpreter {
     /// What the language raises where the item may not be looked at.
     fn get_key(&self, object: &Obj, key: &Obj) -> Result<Obj>;
 
-    /// Do what only the language can: `job` is of a type of its own.
+    /// Do work that only the language can do: the language knows the type of `job`.
     ///
     /// # Errors
-    /// What the job raises; a `TypeError` where the language does not know the type.
+    /// The exception of the job; a `TypeError` if the language does not know the type.
     fn run(&self, job: &mut dyn Any) -> Result<Option<Obj>>;
 }
 

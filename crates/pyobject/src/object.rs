@@ -80,10 +80,10 @@ pub enum Obj {
 /// Every method has the behaviour of a Python object without that ability.
 #[allow(clippy::len_without_is_empty)] // `truthy` is Python's word for it.
 pub trait Object {
-    /// What `type(x).__name__` says.
+    /// The value of `type(x).__name__`.
     fn type_name(&self) -> &str;
 
-    /// What `type(x).__module__` says, which messages about a missing attribute name; nothing for Python's own types.
+    /// The value of `type(x).__module__`, which messages about a missing attribute name; `None` for Python's own types.
     fn module(&self) -> Option<&str> {
         None
     }
@@ -309,7 +309,7 @@ impl Obj {
         ops::equal(self, other)
     }
 
-    /// Live objects for data in which one container stands in several places: it is one object
+    /// Live objects for data in which one container is at several places: it is one object
     /// there, as YAML aliases are in Python.
     pub fn from_shared(value: &Value) -> Self {
         containers::thaw_shared(value)
@@ -324,7 +324,7 @@ impl Obj {
         containers::freeze_lossy(self)
     }
 
-    /// An object that is made of data, unless the data is nested too deep or stands for too much. Data that was put
+    /// An object that is made of data, unless the data is nested too deep or expands to too much. Data that was put
     /// together from parts of other data can do both, with parts that are shared.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ const STEP_ITEMS: usize = 8;
 const ITEM_STEPS: usize = 2;
 /// Steps that an object costs that is neither text nor container.
 const OBJECT_STEPS: usize = 4;
-/// What costs less is not looked up among the exceptions.
+/// Numbers of smaller cost are not looked up among the exceptions.
 const SMALL: usize = 64;
 /// Products of two words of a large number that one step pays for.
 const STEPS_OF_WORDS: u64 = 64;

@@ -14,16 +14,16 @@ const MAGIC: &str = "mapstack-python";
 pub struct Hello {
     /// The version of the package.
     pub release: String,
-    /// The walls around templates.
+    /// The parts of the sandbox around templates.
     pub walls: Vec<Wall>,
 }
 
-/// One of the walls around templates.
+/// A part of the sandbox around templates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wall {
     /// The name ("no files (Landlock)").
     pub name: String,
-    /// Why it does not stand here, if so.
+    /// The reason why it could not be set up here, if so.
     pub missing: Option<String>,
 }
 
@@ -184,7 +184,7 @@ impl Noted {
     /// More notes than these are not made; behind them nothing is known.
     pub const MAX_NOTES: usize = 4096;
 
-    /// The note as bytes that can stand in a row of notes.
+    /// The note as bytes of a fixed length, for a row of notes.
     #[must_use]
     pub fn to_bytes(self) -> [u8; Self::SIZE] {
         // Zero is the job's own text.

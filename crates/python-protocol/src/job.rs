@@ -26,7 +26,7 @@ pub enum Job {
 }
 
 impl Job {
-    /// True if what runs is known to see nothing of the interpreter, and to leave nothing in it.
+    /// True if the code is known to see no state of the interpreter, and to leave none in it.
     ///
     /// ```
     /// use mapstack_python_protocol::{CompileJob, Job, Language};
@@ -56,7 +56,7 @@ pub struct ModuleJob {
     pub variables: Names,
     /// Variables to read back.
     pub changed: Vec<Str>,
-    /// True if the code is known to see nothing of the interpreter, and to leave nothing in it.
+    /// True if the code is known to see no state of the interpreter, and to leave none in it.
     pub is_pure: bool,
     /// The code that a [`CompileJob`] made of the same text, if there was one.
     pub compiled: Option<Arc<[u8]>>,
@@ -81,7 +81,7 @@ pub struct TemplateJob {
     pub functions: Vec<Str>,
     /// Variables to read back.
     pub changed: Vec<Str>,
-    /// True if the code is known to see nothing of the interpreter, and to leave nothing in it.
+    /// True if the code is known to see no state of the interpreter, and to leave none in it.
     pub is_pure: bool,
     /// The code that a [`CompileJob`] made of the same text, if there was one.
     pub compiled: Option<Arc<[u8]>>,
@@ -92,7 +92,7 @@ pub struct TemplateJob {
 /// The module comes with the first answer, as does each further one that it asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FunctionJob {
-    /// Which loader the module belongs to.
+    /// The loader that the module belongs to.
     pub loader: Loader,
     /// The name of the module.
     pub module: Str,
@@ -231,8 +231,8 @@ pub enum Said {
     Find(Loader, String),
     /// Asks for facts by the name that modules have for them, such as `__grains__`.
     Fact(String),
-    /// Asks what is at an absolute path of the machine. The answer is `None` where nothing is known of it, `False` where
-    /// there is nothing, the bytes of a file, or the names in a directory.
+    /// Reads an absolute path of the machine. The answer is `None` if it is unknown, `False` if
+    /// nothing is there, the bytes of a file, or the names in a directory.
     Machine(String),
     /// The end of the job, and what it took.
     Done(Box<JobOutcome>, Taken),
@@ -255,7 +255,7 @@ pub enum Answer {
     Template(Result<Option<Source>, Refusal>),
     /// Yes or no.
     Flag(bool),
-    /// What a function returned, or facts.
+    /// The result of a function, or facts.
     Value(Result<Value, Refusal>),
     /// Modules.
     Found(Result<Found, Refusal>),
@@ -273,7 +273,7 @@ pub struct Source {
 /// An error of the command's. It stays there; the session has its number and what a template can see of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// Where the command keeps it.
+    /// The number by which the command keeps it.
     pub number: u32,
     /// The kind of error that a template sees.
     pub kind: RefusalKind,

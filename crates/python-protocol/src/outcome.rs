@@ -11,18 +11,18 @@ use crate::plan::Plan;
 /// The outcome of a job.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JobOutcome {
-    /// What a module's `run()` returned.
+    /// The result of a module's `run()`.
     Value {
         /// The value.
         value: Value,
-        /// The variables that were to be read back and are no longer what they were.
+        /// The variables to read back that changed.
         changed: Names,
     },
     /// The text that a template printed.
     Text {
         /// The text, and where it comes from.
         printed: Printed,
-        /// The variables that were to be read back and are no longer what they were.
+        /// The variables to read back that changed.
         changed: Names,
     },
     /// The result of compiling a text.
@@ -36,7 +36,7 @@ pub enum JobOutcome {
     },
     /// The job failed.
     Failed {
-        /// How.
+        /// The failure.
         failure: Failure,
         /// The variables that were to be read back, and had changed by then.
         changed: Names,
@@ -46,7 +46,7 @@ pub enum JobOutcome {
 /// The answer of a function of the tree's modules.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FunctionAnswer {
-    /// What it returned.
+    /// The result.
     Value(Value),
     /// The names of all functions of the module.
     Names(Vec<Str>),
@@ -67,13 +67,13 @@ pub struct Compiled {
     pub plan: Option<Plan>,
 }
 
-/// Code that leaves nothing behind in an interpreter, and sees nothing of it but data that it is given, the
+/// Code that leaves no state in an interpreter, and sees none of it but data that it is given, the
 /// functions of the minion, and what Python has for everyone.
 ///
-/// It holds if each of the `required` names is given; other names than these here are of no use to it.
+/// It holds if each of the `required` names is given; the code does not use other names than these here.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Purity {
-    /// Names that would stand for something else if they were not given.
+    /// Names that would have another meaning if they were not given.
     pub required: Vec<Str>,
     /// Names that the code gives values to itself, or that Python has as well.
     pub optional: Vec<Str>,
@@ -116,7 +116,7 @@ pub struct Printed {
 /// A run of output with one origin; it reaches to the start of the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunk {
-    /// Where it starts in the text.
+    /// The start in the text.
     pub start: usize,
     /// The place of the code that printed it.
     pub place: UnitSpan,
@@ -138,7 +138,7 @@ pub struct Span {
 pub struct UnitSpan {
     /// The source, as an index into a list of units.
     pub unit: usize,
-    /// Where in it.
+    /// The span in it.
     pub span: Span,
 }
 
@@ -213,7 +213,7 @@ impl Message for Span {
 /// The failure of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// Which class of failure it is.
+    /// The class of the failure.
     pub kind: FailureKind,
     /// The message.
     pub message: String,
@@ -221,7 +221,7 @@ pub struct Failure {
     pub help: Option<String>,
     /// The sources that places speak of.
     pub units: Vec<Unit>,
-    /// Where it happened.
+    /// The place of the failure.
     pub place: Option<UnitSpan>,
     /// The way there, innermost first: what was done, and where.
     pub trace: Vec<(String, UnitSpan)>,

@@ -24,11 +24,11 @@ pub struct Plan {
 pub enum PlanStep {
     /// Print a value as `str()` has it.
     Print {
-        /// What to print.
+        /// The value to print.
         what: Look,
         /// The part of the template that prints it.
         span: Span,
-        /// True if the text stands there as it is.
+        /// True if the text is literally in the template.
         exact: bool,
     },
     /// Do the one or the other.
@@ -44,7 +44,7 @@ pub enum PlanStep {
     For {
         /// The number of the variable that is the item.
         variable: usize,
-        /// What has the items.
+        /// The value with the items.
         items: Look,
         /// The steps for each.
         body: Vec<PlanStep>,
@@ -64,7 +64,7 @@ pub enum Look {
     Slice(Box<[Look; 3]>),
     /// `of.method(…)`: one of [`METHODS`].
     Call {
-        /// What has the method.
+        /// The value with the method.
         of: Box<Look>,
         /// The number of the method in [`METHODS`].
         method: usize,
@@ -165,7 +165,7 @@ impl Message for Plan {
     }
 }
 
-/// What stands before each kind of step and expression.
+/// The byte before each kind of step and expression.
 mod tag {
     pub(super) const PRINT: u64 = 0;
     pub(super) const IF: u64 = 1;

@@ -8,7 +8,7 @@ use crate::codec::{DecodeError, Message, Reader, Writer};
 /// The deepest nesting of a value.
 const MAX_DEPTH: usize = 256;
 
-/// What MessagePack has no type for.
+/// Marks of types that MessagePack lacks.
 mod mark {
     pub(super) const INT: i8 = 1;
     pub(super) const TUPLE: i8 = 2;

@@ -59,9 +59,9 @@ fn take_control() -> io::Result<UnixStream> {
 struct Child {
     pid: Pid,
     errors: File,
-    /// Where its job has come to, as it noted.
+    /// The last position that its job noted.
     notes: File,
-    /// What it wrote there, or the start of it.
+    /// Its standard error, or the start of it.
     said: Vec<u8>,
 }
 
@@ -69,7 +69,7 @@ struct Child {
 /// not see what others have imported.
 const FEW: usize = 2;
 
-/// What of a session's standard error is kept.
+/// The most bytes that are kept of a session's standard error.
 const MAX_SAID: usize = 4096;
 
 /// Open one session after the other.
@@ -86,16 +86,16 @@ fn nurse(control: UnixStream, machine: &Machine, is_for_all: bool) -> io::Result
                 errors,
                 notes,
             } => {
-                // From here on there is nothing but the session's own socket.
+                // From here on, only the session's socket is open.
                 drop(control);
                 be_session(machine, socket, &errors, notes);
             }
         };
         let sent = send_socket(&control, &socket);
-        // What is left of it is the command's.
+        // The other end belongs to the command.
         drop(socket);
         let asked = sent.and_then(|()| child.wait_for(&control));
-        // Whether the command asks for the next run or has closed its end, this child's work is done.
+        // This child's work is done if the command asks for the next run, and if it has closed its end.
         let ending = child.end()?;
         let Some(asked) = asked? else { break };
         is_to_prepare = asked == Control::NextOfAll;

@@ -12,7 +12,7 @@ use crate::sandbox::Machine;
 use crate::walls;
 
 thread_local! {
-    /// What the last panic said.
+    /// The message of the last panic.
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
@@ -30,8 +30,9 @@ pub(crate) fn quiet_panics() {
     }));
 }
 
-/// Do jobs over a stream, behind the last walls, until one fails or the command hangs up. The walls are those of the
-/// first one's bounds. Which jobs may be done in one process is the command's to decide.
+/// Do jobs over a stream, in the final sandbox, until one fails or the command hangs up. The sandbox has the limits of
+/// the
+/// first job's bounds. The command decides which jobs may be done in one process.
 pub(crate) fn serve(machine: &Machine, input: impl Read + 'static, output: impl Write + 'static) {
     let line = machine.line();
     line.open(input, output);

@@ -1,4 +1,4 @@
-//! The walls, tried from inside: a process that has them attempts what no template may do.
+//! The sandbox, tried from inside: a process in it attempts what no template may do.
 #![cfg(target_os = "linux")]
 
 use std::io::Write;
@@ -19,7 +19,7 @@ const BOUNDS: Bounds = Bounds {
     memory: 256 << 20,
 };
 
-/// How a process says that it got through, and that it did not.
+/// The exit status of a process that got through, and of one that did not.
 const THROUGH: i32 = 50;
 const STOPPED: i32 = 51;
 
@@ -45,7 +45,7 @@ fn attempt(what: &str) -> bool {
             }
             true
         }
-        // What a session needs is not kept from it.
+        // A session keeps what it needs.
         "nothing" => {
             std::hint::black_box(vec![7; 1 << 20]).len() == 1 << 20
                 && std::io::stderr().write(b"x").is_ok()
@@ -54,7 +54,7 @@ fn attempt(what: &str) -> bool {
     }
 }
 
-/// The part that runs behind the walls, in a process of its own; without the variable it does nothing.
+/// The part that runs in the sandbox, in a separate process; without the variable it does nothing.
 #[test]
 fn behind_the_walls() {
     let Some(what) = std::env::var(VARIABLE).ok() else {

@@ -1,4 +1,4 @@
-//! One configuration file, and where each of its options stands.
+//! One configuration file, and the places of its options.
 
 use std::sync::Arc;
 
@@ -34,12 +34,12 @@ pub struct Setting {
     key: Mark,
     /// The value that it is set to there.
     pub value: Value,
-    /// Where everything in the value stands.
+    /// The places of everything in the value.
     pub marks: Marks,
 }
 
 impl Setting {
-    /// Where the option's name stands.
+    /// The place of the option's name.
     #[must_use]
     pub fn place(&self) -> Place {
         self.source.place(self.key)
@@ -66,7 +66,7 @@ pub(super) struct ConfFile {
 
 /// Why a file says nothing.
 pub(super) enum Refused {
-    /// The reference logs it and goes on, where the file is an included one.
+    /// The reference logs it and continues, if the file is an included one.
     Content(Error),
     /// The reference ends.
     Fatal(Error),

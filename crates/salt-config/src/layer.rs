@@ -30,7 +30,7 @@ impl From<ConfFile> for Layer {
 }
 
 impl Layer {
-    /// Where an option was set: one place, or several whose values were merged.
+    /// The settings of an option: one place, or several whose values were merged.
     pub fn settings(&self, name: &Key) -> &[Setting] {
         self.settings.get(name).map_or(&[], Vec::as_slice)
     }

@@ -1,6 +1,7 @@
-//! The configuration files of masters and minions: `/etc/salt/master`, `/etc/salt/minion`, and what they include.
+//! The configuration files of masters and minions: `/etc/salt/master`, `/etc/salt/minion`, and the files that they
+//! include.
 //!
-//! What the options say about files is in [`fileserver`]. The crate does not know about layers, templates, the facts
+//! [`fileserver`] reads the options about files. The crate does not know about layers, templates, the facts
 //! of minions or pillars.
 //!
 #![doc = include_str!("../README.md")]
@@ -38,7 +39,7 @@ use self::include::Includer;
 use self::layer::Layer;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 
-/// Where an option comes from.
+/// The origin of an option.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Origin {
     /// Salt's built-in default.
@@ -71,11 +72,11 @@ pub struct Config {
 }
 
 impl Config {
-    /// Read a configuration file and what it includes. Where the file is missing, those of its
+    /// Read a configuration file and its includes. If the file is missing, those of its
     /// `default_include` are read all the same.
     ///
     /// # Errors
-    /// There is nothing to read, a file cannot be read, the file itself is not YAML or not a mapping,
+    /// No file exists, a file cannot be read, the file itself is not YAML or not a mapping,
     /// files include themselves, or an option is of a kind on which Salt ends. An included file
     /// that is not YAML is left out with a [warning](Config::warnings), as Salt leaves it out.
     pub fn read(path: &str, kind: Kind, surroundings: &Surroundings) -> Result<Self> {
@@ -112,7 +113,7 @@ impl Config {
             set.options.insert("conf_file", path);
         }
         if kind == Kind::Proxy {
-            // What is in force by now has a place of its own for each proxy.
+            // The options in force by now name different files for each proxy.
             let options = apply::minion(kind, defaults, &set, surroundings)?.options;
             let from = set.clone();
             read(&mut set, &options, &from)?;
@@ -140,8 +141,8 @@ impl Config {
         Ok(config)
     }
 
-    /// The configuration that a text amounts to, without what it includes. `name` is what errors
-    /// call it.
+    /// The configuration of a text, without its includes. `name` is its name in
+    /// errors.
     ///
     /// ```
     /// use mapstack_salt_config::{Config, Kind};
@@ -314,7 +315,7 @@ impl Config {
         !self.settings(option).is_empty()
     }
 
-    /// Where an option comes from.
+    /// The origin of an option.
     #[must_use]
     pub fn origin(&self, option: impl Into<Key>) -> Origin {
         let option = option.into();
@@ -332,7 +333,7 @@ impl Config {
         }
     }
 
-    /// Where an option is set; the last of several places.
+    /// The place that sets an option; the last of several places.
     #[must_use]
     pub fn place(&self, option: &str) -> Option<Place> {
         self.settings(option).last().map(Setting::place)

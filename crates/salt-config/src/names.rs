@@ -65,7 +65,7 @@ const USED_WITHOUT_DEFAULT: [&str; 6] = [
     "include",
 ];
 
-/// What the names of options begin with that count here.
+/// The beginnings of the names of options that are used here.
 const USED: [&str; 18] = [
     "cachedir",
     "default_include",

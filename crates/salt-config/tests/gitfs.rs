@@ -16,7 +16,7 @@ use mapstack_loader::{Fetched, FileServer, SaltPath};
 use mapstack_salt_config::fileserver;
 use mapstack_value::{Map, Value, json};
 
-/// Answers that differ on purpose: scenario, saltenv, path, and why. An empty name stands for all.
+/// Answers that differ on purpose: scenario, saltenv, path, and the reason. An empty name matches all.
 const DIFFERENCES: &[(&str, &str, &str, &str)] = &[
     (
         "fileserver_followsymlinks: false",
@@ -229,7 +229,7 @@ fn digest(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Which of the differences an answer is one of.
+/// The index of the difference that an answer belongs to.
 fn difference(scenario: &str, saltenv: &str, path: &str) -> Option<usize> {
     let fits = |wanted: &str, found: &str| wanted.is_empty() || wanted == found;
     DIFFERENCES

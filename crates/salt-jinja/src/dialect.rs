@@ -143,7 +143,7 @@ impl Dialect for PillarStack {
     }
 }
 
-/// What a tag makes of text (Salt: `SerializerExtension`).
+/// The value that a tag reads from text (Salt: `SerializerExtension`).
 fn read(vm: &Vm<'_>, tag: &str, text: &Obj, map: &SourceMap) -> Result<Obj> {
     match DataFormat::of_tag(tag) {
         Some(format) => serial::load_mapped(vm, format, text, map),

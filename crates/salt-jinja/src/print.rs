@@ -40,8 +40,8 @@ impl PrintStyle for YamlSafe {
             Obj::Str(s) | Obj::Markup(s) if s.contains(['\n', '\r', '\t']) => {
                 Ok(Some(mapstack_yaml::double_quoted(s)))
             }
-            // `Undefined` has no `str()` under strict rules, and it is that which a mapping's values
-            // print, unless the mapping stands in a list.
+            // `Undefined` has no `str()` under strict rules, and a mapping's values print
+            // theirs, unless the mapping is in a list.
             Obj::Undefined(u) if !in_sequence => u.check().map(|()| Some(String::new())),
             _ => Ok(None),
         }

@@ -36,7 +36,7 @@ pub fn is_salt(object: &Obj) -> bool {
     object.type_name() == TYPE_NAME
 }
 
-/// What the reference's object is called, as errors about missing functions name it.
+/// The type name of the reference's object in errors about missing functions.
 const TYPE_NAME: &str = "salt.utils.templates.AliasedLoader";
 
 struct Functions;

@@ -107,7 +107,7 @@ pub(crate) fn load(vm: &Vm<'_>, format: DataFormat, text: &Obj) -> Result<Obj> {
     }
 }
 
-/// What a byte of JSON can become, in bytes.
+/// The most bytes that a byte of JSON can become.
 const JSON_BYTES: usize = 24;
 
 fn load_yaml(vm: &Vm<'_>, object: &Obj) -> Result<Obj> {

@@ -1,4 +1,4 @@
-//! Salt's tests: what may stand after `is` beside Jinja2's own.
+//! Salt's tests: the names after `is` besides Jinja2's own.
 
 use mapstack_jinja::ast::CompareOp;
 use mapstack_jinja::call::plain;

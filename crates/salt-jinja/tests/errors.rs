@@ -26,7 +26,7 @@ const FILES: [(&str, &str); 9] = [
     ),
 ];
 
-/// Where the error is, the way there, and the advice: one line each.
+/// The place of the error, its trace, and the advice: one line each.
 fn reported(template: &str) -> Vec<String> {
     let host = Files(
         FILES

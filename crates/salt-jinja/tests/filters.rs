@@ -145,7 +145,7 @@ fn escaped_output_keeps_what_filters_made_safe() {
     assert_eq!(rendered(template).unwrap(), "{\"a\": \"<\"}&lt;<b>&lt;");
 }
 
-/// What a template makes of a variable `x`.
+/// The result of a template with a variable `x`.
 fn of(x: Value, template: &str) -> String {
     let mut request = request(template, &NoHost);
     request.variables.insert("x".into(), Obj::from(x));

@@ -21,7 +21,7 @@ const FEW: Limits = Limits {
     memory: None,
 };
 
-/// What a template with few steps ends in.
+/// The error of a template with few steps.
 fn ended(template: &str) -> Box<mapstack_pyobject::Error> {
     match render(Request {
         limits: FEW,
@@ -367,7 +367,7 @@ fn large_numbers_cost_their_length_squared() {
 }
 
 thread_local! {
-    /// What the thread is said to hold.
+    /// The number of bytes that the thread is said to hold.
     static HELD: std::cell::Cell<usize> = const { std::cell::Cell::new(7 << 20) };
 }
 
@@ -386,7 +386,7 @@ fn memory_is_measured_and_asked_for() {
             ..request(template, &NoHost)
         })
     };
-    // What was there before does not count, and what is asked for does.
+    // Memory held before does not count, and requested memory does.
     assert!(limited("{{ ('x' * 2000000)|length }}").is_ok());
     for template in [
         "{{ ('x' * 5000000)|length }}",

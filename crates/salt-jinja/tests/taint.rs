@@ -72,7 +72,7 @@ fn shown(template: &str) -> String {
 )]
 fn what_is_made_of_a_secret_is_secret_and_nothing_else() {
     for (template, expected) in [
-        // Data that goes through text: what stood beside a secret stays open, however the secret was quoted and folded.
+        // Data that goes through text: values beside a secret stay open, however the secret was quoted and folded.
         (
             "{% set x = both|json|load_json %}{{ x.open }}|{{ x.closed }}",
             "plain|#",
@@ -233,7 +233,7 @@ proptest! {
                 .filter(|(at, _)| !rendered.map.secret().iter().any(|range| range.contains(at)))
                 .map(|(_, c)| c)
                 .collect();
-            // What is left of a list are its brackets, and pieces of one character. An iterator over a list that a
+            // The rest of a list are its brackets, and pieces of one character. An iterator over a list that a
             // slice left empty has no secret in it, and shows no items in any case.
             let open = open.replace("<list_reverseiterator object>", "");
             let is_piece = |piece: &&str| piece.len() >= 4 && *piece != "Markup";

@@ -11,7 +11,7 @@ use pyo3::types::{
 
 use crate::errors::class;
 
-/// How deep containers may be nested.
+/// The most levels of nested containers.
 const MAX_DEPTH: usize = 500;
 
 static ORDERED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -160,7 +160,7 @@ pub(crate) fn entries<'py>(
     Ok(Box::new(items.map(|item| item?.extract::<Entry<'py>>())))
 }
 
-/// The value of an object, which `name` stands for in messages.
+/// The value of an object, which messages call `name`.
 pub(crate) fn from_python(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Value> {
     let value = Reader::new(name, Foreign::Refused).value(object)?;
     // Whatever is not data was refused.
@@ -234,7 +234,7 @@ pub(crate) fn map_to_python<'py>(py: Python<'py>, map: &Map) -> PyResult<Bound<'
         MapKind::Ordered | MapKind::Aggregate => ordered(py)?.call0()?.cast_into::<PyDict>()?,
     };
     for (name, value) in map {
-        // `OrderedDict` keeps an order of its own, which the method of `dict` does not see.
+        // `OrderedDict` keeps a separate order, which the method of `dict` does not see.
         let (name, value) = (key_to_python(py, name)?, to_python(py, value)?);
         dict.as_any().set_item(name, value)?;
     }

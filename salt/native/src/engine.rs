@@ -68,7 +68,7 @@ impl Engine {
         })
     }
 
-    /// What there is to say about the options that name the files.
+    /// The messages about the options that name the files.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.warnings.clone()
@@ -151,7 +151,7 @@ impl Engine {
         PyList::new(py, paths)
     }
 
-    /// What a formula's `map.jinja` exports.
+    /// The variable that a formula's `map.jinja` exports.
     #[pyo3(signature = (facts, formula, template=None, variable=None, caller=None, saltenv=None))]
     #[allow(clippy::too_many_arguments)]
     fn map<'py>(
@@ -209,7 +209,7 @@ impl Engine {
         })
     }
 
-    /// The states that an sls amounts to.
+    /// The states of an sls.
     #[pyo3(signature = (facts, path, caller=None, saltenv=None))]
     fn sls<'py>(
         &self,
@@ -254,7 +254,7 @@ impl Engine {
         map_to_python(py, &data)
     }
 
-    /// Where each value of a formula's configuration at or below a path comes from, as the command `explain` prints it.
+    /// The origin of each value of a formula's configuration at or below a path, as the command `explain` prints it.
     #[pyo3(signature = (facts, formula, path, caller=None, saltenv=None))]
     fn explain<'py>(
         &self,
@@ -273,7 +273,7 @@ impl Engine {
         to_python(py, &explained)
     }
 
-    /// What a formula's configuration looks for, as the command `sources` prints it.
+    /// The files that a formula's configuration looks for, as the command `sources` prints them.
     #[pyo3(signature = (facts, formula, caller=None, saltenv=None))]
     fn sources<'py>(
         &self,
@@ -289,8 +289,8 @@ impl Engine {
         to_python(py, &sources)
     }
 
-    /// What is wrong with a formula, on every platform that is built in, as the command `lint` prints it. No function
-    /// of Salt is called: nothing but files is asked of the caller, on its own thread.
+    /// The mistakes in a formula, on every built-in platform, as the command `lint` prints them. No function
+    /// of Salt is called: the caller is asked only for files, on its own thread.
     #[pyo3(signature = (formula, saltenv="base", caller=None))]
     fn lint<'py>(
         &self,
@@ -346,7 +346,7 @@ impl Engine {
     }
 }
 
-/// What layers make, and the paths of the pieces of the pillar in it.
+/// The merged layers, and the paths of the pieces of the pillar in them.
 type Merged = (Value, Vec<Vec<Key>>);
 
 fn with_pieces(run: &Run<'_>, (data, lineage): (Value, Lineage)) -> Merged {
@@ -407,7 +407,7 @@ fn followed(version: Option<&str>) -> PyResult<SaltVersion> {
     Ok(version.unwrap_or_default())
 }
 
-/// What a template prints, and its changes of the grains and the pillar.
+/// The output of a template, and its changes of the grains and the pillar.
 type Rendered<'py> = (String, Option<Changed<'py>>, Option<Changed<'py>>);
 
 /// The entries of a dict that were set, and the keys that are gone.
@@ -462,7 +462,7 @@ impl Engine {
     }
 }
 
-/// An exception with what a function raised as its cause; what ends the program goes on as it is.
+/// An exception whose cause is the exception of a function; one that ends the program is passed on.
 pub(crate) fn with_cause(py: Python<'_>, exception: PyErr, raised: Option<PyErr>) -> PyErr {
     match raised {
         None => exception,

@@ -33,7 +33,7 @@ fn place_text(place: &Place) -> String {
     format!("{}:{}:{}", place.file, place.line(), place.column())
 }
 
-/// A message with its place in front, and what else there is to say on lines of their own.
+/// A message with its place in front, and its notes on separate lines.
 fn text(diagnostic: &Diagnostic) -> String {
     let mut text = match &diagnostic.place {
         Some(place) => format!("{}: {}", place_text(place), diagnostic.message),

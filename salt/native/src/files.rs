@@ -11,7 +11,7 @@ use crate::frame::{ask, keep};
 /// Asks the caller at hand: which files there are, and for the path on disk of one of them.
 pub(crate) struct ClientFiles;
 
-/// What the caller says, or its exception as an error of the file server.
+/// The caller's answer, or its exception as an error of the file server.
 fn answered<T>(
     what: &str,
     question: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,

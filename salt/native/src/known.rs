@@ -127,7 +127,7 @@ impl Entry {
     }
 }
 
-/// What shows whether an object is as it was.
+/// The evidence that an object has not changed.
 enum Known {
     /// An object that never changes.
     Leaf(Py<PyAny>),

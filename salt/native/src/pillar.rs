@@ -83,7 +83,7 @@ type Given<'py> = (
 
 #[pymethods]
 impl ExtPillar {
-    /// `arguments` are what stands behind the name in `ext_pillar`; `version` is the version of Salt to follow.
+    /// `arguments` follow the name in `ext_pillar`; `version` is the version of Salt to follow.
     #[new]
     #[pyo3(signature = (name, arguments, version=None))]
     fn new(name: &str, arguments: &Bound<'_, PyAny>, version: Option<&str>) -> PyResult<Self> {
@@ -98,7 +98,7 @@ impl ExtPillar {
         })
     }
 
-    /// What it returns for a minion, or the exception that it ends in, and what it changed in place in the pillar so far,
+    /// The data for a minion, or the exception that ends the call, and its changes in place of the pillar so far,
     /// which is that of the facts.
     #[pyo3(signature = (facts, caller=None))]
     fn give<'py>(

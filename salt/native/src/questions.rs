@@ -12,7 +12,7 @@ use mapstack_report::explain::{self, Report};
 use mapstack_report::lint::{Aside, Findings};
 use mapstack_report::sources::LookUps;
 
-/// Where each value of a formula's configuration, at or below a path, comes from.
+/// The origin of each value of a formula's configuration, at or below a path.
 pub(crate) fn explain(run: &Run<'_>, formula: &str, path: &Path) -> Result<Value> {
     redacted(run, || {
         let configuration = configuration(run, formula)?;
@@ -49,7 +49,7 @@ fn redacted(run: &Run<'_>, work: impl FnOnce() -> Result<Value>) -> Result<Value
     work().map_err(|e| e.redacted(&secrets(run)))
 }
 
-/// What is secret on a minion, and what templates made of it so far.
+/// The secrets of a minion, and the texts that templates made of them so far.
 fn secrets(run: &Run<'_>) -> Secrets {
     let secrets = Secrets::numbered().under(run.engine().policy().clone());
     secrets_of(secrets, &run.minion()).derived(run.secret_texts())

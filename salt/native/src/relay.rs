@@ -10,7 +10,7 @@ use mapstack::loader::{Fetched, FileServer, LoadError, SaltPath};
 
 use crate::files::ClientFiles;
 
-/// What a thread wants to know.
+/// A thread's question.
 type Question = Box<dyn FnOnce() + Send>;
 
 /// A file server that passes questions on to the thread that [`relayed`] was called on.
@@ -32,7 +32,7 @@ pub(crate) fn relayed<T: Send>(work: impl FnOnce(Relay) -> T + Send) -> T {
 }
 
 impl Relay {
-    /// What the caller's files say. An error only if its thread no longer answers.
+    /// The answer of the caller's files. An error only if its thread no longer answers.
     fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(ClientFiles) -> T + Send + 'static,

@@ -11,7 +11,7 @@ use super::formula::{Subject, generated, shipped};
 use super::measure::{Compared, compare, mapstack, measured, verdict};
 use crate::Result;
 
-/// How many times the plain run's time and memory it may take.
+/// The most times the plain run's time and memory that it may take.
 const TIME_GOAL: f64 = 1.25;
 const MEMORY_GOAL: f64 = 2.0;
 

@@ -10,7 +10,7 @@ use xshell::{Shell, cmd};
 use super::measure::{layer_text, mapstack, measured, median, report, verdict};
 use crate::{Result, project_root, reference};
 
-/// What one faster side should reach: at least, or at most.
+/// The goals for the faster side: at least, or at most.
 const WARM_GOAL: f64 = 200.0;
 const MAP_GOAL: f64 = 50.0;
 const COLD_GOAL: f64 = 100.0;
@@ -211,7 +211,7 @@ fn cold_start(subject: &Subject, starts: u32) -> Result<Duration> {
     })
 }
 
-/// `salt-call --local`, with the minion's facts in a configuration of its own.
+/// `salt-call --local`, with the minion's facts in a separate configuration.
 fn cold_reference(sh: &Shell, subject: &Subject, starts: u32) -> Result<Duration> {
     let (salt_call, python) = (reference::program(sh, "salt-call")?, reference::python(sh)?);
     let home = TempDir::new()?;

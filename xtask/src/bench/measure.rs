@@ -14,7 +14,8 @@ pub fn mapstack(sh: &Shell) -> Result<PathBuf> {
     Ok(target_directory(sh)?.join("release/mapstack"))
 }
 
-/// A program of the workspace `benchmarks`, which is of its own so that nothing else compiles what it compares with.
+/// A program of the workspace `benchmarks`, which is separate so that nothing else compiles the crates that it compares
+/// with.
 pub fn benchmark(sh: &Shell, name: &str, build: bool) -> Result<PathBuf> {
     let target = target_directory(sh)?;
     if build {

@@ -15,9 +15,9 @@ use crate::Result;
 
 #[derive(Parser)]
 pub struct Args {
-    /// What to measure; everything unless given
+    /// Subjects to measure; all by default
     subjects: Vec<Subject>,
-    /// How often to start each program for the cold measurement
+    /// Number of starts of each program for the cold measurement
     #[arg(long, default_value_t = 5)]
     starts: u32,
     /// Measure the programs that are there, without building them first

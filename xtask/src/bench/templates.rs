@@ -10,7 +10,7 @@ use crate::{Result, reference};
 
 const TEMPLATES: &str = "benchmarks/templates";
 
-/// How many times minijinja's time a template may take.
+/// The most times minijinja's time that a template may take.
 const GOAL: f64 = 1.0;
 
 /// Measure every template of `benchmarks/templates`.
@@ -65,8 +65,7 @@ fn line(name: &str, row: &Value, jinja2: &Value) -> String {
     line
 }
 
-/// How many instructions rendering and parsing take in both engines, which does not depend on what else the machine
-/// does.
+/// The number of instructions of rendering and parsing in both engines, which does not depend on the load of the machine.
 fn count(sh: &Shell, program: &Path) -> Result {
     for name in names(sh, program, TEMPLATES)? {
         for work in ["render", "parse"] {

@@ -8,7 +8,7 @@ use xshell::{Shell, cmd};
 use super::measure::{benchmark, counted, measured, names};
 use crate::{Result, reference};
 
-/// Where the YAML files are that are read beside made texts.
+/// The directory of YAML files that are read beside made texts.
 const EXAMPLES: &str = "examples";
 
 /// `events` is the grammar alone, `values` is data.
@@ -62,7 +62,7 @@ fn line(name: &str, work: &str, row: &Value, libyaml: Option<f64>) -> String {
     format!("  {name:9} {work} {}", speeds.join(", "))
 }
 
-/// How many instructions reading takes, which does not depend on what else the machine does.
+/// The number of instructions of reading, which does not depend on the load of the machine.
 fn count(sh: &Shell, program: &Path) -> Result {
     for name in names(sh, program, EXAMPLES)? {
         for work in WORKS {

@@ -209,7 +209,7 @@ pub fn text<'a>(answer: &'a Value, name: &str) -> &'a str {
     answer[name].as_str().unwrap_or_default()
 }
 
-/// The first place where two values are not the same, and what stands there.
+/// The first place where two values differ, with both values.
 pub fn difference(ours: &Value, theirs: &Value, place: &str) -> Option<String> {
     match (ours, theirs) {
         (Value::Object(ours), Value::Object(theirs)) => {

@@ -41,12 +41,12 @@ pub struct Args {
     record_only: bool,
 }
 
-/// What there is to compare.
+/// The parts to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
-    /// Which files parse as templates
+    /// The files that parse as templates
     Parse,
-    /// What each map.jinja makes for each minion
+    /// The result of each map.jinja for each minion
     Map,
     /// The results that formulas ship for their own tests
     Mapdata,

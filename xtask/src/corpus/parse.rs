@@ -1,4 +1,4 @@
-//! Which files of the formulas are templates to Jinja with Salt's tags, and which to us.
+//! The files of the formulas that are templates to Jinja with Salt's tags, and to us.
 
 use std::path::{Path, PathBuf};
 

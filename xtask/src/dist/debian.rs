@@ -1,4 +1,4 @@
-//! The package for Debian and its descendants, tried in a Debian of its own.
+//! The package for Debian and its descendants, tried in a fresh Debian.
 
 use std::path::{Path, PathBuf};
 

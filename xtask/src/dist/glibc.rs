@@ -1,4 +1,4 @@
-//! Which glibc the programs need, by the versions of the symbols that they take from it.
+//! The glibc that the programs need, by the versions of the symbols that they take from it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const LIBRARIES: [&str; 5] = [
     "librt.so.1",
 ];
 
-/// How the name of glibc's loader starts; the rest is the architecture's.
+/// The beginning of the name of glibc's loader; the rest is the architecture's.
 const LOADER: &str = "ld-linux-";
 
 /// The latest version of glibc that has a symbol which one of the programs takes.

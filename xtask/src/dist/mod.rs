@@ -24,9 +24,9 @@ use workshop::Workshop;
 
 #[derive(Parser)]
 pub struct Args {
-    /// What to make and try; everything unless given
+    /// Packages to make and try; all by default
     parts: Vec<Part>,
-    /// What not to make, for example because this machine lacks something that it needs
+    /// Packages to skip, for example because this machine lacks something that they need
     #[arg(long, value_name = "PART")]
     without: Vec<Part>,
 }

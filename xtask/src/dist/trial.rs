@@ -8,7 +8,7 @@ use xshell::{Shell, cmd};
 
 use crate::{Result, project_root};
 
-/// Where programs that are not part of the package are looked for: nowhere that a developer's own are.
+/// The path to search for programs that are not part of the package, without a developer's own.
 const BARE_PATH: &str = "/usr/bin:/bin:/usr/sbin:/sbin";
 
 /// The command as it was installed, and the examples as it sees them.
@@ -16,7 +16,7 @@ pub struct Trial<'t> {
     pub sh: &'t Shell,
     /// The command that starts it, such as `chroot DIRECTORY mapstack`.
     pub command: Vec<OsString>,
-    /// Where the folder `examples` is, for the command.
+    /// The directory with the folder `examples`, for the command.
     pub directory: &'t Path,
 }
 
@@ -54,7 +54,7 @@ impl Trial<'_> {
         .into())
     }
 
-    /// What the command prints to both streams, for this exit status.
+    /// The output of the command to both streams, for this exit status.
     fn answer(&self, arguments: &[&str], status: i32) -> Result<String> {
         let (sh, command) = (self.sh, &self.command);
         let _in = sh.push_dir(self.directory);

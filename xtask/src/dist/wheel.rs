@@ -49,7 +49,7 @@ pub fn inspect(workshop: &Workshop, distribution: &str) -> Result<String> {
 }
 
 /// The version of glibc in a platform's name, such as `manylinux_2_17_x86_64`. Names of the years before those with
-/// versions, such as `manylinux2014_x86_64`, stand for 2.17 at most and have none.
+/// versions, such as `manylinux2014_x86_64`, mean 2.17 at most and have none.
 fn glibc_of(platform: &str) -> Option<Vec<u32>> {
     let parts = platform.split('_').skip(1).take(2);
     parts.map(|part| part.parse().ok()).collect()
@@ -140,7 +140,7 @@ pub fn sources(workshop: &Workshop) -> Result<Package> {
             .env_remove("RUSTC_WORKSPACE_WRAPPER")
             .env_remove("RUSTFLAGS")
             .run()?;
-        // pip unpacks archives into a directory of another name each time: nothing of it can be used again.
+        // pip unpacks archives into a directory of another name each time: no part of it can be used again.
         sh.remove_path(target)?;
     }
     try_environment(workshop, &environment)?;

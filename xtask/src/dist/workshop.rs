@@ -1,4 +1,4 @@
-//! Where packages are made: the directories, the tools, and the release programs.
+//! The workshop of packages: the directories, the tools, and the release programs.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
@@ -35,9 +35,9 @@ pub const PROGRAMS: [Program; 2] = [
 
 pub struct Workshop<'s> {
     pub sh: &'s Shell,
-    /// Where packages end up.
+    /// The directory of finished packages.
     pub dist: PathBuf,
-    /// Where what goes into packages is prepared, and where they are tried.
+    /// The directory in which packages are prepared and tried.
     pub stage: PathBuf,
     /// The name of this machine for `rustc`.
     pub triple: String,

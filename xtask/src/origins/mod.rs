@@ -1,7 +1,7 @@
-//! `cargo xtask origins`: goes to every place that `mapstack explain` names, and looks whether the
-//! value stands there.
+//! `cargo xtask origins`: checks that each place that `mapstack explain` names has the
+//! value.
 //!
-//! It knows nothing but what `explain -o json` prints and the files: scalars are read by `token`.
+//! It knows only the output of `explain -o json` and the files: scalars are read by `token`.
 
 mod token;
 
@@ -44,7 +44,7 @@ enum Only {
 }
 
 impl Only {
-    /// What a formula has in its folder.
+    /// True if a formula has the file in its folder.
     fn marks(self, formula: &Path) -> bool {
         match self {
             Only::Data => formula.join("parameters").is_dir(),
@@ -151,7 +151,7 @@ fn example(only: Only) -> Subject {
     }
 }
 
-/// What `mapstack explain` prints, or what it says where it refuses.
+/// The output of `mapstack explain`, or its message if it refuses.
 fn explain(
     sh: &Shell,
     mapstack: &Path,
@@ -275,7 +275,7 @@ impl fmt::Display for Share {
     }
 }
 
-/// What was found at the places.
+/// The results at the places.
 #[derive(Default)]
 struct Tally {
     /// Scalars out of files without template marks.
@@ -285,7 +285,7 @@ struct Tally {
     /// Literal scalars out of templated files.
     literal: Share,
     literal_keys: Share,
-    /// Of those, texts that an expression goes on with.
+    /// The number of those that are texts which an expression continues.
     beginnings: usize,
     /// Computed values, which point at an expression or a statement.
     computed: Share,
@@ -334,7 +334,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// What is looked at: a value, its key, or a value that was there before.
+/// The thing that is checked: a value, its key, or a former value.
 #[derive(Clone, Copy, PartialEq)]
 enum Role {
     Value,
@@ -393,7 +393,7 @@ impl Tally {
         files: &mut Files,
         shown: &dyn Fn() -> String,
     ) {
-        // Containers stand somewhere as a whole; what is in them has its own places.
+        // Containers have a place as a whole; their parts have other places.
         let is_full = value.as_array().is_some_and(|items| !items.is_empty())
             || value.as_object().is_some_and(|map| !map.is_empty());
         if is_full {
@@ -416,7 +416,7 @@ impl Tally {
         let found = at.map_or(Found::Other, |at| stands(text, at, value));
         let computed = origin["computed"].as_bool() == Some(true);
         let right = match computed {
-            // What a template computes does not stand there as a literal, too.
+            // A computed value is not there as a literal, too.
             true => at.is_some_and(|at| is_computing(text, at)) && found != Found::All,
             false => found == Found::All || (templated && found == Found::Beginning),
         };

@@ -1,7 +1,7 @@
-//! Whether a scalar stands at a place of a text, judging only by the text.
+//! Tests if a scalar is at a place of a text, judging only by the text.
 //!
-//! This reads single scalars as YAML 1.1 and Salt have them, in the simplest way that does: it is to
-//! be another reading than the product's.
+//! This reads single scalars as YAML 1.1 and Salt have them, in the simplest way that does: it must be
+//! independent of the product's reader.
 
 use serde_json::{Number, Value};
 
@@ -10,13 +10,13 @@ use serde_json::{Number, Value};
 pub enum Found {
     /// The scalar.
     All,
-    /// A text that begins as the scalar does, up to where a template goes on with it.
+    /// A text that begins as the scalar does, up to the point where a template continues it.
     Beginning,
     /// Something else.
     Other,
 }
 
-/// What begins an expression, a statement or a comment of Jinja and Tera.
+/// The beginnings of expressions, statements and comments of Jinja and Tera.
 const MARKS: [&str; 3] = ["{{", "{%", "{#"];
 
 /// True if a text has anything for a template engine to do.
@@ -81,7 +81,7 @@ pub fn stands(text: &str, at: usize, expected: &Value) -> Found {
     }
 }
 
-/// What is behind a tag and an anchor.
+/// The text behind a tag and an anchor.
 fn without_properties(mut rest: &str) -> &str {
     while rest.starts_with(['!', '&']) {
         rest = rest
@@ -130,7 +130,7 @@ fn quoted(rest: &str, quote: char, expected: &Value) -> bool {
     false
 }
 
-/// A scalar in lines of its own, behind `|` or `>`.
+/// A block scalar, behind `|` or `>`.
 fn block(text: &str, at: usize, expected: &Value) -> bool {
     let Some(expected) = expected.as_str() else {
         return false;
@@ -221,7 +221,7 @@ fn is_number(token: &str, number: &Number) -> bool {
             .is_ok_and(|own| number.as_f64() == Some(own))
 }
 
-/// True if a text goes on with a template, and begins as a value does up to there.
+/// True if a template continues the text, and it begins as a value does up to there.
 fn begins(rest: &str, expected: &Value) -> bool {
     let Some(end) = MARKS.iter().filter_map(|mark| rest.find(mark)).min() else {
         return false;
@@ -230,7 +230,7 @@ fn begins(rest: &str, expected: &Value) -> bool {
         return false;
     };
     let literal = literal.trim_start_matches(['"', '\'', '|', '>', '-', '+']);
-    // A line that ends in a backslash goes on without space.
+    // A line that ends in a backslash continues without space.
     let mut lines = literal.split("\\\n");
     let first = lines.next().unwrap_or_default().to_owned();
     let literal = &lines.fold(first, |whole, line| whole + line.trim_start());

@@ -60,27 +60,27 @@ fn text<'a>(answer: &'a Value, name: &str) -> &'a str {
 fn contains_itself(ours: &Value, theirs: &Value) -> bool {
     let (given, failed) = (text(theirs, "ok"), text(theirs, "error"));
     let refused = text(ours, "error").contains("contain itself");
-    // Where every place has an object of its own, it never ends.
+    // If every place has a separate object, it never ends.
     let endless = theirs.get("values").is_some_and(Value::is_null) && !given.is_empty();
     refused && (given.contains("[...]") || given.contains("{...}"))
         || endless
         || ours.get("ok").is_some() && failed.starts_with("RecursionError")
 }
 
-/// The reference prints objects of its own, from inside a list with references to what is around it.
+/// The reference prints its internal objects, from inside a list with references to what is around it.
 fn unresolved(ours: &Value, theirs: &Value) -> bool {
     let prints = |name: &str| text(theirs, "ok").contains(name);
     text(ours, "ok").contains("Failed to load ext_pillar reclass")
         && (prints("Item([") || prints("ValueList object"))
 }
 
-/// The reference gives the same as we do if every place has an object of its own.
+/// The reference gives the same as we do if every place has a separate object.
 fn shares(ours: &Value, theirs: &Value) -> bool {
     ours.get("ok")
         .is_some_and(|ok| theirs.get("values") == Some(ok))
 }
 
-/// Salt 3006 has an object of its own around it, whose entries JSON does not see; without that object, it gives the same
+/// Salt 3006 puts it into an internal object, whose entries JSON does not see; without that object, it gives the same
 /// as we do.
 fn wrapped(ours: &Value, theirs: &Value) -> bool {
     ours.get("ok")
@@ -165,7 +165,7 @@ fn no_toml(ours: &Value, theirs: &Value) -> bool {
             || error.starts_with("cannot extend value of type inline table"))
 }
 
-/// Python ends with an error of its own where includes nest deeper still.
+/// Python ends with another error if includes nest deeper still.
 fn deep_includes(ours: &Value, theirs: &Value) -> bool {
     text(ours, "error").starts_with("includes of the pillar nest deeper")
         && (theirs.get("ok").is_some() || text(theirs, "error").starts_with("RecursionError"))

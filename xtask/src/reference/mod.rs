@@ -51,13 +51,13 @@ pub fn verdict(tally: &dyn std::fmt::Display, unexplained: usize) -> Result {
     Err(format!("{unexplained} differences from the reference that nothing explains").into())
 }
 
-/// Where the reference is installed unless this names another place.
+/// The variable that names another place for the reference.
 const PLACE: &str = "MAPSTACK_REFERENCE";
 
 #[derive(Parser)]
 #[group(required = true, multiple = true)]
 pub struct Args {
-    /// Install the pinned reference into a virtual environment of its own
+    /// Install the pinned reference into a virtual environment
     #[arg(long, group = "what")]
     setup: bool,
     /// Record again the goldens that the tests read; `git diff` shows what is new
@@ -66,14 +66,15 @@ pub struct Args {
     /// Compare answers to made-up questions, and print every difference
     #[arg(long, group = "what")]
     check: bool,
-    /// How many YAML texts, merges and damaged templates to compare; a fifth as many definitions, a twentieth as many formulas, half as
+    /// Number of YAML texts, merges and damaged templates to compare; a fifth as many definitions, a twentieth as many
+    /// formulas, half as
     /// many trees of stacked pillars, a tenth as many whole pillars
     #[arg(long, default_value_t = 10_000, requires = "check")]
     count: u32,
-    /// Which questions to make up; the same seed gives the same ones
+    /// Seed of the made-up questions; the same seed gives the same ones
     #[arg(long, default_value_t = 1, requires = "check")]
     seed: u64,
-    /// Which kinds of questions to make up, such as `stack`; all of them unless given
+    /// Kinds of questions to make up, such as `stack`; all by default
     #[arg(long, requires = "check", value_name = "KIND")]
     kind: Vec<String>,
     /// The Python that has an older version of Salt to compare with, by one kind of pillars; with --record, record what it makes of

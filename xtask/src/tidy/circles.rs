@@ -1,6 +1,6 @@
 //! Circles of files of one crate that use each other.
 //!
-//! A file uses another where it names something that stands there, through whatever re-exports. What a file
+//! A file uses another if it names an item of that file, through whatever re-exports. An item that a file
 //! re-exports from below itself is only passed on. Files that use each other in a circle are one thing in many
 //! places: none of them can be read, tested or moved alone.
 
@@ -59,7 +59,7 @@ fn check_crate(root: &str, files: &[(&Path, &str)]) -> Vec<String> {
 struct Sources {
     /// The file of each module.
     files: BTreeMap<Module, String>,
-    /// Where what a module re-exports comes from.
+    /// The source of a module's re-exports.
     passed_on: BTreeMap<(Module, String), Module>,
     /// The paths that each module names, from the root.
     named: BTreeMap<Module, Vec<Module>>,
@@ -133,7 +133,7 @@ impl Sources {
         Some(at)
     }
 
-    /// The module where what a path names stands.
+    /// The module that declares the item of a path.
     fn home(&self, path: &Module) -> Option<Module> {
         let mut path = path.clone();
         // Re-exports of re-exports end somewhere.
@@ -224,7 +224,7 @@ fn module_of(path: &Path) -> Module {
     module
 }
 
-/// What stands before a `use`, and its tree.
+/// The text before a `use`, and its tree.
 fn use_tree(statement: &str) -> Option<(&str, &str)> {
     let (at, word) = statement.match_indices("use ").find(|(at, _)| {
         statement[..*at]
@@ -275,7 +275,7 @@ fn leaves(tree: &str) -> Vec<(Module, String)> {
     found
 }
 
-/// What commas outside of braces part.
+/// The parts between commas outside of braces.
 fn parts(group: &str) -> Vec<&str> {
     let (mut depth, mut begin, mut all) = (0_usize, 0, Vec::new());
     for (at, c) in group.char_indices() {

@@ -1,4 +1,4 @@
-//! Under which licences the crates stand that are built in, and where they come from.
+//! The licences of the crates that are built in, and their sources.
 //!
 //! `deny.toml` says the same for `cargo deny check licenses bans sources`, which CI runs where it is installed.
 
@@ -43,7 +43,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("syn-ext", "names a file, the licence of MIT"),
 ];
 
-/// Where crates may come from.
+/// The registry that crates may come from.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// The parts of the output of `cargo metadata` that go against the tables.
@@ -87,7 +87,7 @@ fn is_allowed(expression: &str) -> bool {
     })
 }
 
-/// The parts of an expression that stand outside of brackets.
+/// The parts of an expression outside of brackets.
 fn split<'e>(expression: &'e str, separator: &str) -> Vec<&'e str> {
     let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0_usize);
     for (at, c) in expression.char_indices() {

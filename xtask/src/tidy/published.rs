@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::Result;
 
-/// How many keywords a registry takes.
+/// The most keywords that a registry takes.
 const MAX_KEYWORDS: usize = 5;
 
 /// Crates that are published without a description, a README, keywords or categories.

@@ -76,7 +76,7 @@ fn rust(text: &str) -> Vec<String> {
     problems
 }
 
-/// True if the word stands by itself: `unsafe_code` does not hold `unsafe`.
+/// True if the line has the word: `unsafe_code` does not contain `unsafe`.
 fn contains_word(line: &str, word: &str) -> bool {
     let part_of_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     line.match_indices(word).any(|(at, _)| {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Where the command's sources are.
+/// The command's sources.
 pub const SOURCES: &str = "mapstack-cli/src";
 
 /// The number of lines of product code, and the mistakes.

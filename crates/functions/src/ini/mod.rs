@@ -64,7 +64,7 @@ fn read(data: &Map) -> Result<(Entries, Vec<Section>)> {
             let kind = entries.kind().python_name();
             return Err(refused(format!("'{kind}' object has no attribute 'items'")));
         };
-        // What is set in a section without a name holds for all, as in Python.
+        // Options in a section without a name hold for all, as in Python.
         let target = match sections.last_mut() {
             Some((_, entries)) if name != DEFAULT && !name.is_empty() => entries,
             _ => &mut defaults,
@@ -96,7 +96,7 @@ fn set(entries: &mut Vec<(String, String)>, key: String, value: &Value) -> Resul
     Ok(())
 }
 
-/// Where a `%` stands that neither is doubled nor begins `%(name)s`, in characters of the text without those that do.
+/// The position of a `%` that neither is doubled nor begins `%(name)s`, in characters of the text without those that do.
 fn stray_percent(value: &str) -> Option<usize> {
     let doubled = value.replace("%%", "");
     let mut rest = &*doubled;

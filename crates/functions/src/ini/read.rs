@@ -15,11 +15,12 @@ type Entries = IndexMap<String, String>;
 /// References inside each other.
 const MAX_DEPTH: usize = 10;
 
-/// The sections of a text, with the entries of `DEFAULT` ahead of their own, and references replaced. `spend` is asked for
+/// The sections of a text, with the entries of `DEFAULT` ahead of their own, and references replaced. `spend` is asked
+/// for
 /// each piece of text that is copied.
 ///
 /// # Errors
-/// `DeserializationError` for a line that does not belong in such a file, for what stands twice, and for a reference that leads
+/// `DeserializationError` for a line that does not belong in such a file, for duplicates, and for a reference that leads
 /// nowhere. Errors of `spend`.
 pub(crate) fn deserialize(text: &str, spend: &dyn Fn(usize) -> Result<()>) -> Result<Map> {
     let Sections { defaults, named } = read(text)?;

@@ -149,7 +149,7 @@ impl Matcher<'_, '_> {
     }
 }
 
-/// Nodegroups that name each other in one target stand for so many words at most.
+/// The most words that nodegroups which name each other expand to in one target.
 const MAX_WORDS: usize = 200_000;
 
 /// Put an operator behind what is there.

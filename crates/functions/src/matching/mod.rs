@@ -262,7 +262,7 @@ impl<'m, 'r> Matcher<'m, 'r> {
             .next()
             .filter(|_| !delimiter.is_empty());
         let facts = match first {
-            // Every look-up begins with the first step, unless that stands for all.
+            // Every look-up begins with the first step, unless that matches all.
             Some(first) if first != "*" => self.run.below(part, first),
             _ if part == Facts::Pillar => self.run.facts().pillar.clone(),
             _ => self.run.facts().grains.clone(),

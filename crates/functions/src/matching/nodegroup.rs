@@ -25,7 +25,7 @@ pub(super) fn expand(name: &str, groups: &Map) -> Result<Vec<String>, BadGroup> 
     Ok(joined(&words).unwrap_or(words))
 }
 
-/// Groups that hold others can stand for more words than any memory holds.
+/// Groups that hold others can expand to more words than any memory holds.
 const MAX_WORDS: usize = 100_000;
 
 fn is_plain_list(group: Option<&Value>) -> bool {

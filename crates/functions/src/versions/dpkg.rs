@@ -21,7 +21,7 @@ struct Version<'t> {
 /// ```
 #[must_use]
 pub fn compare(first: &str, second: &str) -> Option<Ordering> {
-    // What begins with a dash is an option of the program, and no argument has a NUL.
+    // A version that begins with a dash is an option of the program, and no argument has a NUL.
     if first.starts_with('-') || first.contains('\0') || second.contains('\0') {
         return None;
     }
@@ -102,7 +102,7 @@ fn weighs(text: &[u8]) -> bool {
     text.first().is_some_and(|byte| !byte.is_ascii_digit())
 }
 
-/// Where the first character sorts: `~` before the end, letters before other characters.
+/// The rank of the first character: `~` before the end, letters before other characters.
 fn weight(text: &[u8]) -> i32 {
     match text.first() {
         None | Some(b'0'..=b'9') => 0,

@@ -41,7 +41,7 @@ impl<'t> Version<'t> {
         let epoch = colon.and_then(|colon| number(&text[..colon]));
         let start = colon.map_or(0, |colon| colon + 1);
         let (version, release) = match text.find('-') {
-            // The dash can stand before the colon.
+            // The dash can be before the colon.
             Some(dash) => (text.get(start..dash).unwrap_or_default(), &text[dash + 1..]),
             None => (&text[start..], ""),
         };

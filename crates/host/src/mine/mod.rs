@@ -1,7 +1,7 @@
 //! The mine in a Salt master's cache as an answer to calls out of templates.
 //!
 //! `salt['mine.get'](tgt, fun, tgt_type)` in the templates of a minion, and `salt['saltutil.runner']('mine.get', …)` in those
-//! of a master, are answered from the files that the master keeps of its minions. Nothing is asked over the network, and
+//! of a master, are answered from the files that the master keeps of its minions. No request goes over the network, and
 //! without a cache there is no answer.
 //!
 //! ```rust,no_run
@@ -30,16 +30,16 @@ use mapstack::{Call, CallError, Functions};
 
 use self::targets::Targets;
 
-/// What answers `mine.get` on minions.
+/// The function that reads the mine on minions.
 const GET: &str = "mine.get";
 
-/// What runs runners on masters.
+/// The function that runs runners on masters.
 const RUNNER: &str = "saltutil.runner";
 
-/// Marks an entry that says who may have it.
+/// Marks an entry that limits who may read it.
 const LIMITED: &str = "__saltmine_acl__";
 
-/// Where such an entry has its data.
+/// The key of such an entry's data.
 const DATA: &str = "__data__";
 
 /// The mine of a master's minions. Each file is read when it is asked for.
@@ -67,7 +67,7 @@ impl Mine {
         }))
     }
 
-    /// What the mines of the minions that a target means have of functions.
+    /// The data of functions in the mines of a target's minions.
     fn data(&self, asked: &Asked) -> Result<Value, CallError> {
         let mut found = Map::new();
         for minion in self.targets.ids(&self.cache, &asked.target, &asked.kind)? {
@@ -131,7 +131,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// What `mine.get` is asked; `None` for functions that are neither text nor a list, which gives nothing.
+    /// The arguments of `mine.get`; `None` for functions that are neither text nor a list, which gives an empty result.
     fn of(
         [target, functions, kind, leaves_out]: [Option<Value>; 4],
         by: Option<String>,
@@ -195,7 +195,7 @@ impl Functions for Mine {
     }
 }
 
-/// What a master's call of the runner asks; `None` for another runner.
+/// The arguments of a master's call of the runner; `None` for another runner.
 fn run(call: &Call) -> Option<Result<Option<Asked>, CallError>> {
     let mut named = call.kwargs.clone();
     let mut args = call.args.iter().cloned();

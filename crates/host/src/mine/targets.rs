@@ -1,4 +1,4 @@
-//! Which minions of a cache a target means (Salt: `CkMinions.check_minions`).
+//! The minions of a cache that a target matches (Salt: `CkMinions.check_minions`).
 
 use std::sync::OnceLock;
 

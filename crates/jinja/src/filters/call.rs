@@ -16,7 +16,7 @@ pub struct Function {
     name: &'static str,
     /// The name of the parameter that receives the filter's input.
     input: &'static str,
-    /// How many parameters stand before that one: `self`, the environment, the context.
+    /// The number of parameters before that one: `self`, the environment, the context.
     before: usize,
 }
 

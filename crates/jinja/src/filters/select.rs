@@ -19,7 +19,7 @@ pub(super) const TABLE: Filters = &[
     ("selectattr", |_, x, args| chosen(x, args, true, true)),
 ];
 
-/// What `map` does with an item.
+/// The work of `map` on an item.
 enum Mapper {
     Attribute(Getter, Option<Obj>),
     Filter(Filter, CallArgs),

@@ -82,7 +82,7 @@ pub(super) fn fold(object: Obj) -> Obj {
     }
 }
 
-/// True if it is certain that nothing of a text changes in lower case.
+/// True if lower case certainly leaves a text as it is.
 fn is_lower(text: &str) -> bool {
     text.bytes()
         .all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase())
@@ -439,7 +439,7 @@ fn groupby(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     Ok(Obj::list(out))
 }
 
-/// What `groupby` gives: a tuple whose parts have names.
+/// A group of `groupby`: a tuple whose parts have names.
 struct Group {
     grouper: Obj,
     list: ListRef,

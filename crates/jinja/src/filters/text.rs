@@ -153,7 +153,7 @@ fn indent(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         super::call::flag(blank, false),
     );
     let text = text_of_lines(vm, &x)?;
-    // What reading the text takes, and making its lines.
+    // The steps of reading the text, and of making its lines.
     vm.read_all(&[&x])?;
     let mut lines = split::lines(text, false, split::is_line_break);
     // Python adds a newline first, which ends the last line; after `\r` it is a part of the same break.
@@ -186,7 +186,7 @@ fn indent(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     Ok(x.with_text(out))
 }
 
-/// What stands before an indented line: a text, or so many spaces.
+/// The text before an indented line: a given one, or so many spaces.
 fn indention(vm: &Vm<'_>, width: &Obj) -> Result<String> {
     let spaces = match (width, as_index(width)) {
         (Obj::Str(_) | Obj::Markup(_), _) => return to_str(width),
@@ -228,7 +228,7 @@ fn truncate(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let leeway = leeway
         .filter(|l| !l.is_none())
         .unwrap_or_else(|| Obj::from(5));
-    // What cannot be compared with a number is refused in the words of the comparison.
+    // A length that cannot be compared with a number is refused in the words of the comparison.
     order(&length, &Obj::from(0), ">=")?;
     order(&leeway, &Obj::from(0), ">=")?;
     let (length, leeway) = (

@@ -80,7 +80,7 @@ pub fn wrap(text: &str, width: i64) -> Result<Vec<String>> {
     .wrap(&line)
 }
 
-/// Where a line may break: around white space, behind hyphens inside words and around dashes.
+/// The places where a line may break: around white space, behind hyphens inside words and around dashes.
 static WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     const WORD: &str = r#"[\w!"'&.,?]"#;
     const LETTER: &str = r"[^\d\W]";

@@ -27,7 +27,7 @@ impl Vm<'_> {
 
     fn eval_given_args(&self, args: &Args, frame: &Frame) -> Result<CallArgs> {
         let mut positional = self.eval_all(&args.positional, frame)?;
-        // As in Python, this comes before keywords, wherever it stands.
+        // As in Python, this comes before keywords, wherever it is written.
         if let Some(star) = &args.star {
             let more = self.eval(star, frame)?;
             let more = more.collect(self).map_err(|e| match &more {

@@ -80,7 +80,7 @@ impl Vm<'_> {
         Ok(value)
     }
 
-    /// Report the function that an expression asked for in vain.
+    /// Report the missing function that an expression asked for.
     #[cold]
     fn report_missed(&self, place: impl FnOnce() -> TemplatePlace) {
         if let Some(function) = self.missed.take() {
@@ -288,7 +288,7 @@ impl Vm<'_> {
         if let Some(found) = frame.in_context(name) {
             return found;
         }
-        // Where a template sets it, it is a variable like others.
+        // If a template sets it, it is a variable like others.
         match &**name == "self" && !frame.template.sets_self {
             true => Obj::native(SelfObject(frame.plain_block())),
             false => Undefined::name(name, self.strict()).into(),
@@ -313,7 +313,7 @@ impl Vm<'_> {
     }
 
     /// The result of an inline `if` without `else`: in Jinja2 a lenient undefined even in strict environments. Such
-    /// expressions often stand in loops, so it is made once.
+    /// expressions are often in loops, so it is made once.
     #[inline(never)]
     fn no_else(&self, expr: &Expr, frame: &Frame) -> Obj {
         let key = (Arc::as_ptr(&frame.template), expr.span.start, expr.span.end);

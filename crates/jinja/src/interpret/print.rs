@@ -34,7 +34,7 @@ impl Vm<'_> {
         {
             let mut buffer = itoa::Buffer::new();
             let digits = buffer.format(int);
-            // What printing any other object takes.
+            // The steps of printing any other object.
             self.burn(1 + digits.len() / 16)?;
             return out.push(digits, &frame.template, span, Origin::Computed);
         }
@@ -144,7 +144,7 @@ impl Vm<'_> {
             Obj::Markup(s) => Ok(Cow::Borrowed(s)),
             Obj::Str(s) if !self.autoescape.get() => Ok(Cow::Borrowed(s)),
             Obj::Bool(value) => {
-                // What printing any other object takes.
+                // The steps of printing any other object.
                 self.burn(1)?;
                 Ok(Cow::Borrowed(if *value { "True" } else { "False" }))
             }

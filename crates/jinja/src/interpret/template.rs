@@ -251,7 +251,7 @@ impl Vm<'_> {
         }
     }
 
-    /// What was read from secret text is secret.
+    /// Values read from secret text are secret.
     fn note_loaded(&self, text: &Obj, map: &SourceMap, value: &Obj) {
         if let (Some(taint), Some(text)) = (self.taint, text.as_str())
             && let Ok((read, _)) = value.to_value_lossy()

@@ -83,7 +83,7 @@ pub struct Constant {
     pub steps: usize,
 }
 
-/// A statement and where it stands: from its opening tag's first byte to the end of that tag (for
+/// A statement and its span: from its opening tag's first byte to the end of that tag (for
 /// text, the text itself).
 #[derive(Debug)]
 pub struct Stmt {
@@ -123,19 +123,19 @@ pub enum StmtKind {
     FilterBlock {
         /// The filter chain.
         filter: Expr,
-        /// What is filtered.
+        /// The filtered statements.
         body: Vec<Stmt>,
     },
     /// `{% set target = value %}`
     Set {
-        /// What is bound.
+        /// The bound names.
         target: Target,
         /// The value.
         value: Expr,
     },
     /// `{% set target | filter %}…{% endset %}`
     SetBlock {
-        /// What is bound.
+        /// The bound names.
         target: Target,
         /// The filter chain, as in [`StmtKind::FilterBlock`].
         filter: Option<Expr>,
@@ -197,7 +197,7 @@ pub enum StmtKind {
     Load {
         /// The tag's name.
         tag: &'static str,
-        /// What is bound.
+        /// The bound names.
         target: Target,
         /// The body.
         body: Vec<Stmt>,
@@ -208,7 +208,7 @@ pub enum StmtKind {
         tag: &'static str,
         /// The file's name.
         template: Expr,
-        /// What is bound.
+        /// The bound names.
         target: Target,
         /// `with context`
         with_context: bool,
@@ -278,7 +278,7 @@ pub struct Block {
     pub uses_super: bool,
     /// The body.
     pub body: Vec<Stmt>,
-    /// True if it sees the variables of the scope it stands in.
+    /// True if it sees the variables of the scope around it.
     pub scoped: bool,
     /// True if a child must override it.
     pub required: bool,
@@ -323,7 +323,7 @@ pub enum ExprKind {
     Item(Box<Expr>, Box<Expr>),
     /// `obj[start:stop:step]`
     Slice {
-        /// What is sliced.
+        /// The sliced object.
         object: Box<Expr>,
         /// Before the first colon.
         start: Option<Box<Expr>>,
@@ -334,7 +334,7 @@ pub enum ExprKind {
     },
     /// `callee(args)`
     Call {
-        /// What is called.
+        /// The called object.
         callee: Box<Expr>,
         /// With what.
         args: Box<Args>,

@@ -24,7 +24,7 @@ impl Template {
     }
 }
 
-/// What a statement prints itself; blocks, macros and captures print elsewhere.
+/// The spans that a statement prints itself; blocks, macros and captures print elsewhere.
 fn outputs(stmt: &Stmt, spans: &mut Vec<Span>) {
     let mut each = |body: &[Stmt]| body.iter().for_each(|stmt| outputs(stmt, spans));
     match &stmt.kind {

@@ -12,7 +12,7 @@ use memchr::{memchr, memchr2, memchr3};
 use super::Syntax;
 use super::ast::Span;
 
-/// A token and where it stands.
+/// A token and its span.
 #[derive(Debug)]
 pub(crate) struct Token {
     pub kind: Tok,
@@ -98,7 +98,7 @@ const OPERATORS: [(&str, Op); 26] = [
     (";", Op::Semicolon),
 ];
 
-/// How many operators have two characters.
+/// The number of operators of two characters.
 const PAIRS: usize = 6;
 
 /// The operators of one character, by that character.
@@ -113,7 +113,7 @@ const SINGLE: [Option<Op>; 128] = {
     table
 };
 
-/// What a byte of code can start.
+/// The tokens that a byte of code can start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
     Blank,
@@ -245,7 +245,7 @@ pub(crate) fn tokenize(source: &str, syntax: &Syntax) -> Tokens {
     }
 }
 
-/// What can end literal text.
+/// The openers that can end literal text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Opener {
     Block,
@@ -300,9 +300,9 @@ enum Sign {
 /// An opening tag found in the text.
 struct Opening {
     kind: OpeningKind,
-    /// Where it starts; for line tags before their indentation.
+    /// The start; for line tags before their indentation.
     start: usize,
-    /// Where the delimiter itself starts.
+    /// The start of the delimiter itself.
     delimiter: usize,
     end: usize,
     sign: Sign,
@@ -313,7 +313,7 @@ enum OpeningKind {
     Tag(Opener),
 }
 
-/// What closes a stretch of code.
+/// The end of a stretch of code.
 #[derive(Debug, Clone, Copy)]
 enum Closer {
     Block,
@@ -328,7 +328,7 @@ struct Lexer<'s> {
     /// The bytes an opener can start with.
     first_bytes: Vec<u8>,
     has_line_tags: bool,
-    /// Where the template starts in the source.
+    /// The start of the template in the source.
     start: usize,
     pos: usize,
     line: u32,
@@ -379,7 +379,7 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    /// The end of the template. Jinja numbers it by the line its last token starts on, so that is where it stands.
+    /// The end of the template. Jinja numbers it by the line on which its last token starts, so that is its place.
     fn end_of_template(&self) -> Token {
         let Some(last) = self.tokens.last() else {
             return Token {
@@ -487,7 +487,7 @@ impl Lexer<'_> {
         })
     }
 
-    /// How many blanks an opener may skip at this place; nothing if it cannot start here.
+    /// The number of blanks that an opener may skip at this place; `None` if it cannot start here.
     fn indentation(&self, opener: Opener, at: usize) -> Option<usize> {
         if !is_line_tag(opener) {
             return Some(0);
@@ -552,7 +552,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Where the word ends that starts at this place, and whether it is ASCII.
+    /// The end of the word that starts at this place, and true if it is ASCII.
     fn word_end(&self, at: usize) -> (usize, bool) {
         let rest = &self.source.as_bytes()[at..];
         let is_part =
@@ -674,7 +674,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// The closing delimiter, if it stands here: its token, its end, and the end of what it takes
+    /// The closing delimiter at this place, if there is one: its token, its end, and the end of what it takes
     /// away.
     fn closing(&self, closer: Closer) -> Option<(Tok, usize, usize)> {
         let at = self.pos;
@@ -771,7 +771,7 @@ impl Lexer<'_> {
         self.fail(message, start, start + first.len_utf8())
     }
 
-    /// The text that stands between quotes.
+    /// The text between quotes.
     fn string(&self, quoted: &str) -> Result<Str, String> {
         let newline = self.syntax.newline_sequence;
         if !quoted.contains('\\') && (newline == "\n" || !quoted.contains('\n')) {

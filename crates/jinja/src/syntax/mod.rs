@@ -1,4 +1,4 @@
-//! Jinja2's lexer and parser in Rust: templates to trees that know where each node stands.
+//! Jinja2's lexer and parser in Rust: templates to trees whose nodes know their places.
 //!
 //! ```rust
 //! use mapstack_jinja::syntax::ast::{ExprKind, StmtKind};

@@ -121,7 +121,7 @@ pub fn parse(
     }
 }
 
-/// What must hold before a template can be cut into tokens.
+/// Check that a template can be cut into tokens.
 fn check(source: &str, syntax: &Syntax) -> Result<()> {
     let starts: [&str; 3] = [
         &syntax.block_start,
@@ -150,7 +150,7 @@ fn check(source: &str, syntax: &Syntax) -> Result<()> {
 
 type Result<T> = std::result::Result<T, Box<Failure>>;
 
-/// What was parsed, and what is known about it.
+/// A parsed template, and the facts about it.
 struct Parsed {
     body: Vec<Stmt>,
     blocks: Vec<Arc<Block>>,
@@ -168,15 +168,15 @@ struct Parser<'s> {
     at: usize,
     /// Why the tokens end after the last one.
     failure: Option<Box<Failure>>,
-    /// Where the token before the current one ends.
+    /// The end of the token before the current one.
     previous_end: u32,
-    /// How many expressions are open.
+    /// The number of open expressions.
     depth: u32,
-    /// The names of the open tags and where they stand, innermost last.
+    /// The names and places of the open tags, innermost last.
     open_tags: Vec<(&'s str, Span)>,
     /// The tags that may end the open bodies, innermost last.
     awaited: Vec<&'static [&'static str]>,
-    /// Where the opening tag of the current statement ends, once known.
+    /// The end of the current statement's opening tag, once known.
     tag_end: Option<u32>,
     scope: Scope,
     blocks: Vec<(u32, Arc<Block>)>,
@@ -196,16 +196,16 @@ struct Parser<'s> {
 /// Most templates have fewer names.
 const FEW_NAMES: usize = 28;
 
-/// What kind of code the current statement is part of.
+/// The code around the current statement.
 #[derive(Debug, Clone, Copy)]
 struct Scope {
-    /// True if `extends` may stand here.
+    /// True if `extends` is allowed here.
     toplevel: bool,
     /// True if `break` and `continue` may.
     breakable: bool,
     /// The pass of Jinja's compiler: one for the template, then one for each block.
     pass: u32,
-    /// Where the outermost loop stands: nothing in it may assign to `loop`.
+    /// The place of the outermost loop: nothing in it may assign to `loop`.
     outer_loop: Option<LateOrder>,
 }
 

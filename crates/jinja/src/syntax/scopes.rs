@@ -1,4 +1,4 @@
-//! Where a template binds a name, so that the name does not mean what templates are given under it.
+//! The places at which a template binds a name, so that the name does not mean what templates are given under it.
 
 use std::ops::Range;
 
@@ -74,10 +74,10 @@ impl Scopes<'_> {
         }
     }
 
-    /// What is in a statement.
+    /// The contents of a statement.
     fn inside(&mut self, stmt: &Stmt, behind: u32, end: u32) {
         match &stmt.kind {
-            // The only statement whose body is no scope.
+            // The only statement whose body is not a scope.
             StmtKind::If { arms, otherwise } => {
                 for (index, (_, body)) in arms.iter().enumerate() {
                     let next = arms.get(index + 1).map(|(condition, _)| condition.span);

@@ -1,7 +1,7 @@
-//! Which names a body hides until it sets them.
+//! The names that a body hides until it sets them.
 //!
-//! Jinja2 compiles each body that has names of its own to a Python function or block in which a name is one local
-//! variable. A name that a body sets, and that nothing outside of it has, starts without a value: what reads it from
+//! Jinja2 compiles each body with local names to a Python function or block in which a name is one local
+//! variable. A name that a body sets, and that nothing outside of it has, starts without a value: a read in
 //! a loop, a macro or another inner body before it is set finds it undefined, even where a variable of that name was
 //! given to the template.
 //!
@@ -79,7 +79,7 @@ pub(crate) fn sets_self(template: &Template) -> bool {
     found.is_err() && is_set == Some(true) && template.blocks.is_empty()
 }
 
-/// True if a statement sets a name of the body it stands in. Only such names can be hidden.
+/// True if a statement sets a name of the body around it. Only such names can be hidden.
 pub(crate) fn sets_names(kind: &StmtKind) -> bool {
     matches!(
         kind,
@@ -93,14 +93,14 @@ pub(crate) fn sets_names(kind: &StmtKind) -> bool {
     )
 }
 
-/// What a name of a body holds when the body starts.
+/// The value of a body's name at its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Start {
     /// An argument, or what a loop binds.
     Parameter,
     /// The variable of the context.
     Context,
-    /// What it holds in the body around.
+    /// The value in the body around.
     Outer,
     /// Nothing.
     Unset,
@@ -116,20 +116,20 @@ struct Name {
 struct Names<'t, 'o> {
     outer: Option<&'o Names<'t, 'o>>,
     known: HashMap<&'t str, Name, RandomState>,
-    /// What changed in the branches that are open, with what it was before.
+    /// The names that the open branches changed, with their former states.
     changed: Vec<(&'t str, Option<Name>)>,
     branches: usize,
-    /// How many statements were looked at.
+    /// The number of statements examined.
     time: usize,
     /// When a name was set, also if only in some branches.
     set_at: HashMap<&'t str, usize, RandomState>,
     /// Names that were read, and may not have been set before.
     early: HashSet<&'t str, RandomState>,
-    /// The bodies inside, with the time at which they stand here.
+    /// The bodies inside, with the time at which each is reached.
     inner: Vec<(usize, Inner<'t>)>,
 }
 
-/// A body inside another one, with names of its own.
+/// A body inside another one, with local names.
 #[derive(Clone, Copy)]
 enum Inner<'t> {
     Loop(&'t For),
@@ -183,7 +183,7 @@ impl<'t, 'o> Names<'t, 'o> {
         early
     }
 
-    /// What a name of this body starts with.
+    /// The start value of a name of this body.
     fn start(&self, name: &str) -> Option<Start> {
         self.known.get(name).map(|name| name.start)
     }
@@ -244,7 +244,7 @@ impl<'t, 'o> Names<'t, 'o> {
         None
     }
 
-    /// What a name starts with if this body sets it, but does not hide it.
+    /// The start value of a name that this body sets, but does not hide.
     fn given(&self, name: &str) -> Start {
         match self.outer.and_then(|outer| outer.find(name)) {
             Some(_) => Start::Outer,
@@ -275,7 +275,7 @@ impl<'t, 'o> Names<'t, 'o> {
 
     fn read(&mut self, text: &'t str) {
         let known = self.known.get(text);
-        // What only some branches of an `if` set may still be what it is outside.
+        // A name that only some branches of an `if` set may still have its outer value.
         if known.is_none_or(|name| !name.is_set || name.start == Start::Outer) {
             self.early.insert(text);
         }
@@ -445,7 +445,7 @@ impl<'t, 'o> Names<'t, 'o> {
         branch
     }
 
-    /// What a branch sets starts with what is given.
+    /// Join branches: a name that one of them sets starts with its given value.
     fn join<const N: usize>(&mut self, branches: [Branch<'t>; N]) {
         for (text, name) in branches.into_iter().flatten() {
             let known = self.known.get(text).copied();
@@ -474,5 +474,5 @@ impl<'t, 'o> Names<'t, 'o> {
     }
 }
 
-/// What a branch of an `if` changed.
+/// The names that a branch of an `if` changed.
 type Branch<'t> = HashMap<&'t str, Name, RandomState>;

@@ -53,7 +53,7 @@ struct Formatter<'a> {
     escape: bool,
 }
 
-/// How the fields are numbered.
+/// The numbering of the fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Numbering {
     /// The formatter; the next field is this one.
@@ -62,7 +62,7 @@ enum Numbering {
     Manual,
 }
 
-/// How deep fields may stand inside the specifications of others.
+/// The depth of fields inside the specifications of others.
 const MAX_DEPTH: usize = 2;
 
 impl Formatter<'_> {

@@ -87,7 +87,7 @@ fn grouped(digits: &str, separator: char, size: usize, least: usize) -> String {
         if in_group == size {
             reversed.push(separator);
             in_group = 0;
-            // A separator never stands first: a digit follows even when the width is reached.
+            // A separator never comes first: a digit follows even when the width is reached.
             reversed.push(left.next().unwrap_or('0'));
             in_group += 1;
             continue;

@@ -189,7 +189,7 @@ struct Flags {
     zero: bool,
 }
 
-/// What stands between `%` and the conversion's letter.
+/// The text between `%` and the conversion's letter.
 struct Conversion {
     flags: Flags,
     width: usize,

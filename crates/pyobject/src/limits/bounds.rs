@@ -144,7 +144,7 @@ impl Deadline {
 pub struct MemoryLimit {
     most: usize,
     held: fn() -> usize,
-    /// What was held when the render began.
+    /// The memory held when the render began.
     before: Option<usize>,
 }
 

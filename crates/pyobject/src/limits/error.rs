@@ -34,7 +34,7 @@ pub type Result<T, E = Box<Error>> = std::result::Result<T, E>;
 /// macro calls), so that a report can show the line of the file a person has to edit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Error {
-    /// Which class of failure it is.
+    /// The class of the failure.
     pub kind: ErrorKind,
     /// The message, one sentence without place.
     pub message: String,
@@ -42,7 +42,7 @@ pub struct Error {
     pub help: Option<String>,
     /// The function of Salt that was called and does not exist, if this is what happened.
     pub missing_function: Option<Str>,
-    /// Where it happened.
+    /// The place of the failure.
     pub place: Option<TemplatePlace>,
     /// The way to the place, innermost first.
     pub trace: Vec<Frame>,
@@ -91,7 +91,7 @@ pub struct TemplatePlace {
 pub struct Frame {
     /// The step that was being done there ("in macro 'x'", "included from here").
     pub what: String,
-    /// Where.
+    /// The place.
     pub place: TemplatePlace,
 }
 

@@ -1,7 +1,7 @@
 //! Work deep inside an operation: it pays as it goes.
 //!
-//! Printing, freezing, comparing and hashing walk through objects that can stand for far more than their size. They
-//! have no interpreter at hand, so they write down what they did here, for the render that runs on this
+//! Printing, freezing, comparing and hashing walk through objects that can expand to far more than their size. They
+//! have no interpreter at hand, so they record their steps here, for the render that runs on this
 //! thread. It settles the account after each operation, and this stops an operation that could not be paid.
 
 use std::cell::{Cell, RefCell};
@@ -122,7 +122,7 @@ impl Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        // What a render leaves unpaid, the one around it pays.
+        // The render around this one pays its unpaid steps.
         let debt = self.debt.saturating_add(DEBT.get());
         DEBT.set(if self.before.is_some() { debt } else { 0 });
         STOP.set(
@@ -133,7 +133,7 @@ impl Drop for Open {
     }
 }
 
-/// Do work that does not belong to what the render asked for: it pays from an allowance of its own, so that the
+/// Do work that the render did not ask for: it pays from a separate allowance, so that the
 /// render's steps do not depend on it.
 ///
 /// ```

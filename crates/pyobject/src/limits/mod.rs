@@ -1,4 +1,4 @@
-//! What rendering a template may spend, whatever its language: steps, time, memory, output and depth. Work that cannot
+//! The budget of a render, whatever its language: steps, time, memory, output and depth. Work that cannot
 //! reach the render it belongs to records its steps in a ledger of the thread, and stops once they cannot be paid. The
 //! errors of templates, with their places, are here as well, since every limit is one of them.
 //!

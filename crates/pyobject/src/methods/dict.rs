@@ -122,7 +122,7 @@ fn from_keys(vm: &dyn Interpreter, kind: MapKind, call: Call<'_>) -> Result<Obj>
 }
 
 fn pop(vm: &dyn Interpreter, dict: &DictRef, key: &Obj, default: Option<Obj>) -> Result<Obj> {
-    // What follows moves up.
+    // The entries after it move up.
     vm.burn(dict.len() / 16)?;
     // An empty dict is not asked, so that not even an unhashable key is an error.
     if (!dict.is_empty() || matches!(key, Obj::Undefined(_)))

@@ -128,7 +128,7 @@ fn pop(vm: &dyn Interpreter, list: &ListRef, index: i64) -> Result<Obj> {
     } else {
         index
     };
-    // What follows moves up.
+    // The items after it move up.
     vm.burn(usize::try_from(len.saturating_sub(at)).unwrap_or_default() / 16)?;
     match usize::try_from(at) {
         Ok(at) if at < list.len() => Ok(list.change(|items| items.remove(at))),
@@ -136,7 +136,7 @@ fn pop(vm: &dyn Interpreter, list: &ListRef, index: i64) -> Result<Obj> {
     }
 }
 
-/// Where the first equal item of a range of positions is.
+/// The position of the first equal item in a range.
 fn position(
     vm: &dyn Interpreter,
     range: Range<usize>,
@@ -265,7 +265,7 @@ pub fn sort_by<T>(items: Vec<T>, less: &impl Fn(&T, &T) -> Result<bool>) -> Resu
     Ok(runs.pop().unwrap_or_default())
 }
 
-/// How many items a run has at least, so that there are about as many runs as a power of two.
+/// The least number of items of a run, so that there are about as many runs as a power of two.
 fn least_run(mut items: usize) -> usize {
     let mut odd = 0;
     while items >= 64 {

@@ -56,7 +56,7 @@ pub fn call(vm: &dyn Interpreter, set: &SetRef, name: &str, args: CallArgs) -> R
         }
         "pop" => {
             call.none()?;
-            // What follows moves up.
+            // The items after it move up.
             vm.burn(set.len() / 16)?;
             let first = set.change(|items| items.shift_remove_index(0));
             return first

@@ -52,11 +52,11 @@ pub struct DictRef(Rc<DictCell>);
 
 pub struct DictCell {
     state: RefCell<State<Map, Keyed<Obj>>>,
-    /// What the content is worked out with, until something looks at it.
+    /// Computes the content, until something looks at it.
     pending: RefCell<Option<Box<dyn FnOnce() -> Map>>>,
     /// The watcher to which reads are reported, as long as the state is frozen and only single entries were.
     watched: WatchedCell,
-    /// How often entries left their places, as loops over the dict notice.
+    /// The number of times that entries moved, as loops over the dict notice.
     moves: Cell<u32>,
     kind: Cell<MapKind>,
 }
@@ -372,7 +372,7 @@ impl DictRef {
         dict
     }
 
-    /// Which of Python's mapping types it is.
+    /// The type of Python's mapping.
     pub fn kind(&self) -> MapKind {
         self.0.kind.get()
     }
@@ -769,7 +769,7 @@ pub fn thaw_shared(value: &Value) -> Obj {
 }
 
 thread_local! {
-    /// How often containers of this thread were changed.
+    /// The number of changes to containers of this thread.
     static CHANGES: Cell<u64> = const { Cell::new(0) };
     /// Containers whose last owner is gone, waiting to be taken apart without recursion.
     static DROPPED: RefCell<Option<Vec<Obj>>> = const { RefCell::new(None) };

@@ -202,7 +202,7 @@ fn free_unreachable(changed: Vec<Obj>) {
     }
 }
 
-/// What identifies a container; nothing for objects that are not looked into.
+/// The identity of a container; `None` for objects that are not searched.
 fn identity(object: &Obj) -> Option<usize> {
     match object {
         Obj::List(list) => Some(list.address()),
@@ -215,7 +215,7 @@ fn identity(object: &Obj) -> Option<usize> {
     }
 }
 
-/// How many hold an object.
+/// The number of references to an object.
 fn references(object: &Obj) -> usize {
     match object {
         Obj::List(list) => list.references(),

@@ -23,7 +23,7 @@ pub struct Iter {
     type_name: &'static str,
     /// The function a generator comes from.
     function: Option<&'static str>,
-    /// How many iterators stand one behind the other.
+    /// The number of iterators that are nested in each other.
     depth: usize,
     /// True if the next object comes without running anything.
     is_plain: bool,
@@ -157,10 +157,10 @@ impl ObjIter for ListIter {
 struct DictIter {
     dict: DictRef,
     len: usize,
-    /// How many items were given, and where the next one is.
+    /// The number of items given, and the position of the next one.
     given: usize,
     next: usize,
-    /// What the dict's moves were, and its key before the next one, when the last item was given.
+    /// The dict's moves, and its key before the next one, when the last item was given.
     moves: u32,
     last: Option<Key>,
     item: ItemAt,
@@ -170,7 +170,7 @@ struct DictIter {
 type ItemAt = fn(&DictRef, usize) -> Option<(Key, Obj)>;
 
 impl DictIter {
-    /// What Python raises when the keys of a dict change in a loop over it.
+    /// Raise Python's error if the keys of a dict change in a loop over it.
     fn check(&mut self) -> Result<()> {
         let resized = self.dict.len() != self.len;
         let one_too_many = self.given == self.len && self.next < self.len;

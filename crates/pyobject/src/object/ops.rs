@@ -91,7 +91,7 @@ pub fn wrap_index(index: &Int, len: usize) -> Option<usize> {
 }
 
 /// Steps that one comparison or hash may take. Objects can hold each other many times over, so
-/// that a few of them stand for more than could ever be walked through.
+/// that a few of them expand to more than could ever be walked through.
 pub(super) struct Budget(usize);
 
 impl Default for Budget {
@@ -289,7 +289,7 @@ fn mul(vm: &dyn Interpreter, a: &Obj, b: &Obj) -> Result<Obj> {
                 let side = [(a, b), (b, a)].into_iter().find(|(x, _)| of(x));
                 side.map(|(_, other)| other.type_name())
             };
-            // Markup has a multiplication of its own.
+            // Markup has its own multiplication.
             if let Some(other) = beside(|x| matches!(x, Obj::Markup(_))) {
                 let message = format!("'{other}' object cannot be interpreted as an integer");
                 return Err(Error::type_error(message));
@@ -908,7 +908,7 @@ impl Picked {
         indices.take(self.count)
     }
 
-    /// The positions as a range, if they stand side by side.
+    /// The positions as a range, if they are adjacent.
     fn run(&self) -> Option<std::ops::Range<usize>> {
         let from = usize::try_from(self.from).ok()?;
         (self.step == 1).then(|| from..from + self.count)

@@ -117,7 +117,7 @@ struct Printer<'s> {
     /// Identities of the containers being printed; a container inside itself prints as `...`.
     open: Vec<usize>,
     style: &'s dyn PrintStyle,
-    /// How many lists and tuples what is printed stands in: there it is `repr()` that counts.
+    /// The number of lists and tuples around the printed object: in them, `repr()` counts.
     sequences: usize,
     /// True if what is printed is a copy: nothing inside of another object is.
     copied: bool,

@@ -112,10 +112,10 @@ impl SetLike {
         Ok(holds.then_some(by_size))
     }
 
-    /// True if there is nothing that both have; `other` is anything that can be iterated.
+    /// True if both have no element in common; `other` is anything that can be iterated.
     ///
     /// # Errors
-    /// What iterating raised, or a `TypeError` for an element that cannot be hashed.
+    /// The exception of iterating, or a `TypeError` for an element that cannot be hashed.
     pub fn is_disjoint(&self, vm: &dyn Interpreter, other: &Obj) -> Result<bool> {
         // Python walks through the shorter of two sets.
         let (looked_in, elements) = match SetLike::of(other) {

@@ -14,7 +14,7 @@ use crate::limits::{Error, ErrorKind, Result};
 pub struct Undefined {
     /// The message about what is missing, as Jinja2 says it.
     pub message: Str,
-    /// Which kind of error a use raises: undefined, or a security error.
+    /// The kind of error that a use raises: undefined, or a security error.
     pub kind: ErrorKind,
     /// True if every use is an error.
     pub strict: bool,

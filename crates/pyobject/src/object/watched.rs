@@ -79,5 +79,5 @@ impl Watched {
     }
 }
 
-/// Where a dict keeps that it is watched.
+/// The mark of a dict that is watched.
 pub type WatchedCell = RefCell<Option<Box<Watched>>>;

@@ -57,7 +57,7 @@ struct Generator<'a> {
     scopes: Vec<Scope>,
     in_def: bool,
     depth: usize,
-    /// What was printed without a branch in between.
+    /// The number of prints without a branch in between.
     straight: usize,
 }
 
@@ -72,12 +72,12 @@ const MAX_STRAIGHT: usize = 200;
 /// A branch between statements that print.
 const BRANCH: &str = "if __M_writer: pass";
 
-/// What is known of the names in a function of the module.
+/// The names in a function of the module.
 #[derive(Debug, Clone, Default)]
 struct Scope {
     declared: BTreeSet<String>,
     undeclared: BTreeSet<String>,
-    /// Where a name was first expected.
+    /// The place at which a name was first expected.
     first: BTreeMap<String, Span>,
     locally_declared: BTreeSet<String>,
     locally_assigned: BTreeSet<String>,
@@ -86,7 +86,7 @@ struct Scope {
     inner_defs: IndexMap<String, Id>,
 }
 
-/// What a scope belongs to.
+/// The owner of a scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
     Template,
@@ -335,7 +335,7 @@ impl<'a> Generator<'a> {
 
     // --- the module ---
 
-    /// Check that a named block may stand where it does.
+    /// Check that a named block is allowed at its place.
     fn allow_block(&self, owner: Owner, id: Id, tag: &Tag) -> Generated {
         let name = &tag.signature.name;
         let Owner::Node(outer) = owner else {
@@ -513,7 +513,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// What all functions that print have in common.
+    /// The common part of all functions that print.
     fn function_body(
         &mut self,
         owner: Owner,
@@ -564,10 +564,10 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// What the function does with the text of its buffer: it writes it, or returns it for `buffered="True"`.
+    /// The end of a function with a buffer: it writes the text, or returns it for `buffered="True"`.
     fn end_buffer(&mut self, owner: Owner, filters: &[String], buffered: bool) {
         let text = self.filtered("_mk_buffer.getvalue()", filters, false);
-        // What the body returned early gives way to what it printed: its `return` must not keep this from running.
+        // The printed text replaces an early result of the body: its `return` must not keep this from running.
         replace_last_return(&mut self.out.code);
         let span = match owner {
             Owner::Node(id) => Some(self.node(id).span),

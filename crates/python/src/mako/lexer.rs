@@ -24,7 +24,7 @@ pub(super) struct Node {
 
 #[derive(Debug)]
 pub(super) enum Kind {
-    /// Text to print; `exact` if it stands in the source as it is.
+    /// Text to print; `exact` if the source has it literally.
     Text {
         text: String,
         exact: bool,
@@ -129,10 +129,10 @@ pub(super) fn read(text: &str) -> Lexed<Tree> {
 
 struct Lexer<'a> {
     text: &'a str,
-    /// Where its lines end.
+    /// The ends of its lines.
     breaks: Vec<usize>,
     at: usize,
-    /// Where the last match began.
+    /// The start of the last match.
     start: usize,
     tree: Tree,
     tags: Vec<Id>,
@@ -658,7 +658,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Where a control line ends, which goes on behind a backslash; `None` if a lone carriage return ends it, which Mako
+/// The end of a control line, which a backslash continues; `None` if a lone carriage return ends it, which Mako
 /// does not take for the end of a line.
 fn control_end(body: &str) -> Option<usize> {
     let mut end = 0;

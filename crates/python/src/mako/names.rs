@@ -1,7 +1,7 @@
-//! Which names Python code binds, and which it expects from outside, as Mako sees it.
+//! The names that Python code binds, and those that it expects from outside, as Mako sees it.
 //!
-//! Mako looks names up in its context before a template's code runs. What counts as expected is Mako's own
-//! notion, not Python's: a `*args` of a lambda counts as expected, the body of a class is not looked into.
+//! Mako looks names up in its context before a template's code runs. Mako decides which names are expected, not
+//! Python: a `*args` of a lambda is, and the body of a class is not searched.
 
 use std::collections::BTreeSet;
 
@@ -108,7 +108,7 @@ pub(super) fn of_list(code: &str) -> Result<(Vec<String>, Idents), Invalid> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Signature {
     pub(super) name: String,
-    /// As they stand in a `def`.
+    /// As a `def` declares them.
     pub(super) declared: Vec<String>,
     /// As they are passed on under the same names.
     pub(super) passed: Vec<String>,

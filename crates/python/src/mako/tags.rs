@@ -8,7 +8,7 @@ use mapstack_value::quote_str;
 use super::lexer::{arguments, is_word};
 use super::names::{self, Idents, Invalid, Signature};
 
-/// A tag as it stands in the source.
+/// A tag as the source has it.
 pub(super) struct Opening {
     pub(super) keyword: String,
     pub(super) attributes: IndexMap<String, String>,
@@ -255,7 +255,7 @@ impl Tag {
         Ok(tag)
     }
 
-    /// What is special to the kind of tag.
+    /// The rules for this kind of tag.
     fn specifics(&mut self) -> Result<(), Problem> {
         let compile = |message: &str| Err(Problem::Compile(message.to_owned()));
         let attribute = |name: &str| self.attributes.get(name).cloned().unwrap_or_default();
@@ -444,7 +444,7 @@ fn is_true(value: &str) -> bool {
     !matches!(value.trim(), "False" | "0" | "None" | "''" | "\"\"" | "")
 }
 
-/// Where the first `${…}` begins and ends.
+/// The start and the end of the first `${…}`.
 fn first_expression(text: &str) -> Option<(usize, usize)> {
     let mut from = 0;
     while let Some(found) = text[from..].find("${") {

@@ -64,7 +64,7 @@ fn fact(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObje
     vm.new_function("fact", fact).into()
 }
 
-/// What is at a path of the machine.
+/// Read a path of the machine.
 fn machine(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObjectRef {
     let (this, names) = (shared.clone(), prelude.clone());
     let machine = move |path: String, vm: &VirtualMachine| -> PyResult {
@@ -225,7 +225,7 @@ fn returned(
     ordered: &PyObjectRef,
     vm: &VirtualMachine,
 ) -> Result<Value, Raised> {
-    // What stands for something missing says so itself.
+    // A placeholder for a missing answer reports the reason itself.
     if let Some(error) = shared.given_up() {
         return Err(error.into());
     }

@@ -1,7 +1,7 @@
 //! Makes Python code spend steps: its syntax tree is rewritten before it is compiled.
 //!
 //! Every pass through a loop or a comprehension and every call of a function begins with a call of [`TICK`]. That
-//! ends what runs without end where it stands, and at the same place on every machine. It is not a security boundary.
+//! ends endless code where it is, and at the same place on every machine. It is not a security boundary.
 //!
 //! Before statements that can take long goes a call of [`NOTE`], so that the place is known if the process ends there.
 //! Statements in loops have none: the loop has one.
@@ -21,7 +21,7 @@ pub(crate) const TICK: &str = "<tick>";
 /// The function that notes a place: another such name.
 pub(crate) const NOTE: &str = "<note>";
 
-/// What prints in the code of Mako templates.
+/// The printing function in the code of Mako templates.
 const WRITER: &str = "__M_writer";
 
 /// Deeper trees than people write would exhaust the stack of the compiler behind.

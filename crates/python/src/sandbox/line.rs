@@ -32,7 +32,7 @@ pub(crate) struct Line {
     waited: Cell<Duration>,
 }
 
-/// Where notes go, and what of them there is.
+/// The destination of notes, and their number so far.
 #[derive(Default)]
 struct Notes {
     output: Option<Box<dyn Write>>,
@@ -185,7 +185,7 @@ impl Line {
         }
     }
 
-    /// What is at a path of the machine.
+    /// Read a path of the machine.
     pub(crate) fn machine(&self, path: &str) -> Result<Value> {
         match self.ask(&Said::Machine(path.to_owned())) {
             Some(Answer::Value(Ok(value))) => Ok(value),

@@ -14,7 +14,7 @@ use super::unit::current_line;
 /// The budget that is left to a run.
 #[derive(Debug)]
 pub(crate) struct Meter {
-    /// What the run may spend in all.
+    /// The steps that the run may spend in all.
     given: Cell<u64>,
     fuel: Cell<u64>,
     deadline: Cell<Option<Instant>>,

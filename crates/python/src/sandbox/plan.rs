@@ -52,7 +52,7 @@ pub(super) fn of(tree: &ModModule, marks: &[(Span, bool)]) -> Option<Plan> {
     })
 }
 
-/// `def render_body(context, **pageargs):`, the template's own body, which takes no arguments of its own.
+/// `def render_body(context, **pageargs):`, the template's own body, without declared arguments.
 fn is_plain_body(function: &StmtFunctionDef) -> bool {
     let parameters = &function.parameters;
     let is = |name: &str, other: &str| name == other;
@@ -79,7 +79,7 @@ fn is_frame(stmt: &Stmt) -> bool {
                 Some("_mk_caller" | "_mk_locals" | "__M_writer")
             )
         }
-        // What keeps the compiler quick.
+        // A branch without effect, which only keeps the compiler quick.
         Stmt::If(branch) => matches!(
             &*branch.test,
             Expr::Name(name) if name.id.as_str() == "__M_writer"
@@ -231,7 +231,7 @@ impl<'t> Planner<'t> {
         })
     }
 
-    /// What happens where the condition before is not true. Each `elif` is a level further down.
+    /// The steps if the condition before is not true. Each `elif` is a level further down.
     fn otherwise(&mut self, clauses: &'t [ElifElseClause], depth: usize) -> Option<Vec<PlanStep>> {
         let Some((clause, rest)) = clauses.split_first() else {
             return Some(Vec::new());

@@ -28,7 +28,7 @@ const PARTS: [&str; 7] = [
     "prelude", "runtime", "imports", "library", "saltlib", "extmods", "objects",
 ];
 
-/// What templates import most.
+/// The modules that templates import most.
 const COMMON: [&str; 8] = [
     "copy",
     "datetime",
@@ -40,7 +40,7 @@ const COMMON: [&str; 8] = [
     "textwrap",
 ];
 
-/// What preparing the interpreter may take.
+/// The bounds of preparing the interpreter.
 const WARMING: Bounds = Bounds {
     fuel: 10_000_000,
     output: 0,
@@ -61,7 +61,7 @@ pub(super) enum Needs {
 /// The parts, and what they run in.
 pub(super) struct Prelude {
     globals: PyDictRef,
-    /// What has run, or why it did not.
+    /// The needs of the code that has run, or the reason why it did not.
     ran: RefCell<std::result::Result<Needs, String>>,
 }
 

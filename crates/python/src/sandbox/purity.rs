@@ -1,4 +1,4 @@
-//! Which code can share an interpreter: what leaves nothing behind in it, and sees nothing of what is there.
+//! Code that can share an interpreter: it leaves nothing behind in it, and sees nothing of its state.
 //!
 //! A list of what is known to be harmless, not of what is known to do harm: names, attributes, modules, statements
 //! and expressions that are not listed here make the code impure. So an object that other code could find again (a
@@ -233,7 +233,7 @@ const FUNCTIONS: [&str; 2] = ["__salt__", "salt"];
 /// Names that Mako's context has besides those that it is given.
 const OF_CONTEXT: [&str; 6] = ["caller", "capture", "local", "next", "parent", "self"];
 
-/// What the names of code made from a template begin with; the template's own code has none of them.
+/// The beginnings of names in code made from a template; the template's own code has none of them.
 const GENERATED: &[&str] = &[
     "__M_",
     "_exports",
@@ -306,7 +306,7 @@ struct Checker {
     is_pure: bool,
     loaded: BTreeSet<String>,
     stored: BTreeSet<String>,
-    /// What Mako's generated code takes from the context.
+    /// The names that Mako's generated code takes from the context.
     looked_up: BTreeSet<String>,
 }
 
@@ -332,7 +332,7 @@ impl Checker {
         let mut from_outside = self.looked_up;
         let mut own = self.stored.clone();
         for name in self.loaded.difference(&self.stored) {
-            // Where Mako does not look, a name is one of the module's globals.
+            // A name that Mako overlooks is one of the module's globals.
             if self.is_generated && !is_listed(name) && !from_outside.contains(name) {
                 return None;
             }
@@ -428,7 +428,7 @@ fn is_own(name: &str) -> bool {
     )
 }
 
-/// True if a template has all names that it is given in a mapping of its own (`<%page args="**names"/>`).
+/// True if a template gets all the names that it is given in a mapping (`<%page args="**names"/>`).
 fn takes_all_names(function: &StmtFunctionDef) -> bool {
     let rest = function.parameters.kwarg.as_ref();
     function.name.as_str() == "render_body"

@@ -63,7 +63,7 @@ pub(crate) fn services(
     vec![("load", load.into()), ("adjust_uri", adjust.into())]
 }
 
-/// A URI as it stands in a template, from the root of the file server.
+/// A URI as a template has it, from the root of the file server.
 fn adjusted(lookup: Lookup, uri: &str, base: Option<&str>) -> Result<String, String> {
     if lookup == Lookup::Salt
         && let Some((scheme, _)) = uri.split_once(':')
@@ -91,7 +91,7 @@ fn adjusted(lookup: Lookup, uri: &str, base: Option<&str>) -> Result<String, Str
     })
 }
 
-/// What a template that was found is called by those it includes.
+/// The URI of a found template for those it includes.
 fn uri_of(lookup: Lookup, uri: &str) -> String {
     match (
         lookup,
@@ -180,7 +180,7 @@ fn module(
     Ok(globals)
 }
 
-/// Compile a text to bytes that a later job can load. It runs nothing of it.
+/// Compile a text to bytes that a later job can load. It does not run the text.
 pub(crate) fn compile(
     shared: &Rc<Shared>,
     prelude: &PyDictRef,

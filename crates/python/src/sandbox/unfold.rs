@@ -88,7 +88,7 @@ pub(crate) fn repeated(value: &PyObject) -> u64 {
 
 #[derive(Default)]
 struct Counter {
-    /// What each container unfolds to, by its address; `None` while it is being counted.
+    /// The unfolded size of each container, by its address; `None` while it is being counted.
     known: HashMap<usize, Option<u64>>,
     distinct: u64,
 }
@@ -117,7 +117,7 @@ impl Counter {
     }
 }
 
-/// What a container holds; none for other values.
+/// The contents of a container; `None` for other values.
 fn parts(value: &PyObject) -> Option<Vec<PyObjectRef>> {
     if let Some(list) = value.downcast_ref::<PyList>() {
         Some(list.borrow_vec().to_vec())

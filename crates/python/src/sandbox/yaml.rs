@@ -195,7 +195,7 @@ fn dumped(data: &PyObjectRef, dialect: &str, options: &[usize], vm: &VirtualMach
         let is_block = !options.flow && text.lines().count() > 1 || text.starts_with("- ");
         text.insert_str(0, if is_block { "---\n" } else { "--- " });
     }
-    // What ends openly is ended by a mark.
+    // A text that is open at its end gets an end mark.
     let is_open = !matches!(
         value,
         Value::List(_) | Value::Map(_) | Value::Set(_) | Value::Tuple(_)

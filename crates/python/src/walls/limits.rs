@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use mapstack_python_protocol::Bounds;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-/// Where the system reports how much address space the process has; opened while files can be.
+/// The system's report of the process's address space; opened while files can be.
 static SIZE: Mutex<Option<File>> = Mutex::new(None);
 
 fn limit(resource: Resource, most: u64) -> io::Result<()> {
@@ -59,5 +59,5 @@ fn taken() -> u64 {
     read().map_or(USUAL, |pages| pages.saturating_mul(PAGE))
 }
 
-/// What it takes at most as a rule, if the system does not report it.
+/// The usual address space at most, if the system does not report it.
 const USUAL: u64 = 768 << 20;

@@ -1,4 +1,4 @@
-//! The walls of Linux: Landlock and seccomp.
+//! The sandbox of Linux: Landlock and seccomp.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -38,7 +38,7 @@ pub(super) fn close_files() -> io::Result<()> {
     }
 }
 
-/// What no process here ever does: it ends one that tries.
+/// The system calls that no process here ever makes: one that tries is ended.
 const NEVER: [i64; 17] = [
     libc::SYS_accept,
     libc::SYS_accept4,
@@ -59,7 +59,7 @@ const NEVER: [i64; 17] = [
     libc::SYS_socket,
 ];
 
-/// What a session does: its streams, memory, time, chance, signals of its own, the end.
+/// The system calls of a session: its streams, memory, time, random numbers, its signals, the end.
 const ALWAYS_IN_SESSION: [i64; 21] = [
     libc::SYS_brk,
     libc::SYS_clock_gettime,
@@ -119,7 +119,7 @@ pub(super) fn filter_calls() -> io::Result<()> {
     apply(session_filter()?)
 }
 
-/// What a session may do.
+/// The filter that allows a session its calls.
 fn allowing() -> io::Result<BpfProgram> {
     let mut rules: Rules = ALWAYS_IN_SESSION
         .into_iter()

@@ -12,7 +12,7 @@ use std::io;
 
 use mapstack_python_protocol::{Bounds, Wall};
 
-/// Set up the walls around all sessions, and report which work.
+/// Set up the sandbox around all sessions, and report which parts work.
 pub fn raise_first() -> Vec<Wall> {
     #[cfg(unix)]
     let limits = limits::raise_first();
@@ -36,10 +36,10 @@ pub fn raise_first() -> Vec<Wall> {
     ]
 }
 
-/// Raise the walls of a session. Those that this system does not have were reported at the start.
+/// Set up the sandbox of a session. Parts that this system does not have were reported at the start.
 ///
 /// # Errors
-/// One that should stand does not.
+/// A supported part cannot be set up.
 pub fn raise_last(bounds: &Bounds) -> io::Result<()> {
     #[cfg(unix)]
     limits::raise_last(bounds)?;

@@ -64,7 +64,7 @@ impl<'a> Applying<'a> {
         self.set.options.contains_key(option)
     }
 
-    /// Where an option is set; the last of several places.
+    /// The place that sets an option; the last of several places.
     fn place(&self, option: &str) -> Option<Place> {
         self.set
             .settings(&Key::from(option))
@@ -72,7 +72,7 @@ impl<'a> Applying<'a> {
             .map(super::file::Setting::place)
     }
 
-    /// Where an entry of an option's mapping stands.
+    /// The place of an entry in an option's mapping.
     fn place_of_entry(&self, option: &str, key: &Key) -> Option<Place> {
         let settings = self.set.settings(&Key::from(option)).iter().rev();
         let mut entries = settings.filter_map(|one| {

@@ -21,7 +21,7 @@ pub struct GitRemote {
     pub remote: Remote,
 }
 
-/// What a remote, and `gitfs_…` for all of them, can say.
+/// The options of a remote that are also `gitfs_…` for all of them.
 const SHARED: [&str; 19] = [
     "base",
     "depth",
@@ -43,13 +43,13 @@ const SHARED: [&str; 19] = [
     "update_interval",
     "user",
 ];
-/// What only a remote can say.
+/// The options of a single remote only.
 const OWN: [&str; 3] = ["all_saltenvs", "name", "saltenv"];
-/// What can only be said for all remotes.
+/// The options for all remotes only.
 const GLOBAL: [&str; 4] = ["global_lock", "provider", "remotes", "saltenv"];
-/// Keys for ssh, which has a configuration of its own.
+/// Keys for ssh, which has its own configuration.
 const KEYS: [&str; 3] = ["passphrase", "privkey", "pubkey"];
-/// What remotes' URLs start with (Salt: `salt.utils.verify.SCHEMES`).
+/// The schemes of remotes' URLs (Salt: `salt.utils.verify.SCHEMES`).
 const SCHEMES: [&str; 4] = ["file", "http", "https", "ssh"];
 
 /// Options and their values, in order.
@@ -114,7 +114,7 @@ fn serves_nothing(idle: &Idle) -> (String, String) {
     }
 }
 
-/// The remotes of a master's or a minion's options, and what there is to say about the options.
+/// The remotes of a master's or a minion's options, and messages about the options.
 ///
 /// Nothing is opened. Each remote's repository is below `mirrors`, or where its URL says if that is on
 /// this machine.
@@ -302,7 +302,7 @@ fn why_not_a_remote(url: &str) -> Option<String> {
     }
 }
 
-/// The options that stand below a remote, of those that are known.
+/// The known options below a remote.
 pub(super) fn own_options(url: &str, listed: &Value, known: &[&str]) -> Result<Settings> {
     let what = format!("the remote '{url}'");
     if listed.is_none() {
@@ -386,7 +386,7 @@ pub(super) fn check_type(name: &str, value: &Value, what: &str) -> Result<()> {
     )))
 }
 
-/// What is different in some saltenvs.
+/// The settings of single saltenvs.
 fn saltenvs(
     options: &mut Options<'_>,
     value: &Value,
@@ -445,7 +445,7 @@ fn refspecs(given: Option<&Value>, what: &str) -> Result<Vec<Refspec>> {
     parsed.map_err(|e| error(format!("`refspecs` of {what}: {e}")))
 }
 
-/// What to do if a remote's repository is missing.
+/// Advice if a remote's repository is missing.
 fn if_missing(origin: &Origin, settings: &BTreeMap<String, Value>, shown: &str) -> String {
     let is_of_fetching = |name: &String| OF_FETCHING.contains(&name.as_str());
     match origin.local() {

@@ -11,7 +11,7 @@ use super::git::{defaults, distinct, git_remotes, is_used, own_options, remote, 
 use super::options::{Options, error};
 use mapstack_diagnostic::{Diagnostic, Result};
 
-/// What a remote, and `git_pillar_…` for all of them, can say.
+/// The options of a remote that are also `git_pillar_…` for all of them.
 const SHARED: [&str; 16] = [
     "base",
     "depth",
@@ -30,7 +30,7 @@ const SHARED: [&str; 16] = [
     "ssl_verify",
     "user",
 ];
-/// What only a remote can say.
+/// The options of a single remote only.
 const OWN: [&str; 3] = ["all_saltenvs", "mountpoint", "name"];
 
 /// Options and their values, in order.
@@ -62,7 +62,7 @@ pub struct PillarDirectory {
     pub is_mounted: bool,
 }
 
-/// The remotes that stand below `git` in `ext_pillar`, and what there is to say about them. Nothing is opened.
+/// The remotes below `git` in `ext_pillar`, and messages about them. No repository is opened.
 ///
 /// ```
 /// use mapstack_salt_config::fileserver::pillar_remotes;
@@ -123,7 +123,7 @@ pub fn pillar_remotes(
             branch,
             env,
         };
-        // Salt keeps each branch of a dynamic remote in a place of its own.
+        // Salt clones each branch of a dynamic remote separately.
         let name = match id.starts_with(DYNAMIC) {
             true => format!("{name} {}", remote.directory(options.all()).reference),
             false => name,
@@ -211,7 +211,7 @@ impl PillarDirectory {
             base: self.reference.clone(),
             all_saltenvs: None,
             disable_saltenv_mapping: true,
-            // What is checked out is a branch or a tag.
+            // Salt checks out a branch or a tag.
             ref_types: vec![RefType::Branch, RefType::Tag],
             exposed: Names::new(move |name| name == only),
             saltenvs: [(saltenv.to_owned(), own)].into_iter().collect(),

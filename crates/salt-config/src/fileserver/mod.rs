@@ -27,9 +27,9 @@ pub use git_pillar::{PillarDirectory, PillarRemote, origins, pillar_remotes};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use options::Options;
 
-/// A file server, and what there is to say about its options.
+/// A file server, and messages about its options.
 pub struct Configured {
-    /// Where files come from.
+    /// The file server.
     pub files: Backends,
     /// Options that do not do what one may expect.
     pub warnings: Vec<Diagnostic>,
@@ -107,7 +107,7 @@ fn open_around(
 /// A saltenv, and one of its directories.
 pub type RootDirectory = (String, String);
 
-/// The directories of `file_roots`, each with its saltenv, in order, and what there is to say about the option.
+/// The directories of `file_roots`, each with its saltenv, in order, and messages about the option.
 ///
 /// ```
 /// use mapstack_salt_config::fileserver::root_directories;
@@ -154,7 +154,7 @@ fn backends(options: &mut Options<'_>) -> Result<Vec<String>> {
     Ok(named.iter().map(name).collect())
 }
 
-/// Options of backends that are not asked: nothing of them is served.
+/// Options of backends that are not enabled have no effect.
 fn without_backend(options: &mut Options<'_>, backends: &[String]) {
     for (option, backend) in [
         ("gitfs_remotes", "gitfs"),

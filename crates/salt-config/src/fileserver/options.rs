@@ -4,7 +4,7 @@ use mapstack_value::{Map, Value};
 
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 
-/// Options, and what there is to say about them.
+/// Options, and messages about them.
 pub(super) struct Options<'o> {
     all: &'o Map,
     pub(super) warnings: Vec<Diagnostic>,

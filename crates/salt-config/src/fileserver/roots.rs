@@ -9,7 +9,7 @@ use crate::roots;
 use mapstack_diagnostic::Result;
 use mapstack_render::regex_matches;
 
-/// Where Salt looks if `file_roots` says nothing that it understands.
+/// Salt's root if `file_roots` has none that it understands.
 const DEFAULT_ROOT: &str = "/srv/salt";
 
 /// The directories of `file_roots`.
@@ -30,7 +30,7 @@ pub(super) fn open(options: &mut Options<'_>) -> Result<Roots> {
     })
 }
 
-/// The saltenvs and directories of `file_roots`, in order. Salt's default stands for an option that is not there.
+/// The saltenvs and directories of `file_roots`, in order. Salt's default replaces a missing option.
 pub(super) fn directories(options: &mut Options<'_>) -> Result<Vec<RootDirectory>> {
     let Some(given) = options.get("file_roots") else {
         return Ok(vec![("base".into(), DEFAULT_ROOT.into())]);

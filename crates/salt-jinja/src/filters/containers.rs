@@ -418,7 +418,7 @@ fn method_call(vm: &Vm<'_>, x: Obj, mut args: CallArgs) -> Result<Obj> {
     }
 }
 
-/// How text becomes bytes in nested data.
+/// Turns text into bytes in nested data.
 struct Encoder {
     keep_class: bool,
     keep_tuples: bool,

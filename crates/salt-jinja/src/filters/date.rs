@@ -18,7 +18,7 @@ pub(super) const TABLE: Filters = &[("date_format", strftime), ("strftime", strf
 
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 thread_local! {
-    /// How often a template of this thread asked for the time.
+    /// The number of times that a template of this thread read the clock.
     static CLOCK_READS: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -128,7 +128,7 @@ fn seconds(at: DateTime) -> i64 {
     since.as_secs() - i64::from(since.subsec_nanos() < 0)
 }
 
-/// What stands behind a `%`, as the C library of GNU reads it.
+/// The part behind a `%`, as the C library of GNU reads it.
 struct Directive<'a> {
     /// All of it, without the `%`.
     spec: &'a str,
@@ -141,7 +141,7 @@ struct Directive<'a> {
 const MAX_WIDTH: usize = 1_000;
 
 impl<'a> Directive<'a> {
-    /// The directive at the start of a text, and what stands behind it.
+    /// The directive at the start of a text, and the rest.
     fn split(text: &'a str) -> Option<(Self, &'a str)> {
         let flag = text.chars().next().filter(|c| "-_0^#".contains(*c));
         let start = flag.map_or(0, char::len_utf8);
@@ -193,7 +193,7 @@ impl<'a> Directive<'a> {
         }
     }
 
-    /// What a letter prints.
+    /// The text that a letter prints.
     fn of(&self, at: DateTime, flag: &str) -> String {
         strtime::format(format!("%{flag}{}", self.letter), at).unwrap_or_default()
     }

@@ -466,7 +466,7 @@ impl Network {
         self.0.contains(&address.ip)
     }
 
-    /// How many bits its hosts have.
+    /// The number of bits of its hosts.
     fn host_bits(&self) -> u8 {
         self.0.max_prefix_len() - self.0.prefix_len()
     }
@@ -485,7 +485,7 @@ fn network_size(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 fn network_hosts(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     each(vm, &x, args, "network_hosts", |address| {
         let network = Network::parse(&to_str(address)?, false)?;
-        // Only an address that stands alone keeps its zone.
+        // Only an address without a network keeps its zone.
         if let Some(alone) = Address::of(address) {
             return Ok(Obj::list(vec![Obj::from(alone.text())]));
         }

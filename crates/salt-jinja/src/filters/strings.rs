@@ -326,7 +326,7 @@ fn glob(vm: &Vm<'_>, pattern: &str, text: &str) -> Result<bool> {
     let pattern: Vec<char> = pattern.chars().collect();
     let text: Vec<char> = text.chars().collect();
     let (mut p, mut t) = (0, 0);
-    // Where to go on after the last star took one character more.
+    // The position to return to after the last star took one character more.
     let mut retry: Option<(usize, usize)> = None;
     loop {
         vm.burn(1)?;

@@ -36,7 +36,7 @@ pub(super) fn format(vm: &Vm<'_>, x: &Obj) -> Result<String> {
     Ok(out)
 }
 
-/// What a value lists: a mapping's items, the texts of a list of texts, nothing of other lists.
+/// The entries of a value: a mapping's items, the texts of a list of texts, none of other lists.
 fn entries(vm: &Vm<'_>, x: &Obj) -> Result<Vec<Obj>> {
     match x {
         Obj::Dict(dict) => Ok(dict
@@ -103,7 +103,7 @@ fn element(
     vm.burn(16)?;
     depth::data(level)?;
     if let Obj::List(list) = value {
-        // A list stands for several elements of the same tag.
+        // A list becomes several elements of the same tag.
         if let Some(parent) = parent {
             for item in list.items() {
                 element(vm, tag, &item, Some(&mut *parent), level + 1)?;

@@ -156,7 +156,7 @@ fn target(node: &Target) -> Json {
     }
 }
 
-/// What a tag such as `load_yaml` reads.
+/// The format that a tag such as `load_yaml` reads.
 fn format(tag: &str) -> &str {
     tag.rsplit_once('_').map_or(tag, |(_, format)| format)
 }

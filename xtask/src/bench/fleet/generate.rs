@@ -1,7 +1,7 @@
 //! A made-up fleet: minions with the grains that Salt computes, and formulas in the form of public ones.
 //!
-//! What a minion does decides what it runs on, how large it is and whose it is, as in fleets that are installed by
-//! machines: there are sixty kinds of minions. Each has facts of its own, too: names, addresses, serial numbers. One
+//! The job of a minion decides its system, its size and its owner, as in fleets that are installed by
+//! machines: there are sixty kinds of minions. Each has private facts, too: names, addresses, serial numbers. One
 //! formula in ten prints such a fact, so that its result is different for every minion.
 
 use std::path::Path;
@@ -168,7 +168,7 @@ pub fn formula(sh: &Shell, root: &Path, number: u64) -> Result {
             ),
         )?;
     }
-    // One minion in a hundred has a file of its own.
+    // One minion in a hundred has a file.
     for minion in (0..100_000).step_by(100).take(20) {
         write(
             &format!("id/{}.yaml", id(minion)),

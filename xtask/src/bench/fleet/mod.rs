@@ -39,7 +39,7 @@ struct Fleet {
     formulas: Vec<String>,
 }
 
-/// What a run took.
+/// The measurements of a run.
 struct Taken {
     time: Duration,
     peak: u64,
@@ -112,7 +112,7 @@ impl Fleet {
         }
     }
 
-    /// How long it takes to write the output of the last run from memory.
+    /// The time to write the output of the last run from memory.
     fn floor(&self) -> Result<Duration> {
         let text = fs::read(self.output())?;
         let started = Instant::now();
@@ -184,7 +184,7 @@ fn against_the_reference(sh: &Shell, directory: &Path) -> Result {
     Ok(())
 }
 
-/// How long the reference takes for the formulas of one minion.
+/// The time of the reference for the formulas of one minion.
 fn of_reference(
     sh: &Shell,
     python: &Path,
@@ -205,7 +205,7 @@ fn of_reference(
     Ok(time)
 }
 
-/// How time and memory grow with the number of minions.
+/// The growth of time and memory with the number of minions.
 fn growth(sh: &Shell, directory: &Path) -> Result {
     for minions in [1_000_u32, 10_000, 100_000] {
         let fleet = Fleet::new(sh, directory, minions.into(), 5)?;

@@ -156,7 +156,7 @@ fn integer(number: &DeInteger<'_>) -> Option<Int> {
     })
 }
 
-/// What Python's `str` prints.
+/// The text of Python's `str`.
 fn printed(datetime: &Datetime) -> String {
     let mut text = String::new();
     if let Some(date) = &datetime.date {

@@ -23,7 +23,7 @@ pub enum WriteError {
 /// Tables nest this deep at most.
 const MAX_DEPTH: usize = 200;
 
-/// The text of a table, as Python's `toml.dumps` writes it: nulls are left out, tables stand behind plain values.
+/// The text of a table, as Python's `toml.dumps` writes it: nulls are left out, tables follow plain values.
 ///
 /// ```
 /// use mapstack_functions::formats::toml::write;

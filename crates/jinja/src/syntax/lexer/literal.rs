@@ -176,7 +176,7 @@ fn character(digits: &str, radix: u32) -> Result<char, String> {
     })
 }
 
-/// What to say about `\N`, given what follows it.
+/// Advice about `\N`, given the text after it.
 fn named(rest: &str) -> String {
     let name = rest
         .strip_prefix('{')

@@ -50,7 +50,7 @@ impl Constants {
         let mut map = Map::new();
         for (key, value) in entries {
             let key = self.part(key, &mut made)?;
-            // Hashing a long text takes steps of its own.
+            // Hashing a long text takes further steps.
             made.steps += key.as_str().map_or(0, |text| text.len() / 16);
             let value = self.part(value, &mut made)?;
             map.insert(Key::try_from(&key).ok()?, value);

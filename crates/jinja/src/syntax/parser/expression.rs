@@ -18,7 +18,7 @@ pub(super) struct Node {
     pub expr: Box<Expr>,
     /// The line Jinja gives it.
     pub line: u32,
-    /// How many levels of expressions it is.
+    /// The number of levels of the expression.
     height: u32,
 }
 
@@ -487,7 +487,7 @@ impl<'s> Parser<'s> {
         Ok((args, height))
     }
 
-    /// What kind of argument starts at the current token.
+    /// Parse the beginning of an argument, up to its value.
     fn argument_slot(&mut self) -> Result<Slot<'s>> {
         if let Some(name) = self.name() {
             let named = self.next_is(|_, token| token.kind == Tok::Op(Op::Assign))?;
@@ -756,7 +756,7 @@ impl Parts {
     }
 }
 
-/// Where an argument goes.
+/// The place of an argument in the call.
 enum Slot<'s> {
     Positional,
     Star,
@@ -765,7 +765,7 @@ enum Slot<'s> {
 }
 
 impl Slot<'_> {
-    /// How many tokens stand before the value.
+    /// The number of tokens before the value.
     fn tokens(&self) -> usize {
         match self {
             Slot::Positional => 0,

@@ -1,4 +1,4 @@
-//! Which special names a body reads.
+//! The special names that a body reads.
 //!
 //! A macro takes extra arguments if its body reads `varargs` or `kwargs`, and a loop needs its
 //! `loop` object only if the body reads it. As in Jinja, a name counts unless the body assigned it

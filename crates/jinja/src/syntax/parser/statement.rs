@@ -17,12 +17,12 @@ use super::{PASS_BLOCKS, PASS_PYTHON, PASS_ROOT, Parser, Result, Scope};
 /// Statements inside each other.
 const MAX_STATEMENTS: usize = 100;
 
-/// What a body means for the statements in it.
+/// The relation of a body to the statements in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Body {
     /// Part of what surrounds it.
     Soft,
-    /// A scope of its own.
+    /// A new scope.
     Inner,
     /// A loop.
     Loop,
@@ -196,7 +196,7 @@ impl<'s> Parser<'s> {
         failure
     }
 
-    /// What is wrong with an unknown tag, or with the template's end without a tag.
+    /// The error of an unknown tag, or of the template's end without a tag.
     fn nesting_message(&self, tag: Option<&str>) -> String {
         let mut message = match tag {
             Some(tag) => format!("Encountered unknown tag {}.", quote_str(tag)),
@@ -638,7 +638,7 @@ impl<'s> Parser<'s> {
         })
     }
 
-    /// `with context` or `without context`, if it stands here.
+    /// `with context` or `without context`, if it is here.
     fn context_flag(&mut self) -> Result<Option<bool>> {
         let with = self.is_name("with");
         if !(with || self.is_name("without")) || !self.next_is_name("context")? {

@@ -4,7 +4,7 @@ use crate::Interpreter;
 use crate::limits::Result;
 use crate::methods::limit;
 
-/// Where the text stands in its field.
+/// The position of a text in its field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
     Left,

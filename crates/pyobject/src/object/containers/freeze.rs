@@ -44,7 +44,7 @@ pub(in super::super) fn freeze_lossy(object: &Obj) -> Result<(Value, Vec<String>
 #[derive(Default)]
 pub struct Refreezer {
     done: Done,
-    /// How many changes there had been.
+    /// The number of changes at that time.
     seen: u64,
 }
 
@@ -76,28 +76,28 @@ impl std::fmt::Debug for Refreezer {
     }
 }
 
-/// Finished containers by identity, with the number of values they stand for; `None` while one is
+/// Finished containers by identity, with the number of values they expand to; `None` while one is
 /// being frozen, which finds cycles.
 type Done = HashMap<usize, Option<(Value, usize)>, RandomState>;
 
 #[derive(Default)]
 struct Freezer {
     done: Done,
-    /// What was done the time before. It can hold containers that are gone, and others may have
+    /// The containers of the last time. They can be gone, and others may have
     /// their identities now, so it is only a guess.
     last: Done,
-    /// How many changes there had been then.
+    /// The number of changes at that time.
     seen: u64,
     depth: usize,
-    /// Values frozen so far, shared ones counted wherever they stand.
+    /// Values frozen so far, shared ones counted at each use.
     count: usize,
-    /// What was undefined or no data, where that is not an error.
+    /// The objects that were undefined or not data, if that is not an error.
     missing: Option<Vec<String>>,
     /// True if freezing does not count as reading.
     without_recording: bool,
 }
 
-/// Data that stands for more values is refused: a list that holds itself twice, thirty times over,
+/// Data that expands to more values is refused: a list that holds itself twice, thirty times over,
 /// is small here and enormous when printed.
 const MAX_VALUES: usize = 5_000_000;
 /// Values between two looks at the memory that is left.
@@ -105,7 +105,7 @@ const ASKED_EVERY: usize = 1 << 14;
 /// About what a value takes that is written out; a text counts as one for each 64 bytes.
 const VALUE_BYTES: usize = 64;
 
-/// Refuse data that is nested deeper, or stands for more, than what templates may make, and pay for going through it.
+/// Refuse data that is nested deeper, or expands to more, than templates may make, and pay for going through it.
 ///
 /// # Errors
 /// A limit error.
@@ -317,12 +317,12 @@ impl Freezer {
         Ok(Value::Map(before))
     }
 
-    /// What a container was the time before.
+    /// The former value of a container.
     fn last(&self, identity: usize) -> Option<&Value> {
         self.last.get(&identity)?.as_ref().map(|(value, _)| value)
     }
 
-    /// Which items are not what they were, and what they are.
+    /// The items that changed, and their new values.
     fn changed<'i>(
         &mut self,
         items: impl Iterator<Item = (&'i Obj, &'i Value)>,
@@ -359,7 +359,7 @@ impl Freezer {
     }
 }
 
-/// What of a container can be different from before.
+/// The parts of a container that can be different from before.
 #[derive(Clone, Copy, PartialEq)]
 enum Compare {
     /// Containers in it that are another storage than the one they came from.

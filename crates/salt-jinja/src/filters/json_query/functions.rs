@@ -137,7 +137,7 @@ impl Argument<'_> {
     }
 }
 
-/// What a function is given.
+/// The arguments of a function.
 struct Given<'a, 'n> {
     /// The value of the first argument; `None` without arguments, or if it is an expression.
     first: Value,

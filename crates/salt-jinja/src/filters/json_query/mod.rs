@@ -36,7 +36,7 @@ fn json_query(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     search(vm, &node, &data).map(Obj::from)
 }
 
-/// What the left node is, if that is true or false as wanted; otherwise, what the right one is.
+/// The left node, if that is true or false as wanted; otherwise, the right one.
 fn first_that_is(
     wanted: bool,
     vm: &Vm<'_>,

@@ -74,7 +74,7 @@ enum Token {
 }
 
 impl Token {
-    /// How strongly it binds what stands left of it.
+    /// The power with which it binds its left operand.
     fn power(&self) -> u32 {
         match self {
             Token::Pipe => 1,
@@ -244,7 +244,7 @@ impl Lexer<'_> {
         self.at += rest.find(|c| !inside(c)).unwrap_or(rest.len());
     }
 
-    /// What stands before a closing quote; a backslash keeps the next character from being one.
+    /// The text before a closing quote; a backslash keeps the next character from being one.
     fn until(&mut self, quote: char, start: usize) -> Result<String> {
         let from = self.at;
         let mut escaped = false;
@@ -447,7 +447,7 @@ impl Parser<'_> {
         })
     }
 
-    /// What a projection does with each item.
+    /// The node that a projection applies to each item.
     fn projected(&mut self, power: u32) -> Result<Node> {
         match self.peek() {
             token if token.power() < PROJECTION_STOP => Ok(Node::Current),

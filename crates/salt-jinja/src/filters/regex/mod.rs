@@ -28,12 +28,12 @@ pub(super) const TABLE: Filters = &[
     }),
 ];
 
-/// Where a match must begin.
+/// The place at which a match must begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Anchor {
     /// Anywhere.
     None,
-    /// Where the text begins.
+    /// The start of the text.
     Start,
     /// And end where the text ends.
     Whole,

@@ -1,6 +1,6 @@
 //! From Python's syntax of regular expressions to that of the engine.
 //!
-//! Where they differ, the translation spells out what Python means: `$` before a final line break,
+//! If they differ, the translation spells out Python's meaning: `$` before a final line break,
 //! `\Z`, brackets and operators inside character sets, braces that are not a quantifier, comments and
 //! verbose patterns. It also finds the common mistakes, with Python's words and positions.
 
@@ -62,7 +62,7 @@ pub(super) fn translate(pattern: &str, multi_line: bool) -> Result<Translated> {
     })
 }
 
-/// What a quantifier would apply to.
+/// The item that a quantifier would apply to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     Nothing,
@@ -70,7 +70,7 @@ enum Before {
     Repeat,
 }
 
-/// What an extension `(?…` opens.
+/// The kind of an extension `(?…`.
 enum Opened {
     /// A group, and its number if it has one.
     Group(Option<usize>),
@@ -178,7 +178,7 @@ impl Translator {
         Ok(())
     }
 
-    /// What follows an opening brace, if that is a quantifier; an inner error if its bounds are
+    /// The text after an opening brace, if that is a quantifier; an inner error if its bounds are
     /// the wrong way round.
     fn braces(&mut self) -> Option<Result<String, ()>> {
         let here = self.at;
@@ -374,7 +374,7 @@ impl Translator {
         })
     }
 
-    /// What follows an opening parenthesis.
+    /// The part after an opening parenthesis.
     fn group(&mut self, start: usize) -> Result<()> {
         let verbose = self.verbose;
         let number = if self.eat('?') {
@@ -401,7 +401,7 @@ impl Translator {
         Ok(())
     }
 
-    /// What follows `(?`.
+    /// The part after `(?`.
     fn extension(&mut self, start: usize) -> Result<Opened> {
         let mut number = None;
         let Some(c) = self.peek() else {

@@ -190,7 +190,7 @@ impl Said {
         Some(())
     }
 
-    /// A time of day before or after noon, with as many minutes and seconds as it has, or with minutes that stand
+    /// A time of day before or after noon, with as many minutes and seconds as it has, or with minutes
     /// somewhere behind the hour.
     fn clock_12(&mut self, cursor: &mut Cursor<'_>, has_minutes: bool) -> Option<()> {
         let is_behind = |cursor: &Cursor<'_>| matches!(cursor.next(), Some(b':' | b'.'));
