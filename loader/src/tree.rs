@@ -355,8 +355,8 @@ impl Tree {
         into_fetched(path, read)
     }
 
-    /// The paths of a pattern, sorted (Python: `glob.glob(os.path.join(base, pattern))`,
-    /// but that `base` is not a pattern).
+    /// The paths of a pattern, sorted (Python: `glob.glob(os.path.join(base, pattern))`, but that
+    /// `base` is not a pattern).
     ///
     /// Each name of the pattern may have `*`, `?` and `[…]`, which do not match the dot that starts
     /// a hidden name; `**` is `*`. A path without them matches itself if it exists. The paths are not

@@ -1,5 +1,5 @@
-//! Mutations of the recorded templates. Each one ends, with text, data or
-//! an error, and the next one finds everything as it was.
+//! Mutations of the recorded templates. Each one ends, with text, data or an error, and the next
+//! one finds everything as it was.
 //!
 //! `MAPSTACK_MUTANTS` says how many there are; `cargo xtask ci` runs ten thousand.
 

@@ -132,8 +132,7 @@ impl Recorded {
     }
 
     /// The same file with other data. Only the lines that change are other lines; if the text cannot be edited, all
-    /// data is
-    /// written, and the text before it stays, and so does the way lines end.
+    /// data is written, and the text before it stays, and so does the way lines end.
     #[must_use]
     pub fn with_data(&self, data: &Value) -> String {
         let now = (&self.data, &self.marks);

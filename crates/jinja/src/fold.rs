@@ -1,11 +1,10 @@
 //! Constants, which Jinja2 computes when it compiles a template: expressions that are made of literals alone.
 //!
 //! A constant's value is the one that the expression has when it runs, so only failing matters. Most failures are
-//! caught, and the
-//! expression runs unchanged. Not caught are undefined values that `and`, `or`, `~` or an inline `if` ask for their
-//! truth or text, and keys that no dict can have: the template does not compile, whether it would ever come to that
-//! expression or not (`jinja2.nodes`: the `as_const` of each class). The whole of `{{ … }}` is computed before its parts
-//! are looked at; if it has a value, they are not looked at.
+//! caught, and the expression runs unchanged. Not caught are undefined values that `and`, `or`, `~` or an inline `if`
+//! ask for their truth or text, and keys that no dict can have: the template does not compile, whether it would ever
+//! come to that expression or not (`jinja2.nodes`: the `as_const` of each class). The whole of `{{ … }}` is computed
+//! before its parts are looked at; if it has a value, they are not looked at.
 
 use std::cell::Cell;
 use std::sync::Arc;

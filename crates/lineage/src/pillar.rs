@@ -24,8 +24,7 @@ use crate::tracker::Texts;
 use crate::tree::{At, Claim, Node};
 
 /// The origins of the values of a pillar that [`Master::explain`](mapstack_pillar::Master::explain) compiled for a
-/// minion;
-/// `None` for any other pillar.
+/// minion; `None` for any other pillar.
 ///
 /// ```
 /// use std::sync::Arc;

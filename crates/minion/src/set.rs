@@ -12,8 +12,8 @@ const PARTS: [&str; 4] = ["id", "grains", "pillar", "opts"];
 impl Minion {
     /// Set one fact: `grains.os`, `pillar.openssh.port`, `opts.saltenv`, a whole part, or `id`.
     ///
-    /// Missing mappings on the way are made. In a list, a step is the index of an
-    /// item. A path whose first separator is `:` is split on `:`, for keys with dots.
+    /// Missing mappings on the way are made. In a list, a step is the index of an item. A path
+    /// whose first separator is `:` is split on `:`, for keys with dots.
     ///
     /// ```
     /// use mapstack_minion::Minion;

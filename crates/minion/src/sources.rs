@@ -1,9 +1,9 @@
 //! The places that facts were read from, down to line and column.
 //!
-//! A minion remembers only the names of its files, so that a hundred
-//! thousand minions keep no texts. To find the place of a fact, the file is read again,
-//! and a place is only reported if the file still has that value. A name in angle brackets, such as
-//! `<stdin>`, does not belong to a file; its text is kept, once for all minions in it.
+//! A minion remembers only the names of its files, so that a hundred thousand minions keep no
+//! texts. To find the place of a fact, the file is read again, and a place is only reported if the
+//! file still has that value. A name in angle brackets, such as `<stdin>`, does not belong to a
+//! file; its text is kept, once for all minions in it.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -31,8 +31,7 @@ pub(crate) fn quiet_panics() {
 }
 
 /// Do jobs over a stream, in the final sandbox, until one fails or the command hangs up. The sandbox has the limits of
-/// the
-/// first job's bounds. The command decides which jobs may be done in one process.
+/// the first job's bounds. The command decides which jobs may be done in one process.
 pub(crate) fn serve(machine: &Machine, input: impl Read + 'static, output: impl Write + 'static) {
     let line = machine.line();
     line.open(input, output);

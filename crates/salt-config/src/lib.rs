@@ -141,8 +141,7 @@ impl Config {
         Ok(config)
     }
 
-    /// The configuration of a text, without its includes. `name` is its name in
-    /// errors.
+    /// The configuration of a text, without its includes. `name` is its name in errors.
     ///
     /// ```
     /// use mapstack_salt_config::{Config, Kind};

@@ -352,8 +352,8 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The first byte that is special in a string: a quote, a backslash, a control
-/// character. None of these is part of a longer character.
+/// The first byte that is special in a string: a quote, a backslash, a control character. None of
+/// these is part of a longer character.
 fn special(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
     const HIGH: u64 = ONES << 7;

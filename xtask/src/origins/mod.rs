@@ -1,5 +1,4 @@
-//! `cargo xtask origins`: checks that each place that `mapstack explain` names has the
-//! value.
+//! `cargo xtask origins`: checks that each place that `mapstack explain` names has the value.
 //!
 //! It knows only the output of `explain -o json` and the files: scalars are read by `token`.
 

@@ -67,8 +67,7 @@ pub struct Args {
     #[arg(long, group = "what")]
     check: bool,
     /// Number of YAML texts, merges and damaged templates to compare; a fifth as many definitions, a twentieth as many
-    /// formulas, half as
-    /// many trees of stacked pillars, a tenth as many whole pillars
+    /// formulas, half as many trees of stacked pillars, a tenth as many whole pillars
     #[arg(long, default_value_t = 10_000, requires = "check")]
     count: u32,
     /// Seed of the made-up questions; the same seed gives the same ones

@@ -1,8 +1,8 @@
 //! Lines of files around places, without secrets.
 //!
-//! People see a line who may not see the values in it, so rather too much is hidden:
-//! the values behind every name that looks like a secret's, and below it;
-//! each place that a masked value has; and the text of every masked value wherever else it is.
+//! A line may be shown to people who may not see its values, so rather too much is hidden: those
+//! behind every name that looks like a secret's, and below it; each place that a masked value has;
+//! and the text of every masked value wherever else it is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

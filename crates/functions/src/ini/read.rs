@@ -16,8 +16,7 @@ type Entries = IndexMap<String, String>;
 const MAX_DEPTH: usize = 10;
 
 /// The sections of a text, with the entries of `DEFAULT` ahead of their own, and references replaced. `spend` is asked
-/// for
-/// each piece of text that is copied.
+/// for each piece of text that is copied.
 ///
 /// # Errors
 /// `DeserializationError` for a line that does not belong in such a file, for duplicates, and for a reference that leads

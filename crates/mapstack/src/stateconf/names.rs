@@ -150,8 +150,7 @@ impl Work<'_> {
     }
 
     /// Prefix states whose ids begin with a dot with the name of the sls, where they are declared and where others
-    /// require them
-    /// (Salt: `rename_state_ids`).
+    /// require them (Salt: `rename_state_ids`).
     pub fn rename(&self, data: &DictRef, is_extend: bool, path: &[Key]) -> Result<()> {
         if let (Some(extend), false) = (data.get_str("extend"), is_extend) {
             let path = below(path, "extend");

@@ -5,9 +5,9 @@
 //! anywhere, so it works from a disk, in a mail, or as the artefact of a build. The code
 //! that fills a `Page` decides what is secret: everything in it will be in the file.
 //!
-//! Texts may be hostile. They are escaped in HTML, the data for the script is in it
-//! as JSON without anything that could end the element, characters that reorder or hide
-//! others are shown by their numbers, and a content security policy lets the browser run only our script.
+//! Texts may be hostile. They are escaped in HTML, the data for the script is in it as JSON without anything that could
+//! end the element, characters that reorder or hide others are shown by their numbers, and a content security policy
+//! lets the browser run only our script.
 //!
 //! ```rust
 //! use mapstack_report::page::{Origin, Page, Row};
@@ -349,8 +349,7 @@ fn is_hidden(c: char) -> bool {
         || (c.is_control() && c != '\t')
 }
 
-/// JSON for an element `script`: it has nothing in it that begins or ends an element or
-/// an entity.
+/// JSON for an element `script`: it has nothing in it that begins or ends an element or an entity.
 fn in_script(json: &str) -> String {
     // Outside of strings JSON has none of these.
     json.replace('<', "\\u003c")

@@ -62,8 +62,7 @@ impl FoundMinions {
     }
 
     /// Another minion of the estate, of which only the id is known: one of the built-in platforms if all of these are
-    /// used
-    /// and the id is the name of one.
+    /// used and the id is the name of one.
     #[must_use]
     pub fn another(&self, id: &str) -> Minion {
         let mut minion = match self.platform_of(id) {

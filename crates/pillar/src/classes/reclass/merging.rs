@@ -310,8 +310,8 @@ impl Merging<'_, '_> {
         self.add(entity)
     }
 
-    /// The name of a class, with the values of its references so far. While the value of
-    /// a reference has references itself, no class has that name: an error, unless classes may be missing.
+    /// The name of a class, with the values of its references so far. While the value of a reference has references
+    /// itself, no class has that name: an error, unless classes may be missing.
     fn class_name(&self, class: &str, entity: &Entity) -> Result<Option<String>> {
         let reader = self.reader;
         let tokens = reference::parse(class, reader.settings).map_err(|message| {

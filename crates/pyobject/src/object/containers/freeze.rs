@@ -83,8 +83,8 @@ type Done = HashMap<usize, Option<(Value, usize)>, RandomState>;
 #[derive(Default)]
 struct Freezer {
     done: Done,
-    /// The containers of the last time. They can be gone, and others may have
-    /// their identities now, so it is only a guess.
+    /// The containers of the last time. They can be gone, and others may have their identities now,
+    /// so it is only a guess.
     last: Done,
     /// The number of changes at that time.
     seen: u64,
