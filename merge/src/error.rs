@@ -51,7 +51,7 @@ impl MergeError {
 pub enum MergeErrorCause {
     /// The base is not a mapping.
     #[error("the data merged so far is not a mapping; let the earlier layers yield mappings")]
-    BaseIsNoMapping,
+    BaseNotMapping,
     /// The overlay is not a mapping.
     #[error("a layer must be a mapping; write its data as `key: value`")]
     OverlayIsNoMapping,

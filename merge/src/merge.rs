@@ -271,7 +271,7 @@ fn pair_with_other<O: Observer>(
 
 fn refusal(rule: Rule, base: &Value, overlay: &Value, options: &Options) -> MergeError {
     let cause = if base.as_map().is_none() {
-        MergeErrorCause::BaseIsNoMapping
+        MergeErrorCause::BaseNotMapping
     } else {
         MergeErrorCause::OverlayIsNoMapping
     };

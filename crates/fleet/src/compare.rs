@@ -10,18 +10,18 @@ use mapstack::{Configuration, Engine, Error, Result};
 use mapstack_lineage::Spot;
 use mapstack_share::{Answers, Outcome};
 
-use crate::both::Both;
 use crate::census::{Census, Traits};
 use crate::change::{Change, changes};
 use crate::failures::{Turn, is_at, turns};
 use crate::fleet::Fleet;
 use crate::kinds::Kinds;
+use crate::minion_data::MinionData;
 use crate::named::NamedGroups;
 use crate::origins::Origins;
+use crate::pillar_pair::PillarPair;
 use crate::pillars::Pillar;
 use crate::reach::{ChangedFile, ChangedFiles};
 use crate::scope::Scope;
-use crate::stand::Stand;
 
 /// Compares the results of minions before and after a change.
 ///
@@ -154,7 +154,7 @@ pub enum Advanced {
         fails: bool,
     },
     /// The comparison of the minion, and what it has now.
-    Reached(Compared, Box<Stand>),
+    Reached(Compared, Box<MinionData>),
 }
 
 /// Pairs that are remembered before starting over.
@@ -254,7 +254,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
 
     /// The same, and what it has now.
     #[must_use]
-    pub fn begin(&self, minion: &Minion) -> (Compared, Stand) {
+    pub fn begin(&self, minion: &Minion) -> (Compared, MinionData) {
         match self.both(minion) {
             Some(both) => self.of_both(&both, None),
             None => {
@@ -266,9 +266,13 @@ impl<'f, 'e> Comparison<'f, 'e> {
 
     /// Compare a minion with its pillars, and tell what it has now. Its outcomes before are worked out if they are not
     /// known.
-    fn of_both(&self, both: &Both, before: Option<&[Arc<Outcome>]>) -> (Compared, Stand) {
+    fn of_both(
+        &self,
+        both: &PillarPair,
+        before: Option<&[Arc<Outcome>]>,
+    ) -> (Compared, MinionData) {
         let mut pairs = self.pillar_pairs(both);
-        let stand = |outcomes| Stand {
+        let minion_data = |outcomes| MinionData {
             pillar: both.pillars().last().cloned(),
             outcomes,
         };
@@ -288,7 +292,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
                 Ok(false) => Compared::LeftOut,
                 Err(error) => Compared::Broken(error),
             };
-            return (compared, stand(outcomes));
+            return (compared, minion_data(outcomes));
         }
         let (compared, after) = self.formulas(both.minions(), before, !both.is_same());
         let compared = match compared {
@@ -301,7 +305,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         if matches!(compared, Compared::Formulas(_)) {
             self.note_pillar_files(both);
         }
-        (compared, stand(after))
+        (compared, minion_data(after))
     }
 
     /// Compare the formulas on a minion, which may have other facts after the change.
@@ -335,9 +339,11 @@ impl<'f, 'e> Comparison<'f, 'e> {
     }
 
     /// The minion with its pillars, if they are compiled.
-    fn both(&self, minion: &Minion) -> Option<Both> {
+    fn both(&self, minion: &Minion) -> Option<PillarPair> {
         let pillars = [self.before.pillars()?, self.after.pillars()?];
-        Some(Both::of(pillars, minion, &|pillar| self.stays(pillar)))
+        Some(PillarPair::of(pillars, minion, &|pillar| {
+            self.stays(pillar)
+        }))
     }
 
     /// True if no change can reach a pillar.
@@ -354,7 +360,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
     }
 
     /// Compare a minion's pillar.
-    fn pillar_pairs(&self, both: &Both) -> Vec<Arc<Pair>> {
+    fn pillar_pairs(&self, both: &PillarPair) -> Vec<Arc<Pair>> {
         let lost = both.lost(self.changed_pillar.as_ref());
         let pair = |what| {
             Arc::new(Pair {
@@ -381,7 +387,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
 
     /// Note the changed files that a minion's pillars are made of. Those of which nothing came in both states are not
     /// compared.
-    fn note_pillar_files(&self, both: &Both) {
+    fn note_pillar_files(&self, both: &PillarPair) {
         let Some(changed) = &self.changed_pillar else {
             return;
         };
@@ -417,7 +423,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
     /// The minion cannot be read.
     pub fn advance(
         &self,
-        before: &Stand,
+        before: &MinionData,
         read: impl FnOnce() -> Result<Minion>,
     ) -> Result<Advanced> {
         let reached = self.reached(&before.outcomes);
@@ -434,7 +440,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
                     true => old.clone(),
                     false => pillars.pillar(&minion),
                 };
-                let both = Both::new([old.clone(), new], &minion);
+                let both = PillarPair::new([old.clone(), new], &minion);
                 self.of_both(&both, Some(&before.outcomes))
             }
             None => {
@@ -460,7 +466,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
 
     /// The same of a pillar of which there was nothing since.
     pub(crate) fn recovered_pillar(&self, pillars: [&Pillar; 2]) -> Option<Arc<Pair>> {
-        let both = Both::new(pillars.map(Pillar::clone), &Minion::default());
+        let both = PillarPair::new(pillars.map(Pillar::clone), &Minion::default());
         let mut pairs = self.pillar_pairs(&both).into_iter();
         pairs.find(|pair| matches!(pair.what, What::Changed(_)))
     }

@@ -9,10 +9,10 @@ use mapstack::{Condition, Configuration, DataOptions, Engine, Error, Result, Way
 use mapstack_share::{Answers, FactRead, Outcome, SharedFormula};
 
 use crate::Pace;
+use crate::minion_data::MinionData;
 use crate::ordered::{Panicked, ordered};
 use crate::origins::Origins;
 use crate::pillars::{Pillar, Pillars};
-use crate::stand::Stand;
 
 /// The work that is done for every minion of a fleet.
 pub struct Fleet<'e> {
@@ -100,7 +100,7 @@ impl<'e> Fleet<'e> {
     }
 
     /// The data of a minion, with its pillar if pillars are compiled; `None` if it is left out.
-    pub(crate) fn stand(&self, minion: &Minion) -> Option<Result<Stand>> {
+    pub(crate) fn minion_data(&self, minion: &Minion) -> Option<Result<MinionData>> {
         let pillar = self.pillars().map(|pillars| pillars.pillar(minion));
         let of_pillar = pillar.as_ref().map(|pillar| pillar.of(minion));
         let minion = of_pillar.as_ref().unwrap_or(minion);
@@ -111,7 +111,7 @@ impl<'e> Fleet<'e> {
         }
         let is_whole = pillar.as_ref().is_none_or(Pillar::is_whole);
         let outcomes = is_whole.then(|| self.outcomes(minion));
-        Some(Ok(Stand {
+        Some(Ok(MinionData {
             outcomes: outcomes.unwrap_or_default(),
             pillar,
         }))

@@ -14,7 +14,7 @@ use mapstack_pyobject::{Error, ErrorKind, Obj, Result, lookup_key, text_of};
 
 use super::dialect::Dialect;
 use super::host::NoHost;
-use super::interpret::{place, roomy};
+use super::interpret::{place, with_stack};
 use super::named::reads_context;
 use super::scope::{Context, Frame};
 use super::vm::{Request, Vm};
@@ -108,14 +108,14 @@ fn is_inside(expr: &Expr, span: Span) -> bool {
 impl Vm<'_> {
     /// Compute the operands of an expression, and then the expression, whatever of it would be used.
     fn optimize(&self, expr: &Expr, frame: &Frame) -> Result<()> {
-        expr.try_each_operand(&mut |operand| roomy(|| self.optimize(operand, frame)))?;
+        expr.try_each_operand(&mut |operand| with_stack(|| self.optimize(operand, frame)))?;
         self.constant(expr, frame).map(drop)
     }
 
     /// The value of an expression that uses literals alone (`as_const`). Errors are those that are not caught.
     fn constant(&self, expr: &Expr, frame: &Frame) -> Result<Option<Obj>> {
         self.burn(1)?;
-        let constant = |expr: &Expr| roomy(|| self.constant(expr, frame));
+        let constant = |expr: &Expr| with_stack(|| self.constant(expr, frame));
         let truth = |expr: &Expr| -> Result<Option<(bool, Obj)>> {
             let Some(value) = constant(expr)? else {
                 return Ok(None);
@@ -172,7 +172,7 @@ impl Vm<'_> {
             if !are_constant {
                 return Ok(());
             }
-            let value = roomy(|| self.constant(operand, frame))?;
+            let value = with_stack(|| self.constant(operand, frame))?;
             are_constant = value.is_some();
             if let Some(value) = value.filter(|_| is_text) {
                 text_of(&value).map_err(|e| e.at(|| place(frame, operand.span)))?;

@@ -72,7 +72,7 @@ pub trait Host {
     /// Hear that a template asked whether there is a function, or all functions of a module, and got no for an answer.
     ///
     /// `place` is the expression that asked; templates in other languages do not say where they ask.
-    fn asked_in_vain(&self, _name: &str, _place: Option<TemplatePlace>) {}
+    fn note_missing_function(&self, _name: &str, _place: Option<TemplatePlace>) {}
 
     /// Report a message to the user, such as a warning.
     fn log(&self, _level: &str, _message: &str) {}

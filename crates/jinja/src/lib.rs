@@ -9,6 +9,7 @@ mod cache;
 mod check;
 mod compile;
 mod dialect;
+mod edit_log;
 pub mod filters;
 mod fold;
 pub mod globals;
@@ -30,7 +31,6 @@ mod taint;
 mod tests;
 mod tracer;
 mod vm;
-mod watch;
 
 pub use crate::syntax::{
     DO, Form, LOOP_CONTROLS, Node, Syntax, SyntaxError, Tag, ast, bound, parse, visit,
@@ -38,6 +38,7 @@ pub use crate::syntax::{
 pub use cache::TemplateCache;
 pub use compile::compile;
 pub use dialect::{Builtins, Dialect, Filter, Filters, Test, Tests, load_below};
+pub use edit_log::{Edit, EditLog};
 pub use filters::call;
 pub use host::{Host, NoHost};
 pub use host_function::HostFunction;
@@ -52,4 +53,3 @@ pub use scope::{Layer, Names};
 pub use taint::Taint;
 pub use tracer::{Evaluated, Table, Tracer};
 pub use vm::{Request, Vm};
-pub use watch::{Edit, Watch};

@@ -14,13 +14,13 @@ use mapstack_value::Str;
 
 use super::cache::TemplateCache;
 use super::dialect::{Dialect, Filter, Test};
+use super::edit_log::EditLog;
 use super::host::Host;
 use super::module::Module;
 use super::named::{Known, Named};
 use super::scope::{Frame, Layer, Names};
 use super::taint::Taint;
 use super::tracer::Tracer;
-use super::watch::Watch;
 
 /// Everything that one render needs.
 pub struct Request<'r> {
@@ -46,8 +46,8 @@ pub struct Request<'r> {
     pub cache: Option<&'r TemplateCache>,
     /// Steps to spend together with other renders; `limits.fuel` alone counts without it.
     pub fuel: Option<&'r Cell<u64>>,
-    /// An object that is watched: which statements change it.
-    pub watch: Option<&'r Watch>,
+    /// The record of statements that change an object.
+    pub edit_log: Option<&'r EditLog>,
     /// The secrets. Texts that templates compute from them are added.
     pub taint: Option<&'r Taint>,
     /// An observer of how values move.
@@ -69,7 +69,7 @@ impl<'r> Request<'r> {
             host,
             cache: None,
             fuel: None,
-            watch: None,
+            edit_log: None,
             taint: None,
             tracer: None,
         }
@@ -106,7 +106,7 @@ pub struct Vm<'r> {
     /// Contexts and scopes that contain a macro that refers to them. They are cleared when the render ends.
     cyclic: RefCell<Vec<Frame>>,
     pub(super) modules: RefCell<ByName<Rc<Module>>>,
-    pub(super) watch: Option<&'r Watch>,
+    pub(super) edit_log: Option<&'r EditLog>,
     pub(super) taint: Option<&'r Taint>,
     pub(super) tracer: Option<&'r dyn Tracer>,
     /// True if something follows how values move.
@@ -144,7 +144,7 @@ impl<'r> Vm<'r> {
             loaded: RefCell::default(),
             cyclic: RefCell::default(),
             modules: RefCell::default(),
-            watch: request.watch,
+            edit_log: request.edit_log,
             taint: request.taint,
             tracer: request.tracer,
             is_observed: request.taint.is_some() || request.tracer.is_some(),
@@ -156,8 +156,8 @@ impl<'r> Vm<'r> {
     }
 
     /// Note that the present expression asked for a function that does not exist. The host hears of
-    /// it together with the place of the expression ([`Host::asked_in_vain`]).
-    pub fn asked_in_vain(&self, function: &Str) {
+    /// it together with the place of the expression ([`Host::note_missing_function`]).
+    pub fn note_missing_function(&self, function: &Str) {
         *self.missed.borrow_mut() = Some(function.clone());
     }
 

@@ -99,7 +99,7 @@ pub trait Explain {
 fn followed(run: &Run<'_>, merge: impl FnOnce() -> Result<Value>) -> Result<(Value, Lineage)> {
     run.follow_secrets();
     let follower = Rc::new(Follower::new());
-    let data = run.watched_by(follower.clone(), merge)?;
+    let data = run.with_hooks(follower.clone(), merge)?;
     let facts = FactPlaces::new(&run.minion());
     let secrets = (run.secret_texts(), run.engine().policy().clone());
     let lineage = Lineage::new(follower.take(), data.clone(), facts, secrets);
@@ -137,7 +137,7 @@ impl Explain for Run<'_> {
         let minion = self.minion().clone();
         let facts = FactPlaces::new(&minion);
         let tracer = Rc::new(ValueTracer::new(minion, self.engine().limits()));
-        let data = self.watched_by(tracer.clone(), || configuration.compute(self))?;
+        let data = self.with_hooks(tracer.clone(), || configuration.compute(self))?;
         let secrets = (self.secret_texts(), self.engine().policy().clone());
         if let Some(why) = tracer.ended() {
             self.warn(not_followed(configuration, &why));

@@ -127,7 +127,7 @@ impl Engine {
             variables,
             syntax: &syntax,
             saltenv: &saltenv,
-            watch: None,
+            edit_log: None,
         };
         let file = &*condition.template;
         let printed = run.run_template(file, &file.text()?.into(), job, Vec::new());

@@ -493,7 +493,7 @@ impl<'e> Run<'e> {
             let content = move || facts.options();
             let reader = || self.hooks.get()?.fact_reader(Part::Opts);
             Obj::Dict(match reader() {
-                Some(reader) => DictRef::lazy_watched(content, reader),
+                Some(reader) => DictRef::lazy_tracked(content, reader),
                 None => DictRef::lazy(content),
             })
         };

@@ -379,7 +379,7 @@ impl Host for RunHost<'_, '_> {
         self.ask_others(vm, &call).unwrap_or_else(|| {
             // The expression is heard of when it ends.
             if self.run.engine.collected.is_some() {
-                vm.asked_in_vain(&call.name);
+                vm.note_missing_function(&call.name);
             }
             self.lacks_answer(call)
         })
@@ -398,7 +398,7 @@ impl Host for RunHost<'_, '_> {
         })
     }
 
-    fn asked_in_vain(&self, name: &str, place: Option<mapstack_render::TemplatePlace>) {
+    fn note_missing_function(&self, name: &str, place: Option<mapstack_render::TemplatePlace>) {
         if let Some(collected) = &self.run.engine.collected {
             if let Some(place) = place {
                 let shown = match &place.template {
@@ -438,7 +438,7 @@ impl Host for RunHost<'_, '_> {
             .or_else(|| self.ask_others(vm, &call))
             .unwrap_or_else(|| match self.run.engine.collected {
                 Some(_) => {
-                    vm.asked_in_vain(&call.name);
+                    vm.note_missing_function(&call.name);
                     self.lacks_answer(call)
                 }
                 None => Err(refusal.with_help(self.advice(&call))),

@@ -45,6 +45,7 @@ mod line_ends;
 mod lookups;
 mod map_jinja;
 mod master_side;
+mod observe;
 mod options;
 mod outside;
 mod pillar_sls;
@@ -65,7 +66,6 @@ mod tofs;
 mod top_slips;
 pub mod trace;
 mod tree;
-mod watch;
 
 pub use crate::survey::{CallSite, ImportSite, LoadSite, Survey};
 pub use aliases::parted_aliases;

@@ -214,7 +214,7 @@ impl Run<'_> {
             variables,
             syntax: &syntax,
             saltenv: &self.saltenv,
-            watch: None,
+            edit_log: None,
         };
         let source = file.text()?.into();
         // Calls of `map.data` in the template are nested: their layers are not those of the run's own formula.

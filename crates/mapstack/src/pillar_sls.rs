@@ -71,7 +71,7 @@ impl<'e> Run<'e> {
     fn on_master(mut self, side: MasterSide) -> Self {
         let reader = || self.hooks.get()?.fact_reader(Part::Opts);
         let opts = match reader() {
-            Some(reader) => Obj::Dict(DictRef::watched(side.opts.clone(), reader, Vec::new())),
+            Some(reader) => Obj::Dict(DictRef::tracked(side.opts.clone(), reader, Vec::new())),
             None => Obj::from(side.opts.clone()),
         };
         let live =

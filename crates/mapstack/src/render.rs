@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use mapstack_render::jinja::{Names, Origin, Request, SourceMap, Syntax, Watch, request};
+use mapstack_render::jinja::{EditLog, Names, Origin, Request, SourceMap, Syntax, request};
 use mapstack_render::{ErrorKind as RenderErrorKind, Obj, jinja};
 use mapstack_value::{Str, Value};
 
@@ -61,7 +61,7 @@ pub(crate) struct Job<'j> {
     /// The saltenv of templates that it loads.
     pub saltenv: &'j Str,
     /// Records the changes that the template makes in place.
-    pub watch: Option<&'j Watch>,
+    pub edit_log: Option<&'j EditLog>,
 }
 
 impl Run<'_> {
@@ -107,7 +107,7 @@ impl Run<'_> {
         mapdata: &mut Value,
     ) -> Result<Text<'f>> {
         let live = Obj::from(mapdata.clone());
-        let watch = self.follower().map(|_| Watch::new(live.clone()));
+        let edit_log = self.follower().map(|_| EditLog::new(live.clone()));
         let variables = self.variables(stage, &live);
         let (syntax, saltenv) = (&self.syntax, &self.saltenv);
         let job = Job {
@@ -115,7 +115,7 @@ impl Run<'_> {
             variables,
             syntax,
             saltenv,
-            watch: watch.as_ref(),
+            edit_log: edit_log.as_ref(),
         };
         let text = self.run_template(file, source, job, Vec::new())?;
         let changed = live.to_value_lossy();
@@ -127,7 +127,7 @@ impl Run<'_> {
         self.report_edits(
             file,
             (&before, mapdata),
-            watch.map(Watch::into_edits).unwrap_or_default(),
+            edit_log.map(EditLog::into_edits).unwrap_or_default(),
         );
         self.warn_of_no_data(file, "mapdata", &missing);
         Ok(text)
@@ -205,7 +205,7 @@ impl Run<'_> {
             variables,
             syntax,
             saltenv,
-            watch: None,
+            edit_log: None,
         };
         let text = self.run_template(file, &file.text()?.into(), job, Vec::new())?;
         let printed = mapstack_yaml::load(text.as_str()).map_err(|e| text.yaml_error(&e))?;
@@ -273,7 +273,7 @@ impl Run<'_> {
             host: &host,
             cache: Some(&self.engine.templates),
             fuel: Some(&self.fuel),
-            watch: job.watch,
+            edit_log: job.edit_log,
             taint: self.taint(),
             tracer: hooks.as_deref().and_then(|hooks| hooks.tracer()),
         };

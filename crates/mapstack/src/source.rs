@@ -33,7 +33,7 @@ impl Found {
 }
 
 /// The data that matchers can read besides the minion.
-pub(crate) struct Surroundings<'s> {
+pub(crate) struct MatcherData<'s> {
     /// The data merged so far.
     pub stack: &'s Value,
     /// The custom data of the caller.
@@ -46,7 +46,7 @@ pub(crate) struct Surroundings<'s> {
 pub(crate) fn fetch(
     run: &Run<'_>,
     matcher: &Matcher,
-    around: &Surroundings<'_>,
+    around: &MatcherData<'_>,
 ) -> Result<Option<Found>> {
     let value = match matcher.kind() {
         MatcherKind::Static => {
@@ -145,7 +145,7 @@ fn locate<'v>(data: &'v mut Value, steps: &[PathStep]) -> Option<&'v mut Value> 
 pub(crate) fn fetch_layer(
     run: &Run<'_>,
     matcher: &Matcher,
-    around: &Surroundings<'_>,
+    around: &MatcherData<'_>,
 ) -> Result<Option<Found>> {
     let Some(mut found) = fetch(run, matcher, around)? else {
         return Ok(None);
@@ -183,7 +183,7 @@ pub(crate) fn texts(value: &Value) -> Vec<String> {
 pub(crate) fn paths<'d>(
     run: &Run<'_>,
     definition: &'d Definition,
-    around: &Surroundings<'_>,
+    around: &MatcherData<'_>,
     rules: PathRules,
 ) -> Result<Paths<'d>> {
     let find = |matcher: &Matcher| {
@@ -199,7 +199,7 @@ pub(crate) fn paths<'d>(
         })
 }
 
-/// Why a definition has no paths.
+/// The reason why a definition has no paths.
 enum Failed {
     Lookup(Error),
     TooMany(TooManyPaths),

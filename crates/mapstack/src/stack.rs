@@ -13,7 +13,7 @@ use crate::aliases::parted_aliases;
 use crate::engine::Run;
 use crate::hooks::{Chosen, LayerTemplate, MergedKind, SourcePaths};
 use crate::options::{StackOptions, iterate, or};
-use crate::source::{Found, Surroundings, fetch, fetch_layer, paths, pop_options, texts};
+use crate::source::{Found, MatcherData, fetch, fetch_layer, paths, pop_options, texts};
 use crate::trace::{Asked, DataStage};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 
@@ -191,7 +191,7 @@ impl Run<'_> {
         stack: &mut Value,
     ) -> Result<()> {
         let evaluate =
-            |around: &Surroundings<'_>| paths(self, definition, around, PathRules::LAYERS);
+            |around: &MatcherData<'_>| paths(self, definition, around, PathRules::LAYERS);
         let source = SourcePaths {
             definition,
             directories: &fold.parameter_dirs,
@@ -200,7 +200,7 @@ impl Run<'_> {
             formula: (self.depth.get() == 1).then_some(fold.tplroot),
         };
         let (found, known_missing) =
-            self.watched_paths(&source, || self.evaluate(fold, definition, stack, evaluate))?;
+            self.observed_paths(&source, || self.evaluate(fold, definition, stack, evaluate))?;
         let relative = match found {
             Paths::Relative(relative) => relative,
             Paths::Absent(matcher) => {
@@ -328,7 +328,7 @@ impl Run<'_> {
         &self,
         fold: &Fold<'_>,
         definition: &Definition,
-        around: &Surroundings<'_>,
+        around: &MatcherData<'_>,
     ) -> Result<Option<Found>> {
         let mut matchers = definition.matchers().iter();
         let Some(mut layer) = matchers
@@ -375,13 +375,13 @@ impl Run<'_> {
         fold: &Fold<'_>,
         definition: &Definition,
         stack: &mut Value,
-        evaluate: impl FnOnce(&Surroundings<'_>) -> Result<T>,
+        evaluate: impl FnOnce(&MatcherData<'_>) -> Result<T>,
     ) -> Result<T> {
         if let Some(hooks) = self.follower() {
             hooks.source_begins();
         }
         let (custom_data, config_get_strategy) = (&fold.custom_data, &fold.config_get_strategy);
-        let around = Surroundings {
+        let around = MatcherData {
             stack,
             custom_data,
             config_get_strategy,

@@ -5,7 +5,7 @@ use mapstack_value::{Map, Path, Value};
 
 use crate::engine::Run;
 use crate::options::{DataOptions, TofsOptions, iterate, or};
-use crate::source::{Surroundings, paths};
+use crate::source::{MatcherData, paths};
 use crate::stack::{parse, tplroot};
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 
@@ -40,7 +40,7 @@ impl Run<'_> {
             .clone()
             .filter(Value::truthy)
             .unwrap_or_else(Value::map);
-        let around = Surroundings {
+        let around = MatcherData {
             stack: &config,
             custom_data: &custom_data,
             config_get_strategy: strategy,

@@ -134,7 +134,7 @@ impl RunHost<'_, '_> {
             }
         };
         if matches!(answer, TreeAnswer::Missing) && self.run.engine.collected.is_some() {
-            vm.asked_in_vain(&name.into());
+            vm.note_missing_function(&name.into());
         }
         // Python can read the clock, which no record of the run has.
         self.run.note_outside_input();

@@ -243,9 +243,9 @@ impl<'r> Budget<'r> {
     }
 }
 
-/// The steps at which the budget is checked more closely next: none before the end if nothing is watched.
+/// The steps at which the budget is checked more closely next: none before the end without limits of time and memory.
 fn floor_below(limits: &Limits, left: u64) -> u64 {
-    if limits.are_watched() {
+    if limits.need_checks() {
         left.saturating_sub(ledger::CHECK_EVERY)
     } else {
         0

@@ -12,9 +12,9 @@ mod cycles;
 mod iter;
 mod ops;
 mod print;
+mod read_tracker;
 mod set_like;
 mod undefined;
-mod watched;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -33,10 +33,10 @@ pub use ops::{
     negate, order, positive, slice, wrap_index,
 };
 pub use print::{PrintStyle, repr, repr_with, text_of, to_str};
+pub use read_tracker::Reader;
 pub(crate) use set_like::SetLike;
 pub use set_like::{hash_key, is_hashable, lookup_key};
 pub use undefined::Undefined;
-pub use watched::Reader;
 
 use crate::Interpreter;
 use crate::limits::{Error, Result};
@@ -350,7 +350,7 @@ impl Obj {
         containers::freeze(self)
     }
 
-    /// The same, which does not count as reading dicts that are [watched](DictRef::watched): for callers
+    /// The same, which does not count as reading dicts that are [tracked](DictRef::tracked): for callers
     /// that pass the data on and look only at whether it changed.
     ///
     /// # Errors

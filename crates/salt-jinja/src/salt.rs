@@ -52,7 +52,7 @@ impl Functions {
     fn asked(vm: &Vm<'_>, name: &Str) -> Option<Obj> {
         let found = Self::function(vm, name);
         if found.is_none() {
-            vm.asked_in_vain(name);
+            vm.note_missing_function(name);
         }
         found
     }

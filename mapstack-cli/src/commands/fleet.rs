@@ -245,7 +245,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     report_minions(written, (&whole, reporter.is_strict()), reporter)?;
     let missing = form.missing_keys().into_iter().next();
     match missing.filter(|_| args.parts.is_none()) {
-        Some(missing) => Err(on_none(masked(missing, (&fleet, &minions)))),
+        Some(missing) => Err(missing_key_failure(masked(missing, (&fleet, &minions)))),
         None => Ok(()),
     }
 }
@@ -295,7 +295,7 @@ fn merge(directory: &Path, reporter: &Reporter) -> Result<(), Failure> {
     let whole = Whole::Fleet(&none);
     report_minions(written.map_err(failed)?, (&whole, run.strict), reporter)?;
     match form.missing_keys().into_iter().next() {
-        Some(missing) => Err(on_none(missing)),
+        Some(missing) => Err(missing_key_failure(missing)),
         None => Ok(()),
     }
 }
@@ -308,7 +308,7 @@ fn masked(missing: Missing, (fleet, minions): (&MaskedFleet<'_>, &Many<'_>)) -> 
 }
 
 /// The failure of a key that no result has.
-fn on_none(missing: Missing) -> Failure {
+fn missing_key_failure(missing: Missing) -> Failure {
     missing.error.note("on any of the minions").into()
 }
 

@@ -396,7 +396,7 @@ impl Host for Bridge<'_> {
         let host = self.vm.host();
         let has = host.has_function(name);
         if !has {
-            host.asked_in_vain(name, None);
+            host.note_missing_function(name, None);
         }
         has
     }

@@ -8,9 +8,9 @@ use mapstack::value::{Key, Path as KeyPath, Value};
 use mapstack_fleet::impact::What;
 use mapstack_salt_config::Config;
 
+use crate::inputs::compared_files::roots_of_pillar;
 use crate::inputs::flags::{Facts, Files};
 use crate::inputs::project::FILE;
-use crate::inputs::sides::roots_of_pillar;
 use crate::inputs::{InputError, below, pillars};
 
 /// The directories of the files that pillars are compiled from.

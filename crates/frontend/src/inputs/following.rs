@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mapstack::{Error, Way};
-use mapstack_fleet::{Comparison, Differences, Fleet, Pace, Scope, Standing};
+use mapstack_fleet::{Comparison, Differences, Fleet, FleetState, Pace, Scope};
 
 use crate::inputs::states::{Compiling, State, States};
 use crate::inputs::{Counted, InputError, Many, Plan, Watched, formulas, selects_none};
@@ -20,7 +20,7 @@ pub struct Following<'f> {
     ids: &'f [String],
     pace: Pace,
     now: Arc<State>,
-    standing: Standing,
+    fleet_state: FleetState,
     /// The states in which something worked that fails now, by their numbers.
     past: Vec<(usize, Arc<State>)>,
 }
@@ -55,12 +55,12 @@ impl<'f> Following<'f> {
         let formulas = formulas::compared(engines, plan.saltenv(), given, watched.has_pillars())?;
         plan.compare(formulas, engines)?;
         let fleet = now.fleet(&plan, watched.compiling())?;
-        let standing = Standing::of(&fleet, minions, ids, pace);
+        let fleet_state = FleetState::of(&fleet, minions, ids, pace);
         drop(fleet);
-        if standing.is_empty() && !ids.is_empty() {
+        if fleet_state.is_empty() && !ids.is_empty() {
             return Err(selects_none(plan.select(), minions, ids));
         }
-        standing.results().for_each(|data| scope.look(&data));
+        fleet_state.results().for_each(|data| scope.look(&data));
         scope.check()?;
         Ok(Following {
             watched,
@@ -71,14 +71,14 @@ impl<'f> Following<'f> {
             ids,
             pace,
             now,
-            standing,
+            fleet_state,
             past: Vec::new(),
         })
     }
 
     /// The errors in facts and pillars.
     pub fn broken(&self) -> impl Iterator<Item = &Error> {
-        self.standing.broken()
+        self.fleet_state.broken()
     }
 
     /// The changes since the last step; `None` if no file is different.
@@ -106,10 +106,10 @@ impl<'f> Following<'f> {
         let now = self.now.clone();
         self.follow(either.into_iter().collect(), [&now, &after])?;
         let step = self.compare(&states)?;
-        let number = self.standing.state() - 1;
+        let number = self.fleet_state.state() - 1;
         self.past.push((number, now));
         self.now = after;
-        let needed = self.standing.past();
+        let needed = self.fleet_state.past();
         self.past.retain(|(number, _)| needed.contains(number));
         let now = self.now.clone();
         self.follow(formulas.into_iter().collect(), [&now, &now])?;
@@ -122,7 +122,9 @@ impl<'f> Following<'f> {
         let [before, after] = &fleets;
         let only_formulas = !self.given.is_empty();
         let comparison = states.comparison([before, after], only_formulas);
-        let comparison = comparison.within(self.scope).since(self.standing.state());
+        let comparison = comparison
+            .within(self.scope)
+            .since(self.fleet_state.state());
         let past = past_fleets(&self.past, &self.plan, self.watched.compiling())?;
         let past = past.iter().map(|(number, fleet)| {
             let past = Comparison::new(fleet, after).within(self.scope);
@@ -135,7 +137,7 @@ impl<'f> Following<'f> {
         let past: Vec<Comparison<'_, '_>> = past.collect();
         let work = (self.ids, self.pace);
         let differences = self
-            .standing
+            .fleet_state
             .advance(&comparison, &past, self.minions, work);
         let files = states.changed_paths().into_iter();
         Ok(FollowedChange {
@@ -165,8 +167,9 @@ impl<'f> Following<'f> {
             let mut own = names.iter().enumerate().filter(|(_, own)| *own == name);
             own.nth(nth).map(|(index, _)| index)
         };
-        let standing = std::mem::take(&mut self.standing);
-        self.standing = standing.again(&fleet, self.minions, (self.ids, self.pace), renumbered);
+        let fleet_state = std::mem::take(&mut self.fleet_state);
+        self.fleet_state =
+            fleet_state.again(&fleet, self.minions, (self.ids, self.pace), renumbered);
         Ok(())
     }
 }

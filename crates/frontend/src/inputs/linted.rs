@@ -10,6 +10,7 @@ use mapstack_fleet::Minions as _;
 use mapstack_salt_config::{Config, Kind};
 use mapstack_states::{Gatherer, TopOptions};
 
+use crate::inputs::compared_files::{ComparedFiles, NOW};
 use crate::inputs::configuration;
 use crate::inputs::explained_pillar::ExplainedPillar;
 use crate::inputs::flags::{Facts, Files, SiteFlags};
@@ -17,7 +18,6 @@ use crate::inputs::functions::{MemoryOf, engine};
 use crate::inputs::minions::{Many, pillar_changes};
 use crate::inputs::pillars::{Configured, ConfiguredPillars, Silent};
 use crate::inputs::served::Served;
-use crate::inputs::sides::{NOW, Sides};
 use crate::inputs::states::State;
 use crate::inputs::{InputError, Warn, deployed, formulas};
 
@@ -85,9 +85,9 @@ fn estate_states(
         return None;
     }
     let below = config.map(|config| {
-        let own = crate::inputs::sides::roots_of_pillar(config).unwrap_or_default();
+        let own = crate::inputs::compared_files::roots_of_pillar(config).unwrap_or_default();
         let roots = crate::inputs::served::roots(files, Some(config)).unwrap_or_default();
-        crate::inputs::sides::below_roots(&own, &roots)
+        crate::inputs::compared_files::below_roots(&own, &roots)
     });
     let others = below.unwrap_or_default().into_iter();
     let others = others.filter(|folder| !folder.is_empty());
@@ -155,7 +155,7 @@ impl Linted {
         let config = config_for(names, files, &Silent)?;
         let states = (revision, NOW);
         let with_pillars = facts.pillar.is_none();
-        let side = || Sides::new(files, states, (config.as_ref(), with_pillars));
+        let side = || ComparedFiles::new(files, states, (config.as_ref(), with_pillars));
         let flags = ((files, functions), config.as_ref());
         let mut sides = side()?;
         let state = State::of(&mut sides, 0, flags, memory)?;

@@ -12,7 +12,7 @@
 //! | a configuration of Salt's | [`configuration`] |
 //! | an engine with functions and limits | [`engine`] |
 //! | formulas for many minions | [`Plan`], [`formulas`] |
-//! | two states of the files | [`Sides`], [`States`] |
+//! | two states of the files | [`ComparedFiles`], [`States`] |
 //! | one state after the other | [`Watched`], [`Following`] |
 //! | arguments of Salt's functions | [`Kwargs`] |
 //!
@@ -39,9 +39,10 @@ mod serving;
 #[cfg(test)]
 use mapstack::loader;
 
-mod around;
 mod asked;
 mod brief;
+mod compared_directory;
+mod compared_files;
 pub mod configuration;
 mod deployed;
 mod deployed_flags;
@@ -60,7 +61,6 @@ mod minions;
 mod misplaced;
 mod options;
 mod origin;
-mod outside;
 mod overview;
 mod pillar_job;
 mod pillars;
@@ -73,11 +73,11 @@ mod selected;
 mod served;
 mod session;
 mod settings;
-mod sides;
 mod source;
 mod stacks;
 mod states;
 mod unrelated;
+mod unserved_files;
 mod watched;
 
 pub use asked::{PillarPlaces, asked};
@@ -87,6 +87,7 @@ use mapstack::minion::Minion;
 use mapstack::{Diagnostic, Error};
 pub use stacks::{Stacks, ext_pillars};
 
+pub use compared_files::{ComparedFiles, ComparedPillarFiles};
 pub use deployed::with_roots;
 pub use following::{FollowedChange, Following};
 pub use functions::{MemoryOf, engine};
@@ -96,7 +97,6 @@ pub use linted::{EstateStates, LintMinions, Linted};
 pub use means::name_of;
 pub use minions::{Chosen, Many, minions, pillar_changes};
 pub use options::digest_of_options;
-pub use outside::Outside;
 pub use overview::{MinionStates, overview};
 pub use pillar_job::{MadePillar, PillarFlags, PillarJob};
 pub use pillars::{Configured, ConfiguredPillars, Silent};
@@ -108,9 +108,9 @@ pub use selected::{names_of_grains, none_of, selects_none};
 pub use served::{Served, below, flag_options, root_flags};
 pub use session::Session;
 pub use settings::Setting;
-pub use sides::{PillarSides, Sides};
 pub use source::{Choice, of_platforms};
 pub use states::{Counted, NotServed, State, States};
+pub use unserved_files::UnservedFiles;
 pub use watched::Watched;
 
 /// An error in the input that flags name.

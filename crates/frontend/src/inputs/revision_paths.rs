@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use mapstack::value::posixpath::normpath;
 
 use crate::inputs::InputError;
+#[cfg(feature = "git")]
+use crate::inputs::compared_files::unreadable;
+use crate::inputs::compared_files::{or_here, roots_of_pillar};
 use crate::inputs::flags::Files;
 use crate::inputs::pillars::compiling;
-#[cfg(feature = "git")]
-use crate::inputs::sides::unreadable;
-use crate::inputs::sides::{or_here, roots_of_pillar};
 use crate::inputs::{configuration, served};
 
 /// Brings texts with paths of two states into one form: paths from the top of the repository.

@@ -11,14 +11,14 @@ use mapstack_fleet::{ChangedFiles, Comparison, Fleet, NamedGroups, Pillars};
 use mapstack_pillar::Master;
 use mapstack_salt_config::Config;
 
-use crate::inputs::around::Around;
+use crate::inputs::compared_directory::ComparedDirectory;
+use crate::inputs::compared_files::{ComparedFiles, ComparedPillarFiles};
 use crate::inputs::flags::{Files, Functions, Input};
 use crate::inputs::functions::{MemoryOf, engine};
 use crate::inputs::minions::pillar_changes;
-use crate::inputs::outside::Outside;
 use crate::inputs::renamed;
-use crate::inputs::sides::{PillarSides, Sides};
 use crate::inputs::unrelated::{self, Top};
+use crate::inputs::unserved_files::UnservedFiles;
 use crate::inputs::{Configured, InputError, Plan, deployed, formulas, pillars};
 
 /// Two states of the files as engines, and the pillars that each compiles.
@@ -29,7 +29,7 @@ pub struct States {
     /// Why pillars are not compared, though the configuration compiles them.
     pub no_pillars: Option<String>,
     /// The files around the roots that are different.
-    pub outside: Outside,
+    pub outside: UnservedFiles,
 }
 
 /// One state of the files.
@@ -47,7 +47,7 @@ impl State {
     /// # Errors
     /// Flags of functions cannot be used.
     pub(crate) fn of(
-        sides: &mut Sides,
+        sides: &mut ComparedFiles,
         index: usize,
         ((files, functions), config): ((&Files, &Functions), Option<&Config>),
         memory: MemoryOf,
@@ -113,7 +113,7 @@ pub(crate) struct Compiling {
 struct Compiled {
     by: Compiling,
     changed: ChangedFiles,
-    around: Option<Around>,
+    around: Option<ComparedDirectory>,
 }
 
 /// The number of files that changed, and those of which no compared result is made.
@@ -194,7 +194,7 @@ impl States {
     /// The states that flags name.
     ///
     /// # Errors
-    /// As [`Sides::new`], and files that cannot be read.
+    /// As [`ComparedFiles::new`], and files that cannot be read.
     pub fn new(
         input: &Input,
         states: (&str, &str),
@@ -202,11 +202,11 @@ impl States {
         memory: MemoryOf,
     ) -> Result<Self, InputError> {
         let with_pillars = input.facts.pillar.is_none();
-        let mut sides = Sides::new(&input.files, states, (config, with_pillars))?;
+        let mut sides = ComparedFiles::new(&input.files, states, (config, with_pillars))?;
         let flags = (&input.files, &input.functions);
         let mut state = |index| State::of(&mut sides, index, (flags, config), memory).map(Arc::new);
         let both = [state(0)?, state(1)?];
-        let compiled = |sides: PillarSides| -> Result<(Compiling, Option<Around>), InputError> {
+        let compiled = |sides: ComparedPillarFiles| -> Result<(Compiling, Option<ComparedDirectory>), InputError> {
             let by = Compiling {
                 changes: pillar_changes(&input.facts)?,
                 mirrors: pillars::mirrors(&sides.config, &input.files)?,
@@ -226,7 +226,7 @@ impl States {
     /// Two states that are known.
     pub(crate) fn between(
         states: [Arc<State>; 2],
-        compiled: Option<(Compiling, Option<Around>)>,
+        compiled: Option<(Compiling, Option<ComparedDirectory>)>,
     ) -> Result<Self, InputError> {
         let [before, after] = &states;
         let of_pillar = |(by, around)| -> Result<Compiled, InputError> {
@@ -244,7 +244,7 @@ impl States {
             changed: changed(before.engine.files(), after.engine.files())?,
             pillars: compiled.map(of_pillar).transpose()?,
             no_pillars: None,
-            outside: Outside::default(),
+            outside: UnservedFiles::default(),
             states,
         })
     }

@@ -9,12 +9,12 @@ use mapstack::value::posixpath::split;
 use mapstack::{Error, ErrorKind};
 use mapstack_salt_config::Config;
 
-use crate::inputs::around::on_disk;
+use crate::inputs::compared_directory::on_disk;
+use crate::inputs::compared_files::{below_roots, roots_of_pillar};
 use crate::inputs::flags::Input;
 use crate::inputs::functions::{MemoryOf, engine};
 use crate::inputs::minions::pillar_changes;
 use crate::inputs::served::roots;
-use crate::inputs::sides::{below_roots, roots_of_pillar};
 use crate::inputs::states::{Compiling, State, States};
 use crate::inputs::{
     Configured, ConfiguredPillars, InputError, Served, Warn, deployed, pillars, served,

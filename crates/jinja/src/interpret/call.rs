@@ -202,7 +202,9 @@ impl Vm<'_> {
         self.charged(Named::Filter, name, Some(&input), &args)?;
         let missing = missing_function(&input);
         let output = self.made(filter(self, input, args)?)?;
-        missing.iter().for_each(|name| self.asked_in_vain(name));
+        missing
+            .iter()
+            .for_each(|name| self.note_missing_function(name));
         Ok(output)
     }
 
@@ -238,7 +240,7 @@ impl Vm<'_> {
         let verdict = test(self, input, args)?;
         missing_function(input)
             .iter()
-            .for_each(|name| self.asked_in_vain(name));
+            .for_each(|name| self.note_missing_function(name));
         self.settle(0).map(|()| verdict)
     }
 

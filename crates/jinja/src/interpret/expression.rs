@@ -9,7 +9,7 @@ use mapstack_pyobject::{
 };
 use mapstack_value::{Str, Value};
 
-use super::{LEVELS, place, position, roomy};
+use super::{LEVELS, place, position, with_stack};
 use crate::blocks::SelfObject;
 use crate::loops::measure;
 use crate::scope::{Frame, Local};
@@ -55,7 +55,7 @@ impl Vm<'_> {
         let levels = self.levels.get();
         self.levels.set(levels.wrapping_add(1));
         let value = if levels.is_multiple_of(LEVELS) {
-            roomy(|| self.eval_kind(expr, frame))
+            with_stack(|| self.eval_kind(expr, frame))
         } else {
             self.eval_kind(expr, frame)
         };
@@ -68,7 +68,7 @@ impl Vm<'_> {
         let read = self.taint.map(Taint::begin);
         let traced = self.tracer.map(crate::tracer::Tracer::begin);
         let value =
-            roomy(|| self.eval_kind(expr, frame)).map_err(|e| self.located(e, frame, expr))?;
+            with_stack(|| self.eval_kind(expr, frame)).map_err(|e| self.located(e, frame, expr))?;
         if self.missed.borrow().is_some() {
             self.report_missed(|| place(frame, expr.span));
         }
@@ -84,7 +84,7 @@ impl Vm<'_> {
     #[cold]
     fn report_missed(&self, place: impl FnOnce() -> TemplatePlace) {
         if let Some(function) = self.missed.take() {
-            self.host().asked_in_vain(&function, Some(place()));
+            self.host().note_missing_function(&function, Some(place()));
         }
     }
 

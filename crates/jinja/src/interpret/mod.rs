@@ -33,7 +33,7 @@ pub(crate) enum Flow {
 impl Vm<'_> {
     /// Run statements.
     pub(crate) fn exec(&self, body: &[Stmt], frame: &Frame, out: &mut Output) -> Result<Flow> {
-        roomy(|| {
+        with_stack(|| {
             for stmt in body {
                 let flow = self.exec_stmt(stmt, frame, out)?;
                 if flow != Flow::Next {
@@ -46,7 +46,7 @@ impl Vm<'_> {
 
     fn exec_stmt(&self, stmt: &Stmt, frame: &Frame, out: &mut Output) -> Result<Flow> {
         self.burn(1)?;
-        if self.is_observed() || self.watch.is_some() {
+        if self.is_observed() || self.edit_log.is_some() {
             return self.exec_observed(stmt, frame, out);
         }
         match self.exec_kind(stmt, frame, out) {
@@ -68,8 +68,8 @@ impl Vm<'_> {
         if let (Some(tracer), Some(traced)) = (self.tracer, traced) {
             tracer.forget(traced);
         }
-        if let Some(watch) = self.watch {
-            watch.ran(|| place(frame, stmt.span));
+        if let Some(edit_log) = self.edit_log {
+            edit_log.ran(|| place(frame, stmt.span));
         }
         Ok(flow)
     }
@@ -116,12 +116,12 @@ impl Vm<'_> {
     }
 }
 
-/// Levels of expressions for which there is [room](roomy) if there is any; looking takes longer than going deeper.
+/// Levels of expressions for which there is [room](with_stack) if there is any; looking takes longer than going deeper.
 const LEVELS: u32 = 8;
 
 /// Run with enough stack for one more level of statements, or for [some](LEVELS) of expressions. The parser bounds how
 /// many there are.
-pub(crate) fn roomy<T>(run: impl FnOnce() -> T) -> T {
+pub(crate) fn with_stack<T>(run: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(128 << 10, 2 << 20, run)
 }
 

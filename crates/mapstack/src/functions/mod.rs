@@ -161,7 +161,7 @@ impl Context for Run<'_> {
         let host = crate::host::RunHost::new(self);
         let call = host.call(name, args)?;
         if self.engine.collected.is_some() {
-            vm.asked_in_vain(&call.name);
+            vm.note_missing_function(&call.name);
         }
         host.lacks_answer(call)
     }

@@ -421,7 +421,7 @@ impl Run<'_> {
             variables,
             syntax: &syntax,
             saltenv: &source.saltenv,
-            watch: None,
+            edit_log: None,
         };
         self.run_template(file, template, job, before)
     }

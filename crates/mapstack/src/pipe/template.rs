@@ -108,7 +108,7 @@ impl Run<'_> {
             variables,
             syntax: &self.syntax,
             saltenv: &saltenv,
-            watch: None,
+            edit_log: None,
         };
         let text = self.run_template(&file, &source, job, Vec::new())?;
         Ok(match language {

@@ -84,7 +84,7 @@ impl Limits {
     }
 
     /// True if the clock or the memory has to be checked.
-    pub fn are_watched(&self) -> bool {
+    pub fn need_checks(&self) -> bool {
         self.time.is_some() || self.memory.is_some()
     }
 

@@ -12,7 +12,7 @@ use foldhash::fast::RandomState;
 use indexmap::{Equivalent, IndexMap, IndexSet};
 use mapstack_value::{Key, Keyed, List, Map, MapKind, Value};
 
-use super::watched::{Reader, Watched, WatchedCell};
+use super::read_tracker::{ReadTracker, Reader, TrackerCell};
 use super::{Obj, cycles};
 pub use freeze::Refreezer;
 pub use freeze::check_extent;
@@ -54,8 +54,8 @@ pub struct DictCell {
     state: RefCell<State<Map, Keyed<Obj>>>,
     /// Computes the content, until something looks at it.
     pending: RefCell<Option<Box<dyn FnOnce() -> Map>>>,
-    /// The watcher to which reads are reported, as long as the state is frozen and only single entries were.
-    watched: WatchedCell,
+    /// The tracker that reports reads, as long as the state is frozen and only single entries were.
+    tracker: TrackerCell,
     /// The number of times that entries moved, as loops over the dict notice.
     moves: Cell<u32>,
     kind: Cell<MapKind>,
@@ -324,7 +324,7 @@ impl DictRef {
         DictRef(Rc::new(DictCell {
             state: RefCell::new(state),
             pending: RefCell::default(),
-            watched: WatchedCell::default(),
+            tracker: TrackerCell::default(),
             moves: Cell::default(),
             kind: Cell::new(kind),
         }))
@@ -342,7 +342,7 @@ impl DictRef {
         Self::in_state(State::Frozen(map), kind)
     }
 
-    /// The same, with a watcher to which reads are reported; `path` is the dict's name for the watcher. Every way to
+    /// The same, with a reader to which reads are reported; `path` is the dict's name for the reader. Every way to
     /// its content but single look-ups, and every change, counts as reading all of it.
     ///
     /// ```
@@ -360,15 +360,15 @@ impl DictRef {
     ///     }
     /// }
     /// let log = Rc::new(Log::default());
-    /// let grains = DictRef::watched(Map::from_iter([("os", "Debian")]), log.clone(), Vec::new());
+    /// let grains = DictRef::tracked(Map::from_iter([("os", "Debian")]), log.clone(), Vec::new());
     /// assert!(grains.get_str("os").is_some() && grains.get_str("kernel").is_none());
     /// assert_eq!(log.0.borrow().join(", "), "['os'], ['kernel']");
     /// assert_eq!(grains.len(), 1);
     /// assert_eq!(log.0.borrow().last().unwrap(), "all of []");
     /// ```
-    pub fn watched(map: Map, reader: Rc<dyn Reader>, path: Vec<Key>) -> Self {
+    pub fn tracked(map: Map, reader: Rc<dyn Reader>, path: Vec<Key>) -> Self {
         let dict = Self::frozen(map);
-        *dict.0.watched.borrow_mut() = Some(Box::new(Watched::new(reader, path)));
+        *dict.0.tracker.borrow_mut() = Some(Box::new(ReadTracker::new(reader, path)));
         dict
     }
 
@@ -427,7 +427,7 @@ impl DictRef {
 
     /// The value under a key.
     pub fn get(&self, key: &Key) -> Option<Obj> {
-        match self.look(|watched, map| watched.find(map, key)) {
+        match self.look(|tracker, map| tracker.find(map, key)) {
             Some(found) => found,
             None => self.find(key),
         }
@@ -440,7 +440,7 @@ impl DictRef {
         {
             return items.get(key).cloned();
         }
-        match self.look(|watched, map| watched.find(map, &Key::from(key))) {
+        match self.look(|tracker, map| tracker.find(map, &Key::from(key))) {
             Some(found) => found,
             None => self.find(key),
         }
@@ -449,18 +449,18 @@ impl DictRef {
     /// True if looking at the content has no effect but that.
     #[inline]
     fn is_at_hand(&self) -> bool {
-        self.0.watched.borrow().is_none() && self.0.pending.borrow().is_none()
+        self.0.tracker.borrow().is_none() && self.0.pending.borrow().is_none()
     }
 
-    /// Look at single entries, if the dict is watched.
-    fn look<T>(&self, look: impl FnOnce(&mut Watched, &Map) -> T) -> Option<T> {
-        if self.0.watched.borrow().is_none() {
+    /// Look at single entries, if the dict is tracker.
+    fn look<T>(&self, look: impl FnOnce(&mut ReadTracker, &Map) -> T) -> Option<T> {
+        if self.0.tracker.borrow().is_none() {
             return None;
         }
         self.work_out();
-        let (mut watched, state) = (self.0.watched.borrow_mut(), self.0.state.borrow());
-        match (&mut *watched, &*state) {
-            (Some(watched), State::Frozen(map)) => Some(look(watched, map)),
+        let (mut tracker, state) = (self.0.tracker.borrow_mut(), self.0.state.borrow());
+        match (&mut *tracker, &*state) {
+            (Some(tracker), State::Frozen(map)) => Some(look(tracker, map)),
             _ => None,
         }
     }
@@ -480,7 +480,7 @@ impl DictRef {
 
     /// True if the key is present.
     pub fn contains(&self, key: &Key) -> bool {
-        if let Some(found) = self.look(|watched, map| watched.contains(map, key)) {
+        if let Some(found) = self.look(|tracker, map| tracker.contains(map, key)) {
             return found;
         }
         match &*self.state() {
@@ -591,7 +591,7 @@ impl DictRef {
     }
 
     /// True if it is surely the data that came in: nothing has taken it apart. Unlike [`is_frozen`](Self::is_frozen),
-    /// asking does not count as reading; of a dict that is watched the answer is no.
+    /// asking does not count as reading; of a tracked dict the answer is no.
     ///
     /// ```
     /// use mapstack_pyobject::{DictRef, Obj};
@@ -602,7 +602,7 @@ impl DictRef {
     /// assert!(!grains.is_untouched());
     /// ```
     pub fn is_untouched(&self) -> bool {
-        self.0.watched.borrow().is_none() && matches!(&*self.0.state.borrow(), State::Frozen(_))
+        self.0.tracker.borrow().is_none() && matches!(&*self.0.state.borrow(), State::Frozen(_))
     }
 
     /// The data that came in, if this is still that and nothing else.
@@ -630,10 +630,10 @@ impl DictRef {
         dict
     }
 
-    /// A watched dict whose content is worked out when something looks at it.
-    pub fn lazy_watched(content: impl FnOnce() -> Map + 'static, reader: Rc<dyn Reader>) -> Self {
+    /// A tracked dict whose content is computed when something looks at it.
+    pub fn lazy_tracked(content: impl FnOnce() -> Map + 'static, reader: Rc<dyn Reader>) -> Self {
         let dict = Self::lazy(content);
-        *dict.0.watched.borrow_mut() = Some(Box::new(Watched::new(reader, Vec::new())));
+        *dict.0.tracker.borrow_mut() = Some(Box::new(ReadTracker::new(reader, Vec::new())));
         dict
     }
 
@@ -655,12 +655,12 @@ impl DictRef {
     /// The content, computed if it was pending. The caller can read all of it.
     fn state(&self) -> Ref<'_, State<Map, Keyed<Obj>>> {
         self.work_out();
-        if self.0.watched.borrow().is_none() {
+        if self.0.tracker.borrow().is_none() {
             return self.0.state.borrow();
         }
-        let watched = self.0.watched.borrow_mut().take();
-        if let Some(watched) = watched {
-            let mut taken = watched.give_up();
+        let tracker = self.0.tracker.borrow_mut().take();
+        if let Some(tracker) = tracker {
+            let mut taken = tracker.give_up();
             let mut state = self.0.state.borrow_mut();
             if let (State::Frozen(map), false) = (&*state, taken.is_empty()) {
                 *state = taken_apart(map, |key| taken.remove(key));

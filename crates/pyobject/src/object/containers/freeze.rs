@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use mapstack_value::{Extent, Key, Keyed, Map, Set, Value};
 
 use super::super::Obj;
-use super::super::watched::Watched;
+use super::super::read_tracker::ReadTracker;
 use super::{DictRef, ListRef, State, changes};
 use crate::limits::depth;
 use crate::limits::ledger;
@@ -19,7 +19,7 @@ pub(in super::super) fn freeze(object: &Obj) -> Result<Value> {
     Freezer::default().freeze(object)
 }
 
-/// The same, without reporting to watchers: for code that only passes the data on.
+/// The same, without reports to readers: for code that only passes the data on.
 pub(in super::super) fn freeze_unread(object: &Obj) -> Result<Value> {
     Freezer {
         without_recording: true,
@@ -280,7 +280,7 @@ impl Freezer {
 
     fn freeze_dict(&mut self, dict: &DictRef) -> Result<Value> {
         if self.without_recording
-            && let Some(result) = dict.look(|watched, map| self.freeze_watched(watched, map))
+            && let Some(result) = dict.look(|tracker, map| self.freeze_tracked(tracker, map))
         {
             return result;
         }
@@ -381,10 +381,10 @@ impl Compare {
 }
 
 impl Freezer {
-    /// A watched dict is what it was, but for the containers in it that were handed out.
-    fn freeze_watched(&mut self, watched: &Watched, map: &Map) -> Result<Value> {
+    /// A tracked dict is what it was, but for the containers in it that were handed out.
+    fn freeze_tracked(&mut self, tracker: &ReadTracker, map: &Map) -> Result<Value> {
         let mut frozen = map.clone();
-        for (key, object) in watched.taken() {
+        for (key, object) in tracker.taken() {
             let value = self.freeze(object)?;
             if map
                 .get(key)

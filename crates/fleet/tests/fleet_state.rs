@@ -4,7 +4,7 @@ use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
 use mapstack::value::Value;
 use mapstack::{Engine, Error, ErrorKind};
-use mapstack_fleet::{ChangedFiles, Comparison, Differences, Fleet, Minions, Pace, Standing};
+use mapstack_fleet::{ChangedFiles, Comparison, Differences, Fleet, FleetState, Minions, Pace};
 
 struct Named;
 
@@ -34,13 +34,13 @@ fn each_change_is_compared_with_what_minions_have() {
     let fleets = engines
         .each_ref()
         .map(|engine| Fleet::new(engine).formula("ssh"));
-    let mut standing = Standing::of(&fleets[0], &Named, &ids, Pace::default());
-    assert_eq!(standing.broken().count(), 1);
+    let mut fleet_state = FleetState::of(&fleets[0], &Named, &ids, Pace::default());
+    assert_eq!(fleet_state.broken().count(), 1);
     let mut found = Vec::new();
     for (at, pair) in fleets.windows(2).enumerate() {
         let changed = ChangedFiles::between(engines[at].files(), engines[at + 1].files()).unwrap();
         let comparison = Comparison::new(&pair[0], &pair[1]).reached_by(changed);
-        let differences = standing.advance(&comparison, &[], &Named, (&ids, Pace::default()));
+        let differences = fleet_state.advance(&comparison, &[], &Named, (&ids, Pace::default()));
         let groups = differences.groups().iter();
         let new = groups.map(|group| group.change.new.as_ref().unwrap().repr());
         found.push((new.collect::<Vec<_>>().join(" "), differences.unaffected));
@@ -97,17 +97,17 @@ fn what_works_again_is_compared_with_the_last_that_worked() {
     let fleet = |engine| Fleet::new(engine).formula("ssh").formula("ntp");
     let fleets: Vec<Fleet<'_>> = engines.iter().map(fleet).collect();
     let ids = ["web1", "web2"].map(str::to_owned);
-    let mut standing = Standing::of(&fleets[0], &Named, &ids, Pace::default());
+    let mut fleet_state = FleetState::of(&fleets[0], &Named, &ids, Pace::default());
     for (at, expected) in expected.into_iter().enumerate() {
-        assert_eq!(standing.state(), at);
+        assert_eq!(fleet_state.state(), at);
         let changed = ChangedFiles::between(engines[at].files(), engines[at + 1].files()).unwrap();
         let comparison = Comparison::new(&fleets[at], &fleets[at + 1]).reached_by(changed);
-        let past = standing.past().into_iter();
+        let past = fleet_state.past().into_iter();
         let past = past.map(|past| Comparison::new(&fleets[past], &fleets[at + 1]).since(past));
         let past: Vec<_> = past.collect();
         let work = (&ids[..], Pace::threads(2));
-        let differences = standing.advance(&comparison.since(at), &past, &Named, work);
+        let differences = fleet_state.advance(&comparison.since(at), &past, &Named, work);
         assert_eq!(said(&differences), expected, "{at}");
     }
-    assert!(standing.past().is_empty());
+    assert!(fleet_state.past().is_empty());
 }

@@ -14,7 +14,7 @@ use mapstack_value::{Map, Str, Value};
 use crate::engine::Run;
 use crate::file::File;
 use crate::hooks::{Chosen, Edits, Hooks, MergedKind, MergedLayer, Moment, SourcePaths};
-use crate::source::{Surroundings, fetch, paths, texts};
+use crate::source::{MatcherData, fetch, paths, texts};
 use crate::text::Text;
 use crate::trace::FileReadKind;
 
@@ -23,7 +23,7 @@ impl<'e> Run<'e> {
     ///
     /// The hooks observe only `work`, without the accesses of templates to facts. To observe these, hooks must be
     /// present from the start, as with [`Engine::run_with_hooks`](crate::Engine::run_with_hooks).
-    pub fn watched_by<T>(&self, hooks: Rc<dyn Hooks + 'e>, work: impl FnOnce() -> T) -> T {
+    pub fn with_hooks<T>(&self, hooks: Rc<dyn Hooks + 'e>, work: impl FnOnce() -> T) -> T {
         let before = self.hooks.replace(Some(hooks));
         let result = work();
         self.hooks.replace(before);
@@ -68,7 +68,7 @@ impl<'e> Run<'e> {
     }
 
     /// Evaluate a definition to paths. Also returns whether hooks record which of the files are missing.
-    pub(crate) fn watched_paths<T>(
+    pub(crate) fn observed_paths<T>(
         &self,
         source: &SourcePaths<'_>,
         evaluate: impl FnOnce() -> Result<T>,
@@ -131,7 +131,7 @@ impl<'e> Run<'e> {
     /// Facts as a dict that templates can change, whose reads are reported to hooks.
     pub(crate) fn live_dict(hooks: Option<&(dyn Hooks + 'e)>, part: Part, facts: &Map) -> Obj {
         match hooks.and_then(|hooks| hooks.fact_reader(part)) {
-            Some(reader) => Obj::Dict(DictRef::watched(facts.clone(), reader, Vec::new())),
+            Some(reader) => Obj::Dict(DictRef::tracked(facts.clone(), reader, Vec::new())),
             None => Obj::from(facts.clone()),
         }
     }
@@ -229,7 +229,7 @@ impl Run<'_> {
         config_get_strategy: &Value,
     ) -> Result<Vec<String>> {
         let nothing = Value::None;
-        let around = Surroundings {
+        let around = MatcherData {
             stack: &nothing,
             custom_data: &nothing,
             config_get_strategy,
@@ -252,7 +252,7 @@ impl Run<'_> {
         custom_data: &Value,
         config_get_strategy: &Value,
     ) -> Result<Vec<String>> {
-        let around = Surroundings {
+        let around = MatcherData {
             stack: data,
             custom_data,
             config_get_strategy,

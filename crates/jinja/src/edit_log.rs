@@ -5,14 +5,14 @@ use std::cell::{Cell, RefCell};
 use mapstack_pyobject::{Obj, Refreezer, TemplatePlace, changes};
 use mapstack_value::Value;
 
-/// An object that a render may change in place, and the statements that did.
+/// The record of an object that a render may change in place, and of the statements that did.
 ///
-/// Watching costs a comparison of two numbers for each statement, and an inspection of the object after each statement
+/// Recording costs a comparison of two numbers for each statement, and an inspection of the object after each statement
 /// that changed any container. An inspection compares the entries that templates have reached, and copies the
 /// containers around what changed.
 ///
 /// ```
-/// use mapstack_jinja::{DO, Dialect, Jinja2, Builtins, NoHost, Request, Tag, Watch, render};
+/// use mapstack_jinja::{DO, Dialect, Jinja2, Builtins, NoHost, Request, Tag, EditLog, render};
 /// use mapstack_pyobject::Obj;
 /// use mapstack_value::{Map, Value};
 /// struct WithDo;
@@ -22,17 +22,17 @@ use mapstack_value::Value;
 ///     fn tags(&self) -> &'static [Tag] { &[DO] }
 /// }
 /// let data = Obj::from(Value::from([("a", 1)].into_iter().collect::<Map>()));
-/// let watch = Watch::new(data.clone());
+/// let edit_log = EditLog::new(data.clone());
 /// let mut request = Request::new(&WithDo, "{% set b = 2 %}\n{% do data.update({'b': b}) %}", &NoHost);
 /// request.variables.insert("data".into(), data);
-/// request.watch = Some(&watch);
+/// request.edit_log = Some(&edit_log);
 /// render(request).unwrap();
-/// let edits = watch.into_edits();
+/// let edits = edit_log.into_edits();
 /// assert_eq!((edits.len(), edits[0].after.repr()), (1, "{'a': 1, 'b': 2}".into()));
 /// assert_eq!(&edits[0].place.source[edits[0].place.span.start as usize..], "{% do data.update({'b': b}) %}");
 /// ```
 #[derive(Debug)]
-pub struct Watch {
+pub struct EditLog {
     object: Obj,
     /// The count of changes at the last inspection.
     seen: Cell<u64>,
@@ -42,7 +42,7 @@ pub struct Watch {
     edits: RefCell<Vec<Edit>>,
 }
 
-/// The effect of one statement on a watched object, once or several times in a row.
+/// The effect of one statement on the object, once or several times in a row.
 #[derive(Debug, Clone)]
 pub struct Edit {
     /// The statement.
@@ -55,12 +55,12 @@ pub struct Edit {
 /// has to inspect the object after the render.
 const MAX_LOOKS: usize = 2_000;
 
-impl Watch {
-    /// Watch an object.
+impl EditLog {
+    /// EditLog an object.
     #[must_use]
     pub fn new(object: Obj) -> Self {
         let (last, refreezer, edits) = (RefCell::default(), RefCell::default(), RefCell::default());
-        let watch = Watch {
+        let edit_log = EditLog {
             object,
             seen: Cell::new(changes()),
             looks: Cell::new(0),
@@ -68,8 +68,8 @@ impl Watch {
             refreezer,
             edits,
         };
-        watch.last.replace(watch.look().unwrap_or_default());
-        watch
+        edit_log.last.replace(edit_log.look().unwrap_or_default());
+        edit_log
     }
 
     /// The edits of the object, in order.

@@ -12,13 +12,13 @@ use crate::pillars::{Pillar, Pillars};
 use crate::reach::ChangedFiles;
 
 /// A minion before and after a change of its pillar.
-pub(crate) struct Both {
+pub(crate) struct PillarPair {
     minions: [Minion; 2],
     pillars: [Pillar; 2],
     data: Option<[Value; 2]>,
 }
 
-impl Both {
+impl PillarPair {
     /// Compile the pillars of a minion. `stays` says that the later one is the earlier one.
     pub fn of(
         [before, after]: [&Pillars<'_>; 2],
@@ -30,13 +30,13 @@ impl Both {
             true => old.clone(),
             false => after.pillar(minion),
         };
-        Both::new([old, new], minion)
+        PillarPair::new([old, new], minion)
     }
 
     /// A minion with the pillars that it has before and after.
     pub fn new([old, new]: [Pillar; 2], minion: &Minion) -> Self {
         let data = old.data.clone().zip(new.data.clone());
-        Both {
+        PillarPair {
             minions: [old.of(minion), new.of(minion)],
             data: data.map(|(old, new)| [old.into(), new.into()]),
             pillars: [old, new],

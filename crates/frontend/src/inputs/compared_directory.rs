@@ -9,11 +9,11 @@ use mapstack::loader::{FileServer, Roots, Snapshot};
 use mapstack::value::posixpath::normpath;
 
 use crate::inputs::InputError;
+use crate::inputs::compared_files::State;
 use crate::inputs::origin::Origin;
-use crate::inputs::sides::State;
 
 /// A directory, such as a work tree, in two states.
-pub struct Around {
+pub struct ComparedDirectory {
     at: PathBuf,
     /// The roots below it.
     roots: Vec<String>,
@@ -23,7 +23,7 @@ pub struct Around {
 /// The saltenv under which its files are served.
 pub(crate) const ENV: &str = "base";
 
-impl Around {
+impl ComparedDirectory {
     /// `None` if both states are the same there, or one has no place for what is around.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ impl Around {
         };
         match (directory(before), directory(after)) {
             _ if before == after => Ok(None),
-            (Some(before), Some(after)) => Ok(Some(Around {
+            (Some(before), Some(after)) => Ok(Some(ComparedDirectory {
                 at: origin.path().to_owned(),
                 roots: origin
                     .below(roots)
@@ -86,7 +86,7 @@ fn repository(
     roots: &[(String, PathBuf)],
     before: State<'_>,
     after: State<'_>,
-) -> Result<Option<Around>, InputError> {
+) -> Result<Option<ComparedDirectory>, InputError> {
     use mapstack::loader::git::Revision;
     use mapstack::{Error, ErrorKind};
 
@@ -115,7 +115,7 @@ fn repository(
     };
     let [old, new] = names;
     let inside = roots.iter().filter_map(|(_, root)| of(root).ok());
-    Ok(Some(Around {
+    Ok(Some(ComparedDirectory {
         roots: inside
             .filter(|revision| revision.top == top)
             .map(|revision| revision.root)
@@ -130,6 +130,6 @@ fn repository(
     _: &[(String, PathBuf)],
     _: State<'_>,
     _: State<'_>,
-) -> Result<Option<Around>, InputError> {
+) -> Result<Option<ComparedDirectory>, InputError> {
     Ok(None)
 }

@@ -8,14 +8,14 @@ use crate::pillars::Pillar;
 
 /// The data of a minion in one state of the files.
 #[derive(Debug, Clone, Default)]
-pub struct Stand {
+pub struct MinionData {
     /// Its pillar, if pillars are compiled.
     pub pillar: Option<Pillar>,
     /// The outcome of each formula, in order; none if the pillar has errors.
     pub outcomes: Vec<Arc<Outcome>>,
 }
 
-impl Stand {
+impl MinionData {
     /// True if something of it fails.
     #[must_use]
     pub fn fails(&self) -> bool {
@@ -25,9 +25,9 @@ impl Stand {
     }
 }
 
-impl From<Vec<Arc<Outcome>>> for Stand {
+impl From<Vec<Arc<Outcome>>> for MinionData {
     fn from(outcomes: Vec<Arc<Outcome>>) -> Self {
-        Stand {
+        MinionData {
             pillar: None,
             outcomes,
         }

@@ -7,27 +7,27 @@ use mapstack::loader::{FileServer, LoadError, Roots};
 use mapstack::value::posixpath::normpath;
 use mapstack_fleet::ChangedFiles;
 
-use crate::inputs::around::ENV;
+use crate::inputs::compared_directory::ENV;
 #[cfg(feature = "git")]
-use crate::inputs::around::whole;
+use crate::inputs::compared_directory::whole;
+use crate::inputs::compared_files::State;
+#[cfg(feature = "git")]
+use crate::inputs::compared_files::or_here;
 use crate::inputs::origin::Origin;
-use crate::inputs::sides::State;
-#[cfg(feature = "git")]
-use crate::inputs::sides::or_here;
 
 /// Files are compared up to this number.
 const MAX_FILES: usize = 50_000;
 /// The files that no root serves, in two states of what is around the roots: of git repositories the files that they
 /// track, of directories all.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Outside {
+pub struct UnservedFiles {
     /// Those that are different.
     pub changed: Vec<String>,
     /// Why not all were looked at.
     pub unknown: Option<String>,
 }
 
-impl Outside {
+impl UnservedFiles {
     pub(crate) fn between(
         origin: &Origin,
         roots: &[(String, PathBuf)],
@@ -46,11 +46,11 @@ impl Outside {
             _ => repositories(roots, before, after),
         };
         match found {
-            Ok(changed) => Outside {
+            Ok(changed) => UnservedFiles {
                 changed,
                 unknown: None,
             },
-            Err(reason) => Outside {
+            Err(reason) => UnservedFiles {
                 changed: Vec::new(),
                 unknown: Some(reason),
             },

@@ -23,23 +23,23 @@ pub trait Reader {
 }
 
 /// A dict as long as only single entries of it were looked at.
-pub struct Watched {
+pub struct ReadTracker {
     reader: Rc<dyn Reader>,
     path: Vec<Key>,
     /// Containers that were handed out, so that each is one object.
     taken: HashMap<Key, Obj, RandomState>,
 }
 
-impl Watched {
+impl ReadTracker {
     pub fn new(reader: Rc<dyn Reader>, path: Vec<Key>) -> Self {
-        Watched {
+        ReadTracker {
             reader,
             path,
             taken: HashMap::default(),
         }
     }
 
-    /// Look for an entry of the mapping that is watched.
+    /// Look for an entry of the tracked mapping.
     pub fn find(&mut self, map: &Map, key: &Key) -> Option<Obj> {
         if let Some(taken) = self.taken.get(key) {
             return Some(taken.clone());
@@ -49,7 +49,7 @@ impl Watched {
         self.reader.entry(&path);
         let found = match map.get(key)? {
             Value::Map(inner) => {
-                Obj::Dict(DictRef::watched(inner.clone(), self.reader.clone(), path))
+                Obj::Dict(DictRef::tracked(inner.clone(), self.reader.clone(), path))
             }
             container @ (Value::List(_) | Value::Tuple(_) | Value::Set(_)) => {
                 Obj::from(container.clone())
@@ -79,5 +79,5 @@ impl Watched {
     }
 }
 
-/// The mark of a dict that is watched.
-pub type WatchedCell = RefCell<Option<Box<Watched>>>;
+/// The tracker of a dict, if its reads are tracked.
+pub type TrackerCell = RefCell<Option<Box<ReadTracker>>>;

@@ -11,32 +11,32 @@ use mapstack_pillar::pillar_roots;
 use mapstack_salt_config::{Config, fileserver};
 
 use crate::inputs::InputError;
-use crate::inputs::around::Around;
+use crate::inputs::compared_directory::ComparedDirectory;
 use crate::inputs::configuration;
 use crate::inputs::flags::Files;
 use crate::inputs::origin::Origin;
-use crate::inputs::outside::Outside;
 use crate::inputs::pillars;
 use crate::inputs::served;
+use crate::inputs::unserved_files::UnservedFiles;
 
 /// The files before and after.
-pub struct Sides {
+pub struct ComparedFiles {
     /// The state before.
     pub before: Backends,
     /// The state after.
     pub after: Backends,
     /// The files of the pillar, before and after, if pillars can be compared.
-    pub pillars: Option<PillarSides>,
+    pub pillars: Option<ComparedPillarFiles>,
     /// Why they cannot, though they are compiled.
     pub no_pillars: Option<String>,
     /// The files around the roots that are different.
-    pub outside: Outside,
+    pub outside: UnservedFiles,
     /// The files around the roots, where templates may name them by deployed paths.
-    pub around: Option<Around>,
+    pub around: Option<ComparedDirectory>,
 }
 
 /// The files of the pillar in both states.
-pub struct PillarSides {
+pub struct ComparedPillarFiles {
     /// The configuration that compiles it.
     pub config: Config,
     /// Before and after.
@@ -44,7 +44,7 @@ pub struct PillarSides {
     /// The paths of the files below the roots of the file server.
     pub below_roots: Vec<String>,
     /// The surroundings, where stacked files may lie, if the states differ in them.
-    pub around: Option<Around>,
+    pub around: Option<ComparedDirectory>,
 }
 
 /// A saltenv, and a directory of it.
@@ -53,7 +53,7 @@ type NamedRoot = (String, PathBuf);
 /// The name of the files as they are now.
 pub(crate) const NOW: &str = "worktree";
 
-impl Sides {
+impl ComparedFiles {
     /// Each state is a revision, a directory, or `worktree`. Without pillars, their files are any others.
     ///
     /// # Errors
@@ -113,9 +113,9 @@ impl Sides {
             Some(_) => all,
             None => roots,
         };
-        let outside = Outside::between(&origin, &all, states);
-        let around = Around::new(&origin, &all, states)?;
-        Ok(Sides {
+        let outside = UnservedFiles::between(&origin, &all, states);
+        let around = ComparedDirectory::new(&origin, &all, states)?;
+        Ok(ComparedFiles {
             before,
             after,
             pillars,
@@ -148,7 +148,7 @@ fn of_pillars(
     (origin, roots, own): (&Origin, &[NamedRoot], Vec<NamedRoot>),
     config: Config,
     (from, to): (&str, &str),
-) -> Result<PillarSides, InputError> {
+) -> Result<ComparedPillarFiles, InputError> {
     let kept = |files: Backends| -> Arc<dyn FileServer> {
         Arc::new(Absent::new(Snapshot::new(files), absent))
     };
@@ -159,8 +159,8 @@ fn of_pillars(
     let below_roots = below_roots(&own, roots);
     let all = [&own, roots].concat();
     let states = [State::of(&own, from), State::of(&own, to)];
-    let around = Around::new(origin, &all, states)?;
-    Ok(PillarSides {
+    let around = ComparedDirectory::new(origin, &all, states)?;
+    Ok(ComparedPillarFiles {
         config,
         files,
         below_roots,

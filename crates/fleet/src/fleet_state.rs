@@ -9,14 +9,14 @@ use mapstack::value::Value;
 use mapstack_share::Outcome;
 
 use crate::compare::{Advanced, Compared, Comparison, Pair};
+use crate::minion_data::MinionData;
 use crate::pillars::Pillar;
-use crate::stand::Stand;
 use crate::{Differences, Fleet, Minions, Pace, Panicked, ordered};
 
 /// The data of each minion and formula as they are now: what no change reaches is not worked out again. Of what fails
 /// now, what there was when it last worked is kept, with the number of that state.
 #[derive(Default)]
-pub struct Standing {
+pub struct FleetState {
     minions: Vec<Kept>,
     /// The number of the state at hand.
     state: usize,
@@ -24,7 +24,7 @@ pub struct Standing {
 
 struct Kept {
     /// None for a minion that is left out.
-    stand: Option<Result<Stand, Error>>,
+    data: Option<Result<MinionData, Error>>,
     /// The minion, of as many as are kept.
     minion: Option<Minion>,
     /// The results of before, of that which fails now.
@@ -46,12 +46,12 @@ enum Had {
 /// Minions whose facts are kept, at some ten kilobytes each; others are read again.
 const MAX_KEPT: usize = 20_000;
 
-impl Standing {
+impl FleetState {
     /// The data of minions now.
     pub fn of(fleet: &Fleet<'_>, minions: &dyn Minions, ids: &[String], pace: Pace) -> Self {
         let keep = |(at, id): (usize, &String)| match minions.read(id) {
             Ok(minion) => Kept {
-                stand: fleet.stand(&minion),
+                data: fleet.minion_data(&minion),
                 minion: (at < MAX_KEPT).then_some(minion),
                 worked: Vec::new(),
             },
@@ -64,7 +64,7 @@ impl Standing {
             };
             done.map(whole).collect()
         });
-        Standing { minions, state: 0 }
+        FleetState { minions, state: 0 }
     }
 
     /// The same in the state at hand for other formulas; `renumbered` has the new index of one that stays.
@@ -76,11 +76,11 @@ impl Standing {
         (ids, pace): (&[String], Pace),
         renumbered: impl Fn(usize) -> Option<usize>,
     ) -> Self {
-        let mut standing = Standing {
+        let mut fleet_state = FleetState {
             state: self.state,
-            ..Standing::of(fleet, minions, ids, pace)
+            ..FleetState::of(fleet, minions, ids, pace)
         };
-        for (kept, before) in standing.minions.iter_mut().zip(self.minions) {
+        for (kept, before) in fleet_state.minions.iter_mut().zip(self.minions) {
             let stays = |worked: Worked| {
                 let had = match worked.had {
                     Had::Formula(index, outcome) => Had::Formula(renumbered(index)?, outcome),
@@ -90,13 +90,13 @@ impl Standing {
             };
             kept.worked = before.worked.into_iter().filter_map(stays).collect();
         }
-        standing
+        fleet_state
     }
 
     /// True if all minions are left out.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.minions.iter().all(|kept| kept.stand.is_none())
+        self.minions.iter().all(|kept| kept.data.is_none())
     }
 
     /// The number of the state at hand.
@@ -114,10 +114,10 @@ impl Standing {
 
     /// The data of each formula that works on minions, and their pillars.
     pub fn results(&self) -> impl Iterator<Item = Value> {
-        self.stands().flat_map(|stand| {
-            let pillar = stand.pillar.as_ref();
+        self.all_data().flat_map(|data| {
+            let pillar = data.pillar.as_ref();
             let pillar = pillar.and_then(|pillar| pillar.data.clone());
-            let results = stand.outcomes.iter();
+            let results = data.outcomes.iter();
             let results = results.filter_map(|outcome| outcome.result.as_ref().ok());
             pillar.map(Value::from).into_iter().chain(results.cloned())
         })
@@ -126,17 +126,17 @@ impl Standing {
     /// The errors in facts, and in the pillars that are compiled.
     pub fn broken(&self) -> impl Iterator<Item = &Error> {
         self.minions.iter().flat_map(|kept| {
-            let stand = kept.stand.as_ref();
-            let facts = stand.and_then(|stand| stand.as_ref().err());
-            let pillar = stand.and_then(|stand| stand.as_ref().ok()?.pillar.as_ref());
+            let data = kept.data.as_ref();
+            let facts = data.and_then(|data| data.as_ref().err());
+            let pillar = data.and_then(|data| data.as_ref().ok()?.pillar.as_ref());
             let of_pillar = pillar.into_iter().flat_map(|pillar| &pillar.errors);
             facts.into_iter().chain(of_pillar)
         })
     }
 
-    fn stands(&self) -> impl Iterator<Item = &Stand> {
-        let stands = self.minions.iter().filter_map(|kept| kept.stand.as_ref());
-        stands.filter_map(|stand| stand.as_ref().ok())
+    fn all_data(&self) -> impl Iterator<Item = &MinionData> {
+        let all_data = self.minions.iter().filter_map(|kept| kept.data.as_ref());
+        all_data.filter_map(|data| data.as_ref().ok())
     }
 
     /// Compare what each minion has now with what a change gives it, and keep the latter. `past` compares the [earlier
@@ -154,14 +154,14 @@ impl Standing {
             let known = ids.iter().zip(&self.minions);
             let done = ordered(scope, known, pace, |(id, kept)| {
                 let read = || kept.minion.clone().map_or_else(|| minions.read(id), Ok);
-                match kept.stand.as_ref() {
-                    Some(Ok(stand)) => Some(comparison.advance(stand, read)),
+                match kept.data.as_ref() {
+                    Some(Ok(data)) => Some(comparison.advance(data, read)),
                     None if !comparison.has_pillars() => None,
                     // It is left out, or was reported to be broken, until it is not.
                     None | Some(Err(_)) => {
                         let begun = read().map(|minion| comparison.begin(&minion));
                         let reached =
-                            |(compared, stand)| Advanced::Reached(compared, Box::new(stand));
+                            |(compared, data)| Advanced::Reached(compared, Box::new(data));
                         Some(begun.map(reached))
                     }
                 }
@@ -174,19 +174,19 @@ impl Standing {
                 match result.map_err(Error::from) {
                     Ok(None) => {}
                     Ok(Some(Ok(Advanced::Unreached { fails }))) => differences.add_unreached(fails),
-                    Ok(Some(Ok(Advanced::Reached(compared, stand)))) => {
+                    Ok(Some(Ok(Advanced::Reached(compared, data)))) => {
                         let is_whole = matches!(compared, Compared::Formulas(_));
                         differences.add(comparison, id, compared, read);
                         if is_whole {
-                            for (by, pair) in kept.recovered(past, &stand) {
+                            for (by, pair) in kept.recovered(past, &data) {
                                 differences.add_recovered(by, id, &pair, read);
                             }
-                            now.push((at, Ok(*stand)));
+                            now.push((at, Ok(*data)));
                         }
                     }
                     // Its present outcome is computed again as soon as it can be read.
                     Ok(Some(Err(error))) | Err(error) => {
-                        match &kept.stand {
+                        match &kept.data {
                             Some(Err(_)) => differences.add_not_compared(),
                             _ => differences.add_broken(id, error.clone()),
                         }
@@ -195,9 +195,9 @@ impl Standing {
                 }
             }
         });
-        for (at, stand) in now {
+        for (at, data) in now {
             if let Some(kept) = self.minions.get_mut(at) {
-                kept.take(stand, self.state);
+                kept.take(data, self.state);
             }
         }
         self.state += 1;
@@ -208,7 +208,7 @@ impl Standing {
 impl Kept {
     fn broken(error: Error) -> Self {
         Kept {
-            stand: Some(Err(error)),
+            data: Some(Err(error)),
             minion: None,
             worked: Vec::new(),
         }
@@ -218,7 +218,7 @@ impl Kept {
     fn recovered<'p, 'f, 'e>(
         &self,
         past: &'p [Comparison<'f, 'e>],
-        now: &Stand,
+        now: &MinionData,
     ) -> Vec<(&'p Comparison<'f, 'e>, Arc<Pair>)> {
         let pair = |worked: &Worked| {
             let mut past = past.iter();
@@ -238,8 +238,8 @@ impl Kept {
     }
 
     /// Have something else from now on, and keep what works no longer as it was in a state.
-    fn take(&mut self, now: Result<Stand, Error>, state: usize) {
-        if let (Some(Ok(before)), Ok(now)) = (&self.stand, &now) {
+    fn take(&mut self, now: Result<MinionData, Error>, state: usize) {
+        if let (Some(Ok(before)), Ok(now)) = (&self.data, &now) {
             self.worked.retain(|worked| match &worked.had {
                 Had::Formula(index, _) => working(now, *index).is_none(),
                 Had::Pillar(_) => with_data(now.pillar.as_ref()).is_none(),
@@ -259,13 +259,13 @@ impl Kept {
                 self.worked.push(Worked { had, state });
             }
         }
-        self.stand = Some(now);
+        self.data = Some(now);
     }
 }
 
 /// The outcome of a formula, if it works.
-fn working(stand: &Stand, formula: usize) -> Option<&Arc<Outcome>> {
-    let outcome = stand.outcomes.get(formula);
+fn working(data: &MinionData, formula: usize) -> Option<&Arc<Outcome>> {
+    let outcome = data.outcomes.get(formula);
     outcome.filter(|outcome| outcome.result.is_ok())
 }
 
