@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mapstack::{Diagnostic, Error, Place, nearest, sls_name};
+use mapstack::{Diagnostic, Error, ErrorKind, Place, nearest, sls_name};
 
 use super::failures::{on, rule_of_failure, softened};
 use super::folders::{Lacking, grouped, named};
@@ -124,8 +124,17 @@ fn top(subject: &Subject<'_>) -> Place {
 fn doubtful(subject: &Subject<'_>, warning: &Diagnostic, minions: &[String]) -> Finding {
     let place = warning.place.clone().unwrap_or_else(|| top(subject));
     let finding = Finding::said(Rule::TopFile, place, warning);
+    // The roots of a saltenv may be those of a branch that is not here.
+    let is_slip = warning
+        .help
+        .as_deref()
+        .is_none_or(|help| help.starts_with("did you mean"));
+    let level = match warning.kind == ErrorKind::File && !is_slip {
+        true => Level::Note,
+        false => Level::Warning,
+    };
     Finding {
-        level: Level::Warning,
+        level,
         ..finding.note(on(minions, subject.runs.len()))
     }
 }
