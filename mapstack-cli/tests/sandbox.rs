@@ -284,7 +284,7 @@ fn a_fleet_loses_nothing_where_its_interpreters_are_killed_as_they_start() {
 )]
 fn loses_nothing(starting: bool) {
     let kills: usize = std::env::var("MAPSTACK_KILLS").map_or(10, |many| many.parse().unwrap());
-    let minions = 30 * kills;
+    let minions = 15 * kills;
     let tree = Tree::new(&[
         ("r/f/parameters/defaults.yaml", "values: {a: 1}\n"),
         // Some work, so that there is a process to kill.

@@ -14,8 +14,8 @@ fn limits() -> Limits {
         fuel: 200_000,
         output: 1 << 20,
         depth: 300,
-        time: Duration::from_secs(2),
-        memory: 256 << 20,
+        time: Duration::from_secs(1),
+        memory: 128 << 20,
     }
 }
 

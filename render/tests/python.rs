@@ -13,8 +13,8 @@ fn rendered(template: &str) -> Result<String> {
         fuel: 20_000,
         output: 1 << 20,
         depth: 300,
-        time: Duration::from_secs(2),
-        memory: 256 << 20,
+        time: Duration::from_secs(1),
+        memory: 128 << 20,
     };
     mako::render(request).map(|rendered| rendered.text)
 }

@@ -138,13 +138,14 @@ fn every_recorded_call_is_repeated() {
     let recorded = recorded.as_map().unwrap();
     let cases = recorded.get("cases").and_then(Value::as_list).unwrap();
     // A record goes by the name of its template.
-    let named = |case: &Value| {
+    let named = |(at, case): (usize, &Value)| {
         let mut case = case.as_map().unwrap().clone();
         let template = case.get("template").unwrap().clone();
         case.insert("name", template);
+        case.insert("path", path(at));
         case
     };
-    let cases: Vec<Map> = cases.iter().map(named).collect();
+    let cases: Vec<Map> = cases.iter().enumerate().map(named).collect();
     let files = map(recorded, "files")
         .iter()
         .fold(MemoryFiles::new(), |files, (path, text)| {
@@ -153,10 +154,10 @@ fn every_recorded_call_is_repeated() {
     // The templates are served and not listed: some of them list all files.
     let templates: HashMap<String, Arc<[u8]>> = cases
         .iter()
-        .enumerate()
-        .map(|(at, case)| {
-            let template = case.get("template").unwrap().to_string();
-            (path(at), template.into_bytes().into())
+        .map(|case| {
+            let [path, template] =
+                ["path", "template"].map(|key| case.get(key).unwrap().to_string());
+            (path, template.into_bytes().into())
         })
         .collect();
     let engine = Engine::new(Intercepted::new(files, move |path| {
@@ -165,9 +166,8 @@ fn every_recorded_call_is_repeated() {
         Some(Ok(Fetched::Found { on_disk, bytes }))
     }));
     let minion = minion(recorded);
-    let mut at = 0..;
     assert_repeated(&cases, DIFFERENT, |case| {
-        let path = path(at.next().unwrap());
+        let path = case.get("path").unwrap().to_string();
         let options = TemplateOptions::default();
         check(engine.run(&minion).template(&path, &options), case, &path)
     });

@@ -14,7 +14,7 @@ fn doubled(start: &str, double: &str, end: &str) -> String {
 
 /// Enough for what ends, and reached soon by what does not.
 const FEW: Limits = Limits {
-    fuel: 5_000_000,
+    fuel: 500_000,
     output: 64 << 20,
     depth: 180,
     time: None,
@@ -182,18 +182,18 @@ fn numbers_at_the_edge_do_not_overflow() {
 #[test]
 fn what_one_step_makes_is_paid_for() {
     let table = [
-        "{% set ns = namespace(l=[]) %}{% for i in range(200) %}{% do ns.l.append([0] * 900000) %}{% endfor %}",
+        "{% set ns = namespace(l=[]) %}{% for i in range(200) %}{% do ns.l.append([0] * 90000) %}{% endfor %}",
         "{% set ns = namespace(p=1) %}{% for i in range(40) %}{% set ns.p = namespace(p=ns.p, q=ns.p) %}{% endfor %}{{ ns.p }}",
-        "{% set s = 'x' * 9000000 %}{{ [s] * 1000 }}",
-        "{% set s = 'x' * 9000000 %}{{ ([s] * 1000)|yaml }}",
-        "{% set s = 'x' * 4000000 %}{% for i in range(20000) %}{% set x = s[3999999] %}{% endfor %}",
-        "{% set s = 'x' * 4000000 %}{% for i in range(20000) %}{% set x = 'b' in s %}{% endfor %}",
-        "{% set s = 'x' * 4000000 %}{% for i in range(20000) %}{% set x = s|length %}{% endfor %}",
-        "{% set s = 'x' * 4000000 %}{% set t = 'x' * 4000000 %}{% for i in range(20000) %}{% set x = s == t %}{% endfor %}",
-        "{% set s = 'x' * 4000000 %}{% set t = 'x' * 4000000 %}{% for i in range(20000) %}{% set x = s in [t] %}{% endfor %}",
-        "{% set s = 'x ' * 4500000 %}{% set l = [] %}{% for i in range(20) %}{% do l.append(s.split()) %}{% endfor %}",
-        "{% set s = 'xy ' * 3000000 %}{{ s|sort|length }}",
-        "{% set s = 'x' * 9000000 %}{% set l = [] %}{% for i in range(200) %}{% do l.append(s ~ i) %}{% endfor %}",
+        "{% set s = 'x' * 900000 %}{{ [s] * 1000 }}",
+        "{% set s = 'x' * 900000 %}{{ ([s] * 1000)|yaml }}",
+        "{% set s = 'x' * 400000 %}{% for i in range(20000) %}{% set x = s[399999] %}{% endfor %}",
+        "{% set s = 'x' * 400000 %}{% for i in range(20000) %}{% set x = 'b' in s %}{% endfor %}",
+        "{% set s = 'x' * 400000 %}{% for i in range(20000) %}{% set x = s|length %}{% endfor %}",
+        "{% set s = 'x' * 400000 %}{% set t = 'x' * 400000 %}{% for i in range(20000) %}{% set x = s == t %}{% endfor %}",
+        "{% set s = 'x' * 400000 %}{% set t = 'x' * 400000 %}{% for i in range(20000) %}{% set x = s in [t] %}{% endfor %}",
+        "{% set s = 'x ' * 450000 %}{% set l = [] %}{% for i in range(20) %}{% do l.append(s.split()) %}{% endfor %}",
+        "{% set s = 'xy ' * 300000 %}{{ s|sort|length }}",
+        "{% set s = 'x' * 900000 %}{% set l = [] %}{% for i in range(200) %}{% do l.append(s ~ i) %}{% endfor %}",
     ];
     for template in table {
         let error = ended(template);
@@ -204,8 +204,8 @@ fn what_one_step_makes_is_paid_for() {
 #[test]
 #[expect(clippy::too_many_lines, reason = "one row for each operation")]
 fn every_operation_pays_for_the_size_of_its_operands() {
-    let text = "{% set s = 'x1' * 500000 %}{% set n = s[1:2] * 300 %}";
-    let dict = "{% set d = {}.fromkeys(range(50000)) %}";
+    let text = "{% set s = 'x1' * 50000 %}{% set n = s[1:2] * 300 %}";
+    let dict = "{% set d = {}.fromkeys(range(5000)) %}";
     let of_text = [
         "s|int",
         "s|float",
@@ -292,7 +292,7 @@ fn every_operation_pays_for_the_size_of_its_operands() {
 #[test]
 fn what_looks_at_little_pays_little() {
     let start =
-        "{% set s = 'x1' * 50000 %}{% set l = range(100000)|list %}{% set d = {}.fromkeys(l, 1) %}";
+        "{% set s = 'x1' * 50000 %}{% set l = range(10000)|list %}{% set d = {}.fromkeys(l, 1) %}";
     let operations = [
         "d.get(5)",
         "d[5]",
@@ -319,11 +319,10 @@ fn what_looks_at_little_pays_little() {
         "l and d",
     ];
     for operation in operations {
-        let template = format!(
-            "{start}{{% for i in range(20000) %}}{{% set x = {operation} %}}{{% endfor %}}"
-        );
+        let template =
+            format!("{start}{{% for i in range(2000) %}}{{% set x = {operation} %}}{{% endfor %}}");
         let limits = Limits {
-            fuel: 3_000_000,
+            fuel: 300_000,
             ..Limits::default()
         };
         let done = render(Request {
@@ -375,7 +374,7 @@ thread_local! {
 fn memory_is_measured_and_asked_for() {
     let limited = |template: &str| {
         let memory = MemoryLimit::new(4 << 20, || {
-            HELD.set(HELD.get() + 1000);
+            HELD.set(HELD.get() + 10_000);
             HELD.get()
         });
         render(Request {
