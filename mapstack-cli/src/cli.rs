@@ -7,9 +7,11 @@ use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
+use mapstack_frontend::inputs::estate::give_grains;
 use mapstack_frontend::inputs::flags::{Messages, SecretFlags, complete};
 use mapstack_frontend::inputs::{InputError, Warn, brief};
 
+use crate::memory;
 use crate::verbs::{Command, VERBS, Verb};
 
 /// Salt's layered configuration, without Salt.
@@ -180,7 +182,12 @@ impl Command {
             _ => return Ok(()),
         };
         functions.policy = secrets.policy();
-        complete(files, facts, functions, warn)?;
+        if let Some(facts) = facts {
+            complete(files, Some(facts), functions, warn)?;
+            give_grains(files, facts, functions, memory::limit)?;
+        } else {
+            complete(files, None, functions, warn)?;
+        }
         // Two directories are compared as they are: what was found beside them is not meant.
         if let Command::Diff(args) = self
             && [&args.from, &args.to]

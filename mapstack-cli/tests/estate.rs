@@ -223,6 +223,59 @@ fn a_formula_that_was_not_fetched_is_a_note() {
 }
 
 #[test]
+fn grains_come_from_the_compiled_pillar() {
+    let project = "roots: salt\npillar_roots: pillar\nminions: {from: pillar/id/*.sls, grains_from: pillar:own:grains}\n";
+    let tree = Tree::new(&[
+        (".mapstack.yaml", project),
+        ("salt/top.sls", "base: {'G@site:north': [web]}\n"),
+        (
+            "salt/web.sls",
+            "a: {test.nop: [{name: {{ grains.rack }}}]}\n",
+        ),
+        // What the pillar says depends on a grain that it gives.
+        (
+            "pillar/top.sls",
+            "base: {'*': [id.{{ grains.id }}], 'site:north': [{match: grain}, north]}\n",
+        ),
+        (
+            "pillar/north.sls",
+            "own: {grains: {rack: {{ grains.site }}-7}}\n",
+        ),
+        ("pillar/id/web1.sls", "include: [site.north]\n"),
+        ("pillar/id/web2.sls", "a: 1\n"),
+        ("pillar/site/north.sls", "own: {grains: {site: north}}\n"),
+    ]);
+    for (line, out) in [
+        ("minions", "with site, rack"),
+        ("pillar web1", "rack: north-7"),
+        ("fleet", "web"),
+        ("render salt/web.sls", "name: north-7"),
+    ] {
+        assert_line(tree.path(), line, 0, (out, ""));
+    }
+    let ran = run_line(tree.path(), "lint --each");
+    assert_eq!(
+        (ran.status, ran.stdout.contains("error")),
+        (Some(0), false),
+        "{}",
+        ran.stdout
+    );
+    tree.write(
+        "pillar/north.sls",
+        b"own: {grains: {n: {{ grains.get('n', 0) + 1 }}}}\n",
+    );
+    let err = "the grain 'n' of 'web1' does not settle";
+    assert_line(tree.path(), "pillar web1", 1, ("", err));
+    assert_line(tree.path(), "minions", 0, ("web2", err));
+    tree.write("pillar/north.sls", b"own: {grains: [rack]}\n");
+    let err = "the pillar of 'web1' has a list at 'own:grains'";
+    assert_line(tree.path(), "pillar web1", 1, ("", err));
+    tree.write("pillar/site/north.sls", b"a: {{ nope.nope }}\n");
+    let err = "left out for 1 of 2 minions";
+    assert_line(tree.path(), "minions", 0, ("web1", err));
+}
+
+#[test]
 fn a_stub_answers_for_an_external_pillar() {
     let tree = Tree::new(&[
         (
@@ -250,7 +303,12 @@ fn a_stub_answers_for_an_external_pillar() {
             "note[undefined-variable]",
             "what the external pillar 'vault' gives was not looked at",
         ),
-        ("lint", 0, "may give it were left out: 'ca', 'vault'", ""),
+        (
+            "lint -o json",
+            0,
+            "may give it were left out: 'ca', 'vault'",
+            "",
+        ),
     ] {
         assert_line(tree.path(), line, status, (out, err));
     }

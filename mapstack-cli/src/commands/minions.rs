@@ -1,13 +1,18 @@
 //! `mapstack minions`.
 
-use clap::Args;
+use std::sync::Arc;
+
+use clap::{Args, Parser};
+use mapstack::Severity;
 use mapstack::minion::platforms;
-use mapstack_frontend::inputs::{Project, Warn as _};
+use mapstack_frontend::console::{Failure, Reporter};
+use mapstack_frontend::inputs::estate::{FoundMinions, give_grains};
+use mapstack_frontend::inputs::flags::{SiteFlags, complete};
+use mapstack_frontend::inputs::{Project, Silent, Warn as _};
 use mapstack_report::minions::{Row, text};
 
 use crate::forms::Listing;
-use crate::output;
-use mapstack_frontend::console::{Failure, Reporter};
+use crate::{memory, output};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -27,6 +32,30 @@ pub struct Minions {
     pub format: Listing,
 }
 
+/// All flags of other verbs, as they are where none is given.
+#[derive(Debug, Parser)]
+struct NoFlags {
+    #[command(flatten)]
+    site: SiteFlags,
+}
+
+/// The minions of a project. Where their pillars give them grains, these are compiled as verbs without flags compile them.
+fn found(project: &Project) -> Result<FoundMinions, Failure> {
+    let mut flags = NoFlags::parse_from(["mapstack"]).site;
+    if project.grains_of_pillar().is_some() {
+        let SiteFlags {
+            files,
+            facts,
+            functions,
+            ..
+        } = &mut flags;
+        complete(files, Some(facts), functions, &Silent)?;
+        give_grains(files, facts, functions, memory::limit)?;
+    }
+    let found = flags.facts.found.map(Arc::unwrap_or_clone);
+    Ok(found.or_else(|| project.find_minions()).unwrap_or_default())
+}
+
 pub fn run(args: &Minions, reporter: &Reporter) -> Result<(), Failure> {
     let project = Project::find()?;
     let Some(project) = project else {
@@ -35,15 +64,22 @@ pub fn run(args: &Minions, reporter: &Reporter) -> Result<(), Failure> {
                 .into(),
         ));
     };
-    let found = project.find_minions().unwrap_or_default();
-    let of_estate = found.all.iter().map(|one| Row {
-        id: one.minion.id().to_string(),
-        platform: one.platform.into(),
-        grains: one.grains.clone(),
-        from: one.from.clone(),
-        made_up: one.is_made_up,
-    });
-    let mut rows: Vec<Row> = of_estate.collect();
+    let found = found(&project)?;
+    let mut failed = Vec::new();
+    let mut rows: Vec<Row> = Vec::new();
+    for one in &found.all {
+        let grains = found.names_of_grains(one).unwrap_or_else(|error| {
+            failed.push(error);
+            one.grains.clone()
+        });
+        rows.push(Row {
+            id: one.minion.id().to_string(),
+            platform: one.platform.into(),
+            grains,
+            from: one.from.clone(),
+            made_up: one.is_made_up,
+        });
+    }
     if rows.is_empty() {
         reporter.note_of(
             "the checkout names no minion, and its targets ask for none in particular, so one of each built-in platform \
@@ -54,6 +90,16 @@ pub fn run(args: &Minions, reporter: &Reporter) -> Result<(), Failure> {
     match args.format {
         Listing::Text => output::write(&text(&rows))?,
         Listing::Json => output::write_json(&rows)?,
+    }
+    if let Some(first) = failed.first() {
+        let mut warning = first.diagnostic().clone();
+        warning.severity = Severity::Warning;
+        warning.notes.push(format!(
+            "grains that come from the pillar are left out for {} of {} minions",
+            failed.len(),
+            found.all.len()
+        ));
+        reporter.warn_of(&[warning])?;
     }
     for target in &found.targets_left {
         reporter.note_of(&format!("no minion was made up for the target '{target}'"));

@@ -43,7 +43,8 @@ pub(crate) fn minion(
             ));
         }
         let given = Given::read(facts, by)?;
-        return given.change(first.minion.clone(), false);
+        let minion = found.with_grains(first.minion.clone())?;
+        return given.change(minion, false);
     }
     if input.files.project.is_some() && !is_named {
         warn.note_of(&format!(
@@ -88,7 +89,7 @@ fn minion_of<'f>(
         };
     }
     if let (Some(found), Some(id)) = (&facts.found, &facts.id) {
-        let one = estate_minion(found, id, facts, warn);
+        let one = found.with_grains(estate_minion(found, id, facts, warn))?;
         return Given::read(facts, by)?.change(one, true);
     }
     if let (Some(cache), Some(id)) = (configuration::cache(config, facts), &facts.id) {

@@ -428,7 +428,13 @@ impl Project {
         notes
     }
 
-    /// The minions of the estate.
+    /// The key of the pillar whose mapping is grains, if the project's file names one.
+    #[must_use]
+    pub fn grains_of_pillar(&self) -> Option<&str> {
+        self.given.minions.grains_of_pillar.as_deref()
+    }
+
+    /// The minions of the estate, without grains that their pillars have.
     pub fn find_minions(&self) -> Option<FoundMinions> {
         let estate = self.estate.as_ref()?;
         let (roots, pillar_roots) = (

@@ -9,7 +9,7 @@ use mapstack::minion::minions::{CacheOptions, Minions};
 use mapstack::minion::platforms::{self, Platform};
 use mapstack::{Diagnostic, Error, ErrorKind, nearest};
 
-use crate::inputs::estate::FoundMinions;
+use crate::inputs::estate::{FoundMinions, GivenGrains};
 use crate::inputs::flags::{Facts, Target};
 use crate::inputs::id::shortened;
 use crate::inputs::read::{read, shown};
@@ -22,6 +22,7 @@ const LISTED: usize = 5;
 pub struct Source {
     name: String,
     minions: Minions,
+    grains: Option<GivenGrains>,
 }
 
 /// A choice among minions.
@@ -66,6 +67,7 @@ impl Source {
         let source = Source {
             name: shown(path),
             minions: minions.map_err(Error::from)?,
+            grains: None,
         };
         let silent: Vec<Diagnostic> = source
             .minions
@@ -84,6 +86,7 @@ impl Source {
         Source {
             name: "the minions of this checkout (`mapstack minions` lists them)".into(),
             minions: Minions::of(found.all.iter().map(|one| one.minion.clone())),
+            grains: found.given_grains().cloned(),
         }
     }
 
@@ -137,7 +140,11 @@ impl Source {
     /// One of the minions that were listed.
     pub fn read(&self, id: &str) -> Result<Minion, Error> {
         // One that vanishes while others are read is one with nothing.
-        Ok(self.minions.minion(id)?.unwrap_or_else(|| Minion::new(id)))
+        let minion = self.minions.minion(id)?.unwrap_or_else(|| Minion::new(id));
+        match &self.grains {
+            Some(given) => given.over(minion),
+            None => Ok(minion),
+        }
     }
 
     /// True if it is a master's cache, whose errors name the minion.

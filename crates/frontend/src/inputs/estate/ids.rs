@@ -1,9 +1,12 @@
 //! The minions that a checkout is for, by what names them in it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use mapstack::Error;
 use mapstack::loader::Fnmatch;
 use mapstack::minion::{Minion, platforms};
 use mapstack::value::{Key, Map, Value};
@@ -46,13 +49,80 @@ pub struct FoundMinions {
     platform: &'static str,
     /// Grains that all have.
     grains: Map,
+    /// The grains that are known of each later.
+    given: Option<GivenGrains>,
+}
+
+/// Puts grains over those of a minion that are known when minions are looked for.
+#[derive(Clone)]
+pub(crate) struct GivenGrains(Arc<Give>);
+
+type Give = dyn Fn(Minion) -> Result<Minion, Error> + Send + Sync;
+
+impl GivenGrains {
+    /// Grains that something gives a minion.
+    pub(crate) fn new(
+        give: impl Fn(Minion) -> Result<Minion, Error> + Send + Sync + 'static,
+    ) -> Self {
+        GivenGrains(Arc::new(give))
+    }
+
+    /// The minion with them.
+    ///
+    /// # Errors
+    /// There are none to be had.
+    pub(crate) fn over(&self, minion: Minion) -> Result<Minion, Error> {
+        (self.0)(minion)
+    }
+}
+
+impl fmt::Debug for GivenGrains {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("GivenGrains")
+    }
 }
 
 impl FoundMinions {
+    /// The same minions with more grains.
+    pub(crate) fn with_given(mut self, grains: GivenGrains) -> Self {
+        self.given = Some(grains);
+        self
+    }
+
+    /// What gives them more grains, if something does.
+    pub(crate) fn given_grains(&self) -> Option<&GivenGrains> {
+        self.given.as_ref()
+    }
+
+    /// One of the minions, with all of its grains.
+    ///
+    /// # Errors
+    /// What is to give some fails.
+    pub(crate) fn with_grains(&self, minion: Minion) -> Result<Minion, Error> {
+        match &self.given {
+            Some(given) => given.over(minion),
+            None => Ok(minion),
+        }
+    }
+
     /// The platform of minions about which nothing is known.
     #[must_use]
     pub fn platform(&self) -> &'static str {
         self.platform
+    }
+
+    /// The names of the grains that one of the minions has beside those of its platform.
+    ///
+    /// # Errors
+    /// What is to give it some fails.
+    pub fn names_of_grains(&self, one: &FoundMinion) -> Result<Vec<String>, Error> {
+        let with = self.with_grains(one.minion.clone())?;
+        let is_set = |(key, value): &(&Key, &Value)| {
+            let before = one.minion.grains.get(*key);
+            one.grains.contains(&key.to_string()) || before.is_none_or(|own| !own.is_same(value))
+        };
+        let set = with.grains.iter().filter(is_set);
+        Ok(set.map(|(key, _)| key.to_string()).collect())
     }
 
     /// The ids of those that were made up for targets.
@@ -83,7 +153,7 @@ impl FoundMinions {
 }
 
 /// Put grains over others.
-fn extend(grains: &mut Map, more: &Map) {
+pub(super) fn extend(grains: &mut Map, more: &Map) {
     let more = more.iter();
     grains.extend(more.map(|(key, value)| (key.clone(), value.clone())));
 }
@@ -105,7 +175,7 @@ pub struct Assumed {
     pub platform: Option<&'static str>,
     /// Grains that all have.
     pub grains: Map,
-    /// The keys of the pillar whose mapping is grains.
+    /// The key of the pillar whose mapping is grains.
     pub grains_of_pillar: Option<String>,
 }
 
@@ -217,6 +287,7 @@ impl Search<'_> {
             is_given: !self.assumed.from.is_empty(),
             platform: guess,
             grains: self.assumed.grains.clone(),
+            given: None,
         }
     }
 
@@ -355,32 +426,8 @@ impl Search<'_> {
                 None => stem.into_owned(),
             };
             let path = folder.join(&*own);
-            if let Some(known) = found.add(&id, pattern, path.display().to_string())
-                && let Some(key) = &self.assumed.grains_of_pillar
-            {
-                known.grains = self.grains_of(&path, key);
-            }
+            found.add(&id, pattern, path.display().to_string());
         }
-    }
-
-    /// The mapping below a key at the margin of a file. Its text is read without rendering, as it cannot
-    /// depend on the grains that it sets.
-    fn grains_of(&self, path: &Path, key: &str) -> Map {
-        let text = self.read(path).unwrap_or_default();
-        let text = top_text::without_template(&text);
-        let start = format!("{key}:");
-        let mut lines = text.lines().skip_while(|line| !line.starts_with(&start));
-        let mut block = lines.next().unwrap_or_default().to_owned();
-        let is_below = |line: &&str| line.is_empty() || line.starts_with([' ', '#', '\t']);
-        for line in lines.take_while(is_below) {
-            block.push('\n');
-            block.push_str(line);
-        }
-        let read = yaml::load(&block).ok();
-        let below = read
-            .as_ref()
-            .and_then(|value| value.as_map()?.get(key)?.as_map());
-        below.cloned().unwrap_or_default()
     }
 
     /// The nodes of reclass and saltclass: files in a folder `nodes` that has one `classes` beside it.

@@ -6,6 +6,7 @@ mod ids;
 mod layout;
 mod made_up;
 mod master;
+mod pillar_grains;
 mod proposal;
 mod tools;
 mod top_text;
@@ -14,9 +15,10 @@ pub use layout::{Layout, Root};
 
 pub(crate) use deployed::{Deployment, Given};
 pub(crate) use folders::Folders;
-pub(crate) use ids::{Assumed, Search};
+pub(crate) use ids::{Assumed, GivenGrains, Search};
 pub use ids::{FoundMinion, FoundMinions};
 #[cfg(feature = "git")]
 pub(crate) use master::with_formulas;
 pub(crate) use master::{Checkout, find_config, read as read_config};
+pub use pillar_grains::give_grains;
 pub(crate) use tools::Tools;

@@ -1,0 +1,145 @@
+//! Grains that minions have by their pillars, as `minions: grains_from: pillar:KEY` in a project's file says.
+
+use std::sync::Arc;
+
+use mapstack::minion::Minion;
+use mapstack::value::{Key, Map, Value};
+use mapstack::{Error, ErrorKind};
+
+use super::ids::{FoundMinions, GivenGrains, extend};
+use crate::inputs::flags::{Facts, Files, Functions};
+use crate::inputs::functions::MemoryOf;
+use crate::inputs::pillars::{ConfiguredPillars, Silent};
+use crate::inputs::{InputError, Project};
+
+/// How often a pillar is compiled with the grains that it gave before. Those of a pillar that depends on none of them are
+/// seen to be the same the second time.
+const ROUNDS: usize = 5;
+
+/// Gives minions the grains of a mapping in their pillars.
+struct PillarGrains {
+    key: String,
+    pillars: ConfiguredPillars,
+}
+
+/// Give the minions of the estate at hand the grains that their pillars have, if the project's file says so.
+///
+/// # Errors
+/// The project has no pillar, or its files cannot be opened.
+pub fn give_grains(
+    files: &Files,
+    facts: &mut Facts,
+    functions: &Functions,
+    memory: MemoryOf,
+) -> Result<(), InputError> {
+    let project = files.project.as_ref();
+    let key = project.and_then(Project::grains_of_pillar);
+    if let (Some(key), Some(found)) = (key, &mut facts.found) {
+        let pillars = PillarGrains::of(key, (files, functions), memory)?;
+        let given = GivenGrains::new(move |minion| pillars.give(&minion));
+        *found = Arc::new(FoundMinions::clone(found).with_given(given));
+    }
+    Ok(())
+}
+
+impl PillarGrains {
+    /// Those below a key of the pillar that the project compiles.
+    ///
+    /// # Errors
+    /// The project has no pillar, or its files cannot be opened.
+    fn of(key: &str, flags: (&Files, &Functions), memory: MemoryOf) -> Result<Self, InputError> {
+        // The verb warns of the same files.
+        match ConfiguredPillars::of(None, flags, memory, &Silent)? {
+            Some(pillars) => Ok(PillarGrains {
+                key: key.into(),
+                pillars,
+            }),
+            None => Err(InputError::Usage(format!(
+                "`grains_from: pillar:{key}` in .mapstack.yaml takes grains from the pillar, and the project has none: \
+                 `pillar_roots` names its folders"
+            ))),
+        }
+    }
+
+    /// The minion with these grains over its own. As the pillar may depend on them, it is compiled until they stay the
+    /// same.
+    ///
+    /// # Errors
+    /// The pillar cannot be compiled, what it has is no mapping, or it has other grains each time.
+    fn give(&self, minion: &Minion) -> Result<Minion, Error> {
+        let (mut given, mut changed) = (Map::new(), None);
+        for _ in 0..ROUNDS {
+            let mut with = minion.clone();
+            extend(&mut with.grains, &given);
+            let next = self.of_pillar(&with)?;
+            changed = difference(&given, &next);
+            if changed.is_none() {
+                return Ok(with);
+            }
+            given = next;
+        }
+        let name = changed.unwrap_or_default();
+        let message = format!(
+            "the grain '{name}' of '{}' does not settle: the pillar has another one each time it is compiled with the \
+             grains that it had before",
+            minion.id()
+        );
+        Err(self.error(ErrorKind::Facts, message))
+    }
+
+    /// The mapping in the pillar of a minion; empty where the pillar has none.
+    fn of_pillar(&self, minion: &Minion) -> Result<Map, Error> {
+        let note = |error: Error| {
+            error.note(format!(
+                "in the pillar of '{}', whose '{}' are its grains, as `grains_from` in .mapstack.yaml says",
+                minion.id(),
+                self.key
+            ))
+        };
+        let pillar = self
+            .pillars
+            .compile(&minion.clone().complete())
+            .map_err(note)?;
+        let failures = pillar.failures();
+        let data = Value::Map(pillar.data);
+        let found = self
+            .key
+            .split(':')
+            .try_fold(&data, |inner, key| inner.as_map()?.get(key));
+        match (found, failures.into_iter().next()) {
+            (Some(Value::Map(grains)), _) => Ok(grains.clone()),
+            (None, None) => Ok(Map::new()),
+            // It may have been in what failed.
+            (None, Some(first)) => Err(note(first)),
+            (Some(other), _) => {
+                let message = format!(
+                    "the pillar of '{}' has {} at '{}', and grains are a mapping",
+                    minion.id(),
+                    other.kind().described(),
+                    self.key
+                );
+                Err(self.error(ErrorKind::Facts, message))
+            }
+        }
+    }
+
+    fn error(&self, kind: ErrorKind, message: String) -> Error {
+        let help = format!(
+            "`grains_from: pillar:{}` in .mapstack.yaml says where grains come from",
+            self.key
+        );
+        Error::new(kind, message).help(help)
+    }
+}
+
+/// The first key of which two mappings have different values.
+fn difference(one: &Map, other: &Map) -> Option<String> {
+    let differs = |key: &&Key| match (one.get(*key), other.get(*key)) {
+        (Some(one), Some(other)) => !one.is_same(other),
+        _ => true,
+    };
+    one.keys()
+        .chain(other.keys())
+        .find(differs)
+        .map(ToString::to_string)
+}
