@@ -12,6 +12,8 @@ use mapstack::{Error, ErrorKind};
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::ser::Formatter;
 
+use crate::terminal::printable_json;
+
 /// Everything with [`Serialize`] has a form in JSON.
 ///
 /// ```
@@ -25,7 +27,7 @@ pub trait Document: Serialize {
     /// # Errors
     /// There is something in the data for which JSON has no form, such as bytes.
     fn json(&self) -> Result<String, Error> {
-        Ok(laid_out(&compact(self)?, Some(2)))
+        Ok(printable_json(&laid_out(&compact(self)?, Some(2))).into_owned())
     }
 
     /// The same on one line.
@@ -33,7 +35,7 @@ pub trait Document: Serialize {
     /// # Errors
     /// As [`Document::json`].
     fn json_line(&self) -> Result<String, Error> {
-        Ok(laid_out(&compact(self)?, None))
+        Ok(printable_json(&laid_out(&compact(self)?, None)).into_owned())
     }
 }
 
@@ -271,6 +273,8 @@ mod tests {
                 ..json::DumpOptions::default()
             };
             let expected = json::dumps(&whole.clone().into(), &options).unwrap();
+            // All but characters that act on a terminal.
+            let expected = expected.replace('\u{7f}', "\\u007f");
             assert_eq!(printed.unwrap(), expected + "\n");
         }
     }

@@ -1,5 +1,6 @@
 //! The results of each minion of many, and how many have which value.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,9 +11,11 @@ use mapstack_share::Outcome;
 use serde::{Deserialize, Serialize};
 
 use crate::document::{Document, Plain};
+use crate::terminal::{printable, printable_json};
 use crate::values::{as_json, as_yaml, pick};
 #[cfg(feature = "html")]
 use crate::yaml_form::flow;
+use mapstack::value::is_acting;
 
 /// The format of minions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -263,6 +266,16 @@ impl Form {
     /// The formulas of each minion.
     pub fn formulas(&self) -> impl Iterator<Item = &str> {
         self.formulas.iter().map(String::as_str)
+    }
+
+    /// A text as it is printed: escaped by the grammar of its format.
+    #[must_use]
+    pub fn printed<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self.format {
+            Format::Text => printable(text),
+            Format::Jsonl | Format::Json => printable_json(text),
+            _ => Cow::Borrowed(text),
+        }
     }
 
     /// The text before the first minion.
@@ -653,7 +666,7 @@ pub fn cell_text(text: &str) -> String {
         '\n' => "\\n".into(),
         '\t' => "\\t".into(),
         '\r' => "\\r".into(),
-        c if c.is_control() => "\u{fffd}".into(),
+        c if is_acting(c) => "\u{fffd}".into(),
         c => c.to_string(),
     };
     text.chars().map(shown).collect()

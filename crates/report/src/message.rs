@@ -102,7 +102,8 @@ impl Shown {
         Shown {
             // A name is one line.
             file: sanitize(&place.file).replace('\n', "\u{fffd}"),
-            excerpt: source[from..to.max(from)].to_string(),
+            // A command to a CI service; its length stays, so that the marks below it do.
+            excerpt: source[from..to.max(from)].replace("##[", "##("),
             first_line,
             start: start - from,
             end: end.min(to.max(from)).max(start) - from,

@@ -1,90 +1,246 @@
-//! Output for terminals: safe characters, and colours.
+//! Texts for people: what is data and what is a style are told apart by type until they are printed.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use anstyle::{AnsiColor, Style};
-use mapstack::is_acting;
 pub use mapstack::sanitize;
+use mapstack::value::{commands, is_acting};
 
-/// The text with control characters as escapes, and so those that turn the direction of what follows; styles stay
-/// where there are some.
-pub fn printable(text: &str, styled: bool) -> Cow<'_, str> {
-    let is_bad = |c: char| !matches!(c, '\n' | '\t') && is_acting(c);
-    if !text.contains(is_bad) {
+/// The style of the heading of a paragraph.
+pub(crate) const KEY: Style = Style::new().bold();
+/// The style of a place.
+pub(crate) const ORIGIN: Style = AnsiColor::BrightBlack.on_default();
+
+/// The style of a line that goes (`-`), comes (`+`) or stays.
+pub(crate) fn of_sign(sign: char) -> Style {
+    match sign {
+        '-' => AnsiColor::Red.on_default(),
+        '+' => AnsiColor::Green.on_default(),
+        _ => Style::new(),
+    }
+}
+
+/// A text for people, made of data and styles. Whatever the data, it cannot set a style, steer the terminal or command a
+/// CI service.
+///
+/// ```
+/// use mapstack_report::terminal::Styled;
+/// let mut text = Styled::default();
+/// text.add(anstyle::Style::new().bold(), "a\u{1b}[8m");
+/// text.plain(" b\n::error::c\n");
+/// assert_eq!(text.shown(false), "a\\x1b[8m b\n\\x3a:error::c\n");
+/// assert!(text.shown(true).starts_with("\u{1b}[1ma\\x1b[8m\u{1b}[0m b"));
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Styled {
+    text: String,
+    /// Where pieces begin that have another style than what is before them.
+    styles: Vec<(usize, Style)>,
+}
+
+impl Styled {
+    /// Add a piece in a style.
+    pub fn add(&mut self, style: Style, text: &str) {
+        let last = self.styles.last().map_or(Style::new(), |(_, style)| *style);
+        if style != last {
+            self.styles.push((self.text.len(), style));
+        }
+        self.text.push_str(text);
+    }
+
+    /// Add a piece without a style.
+    pub fn plain(&mut self, text: &str) {
+        self.add(Style::new(), text);
+    }
+
+    /// Add another text.
+    pub fn append(&mut self, other: &Styled) {
+        let mut from = (0, Style::new());
+        for next in other
+            .styles
+            .iter()
+            .copied()
+            .chain([(other.text.len(), Style::new())])
+        {
+            if let Some(piece) = other.text.get(from.0..next.0) {
+                self.add(from.1, piece);
+            }
+            from = next;
+        }
+    }
+
+    /// The text as it is printed.
+    #[must_use]
+    pub fn shown(&self, colored: bool) -> String {
+        if !colored || self.styles.is_empty() {
+            return printable(&self.text).into_owned();
+        }
+        let commands = commands(&self.text);
+        let (mut out, mut from, mut style) = (String::new(), 0, Style::new());
+        let end = [(self.text.len(), Style::new())];
+        for (at, next) in self.styles.iter().copied().chain(end) {
+            if let Some(piece) = self.text.get(from..at).filter(|piece| !piece.is_empty()) {
+                out.push_str(&style.render().to_string());
+                escape(piece, from, &commands, &mut out);
+                out.push_str(&style.render_reset().to_string());
+            }
+            (from, style) = (at, next);
+        }
+        out
+    }
+}
+
+impl fmt::Write for Styled {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.plain(text);
+        Ok(())
+    }
+}
+
+/// True if a character must not be printed as itself.
+fn is_bad(c: char) -> bool {
+    !matches!(c, '\n' | '\t') && is_acting(c)
+}
+
+/// The text with escapes for control characters, for those that turn the direction of what follows, and for what would make
+/// a line a command to a CI service.
+#[must_use]
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let commands = commands(text);
+    if commands.is_empty() && !text.contains(is_bad) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
-    for (at, c) in text.char_indices() {
-        match c {
-            c if !is_bad(c) || (styled && starts_style(&text[at..])) => out.push(c),
-            c if c.is_ascii() => out.push_str(&format!("\\x{:02x}", u32::from(c))),
-            c => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+    escape(text, 0, &commands, &mut out);
+    Cow::Owned(out)
+}
+
+/// JSON with the same escapes in JSON's own grammar. All that is escaped can only stand in its texts.
+#[must_use]
+pub fn printable_json(json: &str) -> Cow<'_, str> {
+    const COMMAND: &str = "##[";
+    let is_bad = |c: char| c != '\n' && is_acting(c);
+    if !json.contains(is_bad) && !json.contains(COMMAND) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len());
+    for c in json.replace(COMMAND, "##\\u005b").chars() {
+        match is_bad(c) {
+            true => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => out.push(c),
         }
     }
     Cow::Owned(out)
 }
 
-/// True if a text starts with the sequence that sets colours, which does nothing else.
-fn starts_style(text: &str) -> bool {
-    let parameters = text.strip_prefix("\u{1b}[");
-    parameters.is_some_and(|rest| {
-        rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';')
-            .starts_with('m')
-    })
-}
-
-/// The colours of changes.
-pub struct Paint {
-    /// True if there are any.
-    pub colored: bool,
-}
-
-impl Paint {
-    fn styled(&self, style: Style, text: &str) -> String {
-        if self.colored {
-            format!("{style}{text}{style:#}")
-        } else {
-            text.into()
-        }
-    }
-
-    /// The heading of a paragraph.
-    pub fn key(&self, text: &str) -> String {
-        self.styled(Style::new().bold(), text)
-    }
-
-    /// The place of something.
-    pub fn origin(&self, text: &str) -> String {
-        self.styled(AnsiColor::BrightBlack.on_default(), text)
-    }
-
-    /// A line that goes (`-`), comes (`+`) or stays.
-    pub fn line(&self, sign: char, text: &str) -> String {
-        let line = format!("{sign} {text}");
-        match sign {
-            '-' => self.styled(AnsiColor::Red.on_default(), &line),
-            '+' => self.styled(AnsiColor::Green.on_default(), &line),
-            _ => line,
+/// Append a piece of a text that begins at a byte; `commands` are those of the whole text.
+fn escape(piece: &str, begin: usize, commands: &[usize], out: &mut String) {
+    for (at, c) in piece.char_indices() {
+        match c {
+            c if !is_bad(c) && commands.binary_search(&(begin + at)).is_err() => out.push(c),
+            c if c.is_ascii() => out.push_str(&format!("\\x{:02x}", u32::from(c))),
+            c => out.push_str(&format!("\\u{:04x}", u32::from(c))),
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use mapstack::value::{Map, Value, json};
+    use mapstack::yaml;
+
     use super::*;
 
+    /// Texts of up to three hostile pieces each, in every order.
+    pub(crate) fn hostile() -> Vec<String> {
+        const PIECES: [&str; 18] = [
+            "\u{1b}[8m",
+            "\u{1b}]0;t\u{7}",
+            "\u{9b}31m",
+            "\r",
+            "\n",
+            "\t",
+            "\u{202e}",
+            "\u{2066}",
+            "::error::x",
+            ":",
+            " ",
+            "##[",
+            "```",
+            "`",
+            "|",
+            "</details>",
+            "\\",
+            "a",
+        ];
+        let longer = |text: &String| PIECES.map(|piece| format!("{text}{piece}"));
+        let one: Vec<String> = PIECES.map(String::from).into();
+        let two: Vec<String> = one.iter().flat_map(longer).collect();
+        let three = two.iter().flat_map(longer).collect();
+        [one, two, three].concat()
+    }
+
+    fn assert_harmless(printed: &str, of: &str) {
+        let acts = printed.contains(is_bad);
+        assert!(
+            !acts && commands(printed).is_empty(),
+            "{printed:?} of {of:?}"
+        );
+    }
+
     #[test]
-    fn nothing_but_styles_steers_the_terminal() {
-        let text = "\u{1b}[1mbold\u{1b}[0m \u{1b}[2J\u{1b}]0;title\u{7} a\tb \u{9b}1m \u{202e}x\n";
-        let safe = "bold{0m} \\x1b[2J\\x1b]0;title\\x07 a\tb \\u009b1m \\u202ex\n";
-        assert_eq!(
-            printable(text, true),
-            format!("\u{1b}[1m{}", safe.replace("{0m}", "\u{1b}[0m"))
-        );
-        assert_eq!(
-            printable(text, false),
-            format!("\\x1b[1m{}", safe.replace("{0m}", "\\x1b[0m"))
-        );
-        assert!(matches!(printable("plain\n", false), Cow::Borrowed(_)));
+    fn no_text_does_anything_where_it_is_printed() {
+        for text in hostile() {
+            let mut styled = Styled::default();
+            styled.add(KEY, &text);
+            styled.plain(&text);
+            assert_harmless(&styled.shown(false), &text);
+            let colored = styled.shown(true);
+            for own in [KEY.render().to_string(), KEY.render_reset().to_string()] {
+                assert_eq!(colored.matches(&own).count(), 1, "{colored:?}");
+            }
+            assert_harmless(
+                &colored.replace("\u{1b}[1m", "").replace("\u{1b}[0m", ""),
+                &text,
+            );
+            assert_harmless(&sanitize(&text), &text);
+        }
+    }
+
+    #[test]
+    fn data_does_nothing_where_it_is_printed_and_can_be_read_back() {
+        for text in hostile() {
+            let value: Value = Map::from_iter([(text.clone(), text.clone())]).into();
+            let printed = crate::values::as_yaml(&value);
+            assert_harmless(&printed, &text);
+            assert_eq!(yaml::load(&printed).unwrap(), value, "{printed}");
+            let printed = crate::values::as_json(&value).unwrap();
+            assert_harmless(&printed, &text);
+            assert_eq!(json::loads(&printed).unwrap(), value, "{printed}");
+        }
+    }
+
+    #[test]
+    fn nothing_but_our_styles_steers_the_terminal() {
+        let data =
+            "\u{1b}[1mbold\u{1b}[0m \u{1b}]0;title\u{7} a\tb \u{9b}1m \u{202e}x\r\n ::error::x\n";
+        let safe = "\\x1b[1mbold\\x1b[0m \\x1b]0;title\\x07 a\tb \\u009b1m \\u202ex\\x0d\n \\x3a:error::x\n";
+        let mut text = Styled::default();
+        text.plain(data);
+        text.add(KEY, data);
+        assert_eq!(text.shown(true), format!("{safe}\u{1b}[1m{safe}\u{1b}[0m"));
+        assert_eq!(text.shown(false), format!("{safe}{safe}"));
+        assert!(matches!(printable("plain\n"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_command_in_two_pieces_is_one() {
+        let mut text = Styled::default();
+        text.add(KEY, ":");
+        text.plain(":error::x ##");
+        text.add(ORIGIN, "[error]y");
+        assert_eq!(text.shown(false), "\\x3a:error::x ##\\x5berror]y");
+        assert!(text.shown(true).contains("\\x3a") && text.shown(true).contains("\\x5b"));
     }
 }

@@ -1,5 +1,6 @@
 //! Words that several forms share: how many, which of them, and the path of a key.
 
+use mapstack::secrets::Secrets;
 use mapstack::value::Key;
 
 /// So many of something.
@@ -39,4 +40,14 @@ pub fn joined(path: &[Key]) -> String {
         .map(ToString::to_string)
         .collect::<Vec<_>>()
         .join(":")
+}
+
+/// A path whose keys show no secrets: templates can make keys of them.
+#[must_use]
+pub fn shown_path(path: &[Key], secrets: &Secrets) -> Vec<Key> {
+    let shown = |key: &Key| match key {
+        Key::Str(text) => Key::from(&*secrets.shown_key(text)),
+        other => other.clone(),
+    };
+    path.iter().map(shown).collect()
 }

@@ -82,7 +82,7 @@ users: shell
 compared: parameters of users
 changed, and not compared: 1 state file (users/init.sls)
 ";
-    assert_eq!(diff::text(&report, false), text);
+    assert_eq!(diff::text(&report).shown(false), text);
     let printed = diff::Rows::from(&report).json().unwrap();
     let rows = json::loads(&printed).unwrap();
     let rows = rows.as_map().unwrap();

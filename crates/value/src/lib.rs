@@ -16,7 +16,6 @@
 
 #[cfg(any(feature = "serde_json", feature = "yaml_serde"))]
 mod convert;
-mod cut;
 #[cfg(any(feature = "serde", feature = "serde_json", feature = "yaml_serde"))]
 mod de;
 mod extent;
@@ -33,6 +32,7 @@ pub mod pytext;
 mod sent;
 #[cfg(feature = "serde")]
 mod ser;
+mod shown;
 mod text;
 mod traverse;
 mod value;
@@ -40,7 +40,6 @@ mod value;
 pub use crate::pytext::{float_repr, is_printable, posixpath, quote_str, split};
 #[cfg(any(feature = "serde_json", feature = "yaml_serde"))]
 pub use convert::NoCounterpart;
-pub use cut::cut;
 pub use extent::{Extent, weight};
 pub use int::{ArithmeticError, Int};
 pub use key::{Key, KeyRef, Unhashable};
@@ -48,5 +47,6 @@ pub use keyed::Keyed;
 pub use map::{Map, MapKind, Set};
 pub use order::{Incomparable, sort_by_key};
 pub use sent::{sent, text_for_bytes};
+pub use shown::{commands, cut, is_acting};
 pub use traverse::{EmptyDelimiter, Path, PathStep, Traverse, integer_step, traverse};
 pub use value::{Kind, List, Str, Value};

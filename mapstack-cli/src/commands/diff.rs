@@ -170,7 +170,7 @@ fn print(
 ) -> Result<(), Failure> {
     let colored = reporter.colors_output();
     match format {
-        DiffFormat::Text => output::write_styled(&diff::text(report, colored), colored)?,
+        DiffFormat::Text => output::write_styled(&diff::text(report), colored)?,
         DiffFormat::Json => output::write_json(&diff::Rows::from(report))?,
         DiffFormat::Markdown => output::write(&diff::comment(report))?,
         #[cfg(feature = "html")]

@@ -141,5 +141,5 @@ fn print(args: &Explain, data: &Value, report: &Report<'_>, to: &Reporter) -> Re
         ExplainFormat::Blame => true,
     };
     let colored = to.colors_output();
-    output::write_styled(&report.text(data, path.as_deref(), blame, colored), colored)
+    output::write_styled(&report.text(data, path.as_deref(), blame), colored)
 }

@@ -150,7 +150,7 @@ fn estate(what: (&Input, &WorkFlags), is_json: bool, reporter: &Reporter) -> Res
     let rows: Vec<Row> = states.into_iter().map(row).collect();
     match is_json {
         true => output::write_json(&rows),
-        false => output::write(&text(&rows)),
+        false => output::write_listing(&text(&rows)),
     }
 }
 

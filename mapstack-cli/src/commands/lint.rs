@@ -475,7 +475,7 @@ fn fix(reports: &[(String, Report)], only_print: bool, reporter: &Reporter) -> R
                 .first()
                 .map_or_else(|| text.to_owned(), |(_, report)| report.starred(text))
         };
-        return output::write(&lint::fixes(&files, &starred));
+        return output::write_listing(&lint::fixes(&files, &starred));
     }
     for (file, change) in &files {
         mapstack_frontend::outputs::replace_unchanged(

@@ -88,7 +88,7 @@ pub fn run(args: &Minions, reporter: &Reporter) -> Result<(), Failure> {
         rows.extend(platforms::all().iter().map(Row::of_platform));
     }
     match args.format {
-        Listing::Text => output::write(&text(&rows))?,
+        Listing::Text => output::write_listing(&text(&rows))?,
         Listing::Json => output::write_json(&rows)?,
     }
     if let Some(first) = failed.first() {

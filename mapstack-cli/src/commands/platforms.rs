@@ -43,7 +43,7 @@ pub fn run(args: &Platforms) -> Result<(), Failure> {
         return output::print(&chosen.pop().map(document).unwrap_or_default(), &output);
     }
     match args.format {
-        Listing::Text => output::write(&text(&rows(all()))),
+        Listing::Text => output::write_listing(&text(&rows(all()))),
         Listing::Json => output::write_json(&rows(all())),
     }
 }

@@ -221,7 +221,7 @@ fn print(args: &Test, report: &Report, reporter: &Reporter) -> Result<(), Failur
     match args.format {
         TestFormat::Text => {
             let colored = reporter.colors_output();
-            output::write_styled(&test::text(report, colored), colored)?;
+            output::write_styled(&test::text(report), colored)?;
             reporter.report(report.failures());
         }
         TestFormat::Json => output::write_json(&test::Results::from(report))?,

@@ -153,7 +153,7 @@ fn print(
         match args.format {
             WatchFormat::Text => {
                 let colored = reporter.colors_output();
-                let text = diff::text_of_step(&report, &step.files, colored);
+                let text = diff::text_of_step(&report, &step.files);
                 output::write_styled(&text, colored)?;
             }
             WatchFormat::Jsonl => output::write(&diff::line(&report, &step.files)?)?,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use mapstack::{Error, ErrorKind};
 use mapstack_report::document::Document;
-use mapstack_report::terminal::printable;
+use mapstack_report::terminal::{Styled, printable};
 
 use crate::console::Failure;
 
@@ -25,15 +25,15 @@ pub fn write(text: &str) -> Result<(), Failure> {
 /// # Errors
 /// It cannot be written.
 pub fn write_listing(text: &str) -> Result<(), Failure> {
-    write(&printable(text, false))
+    write(&printable(text))
 }
 
-/// The same for text that has styles where it is `colored`.
+/// The same for text with styles, which are left out unless it is `colored`.
 ///
 /// # Errors
 /// It cannot be written.
-pub fn write_styled(text: &str, colored: bool) -> Result<(), Failure> {
-    write(&printable(text, colored))
+pub fn write_styled(text: &Styled, colored: bool) -> Result<(), Failure> {
+    write(&text.shown(colored))
 }
 
 /// Write a document as JSON.

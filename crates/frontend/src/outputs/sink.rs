@@ -165,7 +165,7 @@ impl<'f> Sink<'f> {
         let To::Stream { out, flushed } = &mut self.to else {
             return Ok(());
         };
-        out.write_all(text.as_bytes())?;
+        out.write_all(self.form.printed(text).as_bytes())?;
         if flushed.elapsed() > FLUSH_EVERY {
             out.flush()?;
             *flushed = Instant::now();

@@ -7,6 +7,7 @@ use mapstack::Means;
 use super::folded::{Shown, ShownChange, ShownFailure};
 use super::text::place;
 use super::{NAMED, Report};
+use crate::terminal::printable;
 use crate::words::{count, some};
 
 /// Longer comments are refused by the places they are for.
@@ -49,7 +50,7 @@ pub fn comment(report: &Report<'_>) -> String {
             Means::Diff
         );
     }
-    text
+    printable(&text).into_owned()
 }
 
 fn failed(report: &Report<'_>, failure: &ShownFailure<'_>) -> String {
@@ -58,7 +59,7 @@ fn failed(report: &Report<'_>, failure: &ShownFailure<'_>) -> String {
         of => format!(
             "{} {} · {}",
             escaped(&of),
-            failure.title(),
+            escaped(&failure.title()),
             count(failure.minions.ids.len(), "minion")
         ),
     };
@@ -168,4 +169,26 @@ fn longest_run(text: &str) -> usize {
         longest = longest.max(run);
     }
     longest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terminal::tests::hostile;
+
+    #[test]
+    fn nothing_ends_a_block_a_span_or_a_cell_from_inside() {
+        for text in hostile() {
+            let block = fenced("diff", &text);
+            let fence = block.split("diff").next().unwrap_or_default();
+            assert_eq!(block.matches(fence).count(), 2, "{block}");
+            let span = code(&text);
+            assert!(!span.contains(['\n', '\r']), "{span:?}");
+            let escaped = escaped(&text);
+            assert!(
+                !escaped.contains(['\n', '\r', '|', '<', '`', '\\']),
+                "{escaped}"
+            );
+        }
+    }
 }

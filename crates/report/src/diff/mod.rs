@@ -27,7 +27,7 @@ pub use text::{text, text_of_step};
 
 use self::folded::{Shown, ShownChange};
 use crate::document::Steps;
-use crate::words::{count, joined, some};
+use crate::words::{count, joined, shown_path, some};
 use crate::yaml_form::{Line, Sign, lines};
 
 /// The name of the pillar beside formulas.
@@ -90,11 +90,7 @@ impl Report<'_> {
     /// The path of a group's value, whose keys templates may have made of secrets.
     fn key(&self, group: &Group) -> String {
         let secrets = self.secrets(&group.examples).derived(&group.secret_texts);
-        let keys = group.change.path.iter().map(|key| match key {
-            Key::Str(text) => Key::from(&*secrets.shown_key(text)),
-            other => other.clone(),
-        });
-        joined(&keys.collect::<Vec<_>>())
+        joined(&shown_path(&group.change.path, &secrets))
     }
 
     /// The title of a group: its key, or that it is all there is.

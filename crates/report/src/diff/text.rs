@@ -8,22 +8,22 @@ use mapstack_lineage::Spot;
 
 use super::Report;
 use super::folded::{Shown, ShownChange, ShownFailure};
-use crate::terminal::Paint;
+use crate::terminal::{KEY, ORIGIN, Styled, of_sign};
 use crate::yaml_form::{Line, Sign, lines};
 
 /// The differences for people.
-pub fn text(report: &Report<'_>, colored: bool) -> String {
-    let paint = Paint { colored };
+#[must_use]
+pub fn text(report: &Report<'_>) -> Styled {
     let shown = Shown::of(report);
-    let mut text = String::new();
+    let mut text = Styled::default();
     for failure in &shown.failures {
-        failed(report, failure, &paint, &mut text);
+        failed(report, failure, &mut text);
     }
     for change in &shown.changes {
-        one(report, change, &paint, &mut text);
+        one(report, change, &mut text);
     }
     for failure in &shown.still {
-        failed(report, failure, &paint, &mut text);
+        failed(report, failure, &mut text);
     }
     // Writing to text does not fail.
     let _ = writeln!(text, "{}", report.summary(&shown));
@@ -34,75 +34,87 @@ pub fn text(report: &Report<'_>, colored: bool) -> String {
 }
 
 /// The same of one change among several, with the files that are different.
-pub fn text_of_step(report: &Report<'_>, files: &[String], colored: bool) -> String {
+#[must_use]
+pub fn text_of_step(report: &Report<'_>, files: &[String]) -> Styled {
     let files = match files.is_empty() {
         true => "files outside the roots, such as those of stacks",
         false => &files.join(", "),
     };
-    format!("# {files}\n{}\n", text(report, colored))
+    let mut step = Styled::default();
+    step.plain(&format!("# {files}\n"));
+    step.append(&text(report));
+    step.plain("\n");
+    step
 }
 
-fn failed(report: &Report<'_>, failure: &ShownFailure<'_>, paint: &Paint, text: &mut String) {
-    let title = match failure.of(report) {
-        of if of.is_empty() => paint.key(&failure.title()),
-        of => format!("{} {}", paint.key(&of), failure.title()),
-    };
-    // Writing to text does not fail.
-    let _ = writeln!(text, "{title}");
-    for (sign, message) in failure.lines(report) {
-        match sign {
-            ' ' => {
-                let _ = writeln!(text, "  {}", message.replace('\n', "\n  "));
-            }
-            _ => {
-                let message = message.replace('\n', "\n    ");
-                let _ = writeln!(text, "  {}", paint.line(sign, &message));
-            }
+fn failed(report: &Report<'_>, failure: &ShownFailure<'_>, text: &mut Styled) {
+    match failure.of(report) {
+        of if of.is_empty() => text.add(KEY, &failure.title()),
+        of => {
+            text.add(KEY, &of);
+            text.plain(&format!(" {}", failure.title()));
         }
     }
+    text.plain("\n");
+    for (sign, message) in failure.lines(report) {
+        match sign {
+            ' ' => text.plain(&format!("  {}", message.replace('\n', "\n  "))),
+            _ => {
+                let message = message.replace('\n', "\n    ");
+                text.plain("  ");
+                text.add(of_sign(sign), &format!("{sign} {message}"));
+            }
+        }
+        text.plain("\n");
+    }
+    // Writing to text does not fail.
     if let Some(missing) = failure.missing(report) {
         let _ = writeln!(text, "  {missing}");
     }
     let _ = writeln!(text, "  {}\n", failure.minions.text(report));
 }
 
-fn one(report: &Report<'_>, change: &ShownChange<'_>, paint: &Paint, text: &mut String) {
+fn one(report: &Report<'_>, change: &ShownChange<'_>, text: &mut Styled) {
     let group = change.group;
     let (of, title) = report.heading(change);
-    let _ = writeln!(text, "{}", paint.key(&format!("{of}: {title}")));
+    text.add(KEY, &format!("{of}: {title}"));
+    text.plain("\n");
     let new_origin = &change.renamed.unwrap_or(group).new_origin;
     let places = [&group.old_origin, new_origin].map(|origin| origin.as_ref().map(place));
-    text.push_str(&painted(report.lines(change), &places, paint));
+    painted(report.lines(change), &places, "  ", text);
+    // Writing to text does not fail.
     let _ = writeln!(text, "  {}\n", change.minions.text(report));
 }
 
-/// A change line by line, with the places of the old and the new value.
-pub fn changed(
+/// Add a change line by line, with the places of the old and the new value.
+pub(crate) fn changed(
     old: Option<&Redacted<Value>>,
     new: Option<&Redacted<Value>>,
     places: &[Option<String>; 2],
-    paint: &Paint,
-) -> String {
-    painted(lines(old, new), places, paint)
+    text: &mut Styled,
+) {
+    painted(lines(old, new), places, "    ", text);
 }
 
-fn painted(lines: Vec<Line>, places: &[Option<String>; 2], paint: &Paint) -> String {
-    let mut text = String::new();
+fn painted(lines: Vec<Line>, places: &[Option<String>; 2], indent: &str, text: &mut Styled) {
     for line in lines {
         let place = places[usize::from(line.sign != Sign::Gone)]
             .as_deref()
             .filter(|_| line.is_last);
-        let place = place
-            .map(|place| format!("  {}", paint.origin(place)))
-            .unwrap_or_default();
-        let line = match line.sign {
-            Sign::Omitted => paint.origin(&format!("  {}", line.text)),
-            sign => paint.line(sign.as_char(), &line.text),
-        };
-        // Writing to text does not fail.
-        let _ = writeln!(text, "  {line}{place}");
+        text.plain(indent);
+        match line.sign {
+            Sign::Omitted => text.add(ORIGIN, &format!("  {}", line.text)),
+            sign => {
+                let sign = sign.as_char();
+                text.add(of_sign(sign), &format!("{sign} {}", line.text));
+            }
+        }
+        if let Some(place) = place {
+            text.plain("  ");
+            text.add(ORIGIN, place);
+        }
+        text.plain("\n");
     }
-    text
 }
 
 /// The origin of a value.

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use anstyle::{AnsiColor, Style};
 use mapstack::value::{Key, Value};
 use mapstack::yaml;
 use mapstack_lineage::{Ancestry, Spot};
 
 use super::{Report, is_branch, shown};
+use crate::terminal::{ORIGIN, Styled};
 
 /// Wider data has its origins less aligned.
 const MAX_WIDTH: usize = 60;
 
 impl Report<'_> {
     /// The data at and below a path, with the origin of each scalar on its line.
-    pub fn blame(&self, data: &Value, path: &[Key], colored: bool) -> String {
+    pub fn blame(&self, data: &Value, path: &[Key]) -> Styled {
         let mut here = data;
         for step in path {
             here = match here {
@@ -37,19 +37,17 @@ impl Report<'_> {
             .filter(|width| *width <= MAX_WIDTH)
             .max()
             .unwrap_or(0);
-        let dim = if colored {
-            AnsiColor::BrightBlack.on_default()
-        } else {
-            Style::new()
-        };
-        let line = |(number, line): (usize, &str)| match origins.get(&number) {
-            Some(origin) => {
+        let mut blamed = Styled::default();
+        for (number, line) in text.lines().enumerate() {
+            blamed.plain(line);
+            if let Some(origin) = origins.get(&number) {
                 let padding = " ".repeat(width.saturating_sub(line.chars().count()) + 2);
-                format!("{line}{padding}{dim}# {origin}{dim:#}\n")
+                blamed.plain(&padding);
+                blamed.add(ORIGIN, &format!("# {origin}"));
             }
-            None => format!("{line}\n"),
-        };
-        text.lines().enumerate().map(line).collect()
+            blamed.plain("\n");
+        }
+        blamed
     }
 
     /// The data without secrets, and the place of each of its scalars.

@@ -8,92 +8,117 @@ use mapstack::value::{Key, Value};
 use mapstack_lineage::{Ancestry, Because, Chosen, How, Layer, LayerKind, Merged, Reason, Spot};
 
 use super::{Report, is_of_the_pillar, is_secret_matcher, short, shown};
+use crate::terminal::{KEY, Styled};
 use crate::words::joined;
 use crate::yaml_form::inline;
 
+/// The style of a place.
+const PLACE: Style = AnsiColor::Cyan.on_default();
+
+/// A line of pieces in styles.
+#[derive(Default)]
+struct Line(Vec<(Style, String)>);
+
+impl Line {
+    fn of(text: String) -> Self {
+        Line(vec![(Style::new(), text)])
+    }
+
+    fn with(mut self, style: Style, text: String) -> Self {
+        self.0.push((style, text));
+        self
+    }
+
+    fn indented(mut self) -> Self {
+        if let Some((_, first)) = self.0.first_mut() {
+            first.insert_str(0, "    ");
+        }
+        self
+    }
+
+    /// Add the line without blanks at its end.
+    fn add_to(&self, text: &mut Styled) {
+        let last = self.0.len().saturating_sub(1);
+        for (index, (style, piece)) in self.0.iter().enumerate() {
+            text.add(
+                *style,
+                if index == last {
+                    piece.trim_end()
+                } else {
+                    piece
+                },
+            );
+        }
+        text.plain("\n");
+    }
+}
+
 impl Report<'_> {
     /// One value: what set it and why, and all that it overrode.
-    pub fn history(&self, path: &[Key], colored: bool) -> String {
+    pub fn history(&self, path: &[Key]) -> Styled {
+        let mut text = Styled::default();
         let Some(known) = self.at(path) else {
-            return String::new();
-        };
-        let (bold, blue) = match colored {
-            true => (Style::new().bold(), AnsiColor::Cyan.on_default()),
-            false => (Style::new(), Style::new()),
+            return text;
         };
         let now = short(&inline(&self.now(path, &known.value)));
+        let blank = Line::default;
         let mut lines = vec![
-            format!("{}: {bold}{now}{bold:#}", joined(path)),
-            String::new(),
+            Line::of(format!("{}: ", joined(path))).with(KEY, now),
+            blank(),
         ];
-        lines.extend(self.origins(path, &known, (bold, blue)));
+        lines.extend(self.origins(path, &known));
         if let Value::List(items) = &known.value {
-            lines.push(String::new());
+            lines.push(blank());
             for index in 0..items.len() {
                 let path = [path, &[Key::of_index(index)]].concat();
                 let Some(item) = self.at(&path) else { continue };
                 let value = short(&inline(&self.now(&path, &item.value)));
                 let place = self.place(&item.spot, item.layer);
-                lines.push(format!("  [{index}] {value}  {blue}{place}{blue:#}"));
+                lines.push(Line::of(format!("  [{index}] {value}  ")).with(PLACE, place));
             }
         }
         if matches!(known.value, Value::Map(_)) {
-            lines.push(String::new());
-            lines.push(format!(
-                "  each key below it: {}",
-                Means::Blame(self.formula, &joined(path))
-            ));
+            let below = Means::Blame(self.formula, &joined(path));
+            lines.push(blank());
+            lines.push(Line::of(format!("  each key below it: {below}")));
         }
-        lines
-            .iter()
-            .map(|line| format!("{}\n", line.trim_end()))
-            .collect()
+        lines.iter().for_each(|line| line.add_to(&mut text));
+        text
     }
 
     /// The source of a value and its reason, and all that it overrode.
-    fn origins(&self, path: &[Key], known: &Ancestry, (bold, blue): (Style, Style)) -> Vec<String> {
-        let place =
-            |spot: &Spot, layer: usize| format!("{blue}{}{blue:#}", self.place(spot, layer));
+    fn origins(&self, path: &[Key], known: &Ancestry) -> Vec<Line> {
+        let at = |line: Line, spot: &Spot, layer| line.with(PLACE, self.place(spot, layer));
         let now = short(&inline(&self.now(path, &known.value)));
-        let mut lines = vec![format!(
-            "  {bold}{now}{bold:#}  {}",
-            place(&known.spot, known.layer)
-        )];
-        let inputs = known.inputs.iter();
-        lines.extend(inputs.map(|input| format!("    from {}", place(input, known.layer))));
-        lines.extend(self.layer(known.layer, true));
-        lines.extend(self.in_pillar(&known.spot, (bold, blue)));
+        let first = Line::of("  ".into())
+            .with(KEY, now)
+            .with(Style::new(), "  ".into());
+        let mut lines = vec![at(first, &known.spot, known.layer)];
+        let from = |input| at(Line::of("    from ".into()), input, known.layer);
+        lines.extend(known.inputs.iter().map(from));
+        lines.extend(self.layer(known.layer, true).into_iter().map(Line::of));
+        lines.extend(self.in_pillar(&known.spot));
         for past in known.past.iter().rev() {
-            lines.push(String::new());
-            lines.push(format!(
-                "  {}  {}",
-                short(&inline(&self.past(path, past))),
-                place(&past.spot, past.layer)
-            ));
-            lines.extend(self.layer(past.layer, past.layer != known.layer));
-            lines.push(format!("    {}", ended(past.how, past.by)));
+            lines.push(Line::default());
+            let value = short(&inline(&self.past(path, past)));
+            lines.push(at(Line::of(format!("  {value}  ")), &past.spot, past.layer));
+            let layer = self.layer(past.layer, past.layer != known.layer);
+            lines.extend(layer.into_iter().map(Line::of));
+            lines.push(Line::of(format!("    {}", ended(past.how, past.by))));
         }
         lines
     }
 
     /// The source of a value in the pillar, if it is from there and the pillar was compiled.
-    fn in_pillar(&self, spot: &Spot, styles: (Style, Style)) -> Vec<String> {
+    fn in_pillar(&self, spot: &Spot) -> Vec<Line> {
         let (Spot::Fact { part, path, .. }, Some(pillar)) = (spot, self.lineage.pillar()) else {
             return Vec::new();
         };
         let report = Report::of_pillar(pillar, self.secrets, self.minion);
         match report.at(path).filter(|_| *part == Some(Part::Pillar)) {
             None => Vec::new(),
-            Some(known) => std::iter::once("    in the pillar:".to_owned())
-                .chain(
-                    report
-                        .origins(path, &known, styles)
-                        .into_iter()
-                        .map(|line| {
-                            let indent = if line.is_empty() { "" } else { "    " };
-                            format!("{indent}{line}")
-                        }),
-                )
+            Some(known) => std::iter::once(Line::of("    in the pillar:".into()))
+                .chain(report.origins(path, &known).into_iter().map(Line::indented))
                 .collect(),
         }
     }

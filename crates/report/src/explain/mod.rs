@@ -15,6 +15,7 @@ use mapstack::value::{Extent, Key, Map, Path as KeyPath, Value};
 use mapstack::{Error, ErrorKind, Means};
 use mapstack_lineage::{Ancestor, Ancestry, Layer, LayerKind, Lineage, MAX_VALUES, Spot};
 
+use crate::terminal::Styled;
 use crate::values::nothing_under;
 use crate::words::joined;
 pub use rows::Explained;
@@ -87,10 +88,10 @@ impl<'r> Report<'r> {
     }
 
     /// For people: the history of the value at a path, or the data with an origin on each line.
-    pub fn text(&self, data: &Value, path: Option<&[Key]>, blame: bool, colored: bool) -> String {
+    pub fn text(&self, data: &Value, path: Option<&[Key]>, blame: bool) -> Styled {
         match path {
-            Some(path) if !blame => self.history(path, colored),
-            path => self.blame(data, path.unwrap_or_default(), colored),
+            Some(path) if !blame => self.history(path),
+            path => self.blame(data, path.unwrap_or_default()),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Findings as workflow commands of GitHub, which shows them beside the lines.
 
+use mapstack::value::is_acting;
 use mapstack::value::posixpath::normpath;
 use mapstack_lint::{Finding, Level, Report};
 
@@ -56,7 +57,7 @@ fn data(text: &str) -> String {
     let text: String = text
         .chars()
         .map(|c| {
-            if c.is_control() && c != '\n' {
+            if is_acting(c) && c != '\n' {
                 '\u{fffd}'
             } else {
                 c
@@ -70,4 +71,18 @@ fn data(text: &str) -> String {
 
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terminal::tests::hostile;
+
+    #[test]
+    fn nothing_ends_a_command_from_inside() {
+        for text in hostile() {
+            assert!(!data(&text).contains(is_acting), "{text:?}");
+            assert!(!property(&text).contains([':', ',']), "{text:?}");
+        }
+    }
 }

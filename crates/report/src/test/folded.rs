@@ -68,7 +68,7 @@ pub(super) fn differences(report: &Report) -> Vec<Differences<'_>> {
         let secrets = report.secrets(case);
         for one in all {
             let shown = report.shown(&secrets, one);
-            let path = joined(&one.change.path);
+            let path = joined(&shown.path);
             let read = format!("{:?}", (path, values(&shown), &shown.actual_at));
             let at = *known
                 .entry((&case.expectation.formula, read))

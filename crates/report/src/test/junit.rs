@@ -6,7 +6,6 @@ use mapstack_expect::{Case, CaseOutcome};
 
 use super::Report;
 use super::text::differences;
-use crate::terminal::Paint;
 
 /// A suite for each formula, and in it a case for each expectation.
 #[must_use]
@@ -62,7 +61,7 @@ fn one(text: &mut String, report: &Report, case: &Case) {
         }
         CaseOutcome::Differs(all) => {
             let plural = if all.len() == 1 { "" } else { "s" };
-            let shown = differences(report, case, &Paint { colored: false });
+            let shown = differences(report, case).shown(false);
             format!(
                 "<failure message=\"{} difference{plural}\" type=\"difference\">{}</failure>",
                 all.len(),

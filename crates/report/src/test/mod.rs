@@ -14,6 +14,7 @@ use mapstack_expect::{Case, Counts, Difference};
 use mapstack_fleet::Masking;
 
 use crate::diff::place;
+use crate::words::shown_path;
 pub use junit::junit;
 pub use rows::Results;
 pub use text::text;
@@ -28,6 +29,8 @@ pub struct Report {
 
 /// A difference as it is shown.
 struct Shown {
+    /// The path of the value; templates may have made its keys of secrets.
+    path: Vec<Key>,
     expected: Option<Redacted<Value>>,
     actual: Option<Redacted<Value>>,
     expected_at: Option<String>,
@@ -48,6 +51,7 @@ impl Report {
             value.as_ref().map(redacted)
         };
         Shown {
+            path: shown_path(&difference.change.path, secrets),
             expected: shown(&difference.change.old),
             actual: shown(&difference.change.new),
             expected_at: difference.expected_at.as_ref().map(ToString::to_string),

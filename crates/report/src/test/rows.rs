@@ -125,8 +125,8 @@ impl Difference {
     fn of(difference: &expect::Difference, shown: Shown) -> Self {
         let change = &difference.change;
         Difference {
-            key: joined(&change.path),
-            path: change.path.iter().collect(),
+            key: joined(&shown.path),
+            path: shown.path.iter().collect(),
             what: match (&change.old, &change.new) {
                 (None, _) => What::Unexpected,
                 (_, None) => What::Missing,

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use mapstack_expect::{Case, CaseOutcome, Difference};
+use mapstack_expect::{Case, CaseOutcome};
 
 use super::{Report, Shown, folded, summary};
 use crate::diff::changed;
-use crate::terminal::Paint;
+use crate::terminal::{KEY, Styled};
 use crate::words::joined;
 
 /// The results for people.
-pub fn text(report: &Report, colored: bool) -> String {
-    let paint = Paint { colored };
-    let mut text = String::new();
+#[must_use]
+pub fn text(report: &Report) -> Styled {
+    let mut text = Styled::default();
     let failures = folded::failures(report);
     let differences = folded::differences(report);
     for case in &report.cases {
@@ -22,18 +22,21 @@ pub fn text(report: &Report, colored: bool) -> String {
             CaseOutcome::Same | CaseOutcome::Skipped(_) => {}
             CaseOutcome::Differs(_) => {
                 let own = differences.iter().filter(|one| is_first(&one.cases));
-                own.for_each(|one| text.push_str(&differing(one, &paint)));
+                own.for_each(|one| differing(one, &mut text));
             }
             CaseOutcome::Fails(error) => {
                 if let Some(one) = failures.iter().find(|one| is_first(&one.cases)) {
-                    let title = titled(&one.cases, "fails", "fail", &paint);
+                    titled(&one.cases, "fails", "fail", &mut text);
                     // Writing to text does not fail.
-                    let _ = writeln!(text, "{title}\n  {}\n", report.message(case, error));
+                    let _ = writeln!(text, "\n  {}\n", report.message(case, error));
                 }
             }
             CaseOutcome::Written { was_there, clear } => {
-                let title = paint.key(&format!("{} {}", case.expectation.formula, case.name()));
-                text.push_str(&written(case, &title, *was_there, *clear));
+                text.add(
+                    KEY,
+                    &format!("{} {}", case.expectation.formula, case.name()),
+                );
+                text.plain(&written(case, *was_there, *clear));
             }
         }
     }
@@ -42,7 +45,7 @@ pub fn text(report: &Report, colored: bool) -> String {
         .iter()
         .any(|case| matches!(case.outcome, CaseOutcome::Written { .. }))
     {
-        text.push('\n');
+        text.plain("\n");
     }
     for (reason, names) in skipped(report) {
         let _ = writeln!(text, "skipped {}: {reason}", names.join(", "));
@@ -51,24 +54,25 @@ pub fn text(report: &Report, colored: bool) -> String {
     text
 }
 
-/// The line above what some cases have in common.
-fn titled(cases: &[&Case], one: &str, many: &str, paint: &Paint) -> String {
+/// Add the line above what some cases have in common.
+fn titled(cases: &[&Case], one: &str, many: &str, text: &mut Styled) {
     let (formulas, on) = folded::concerned(cases);
     let verb = if formulas.contains(", ") { many } else { one };
     let on = on.map(|on| format!(" {on}")).unwrap_or_default();
-    format!("{} {verb}{on}", paint.key(&formulas))
+    text.add(KEY, &formulas);
+    text.plain(&format!(" {verb}{on}"));
 }
 
-fn differing(one: &folded::Differences<'_>, paint: &Paint) -> String {
-    let mut text = format!("{}\n", titled(&one.cases, "differs", "differ", paint));
-    for (of, shown) in &one.all {
-        text.push_str(&difference(of, shown, paint));
+fn differing(one: &folded::Differences<'_>, text: &mut Styled) {
+    titled(&one.cases, "differs", "differ", text);
+    text.plain("\n");
+    for (_, shown) in &one.all {
+        difference(shown, text);
     }
-    text.push('\n');
-    text
+    text.plain("\n");
 }
 
-fn written(case: &Case, title: &str, was_there: bool, clear: bool) -> String {
+fn written(case: &Case, was_there: bool, clear: bool) -> String {
     let what = if was_there {
         "recorded again"
     } else {
@@ -79,31 +83,30 @@ fn written(case: &Case, title: &str, was_there: bool, clear: bool) -> String {
     } else {
         ""
     };
-    format!("{title} {what} in {}{warning}\n", case.file())
+    format!(" {what} in {}{warning}\n", case.file())
 }
 
 /// The differences of one case.
-pub fn differences(report: &Report, case: &Case, paint: &Paint) -> String {
-    let CaseOutcome::Differs(differences) = &case.outcome else {
-        return String::new();
-    };
-    let secrets = report.secrets(case);
-    let shown = |one| difference(one, &report.shown(&secrets, one), paint);
-    differences.iter().map(shown).collect()
+#[must_use]
+pub fn differences(report: &Report, case: &Case) -> Styled {
+    let mut text = Styled::default();
+    if let CaseOutcome::Differs(differences) = &case.outcome {
+        let secrets = report.secrets(case);
+        for one in differences {
+            difference(&report.shown(&secrets, one), &mut text);
+        }
+    }
+    text
 }
 
-/// A difference, with its places.
-pub(super) fn difference(of: &Difference, shown: &Shown, paint: &Paint) -> String {
-    let path = joined(&of.change.path);
+/// Add a difference, with its places.
+fn difference(shown: &Shown, text: &mut Styled) {
+    let path = joined(&shown.path);
     let path = if path.is_empty() { "the whole" } else { &path };
     let places = [shown.expected_at.clone(), shown.actual_at.clone()];
     let (expected, actual) = (shown.expected.as_ref(), shown.actual.as_ref());
-    let mut text = format!("  {path}\n");
-    for line in changed(expected, actual, &places, paint).lines() {
-        // Writing to text does not fail.
-        let _ = writeln!(text, "  {line}");
-    }
-    text
+    text.plain(&format!("  {path}\n"));
+    changed(expected, actual, &places, text);
 }
 
 /// The skipped cases, by reason.

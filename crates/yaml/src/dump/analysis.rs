@@ -1,6 +1,8 @@
 //! The styles that a text's characters allow.
 
 use super::DumpOptions;
+use mapstack_value::is_acting;
+
 use crate::decode::is_break;
 
 /// The ways of writing a text that would read back as the same text.
@@ -23,6 +25,7 @@ pub(super) fn is_printable(c: char, options: &DumpOptions) -> bool {
     match c {
         '\n' | ' '..='~' => true,
         _ if options.escape_non_ascii => false,
+        _ if options.escape_acting && is_acting(c) => false,
         '\u{a0}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}' => true,
         '\u{10000}'.. => !options.escape_astral,
         _ => false,
@@ -62,6 +65,7 @@ pub(super) fn analyze(text: &str, options: &DumpOptions) -> Analysis {
     let (mut multiline, mut special) = (false, false);
     let (mut break_space, mut space_break) = (false, false);
     let mut previous = None;
+    special |= options.escape_acting && is_command(text);
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         let followed_by_blank = chars.peek().is_none_or(|&next| is_blank(next));
@@ -88,6 +92,15 @@ pub(super) fn analyze(text: &str, options: &DumpOptions) -> Analysis {
         single_quoted: !(break_space || space_break || special),
         block: !(text.ends_with(' ') || space_break || special),
     }
+}
+
+/// True if a text could become a command to a CI service, wherever its lines are broken.
+fn is_command(text: &str) -> bool {
+    text.contains("##[")
+        || text.match_indices("::").any(|(at, _)| {
+            let before = text[..at].chars().next_back();
+            before.is_none_or(char::is_whitespace)
+        })
 }
 
 fn is_blank(c: char) -> bool {

@@ -420,12 +420,19 @@ impl<'o> Emitter<'o> {
         let mut chars = text.chars().peekable();
         let mut first = true;
         while let Some(c) = chars.next() {
-            if !is_printable(c, self.options) || is_break(c) || matches!(c, '"' | '\\') {
+            let is_command = self.options.escape_acting && c == '[' && self.out.ends_with("##");
+            if is_command
+                || !is_printable(c, self.options)
+                || is_break(c)
+                || matches!(c, '"' | '\\')
+            {
                 self.escape(c);
                 after_space = false;
             } else if c == ' ' {
                 let next = chars.peek().copied();
+                let begins_command = self.options.escape_acting && next == Some(':');
                 if fold
+                    && !begins_command
                     && !after_space
                     && self.column > self.options.width
                     && !first

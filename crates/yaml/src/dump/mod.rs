@@ -36,6 +36,8 @@ pub struct DumpOptions {
     pub escape_astral: bool,
     /// Write everything beyond ASCII as escapes.
     pub escape_non_ascii: bool,
+    /// Write characters that act on a terminal as escapes, and texts that a CI service takes for commands in quotes.
+    pub escape_acting: bool,
     /// Print the mapping types that are Salt's own as `NULL`, because the reference's dumper does not know
     /// them.
     pub unknown_as_null: bool,
@@ -58,6 +60,7 @@ impl DumpOptions {
             width: 80,
             literal: false,
             escape_astral: true,
+            escape_acting: false,
             unknown_as_null: true,
             final_break: false,
         }
@@ -77,6 +80,7 @@ impl DumpOptions {
             flow_leaves: true,
             sort_ordered: true,
             escape_non_ascii: true,
+            escape_acting: false,
             unknown_as_null: false,
             final_break: true,
             ..Self::filter(false)
@@ -99,6 +103,7 @@ impl DumpOptions {
             width: 80,
             literal: false,
             escape_astral: false,
+            escape_acting: true,
             unknown_as_null: false,
             final_break: true,
         }

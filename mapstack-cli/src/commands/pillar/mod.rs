@@ -132,7 +132,7 @@ fn stopping(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
 
 fn print_trace(traced: &Traced, format: Format) -> Result<(), Failure> {
     match format {
-        Format::Yaml => output::write(&traced.text()),
+        Format::Yaml => output::write_listing(&traced.text()),
         Format::Json => output::write_json(&traced.rows()),
     }
 }
