@@ -51,6 +51,7 @@ pub fn is_acting(c: char) -> bool {
 /// use mapstack_value::commands;
 /// assert_eq!(commands("a::b\n ::error::x"), [6]);
 /// assert_eq!(commands("a ##[error]x"), [4]);
+/// assert_eq!(commands("::1\n::ffff:1"), []);
 /// ```
 #[must_use]
 pub fn commands(text: &str) -> Vec<usize> {
@@ -60,7 +61,7 @@ pub fn commands(text: &str) -> Vec<usize> {
     let (mut found, mut begins) = (Vec::new(), true);
     for (at, c) in text.char_indices() {
         let is_command = match c {
-            ':' => begins && text[at..].starts_with("::"),
+            ':' => begins && begins_command(text[at..].lines().next().unwrap_or_default()),
             '[' => text[..at].ends_with("##"),
             _ => false,
         };
@@ -70,4 +71,12 @@ pub fn commands(text: &str) -> Vec<usize> {
         begins = matches!(c, '\n' | '\r') || (begins && c.is_whitespace());
     }
     found
+}
+
+/// True if a line begins as such a command does: `::`, its name, and a second `::` behind it. An address of IPv6 does not.
+#[must_use]
+pub fn begins_command(line: &str) -> bool {
+    line.strip_prefix("::").is_some_and(|rest| {
+        rest.starts_with(|c: char| c.is_ascii_alphabetic()) && rest.contains("::")
+    })
 }

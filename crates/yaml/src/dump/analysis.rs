@@ -1,7 +1,7 @@
 //! The styles that a text's characters allow.
 
 use super::DumpOptions;
-use mapstack_value::is_acting;
+use mapstack_value::{begins_command, is_acting};
 
 use crate::decode::is_break;
 
@@ -99,7 +99,7 @@ fn is_command(text: &str) -> bool {
     text.contains("##[")
         || text.match_indices("::").any(|(at, _)| {
             let before = text[..at].chars().next_back();
-            before.is_none_or(char::is_whitespace)
+            before.is_none_or(char::is_whitespace) && begins_command(&text[at..])
         })
 }
 
