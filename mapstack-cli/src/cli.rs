@@ -3,8 +3,10 @@
 //! The arguments of a verb are in its file, and groups that verbs share in `mapstack_frontend::inputs`.
 
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::path::Path;
 
+use clap::builder::{StyledStr, Styles};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use mapstack_frontend::inputs::estate::give_grains;
@@ -28,13 +30,12 @@ use crate::verbs::{Command, VERBS, Verb};
     disable_version_flag = true,
     arg_required_else_help = true,
     override_usage = "mapstack [OPTIONS] <COMMAND>",
-    after_help = EXAMPLES,
     max_term_width = 100
 )]
 pub struct Cli {
     #[command(flatten)]
     messages: Messages,
-    /// Refuse Mako and Python templates where a wall around mapstack-python is missing (see --version -v)
+    /// Refuse Mako and Python templates unless the sandbox of mapstack-python is complete (see --version -v)
     #[arg(long, global = true, help_heading = "Limits")]
     strict_sandbox: bool,
     /// Print the version
@@ -62,7 +63,33 @@ pub enum Asked {
 
 /// All that can be typed.
 pub fn definition() -> clap::Command {
-    with_verbs(VERBS)
+    with_verbs(VERBS).override_help(help())
+}
+
+/// The overall help, on one screen: the verbs in groups, and the names of the options that all share.
+fn help() -> StyledStr {
+    let styles = Styles::styled();
+    let (header, literal) = (styles.get_header(), styles.get_literal());
+    let mut text = format!(
+        "Salt's layered configuration, without Salt\n\n{header}Usage:{header:#} mapstack [OPTIONS] <COMMAND>\n"
+    );
+    let mut group = "";
+    for verb in VERBS {
+        if verb.group != group {
+            group = verb.group;
+            let _ = write!(text, "\n{header}{group}:{header:#}\n");
+        }
+        let _ = writeln!(
+            text,
+            "  {literal}{:<13}{literal:#}{}",
+            verb.name, verb.about
+        );
+    }
+    let _ = write!(
+        text,
+        "\n{header}Options of all commands:{header:#}\n{OPTIONS}"
+    );
+    text.into()
 }
 
 fn with_verbs<'v>(verbs: impl IntoIterator<Item = &'v Verb>) -> clap::Command {
@@ -122,24 +149,14 @@ fn invocation(matches: &mut ArgMatches) -> Result<Invocation, clap::Error> {
     })
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  mapstack data openssh --root /srv/salt --minion web1.yaml
-      the openssh formula's configuration for one minion
-  mapstack data openssh --root /srv/salt --minion web1.yaml --set grains.os=Ubuntu --get sshd_config
-      the same minion if it ran Ubuntu, and only one key
-  salt-call --local grains.items --out=json | mapstack data openssh --root /srv/salt --grains -
-      the machine this runs on
-  mapstack data openssh --root /srv/salt --platform rockylinux-9
-      a machine that you do not have: `mapstack platforms` lists the platforms
-  mapstack data openssh --config /etc/salt/master --id web1
-      on a master: its files, and a minion from its cache
-  mapstack sources openssh --root /srv/salt --minion web1.yaml
-      every file that was looked for, in order, and who asked for it
-  mapstack parse 'Y!G@os_family|I@roles'
-      how a source definition is understood
+/// The shared options, which the help of each verb describes.
+const OPTIONS: &str =
+    "  -h, --help  -V, --version [-v]  -q, --quiet  --strict  --strict-sandbox  --color <WHEN>
+  --mask <WHAT>  --show-secrets  --secret <PATTERN>  --no-secret <PATTERN>  --digest-salt <TEXT>
 
-Exit status: 0 done, 1 the data or templates are wrong, 2 wrong usage.";
+`mapstack <COMMAND> --help` describes the options and has examples.
+Exit status: 0 done, 1 the data or templates are wrong, 2 wrong usage.
+";
 
 impl Command {
     /// True if what it prints can have secrets in it.

@@ -29,7 +29,9 @@ use crate::commands::watch::Watch;
 /// A verb as it is typed.
 pub struct Verb {
     pub name: &'static str,
-    about: &'static str,
+    /// The question that it answers.
+    pub group: &'static str,
+    pub about: &'static str,
     /// Add its arguments.
     arguments: fn(clap::Command) -> clap::Command,
     /// Read them.
@@ -47,52 +49,63 @@ impl Verb {
 
 /// Make the type of what was asked for, and the list of verbs, in the order of the help.
 macro_rules! verbs {
-    ($($(#[$attribute:meta])* $name:literal => $variant:ident($arguments:ty), $about:literal;)*) => {
+    ($($group:literal {
+        $($(#[$attribute:meta])* $name:literal => $variant:ident($arguments:ty), $about:literal;)*
+    })*) => {
         /// The verb that was asked for.
         #[derive(Debug)]
         pub enum Command {
-            $($(#[$attribute])* $variant($arguments),)*
+            $($($(#[$attribute])* $variant($arguments),)*)*
         }
 
         pub const VERBS: &[Verb] = &[
-            $($(#[$attribute])* Verb {
+            $($($(#[$attribute])* Verb {
                 name: $name,
+                group: $group,
                 about: $about,
                 arguments: <$arguments as Args>::augment_args,
                 read: |mut matches| {
                     <$arguments as FromArgMatches>::from_arg_matches_mut(&mut matches).map(Command::$variant)
                 },
-            },)*
+            },)*)*
         ];
     };
 }
 
 verbs! {
-    "data" => Data(Data), "Print a formula's merged configuration for one minion (salt: map.data)";
-    "stack" => Stack(Stack), "Print what given source definitions amount to (salt: map.stack)";
-    "tofs" => Tofs(Tofs), "Print the salt:// candidates of a file, best first (salt: map.tofs)";
-    "map" => Map(Map), "Run a formula's map.jinja and print the variable it exports";
-    "pillar" => Pillar(Box<Pillar>), "Print the pillar that a master gives, whole or of its stacks (salt: pillar.items)";
-    "render" => Render(Render), "Render an sls file or a managed file: its text, or the data of an sls";
-    "sources" => Sources(Sources), "List every path tried, in order: hit or miss, and the matcher that asked";
-    "explain" => Explain(Box<Explain>),
-        "Show where each value comes from: the layer, the file and line, and what it overrode";
-    "fleet" => Fleet(Box<FleetArgs>), "Print the configuration of many minions at once, or who has which value of it";
-    "diff" => Diff(Box<Diff>), "Show what a change to the files does to every minion";
-    "impact" => Impact(Box<Impact>), "Show which minions and formulas a file, a key or a fact affects";
-    "watch" => Watch(Box<Watch>), "Show what each change to a file does, as it happens";
-    "test" => Test(Box<Test>), "Compare formulas with their recorded expectations, or record them";
-    "parse" => Parse(Parse), "Explain how a source definition is understood";
-    "lint" => Lint(Box<Lint>), "Find mistakes in formulas and pillars: dead files, YAML traps, plain secrets";
-    "schema" => Schema(Box<Schema>), "Make a JSON Schema of a formula's layers, or of pillars";
-    "init" => Init(Init), "Write the .mapstack.yaml that says what was found in this checkout";
-    "minions" => Minions(Minions), "List the minions of this checkout, and what is assumed of them";
-    "platforms" => Platforms(Platforms), "List the built-in platforms, or print one's minion";
-    "config" => Config(ConfigArgs),
-        "Print the options of a master's or minion's configuration, and which file set them";
-    #[cfg(feature = "fetch")]
-    "fetch" => Fetch(Fetch), "Fetch the git repositories of gitfs into mirrors on this machine";
-    "completions" => Completions(Completions), "Print a completion script for a shell";
+    "What a minion gets" {
+        "data" => Data(Data), "Print a formula's merged configuration for one minion (salt: map.data)";
+        "map" => Map(Map), "Run a formula's map.jinja and print the variable it exports";
+        "pillar" => Pillar(Box<Pillar>), "Print the pillar that a master gives, whole or of its stacks (salt: pillar.items)";
+        "render" => Render(Render), "Render an sls file or a managed file: its text, or the data of an sls";
+        "stack" => Stack(Stack), "Merge the layers of given source definitions and print them (salt: map.stack)";
+        "tofs" => Tofs(Tofs), "Print the salt:// candidates of a file, best first (salt: map.tofs)";
+        "fleet" => Fleet(Box<FleetArgs>), "Print the configuration of many minions at once, or who has which value of it";
+    }
+    "Why" {
+        "explain" => Explain(Box<Explain>),
+            "Show where each value comes from: the layer, the file and line, and what it overrode";
+        "sources" => Sources(Sources), "List every path tried, in order: hit or miss, and the matcher that asked";
+        "parse" => Parse(Parse), "Explain how a source definition is understood";
+        "config" => Config(ConfigArgs),
+            "Print the options of a master's or minion's configuration, and which file set them";
+    }
+    "What a change does" {
+        "diff" => Diff(Box<Diff>), "Show what a change to the files does to every minion";
+        "impact" => Impact(Box<Impact>), "Show which minions and formulas a file, a key or a fact affects";
+        "watch" => Watch(Box<Watch>), "Show what each change to a file does, as it happens";
+        "test" => Test(Box<Test>), "Compare formulas with their recorded expectations, or record them";
+        "lint" => Lint(Box<Lint>), "Find mistakes in formulas and pillars: dead files, YAML traps, plain secrets";
+    }
+    "Setting up" {
+        "init" => Init(Init), "Write a .mapstack.yaml with the roots and minions found in this checkout";
+        "minions" => Minions(Minions), "List the minions of this checkout, and what is assumed of them";
+        "platforms" => Platforms(Platforms), "List the built-in platforms, or print one's minion";
+        "schema" => Schema(Box<Schema>), "Make a JSON Schema of a formula's layers, or of pillars";
+        #[cfg(feature = "fetch")]
+        "fetch" => Fetch(Fetch), "Fetch the git repositories of gitfs into mirrors on this machine";
+        "completions" => Completions(Completions), "Print a completion script for a shell";
+    }
 }
 
 impl Command {

@@ -101,7 +101,7 @@ fn what_is_nothing_of_salts_does_not_matter() {
         ("new/tests/mapstack/ssh/debian.yaml", "values: {}\n"),
     ]);
     let line = "diff --from old --to new --platform debian-12 --strict";
-    let expected = "no change on 1 minion\ncompared: parameters of ssh\nchanged, and nothing of Salt's: \
+    let expected = "no change on 1 minion\ncompared: parameters of ssh\nchanged, but not used by Salt: \
                     .github/ci.yml, README.md, tests/mapstack/ssh/debian.yaml\n";
     assert_line(tree.path(), line, 0, (expected, ""));
     tree.write(

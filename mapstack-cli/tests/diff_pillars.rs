@@ -397,7 +397,7 @@ fn a_checkout_needs_no_flags() {
     );
     tree.write("README", b"changed\n");
     let other = lines("diff", 0);
-    assert!(other.contains("nothing of Salt's: README\n"), "{other}");
+    assert!(other.contains("not used by Salt: README\n"), "{other}");
     assert_eq!(
         lines("render salt://README", 0),
         "changed\n",

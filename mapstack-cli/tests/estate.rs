@@ -107,7 +107,7 @@ fn what_only_made_up_minions_lack_is_a_warning() {
         tree.path(),
         "lint",
         0,
-        ("these minions stand for others", ""),
+        ("these minions represent others", ""),
     );
     tree.write("pillar/sites.sls", b"sites: {web2: {kind: a}}\n");
     assert_line(tree.path(), "lint", 1, ("did you mean 'web2'?", ""));

@@ -180,8 +180,8 @@ fn a_few_aliases_are_not_explained_at_length() {
     assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
     let reported = [
         "yaml-octal",
-        "f: not looked at: f/parameters/defaults.yaml (it stands for ",
-        "f: not looked at: what its layers come to (it stands for ",
+        "f: not looked at: f/parameters/defaults.yaml (it expands to ",
+        "f: not looked at: what its layers come to (it expands to ",
     ];
     for reported in reported {
         let printed = format!("{}{}", done.stdout, done.stderr);

@@ -305,19 +305,19 @@ fn going_on_gives_one_document_whatever_goes_wrong() {
         ),
         (
             &["--minions=m", "--id="],
-            "_errors no minion has such a name",
+            "_errors '' is not a valid minion id",
         ),
         (
             &["--minions=m", "--id=.."],
-            "_errors no minion has such a name",
+            "_errors '..' is not a valid minion id",
         ),
         (
             &["--minions=m", "--id=../w"],
-            "_errors no minion has such a name",
+            "_errors '../w' is not a valid minion id",
         ),
         (
             &["--minions=m", "--id=a\\b"],
-            "_errors no minion has such a name",
+            "_errors 'a\\b' is not a valid minion id",
         ),
         (
             &["--minions=m", "--id", "--merged"],
@@ -1022,7 +1022,7 @@ fn wrong_usage_is_status_2() {
         (&["--stack=s.cfg"], "no minion given"),
         (
             &["--stack=s.cfg", "--minions=ms", "--id=../m"],
-            "no minion has such a name",
+            "is not a valid minion id",
         ),
         (
             &["--stack=s.cfg", "--minions=-", "--pillar=-"],

@@ -68,9 +68,9 @@ fn the_version_tells_of_the_walls() {
     let version = env!("CARGO_PKG_VERSION");
     let program = program();
     let walls = format!(
-        "\nmapstack-python {version} in {}\n  stands: no files (Landlock)\n  \
-         stands: no system calls but for memory and time (seccomp)\n  \
-         stands: limits of memory and processor time (rlimit)\n",
+        "\nmapstack-python {version} in {}\n  active: no files (Landlock)\n  \
+         active: no system calls but for memory and time (seccomp)\n  \
+         active: limits of memory and processor time (rlimit)\n",
         program.display()
     );
     assert_eq!((ran.status, &*ran.stderr), (Some(0), ""));
@@ -151,7 +151,7 @@ fn missing_walls_are_reported_and_can_be_required() {
             version.contains(&format!("  missing: {wall}: ")),
             "{version}"
         );
-        assert_eq!(version.matches("  stands: ").count(), 2, "{version}");
+        assert_eq!(version.matches("  active: ").count(), 2, "{version}");
         // Without the flag, what there is has to do.
         let rendered = ask(RENDER);
         assert_eq!(text(&rendered), "sum: 3\n", "without {wall}");

@@ -259,7 +259,7 @@ fn update_records_what_differs_and_what_is_not_there() {
     let ran = run_line(tree.path(), update);
     assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{}", ran.stdout);
     assert_snapshot("test/recorded.txt", &ran.stdout);
-    // Beside the root there is no tests/mapstack, so new files are below it; existing files stay where they are.
+    // The root has no tests/mapstack beside it, so new files are below it; existing files stay where they are.
     let file = "salt/tests/mapstack/ntp/freebsd-14.yaml";
     assert_eq!(
         read(&tree, file),

@@ -614,7 +614,7 @@ fn slips_are_named_and_pillars_of_command_lines_win() {
             "explain lookup:root",
             1,
             "",
-            "a key stands behind the formula, as in FORMULA lookup:root",
+            "write the key after the formula, as in FORMULA lookup:root",
         ),
         ("sources g", 1, "", "no root has a formula 'g'"),
         ("data web", 0, "port: 80", ""),

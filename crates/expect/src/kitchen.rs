@@ -64,7 +64,7 @@ impl Kitchen {
         let value = load(&files::text(&file)?).map_err(|e| {
             let at = e.mark().map_or(String::new(), |mark| format!(":{}:{}", mark.line, mark.column));
             Error::new(ErrorKind::Yaml, format!("{shown}{at}: {}", e.kind())).note(format!(
-                "the pillars of the formula's test suites stand there; {} gives one that counts instead",
+                "the pillars of the formula's test suites are there; {} gives one that counts instead",
                 Means::Pillar
             ))
         })?;

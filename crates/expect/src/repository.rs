@@ -77,7 +77,7 @@ impl Repository {
 /// ```
 ///
 /// # Errors
-/// What is there cannot be looked at, or a link leads nowhere.
+/// The path cannot be read, or a link leads nowhere.
 pub fn resolved(path: &Path) -> io::Result<PathBuf> {
     let mut new = Vec::new();
     let mut there = if path.as_os_str().is_empty() {

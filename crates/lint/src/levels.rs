@@ -28,7 +28,7 @@ impl Levels {
     /// Switch off a rule by the name that a person gives.
     ///
     /// # Errors
-    /// What to say if no rule has the name.
+    /// The message if no rule has the name.
     pub fn ignore(&mut self, name: &str) -> Result<(), String> {
         self.set(Rule::given(name)?, None);
         Ok(())
@@ -37,7 +37,7 @@ impl Levels {
     /// Change a level as a person asks for it: `RULE=LEVEL`.
     ///
     /// # Errors
-    /// What to say if it is not that.
+    /// The message for anything else.
     pub fn change(&mut self, change: &str) -> Result<(), String> {
         let usage = || {
             format!(

@@ -179,7 +179,7 @@ rules! {
         "Quote it: `'{{ … }}'`, or use the filters json or yaml_encode.";
     DeprecatedSourceForm "deprecated-source-form" Warning
         "A source in the form Y:G@os, which map.data keeps for old formulas; it is Y!G@os now."
-        "`map.data` reads it as `Y!G@os`, for the sake of old formulas."
+        "`map.data` reads it as `Y!G@os`, for old formulas."
         "# map_jinja.yaml\nvalues:\n  sources: ['Y:G@os']"
         "Write `Y!G@os`. The linter can do it, unless the formula's own library reads the file.";
     UnknownMapJinjaKey "unknown-map-jinja-key" Warning
@@ -308,7 +308,7 @@ impl Rule {
     /// The rule that a person names.
     ///
     /// # Errors
-    /// What to say without one.
+    /// The message without one.
     ///
     /// ```
     /// use mapstack_lint::Rule;

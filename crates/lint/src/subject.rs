@@ -648,7 +648,7 @@ fn too_large(data: &Value) -> Option<String> {
     let values = Extent::of(data).values;
     (values > MAX_VALUES).then(|| {
         format!(
-            "it stands for {values} keys and values, with what aliases repeat, and rules look at {MAX_VALUES} at most"
+            "it expands to {values} keys and values, repeated aliases included, and rules look at {MAX_VALUES} at most"
         )
     })
 }

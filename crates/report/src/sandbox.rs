@@ -16,7 +16,7 @@ pub fn walls(found: Result<&Walls, (&str, Option<&str>)>) -> String {
     let mut text = format!("mapstack-python {} in {program}\n", found.release);
     for (wall, missing) in &found.walls {
         text += &match missing {
-            None => format!("  stands: {wall}\n"),
+            None => format!("  active: {wall}\n"),
             Some(why) => format!("  missing: {wall}: {why}\n"),
         };
     }

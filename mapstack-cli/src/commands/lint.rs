@@ -60,7 +60,7 @@ pub struct Lint {
     /// Switch a rule off (repeatable)
     #[arg(long, value_name = "RULE")]
     pub ignore: Vec<String>,
-    /// Say how much a rule matters: error, warning, note or off (repeatable)
+    /// Set the level of a rule: error, warning, note or off (repeatable)
     #[arg(long, value_name = "RULE=LEVEL")]
     pub level: Vec<String>,
     /// Change what can be changed without doing harm

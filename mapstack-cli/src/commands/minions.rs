@@ -83,7 +83,7 @@ pub fn run(args: &Minions, reporter: &Reporter) -> Result<(), Failure> {
     if rows.is_empty() {
         reporter.note_of(
             "the checkout names no minion, and its targets ask for none in particular, so one of each built-in platform \
-             stands for all; `minions` in .mapstack.yaml names others",
+             represents them all; `minions` in .mapstack.yaml names others",
         );
         rows.extend(platforms::all().iter().map(Row::of_platform));
     }

@@ -17,7 +17,7 @@ Examples:
   mapstack render users/init.sls --root examples/formulas --minion examples/minions/web1.yaml
       what the templates of an sls print
   mapstack render users/init.sls -o yaml --get users-sudoers --root examples/formulas --minion examples/minions/web1.yaml
-      the states it amounts to, or one of them
+      its states, or one of them
   mapstack render salt://users/files/default/etc/sudoers.d/10-admins.jinja --context '{sudo: {group: wheel}}' --root examples/formulas --minion examples/minions/web1.yaml
       a file as file.managed writes it")]
 pub struct Render {

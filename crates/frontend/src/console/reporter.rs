@@ -33,7 +33,7 @@ pub struct Reporter {
     colored_output: bool,
     quiet: bool,
     strict: bool,
-    /// How many messages were printed, or would have been.
+    /// The number of messages that were printed, or would have been.
     printed: Cell<usize>,
     /// The messages to be printed, if they go elsewhere than to standard error.
     kept: Option<RefCell<Vec<(Severity, String)>>>,

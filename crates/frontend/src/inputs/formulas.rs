@@ -167,7 +167,7 @@ pub fn check(engine: &Engine, saltenv: &str, given: &str) -> Result<(), InputErr
     let error = missing(name, saltenv, &all(engine, saltenv)?);
     Err(match name.contains(':') {
         true => error.note(format!(
-            "a key stands behind the formula, as in FORMULA {name}"
+            "write the key after the formula, as in FORMULA {name}"
         )),
         false => error,
     }

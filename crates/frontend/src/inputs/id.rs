@@ -41,7 +41,7 @@ impl TypedValueParser for IdParser {
 fn check(id: &str) -> Result<(), String> {
     match matches!(id, "" | "." | "..") || id.contains(['/', '\\', '\0']) {
         true => Err(format!(
-            "'{}': no minion has such a name; a master accepts no id that is empty, `.` or `..`, or has a `/`, a `\\` \
+            "'{}' is not a valid minion id; a master accepts no id that is empty, `.` or `..`, or has a `/`, a `\\` \
              or a NUL in it",
             sanitize(&shortened(id))
         )),

@@ -42,7 +42,7 @@ pub(crate) fn minion(
                 found.all.len()
             ));
         }
-        let given = Given::read(facts, by)?;
+        let given = FlagFacts::read(facts, by)?;
         let minion = found.with_grains(first.minion.clone())?;
         return given.change(minion, false);
     }
@@ -73,7 +73,7 @@ fn minion_of<'f>(
     let given = [&facts.minion, &facts.grains, &facts.pillar, &facts.opts];
     check_stdin(facts, others)?;
     if let Some(path) = &facts.minions {
-        let given = Given::read(facts, by)?;
+        let given = FlagFacts::read(facts, by)?;
         let source = Source::open(path, given.pillarenv().as_deref(), warn)?;
         let one = source.one(facts.id.as_deref())?;
         return given.change(given.fresh(one, source.is_cache()), true);
@@ -81,7 +81,7 @@ fn minion_of<'f>(
     if !facts.platform.is_empty() {
         let chosen = facts.id.as_deref().map_or(Choice::All, Choice::Id);
         return match <[Minion; 1]>::try_from(source::of_platforms(&facts.platform, chosen)?) {
-            Ok([minion]) => Given::read(facts, by)?.change(minion, true),
+            Ok([minion]) => FlagFacts::read(facts, by)?.change(minion, true),
             Err(several) => Err(InputError::Usage(format!(
                 "one minion is looked at here, and --platform names {}: give one",
                 several.len()
@@ -90,10 +90,10 @@ fn minion_of<'f>(
     }
     if let (Some(found), Some(id)) = (&facts.found, &facts.id) {
         let one = found.with_grains(estate_minion(found, id, facts, warn))?;
-        return Given::read(facts, by)?.change(one, true);
+        return FlagFacts::read(facts, by)?.change(one, true);
     }
     if let (Some(cache), Some(id)) = (configuration::cache(config, facts), &facts.id) {
-        let given = Given::read(facts, by)?;
+        let given = FlagFacts::read(facts, by)?;
         let cached = configuration::cached(cache, id, given.pillarenv().as_deref(), facts, warn)?;
         return given.change(given.fresh(cached.unwrap_or_default(), true), true);
     }
@@ -128,7 +128,7 @@ fn minion_of<'f>(
         })?,
         None => Minion::default(),
     };
-    Given::read(facts, by)?.change(minion, true)
+    FlagFacts::read(facts, by)?.change(minion, true)
 }
 
 /// The minion of an id in an estate: one that the checkout names, or another of that id.
@@ -228,7 +228,7 @@ pub fn minions<'c>(
         )));
     }
     check_stdin(facts, stubs)?;
-    let given = Given::read(facts, by)?;
+    let given = FlagFacts::read(facts, by)?;
     let source = match (path, of_estate) {
         (Some(path), _) => {
             let own = given.pillarenv();
@@ -318,7 +318,7 @@ fn refuse_glob(target: &Target) -> Result<(), InputError> {
 
 /// Many minions that are read one by one.
 pub struct Many<'f> {
-    given: Given<'f>,
+    given: FlagFacts<'f>,
     listed: Listed,
 }
 
@@ -352,7 +352,7 @@ impl<'f> Many<'f> {
                 )));
             }
             check_stdin(facts, others.iter().map(|file| &**file))?;
-            let given = Given::read(facts, by)?;
+            let given = FlagFacts::read(facts, by)?;
             let source = Source::open(path, given.pillarenv().as_deref(), warn)?;
             let ids = source.chosen_ids(choice)?;
             return Ok(Many {
@@ -364,7 +364,7 @@ impl<'f> Many<'f> {
             .of_estate()
             .filter(|_| !described && facts.id.is_none())
         {
-            let given = Given::read(facts, by)?;
+            let given = FlagFacts::read(facts, by)?;
             let source = Source::of_estate(found);
             let ids = source.chosen_ids(choice)?;
             return Ok(Many {
@@ -385,7 +385,7 @@ impl<'f> Many<'f> {
             }
         };
         Ok(Many {
-            given: Given::read(facts, by)?,
+            given: FlagFacts::read(facts, by)?,
             listed: Listed::Here(minions),
         })
     }
@@ -408,7 +408,7 @@ impl<'f> Many<'f> {
         }
         let minions = source::of_platforms(&["all".into()], Choice::of(facts, target))?;
         Ok(Many {
-            given: Given::read(facts, by)?,
+            given: FlagFacts::read(facts, by)?,
             listed: Listed::Here(minions),
         })
     }
@@ -491,7 +491,7 @@ impl mapstack_fleet::Minions for Many<'_> {
 }
 
 /// The facts that flags change on a minion.
-struct Given<'f> {
+struct FlagFacts<'f> {
     facts: &'f Facts,
     config: Option<&'f Config>,
     pillars: Option<&'f ConfiguredPillars>,
@@ -500,7 +500,7 @@ struct Given<'f> {
     files: Vec<(Part, Vec<u8>, String)>,
 }
 
-impl<'f> Given<'f> {
+impl<'f> FlagFacts<'f> {
     fn read(facts: &'f Facts, by: Configured<'f>) -> Result<Self, InputError> {
         let parts = [
             (&facts.grains, Part::Grains),
@@ -513,7 +513,7 @@ impl<'f> Given<'f> {
         let files = named
             .map(|(part, file)| Ok((part, read(file)?, shown(file))))
             .collect::<Result<_, InputError>>()?;
-        Ok(Given {
+        Ok(FlagFacts {
             facts,
             config: by.config,
             pillars: by.pillars.filter(|_| facts.pillar.is_none()),

@@ -52,7 +52,7 @@ impl Parts {
             });
         }
         all_are_there(&files)?;
-        let mut known = Known::new(&run);
+        let mut known = FleetFacts::new(&run);
         let mut checked = Vec::with_capacity(files.len());
         for mut file in files {
             known.look_through(&mut file)?;
@@ -173,7 +173,7 @@ fn all_are_there(files: &[PartFile]) -> Result<(), PartError> {
 }
 
 /// The facts that only all parts together show.
-struct Known {
+struct FleetFacts {
     minions: usize,
     /// Of each key, whether a result has it, and the first that lacks it, with its position.
     keys: Vec<(bool, Option<(usize, Missing)>)>,
@@ -182,9 +182,9 @@ struct Known {
     grains: BTreeSet<String>,
 }
 
-impl Known {
+impl FleetFacts {
     fn new(run: &Run) -> Self {
-        Known {
+        FleetFacts {
             minions: 0,
             keys: run.form.keys.iter().map(|_| (false, None)).collect(),
             seen: HashMap::new(),

@@ -123,7 +123,7 @@ impl<'m> PillarLinter<'m> {
         let violations = source
             .as_ref()
             .map(|source| Violations::new(source, &self.secrets, "the pillar"));
-        let mut found = Found {
+        let mut found = PillarFindings {
             seen: Seen::default(),
             with_pillars: Vec::new(),
             violations,
@@ -131,7 +131,7 @@ impl<'m> PillarLinter<'m> {
             broken: BTreeSet::new(),
         };
         self.look(minions.all(), schema.as_ref(), &mut found)?;
-        let Found {
+        let PillarFindings {
             seen,
             with_pillars,
             violations,
@@ -226,7 +226,7 @@ impl<'m> PillarLinter<'m> {
         &self,
         minions: &[Minion],
         schema: Option<&Schema>,
-        found: &mut Found<'_>,
+        found: &mut PillarFindings<'_>,
     ) -> Result<(), Error> {
         // Values of the pillar are masked when they are reported.
         let how = (self.engine.policy(), schema);
@@ -265,7 +265,7 @@ impl<'m> PillarLinter<'m> {
 }
 
 /// The findings minion by minion.
-struct Found<'f> {
+struct PillarFindings<'f> {
     seen: Seen,
     with_pillars: Vec<Minion>,
     violations: Option<Violations<'f>>,
@@ -275,7 +275,7 @@ struct Found<'f> {
     broken: BTreeSet<String>,
 }
 
-impl Found<'_> {
+impl PillarFindings<'_> {
     fn add(&mut self, minion: &Minion, mut examined: Examined) {
         for (violation, place) in std::mem::take(&mut examined.violations) {
             let Some(violations) = &mut self.violations else {

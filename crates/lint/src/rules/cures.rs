@@ -32,21 +32,21 @@ pub(super) enum Cure {
 /// The facts of a run's minions, and what the formula says of facts.
 pub(super) struct Facts<'s> {
     subject: &'s Subject<'s>,
-    pillars: BTreeMap<String, Given<'s>>,
+    pillars: BTreeMap<String, GivenPillar<'s>>,
     promised: BTreeSet<String>,
     examples: Vec<(String, String)>,
 }
 
 /// The pillar of a minion.
-struct Given<'s> {
+struct GivenPillar<'s> {
     data: &'s Map,
     /// The keys to ciphertext that nothing decrypted, and to what it is in; found when the first is asked for.
     ciphertext: OnceLock<BTreeSet<String>>,
 }
 
-impl<'s> Given<'s> {
+impl<'s> GivenPillar<'s> {
     fn of(data: &'s Map) -> Self {
-        Given {
+        GivenPillar {
             data,
             ciphertext: OnceLock::new(),
         }
@@ -103,7 +103,7 @@ impl<'s> Facts<'s> {
         Facts {
             subject,
             pillars: minions
-                .map(|minion| (minion.id().to_string(), Given::of(&minion.pillar)))
+                .map(|minion| (minion.id().to_string(), GivenPillar::of(&minion.pillar)))
                 .collect(),
             promised: promised(subject.files.values().map(|file| &**file)),
             examples: examples(subject),

@@ -308,14 +308,14 @@ fn cured(mut finding: Finding, cure: Cure) -> Finding {
     }
 }
 
-/// Why a failure on some minions of an estate need not be one: what their pillars lack, or what nobody knows of them.
+/// The reason why a failure on some minions of an estate need not be one: missing values of their pillars, or unknown facts.
 pub(super) fn softened(estate: &Estate, error: &Error, minions: &[String]) -> Option<&'static str> {
     if minions.iter().all(|id| estate.broken.contains(id)) {
         return Some("the pillars of these minions have errors, and this may follow from them");
     }
     let is_example = |id: &String| estate.examples.contains(id) || estate.broken.contains(id);
     (could_lack_facts(error) && minions.iter().all(is_example))
-        .then_some("these minions stand for others, which may have what it needs")
+        .then_some("these minions represent others, which may have what it needs")
 }
 
 /// The note of a failure at an expression of some grains, where the grains of minions are assumed; nothing if the

@@ -197,7 +197,7 @@ fn misplaced(document: &Document) -> Vec<Finding> {
             return;
         };
         let (place, _) = document.content.place(mark, key.to_string().len());
-        let message = format!("'{key}' stands among the values, where it is data like any other");
+        let message = format!("'{key}' is among the values, where it is data like any other key");
         findings.push(
             Finding::new(Rule::MisplacedOption, place, message).help(format!(
                 "to say how the file is merged, write `{key}` beside `values`"

@@ -154,7 +154,7 @@ fn deprecated(text: &str, mut place: Place, is_literal: bool) -> Option<Finding>
     let finding = Finding::new(
         Rule::DeprecatedSourceForm,
         place,
-        format!("the form {text} is for formulas of old"),
+        format!("the form {text} is deprecated"),
     );
     Some(finding.help(format!("write Y!{rest}")).fix(edit))
 }

@@ -1,4 +1,4 @@
-//! A schema made of what there is.
+//! A schema inferred from values.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -265,7 +265,7 @@ impl Accounting {
         }
         if !self.unrelated.is_empty() {
             lines.push(format!(
-                "changed, and nothing of Salt's: {}",
+                "changed, but not used by Salt: {}",
                 some(&self.unrelated, NAMED)
             ));
         }

@@ -236,7 +236,7 @@ pub(super) fn named(layer: &Layer, with_source: bool) -> String {
         LayerKind::Edits { shown } => format!("changes that {shown} makes in place"),
         LayerKind::Arguments => "arguments and defaults of map.data".into(),
         LayerKind::PillarOverride => "values that override the pillar".into(),
-        LayerKind::Unknown => "an origin that is not known".into(),
+        LayerKind::Unknown => "an unknown origin".into(),
     }
 }
 

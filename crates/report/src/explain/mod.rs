@@ -31,7 +31,7 @@ pub fn check_size(data: &Value) -> Result<(), Error> {
         return Ok(());
     }
     let message = format!(
-        "the configuration stands for {values} keys and values, with what aliases repeat; \
+        "the configuration expands to {values} keys and values, repeated aliases included; \
          at most {MAX_VALUES} are explained ({} prints all of it)",
         Means::Data
     );

@@ -226,7 +226,7 @@ pub struct Search<'s> {
 
 /// The facts about a minion so far.
 #[derive(Debug, Default)]
-struct Known {
+struct MinionFacts {
     from: String,
     is_made_up: bool,
     platform: Option<&'static str>,
@@ -236,15 +236,15 @@ struct Known {
 
 /// The minions that were found so far.
 #[derive(Default)]
-struct Found {
-    known: BTreeMap<String, Known>,
+struct GatheredMinions {
+    known: BTreeMap<String, MinionFacts>,
     sources: Vec<(String, usize)>,
     left: Vec<String>,
     is_cut: bool,
 }
 
-impl Found {
-    fn add(&mut self, id: &str, source: &str, from: String) -> Option<&mut Known> {
+impl GatheredMinions {
+    fn add(&mut self, id: &str, source: &str, from: String) -> Option<&mut MinionFacts> {
         let is_id = !id.is_empty() && id.len() < 256 && !id.contains(['/', '\\', '\0', '\n']);
         if !is_id || self.known.contains_key(id) {
             return None;
@@ -257,9 +257,9 @@ impl Found {
             Some((_, count)) => *count += 1,
             None => self.sources.push((source.into(), 1)),
         }
-        let known = Known {
+        let known = MinionFacts {
             from,
-            ..Known::default()
+            ..MinionFacts::default()
         };
         Some(self.known.entry(id.into()).or_insert(known))
     }
@@ -268,7 +268,7 @@ impl Found {
 impl Search<'_> {
     /// Find them.
     pub fn run(&self) -> FoundMinions {
-        let mut found = Found::default();
+        let mut found = GatheredMinions::default();
         if self.assumed.from.is_empty() {
             self.look(&mut found);
         } else {
@@ -292,7 +292,7 @@ impl Search<'_> {
     }
 
     /// The minion of an id, on the platform of all unless its own is known.
-    fn minion(&self, id: &str, known: Known, guess: &'static str) -> FoundMinion {
+    fn minion(&self, id: &str, known: MinionFacts, guess: &'static str) -> FoundMinion {
         let platform = known
             .platform
             .or_else(|| known.wanted.iter().find_map(|wanted| wanted.platform))
@@ -320,7 +320,7 @@ impl Search<'_> {
         }
     }
 
-    fn look(&self, found: &mut Found) {
+    fn look(&self, found: &mut GatheredMinions) {
         let rosters = self.folders.of_salt.iter().filter(|path| {
             path.file_name()
                 .is_some_and(|name| name.to_string_lossy().starts_with("roster"))
@@ -341,7 +341,7 @@ impl Search<'_> {
     }
 
     /// The machines of Vagrantfiles.
-    fn machines(&self, found: &mut Found) {
+    fn machines(&self, found: &mut GatheredMinions) {
         for (host, place) in &self.tools.hosts {
             let file = place.rsplit_once(':').map_or(&**place, |(file, _)| file);
             found.add(host, file, place.clone());
@@ -349,7 +349,7 @@ impl Search<'_> {
     }
 
     /// The minions that a project's file names: by files, by a roster, or by their ids.
-    fn given(&self, found: &mut Found) {
+    fn given(&self, found: &mut GatheredMinions) {
         for from in &self.assumed.from {
             if from.contains(['*', '?', '[']) {
                 self.files(from, found);
@@ -375,7 +375,7 @@ impl Search<'_> {
     }
 
     /// The keys of a roster, as salt-ssh has it.
-    fn roster(&self, path: &Path, found: &mut Found) {
+    fn roster(&self, path: &Path, found: &mut GatheredMinions) {
         let Some(text) = self.read(path) else { return };
         let shown = path.display().to_string();
         let Ok(Value::Map(hosts)) = yaml::load(&top_text::without_template(&text)) else {
@@ -399,7 +399,7 @@ impl Search<'_> {
 
     /// One minion for each file of a pattern. Where top files make names of ids with other characters for the dots, the
     /// dots are put back.
-    fn files(&self, pattern: &str, found: &mut Found) {
+    fn files(&self, pattern: &str, found: &mut GatheredMinions) {
         let path = Path::new(pattern);
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
             return;
@@ -431,7 +431,7 @@ impl Search<'_> {
     }
 
     /// The nodes of reclass and saltclass: files in a folder `nodes` that has one `classes` beside it.
-    fn class_nodes(&self, found: &mut Found) {
+    fn class_nodes(&self, found: &mut GatheredMinions) {
         let is_nodes = |path: &&PathBuf| {
             let beside = path.parent().map(|above| above.join("classes"));
             path.ends_with("nodes") && beside.is_some_and(|path| self.folders.at(&path).is_some())
@@ -458,7 +458,7 @@ impl Search<'_> {
     }
 
     /// The ids that top files and nodegroups name, and a minion for each other target that can be met.
-    fn targets(&self, found: &mut Found) {
+    fn targets(&self, found: &mut GatheredMinions) {
         let mut made_up: BTreeMap<String, (Wanted, String, String)> = BTreeMap::new();
         let of_groups = self.nodegroups.keys().map(|name| top_text::Target {
             expression: name.to_string(),

@@ -33,7 +33,7 @@ fn kind_change(clash: &Clash) -> Option<Finding> {
         return None;
     }
     let message = format!(
-        "'{}' is {} here and {} in the sls '{}': nothing of that is left",
+        "'{}' is {} here and {} in the sls '{}': none of that is left",
         shown(clash),
         winner.kind,
         loser.kind,
@@ -90,7 +90,7 @@ fn is_backwards(subject: &Subject<'_>, clash: &Clash) -> bool {
 fn order(clash: &Clash) -> Finding {
     let Clash { winner, loser, .. } = clash;
     let message = format!(
-        "'{}' of the sls '{}' wins over that of '{}' because it stands after it {}",
+        "'{}' of the sls '{}' wins over that of '{}' because it comes after it {}",
         shown(clash),
         winner.sls,
         loser.sls,

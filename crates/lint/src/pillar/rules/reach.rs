@@ -26,7 +26,7 @@ pub(super) fn tops(subject: &Subject<'_>) -> Vec<Finding> {
         let message = format!("this top file is not read: {first} comes first");
         let mut finding = Finding::of_file(Rule::TopFile, place, message);
         finding.level = Level::Warning;
-        finding.help("roots are searched in their order; move its targets there, or give the root a saltenv of its own")
+        finding.help("roots are searched in their order; move its targets there, or give the root a separate saltenv")
     };
     let mut found: Vec<Finding> = subject.files.shadowed.iter().map(of).collect();
     found.extend(no_top(subject));

@@ -75,7 +75,7 @@ impl Stacked<'_> {
             );
             let place = self.content.place(marks.mark(), 0).0;
             let finding = Finding::new(Rule::MisplacedOption, place, message);
-            found.push(finding.help(format!("write `{STACK_MARKER}` in an item of its own")));
+            found.push(finding.help(format!("write `{STACK_MARKER}` in a separate item")));
         }
         found
     }
@@ -86,7 +86,7 @@ impl Stacked<'_> {
         meant(map.entry_at(index)?.1)?;
         let place = self.content.place(marks.key(index)?, STACK_MARKER.len()).0;
         let message = format!(
-            "`{STACK_MARKER}` is data here: the strategy of a list stands in its first item"
+            "`{STACK_MARKER}` is data here: the strategy of a list must be in its first item"
         );
         Some(Finding::new(Rule::MisplacedOption, place, message))
     }
