@@ -52,10 +52,10 @@ fn compact<T: Serialize + ?Sized>(document: &T) -> Result<String, Error> {
     text.map_err(|e| {
         let message = format!("the result has no JSON form: {e}");
         let error = Error::new(ErrorKind::DataSource, message);
-        match e.starts_with(SAME_TEXT) {
-            true => error.help("readers of JSON keep one of the two; YAML keeps both: -o yaml"),
-            false => error,
-        }
+        error.help(match e.starts_with(SAME_TEXT) {
+            true => "readers of JSON keep one of the two; YAML keeps both: -o yaml",
+            false => "YAML has a form for it: -o yaml",
+        })
     })
 }
 
