@@ -66,7 +66,7 @@ const USED_WITHOUT_DEFAULT: [&str; 6] = [
 ];
 
 /// The beginnings of the names of options that are used here.
-const USED: [&str; 18] = [
+const USED: [&str; 19] = [
     "cachedir",
     "default_include",
     "default_top",
@@ -78,6 +78,7 @@ const USED: [&str; 18] = [
     "fileserver_",
     "gitfs_",
     "jinja_",
+    "master_tops",
     "nodegroups",
     "pillar",
     "renderer",

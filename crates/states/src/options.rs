@@ -30,6 +30,8 @@ pub struct TopOptions {
     pub env_order: Vec<String>,
     /// The only saltenv that is looked at.
     pub saltenv: Option<String>,
+    /// The names of the master tops, which give minions further sls and are not evaluated.
+    pub master_tops: Vec<String>,
 }
 
 impl Default for TopOptions {
@@ -41,6 +43,7 @@ impl Default for TopOptions {
             default_top: Some("base".into()),
             env_order: Vec::new(),
             saltenv: None,
+            master_tops: Vec::new(),
         }
     }
 }
@@ -84,6 +87,13 @@ impl TopOptions {
                 .map(ToString::to_string)
                 .collect(),
             saltenv: text("saltenv"),
+            master_tops: options
+                .get("master_tops")
+                .and_then(Value::as_map)
+                .into_iter()
+                .flat_map(Map::keys)
+                .map(ToString::to_string)
+                .collect(),
         }
     }
 }

@@ -65,6 +65,7 @@ impl TopReader<'_, '_> {
         self.verify(&merged)?;
         self.matches(&merged, &mut top)?;
         self.warn_of_slips(&merged, &mut top);
+        self.warn_of_master_tops(&mut top);
         Ok(top)
     }
 
@@ -109,6 +110,15 @@ impl TopReader<'_, '_> {
                     });
                 }
             }
+        }
+    }
+
+    fn warn_of_master_tops(&self, top: &mut Top) {
+        for name in &self.options.master_tops {
+            let message = format!("the sls that master_tops gives by '{name}' are missing here");
+            let warning = Diagnostic::warning(ErrorKind::Options, message);
+            let help = "master tops are not evaluated";
+            top.warnings.push(warning.with_help(help));
         }
     }
 

@@ -97,3 +97,39 @@ fn every_recorded_top_file_gives_what_salt_gives() {
     }
     assert!(different.is_empty(), "{}", different.join("\n"));
 }
+
+#[test]
+fn master_tops_and_own_matchers_are_named_as_not_evaluated() {
+    let files = MemoryFiles::new()
+        .file(
+            "base",
+            "top.sls",
+            "base: {'*': [web], x: [{match: foo}, db]}",
+        )
+        .file("base", "web.sls", "{}")
+        .file(
+            "base",
+            "_matchers/foo_match.py",
+            "def match(tgt): return True",
+        );
+    let options = yaml::load("master_tops: {ext_nodes: /bin/true}").unwrap();
+    let options = TopOptions::of(options.as_map().unwrap());
+    let engine = Engine::new(files);
+    let minion = Minion::new("m").complete();
+    let failed = Gatherer::new(&engine, options.clone()).gather(&minion).top;
+    let error = failed.unwrap().unwrap_err().to_string();
+    assert!(
+        error.contains("the matcher 'foo' of salt://_matchers/foo_match.py is not run"),
+        "{error}"
+    );
+    let files = MemoryFiles::new().file("base", "top.sls", "base: {'*': [web]}");
+    let engine = Engine::new(files);
+    let top = Gatherer::new(&engine, options).gather(&minion).top;
+    let [warning] = &top.unwrap().unwrap().warnings[..] else {
+        panic!("one warning");
+    };
+    assert_eq!(
+        warning.message,
+        "the sls that master_tops gives by 'ext_nodes' are missing here"
+    );
+}

@@ -1,6 +1,7 @@
 //! Targets of top files: whether a minion is one that an entry means (Salt: `salt.matchers.confirm_top`).
 
 use mapstack_diagnostic::nearest;
+use mapstack_loader::{Fetched, SaltPath};
 use mapstack_render::jinja::Vm;
 use mapstack_render::{Error, Obj, Result};
 use mapstack_value::{Key, Value};
@@ -110,6 +111,13 @@ fn no_matcher(run: &dyn Context, name: &str) -> Box<Error> {
     let has_resources = run.salt_version().behaviour().has_resource_targets;
     let is_there = |name: &&str| has_resources || !OF_RESOURCES.contains(name);
     let known: Vec<&str> = MATCHERS.into_iter().filter(is_there).collect();
+    let own = format!("_matchers/{name}_match.py");
+    let fetched = run.fetch(&SaltPath::from_relative(&own), "base");
+    if matches!(fetched, Ok(Fetched::Found { .. })) {
+        let message = format!("the matcher '{name}' of salt://{own} is not run");
+        let error = Error::python("KeyError", message);
+        return error.with_help("mapstack has Salt's own matchers; those of a tree it only names");
+    }
     let error = Error::python("KeyError", format!("the matcher '{name}' does not exist"));
     error.with_help(match nearest(name, known.iter().copied()) {
         Some(near) => format!("did you mean '{near}'?"),
