@@ -74,8 +74,7 @@ pub fn commands(text: &str) -> Vec<usize> {
 }
 
 /// True if a line begins as such a command does: `::`, its name, and a second `::` behind it. An address of IPv6 does not.
-#[must_use]
-pub fn begins_command(line: &str) -> bool {
+fn begins_command(line: &str) -> bool {
     line.strip_prefix("::").is_some_and(|rest| {
         rest.starts_with(|c: char| c.is_ascii_alphabetic()) && rest.contains("::")
     })

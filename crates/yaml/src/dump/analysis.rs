@@ -1,7 +1,7 @@
 //! The styles that a text's characters allow.
 
 use super::DumpOptions;
-use mapstack_value::{begins_command, is_acting};
+use mapstack_value::is_acting;
 
 use crate::decode::is_break;
 
@@ -94,12 +94,13 @@ pub(super) fn analyze(text: &str, options: &DumpOptions) -> Analysis {
     }
 }
 
-/// True if a text could become a command to a CI service, wherever its lines are broken.
+/// True if a text could become a command to a CI service, wherever its lines are broken and whatever is behind it.
 fn is_command(text: &str) -> bool {
     text.contains("##[")
         || text.match_indices("::").any(|(at, _)| {
             let before = text[..at].chars().next_back();
-            before.is_none_or(char::is_whitespace) && begins_command(&text[at..])
+            let name = text[at + 2..].chars().next();
+            before.is_none_or(char::is_whitespace) && name.is_some_and(|c| c.is_ascii_alphabetic())
         })
 }
 
