@@ -501,13 +501,15 @@ fn a_pillar_without_top_file_and_saltenvs_without_roots_are_warned_of() {
     tree.write("pillar/top.sls", b"base: {'*': [a]}\n");
     says("", "a: 1\n", "");
     says("--saltenv dve", "a: 1\n", "did you mean 'dev'?");
-    says("--pillarenv prod", "{}\n", "the roots are of base, dev");
+    says(
+        "--pillarenv prod",
+        "{}\n",
+        "saltenvs with a root: base, dev",
+    );
     let data = "lint --config master --platform debian-12 --saltenv bsae";
     let ran = run_line(tree.path(), data);
     assert_eq!(
-        ran.stderr
-            .matches("no root is of the saltenv 'bsae'")
-            .count(),
+        ran.stderr.matches("the saltenv 'bsae' has no root").count(),
         1,
         "{}",
         ran.stderr

@@ -130,6 +130,7 @@ followed: parameters of users
         configurations: vec![("users".into(), Way::Data)],
         has_pillars: false,
         is_external: false,
+        unfollowed: Vec::new(),
     };
     let of_file = followed(&file);
     assert_eq!(Reach::new("x", &of_file, &reached).text(&of_file), text);

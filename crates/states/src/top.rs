@@ -123,7 +123,7 @@ impl TopReader<'_, '_> {
     }
 
     fn unserved(&self, env: &str, served: &[String]) -> Diagnostic {
-        let message = format!("the top file names the saltenv '{env}', of which no root is");
+        let message = format!("the top file names the saltenv '{env}', which has no root");
         let warning = Diagnostic::warning(ErrorKind::File, message);
         let help = match nearest(env, served) {
             Some(near) => format!("did you mean '{near}'?"),

@@ -104,11 +104,11 @@ pub(crate) fn unserved(asked: &str, mut envs: Vec<String>) -> Option<Diagnostic>
     }
     let warning = Diagnostic::warning(
         ErrorKind::File,
-        format!("no root is of the saltenv '{asked}'"),
+        format!("the saltenv '{asked}' has no root"),
     );
     Some(match (nearest(asked, &envs), envs.is_empty()) {
         (Some(near), _) => warning.with_help(format!("did you mean '{near}'?")),
-        (None, false) => warning.with_help(format!("the roots are of {}", envs.join(", "))),
+        (None, false) => warning.with_help(format!("saltenvs with a root: {}", envs.join(", "))),
         (None, true) => warning,
     })
 }

@@ -148,11 +148,11 @@ impl TopReader<'_, '_> {
         let pillarenv = self.settings.value("pillarenv");
         let asked = pillarenv.truthy().then(|| pillarenv.to_string());
         if let Some(asked) = asked.filter(|asked| !envs.contains(asked)) {
-            let message = format!("no root of the pillar is of the saltenv '{asked}' (pillarenv)");
+            let message = format!("the saltenv '{asked}' of pillarenv has no pillar root");
             let warning = Diagnostic::warning(ErrorKind::File, message);
             return Some(warning.with_help(match nearest(&asked, &envs) {
                 Some(near) => format!("did you mean '{near}'?"),
-                None => format!("the roots are of {}", envs.join(", ")),
+                None => format!("saltenvs with a root: {}", envs.join(", ")),
             }));
         }
         let looked = self.envs().into_iter().filter_map(|env| {
