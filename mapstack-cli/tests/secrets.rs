@@ -223,6 +223,22 @@ fn a_short_value_of_a_pillar_is_masked_like_any_other() {
 }
 
 #[test]
+fn a_quoted_key_that_a_template_makes_of_a_secret_is_masked() {
+    let layer =
+        "values:\n  '{{ pillar.password }}': 1\n  \"x-{{ pillar.password }}\": 2\n  'plain': 3\n";
+    let tree = Tree::new(&[
+        ("f/parameters/defaults.yaml.jinja", layer),
+        ("m.yaml", "id: m\npillar: {password: hunter2secret}\n"),
+    ]);
+    for form in ["blame", "json"] {
+        let line = format!("explain f --of data --root . --minion m.yaml -o {form}");
+        let shown = run_line(tree.path(), &line).stdout;
+        assert!(!shown.contains("hunter2secret"), "{shown}");
+        assert!(shown.contains("plain"), "{shown}");
+    }
+}
+
+#[test]
 fn of_a_pillar_what_looks_secret_is_masked_and_the_rest_is_shown() {
     let made = "values:
   url: http://app:{{ pillar.app.db_password }}@db

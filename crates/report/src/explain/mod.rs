@@ -52,6 +52,19 @@ pub struct Report<'r> {
     hides_all: bool,
 }
 
+/// True if a key is in its file as it is, in quotes or without: a template can print a part of a quoted one.
+fn is_written(spot: Option<&Spot>, key: &Key) -> bool {
+    match spot {
+        None | Some(Spot::Unknown | Spot::File { computed: true, .. }) => false,
+        Some(Spot::File { place, .. }) => {
+            let text = place.source.get(place.start..).unwrap_or_default();
+            text.trim_start_matches(['\'', '"'])
+                .starts_with(&key.to_string())
+        }
+        Some(_) => true,
+    }
+}
+
 impl<'r> Report<'r> {
     /// The origins that `lineage` knows of a formula on a minion.
     pub fn new(
@@ -62,11 +75,10 @@ impl<'r> Report<'r> {
     ) -> Self {
         let mut written = HashSet::new();
         lineage.visit(&mut |path, known| {
-            let is_made = matches!(
-                known.key,
-                None | Some(Spot::Unknown | Spot::File { computed: true, .. })
-            );
-            written.extend(path.last().filter(|_| !is_made).cloned());
+            let key = path
+                .last()
+                .filter(|key| is_written(known.key.as_ref(), key));
+            written.extend(key.cloned());
         });
         Report {
             lineage,
