@@ -118,7 +118,7 @@ impl Walk<'_> {
     /// The entry of the directory that is walked, if it is there and is served.
     fn look(&self, path: &Path, entry: &fs::DirEntry) -> io::Result<Option<Found>> {
         let kind = entry.file_type()?;
-        // An entry that is no link is in its directory, which saves a system call.
+        // An entry that is not a link is in its directory, which saves a system call.
         if !kind.is_symlink() {
             let place = self.above.last().map(|above| above.join(entry.file_name()));
             return Ok(place.map(|place| Found { kind, place }));

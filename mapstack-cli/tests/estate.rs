@@ -232,7 +232,7 @@ fn grains_come_from_the_compiled_pillar() {
             "salt/web.sls",
             "a: {test.nop: [{name: {{ grains.rack }}}]}\n",
         ),
-        // What the pillar says depends on a grain that it gives.
+        // The pillar depends on a grain that it gives.
         (
             "pillar/top.sls",
             "base: {'*': [id.{{ grains.id }}], 'site:north': [{match: grain}, north]}\n",

@@ -2,7 +2,7 @@
 
 use crate::{Definition, Matcher, MatcherKind, join};
 
-/// How the values of a chain of matchers become paths.
+/// The rules that make paths of the values of a chain of matchers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathRules {
     /// True if a path has the query of each matcher before its value: `os_family/Debian`.

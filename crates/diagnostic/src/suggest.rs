@@ -1,10 +1,10 @@
 //! "Did you mean …?"
 
-/// How many known names are looked at: a tree can have any number of them, and as many wrong ones.
+/// The limit on known names that are read: a tree can have any number of them, and as many wrong ones.
 const MOST_NAMES: usize = 10_000;
-/// How many of them are compared letter by letter.
+/// The limit on names that are compared letter by letter.
 const MOST_COMPARED: usize = 200;
-/// Longer names are no slips of each other.
+/// The longest name that gets a suggestion.
 const MOST_BYTES: usize = 200;
 
 /// The known name nearest to a wrong one, if it is near enough to be a slip. Of very many names that look alike, only some
@@ -37,7 +37,7 @@ pub fn nearest<S: AsRef<str>>(wrong: &str, known: impl IntoIterator<Item = S>) -
         .map(|(_, name)| name)
 }
 
-/// Which letters a name has: each change of a letter adds one at most, and takes one away.
+/// The letters of a name, as a set: each change of a letter adds one at most, and takes one away.
 fn letters(name: &str) -> u64 {
     let bit = |c: char| 1 << (u32::from(c) % u64::BITS);
     name.chars().fold(0, |letters, c| letters | bit(c))

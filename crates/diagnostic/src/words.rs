@@ -31,7 +31,7 @@ fn after(text: &str, start: usize, key: &str) -> Option<Range<usize>> {
     None
 }
 
-/// Where a line has a word as an item in brackets.
+/// The place of a word in a line, as an item in brackets.
 fn item(line: &str, word: &str) -> Option<usize> {
     let (open, close) = (line.find('[')?, line.rfind(']')?);
     let inside = line.get(open + 1..close)?;

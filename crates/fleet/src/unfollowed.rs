@@ -12,7 +12,7 @@ use crate::impact::What;
 /// A place in a file that is not followed, such as an sls.
 #[derive(Debug, Clone)]
 pub struct Unfollowed {
-    /// Where it stands.
+    /// The place of the reference.
     pub place: Place,
     /// True if it computes the name of a file, so that it can be any.
     pub is_computed: bool,

@@ -144,7 +144,7 @@ fn no_table(vm: &Vm<'_>, lookup: &Obj, values: &[Obj]) -> Result<Box<Error>> {
     Ok(no_get)
 }
 
-/// The message of a value that is no index of a list or a text.
+/// The message of a value that cannot be an index of a list or a text.
 fn no_index(lookup: &Obj, index: &Obj) -> String {
     let index = index.type_name();
     match lookup {

@@ -28,7 +28,7 @@ impl Run<'_> {
         let Some((place, local)) = deployed.guess(path) else {
             return Ok(None);
         };
-        // A missing file is no evidence for a guessed place.
+        // A missing file does not support a guessed place.
         let found = self.at_deployed(&local)?;
         let found = found.filter(|found| !matches!(found, OnMachine::Missing));
         if found.is_some() {

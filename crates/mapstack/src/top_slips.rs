@@ -13,7 +13,7 @@ pub struct TopSlip {
     pub item: Option<usize>,
     /// What it does.
     pub message: String,
-    /// What was probably meant.
+    /// The probable intention.
     pub help: String,
 }
 

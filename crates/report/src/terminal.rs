@@ -35,7 +35,7 @@ pub(crate) fn of_sign(sign: char) -> Style {
 #[derive(Debug, Clone, Default)]
 pub struct Styled {
     text: String,
-    /// Where pieces begin that have another style than what is before them.
+    /// The starts of pieces whose style differs from that of the text before.
     styles: Vec<(usize, Style)>,
 }
 

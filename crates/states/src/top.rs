@@ -32,7 +32,7 @@ pub struct Top {
     pub is_there: bool,
     /// The top files that were read, as people open them.
     pub files: Vec<String>,
-    /// What in them probably means something else.
+    /// Mistakes in them, such as a misspelt matcher.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -69,7 +69,7 @@ impl TopReader<'_, '_> {
         Ok(top)
     }
 
-    /// Where the last of some keys stands in the top file that has the most of them.
+    /// The place of the last key in the top file that has most of the keys.
     fn place(&self, keys: &[&str]) -> Option<Place> {
         let texts = self.texts.borrow();
         let places = texts.iter().flat_map(|(file, text)| {

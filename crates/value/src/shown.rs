@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// Limit on the characters of a text in a message.
 const LONGEST: usize = 4_000;
-/// How many of them are the end of the text: what an exception says last is often why.
+/// The number of characters kept from the end of the text: the last line of an exception often has the reason.
 const END: usize = 800;
 
 /// A text for a message: one that is too long is cut in its middle, and says how much is left out.

@@ -89,7 +89,7 @@ impl FoundMinions {
         self
     }
 
-    /// What gives them more grains, if something does.
+    /// The source of further grains, if there is one.
     pub(crate) fn given_grains(&self) -> Option<&GivenGrains> {
         self.given.as_ref()
     }
@@ -97,7 +97,7 @@ impl FoundMinions {
     /// One of the minions, with all of its grains.
     ///
     /// # Errors
-    /// What is to give some fails.
+    /// The source of further grains fails.
     pub(crate) fn with_grains(&self, minion: Minion) -> Result<Minion, Error> {
         match &self.given {
             Some(given) => given.over(minion),
@@ -114,7 +114,7 @@ impl FoundMinions {
     /// The names of the grains that one of the minions has beside those of its platform.
     ///
     /// # Errors
-    /// What is to give it some fails.
+    /// The source of its further grains fails.
     pub fn names_of_grains(&self, one: &FoundMinion) -> Result<Vec<String>, Error> {
         let with = self.with_grains(one.minion.clone())?;
         let is_set = |(key, value): &(&Key, &Value)| {

@@ -12,8 +12,8 @@ use crate::inputs::functions::MemoryOf;
 use crate::inputs::pillars::{ConfiguredPillars, Silent};
 use crate::inputs::{InputError, Project};
 
-/// How often a pillar is compiled with the grains that it gave before. Those of a pillar that depends on none of them are
-/// seen to be the same the second time.
+/// The limit on compiles of a pillar with the grains that it gave before. A pillar that does not depend on them gives the
+/// same grains the second time.
 const ROUNDS: usize = 5;
 
 /// Gives minions the grains of a mapping in their pillars.
@@ -65,7 +65,7 @@ impl PillarGrains {
     /// same.
     ///
     /// # Errors
-    /// The pillar cannot be compiled, what it has is no mapping, or it has other grains each time.
+    /// The pillar cannot be compiled, its value is not a mapping, or its grains change with each compile.
     fn give(&self, minion: &Minion) -> Result<Minion, Error> {
         let (mut given, mut changed) = (Map::new(), None);
         for _ in 0..ROUNDS {
