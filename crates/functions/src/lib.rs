@@ -38,6 +38,7 @@ mod stubs;
 mod test;
 mod tree;
 mod tree_grains;
+mod tree_plugins;
 mod unanswered;
 pub mod versions;
 
@@ -60,11 +61,12 @@ pub use roots::{Below, below_roots, named_roots};
 pub use salt::{SALT_MODULES, is_in_salt};
 pub use stubs::{Stubs, entry_for};
 pub use tree::{
-    OPTS_OF_FUNCTIONS, PillarAnswer, PillarCall, RunnerCall, TreeAnswer, TreeContext, TreeMemo,
-    may_be_in_tree, tree_call, tree_ext_pillar, tree_has, tree_has_module, tree_has_renderer,
-    tree_has_runners, tree_render, tree_runner, why_not_in_tree,
+    OPTS_OF_FUNCTIONS, RunnerCall, TreeAnswer, TreeContext, TreeMemo, may_be_in_tree, tree_call,
+    tree_has, tree_has_module, tree_has_renderer, tree_has_runners, tree_render, tree_runner,
+    why_not_in_tree,
 };
 pub use tree_grains::{TreeGrains, tree_grains};
+pub use tree_plugins::{PillarCall, PluginAnswer, tree_ext_pillar, tree_top};
 pub use unanswered::{Unanswered, stub_file};
 
 /// Every module.

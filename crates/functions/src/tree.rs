@@ -33,8 +33,30 @@ pub struct TreeMemo {
     renderers: RefCell<HashMap<Str, Option<bool>, RandomState>>,
     /// True if the tree has any renderers.
     has_renderers: OnceCell<bool>,
+    /// True if the tree has any matchers.
+    has_matchers: OnceCell<bool>,
     /// Calls inside each other.
     depth: Cell<usize>,
+}
+
+impl TreeMemo {
+    /// True if the tree has any matchers.
+    pub(crate) fn has_matchers(&self, run: &dyn TreeContext) -> bool {
+        *self
+            .has_matchers
+            .get_or_init(|| has_files(run, Loader::Matchers))
+    }
+}
+
+/// True if the tree has files for a loader.
+fn has_files(run: &dyn TreeContext, loader: Loader) -> bool {
+    let directory = format!("{}/", loader.directory());
+    let envs = run.module_envs(true);
+    // A directory that cannot be listed fails where it is searched.
+    envs.iter().any(|env| {
+        run.module_files(env, &directory)
+            .map_or(true, |files| !files.is_empty())
+    })
 }
 
 /// The result of loading a module.
@@ -118,7 +140,7 @@ const GRAINS_SO_FAR: &str = "grains so far";
 /// The most calls of modules inside each other, through templates.
 const MAX_DEPTH: usize = 5;
 /// Steps that each call costs.
-const COST: usize = 1_000;
+pub(crate) const COST: usize = 1_000;
 
 /// True if the tree may have a function. This runs nothing.
 pub fn may_be_in_tree(run: &dyn TreeContext, name: &str) -> bool {
@@ -231,16 +253,10 @@ pub fn tree_has_renderer(
     (name, is_in_salt): (&str, bool),
 ) -> Option<bool> {
     let memo = run.tree_memo();
-    let any = || {
-        let directory = format!("{}/", Loader::Renderers.directory());
-        let envs = run.module_envs(true);
-        // A directory that cannot be listed fails where it is searched.
-        envs.iter().any(|env| {
-            run.module_files(env, &directory)
-                .map_or(true, |files| !files.is_empty())
-        })
-    };
-    if !memo.has_renderers.get_or_init(any) {
+    if !memo
+        .has_renderers
+        .get_or_init(|| has_files(run, Loader::Renderers))
+    {
         return None;
     }
     if let Some(known) = memo.renderers.borrow().get(name) {
@@ -391,79 +407,6 @@ pub fn tree_runner(
     })
 }
 
-/// A call of an external pillar.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PillarCall {
-    /// Its name.
-    pub name: Str,
-    /// The id of the minion.
-    pub minion_id: Value,
-    /// The pillar so far.
-    pub pillar: Value,
-    /// The argument of the configuration: a mapping, a list or one argument.
-    pub given: Value,
-    /// The options that the minion passes on.
-    pub extra: Map,
-}
-
-/// The answer of an external pillar of the tree.
-#[derive(Debug)]
-pub enum PillarAnswer {
-    /// The value that it returned, and the pillar as it left it.
-    Value(Value, Value),
-    /// The tree has it, and it does not load; why, if something says so.
-    Missing(Option<String>),
-    /// The tree has none of that name.
-    None,
-}
-
-/// Let an external pillar of the tree give its data.
-///
-/// # Errors
-/// As [`tree_call`].
-pub fn tree_ext_pillar(
-    run: &dyn TreeContext,
-    vm: &Vm<'_>,
-    call: PillarCall,
-) -> mapstack_render::Result<PillarAnswer> {
-    let function = format!("{}.ext_pillar", call.name);
-    if shipped(run, Loader::Pillar, &function)?.sources.is_empty() {
-        return Ok(PillarAnswer::None);
-    }
-    vm.burn(COST)?;
-    let (mut arguments, mut keywords) = (vec![call.minion_id, call.pillar.clone()], Vec::new());
-    match call.given {
-        Value::Map(named) => {
-            let named = named.into_iter();
-            keywords.extend(named.map(|(name, value)| (name.to_string().into(), value)));
-        }
-        Value::List(items) => arguments.extend(items.iter().cloned()),
-        alone => arguments.push(alone),
-    }
-    if !call.extra.is_empty() {
-        keywords.push(("extra_minion_data".into(), call.extra.into()));
-    }
-    let job = FunctionJob {
-        loader: Loader::Pillar,
-        module: call.name,
-        function: Some("ext_pillar".into()),
-        arguments,
-        keywords,
-    };
-    let (answer, changed) = perform(&Files::new(run), vm, job)?;
-    let pillar = changed
-        .into_iter()
-        .find_map(|(number, value)| (number == 1).then_some(value));
-    Ok(match answer {
-        FunctionAnswer::Value(value) => {
-            vm.burn(weight(&value) / 64)?;
-            PillarAnswer::Value(value, pillar.unwrap_or(call.pillar))
-        }
-        FunctionAnswer::Missing(why) => PillarAnswer::Missing(why),
-        FunctionAnswer::Names(_) | FunctionAnswer::Text(_) => PillarAnswer::None,
-    })
-}
-
 /// The functions of a module by the name of the module, or of one of its functions, and whether a file has that name;
 /// `None` if the tree has none.
 fn loaded(
@@ -540,16 +483,20 @@ fn replace(argument: &Obj, value: Value) -> mapstack_render::Result<()> {
 
 /// The files of the tree that may have a function.
 #[derive(Default)]
-struct Shipped {
+pub(crate) struct Shipped {
     /// The likeliest first.
-    sources: Vec<Source>,
+    pub sources: Vec<Source>,
     /// True if a file has the name of the module. It replaces Salt's module of that name.
     is_own: bool,
 }
 
 /// The files of the tree that may have a function, by its full name. A name that ends in a dot is that of a file alone;
 /// one that begins with a star is that of files with other names.
-fn shipped(run: &dyn TreeContext, loader: Loader, name: &str) -> mapstack_render::Result<Shipped> {
+pub(crate) fn shipped(
+    run: &dyn TreeContext,
+    loader: Loader,
+    name: &str,
+) -> mapstack_render::Result<Shipped> {
     let (name, is_own_file) = match name.strip_prefix('*') {
         Some(name) => (name, false),
         None => (name, true),
@@ -691,7 +638,7 @@ pub(crate) struct Files<'r> {
 }
 
 impl<'r> Files<'r> {
-    fn new(run: &'r dyn TreeContext) -> Self {
+    pub(crate) fn new(run: &'r dyn TreeContext) -> Self {
         Files {
             run,
             saltenv: Str::default(),
@@ -749,9 +696,7 @@ impl Tree for Files<'_> {
             // Salt has built-in utility modules, which are not here.
             Loader::Utils => !name.ends_with('.'),
             Loader::Runners => is_salts_runner(name),
-            Loader::Renderers | Loader::States | Loader::Grains | Loader::Pillar | Loader::Tops => {
-                false
-            }
+            _ => false,
         };
         Ok(Found {
             // A file of the tree replaces the built-in module of its name.

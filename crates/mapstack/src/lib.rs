@@ -83,7 +83,7 @@ pub use mapstack_diagnostic::{
     sanitize, told,
 };
 pub use mapstack_functions::{
-    Call, CallError, Functions, PillarAnswer, PillarCall, Stubs, Unanswered, stub_file,
+    Call, CallError, Functions, PillarCall, PluginAnswer, Stubs, Unanswered, stub_file,
 };
 pub use mapstack_functions::{SALT_MODULES, is_in_salt, regex_of_name, types_of_files};
 pub use mapstack_loader as loader;

@@ -179,9 +179,10 @@ impl Run<'_> {
         id: &str,
         work: impl FnOnce(&dyn Fn(&Key, Option<&Value>) -> Result<bool>) -> T,
     ) -> T {
+        let host = RunHost::new(self);
         self.on_vm(|vm| {
             work(&|target, matcher| {
-                mapstack_functions::confirm_top(self, vm, id, target, matcher)
+                mapstack_functions::confirm_top((self, &host), vm, id, (target, matcher))
                     .map_err(|e| self.located(*e))
             })
         })

@@ -33,7 +33,10 @@ pub fn top_slips(target: &Key, listed: &Value, groups: Option<&Map>) -> Vec<TopS
     let texts = texts.filter_map(|(index, item)| Some((index, item.as_str()?)));
     let mut found: Vec<TopSlip> = texts.filter_map(joined_option).collect();
     found.extend(items.iter().enumerate().filter_map(misspelt_option));
-    let matcher = items.iter().find_map(|item| item.as_map()?.get("match"));
+    let matcher = items
+        .iter()
+        .rev()
+        .find_map(|item| item.as_map()?.get("match"));
     let matcher = matcher.map_or("compound", |matcher| matcher.as_str().unwrap_or_default());
     let target = target.to_string();
     let named: Vec<&str> = match matcher {

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use mapstack_functions::{
-    KnownMinion, OPTS_OF_FUNCTIONS, PillarAnswer, PillarCall, TreeAnswer, TreeContext, TreeMemo,
-    may_be_in_tree, tree_call, tree_ext_pillar, tree_grains, tree_has, tree_has_module,
+    KnownMinion, OPTS_OF_FUNCTIONS, PillarCall, PluginAnswer, TreeAnswer, TreeContext, TreeMemo,
+    may_be_in_tree, tree_call, tree_ext_pillar, tree_grains, tree_has, tree_has_module, tree_top,
 };
 use mapstack_loader::SaltPath;
 use mapstack_minion::Minion;
@@ -179,13 +179,35 @@ impl Run<'_> {
     /// # Errors
     /// It raises or reaches a limit. An error of the kind [`Undefined`](mapstack_render::ErrorKind::Undefined) says that
     /// it needs something that is not there.
-    pub fn tree_ext_pillar(&self, call: PillarCall) -> Result<PillarAnswer> {
+    pub fn tree_ext_pillar(&self, call: PillarCall) -> Result<PluginAnswer> {
         let host = RunHost::new(self);
-        let answer = self.on_vm(|vm| tree_ext_pillar(&host, vm, call))?;
-        if !matches!(answer, PillarAnswer::None) {
+        self.of_plugin(self.on_vm(|vm| tree_ext_pillar(&host, vm, call)))
+    }
+
+    /// Let a master top of the tree give the sls of a minion, which has these options and grains (`salt://_tops`, and
+    /// the option `extension_modules`).
+    ///
+    /// # Errors
+    /// As [`Self::tree_ext_pillar`].
+    pub fn tree_top(&self, name: &str, facts: [Value; 2]) -> Result<PluginAnswer> {
+        let host = RunHost::new(self);
+        self.of_plugin(self.on_vm(|vm| tree_top(&host, vm, name, facts)))
+    }
+
+    /// The answer of a module of the tree, which may look at anything.
+    fn of_plugin(&self, answer: Result<PluginAnswer>) -> Result<PluginAnswer> {
+        if !matches!(answer, Ok(PluginAnswer::None)) {
             self.note_outside_input();
         }
-        Ok(answer)
+        answer
+    }
+
+    /// The options as modules of the tree see them, with the grains and the pillar.
+    ///
+    /// # Errors
+    /// They are not data.
+    pub fn opts_of_templates(&self) -> Result<Value> {
+        self.live_opts().to_value()
     }
 
     /// Work with a render that has no template.

@@ -22,7 +22,7 @@ use super::stack::Stacking;
 use super::trace::{PillarEvent, WholeEvent};
 use super::whole::{Noting, PillarError, Reads, merging};
 use mapstack::trace::FileRead;
-use mapstack::{Engine, MasterSide, Means, PillarAnswer, PillarCall};
+use mapstack::{Engine, MasterSide, Means, PillarCall, PluginAnswer};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 
 /// The data of a minion's external pillars.
@@ -585,13 +585,16 @@ impl PillarRun<'_> {
         });
         self.end(&run);
         match answer {
-            Ok(PillarAnswer::None) => Ok(None),
-            Ok(PillarAnswer::Missing(why)) => {
+            Ok(PluginAnswer::None) => Ok(None),
+            Ok(PluginAnswer::Missing(why)) => {
                 self.leave_out(one, why.as_deref(), None);
                 Ok(Some(None))
             }
-            Ok(PillarAnswer::Value(value, changed)) => {
-                *pillar = changed;
+            Ok(PluginAnswer::Value(value, changed)) => {
+                let changed = changed.into_iter().find(|(number, _)| *number == 1);
+                if let Some((_, changed)) = changed {
+                    *pillar = changed;
+                }
                 Ok(Some(Some(value.into())))
             }
             Err(error) if error.kind == mapstack_render::ErrorKind::Undefined => {

@@ -13,6 +13,7 @@ mod external;
 mod files;
 mod items;
 mod mako;
+mod master_tops;
 mod recipe;
 mod select;
 mod stack;
@@ -24,6 +25,7 @@ pub use crate::classes::{FilePlace, Origin, Turn};
 pub use compile::{Compiled, Compiler, PillarRun};
 pub use config::{ExtPillars, StackKind};
 pub use mapstack_merge::stack::{MARKER as STACK_MARKER, StackStrategy};
+pub use master_tops::{MasterTops, TopsGiven};
 pub use recipe::{ExternalFile, PartId, PillarLayer, PillarRecipe, Reached, RecipeStep};
 pub use trace::{FileOutcome, PillarEvent, SlsOutcome, StackEvent, WholeEvent};
 pub use whole::{

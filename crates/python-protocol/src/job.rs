@@ -142,11 +142,13 @@ pub enum Loader {
     Pillar,
     /// Tops of a master, from `salt://_tops`.
     Tops,
+    /// Matchers of targets, from `salt://_matchers`.
+    Matchers,
 }
 
 impl Loader {
     /// All loaders.
-    pub const ALL: [Loader; 8] = [
+    pub const ALL: [Loader; 9] = [
         Loader::Modules,
         Loader::Utils,
         Loader::Renderers,
@@ -155,6 +157,7 @@ impl Loader {
         Loader::Runners,
         Loader::Pillar,
         Loader::Tops,
+        Loader::Matchers,
     ];
 
     /// The directory on the file server.
@@ -169,6 +172,7 @@ impl Loader {
             Loader::Runners => "_runners",
             Loader::Pillar => "_pillar",
             Loader::Tops => "_tops",
+            Loader::Matchers => "_matchers",
         }
     }
 }
@@ -410,6 +414,7 @@ impl Message for Loader {
             Loader::Runners => 5,
             Loader::Pillar => 6,
             Loader::Tops => 7,
+            Loader::Matchers => 8,
         });
     }
 

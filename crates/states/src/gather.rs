@@ -8,6 +8,7 @@ use mapstack::minion::Minion;
 use mapstack::secrets::{Redact, Secrets};
 use mapstack::{Engine, Run};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind};
+use mapstack_pillar::MasterTops;
 use mapstack_share::{Found, MinionAnswers, SharedWork, WorkKey};
 use mapstack_value::{Str, Value, weight};
 
@@ -76,6 +77,7 @@ pub struct Gathered {
 pub struct Gatherer<'e> {
     engine: &'e Engine,
     options: TopOptions,
+    master_tops: MasterTops,
     available: Available<'e>,
     renders: SharedWork<RenderKey, Arc<Rendered>>,
     secrets: Secrets,
@@ -106,6 +108,7 @@ impl<'e> Gatherer<'e> {
     pub fn new(engine: &'e Engine, options: TopOptions) -> Self {
         Gatherer {
             engine,
+            master_tops: MasterTops::new(&options.all),
             options,
             available: Available::new(engine),
             renders: SharedWork::new(SHARED),
@@ -128,6 +131,7 @@ impl<'e> Gatherer<'e> {
             options: &self.options,
             available: &self.available,
             minion,
+            master_tops: &self.master_tops,
             texts: RefCell::default(),
         };
         let mut gathered = Gathered::default();

@@ -16,7 +16,7 @@ pub enum Strategy {
 }
 
 /// The options of a master by which top files are read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TopOptions {
     /// The path of top files.
     pub state_top: String,
@@ -30,8 +30,10 @@ pub struct TopOptions {
     pub env_order: Vec<String>,
     /// The only saltenv that is looked at.
     pub saltenv: Option<String>,
-    /// The names of the master tops, which give minions further sls and are not evaluated.
-    pub master_tops: Vec<String>,
+    /// True if the sls of master tops come before those of top files.
+    pub master_tops_first: bool,
+    /// All options, for master tops.
+    pub all: Map,
 }
 
 impl Default for TopOptions {
@@ -43,7 +45,8 @@ impl Default for TopOptions {
             default_top: Some("base".into()),
             env_order: Vec::new(),
             saltenv: None,
-            master_tops: Vec::new(),
+            master_tops_first: false,
+            all: Map::new(),
         }
     }
 }
@@ -87,13 +90,8 @@ impl TopOptions {
                 .map(ToString::to_string)
                 .collect(),
             saltenv: text("saltenv"),
-            master_tops: options
-                .get("master_tops")
-                .and_then(Value::as_map)
-                .into_iter()
-                .flat_map(Map::keys)
-                .map(ToString::to_string)
-                .collect(),
+            master_tops_first: options.get("master_tops_first").is_some_and(Value::truthy),
+            all: options.clone(),
         }
     }
 }

@@ -9,6 +9,7 @@ use mapstack::loader::{Fetched, SaltPath};
 use mapstack::minion::Minion;
 use mapstack::{Engine, Run, top_slips};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, nearest};
+use mapstack_pillar::MasterTops;
 use mapstack_value::{Key, Map, Value};
 
 use crate::available::Available;
@@ -48,6 +49,7 @@ pub(crate) struct TopReader<'t, 'e> {
     pub options: &'t TopOptions,
     pub available: &'t Available<'e>,
     pub minion: &'t Minion,
+    pub master_tops: &'t MasterTops,
     /// The names and texts of the top files that were read.
     pub texts: RefCell<Vec<(String, Arc<str>)>>,
 }
@@ -65,7 +67,7 @@ impl TopReader<'_, '_> {
         self.verify(&merged)?;
         self.matches(&merged, &mut top)?;
         self.warn_of_slips(&merged, &mut top);
-        self.warn_of_master_tops(&mut top);
+        self.add_master_tops(&mut top);
         Ok(top)
     }
 
@@ -113,12 +115,26 @@ impl TopReader<'_, '_> {
         }
     }
 
-    fn warn_of_master_tops(&self, top: &mut Top) {
-        for name in &self.options.master_tops {
-            let message = format!("the sls that master_tops gives by '{name}' are missing here");
-            let warning = Diagnostic::warning(ErrorKind::Options, message);
-            let help = "master tops are not evaluated";
-            top.warnings.push(warning.with_help(help));
+    /// Add the sls of master tops that no top file gives (Salt: `top_matches`).
+    fn add_master_tops(&self, top: &mut Top) {
+        let given = self.master_tops.of(self.engine, self.minion);
+        top.warnings.extend(given.warnings);
+        top.is_there |= !given.sls.is_empty();
+        for (env, names) in given.sls {
+            let entry = |sls| Entry {
+                sls,
+                target: "master_tops".into(),
+            };
+            let new = names.into_iter().map(entry).collect();
+            let own = top.entries.entry(env).or_default();
+            let (mut first, second) = match self.options.master_tops_first {
+                true => (new, std::mem::take(own)),
+                false => (std::mem::take(own), new),
+            };
+            let is_new = |entry: &Entry| first.iter().all(|known| known.sls != entry.sls);
+            let others: Vec<Entry> = second.into_iter().filter(is_new).collect();
+            first.extend(others);
+            *own = first;
         }
     }
 
@@ -302,7 +318,7 @@ impl TopReader<'_, '_> {
         is_meant: &dyn Fn(&Key, Option<&Value>) -> Result<bool>,
     ) -> Result<()> {
         let items = listed.as_list().unwrap_or_default();
-        let mut maps = items.iter().filter_map(Value::as_map);
+        let mut maps = items.iter().rev().filter_map(Value::as_map);
         let matcher = maps.find_map(|map| map.get("match"));
         let noted = |e: Error| {
             let e = e.note(format!("for the target '{target}' of '{env}'"));

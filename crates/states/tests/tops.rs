@@ -98,38 +98,150 @@ fn every_recorded_top_file_gives_what_salt_gives() {
     assert!(different.is_empty(), "{}", different.join("\n"));
 }
 
+/// The sls that the minion `m` gets from these files and options, and the warnings.
+fn given(files: MemoryFiles, options: &str) -> (Vec<(String, String)>, Vec<String>) {
+    let options = yaml::load(options).unwrap();
+    let options = options.as_map().unwrap();
+    let minion = Minion::new("m").with(Part::Opts, options.clone());
+    let engine = Engine::new(files);
+    let top = Gatherer::new(&engine, TopOptions::of(options)).gather(&minion.complete());
+    let top = top.top.unwrap().unwrap();
+    let entries = top.entries.into_iter().flat_map(|(env, entries)| {
+        let entry = move |entry: mapstack_states::Entry| (env.clone(), entry.sls);
+        entries.into_iter().map(entry)
+    });
+    let warnings = top.warnings.into_iter().map(|warning| warning.message);
+    (entries.collect(), warnings.collect())
+}
+
+fn names(given: &[(String, String)]) -> String {
+    let names = given.iter().map(|(env, sls)| format!("{env}:{sls}"));
+    names.collect::<Vec<_>>().join(" ")
+}
+
+/// As Salt 3008.3 does, with the same files in its `extension_modules`.
 #[test]
-fn master_tops_and_own_matchers_are_named_as_not_evaluated() {
+fn matchers_of_the_tree_replace_those_of_salt() {
     let files = MemoryFiles::new()
         .file(
             "base",
             "top.sls",
-            "base: {'*': [web], x: [{match: foo}, db]}",
+            "base: {web: [{match: foo}, a], db: [{match: foo}, b], 'm*': [{match: glob}, c], x: [{match: list}, {match: foo}, d]}",
         )
-        .file("base", "web.sls", "{}")
         .file(
             "base",
             "_matchers/foo_match.py",
-            "def match(tgt): return True",
+            "def match(tgt):\n    return tgt in ('web', 'x') and __opts__['id'] == 'm'\n",
+        )
+        .file(
+            "base",
+            "_matchers/glob_match.py",
+            "def match(tgt, opts=None, minion_id=None):\n    return False\n",
         );
-    let options = yaml::load("master_tops: {ext_nodes: /bin/true}").unwrap();
-    let options = TopOptions::of(options.as_map().unwrap());
+    let (sls, warnings) = given(files, "{}");
+    assert_eq!((names(&sls), warnings), ("base:a base:d".into(), vec![]));
+    let inside = MemoryFiles::new()
+        .file(
+            "base",
+            "top.sls",
+            "base: {'G@id:m': [a], 'm and not G@id:m': [b], m: [c]}",
+        )
+        .file(
+            "base",
+            "_matchers/grain_match.py",
+            "def match(tgt, delimiter=':', opts=None, minion_id=None):\n    return False\n",
+        );
+    let (sls, _) = given(inside, "{id: m}");
+    assert_eq!(names(&sls), "base:b base:c");
+}
+
+#[test]
+fn a_test_of_targets_in_the_tree_is_refused() {
+    let files = MemoryFiles::new()
+        .file("base", "top.sls", "base: {'*': [a]}")
+        .file(
+            "base",
+            "_matchers/confirm_top.py",
+            "def confirm_top(match, data, nodegroups=None): pass",
+        );
     let engine = Engine::new(files);
     let minion = Minion::new("m").complete();
-    let failed = Gatherer::new(&engine, options.clone()).gather(&minion).top;
-    let error = failed.unwrap().unwrap_err().to_string();
+    let top = Gatherer::new(&engine, TopOptions::default())
+        .gather(&minion)
+        .top;
+    let error = top.unwrap().unwrap_err().to_string();
     assert!(
-        error.contains("the matcher 'foo' of salt://_matchers/foo_match.py is not run"),
+        error.contains("salt://_matchers/confirm_top.py replaces Salt's test of targets"),
         "{error}"
     );
-    let files = MemoryFiles::new().file("base", "top.sls", "base: {'*': [web]}");
-    let engine = Engine::new(files);
-    let top = Gatherer::new(&engine, options).gather(&minion).top;
-    let [warning] = &top.unwrap().unwrap().warnings[..] else {
-        panic!("one warning");
+}
+
+#[test]
+fn master_tops_give_sls_beside_top_files() {
+    let files = |text: &str| {
+        MemoryFiles::new()
+            .file("base", "top.sls", "base: {'*': [web, own.m]}")
+            .file("base", "_tops/own.py", text)
     };
+    let own = "def top(**kwargs):\n    return {'base': ['own.' + kwargs['opts']['id'], __opts__['master_tops']['own']['more']]}\n";
+    let options = "{id: m, master_tops: {own: {more: also}}}";
+    let (sls, warnings) = given(files(own), options);
+    assert_eq!(names(&sls), "base:web base:own.m base:also");
+    assert_eq!(warnings, Vec::<String>::new());
+    let first = "{id: m, master_tops_first: true, master_tops: {own: {more: also}}}";
+    let (sls, _) = given(files(own), first);
+    assert_eq!(names(&sls), "base:own.m base:also base:web");
+    let (sls, warnings) = given(files("def top(**kwargs):\n    return 1 / 0\n"), options);
+    assert_eq!(names(&sls), "base:web base:own.m");
+    assert!(
+        warnings[0].starts_with("the sls of the master top 'own' are missing: ZeroDivisionError"),
+        "{warnings:?}"
+    );
+    let (_, warnings) = given(files(own), "{id: m, master_tops: {ext_nodes: /bin/true}}");
     assert_eq!(
-        warning.message,
-        "the sls that master_tops gives by 'ext_nodes' are missing here"
+        warnings,
+        ["the sls of the master top 'ext_nodes' are missing: it is not built in"]
+    );
+}
+
+#[test]
+fn inventories_of_classes_give_sls() {
+    let files = MemoryFiles::new().file("base", "top.sls", "base: {'*': [web]}");
+    let directory = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = directory.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write(
+        "nodes/m.yml",
+        "environment: base\nclasses: [app]\nstates: [node]\napplications: [node]\n",
+    );
+    write(
+        "classes/app.yml",
+        "states: [app.install, app.{{ minion_id }}]\napplications: [app]\n",
+    );
+    let at = directory.path().display();
+    let (sls, warnings) = given(
+        files.clone(),
+        &format!("{{id: m, master_tops: {{saltclass: {{path: {at}}}}}}}"),
+    );
+    assert_eq!(
+        (names(&sls), warnings),
+        (
+            "base:web base:app.install base:app.m base:node".into(),
+            vec![]
+        )
+    );
+    std::fs::write(
+        directory.path().join("classes/app.yml"),
+        "applications: [app]\n",
+    )
+    .unwrap();
+    let options = format!("{{id: m, master_tops: {{reclass: {{inventory_base_uri: {at}}}}}}}");
+    let (sls, warnings) = given(files, &options);
+    assert_eq!(
+        (names(&sls), warnings),
+        ("base:web base:app base:node".into(), vec![])
     );
 }

@@ -6,6 +6,8 @@ use mapstack_value::Value;
 use super::expression::{Answer, Token, evaluate};
 use super::nodegroup::{OPERATORS, expand};
 use super::{How, Matcher};
+use crate::OPTS_OF_FUNCTIONS;
+use crate::tree_plugins::{has_tree_matcher, tree_matcher};
 
 /// One word, taken apart (Salt: `salt.utils.minions.parse_target`).
 #[derive(Debug, PartialEq, Eq)]
@@ -128,6 +130,9 @@ impl Matcher<'_, '_> {
         let delimiter = word.delimiter.unwrap_or(":");
         let bool = |answer: bool| Some(Answer::Bool(answer));
         let pattern = word.pattern;
+        if let Some(is_meant) = self.of_tree(word, whole)? {
+            return Ok(bool(is_meant));
+        }
         Ok(match word.engine {
             None => bool(self.glob(whole)),
             Some('G') => bool(self.grain(pattern, delimiter, How::Glob)?),
@@ -146,6 +151,37 @@ impl Matcher<'_, '_> {
             Some('M') => bool(*self.id == *pattern),
             Some(_) => None,
         })
+    }
+
+    /// The answer of the tree's matcher for a word, if it has one.
+    fn of_tree(&self, word: &Word<'_>, whole: &str) -> Result<Option<bool>> {
+        let name = match word.engine {
+            None => "glob",
+            Some('G') => "grain",
+            Some('P') => "grain_pcre",
+            Some('I') => "pillar",
+            Some('J') => "pillar_pcre",
+            Some('L') => "list",
+            Some('E') => "pcre",
+            Some('S') => "ipcidr",
+            Some(_) => return Ok(None),
+        };
+        let Some(tree) = self.tree.filter(|tree| has_tree_matcher(*tree, name)) else {
+            return Ok(None);
+        };
+        let mut arguments = vec![Value::from(match word.engine {
+            None => whole,
+            Some(_) => word.pattern,
+        })];
+        if matches!(word.engine, Some('G' | 'P' | 'I' | 'J')) {
+            arguments.push(word.delimiter.unwrap_or(":").into());
+        }
+        let opts = tree.module_fact(OPTS_OF_FUNCTIONS)?;
+        let keywords = vec![
+            ("opts".into(), opts),
+            ("minion_id".into(), self.id.clone().into()),
+        ];
+        tree_matcher(tree, self.vm, name, (arguments, keywords))
     }
 }
 

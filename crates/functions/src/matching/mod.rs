@@ -21,7 +21,7 @@ pub use self::top::{confirm_top, is_in_group};
 use super::filter_by::copied;
 use super::slsutil::update;
 use super::{Table, if_true};
-use crate::{Context, Flow};
+use crate::{Context, Flow, TreeContext};
 use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
 use mapstack_minion::Part as Facts;
 
@@ -164,6 +164,8 @@ struct Matcher<'m, 'r> {
     id: Str,
     /// True if a function asks, and not a top file.
     by_function: bool,
+    /// The tree whose matchers replace Salt's.
+    tree: Option<&'m dyn TreeContext>,
 }
 
 impl<'m, 'r> Matcher<'m, 'r> {
@@ -179,6 +181,7 @@ impl<'m, 'r> Matcher<'m, 'r> {
             vm,
             id,
             by_function: true,
+            tree: None,
         })
     }
 

@@ -3,12 +3,13 @@
 use mapstack_diagnostic::nearest;
 use mapstack_loader::{Fetched, SaltPath};
 use mapstack_render::jinja::Vm;
-use mapstack_render::{Error, Obj, Result};
+use mapstack_render::{Error, ErrorKind, Obj, Result};
 use mapstack_value::{Key, Value};
 
 use super::nodegroup::expand;
 use super::{How, Matcher};
-use crate::Context;
+use crate::tree_plugins::tree_matcher;
+use crate::{Context, TreeContext};
 
 /// The matchers that an entry of a top file can name in `match`.
 const MATCHERS: [&str; 14] = [
@@ -32,17 +33,16 @@ const MATCHERS: [&str; 14] = [
 const OF_RESOURCES: [&str; 2] = ["managing_minion", "resource"];
 
 /// True if the minion is one that a target of a top file means. `matcher` is what its entry has under `match`;
-/// without one, the target is compound. `id` is the minion's, which can be another than that of the run.
+/// without one, the target is compound. A matcher of the tree replaces Salt's of its name, but inside compound targets. `id` is the minion's, which can be another than that of the run.
 ///
 /// # Errors
 /// A matcher that does not exist, and a target that the matcher cannot read; the reference gives up the whole top
 /// file then. Targets that it only logs are warnings and match no minion.
 pub fn confirm_top(
-    run: &dyn Context,
+    (run, tree): (&dyn Context, &dyn TreeContext),
     vm: &Vm<'_>,
     id: &str,
-    target: &Key,
-    matcher: Option<&Value>,
+    (target, matcher): (&Key, Option<&Value>),
 ) -> Result<bool> {
     let name = match matcher {
         None => "compound",
@@ -54,8 +54,17 @@ pub fn confirm_top(
         vm,
         id: id.into(),
         by_function: false,
+        tree: Some(tree),
     };
     let target = target.to_value();
+    let mut arguments = vec![target.clone()];
+    if name == "nodegroup" {
+        arguments.push(run.option("nodegroups"));
+    }
+    refuse_own_test(run, tree)?;
+    if let Some(is_meant) = tree_matcher(tree, vm, name, (arguments, Vec::new()))? {
+        return Ok(is_meant);
+    }
     let text = || match &target {
         Value::Str(text) => Ok(text),
         other => Err(Error::type_error(format!(
@@ -101,9 +110,27 @@ pub fn is_in_group(run: &dyn Context, vm: &Vm<'_>, id: &str, target: &Value) -> 
         vm,
         id: id.into(),
         by_function: false,
+        tree: None,
     };
     let found = matcher.compound(target);
     matcher.lenient(found)?.truthy()
+}
+
+/// A tree can replace the whole test of targets, which is not run.
+fn refuse_own_test(run: &dyn Context, tree: &dyn TreeContext) -> Result<()> {
+    if !tree.tree_memo().has_matchers(tree) {
+        return Ok(());
+    }
+    let own = "_matchers/confirm_top.py";
+    let fetched = run.fetch(&SaltPath::from_relative(own), "base");
+    match fetched {
+        Ok(Fetched::Found { .. }) => {
+            let message = format!("salt://{own} replaces Salt's test of targets, and is not run");
+            Err(Error::new(ErrorKind::Undefined, message)
+                .with_help("matchers of the tree, such as _matchers/NAME_match.py, are run"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The error of a matcher that top files cannot name.
@@ -111,13 +138,6 @@ fn no_matcher(run: &dyn Context, name: &str) -> Box<Error> {
     let has_resources = run.salt_version().behaviour().has_resource_targets;
     let is_there = |name: &&str| has_resources || !OF_RESOURCES.contains(name);
     let known: Vec<&str> = MATCHERS.into_iter().filter(is_there).collect();
-    let own = format!("_matchers/{name}_match.py");
-    let fetched = run.fetch(&SaltPath::from_relative(&own), "base");
-    if matches!(fetched, Ok(Fetched::Found { .. })) {
-        let message = format!("the matcher '{name}' of salt://{own} is not run");
-        let error = Error::python("KeyError", message);
-        return error.with_help("mapstack has Salt's own matchers; those of a tree it only names");
-    }
     let error = Error::python("KeyError", format!("the matcher '{name}' does not exist"));
     error.with_help(match nearest(name, known.iter().copied()) {
         Some(near) => format!("did you mean '{near}'?"),

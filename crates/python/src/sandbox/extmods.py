@@ -2,7 +2,7 @@
 
 # --- loading -------------------------------------------------------------------------------------------------------
 
-_TAGS = {"modules": "module", "utils": "utils", "renderers": "render", "states": "states", "grains": "grains", "runners": "runners", "pillar": "pillar", "tops": "top"}
+_TAGS = {"modules": "module", "utils": "utils", "renderers": "render", "states": "states", "grains": "grains", "runners": "runners", "pillar": "pillar", "tops": "top", "matchers": "matchers"}
 class Loaded:
     """A module that was loaded: its names, and its functions."""
 
@@ -23,7 +23,7 @@ def _fact_of(loader, name):
     """One of the dicts that a loader gives to its modules."""
     if loader in ("runners", "tops") and name == "__grains__":
         return _OF_MASTER[name]
-    if loader == "runners" and name == "__pillar__":
+    if loader in ("runners", "tops") and name == "__pillar__":
         return {}
     if loader == "pillar" and name == "__pillar__":
         return Missing("dunder", "__pillar__ of an external pillar", True)
@@ -45,9 +45,9 @@ def _pack(loader, module, text, facts):
         given["__opts__"] = {**given["__opts__"], **orig}
     given["__context__"] = context
     # Grains are computed before there are execution modules.
-    if loader != "grains":
-        given["__salt__"] = on_master if facts is not None else runners if loader == "runners" else modules
-    if loader != "renderers":
+    if loader not in ("grains", "tops"):
+        given["__salt__"] = on_master if facts is not None else _functions_for.get(loader, modules)
+    if loader not in ("renderers", "tops", "matchers"):
         given["__utils__"] = utils
     for name in ("__proxy__", "__states__", "__serializers__", "__returners__", "__runner__", "__ret__", "__file_client__"):
         if name in text and loader != "runners":
@@ -288,6 +288,8 @@ modules = _Modules("modules")
 on_master = _OnMaster("modules", _OF_MASTER)
 utils = _Utils("utils")
 runners = _Runners("runners")
+# `__salt__` where it is not the minion's functions.
+_functions_for = {"runners": runners, "matchers": {}}
 loader_of = {
     "modules": modules,
     "utils": utils,
@@ -295,6 +297,8 @@ loader_of = {
     "states": _Own("states"),
     "runners": runners,
     "pillar": _Own("pillar"),
+    "tops": _Own("tops"),
+    "matchers": _Own("matchers"),
 }
 context = {}
 
