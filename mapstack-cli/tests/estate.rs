@@ -153,6 +153,116 @@ fn what_fails_by_grains_that_are_assumed_is_a_warning() {
     assert_line(tree.path(), "lint", 0, ("are assumed: 'oscodename'", ""));
 }
 
+/// Two formulas of which one asks for what nothing sets, and the other for a key of the pillar.
+fn unset() -> Tree {
+    let map = "{% set web = salt['pillar.get']('web:lookup', {'port': 80}, merge=True) %}\n";
+    let web = "{% from 'web/map.jinja' import web with context %}\na: {test.nop: [{name: {{ web.pkg.name }}}]}\n";
+    Tree::new(&[
+        ("salt/top.sls", "base: {'*': [web, app]}\n"),
+        ("salt/web/map.jinja", map),
+        ("salt/web/init.sls", web),
+        (
+            "salt/app.sls",
+            "b: {test.nop: [{name: {{ pillar.app.name }}}]}\n",
+        ),
+        ("salt/db/map.jinja", "{% set db = {'pkg': 'x'} %}\n"),
+        (
+            "pillar/top.sls",
+            "base: {'*': [web], 'G@role:db': [{match: compound}, db]}\n",
+        ),
+        ("roster", "web1: {host: web1}\n"),
+        ("pillar/web.sls", "web: {lookup: {port: 81}}\n"),
+        ("pillar/db.sls", "db: {pkg: mariadb}\n"),
+    ])
+}
+
+/// What is said of the two keys that nothing sets.
+const UNSET: [&str; 2] = [
+    "no layer sets `pkg`",
+    "it looks up 'app' in the pillar, and no sls of the pillar sets it",
+];
+
+#[test]
+fn what_nothing_sets_is_an_error_with_its_cause() {
+    let tree = unset();
+    let given = "web1: {grains: {os: Debian}}\n";
+    tree.write("given.yaml", given.as_bytes());
+    // Made up, assumed and real minions.
+    for line in [
+        "lint --platform debian-12",
+        "lint",
+        "lint --minions given.yaml",
+    ] {
+        for out in UNSET {
+            assert_line(tree.path(), line, 1, (out, "2 errors"));
+        }
+    }
+    tree.write(
+        "salt/app.sls",
+        b"# mapstack-lint: from-pillar=pkg, app\nb: {test.nop: [{name: {{ pillar.app.name }}}]}\n",
+    );
+    let out = "`from-pillar=app` says that the pillar sets it";
+    assert_line(tree.path(), "lint", 0, (out, "2 notes in"));
+}
+
+#[test]
+fn what_other_parts_of_the_pillar_may_set_is_a_warning() {
+    let with_pkg = "web: {lookup: {pkg: {name: a}}}\n";
+    // An sls for other grains, a template that may make the key, and a part that lies elsewhere.
+    for (path, text) in [
+        ("pillar/db.sls", "app: {name: x}\n"),
+        (
+            "pillar/db.sls",
+            "{% for a in ['app'] %}\n{{ a }}: {name: 1}\n{% endfor %}\n",
+        ),
+        (".mapstack.yaml", "absent: [private.*]\n"),
+    ] {
+        let tree = unset();
+        tree.write("pillar/web.sls", with_pkg.as_bytes());
+        tree.write(path, text.as_bytes());
+        let out = "it looks up 'app' in the pillar, which is not there";
+        assert_line(tree.path(), "lint", 0, (out, "1 warning"));
+    }
+    // Real minions lack it all the same, but what only some lack may be meant so.
+    let tree = unset();
+    tree.write("pillar/web.sls", with_pkg.as_bytes());
+    tree.write(
+        "given.yaml",
+        b"web1: {grains: {os: Debian}}\n---\nid: web2\n",
+    );
+    tree.write("pillar/db.sls", b"app: {name: x}\n");
+    let line = "lint --minions given.yaml";
+    assert_line(tree.path(), line, 1, (UNSET[1], "1 error"));
+    tree.write("pillar/top.sls", b"base: {'*': [web], web2: [db]}\n");
+    assert_line(
+        tree.path(),
+        line,
+        0,
+        ("on 1 of 2 minions: web1", "1 warning"),
+    );
+}
+
+#[test]
+fn a_call_without_an_answer_is_not_followed_however_it_is_written() {
+    let tree = Tree::new(&[
+        ("salt/top.sls", "base: {web1: [a, b, c]}\n"),
+        (
+            "salt/a.sls",
+            "{% set find = salt['file.find'] %}\na: {test.nop: [{name: {{ find('/x') }}}]}\n",
+        ),
+        (
+            "salt/b.sls",
+            "#!py\ndef run():\n    return {'b': {'test.nop': __salt__['ldap3.search']('x')}}\n",
+        ),
+        (
+            "salt/c.sls",
+            "#!py\ndef run():\n    return {'c': {'test.nop': __salt__['nosuch.f']('x')}}\n",
+        ),
+    ]);
+    let err = "nothing answers file.find, ldap3.search here";
+    assert_line(tree.path(), "lint", 1, ("KeyError: 'nosuch.f'", err));
+}
+
 #[test]
 fn files_of_tools_say_where_a_checkout_is_deployed() {
     let tree = Tree::new(&[

@@ -26,6 +26,11 @@ pub trait Host {
         false
     }
 
+    /// True if a function that is not here may be on a minion.
+    fn is_elsewhere(&self, _name: &str) -> bool {
+        false
+    }
+
     /// True if there is any function of this module.
     fn has_module(&self, _module: &str) -> bool {
         false

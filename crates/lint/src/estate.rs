@@ -9,6 +9,7 @@ use mapstack::{DataOptions, Diagnostic, Engine, Error, ErrorKind, Place, sls_nam
 use mapstack_states::{Gathered, Gatherer, ProblemKind, Rendered, TopOptions};
 
 use crate::document::SourceFile;
+use crate::pillar::PillarKeys;
 use crate::states::{Made, State, made_of, unknown_renderer, why_not_rendered};
 use crate::subject::{Dialect, Examined, Subject, TopFault, TopProblem, read_files};
 use crate::templates::Templates;
@@ -27,6 +28,8 @@ pub struct Estate {
     pub examples: BTreeSet<String>,
     /// External pillars that were left out: what states look up may be theirs.
     pub left_out: Vec<String>,
+    /// What the pillar's files can give, if all of the pillar is here.
+    pub pillar: Option<Arc<PillarKeys>>,
     /// The minions whose grains are assumed, by their names or as a platform has them.
     pub assumed: BTreeSet<String>,
 }

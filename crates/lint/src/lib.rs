@@ -45,6 +45,6 @@ pub use report::{Report, Sources};
 pub use rule::Rule;
 pub use rules::{
     NOT_FETCHED, Unanswered, Violations, accidents, joined, not_checked, of_assumed_grains,
-    offline, on, origin, read_schema, rule_of_failure, traps,
+    offline, on, origin, read_schema, rule_of_failure, traps, unanswered_by,
 };
 pub use subject::Looked;

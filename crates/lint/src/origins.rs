@@ -15,6 +15,8 @@ pub(crate) struct Origins {
     pub pillar: BTreeSet<String>,
     /// Keys of the pillar that have a part in it: they are merged over something, or passed to a function.
     pub merged: BTreeSet<String>,
+    /// Keys of the pillar that an expression makes, as it is written.
+    pub computed: BTreeSet<String>,
     /// Grains that are the value.
     pub grains: BTreeSet<String>,
     /// Options of the minion's configuration that are the value.
@@ -37,6 +39,8 @@ struct Fact {
     key: String,
     /// True if the value is the fact's own.
     is_whole: bool,
+    /// True if the key is an expression, as it is written.
+    is_computed: bool,
 }
 
 /// The value that a failing expression asks for.
@@ -101,6 +105,9 @@ impl<'t> Tracer<'t> {
             .collect::<BTreeSet<_>>();
         let mut origins = Origins::default();
         for fact in facts {
+            if fact.is_computed {
+                origins.computed.insert(fact.key.clone());
+            }
             match (fact.root, fact.is_whole, fact.key) {
                 (_, _, key) if key.is_empty() => {}
                 (Root::Pillar, true, key) => drop(origins.pillar.insert(key)),
@@ -258,10 +265,10 @@ impl<'t> Tracer<'t> {
                 is_whole: is_own,
                 ..Fact::whole(Root::Pillar, key)
             }],
-            (None, true) => vec![Fact::whole(
-                Root::Pillar,
-                parsed.source(key.span).to_owned(),
-            )],
+            (None, true) => vec![Fact {
+                is_computed: true,
+                ..Fact::whole(Root::Pillar, parsed.source(key.span).to_owned())
+            }],
             (None, false) => Vec::new(),
         };
         facts.retain(|fact| !OPTIONS.iter().any(|option| fact.key.ends_with(option)));
@@ -409,6 +416,7 @@ impl Fact {
             root,
             key,
             is_whole: true,
+            is_computed: false,
         }
     }
 
@@ -487,6 +495,7 @@ fn by_sources(parsed: &Parsed, key: Option<&Expr>) -> Vec<Fact> {
         root: Root::Pillar,
         key,
         is_whole: false,
+        is_computed: false,
     };
     if let Some(key) = key.and_then(|key| text_of(parsed, key)) {
         return vec![part_of_pillar(key)];

@@ -12,6 +12,7 @@ use crate::estate::Reached;
 use crate::finding::{Finding, Level};
 use crate::levels::Levels;
 use crate::mask;
+use crate::pillar::PillarKeys;
 use crate::rules::Unanswered;
 use crate::subject::Looked;
 use crate::suppress::Suppressions;
@@ -54,6 +55,8 @@ pub struct Report {
     pub broken: BTreeSet<String>,
     /// External pillars that gave nothing, if it is about the pillar.
     pub left_out: Vec<String>,
+    /// The keys that its files can give, if it is about the pillar.
+    pub keys: Option<Arc<PillarKeys>>,
     /// The sls of an estate that were reached, if it is about an estate's states.
     pub reached: Option<Reached>,
     /// Remarks on what else was not looked at, a sentence each.
@@ -101,6 +104,7 @@ impl Report {
             reached: None,
             broken: BTreeSet::new(),
             left_out: Vec::new(),
+            keys: None,
             looked: Looked::default(),
             minions: 0,
             supported: 0,

@@ -276,30 +276,8 @@ impl Library<'_> {
 
     /// The templates that an sls comes to, with or without the formula's map and what only that loads.
     fn read_by(&self, file: &SourceFile, without_map: bool) -> Vec<&Parsed> {
-        let mut paths: Vec<&str> = vec![&file.path];
-        let mut read = 0;
-        while let Some(parsed) = paths.get(read).map(|path| self.templates.get(path)) {
-            read += 1;
-            let Some(parsed) = parsed else { continue };
-            let loaded = parsed
-                .loaded()
-                .iter()
-                .filter_map(|path| Some(&*self.templates.get(path)?.path));
-            let own = self
-                .imports
-                .iter()
-                .filter(|site| site.place.file == parsed.shown);
-            let imported = own.filter_map(|site| site.template.as_deref());
-            for path in loaded.chain(imported) {
-                if !(paths.contains(&path) || without_map && path == self.map) {
-                    paths.push(path);
-                }
-            }
-        }
-        paths
-            .into_iter()
-            .filter_map(|path| self.templates.get(path))
-            .collect()
+        let is_map = |path: &str| without_map && path == self.map;
+        self.templates.read_from(&file.path, self.imports, is_map)
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use mapstack::loader::{Fetched, SaltPath};
 use mapstack::value::{Str, Value};
-use mapstack::{Engine, Place, Survey};
+use mapstack::{Engine, ImportSite, Place, Survey};
 use mapstack_render::jinja::ast::{Expr, ExprKind, Span, Stmt, StmtKind, Target, Template};
 use mapstack_render::jinja::{Node, Syntax, bound, compile, visit};
 
@@ -52,6 +52,30 @@ impl Templates {
 
     pub fn get(&self, path: &str) -> Option<&Parsed> {
         self.0.get(path)
+    }
+
+    /// The templates that one comes to, itself first, with or without some.
+    pub fn read_from<'t>(
+        &'t self,
+        path: &str,
+        imports: &'t [ImportSite],
+        is_left_out: impl Fn(&str) -> bool,
+    ) -> Vec<&'t Parsed> {
+        let mut all: Vec<&Parsed> = self.get(path).into_iter().collect();
+        let mut read = 0;
+        while let Some(parsed) = all.get(read).copied() {
+            read += 1;
+            let own = imports
+                .iter()
+                .filter(|site| site.place.file == parsed.shown);
+            let imported = own.filter_map(|site| site.template.as_deref());
+            let loaded = parsed.loaded().iter().map(String::as_str);
+            for path in loaded.chain(imported).filter(|path| !is_left_out(path)) {
+                let is_known = all.iter().any(|known| known.path == path);
+                all.extend(self.get(path).filter(|_| !is_known));
+            }
+        }
+        all
     }
 
     pub fn all(&self) -> impl Iterator<Item = &Parsed> {

@@ -227,7 +227,9 @@ impl<'r, 'e> RunHost<'r, 'e> {
         )
         .of_missing(&*call.name);
         let similar = self.run.engine.built_in.similar(&call.name);
-        error.with_help(match similar.filter(|near| **near != *call.name) {
+        let is_slip =
+            |near: &&str| **near != *call.name && !mapstack_functions::is_in_salt(&call.name);
+        error.with_help(match similar.filter(is_slip) {
             Some(near) => format!("did you mean salt['{near}']?\n{}", self.advice(call)),
             None => self.advice(call),
         })
@@ -329,6 +331,12 @@ impl Host for RunHost<'_, '_> {
         };
         name.contains('.')
             && (self.run.engine.stubs.has(name) || is_known() || self.is_collected(name))
+    }
+
+    fn is_elsewhere(&self, name: &str) -> bool {
+        mapstack_functions::is_in_salt(name)
+            && self.replacing(name).is_none()
+            && self.tree_has(name).is_none()
     }
 
     fn has_module(&self, module: &str) -> bool {

@@ -164,13 +164,22 @@ fn explain(name: &str) -> Result<(), Failure> {
 /// The levels of rules, and the schema.
 type How<'h> = (&'h Levels, &'h SchemaFrom);
 
+/// What is known of minions and of their pillars.
+struct Marks {
+    /// The minions that are assumed in place of others.
+    examples: BTreeSet<String>,
+    /// The minions whose grains are assumed.
+    assumed: BTreeSet<String>,
+    /// True if no part of the pillar is known to lie elsewhere.
+    is_whole: bool,
+}
+
 /// The checks of one state of the files, for the minions that can be read.
 struct Checks<'l> {
     linted: &'l Linted,
     linter: Linter<'l>,
     of_pillar: Option<(String, Report)>,
-    examples: BTreeSet<String>,
-    assumed: BTreeSet<String>,
+    marks: Marks,
     broken: Vec<(String, Redacted<Error>)>,
 }
 
@@ -224,15 +233,18 @@ impl<'l> Checks<'l> {
             linted,
             linter,
             of_pillar,
-            examples,
-            assumed,
+            marks: Marks {
+                examples,
+                assumed,
+                is_whole: args.site.files.has_whole_pillar()
+                    && args.site.functions.absent.is_empty(),
+            },
             broken,
         })
     }
 
     fn reports(&self) -> Result<Vec<(String, Report)>, Error> {
-        let marks = (&self.examples, &self.assumed);
-        all(&self.linter, self.linted, &self.of_pillar, marks)
+        all(&self.linter, self.linted, &self.of_pillar, &self.marks)
     }
 }
 
@@ -280,7 +292,11 @@ fn all(
     linter: &Linter<'_>,
     linted: &Linted,
     of_pillar: &Option<(String, Report)>,
-    (examples, assumed): (&BTreeSet<String>, &BTreeSet<String>),
+    Marks {
+        examples,
+        assumed,
+        is_whole,
+    }: &Marks,
 ) -> Result<Vec<(String, Report)>, Error> {
     let mut reports = Vec::new();
     if let Some(states) = &linted.estate {
@@ -293,6 +309,10 @@ fn all(
             left_out: left_out.cloned().collect(),
             examples: examples.clone(),
             assumed: assumed.clone(),
+            pillar: of_pillar.as_ref().and_then(|(_, report)| {
+                let is_whole = *is_whole && report.left_out.is_empty();
+                report.keys.clone().filter(|_| is_whole)
+            }),
         };
         reports.push(("states".to_owned(), linter.lint_estate(&estate)?));
     }

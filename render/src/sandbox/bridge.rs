@@ -6,7 +6,7 @@ use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result};
 use mapstack_value::{Str, Value};
 
 use mapstack_python_protocol::{
-    CompileJob, Compiled, Job, Language, Lookup, ModuleJob, Names, TemplateJob,
+    CompileJob, Compiled, Found, Job, Language, Loader, Lookup, ModuleJob, Names, TemplateJob,
 };
 
 use super::{Chunk, Host, Interpreter, Limits, SessionOutcome, Source, client, compiled, plan};
@@ -403,6 +403,13 @@ impl Host for Bridge<'_> {
 
     fn has_module(&self, module: &str) -> bool {
         self.vm.host().has_module(module)
+    }
+
+    fn find(&self, loader: Loader, name: &str) -> Result<Found> {
+        Ok(Found {
+            is_known: loader == Loader::Modules && self.vm.host().is_elsewhere(name),
+            ..Found::default()
+        })
     }
 
     fn machine(&self, path: &str) -> Result<Value> {

@@ -38,7 +38,7 @@ pub trait Host {
         Ok(Value::None)
     }
 
-    /// The modules of the tree that may have a function, by its full name. Only such modules ask for others.
+    /// The modules of the tree that may have a function, by its full name, and whether a minion may have it without them.
     ///
     /// # Errors
     /// A file cannot be read.

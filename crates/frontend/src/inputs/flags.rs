@@ -516,6 +516,13 @@ impl Files {
         project.is_some_and(|project| project.estate.is_some() && !project.pillar_roots.is_empty())
     }
 
+    /// True if no part of the pillar is known to lie elsewhere.
+    pub fn has_whole_pillar(&self) -> bool {
+        let project = self.project.as_ref();
+        let estate = project.and_then(|project| project.estate.as_ref());
+        estate.is_none_or(|estate| estate.missing_pillars.is_empty() && !estate.has_trial_pillar)
+    }
+
     /// True if the checkout at hand is an estate about which no file says anything.
     pub fn is_found(&self) -> bool {
         let estate = self

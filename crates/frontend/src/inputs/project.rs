@@ -74,6 +74,8 @@ pub struct Estate {
     pub notes: Vec<String>,
     /// Deployed roots of the pillar without a folder in the checkout.
     pub missing_pillars: Vec<String>,
+    /// True if the pillar was found in a folder of tests or examples: the real one has more.
+    pub has_trial_pillar: bool,
     /// The folders, and the files of tools in them, for what looks for minions.
     pub(crate) folders: Arc<Folders>,
     pub(crate) tools: Arc<Tools>,
@@ -243,7 +245,14 @@ impl Project {
         let is_said = self.given.has_roots || self.given.has_pillar_roots;
         let found = (!is_said).then(|| self.described(path.filter(|_| by_config)));
         let notes = self.notes(layout, &deployment, path);
+        let is_trial = |path: &PathBuf| {
+            let below = path.strip_prefix(&self.directory);
+            estate::is_trial(below.unwrap_or(path))
+        };
+        let mut pillar_roots = self.pillar_roots.iter().map(|(_, path)| path);
+        let has_trial_pillar = !self.given.has_pillar_roots && pillar_roots.any(is_trial);
         self.estate = Some(Estate {
+            has_trial_pillar,
             config: full,
             found,
             notes,

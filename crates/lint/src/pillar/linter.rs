@@ -16,6 +16,7 @@ use mapstack_pillar::{Ask, Master};
 
 use crate::pillar::examined::Examined;
 use crate::pillar::files::Files;
+use crate::pillar::keys::PillarKeys;
 use crate::pillar::rules::{self, Subject};
 use crate::pillar::seen::Seen;
 
@@ -334,6 +335,9 @@ fn fill(report: &mut Report, subject: &Subject<'_>) {
     report.ignored = rules::unread(seen, files);
     report.remarks = remarks(subject);
     report.left_out = seen.externals.iter().cloned().collect();
+    let externals = subject.options.get("ext_pillar");
+    let has_externals = externals.is_some_and(Value::truthy);
+    report.keys = Some(Arc::new(PillarKeys::read(files, has_externals)));
 }
 
 /// Remarks on parts that were not looked at, beside files.

@@ -30,9 +30,11 @@
 
 mod examined;
 mod files;
+mod keys;
 mod linter;
 mod naming;
 mod rules;
 mod seen;
 
+pub use keys::PillarKeys;
 pub use linter::{Minions, PillarLinter};

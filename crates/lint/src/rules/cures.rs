@@ -12,6 +12,7 @@ use mapstack_render::jinja::ast::StmtKind;
 use super::failures::is_slip;
 use crate::document::SourceFile;
 use crate::origins::{Origins, Tracer, Wanted, text_of};
+use crate::pillar::PillarKeys;
 use crate::subject::Subject;
 use crate::suppress::promised;
 use crate::templates::names;
@@ -25,6 +26,8 @@ pub(super) enum Cure {
     Promised(String),
     /// A value that no layer sets, or that is of no use as it is set.
     Unset(Wanted),
+    /// A key that the pillars of these minions lack, in a sentence, with its last name.
+    NotInPillar { what: String, name: String },
     /// A data file that a variable is read from, and that is empty.
     Empty { variable: String, file: Place },
 }
@@ -142,11 +145,7 @@ impl<'s> Facts<'s> {
             )));
         }
         if !lacking.is_empty() {
-            return Some(Cure::Facts(format!(
-                "it looks up {} in the pillar, which is not there: give one by {}",
-                listed(lacking),
-                Means::Pillar
-            )));
+            return Some(self.not_in_pillar(failure, &origins, &lacking));
         }
         if !failure.is_everywhere {
             return None;
@@ -155,31 +154,111 @@ impl<'s> Facts<'s> {
             return Some(empty);
         }
         let merged: Vec<&String> = origins.merged.iter().filter(|key| !is_given(key)).collect();
-        if !merged.is_empty() {
-            return Some(self.unset(failure, merged, tracer));
+        match (merged.is_empty(), origins.merged.is_empty()) {
+            (false, _) => Some(self.unset(failure, &merged, tracer)),
+            (true, false) => {
+                let all: Vec<&String> = origins.merged.iter().collect();
+                self.unset_by_all(failure, &all, tracer)
+            }
+            (true, true) => other_facts(&origins).map(Cure::Facts),
         }
-        other_facts(&origins).map(Cure::Facts)
+    }
+
+    /// The keys that are looked up in pillars without them.
+    fn not_in_pillar(&self, failure: &Failure<'_>, origins: &Origins, lacking: &[&String]) -> Cure {
+        let names = || lacking.iter().map(|key| last(key));
+        if let Some(name) = names().find(|name| self.promised.contains(*name)) {
+            return promised_by(name);
+        }
+        let is_literal = |key: &&&String| !origins.computed.contains(**key);
+        let is_unset = failure.is_everywhere
+            && lacking.iter().all(|key| is_literal(&key))
+            && self.is_unset(failure, |pillar| {
+                lacking.iter().any(|key| pillar.can_have(key))
+            });
+        let keys = listed(lacking.iter().copied());
+        match names().next().filter(|_| is_unset) {
+            Some(name) => Cure::NotInPillar {
+                what: format!(
+                    "it looks up {keys} in the pillar, and no sls of the pillar sets it for these minions"
+                ),
+                name: name.to_owned(),
+            },
+            None => Cure::Facts(format!(
+                "it looks up {keys} in the pillar, which is not there: give one by {}",
+                Means::Pillar
+            )),
+        }
+    }
+
+    /// True if all of an estate's pillar is here and does not give what these minions lack: neither to them, nor to any
+    /// if other grains than those that are assumed could choose more of it.
+    fn is_unset(&self, failure: &Failure<'_>, can_have: impl Fn(&PillarKeys) -> bool) -> bool {
+        let Some(estate) = &self.subject.estate else {
+            return false;
+        };
+        estate.pillar.as_ref().is_some_and(|pillar| {
+            let is_real = !estate.assumes(failure.minions);
+            is_real || estate.broken.is_empty() && !can_have(pillar)
+        })
+    }
+
+    /// The value that neither layers nor the pillars over them set.
+    fn unset_by_all(
+        &self,
+        failure: &Failure<'_>,
+        merged: &[&String],
+        tracer: &Tracer<'_>,
+    ) -> Option<Cure> {
+        let wanted = self.wanted(failure, tracer)?;
+        if self.promised.contains(&wanted.key) {
+            return Some(promised_by(&wanted.key));
+        }
+        let is_unset = wanted.is_absent && self.is_unset_by_layers(failure, merged, &wanted.key);
+        is_unset.then_some(Cure::Unset(wanted))
+    }
+
+    /// True if other grains than those that are assumed would not lead to a layer with a name, or a pillar over them.
+    fn is_unset_by_layers(&self, failure: &Failure<'_>, merged: &[&String], name: &str) -> bool {
+        if !self.are_assumed(failure.minions) {
+            return true;
+        }
+        let is_said = |pillar: &PillarKeys| merged.iter().any(|key| pillar.can_name(key, name));
+        self.is_unset(failure, is_said) && !self.is_said_near(failure.place, name)
+    }
+
+    /// True if a file of the formulas that a template reads says a key.
+    fn is_said_near(&self, place: &Place, key: &str) -> bool {
+        let folder = |path: &str| path.split_once('/').map(|(folder, _)| folder.to_owned());
+        let (templates, imports) = (&self.subject.templates, &self.subject.survey.imports);
+        let first = templates.at(place);
+        let read = first.map(|first| templates.read_from(&first.path, imports, |_| false));
+        let read = read.into_iter().flatten();
+        let folders: BTreeSet<_> = read.map(|parsed| folder(&parsed.path)).collect();
+        let mut files = self.subject.files.values();
+        files.any(|file| folders.contains(&folder(&file.path)) && says_key(&file.text, key))
+    }
+
+    /// The value that a failure asks for, unless it is one of the facts themselves, which reads no layer.
+    fn wanted(&self, failure: &Failure<'_>, tracer: &Tracer<'_>) -> Option<Wanted> {
+        let message = &failure.error.diagnostic().message;
+        let is_of_layers =
+            |wanted: &Wanted| !["pillar", "grains", "opts"].contains(&&*wanted.object);
+        tracer.wanted(failure.place, message).filter(is_of_layers)
     }
 
     /// The value that layers set, and that the pillar is merged over, but which lacks the key.
-    fn unset(&self, failure: &Failure<'_>, merged: Vec<&String>, tracer: &Tracer<'_>) -> Cure {
+    fn unset(&self, failure: &Failure<'_>, merged: &[&String], tracer: &Tracer<'_>) -> Cure {
         let could = Cure::Facts(format!(
             "a pillar with {} could set it: give one by {}",
-            listed(merged),
+            listed(merged.iter().copied()),
             Means::Pillar
         ));
-        let message = &failure.error.diagnostic().message;
-        let wanted = tracer.wanted(failure.place, message);
-        // A look-up in the facts themselves reads no layer.
-        let is_of_layers =
-            |wanted: &Wanted| !["pillar", "grains", "opts"].contains(&&*wanted.object);
-        let Some(wanted) = wanted.filter(is_of_layers) else {
+        let Some(wanted) = self.wanted(failure, tracer) else {
             return could;
         };
         if self.promised.contains(&wanted.key) {
-            let key = &wanted.key;
-            let said = format!("`from-pillar={key}` says that the pillar sets it");
-            return Cure::Promised(said);
+            return promised_by(&wanted.key);
         }
         let sets = |(_, text): &&(String, String)| says_key(text, &wanted.key);
         match self.examples.iter().find(sets) {
@@ -188,9 +267,9 @@ impl<'s> Facts<'s> {
                 wanted.key,
                 Means::Pillar
             )),
+            None if self.is_unset_by_layers(failure, merged, &wanted.key) => Cure::Unset(wanted),
             // Their grains choose the pillar that they get.
-            None if self.are_assumed(failure.minions) => could,
-            None => Cure::Unset(wanted),
+            None => could,
         }
     }
 
@@ -223,6 +302,15 @@ impl<'s> Facts<'s> {
             })
         })
     }
+}
+
+/// The last part of a key.
+fn last(key: &str) -> &str {
+    key.rsplit(':').next().unwrap_or(key)
+}
+
+fn promised_by(key: &str) -> Cure {
+    Cure::Promised(format!("`from-pillar={key}` says that the pillar sets it"))
 }
 
 fn is_empty(file: &SourceFile) -> bool {

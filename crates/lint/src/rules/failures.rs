@@ -158,6 +158,50 @@ fn failure(
         is_part,
         is_unnamed,
     } = failed;
+    let mut finding = said(error, &place);
+    let cause = Failure {
+        error,
+        place: &place,
+        minions: &minions,
+        is_everywhere: !is_passed,
+    };
+    let cure = facts.cure(&cause, tracer);
+    // What nothing sets, minions that are made up lack as well as those that they represent.
+    let is_unset = matches!(cure, Some(Cure::Unset(_) | Cure::NotInPillar { .. }));
+    if let Some(cure) = cure {
+        finding = cured(finding, cure);
+    } else if let Some(note) = estate.and_then(|estate| {
+        let are_assumed = estate.assumes(&minions);
+        let grains = are_assumed.then(|| tracer.at(&place).grains)?;
+        of_assumed_grains(error, grains.iter().map(String::as_str))
+    }) {
+        finding.level = Level::Warning;
+        finding.lacks_facts = true;
+        finding.notes.push(note);
+    } else if is_part && is_passed {
+        finding.level = Level::Warning;
+        let note = "other sls name it, but none that is used here includes it on these minions";
+        finding.notes.push(note.to_owned());
+    }
+    let softened = match is_unset {
+        true => estate.and_then(|estate| follows(estate, &minions)),
+        false => estate.and_then(|estate| softened(estate, error, &minions)),
+    };
+    if is_unnamed && finding.level == Level::Error {
+        finding.level = Level::Warning;
+        let note = "no minion gets it by a top file, so it was rendered for one that may lack what it needs";
+        return finding.note(note);
+    }
+    if let Some(note) = softened.filter(|_| finding.level == Level::Error) {
+        finding.level = Level::Warning;
+        finding.lacks_facts = true;
+        finding.notes.push(note.to_owned());
+    }
+    finding.note(on(&minions, of))
+}
+
+/// The finding of an error, before its cause is known.
+fn said(error: &Error, place: &Place) -> Finding {
     let diagnostic = error.diagnostic();
     let rule = rule_of_failure(error);
     let has_place = diagnostic
@@ -176,39 +220,7 @@ fn failure(
     if let Some((old, new)) = of_python_2(&diagnostic.message) {
         finding.help = Some(format!("Python 3 has no `{old}`: write {new}"));
     }
-    let cause = Failure {
-        error,
-        place: &place,
-        minions: &minions,
-        is_everywhere: !is_passed,
-    };
-    if let Some(cure) = facts.cure(&cause, tracer) {
-        finding = cured(finding, cure);
-    } else if let Some(note) = estate.and_then(|estate| {
-        let are_assumed = estate.assumes(&minions);
-        let grains = are_assumed.then(|| tracer.at(&place).grains)?;
-        of_assumed_grains(error, grains.iter().map(String::as_str))
-    }) {
-        finding.level = Level::Warning;
-        finding.lacks_facts = true;
-        finding.notes.push(note);
-    } else if is_part && is_passed {
-        finding.level = Level::Warning;
-        let note = "other sls name it, but none that is used here includes it on these minions";
-        finding.notes.push(note.to_owned());
-    }
-    let softened = estate.and_then(|estate| softened(estate, error, &minions));
-    if is_unnamed && finding.level == Level::Error {
-        finding.level = Level::Warning;
-        let note = "no minion gets it by a top file, so it was rendered for one that may lack what it needs";
-        return finding.note(note);
-    }
-    if let Some(note) = softened.filter(|_| finding.level == Level::Error) {
-        finding.level = Level::Warning;
-        finding.lacks_facts = true;
-        finding.notes.push(note.to_owned());
-    }
-    finding.note(on(&minions, of))
+    finding
 }
 
 /// The end of errors of the tree's Python that needs what the sandbox does not have.
@@ -281,6 +293,9 @@ fn cured(mut finding: Finding, cure: Cure) -> Finding {
             finding.lacks_facts = true;
             finding.note(what)
         }
+        Cure::NotInPillar { what, name } => finding.note(what).help(format!(
+            "meant for the pillar? `# mapstack-lint: from-pillar={name}`"
+        )),
         Cure::Empty { variable, file } => {
             finding.related(format!("this file is empty, so `{variable}` is null"), file)
         }
@@ -310,12 +325,19 @@ fn cured(mut finding: Finding, cure: Cure) -> Finding {
 
 /// The reason why a failure on some minions of an estate need not be one: missing values of their pillars, or unknown facts.
 pub(super) fn softened(estate: &Estate, error: &Error, minions: &[String]) -> Option<&'static str> {
-    if minions.iter().all(|id| estate.broken.contains(id)) {
-        return Some("the pillars of these minions have errors, and this may follow from them");
-    }
     let is_example = |id: &String| estate.examples.contains(id) || estate.broken.contains(id);
-    (could_lack_facts(error) && minions.iter().all(is_example))
-        .then_some("these minions represent others, which may have what it needs")
+    let could_differ = || could_lack_facts(error) && minions.iter().all(is_example);
+    follows(estate, minions).or_else(|| {
+        could_differ().then_some("these minions represent others, which may have what it needs")
+    })
+}
+
+/// The reason why a failure on minions whose pillars have errors need not be one.
+fn follows(estate: &Estate, minions: &[String]) -> Option<&'static str> {
+    let mut minions = minions.iter();
+    minions
+        .all(|id| estate.broken.contains(id))
+        .then_some("the pillars of these minions have errors, and this may follow from them")
 }
 
 /// The note of a failure at an expression of some grains, where the grains of minions are assumed; nothing if the
@@ -401,13 +423,37 @@ fn unanswered<'s>(subject: &'s Subject<'_>, place: &Place) -> Option<&'s str> {
     names.find(|name| subject.engine.answerer(name) == Answerer::Unanswered)
 }
 
+/// The beginning of errors about a function that Salt may have.
+const UNANSWERED: &str = "nothing answers salt['";
+
+/// The function that nothing answers, as an error says: where no template names it at the call, as code in Python and
+/// variables do not.
+///
+/// ```
+/// use mapstack::{Error, ErrorKind};
+/// use mapstack_lint::unanswered_by;
+/// let error = Error::new(ErrorKind::Undefined, "Python: salt['a.b'] is undefined: nothing answers salt['a.b'](1)");
+/// assert_eq!(unanswered_by(&error), Some("a.b"));
+/// assert_eq!(unanswered_by(&error.help("did you mean salt['a.c']?")), None);
+/// ```
+#[must_use]
+pub fn unanswered_by(error: &Error) -> Option<&str> {
+    let diagnostic = error.diagnostic();
+    let (_, rest) = diagnostic.message.split_once(UNANSWERED)?;
+    let (name, _) = rest.split_once("']")?;
+    (!is_slip(diagnostic)).then_some(name)
+}
+
 /// The words of an error about a file of another machine.
 pub const NOT_FETCHED: &str = "nothing is fetched by ";
 
 /// The function of the tree's modules that an error is about, if the function needs what is not here, or one that
 /// fetches. The error's place may be in the module, and the call is on the way there.
-fn without_answer<'s>(subject: &'s Subject<'_>, error: &Error) -> Option<&'s str> {
+fn without_answer<'s>(subject: &'s Subject<'_>, error: &'s Error) -> Option<&'s str> {
     let diagnostic = error.diagnostic();
+    if let Some(name) = unanswered_by(error) {
+        return Some(name);
+    }
     let is_of_module =
         error.kind() == ErrorKind::Undefined && diagnostic.message.contains("] has no answer: ");
     if !is_of_module && !diagnostic.message.contains(NOT_FETCHED) {

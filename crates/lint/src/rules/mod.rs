@@ -25,7 +25,9 @@ use crate::finding::Finding;
 use crate::subject::Subject;
 
 pub(crate) use failures::unanswered_calls;
-pub use failures::{NOT_FETCHED, Unanswered, of_assumed_grains, offline, on, rule_of_failure};
+pub use failures::{
+    NOT_FETCHED, Unanswered, of_assumed_grains, offline, on, rule_of_failure, unanswered_by,
+};
 pub use scalars::traps;
 pub(crate) use schema::check as schema;
 pub use schema::{Violations, not_checked, origin, read_schema};

@@ -11,6 +11,7 @@ mod proposal;
 mod tools;
 mod top_text;
 
+pub(crate) use layout::is_trial;
 pub use layout::{Layout, Root};
 
 pub(crate) use deployed::{Deployment, Given};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     Content, Finding, Level, NOT_FETCHED, Rule, Unanswered, of_assumed_grains, offline, on,
-    rule_of_failure,
+    rule_of_failure, unanswered_by,
 };
 use mapstack::value::Value;
 use mapstack::yaml::{Limits, load_marked};
@@ -116,14 +116,10 @@ fn is_unanswered(error: &Error) -> bool {
     let diagnostic = error.diagnostic();
     let help = diagnostic.help.as_deref();
     let is_slip = help.is_some_and(|help| help.starts_with("did you mean"));
-    let is_lacking = [UNANSWERED, NOT_FETCHED]
-        .iter()
-        .any(|words| diagnostic.message.contains(words));
-    (error.kind() == ErrorKind::Unsupported || is_lacking) && !is_slip
+    let is_lacking =
+        || error.kind() == ErrorKind::Unsupported || diagnostic.message.contains(NOT_FETCHED);
+    unanswered_by(error).is_some() || is_lacking() && !is_slip
 }
-
-/// The beginning of errors about a function that Salt may have.
-const UNANSWERED: &str = "nothing answers salt['";
 
 /// The functions that templates call without an answer, with the minions whose pillars could not be followed further.
 pub(crate) fn unanswered(seen: &Seen) -> BTreeMap<String, Unanswered> {
@@ -134,7 +130,7 @@ pub(crate) fn unanswered(seen: &Seen) -> BTreeMap<String, Unanswered> {
     };
     for failed in seen.failures.values().filter(of_sls) {
         let diagnostic = failed.error.diagnostic();
-        let known = calls.entry(called(&diagnostic.message)).or_default();
+        let known = calls.entry(called(&failed.error)).or_default();
         known.minions.extend(failed.ids.iter().cloned());
         let file = diagnostic.place.as_ref().map(|place| place.file.clone());
         known.files.extend(file);
@@ -142,16 +138,14 @@ pub(crate) fn unanswered(seen: &Seen) -> BTreeMap<String, Unanswered> {
     calls
 }
 
-/// The function of a message that nothing answers it; the message if it names none.
-fn called(message: &str) -> String {
+/// The function of an error that nothing answers it; the message if it names none.
+fn called(error: &Error) -> String {
+    let message = &error.diagnostic().message;
     if let Some((_, scheme)) = message.split_once(NOT_FETCHED) {
         let scheme = scheme.split(' ').next().unwrap_or_default();
         return format!("what it fetches by {scheme}");
     }
-    let name = message
-        .split_once(UNANSWERED)
-        .and_then(|(_, rest)| rest.split_once("']"));
-    name.map_or_else(|| message.into(), |(name, _)| name.into())
+    unanswered_by(error).unwrap_or(message).to_owned()
 }
 
 fn failure(subject: &Subject<'_>, failed: &Failed) -> Finding {
