@@ -19,6 +19,7 @@ import tempfile
 import definitions
 import formats
 import gitfs
+import high_data
 import master_cache
 import mine
 import platforms
@@ -701,6 +702,7 @@ FILES = {
     "crates/mapstack/tests/data/pipes_stateconf.json": pipe,
     "crates/mapstack/tests/data/pipes_renderers.json": pipe,
     "crates/mapstack/tests/data/state_runs.json": state_run.state_run,
+    "crates/states/tests/data/high_data.json": high_data.compiled,
     "crates/states/tests/data/tops.json": state_run.state_top,
     "crates/mapstack/tests/data/tree_modules.json": tree_module,
     "crates/mapstack/tests/data/tree_grains.json": tree_grain,

@@ -1,10 +1,11 @@
-//! Finds the sls that minions get: those of top files, and those that sls include.
+//! Finds the sls that minions get: those of top files, and those that sls include. Compiles high data to low data.
 //!
-//! The crate does not know about pillars, how sls become high and low data, command lines or output formats.
+//! The crate does not know about pillars, what state modules do, command lines or output formats.
 //!
 #![doc = include_str!("../README.md")]
 
 mod available;
+pub mod compile;
 mod gather;
 mod options;
 mod top;

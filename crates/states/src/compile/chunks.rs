@@ -1,0 +1,184 @@
+//! High data as chunks, one for each function and name (Salt: `compile_high_data`).
+
+use mapstack_pyobject::{DictRef, Obj, to_str};
+use mapstack_value::Key;
+use mapstack_value::pytext::Fnmatch;
+
+use super::CompileOptions;
+use super::graph::Graph;
+use super::python::{first, is_among, is_internal, item, items, key, mapping};
+use super::refusal::{Result, exception};
+use super::work::Work;
+
+/// The functions that the grain `state_runs_disabled` switches off.
+struct Disabled(Vec<Fnmatch>);
+
+impl Disabled {
+    fn has(&self, chunk: &DictRef) -> Result<bool> {
+        if self.0.is_empty() {
+            return Ok(false);
+        }
+        let name = format!("{}.{}", text_at(chunk, "state")?, text_at(chunk, "fun")?);
+        let is_disabled = self.0.iter().any(|pattern| pattern.matches(&name));
+        if is_disabled {
+            item(&Obj::Dict(chunk.clone()), &"__sls__".into())?;
+        }
+        Ok(is_disabled)
+    }
+}
+
+/// The text of an entry of a chunk.
+pub(super) fn text_at(chunk: &DictRef, name: &str) -> Result<String> {
+    Ok(to_str(&chunk.get_str(name).unwrap_or_default())?)
+}
+
+/// What a state says, before its names are told apart.
+struct Said {
+    chunk: DictRef,
+    function: Option<Obj>,
+    names: Vec<Obj>,
+}
+
+impl Work<'_> {
+    /// The chunks of all states, which the graph gets.
+    pub(crate) fn chunks(
+        &self,
+        high: &DictRef,
+        options: &CompileOptions<'_>,
+        graph: &mut Graph,
+    ) -> Result<Vec<DictRef>> {
+        let patterns = options.disabled_states.iter();
+        let disabled = Disabled(patterns.map(|pattern| Fnmatch::new(pattern)).collect());
+        let mut chunks = Vec::new();
+        for (id, body) in high.entries() {
+            if is_internal(&id)? {
+                continue;
+            }
+            let body = mapping(&body)?;
+            for (module, args) in body.entries() {
+                if is_internal(&module)? {
+                    continue;
+                }
+                let said = self.said(&id, &module, body, &args)?;
+                for chunk in self.named(said)? {
+                    if !disabled.has(&chunk)? {
+                        graph.add(&chunk)?;
+                        chunks.push(chunk);
+                    }
+                }
+            }
+        }
+        Ok(chunks)
+    }
+
+    /// The arguments of a state by name.
+    fn said(&self, id: &Key, module: &Key, body: &DictRef, args: &Obj) -> Result<Said> {
+        let chunk = DictRef::new(Default::default());
+        chunk.insert("state", Obj::from(module));
+        chunk.insert("name", Obj::from(id));
+        for mark in ["__sls__", "__env__", "__sls_included_from__"] {
+            if let Some(value) = body.get_str(mark) {
+                chunk.insert(mark, value);
+            }
+        }
+        chunk.insert("__id__", Obj::from(id));
+        let (mut function, mut names) = (None, Vec::new());
+        for arg in items(self.budget, args)? {
+            match &arg {
+                Obj::Str(_) | Obj::Markup(_) => drop(function.get_or_insert(arg)),
+                Obj::Dict(arg) => {
+                    for (name, value) in arg.entries() {
+                        self.say(&chunk, (&name, value), id, &mut names)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(Said {
+            chunk,
+            function,
+            names,
+        })
+    }
+
+    fn say(
+        &self,
+        chunk: &DictRef,
+        (name, value): (&Key, Obj),
+        id: &Key,
+        names: &mut Vec<Obj>,
+    ) -> Result<()> {
+        match name.as_str() {
+            Some("names") => {
+                for one in items(self.budget, &value)? {
+                    if !is_among(self.budget, &Obj::list(names.clone()), &one)? {
+                        names.push(one);
+                    }
+                }
+            }
+            Some("state") => {}
+            Some("name") if value.as_str().is_none() => chunk.insert("name", Obj::from(id)),
+            _ => chunk.insert(name.clone(), value),
+        }
+        Ok(())
+    }
+
+    /// A chunk for each name. Without a function there is none.
+    fn named(&self, said: Said) -> Result<Vec<DictRef>> {
+        let Said {
+            chunk,
+            function,
+            names,
+        } = said;
+        let mut chunks = Vec::new();
+        let mut add = |live: DictRef| {
+            if let Some(function) = &function {
+                live.insert("fun", function.clone());
+                chunks.push(live);
+            }
+        };
+        if names.is_empty() {
+            add(self.copy(&chunk)?);
+        }
+        for (order, name) in (1..).zip(names) {
+            let live = self.copy(&chunk)?;
+            match &name {
+                Obj::Dict(entry) => {
+                    let (name, args) = first(entry)?;
+                    live.insert("name", Obj::from(&name));
+                    for args in items(self.budget, &args)? {
+                        self.update(&live, &args)?;
+                    }
+                }
+                name => live.insert("name", name.clone()),
+            }
+            live.insert("name_order", Obj::from(order));
+            add(live);
+        }
+        Ok(chunks)
+    }
+
+    /// `copy.deepcopy`: what is shared inside stays shared inside.
+    fn copy(&self, chunk: &DictRef) -> Result<DictRef> {
+        self.budget.settle(chunk.len())?;
+        let copy = Obj::from_shared(&Obj::Dict(chunk.clone()).to_value()?);
+        Ok(mapping(&copy)?.clone())
+    }
+
+    /// `dict.update`.
+    fn update(&self, chunk: &DictRef, more: &Obj) -> Result<()> {
+        if let Obj::Dict(more) = more {
+            for (name, value) in more.entries() {
+                chunk.insert(name, value);
+            }
+            return Ok(());
+        }
+        for pair in items(self.budget, more)? {
+            match &items(self.budget, &pair)?[..] {
+                [name, value] => chunk.insert(key(name)?, value.clone()),
+                _ => return exception("the arguments of a name are not mappings"),
+            }
+        }
+        Ok(())
+    }
+}

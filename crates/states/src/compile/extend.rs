@@ -1,0 +1,218 @@
+//! Extending states (Salt: `reconcile_extend` and `find_name`).
+
+use mapstack_pyobject::{DictRef, Obj, equal};
+use mapstack_value::Key;
+
+use super::keywords::is_requisite;
+use super::python::{
+    contains, described, each, extend, first, is_among, is_internal, item, items, key, list,
+    mapping,
+};
+use super::refusal::{Refusal, RefusalKind, Result, exception};
+use super::work::Work;
+
+/// What extends states: names with bodies.
+pub(crate) type Extensions = Vec<(Key, Obj)>;
+
+impl Work<'_> {
+    /// Apply what sls extend.
+    pub(crate) fn reconcile(&mut self, high: &DictRef) -> Result<()> {
+        let Some(chunks) = taken(high, "__extend__") else {
+            return Ok(());
+        };
+        let budget = self.budget;
+        each(budget, &chunks, &mut |_, chunk| {
+            self.extend_states(high, mapping(&chunk)?.entries(), false)
+        })
+    }
+
+    /// Extend states. Strictly, only a state with the same module counts as the one that is named.
+    pub(crate) fn extend_states(
+        &mut self,
+        high: &DictRef,
+        extensions: Extensions,
+        strict: bool,
+    ) -> Result<()> {
+        for (name, body) in extensions {
+            self.budget.burn(1)?;
+            let module = self.first_module(&body)?;
+            let is_there = match high.get(&name) {
+                Some(state) => contains(self.budget, &state, &module)?,
+                None => false,
+            };
+            let name = if is_there {
+                name
+            } else {
+                let found = self.find_name(&Obj::from(&name), &module, high, strict)?;
+                match &found[..] {
+                    [(id, _)] => id.clone(),
+                    _ => {
+                        self.refuse(of_nothing(&name, &body)?);
+                        continue;
+                    }
+                }
+            };
+            if self.is_excluded(high, &body)? {
+                continue;
+            }
+            let state = high.get(&name).unwrap_or_default();
+            for (module, args) in mapping(&body)?.entries() {
+                if !is_internal(&module)? {
+                    self.extend_state(&state, &module, &args)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The first state module of a body.
+    fn first_module(&self, body: &Obj) -> Result<Key> {
+        for module in items(self.budget, body)? {
+            let module = key(&module)?;
+            if !is_internal(&module)? {
+                return Ok(module);
+            }
+        }
+        exception("an extension has no state module")
+    }
+
+    /// True if the sls that extends is excluded.
+    fn is_excluded(&self, high: &DictRef, body: &Obj) -> Result<bool> {
+        let own = mapping(body)?.get_str("__sls__").unwrap_or_default();
+        let Some(excludes) = high.get_str("__exclude__") else {
+            return Ok(false);
+        };
+        let mut excluded = Vec::new();
+        for exclude in items(self.budget, &excludes)? {
+            match &exclude {
+                Obj::Str(_) | Obj::Markup(_) => excluded.push(exclude),
+                other => {
+                    let sls = mapping(other)?.get_str("sls").unwrap_or_default();
+                    if sls.truthy()? {
+                        excluded.push(sls);
+                    }
+                }
+            }
+        }
+        is_among(self.budget, &Obj::list(excluded), &own)
+    }
+
+    fn extend_state(&self, state: &Obj, module: &Key, more: &Obj) -> Result<()> {
+        if !contains(self.budget, state, module)? {
+            mapping(state)?.insert(module.clone(), more.clone());
+            return Ok(());
+        }
+        let args = item(state, module)?;
+        each(self.budget, more, &mut |_, arg| {
+            if self.replace_argument(&args, &arg)? {
+                return Ok(());
+            }
+            if args.is_same(more) {
+                return exception("a list of arguments extends itself without end");
+            }
+            list(&args)?.change(|args| args.push(arg));
+            Ok(())
+        })
+    }
+
+    /// Put an argument in the place of those of its name. True if there were any.
+    fn replace_argument(&self, args: &Obj, arg: &Obj) -> Result<bool> {
+        let mut is_replaced = false;
+        let put = |index: usize, arg: &Obj| -> Result<()> {
+            list(args)?.change(|args| {
+                if let Some(place) = args.get_mut(index) {
+                    *place = arg.clone();
+                }
+            });
+            Ok(())
+        };
+        each(self.budget, args, &mut |index, old| {
+            match (arg, &old) {
+                (Obj::Str(_), Obj::Str(_)) => {
+                    put(index, arg)?;
+                    is_replaced = true;
+                }
+                (Obj::Dict(new), Obj::Dict(old)) => {
+                    let (name, value) = first(new)?;
+                    let (old_name, old_value) = first(old)?;
+                    if name == old_name {
+                        if name.as_str().is_some_and(is_requisite) {
+                            extend(self.budget, &old_value, &value)?;
+                        } else {
+                            put(index, arg)?;
+                        }
+                        is_replaced = true;
+                    } else if name.as_str() == Some("name") && old_name.as_str() == Some("names") {
+                        // What was to be replaced is, and the name is added nevertheless.
+                        put(index, arg)?;
+                    }
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(is_replaced)
+    }
+
+    /// The states that a name means: the ID, or those with an argument of that value. With the module `sls` they are
+    /// those of an sls.
+    pub(crate) fn find_name(
+        &self,
+        name: &Obj,
+        module: &Key,
+        high: &DictRef,
+        strict: bool,
+    ) -> Result<Vec<(Key, Key)>> {
+        let id = key(name)?;
+        let own = high.get(&id);
+        let has_module = match (&own, strict) {
+            (_, false) => true,
+            (None, true) => false,
+            (Some(state), true) => contains(self.budget, state, module)?,
+        };
+        if own.is_some() && has_module {
+            return Ok(vec![(id, module.clone())]);
+        }
+        let mut found = Vec::new();
+        for (other, state) in high.entries() {
+            self.budget.burn(1)?;
+            if module.as_str() == Some("sls") {
+                if equal(&item(&state, &"__sls__".into())?, name)? {
+                    found.push((other, first(mapping(&state)?)?.0));
+                }
+            } else if contains(self.budget, &state, module)?
+                && let Obj::List(args) = item(&state, module)?
+            {
+                for arg in args.items() {
+                    if let Obj::Dict(arg) = arg
+                        && arg.len() == 1
+                        && equal(&first(&arg)?.1, name)?
+                    {
+                        found.push((other.clone(), module.clone()));
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// An entry, taken out of a mapping.
+pub(crate) fn taken(dict: &DictRef, key: &str) -> Option<Obj> {
+    let found = dict.get_str(key)?;
+    dict.change(|entries| entries.shift_remove(&Key::from(key)));
+    Some(found)
+}
+
+fn of_nothing(name: &Key, body: &Obj) -> Result<Refusal> {
+    let sls = mapping(body)?
+        .get_str("__sls__")
+        .unwrap_or(Obj::from("base"));
+    let sls = mapstack_pyobject::to_str(&sls)?;
+    let message = format!(
+        "{} is extended, and is in no sls of the minion",
+        described(&name.into())
+    );
+    let refusal = Refusal::new(RefusalKind::ExtendOfNothing, message).of_sls(sls);
+    Ok(refusal.of_state(name, vec![Key::from("extend"), name.clone()]))
+}

@@ -1,0 +1,117 @@
+//! Requisites and what Salt takes for them.
+
+/// A requisite between two states, by its weight for their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Requisite {
+    /// `onfail`
+    Onfail,
+    /// `onfail_any`
+    OnfailAny,
+    /// `onfail_all`
+    OnfailAll,
+    /// `require`
+    Require,
+    /// `require_any`
+    RequireAny,
+    /// `onchanges`
+    Onchanges,
+    /// `onchanges_any`
+    OnchangesAny,
+    /// `watch`
+    Watch,
+    /// `watch_any`
+    WatchAny,
+    /// `prereq`
+    Prereq,
+}
+
+impl Requisite {
+    /// All of them, in the order in which Salt looks for them.
+    pub(crate) const ALL: [Requisite; 10] = [
+        Requisite::Require,
+        Requisite::RequireAny,
+        Requisite::Watch,
+        Requisite::WatchAny,
+        Requisite::Prereq,
+        Requisite::Onfail,
+        Requisite::OnfailAny,
+        Requisite::OnfailAll,
+        Requisite::Onchanges,
+        Requisite::OnchangesAny,
+    ];
+
+    /// The name of the argument.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Requisite::Onfail => "onfail",
+            Requisite::OnfailAny => "onfail_any",
+            Requisite::OnfailAll => "onfail_all",
+            Requisite::Require => "require",
+            Requisite::RequireAny => "require_any",
+            Requisite::Onchanges => "onchanges",
+            Requisite::OnchangesAny => "onchanges_any",
+            Requisite::Watch => "watch",
+            Requisite::WatchAny => "watch_any",
+            Requisite::Prereq => "prereq",
+        }
+    }
+}
+
+/// Arguments that are lists of states (Salt: `STATE_REQUISITE_KEYWORDS`).
+const LISTS: [&str; 13] = [
+    "onfail",
+    "onfail_any",
+    "onfail_all",
+    "require",
+    "require_any",
+    "onchanges",
+    "onchanges_any",
+    "watch",
+    "watch_any",
+    "prereq",
+    "prerequired",
+    "listen",
+    "onfail_stop",
+];
+
+/// True if an argument has to be a list of states.
+pub(crate) fn is_requisite(name: &str) -> bool {
+    LISTS.contains(&name)
+}
+
+/// Arguments that are moved to other states, or take from them.
+const MOVED: [&str; 7] = [
+    "require_in",
+    "watch_in",
+    "onfail_in",
+    "onchanges_in",
+    "use",
+    "use_in",
+    "prereq_in",
+];
+
+/// True if an argument is moved to other states, or takes from them.
+pub(crate) fn is_moved(name: &str) -> bool {
+    MOVED.contains(&name)
+}
+
+/// True if `use` leaves an argument where it is.
+pub(crate) fn is_never_used(name: &str) -> bool {
+    const MORE: [&str; 8] = [
+        "require",
+        "watch",
+        "prereq",
+        "onfail",
+        "onfail_stop",
+        "onchanges",
+        "name",
+        "names",
+    ];
+    is_moved(name) || MORE.contains(&name)
+}
+
+/// True if a name stands for several.
+pub(crate) fn is_pattern(name: &str) -> bool {
+    name.contains(['*', '?', '[', ']'])
+}

@@ -1,0 +1,177 @@
+//! The state compiler: high data, as sls render to it, becomes low data, the chunks that a minion runs one after the
+//! other (Salt: `State`). The module does not know about files, templates or minions.
+//!
+//! ```
+//! use mapstack_pyobject::{Budget, Limits, Obj};
+//! use mapstack_states::compile::{CompileOptions, Compiler};
+//! let high = "\
+//! nginx: {pkg: [installed], __sls__: web, __env__: base}
+//! /etc/nginx.conf: {file: [managed, {require: [{pkg: nginx}]}, {order: first}], __sls__: web, __env__: base}
+//! ";
+//! let high = Obj::from_shared(&mapstack_yaml::load(high).unwrap());
+//! let budget = Budget::new(Limits::default(), None);
+//! let compiler = Compiler::new(CompileOptions::default(), &budget);
+//! let low = compiler.low(&high).unwrap();
+//! let order: Vec<String> = low.iter().map(|chunk| chunk.get_str("name").unwrap().as_str().unwrap().to_string()).collect();
+//! assert_eq!(order, ["nginx", "/etc/nginx.conf"]);
+//! ```
+
+mod chunks;
+mod exclude;
+mod extend;
+mod graph;
+mod keywords;
+mod order;
+mod python;
+mod refusal;
+mod requisite_in;
+mod requisites;
+mod verify;
+mod work;
+
+use mapstack_pyobject::{Budget, DictRef, Error, Obj};
+
+use self::graph::Graph;
+pub use self::keywords::Requisite;
+use self::python::mapping;
+use self::refusal::Stop;
+pub use self::refusal::{Refusal, RefusalKind};
+use self::work::Work;
+
+/// The options of a minion that change its low data.
+pub struct CompileOptions<'o> {
+    /// The requisites that `disabled_requisites` switches off.
+    pub disabled_requisites: Vec<String>,
+    /// The patterns of the grain `state_runs_disabled`.
+    pub disabled_states: Vec<String>,
+    /// True for a state module that does something about what it watches (`mod_watch`). Elsewhere `watch` is `require`.
+    pub watches: &'o dyn Fn(&str) -> bool,
+}
+
+impl Default for CompileOptions<'_> {
+    /// Nothing is switched off, and each module watches.
+    fn default() -> Self {
+        CompileOptions {
+            disabled_requisites: Vec::new(),
+            disabled_states: Vec::new(),
+            watches: &|_| true,
+        }
+    }
+}
+
+/// The reasons for which there is no low data.
+#[derive(Debug)]
+pub enum Failed {
+    /// Salt refuses the states.
+    Refused(Vec<Refusal>),
+    /// The limits were reached.
+    Limit(Box<Error>),
+}
+
+/// Compiles high data, which it changes.
+pub struct Compiler<'c> {
+    options: CompileOptions<'c>,
+    budget: &'c Budget<'c>,
+}
+
+impl<'c> Compiler<'c> {
+    /// A compiler that spends from a budget.
+    #[must_use]
+    pub fn new(options: CompileOptions<'c>, budget: &'c Budget<'c>) -> Self {
+        Compiler { options, budget }
+    }
+
+    /// The chunks in the order in which they run, as a state run has them (Salt: `State.call_high`).
+    ///
+    /// # Errors
+    /// Salt refuses the states.
+    pub fn low(&self, high: &Obj) -> Result<Vec<DictRef>, Failed> {
+        self.working(|work| {
+            if let Obj::Dict(high) = high {
+                work.reconcile(high)?;
+            }
+            work.verify(high)?;
+            if !work.refusals.is_empty() {
+                return Ok(Vec::new());
+            }
+            let high = mapping(high)?;
+            work.move_requisites(high, &self.options.disabled_requisites)?;
+            work.exclude(high)?;
+            self.chunks(work, high)
+        })
+    }
+
+    /// The same, as `state.show_lowstate` has them (Salt: `compile_low_chunks`): what is wrong with the form of states
+    /// does not keep it from the next steps, in which it can end.
+    ///
+    /// # Errors
+    /// Salt refuses the states.
+    pub fn shown_lowstate(&self, high: &Obj) -> Result<Vec<DictRef>, Failed> {
+        self.working(|work| {
+            let states = mapping(high)?;
+            work.reconcile(states)?;
+            work.verify(high)?;
+            work.move_requisites(states, &self.options.disabled_requisites)?;
+            work.exclude(states)?;
+            self.chunks(work, states)
+        })
+    }
+
+    /// The same, as `state.show_low_sls` has them: without what extends or excludes, and requisites that end in `_in`.
+    ///
+    /// # Errors
+    /// Salt refuses the states.
+    pub fn shown_low_sls(&self, high: &Obj) -> Result<Vec<DictRef>, Failed> {
+        self.working(|work| {
+            work.verify(high)?;
+            self.chunks(work, mapping(high)?)
+        })
+    }
+
+    /// The faults in the form of states, as `state.show_sls` reports them.
+    ///
+    /// # Errors
+    /// The faults.
+    pub fn verify(&self, high: &Obj) -> Result<(), Failed> {
+        self.working(|work| {
+            work.verify(high)?;
+            Ok(Vec::new())
+        })
+        .map(|_| ())
+    }
+
+    fn working(
+        &self,
+        run: impl FnOnce(&mut Work<'_>) -> refusal::Result<Vec<DictRef>>,
+    ) -> Result<Vec<DictRef>, Failed> {
+        let mut work = Work {
+            budget: self.budget,
+            refusals: Vec::new(),
+        };
+        match run(&mut work) {
+            Err(Stop::Limit(error)) => return Err(Failed::Limit(error)),
+            Err(Stop::Exception(why)) => {
+                work.refuse(Refusal::new(
+                    RefusalKind::Exception,
+                    format!("Salt ends here: {why}"),
+                ));
+            }
+            Ok(chunks) if work.refusals.is_empty() => return Ok(chunks),
+            Ok(_) => {}
+        }
+        Err(Failed::Refused(work.refusals))
+    }
+
+    /// The sorted chunks, if nothing is refused so far.
+    fn chunks(&self, work: &mut Work<'_>, high: &DictRef) -> refusal::Result<Vec<DictRef>> {
+        if !work.refusals.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut graph = Graph::default();
+        let chunks = work.chunks(high, &self.options, &mut graph)?;
+        let cap = work.require(&chunks, &self.options, &mut graph)?;
+        let sorted = work.sorted(&graph, cap)?;
+        let chunks = sorted.into_iter().map(|node| graph.chunk(node).cloned());
+        chunks.collect()
+    }
+}

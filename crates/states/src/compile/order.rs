@@ -1,0 +1,233 @@
+//! The order of chunks (Salt: `aggregate_and_order_chunks`).
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+use mapstack_pyobject::{DictRef, Obj, as_float, order, to_str};
+use mapstack_value::{Int, Key};
+
+use super::chunks::text_at;
+use super::extend::taken;
+use super::graph::Graph;
+use super::keywords::Requisite;
+use super::python::{item, key};
+use super::refusal::{Refusal, RefusalKind, Result, exception};
+use super::work::Work;
+
+/// What states are sorted by.
+struct Rank {
+    order: Number,
+    own: Number,
+    label: String,
+    tag: String,
+}
+
+/// A number as Python sorts it; `inf` is above all.
+struct Number(Obj);
+
+impl Number {
+    fn cmp(&self, other: &Self) -> Ordering {
+        order(&self.0, &other.0, "<")
+            .ok()
+            .flatten()
+            .unwrap_or(Ordering::Equal)
+    }
+}
+
+impl Ord for Rank {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let numbers = self
+            .order
+            .cmp(&other.order)
+            .then_with(|| self.own.cmp(&other.own));
+        numbers
+            .then_with(|| self.label.cmp(&other.label))
+            .then_with(|| self.tag.cmp(&other.tag))
+    }
+}
+
+impl PartialOrd for Rank {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Rank {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Rank {}
+
+/// Numbers that `order` may name.
+struct Cap {
+    cap: Obj,
+    last: Int,
+}
+
+impl Cap {
+    /// The number of an `order` that is none.
+    fn named(&self, order: Option<&Obj>) -> Obj {
+        match order.and_then(Obj::as_str).map(|text| &**text) {
+            Some("last") => Obj::Int(self.last.clone()),
+            Some("first") => Obj::from(0),
+            _ => self.cap.clone(),
+        }
+    }
+
+    /// The order of a chunk, which is written into it where it is no number.
+    fn of(&self, chunk: &DictRef) -> Obj {
+        match chunk.get_str("order") {
+            Some(number) if is_number(&number) => number,
+            other => {
+                let number = self.named(other.as_ref());
+                chunk.insert("order", number.clone());
+                number
+            }
+        }
+    }
+}
+
+fn is_number(object: &Obj) -> bool {
+    matches!(object, Obj::Int(_) | Obj::Float(_) | Obj::Bool(_))
+}
+
+fn float(object: &Obj) -> Result<f64> {
+    match as_float(object)? {
+        Some(float) => Ok(float),
+        None => exception("the order of a name is not a number"),
+    }
+}
+
+fn is_less(a: &Obj, b: &Obj) -> Result<bool> {
+    Ok(order(a, b, "<")? == Some(Ordering::Less))
+}
+
+impl Work<'_> {
+    /// The nodes in the order in which they run.
+    pub(crate) fn sorted(&mut self, graph: &Graph, cap: Int) -> Result<Vec<usize>> {
+        let cap = Cap {
+            last: cap.add(&Int::from(1_000_000)),
+            cap: Obj::Int(cap),
+        };
+        let edges = |node: usize| graph.nodes[node].before.values().map(Vec::len).sum();
+        let mut waits: Vec<usize> = (0..graph.nodes.len()).map(edges).collect();
+        let mut heap = BinaryHeap::new();
+        for (node, waits) in waits.iter().enumerate() {
+            if *waits == 0 {
+                heap.push(Reverse((self.rank(graph, node, &cap)?, node)));
+            }
+        }
+        let mut sorted = Vec::new();
+        while let Some(Reverse((_, node))) = heap.pop() {
+            sorted.push(node);
+            for (behind, kinds) in &graph.nodes[node].behind {
+                waits[*behind] -= kinds.len();
+                if waits[*behind] == 0 {
+                    heap.push(Reverse((self.rank(graph, *behind, &cap)?, *behind)));
+                }
+            }
+        }
+        if sorted.len() != graph.nodes.len() {
+            let cycle = cycle(graph)?;
+            self.refuse(cycle);
+            sorted.clear();
+        }
+        Ok(sorted)
+    }
+
+    /// What a node is sorted by. Asking writes the order into chunks.
+    fn rank(&self, graph: &Graph, node: usize, cap: &Cap) -> Result<Rank> {
+        let own = &graph.nodes[node];
+        let chunk = graph.chunk(node)?;
+        let [state, name, function] = ["state", "name", "fun"].map(|part| text_at(chunk, part));
+        let label = format!("{}{}{}", state?, name?, function?);
+        let number = self.own_order(chunk, cap)?;
+        let mut least = Obj::Float(f64::INFINITY);
+        let mut heaviest = None;
+        for (behind, kinds) in &own.behind {
+            for kind in kinds {
+                self.budget.burn(1)?;
+                if heaviest > Some(*kind) {
+                    continue;
+                }
+                heaviest = Some(*kind);
+                let order = match graph.chunk(*behind) {
+                    Ok(behind) if behind.contains(&Key::from("order")) => cap.of(behind),
+                    _ => Obj::Float(f64::INFINITY),
+                };
+                if is_less(&order, &least)? {
+                    least = order;
+                }
+            }
+        }
+        let order = match is_less(&least, &number)? {
+            true => least,
+            false => number.clone(),
+        };
+        Ok(Rank {
+            order: Number(order),
+            own: Number(number),
+            label,
+            tag: own.tag.clone(),
+        })
+    }
+
+    /// The order of a chunk itself, with the place of its name among others.
+    fn own_order(&self, chunk: &DictRef, cap: &Cap) -> Result<Obj> {
+        let mut number = cap.of(chunk);
+        if let Some(of_name) = taken(chunk, "name_order")
+            && of_name.truthy()?
+        {
+            number = Obj::Float(float(&number)? + float(&of_name)? / 10_000.0);
+            chunk.insert("order", number.clone());
+        }
+        if is_less(&number, &Obj::from(0))? {
+            number = match number {
+                Obj::Int(number) => Obj::Int(number.add(&cap.last)),
+                number => Obj::Float(float(&number)? + float(&Obj::Int(cap.last.clone()))?),
+            };
+            chunk.insert("order", number.clone());
+        }
+        Ok(number)
+    }
+}
+
+/// The refusal of states that require each other.
+fn cycle(graph: &Graph) -> Result<Refusal> {
+    let chunk = |node: usize| graph.chunk(node);
+    let shown = |node: usize| -> Result<String> {
+        let id = text_at(chunk(node)?, "__id__")?;
+        let name = text_at(chunk(node)?, "name")?;
+        let sls = item(&Obj::Dict(chunk(node)?.clone()), &"__sls__".into())?;
+        let sls = to_str(&sls)?;
+        Ok(match id == name {
+            true => format!("'{id}' ({sls})"),
+            false => format!("'{id}' ({sls}, named '{name}')"),
+        })
+    };
+    let mut says = Vec::new();
+    let edges = graph.cycle();
+    for (before, behind, kind) in &edges {
+        let is_own = chunk(*behind)?.contains(&Key::from(kind.name()));
+        let kind = match kind {
+            Requisite::Require if !is_own => Requisite::Prereq,
+            kind => *kind,
+        };
+        says.push(format!(
+            "{} has '{}' on {}",
+            shown(*behind)?,
+            kind.name(),
+            shown(*before)?
+        ));
+    }
+    let message = format!("states require each other: {}", says.join(", "));
+    let mut refusal = Refusal::new(RefusalKind::Cycle, message);
+    if let Some((_, behind, _)) = edges.first() {
+        let id = key(&chunk(*behind)?.get_str("__id__").unwrap_or_default())?;
+        refusal = refusal.of_sls(text_at(chunk(*behind)?, "__sls__")?);
+        refusal = refusal.of_state(&id, vec![id.clone()]);
+    }
+    Ok(refusal)
+}

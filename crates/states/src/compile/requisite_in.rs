@@ -1,0 +1,336 @@
+//! Requisites that are written at the other state, and arguments that states use of each other (Salt: `requisite_in`).
+
+use indexmap::IndexMap;
+use mapstack_pyobject::{DictRef, Obj, equal};
+use mapstack_value::Key;
+
+use super::extend::Extensions;
+use super::keywords::{is_moved, is_never_used};
+use super::python::{contains, each, first, is_internal, item, items, key, list, mapping};
+use super::refusal::{Refusal, RefusalKind, Result, exception, path_of};
+use super::work::Work;
+
+/// A state, and what it gives others.
+struct Giver<'g> {
+    high: &'g DictRef,
+    id: &'g Key,
+    module: &'g Key,
+    body: &'g DictRef,
+    /// The argument that is moved, such as `require_in`.
+    argument: &'g str,
+}
+
+impl Giver<'_> {
+    /// The requisite that the other state gets.
+    fn requisite(&self) -> &str {
+        self.argument
+            .split_once('_')
+            .map_or(self.argument, |(name, _)| name)
+    }
+
+    /// The state as an item of a requisite.
+    fn as_item(&self) -> Obj {
+        Obj::dict([(self.module.clone(), Obj::from(self.id))])
+    }
+}
+
+/// What the states of a minion get from others.
+#[derive(Default)]
+struct Given(IndexMap<Key, DictRef>);
+
+impl Given {
+    /// The arguments of a module of a state.
+    fn arguments(&mut self, name: &Key, module: &Key) -> Result<Obj> {
+        let body = self
+            .0
+            .entry(name.clone())
+            .or_insert_with(|| DictRef::new(Default::default()));
+        match body.get(module) {
+            Some(args) => Ok(args),
+            None => {
+                let args = Obj::list([]);
+                body.insert(module.clone(), args.clone());
+                Ok(args)
+            }
+        }
+    }
+}
+
+impl Work<'_> {
+    /// Move requisites to the states that they are for, and arguments to the states that use them.
+    pub(crate) fn move_requisites(&mut self, high: &DictRef, disabled: &[String]) -> Result<()> {
+        let mut given = Given::default();
+        for (id, body) in high.entries() {
+            let Obj::Dict(body) = &body else { continue };
+            for (module, args) in body.entries() {
+                if is_internal(&module)? {
+                    continue;
+                }
+                for arg in items(self.budget, &args)? {
+                    let Obj::Dict(arg) = &arg else { continue };
+                    let Some((name, value)) = arg.entry_at(0) else {
+                        continue;
+                    };
+                    let Some(name) = name.as_str().filter(|name| is_moved(name)) else {
+                        continue;
+                    };
+                    if disabled.iter().any(|one| one == name) {
+                        continue;
+                    }
+                    let giver = Giver {
+                        high,
+                        id: &id,
+                        module: &module,
+                        body,
+                        argument: name,
+                    };
+                    match &value {
+                        Obj::Dict(named) => self.give_to_named(&giver, named, &mut given)?,
+                        Obj::List(_) => self.give_to_listed(&giver, &value, &mut given)?,
+                        _ => {}
+                    }
+                }
+            }
+        }
+        let given: Extensions = given
+            .0
+            .into_iter()
+            .map(|(name, body)| (name, Obj::Dict(body)))
+            .collect();
+        self.extend_states(high, given, true)
+    }
+
+    /// Give to the states of a mapping: one for each state module.
+    fn give_to_named(
+        &mut self,
+        giver: &Giver<'_>,
+        named: &DictRef,
+        given: &mut Given,
+    ) -> Result<()> {
+        for (module, name) in named.entries() {
+            let name = key(&name)?;
+            given
+                .0
+                .entry(name.clone())
+                .or_insert_with(|| DictRef::new(Default::default()));
+            let module = self.without_function(giver, &module, &name)?;
+            self.give(giver, &name, &module, given)?;
+        }
+        Ok(())
+    }
+
+    /// Give to the states of a list. What an item names is given to again for each item behind it, as in Salt.
+    fn give_to_listed(&mut self, giver: &Giver<'_>, listed: &Obj, given: &mut Given) -> Result<()> {
+        let mut targets: Vec<(Obj, Key)> = Vec::new();
+        for one in items(self.budget, listed)? {
+            let Some(one) = self.as_requisite(giver.high, one)? else {
+                continue;
+            };
+            let Some((module, name)) = one.entry_at(0) else {
+                continue;
+            };
+            if module.as_str() == Some("sls") {
+                targets = self.states_of_sls(giver.high, &name)?;
+            } else {
+                targets.push((name.clone(), module.clone()));
+            }
+            self.without_function(giver, &module, &name)?;
+            for (name, module) in &targets {
+                self.budget.burn(1)?;
+                match giver.argument {
+                    "use_in" => self.give_arguments(giver, name, module, given)?,
+                    "use" => self.take_arguments(giver, name, module, given)?,
+                    _ => {
+                        let name = key(name)?;
+                        self.give(giver, &name, module, given)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An item of a list as a requisite: a text is an ID, or else a name of a state.
+    fn as_requisite(&self, high: &DictRef, one: Obj) -> Result<Option<DictRef>> {
+        if let Obj::Dict(one) = one {
+            return Ok(Some(one));
+        }
+        let id = key(&one)?;
+        if let Some(state) = high.get(&id) {
+            for module in items(self.budget, &state)? {
+                let module = key(&module)?;
+                if !is_internal(&module)? {
+                    return Ok(Some(requisite(module, one)));
+                }
+            }
+            return exception(format!("the state '{id}' has no state module"));
+        }
+        let mut found = None;
+        for (other, state) in high.entries() {
+            for module in items(self.budget, &state)? {
+                let module = key(&module)?;
+                if is_internal(&module)? {
+                    continue;
+                }
+                for arg in items(self.budget, &item(&state, &module)?)? {
+                    let Obj::Dict(arg) = arg else { continue };
+                    let Some(name) = arg.get_str("name") else {
+                        continue;
+                    };
+                    let wanted = found
+                        .as_ref()
+                        .map_or(one.clone(), |found: &DictRef| Obj::Dict(found.clone()));
+                    if equal(&name, &wanted)? {
+                        found = Some(requisite(module.clone(), Obj::from(&other)));
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The states of an sls (Salt: `find_sls_ids`).
+    fn states_of_sls(&self, high: &DictRef, sls: &Obj) -> Result<Vec<(Obj, Key)>> {
+        let mut found = Vec::new();
+        for (id, state) in high.entries() {
+            let Obj::Dict(state) = &state else { continue };
+            if !equal(&item(&Obj::Dict(state.clone()), &"__sls__".into())?, sls)? {
+                continue;
+            }
+            for module in state.keys() {
+                if !is_internal(&module)? {
+                    found.push((Obj::from(&id), module));
+                }
+            }
+        }
+        self.budget.burn(high.len())?;
+        Ok(found)
+    }
+
+    /// The state module of a requisite, without a function, which is refused.
+    fn without_function(
+        &mut self,
+        giver: &Giver<'_>,
+        module: &Key,
+        name: impl std::fmt::Debug,
+    ) -> Result<Key> {
+        let Some((before, _)) = super::verify::split_module(module)? else {
+            return Ok(module.clone());
+        };
+        let message = format!(
+            "'{}' of '{}' names the function '{module}' of {name:?}, not the module '{before}'",
+            giver.argument, giver.id
+        );
+        let sls = item(&Obj::Dict(giver.body.clone()), &"__sls__".into())?;
+        let refusal = Refusal::new(RefusalKind::RequisiteWithDot, message);
+        let refusal = refusal.of_sls(mapstack_pyobject::to_str(&sls)?);
+        self.refuse(refusal.of_state(giver.id, path_of(giver.id, giver.module)));
+        Ok(Key::from(before))
+    }
+
+    /// Give a requisite to a state.
+    fn give(&self, giver: &Giver<'_>, name: &Key, module: &Key, given: &mut Given) -> Result<()> {
+        let args = given.arguments(name, module)?;
+        let body = Obj::Dict(giver.body.clone());
+        for mark in ["__env__", "__sls__"] {
+            let value = item(&body, &mark.into())?;
+            given.0[name].insert(mark, value);
+        }
+        let requisite = giver.requisite();
+        let mut is_there = false;
+        each(self.budget, &args, &mut |_, arg| {
+            let (name, value) = first(mapping(&arg)?)?;
+            if name.as_str() == Some(requisite) {
+                list(&value)?.change(|states| states.push(giver.as_item()));
+                is_there = true;
+            }
+            Ok(())
+        })?;
+        if !is_there {
+            let states = Obj::list([giver.as_item()]);
+            let arg = Obj::dict([(Key::from(requisite), states)]);
+            list(&args)?.change(|args| args.push(arg));
+        }
+        Ok(())
+    }
+
+    /// Give the state's arguments to another that lacks them (`use_in`).
+    fn give_arguments(
+        &self,
+        giver: &Giver<'_>,
+        name: &Obj,
+        module: &Key,
+        given: &mut Given,
+    ) -> Result<()> {
+        for (id, other) in self.find_name(name, module, giver.high, true)? {
+            if !Obj::from(&id).truthy()? {
+                continue;
+            }
+            let known = self.names_of_arguments(giver.high, &id, module)?;
+            let args = given.arguments(&id, &other)?;
+            self.copy_arguments((giver.high, giver.id, giver.module), &known, &args)?;
+        }
+        Ok(())
+    }
+
+    /// Take the arguments of another state that this one lacks (`use`).
+    fn take_arguments(
+        &self,
+        giver: &Giver<'_>,
+        name: &Obj,
+        module: &Key,
+        given: &mut Given,
+    ) -> Result<()> {
+        for (id, other) in self.find_name(name, module, giver.high, true)? {
+            if !Obj::from(&id).truthy()? {
+                continue;
+            }
+            let known = self.names_of_arguments(giver.high, giver.id, giver.module)?;
+            let args = given.arguments(giver.id, giver.module)?;
+            self.copy_arguments((giver.high, &id, &other), &known, &args)?;
+        }
+        Ok(())
+    }
+
+    fn copy_arguments(
+        &self,
+        (high, id, module): (&DictRef, &Key, &Key),
+        known: &[Key],
+        to: &Obj,
+    ) -> Result<()> {
+        let state = high.get(id).unwrap_or_default();
+        for arg in items(self.budget, &item(&state, module)?)? {
+            let Obj::Dict(dict) = &arg else { continue };
+            if dict.len() != 1 {
+                continue;
+            }
+            let (name, _) = first(dict)?;
+            if known.contains(&name) || name.as_str().is_some_and(is_never_used) {
+                continue;
+            }
+            list(to)?.change(|args| args.push(arg));
+        }
+        Ok(())
+    }
+
+    /// The names of the arguments of a state (Salt: `state_args`).
+    fn names_of_arguments(&self, high: &DictRef, id: &Key, module: &Key) -> Result<Vec<Key>> {
+        let state = high.get(id).unwrap_or_default();
+        if state.is_none() || !contains(self.budget, &state, module)? {
+            return Ok(Vec::new());
+        }
+        let mut names = Vec::new();
+        for arg in items(self.budget, &item(&state, module)?)? {
+            if let Obj::Dict(arg) = arg
+                && arg.len() == 1
+            {
+                names.push(first(&arg)?.0);
+            }
+        }
+        Ok(names)
+    }
+}
+
+fn requisite(module: Key, name: Obj) -> DictRef {
+    DictRef::new([(module, name)].into_iter().collect())
+}

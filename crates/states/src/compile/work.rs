@@ -1,0 +1,17 @@
+//! The work on one minion's high data.
+
+use mapstack_pyobject::Budget;
+
+use super::refusal::Refusal;
+
+/// The compilation of one minion's states.
+pub(crate) struct Work<'w> {
+    pub budget: &'w Budget<'w>,
+    pub refusals: Vec<Refusal>,
+}
+
+impl Work<'_> {
+    pub fn refuse(&mut self, refusal: Refusal) {
+        self.refusals.push(refusal);
+    }
+}
