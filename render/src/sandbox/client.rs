@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use mapstack_pyobject::{Error, ErrorKind, Result};
 use mapstack_python_protocol::{
     Answer, Bounds, Ending, Failure, FailureKind, FrameError, FunctionAnswer, Job, JobOutcome,
-    Message, Names, Refusal, RefusalKind, Said,
+    Message, Names, Refusal, RefusalKind, Said, Taken,
 };
 use mapstack_value::Value;
 
@@ -144,6 +144,15 @@ impl<'t> Talk<'t> {
                     return Ok(done);
                 }
                 let noted = loss.ending.and_then(|ending| ending.noted);
+                if matches!(loss.lost, Lost::Late) {
+                    let error = loss.lost.into_error(self.limits);
+                    let outcome = JobOutcome::Failed {
+                        failure: self.sources.limit(error.message, noted),
+                        changed: Vec::new(),
+                    };
+                    memory::keep(self, &outcome, Taken::default());
+                    return Ok(outcome);
+                }
                 return Err(self.sources.blame(loss.lost.into_error(self.limits), noted));
             }
             shares &= matches!(loss.stage, Attempt::Start);
@@ -256,7 +265,13 @@ impl<'t> Talk<'t> {
             Some(answer) => answer.map_err(|why| Lost::Strange(why.to_owned()))?,
             None => self.asked(question)?,
         };
-        match &answer {
+        self.send(&answer);
+        Ok(session.write(&[answer.to_bytes()], left)?)
+    }
+
+    /// Note the sources that an answer gives the program, whose places speak of them.
+    pub(super) fn send(&mut self, answer: &Answer) {
+        match answer {
             Answer::Template(Ok(Some(source))) => self.sources.send(source),
             Answer::Found(Ok(found)) => {
                 found
@@ -266,7 +281,12 @@ impl<'t> Talk<'t> {
             }
             _ => {}
         }
-        Ok(session.write(&[answer.to_bytes()], left)?)
+    }
+
+    /// Begin again, with the answers that were recorded.
+    pub(super) fn rewind(&mut self) {
+        self.replay.rewind();
+        self.sources = Sources::new(self.job);
     }
 
     /// The answer of the host, recorded.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use mapstack_pyobject::{Error, ErrorKind, Result, TemplatePlace};
-use mapstack_python_protocol::{Ending, Job, Noted, Printed, Unit, UnitSource, UnitSpan};
+use mapstack_python_protocol::{
+    Ending, Failure, FailureKind, Job, Noted, Printed, Unit, UnitSource, UnitSpan,
+};
 use mapstack_value::Str;
 
 use super::{Chunk, Limits, Source};
@@ -92,6 +94,38 @@ impl Sources {
         match place {
             Some(place) => error.at(|| place),
             None => error,
+        }
+    }
+
+    /// The failure of a job that was ended from outside at a limit, at the place that it noted last.
+    pub(super) fn limit(&self, message: String, noted: Option<Noted>) -> Failure {
+        let start = Noted {
+            sent: None,
+            span: mapstack_python_protocol::Span { start: 0, end: 0 },
+        };
+        let at = noted.unwrap_or(start);
+        let unit = match at.sent.map(usize::try_from) {
+            None => self.job.is_some().then(|| Unit {
+                name: self.name.clone(),
+                source: UnitSource::Job,
+            }),
+            Some(number) => number.ok().and_then(|number| {
+                Some(Unit {
+                    name: Some(self.sent.get(number)?.name.clone()),
+                    source: UnitSource::Sent(number),
+                })
+            }),
+        };
+        Failure {
+            kind: FailureKind::Limit,
+            message,
+            help: None,
+            place: unit.is_some().then_some(UnitSpan {
+                unit: 0,
+                span: at.span,
+            }),
+            units: unit.into_iter().collect(),
+            trace: Vec::new(),
         }
     }
 

@@ -8,10 +8,11 @@
 use std::sync::{Arc, LazyLock, Mutex};
 
 use mapstack_pyobject::Result;
-use mapstack_python_protocol::{Answer, Job, JobOutcome, Message, Said, Taken};
+use mapstack_python_protocol::{Answer, FailureKind, Job, JobOutcome, Message, Said, Taken};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
+use super::Limits;
 use super::client::Talk;
 
 /// A job that was done.
@@ -21,6 +22,24 @@ struct Done {
     outcome: JobOutcome,
     steps: u64,
     bytes: usize,
+    /// The limits, if one of them was reached.
+    reached: Option<Limits>,
+}
+
+impl Done {
+    /// True if the job comes to the same end within limits.
+    fn holds_within(&self, limits: &Limits) -> bool {
+        // A run has less and less time: about as much is as little.
+        let about = |given: u128, known: u128| given <= known + known / 8;
+        match &self.reached {
+            None => self.steps <= limits.fuel,
+            Some(reached) => {
+                about(limits.fuel.into(), reached.fuel.into())
+                    && about(limits.time.as_micros(), reached.time.as_micros())
+                    && about(limits.memory as u128, reached.memory as u128)
+            }
+        }
+    }
 }
 
 /// The outcomes of one job, for different answers.
@@ -62,7 +81,7 @@ pub(super) fn recalled(talk: &mut Talk<'_>) -> Result<Option<JobOutcome>> {
     };
     let mut left: Vec<&Arc<Done>> = known
         .iter()
-        .filter(|done| done.steps <= talk.limits.fuel)
+        .filter(|done| done.holds_within(talk.limits))
         .collect();
     for number in 0.. {
         // Whatever got the same answers so far asks the same question next, or none.
@@ -76,6 +95,7 @@ pub(super) fn recalled(talk: &mut Talk<'_>) -> Result<Option<JobOutcome>> {
         let answer = talk
             .asked(question.clone())
             .map_err(super::lost::Lost::without_job)?;
+        talk.send(&answer);
         left.retain(|done| {
             done.asked
                 .get(number)
@@ -83,13 +103,22 @@ pub(super) fn recalled(talk: &mut Talk<'_>) -> Result<Option<JobOutcome>> {
         });
     }
     // The job is done, with the answers there are.
-    talk.replay.rewind();
+    talk.rewind();
     Ok(None)
 }
 
-/// Keep the outcome of a job, if it came to something that depends on nothing but what it asked.
+/// Keep the outcome of a job, a failure too, if it depends on nothing but what the job asked.
 pub(super) fn keep(talk: &Talk<'_>, outcome: &JobOutcome, taken: Taken) {
-    if taken.is_by_chance || !matches!(outcome, JobOutcome::Function { .. }) {
+    let reached = match outcome {
+        JobOutcome::Function { .. } => None,
+        JobOutcome::Failed { failure, .. } => match failure.kind {
+            FailureKind::Broken => return,
+            FailureKind::Limit => Some(*talk.limits),
+            _ => None,
+        },
+        _ => return,
+    };
+    if taken.is_by_chance {
         return;
     }
     let (Some(key), Some(asked)) = (key(talk.job), talk.replay.recorded()) else {
@@ -101,6 +130,7 @@ pub(super) fn keep(talk: &Talk<'_>, outcome: &JobOutcome, taken: Taken) {
         outcome: outcome.clone(),
         steps: taken.steps,
         bytes,
+        reached,
     });
     let _held = ADDING.lock();
     let mut all: Vec<Arc<Done>> = KEPT
@@ -124,5 +154,92 @@ fn is_same(one: &Answer, other: &Answer) -> bool {
             one.kind == other.kind && one.message == other.message
         }
         (one, other) => one == other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use mapstack_python_protocol::{Found, FunctionJob, Loader, Source};
+    use mapstack_value::{Str, Value};
+
+    use super::*;
+    use crate::sandbox::{Host, Interpreter, NoHost, client};
+
+    /// A host with one module of grains.
+    struct Grains(&'static str);
+
+    impl Host for Grains {
+        fn template(&self, uri: &str) -> Result<Option<Source>> {
+            NoHost.template(uri)
+        }
+
+        fn has_function(&self, _: &str) -> bool {
+            false
+        }
+
+        fn has_module(&self, _: &str) -> bool {
+            false
+        }
+
+        fn call(&self, name: &str, given: Vec<Value>, named: Vec<(Str, Value)>) -> Result<Value> {
+            NoHost.call(name, given, named)
+        }
+
+        fn find(&self, _: Loader, _: &str) -> Result<Found> {
+            let source = Source {
+                name: "_grains/own.py".into(),
+                text: self.0.into(),
+            };
+            Ok(Found {
+                sources: vec![source],
+                is_known: false,
+            })
+        }
+    }
+
+    #[test]
+    fn a_job_that_fails_is_done_once() {
+        let cases = [
+            ("1 / 0", "Raised"),
+            ("open('/etc/hostname')", ""),
+            ("exec('while True: pass')", "Limit"),
+            // Native code, which only the process's end stops.
+            ("__import__('re').match('(a|a)*$', 'a' * 40 + 'b')", "Limit"),
+        ];
+        for (number, (code, kind)) in cases.into_iter().enumerate() {
+            let text = format!("def own():\n    {code}\n");
+            let host = Grains(Box::leak(text.into_boxed_str()));
+            let limits = Limits {
+                fuel: 10_000,
+                time: Duration::from_millis(300),
+                ..Limits::default()
+            };
+            let job = Job::Function(FunctionJob {
+                loader: Loader::Grains,
+                module: "own".into(),
+                function: Some("own".into()),
+                arguments: Vec::new(),
+                keywords: vec![("case".into(), Value::from(number))],
+            });
+            let recalled = |limits: &Limits| recalled(&mut Talk::new(&host, limits, &job)).unwrap();
+            assert_eq!(recalled(&limits), None, "{code}");
+            let _ = client::perform(&Interpreter::new(), &host, &limits, &job);
+            let Some(JobOutcome::Failed { failure, .. }) = recalled(&limits) else {
+                panic!("{code} is not kept");
+            };
+            assert!(
+                format!("{:?}", failure.kind).starts_with(kind),
+                "{failure:?}"
+            );
+            // With more time it may end.
+            let more = Limits {
+                fuel: 40_000,
+                time: Duration::from_secs(5),
+                ..limits
+            };
+            assert_eq!(recalled(&more).is_some(), kind != "Limit", "{code}");
+        }
     }
 }
