@@ -10,7 +10,9 @@ use clap::builder::{StyledStr, Styles};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use mapstack_frontend::inputs::estate::give_grains;
-use mapstack_frontend::inputs::flags::{Messages, SecretFlags, complete};
+use mapstack_frontend::inputs::flags::{
+    Facts, Files, Functions, LimitFlags, Messages, SecretFlags, complete,
+};
 use mapstack_frontend::inputs::{InputError, Warn, brief};
 
 use crate::memory;
@@ -60,6 +62,9 @@ pub enum Asked {
     /// A verb.
     Verb(Box<Command>),
 }
+
+/// The flags for files, for minions and for functions.
+type Parts<'a> = (&'a mut Files, Option<&'a mut Facts>, &'a mut Functions);
 
 /// All that can be typed.
 pub fn definition() -> clap::Command {
@@ -167,14 +172,21 @@ impl Command {
         )
     }
 
-    /// Take what flags do not say from the project around the directory at hand.
-    pub fn complete(&mut self, secrets: &SecretFlags, warn: &dyn Warn) -> Result<(), InputError> {
-        if let Command::Pillar(args) = self
-            && let Some(id) = args.minion_id.take()
-        {
-            args.site.facts.id = Some(id);
-        }
-        let (files, facts, functions) = match self {
+    /// The limits of the run.
+    pub fn limits(&mut self) -> LimitFlags {
+        self.parts()
+            .map_or_else(LimitFlags::default, |(_, _, functions)| functions.limits)
+    }
+
+    /// The exit status where nothing was done.
+    pub fn nothing_done(&self) -> u8 {
+        let compares = matches!(self, Command::Diff(_) | Command::Lint(_) | Command::Test(_));
+        if compares { 2 } else { 1 }
+    }
+
+    /// The flags that a project can add to.
+    fn parts(&mut self) -> Option<Parts<'_>> {
+        Some(match self {
             Command::Data(args) => args.input.parts(),
             Command::Stack(args) => args.input.parts(),
             Command::Tofs(args) => args.input.parts(),
@@ -189,14 +201,26 @@ impl Command {
             Command::Test(args) => args.input.parts(),
             Command::Lint(args) => args.site.parts(),
             Command::Schema(args) => args.site.parts(),
-            Command::Pillar(args) if args.stacks.0.is_empty() => args.site.parts(),
+            Command::Pillar(args) => args.site.parts(),
+            _ => return None,
+        })
+    }
+
+    /// Take what flags do not say from the project around the directory at hand.
+    pub fn complete(&mut self, secrets: &SecretFlags, warn: &dyn Warn) -> Result<(), InputError> {
+        if let Command::Pillar(args) = self {
+            if let Some(id) = args.minion_id.take() {
+                args.site.facts.id = Some(id);
+            }
             // Stacks that are named are compiled alone, wherever the command runs.
-            Command::Pillar(args) => {
+            if !args.stacks.0.is_empty() {
                 args.site.functions.policy = secrets.policy();
                 args.site.functions.find_mine(&args.site.facts);
                 return Ok(());
             }
-            _ => return Ok(()),
+        }
+        let Some((files, facts, functions)) = self.parts() else {
+            return Ok(());
         };
         functions.policy = secrets.policy();
         if let Some(facts) = facts {

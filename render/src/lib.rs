@@ -27,9 +27,9 @@ pub use mapstack_salt_jinja::{
 /// Jinja as Salt speaks it; [`mapstack_salt_jinja`].
 pub mod jinja {
     pub use mapstack_salt_jinja::{
-        Deadline, Dialect, Edit, EditLog, Evaluated, Host, Jinja2, Layer, Limits, MemoryLimit,
-        Names, NoHost, Node, Origin, PillarStack, Rendered, Request, Salt, SourceMap, Syntax,
-        SyntaxError, Table, Taint, TemplateCache, Tracer, Vm, ast, attributes, bound, compile,
-        parse, render, request, visit,
+        Busy, Deadline, Dialect, Edit, EditLog, Evaluated, Granted, Host, Jinja2, Layer, Limits,
+        MemoryLimit, Names, NoHost, Node, Origin, PillarStack, Refusal, Rendered, Request,
+        RunBudget, Salt, SourceMap, Spent, Syntax, SyntaxError, Table, Taint, TemplateCache,
+        Tracer, Vm, ast, attributes, bound, compile, parse, render, request, visit,
     };
 }

@@ -174,7 +174,7 @@ impl Redact for Diagnostic {
     /// The message and everything else that is said, and the lines of files. The names of files stay. A cause that
     /// says a secret goes, as nothing can be taken out of it.
     fn redacted(&self, secrets: &Secrets) -> Self {
-        self.redacted_with(secrets, &mut Starred::default())
+        secrets.with_known_texts(|known| self.redacted_with(secrets, known))
     }
 
     fn all_redacted<'g>(given: impl IntoIterator<Item = &'g Self>, secrets: &Secrets) -> Vec<Self> {
@@ -189,9 +189,19 @@ impl Redact for Diagnostic {
 /// Texts of files with what they are without secrets: the place of each message has the whole text of its file, and many
 /// messages can be about one file.
 #[derive(Default)]
-struct Starred(HashMap<(*const u8, bool), [Arc<str>; 2]>);
+pub(crate) struct Starred(HashMap<(usize, bool), [Arc<str>; 2]>);
+
+/// Limit on the texts that are kept from message to message: these come file by file.
+const MOST_KEPT: usize = 8;
 
 impl Starred {
+    /// Forget what was kept, if it is much.
+    pub(crate) fn forget_many(&mut self) {
+        if self.0.len() > MOST_KEPT {
+            self.0.clear();
+        }
+    }
+
     /// A text without secrets. A document of facts that cannot be read has unknown ones.
     fn of(&mut self, text: &Arc<str>, is_of_facts: bool, secrets: &Secrets) -> Arc<str> {
         let starred = || {
@@ -205,7 +215,7 @@ impl Starred {
             }
         };
         // The text is kept as well, so that no other one gets its address.
-        let key = (text.as_ptr(), is_of_facts);
+        let key = (text.as_ptr().addr(), is_of_facts);
         let kept = self
             .0
             .entry(key)

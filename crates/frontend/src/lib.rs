@@ -4,6 +4,7 @@
 //!
 #![doc = include_str!("../README.md")]
 
+pub mod budget;
 pub mod console;
 pub mod inputs;
 pub mod outputs;

@@ -44,7 +44,9 @@ pub use host::{Host, NoHost};
 pub use host_function::HostFunction;
 pub use jinja2::Jinja2;
 pub use job::{call_in_render, in_render};
-pub use mapstack_pyobject::{Deadline, Limits, MemoryLimit};
+pub use mapstack_pyobject::{
+    Busy, Deadline, Granted, Limits, MemoryLimit, Refusal, RunBudget, Spent,
+};
 pub use module::attributes;
 pub use named::{Conversion, Named};
 pub use output::{Origin, Output, SourceMap};

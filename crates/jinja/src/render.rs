@@ -36,6 +36,7 @@ pub fn render(mut request: Request<'_>) -> Result<Rendered> {
         tracer.starts(&request.variables);
     }
     let vm = Vm::new(&request);
+    vm.limits().check_run()?;
     let template = vm.parse_as(request.name.as_ref(), &request.source, &request.syntax)?;
     let given = match std::mem::take(&mut request.locals) {
         none if none.is_empty() => vm.globals_now(),

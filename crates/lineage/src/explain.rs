@@ -10,7 +10,7 @@ use mapstack_value::Value;
 use crate::Lineage;
 use crate::flow::ValueTracer;
 use crate::tracker::{Follower, Tracker};
-use crate::why_not::{WhyNot, why_not, why_not_asked, why_not_in_map};
+use crate::why_not::{Sought, WhyNot, why_not, why_not_in_map};
 
 /// Questions about where the data of a [`Run`] comes from.
 pub trait Explain {
@@ -88,11 +88,11 @@ pub trait Explain {
     /// As [`Configuration::compute`].
     fn why_not_of(&self, configuration: &Configuration, path: &str) -> Result<WhyNot>;
 
-    /// Explain why the run that returned `data` did not look for a file.
+    /// What the run that returned `data` looked for, which explains why it did not look for any other file.
     ///
     /// # Errors
-    /// A source that is not a definition, or a matcher that cannot be looked up.
-    fn why_not_asked(&self, data: &Value, options: &DataOptions, path: &str) -> Result<WhyNot>;
+    /// A source that is not a definition.
+    fn sought(&self, data: &Value, options: &DataOptions) -> Result<Sought>;
 }
 
 /// Layers that a run merges, and where each value of them comes from.
@@ -158,7 +158,7 @@ impl Explain for Run<'_> {
         let events = self.events();
         match why_not(&lineage, events.get(before..).unwrap_or_default(), path) {
             Some(answer) => Ok(answer),
-            None => self.why_not_asked(&data, options, path),
+            None => self.sought(&data, options)?.why_not(path),
         }
     }
 
@@ -172,7 +172,7 @@ impl Explain for Run<'_> {
         }
     }
 
-    fn why_not_asked(&self, data: &Value, options: &DataOptions, path: &str) -> Result<WhyNot> {
-        why_not_asked(self, data, options, path)
+    fn sought(&self, data: &Value, options: &DataOptions) -> Result<Sought> {
+        Sought::of(self, data, options)
     }
 }

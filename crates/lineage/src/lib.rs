@@ -11,7 +11,7 @@
 //! | one value's place and history | [`Lineage::at`], [`Ancestry`], [`Spot`] |
 //! | all values | [`Lineage::visit`] |
 //! | the layers and the reason for each | [`Lineage::layers`], [`Layer`] |
-//! | why a file is not part of the data | [`Explain::why_not`], [`WhyNot`] |
+//! | why a file is not part of the data | [`Explain::why_not`], [`WhyNot`], of many files [`Explain::sought`] |
 //! | which values are secret | [`Lineage::secret_paths`] |
 
 mod bounds;
@@ -44,7 +44,7 @@ pub use mapstack::hooks::Chosen;
 pub use pillar::explain_pillar;
 pub use source::LayerText;
 pub use tree::How;
-pub use why_not::{Instead, WhyNot};
+pub use why_not::{Instead, Sought, WhyNot};
 
 use flow::{Printed, SERVED, Traced};
 use tracker::{Texts, Tracker};

@@ -108,61 +108,106 @@ pub(crate) fn why_not_in_map(
     })
 }
 
-/// Find the reason why the run that returned `data` did not look for a file.
-pub(crate) fn why_not_asked(
-    run: &Run<'_>,
-    data: &Value,
-    options: &DataOptions,
-    path: &str,
-) -> Result<WhyNot> {
-    let no_meta = Map::new();
-    let meta = data
-        .as_map()
-        .and_then(|data| data.get("map_jinja"))
-        .and_then(Value::as_map)
-        .unwrap_or(&no_meta);
-    let directories =
-        directories(meta.get("parameter_dirs").unwrap_or(&Value::None)).unwrap_or_default();
-    let inside = directories
-        .iter()
-        .find_map(|directory| path.strip_prefix(&join([directory]))?.strip_prefix('/'));
-    let Some(inside) = inside else {
-        return Ok(WhyNot::Elsewhere { directories });
-    };
-    let sources: Vec<String> = meta
-        .get("sources")
-        .and_then(Value::as_list)
-        .map(|sources| sources.iter().map(ToString::to_string).collect())
-        .unwrap_or_default();
-    let custom_data = options.custom_data.clone().unwrap_or_else(Value::map);
-    let strategy = meta.get("config_get_strategy").unwrap_or(&Value::None);
-    let mut others = Vec::new();
-    for source in &sources {
-        let definition = parse_definition(source, Mode::Layer)?;
-        let Some(wanted) = stems(inside)
-            .iter()
-            .find_map(|stem| wanted(&definition, stem))
-        else {
-            continue;
+/// What a run looks for, to say why it did not look for a file.
+///
+/// Questions about many files are answered without the run.
+#[derive(Debug, Clone)]
+pub struct Sought {
+    directories: Vec<String>,
+    sources: Vec<Source>,
+}
+
+/// A source, and the texts that its matchers have found; an error if they cannot be looked up.
+#[derive(Debug, Clone)]
+struct Source {
+    written: String,
+    definition: Definition,
+    found: Result<Vec<Vec<String>>>,
+}
+
+impl Sought {
+    /// The sources of a run that returned `data`.
+    pub(crate) fn of(run: &Run<'_>, data: &Value, options: &DataOptions) -> Result<Self> {
+        let no_meta = Map::new();
+        let meta = data
+            .as_map()
+            .and_then(|data| data.get("map_jinja"))
+            .and_then(Value::as_map)
+            .unwrap_or(&no_meta);
+        let directories =
+            directories(meta.get("parameter_dirs").unwrap_or(&Value::None)).unwrap_or_default();
+        let custom_data = options.custom_data.clone().unwrap_or_else(Value::map);
+        let strategy = meta.get("config_get_strategy").unwrap_or(&Value::None);
+        let source = |source: &Value| -> Result<Source> {
+            let written = source.to_string();
+            let definition = parse_definition(&written, Mode::Layer)?;
+            let texts = |matcher| run.matched_texts(matcher, data, &custom_data, strategy);
+            let found = definition.matchers().iter().map(texts).collect();
+            Ok(Source {
+                written,
+                definition,
+                found,
+            })
         };
-        let mut differs = Vec::new();
-        for (matcher, wanted) in definition.matchers().iter().zip(wanted) {
-            let Some(wanted) = wanted else { continue };
-            let found = run.matched_texts(matcher, data, &custom_data, strategy)?;
-            if !found.contains(&wanted) {
-                differs.push((matcher.to_string(), found, wanted));
+        let sources = meta.get("sources").and_then(Value::as_list);
+        let sources = sources.iter().flat_map(|sources| sources.iter());
+        Ok(Sought {
+            directories,
+            sources: sources.map(source).collect::<Result<_>>()?,
+        })
+    }
+
+    /// Explain why the run did not look for a file.
+    ///
+    /// # Errors
+    /// A matcher that cannot be looked up.
+    pub fn why_not(&self, path: &str) -> Result<WhyNot> {
+        let inside = self
+            .directories
+            .iter()
+            .find_map(|directory| path.strip_prefix(&join([directory]))?.strip_prefix('/'));
+        let Some(inside) = inside else {
+            let directories = self.directories.clone();
+            return Ok(WhyNot::Elsewhere { directories });
+        };
+        let stems = stems(inside);
+        let mut others = Vec::new();
+        for source in &self.sources {
+            let wanted = stems
+                .iter()
+                .find_map(|stem| wanted(&source.definition, stem));
+            if let Some(wanted) = wanted {
+                others.push(source.instead(wanted)?);
             }
         }
-        others.push(Instead {
-            definition: source.clone(),
-            differs,
-        });
+        Ok(if others.is_empty() {
+            let sources = self.sources.iter().map(|source| source.written.clone());
+            WhyNot::NoSource {
+                sources: sources.collect(),
+            }
+        } else {
+            WhyNot::Others { sources: others }
+        })
     }
-    Ok(if others.is_empty() {
-        WhyNot::NoSource { sources }
-    } else {
-        WhyNot::Others { sources: others }
-    })
+}
+
+impl Source {
+    /// The matchers that have found other texts than those that lead to a file.
+    fn instead(&self, wanted: Vec<Option<String>>) -> Result<Instead> {
+        let mut differs = Vec::new();
+        let found = self.found.as_ref().map_err(Clone::clone)?;
+        let matchers = self.definition.matchers().iter().zip(found);
+        for ((matcher, found), wanted) in matchers.zip(wanted) {
+            let Some(wanted) = wanted else { continue };
+            if !found.contains(&wanted) {
+                differs.push((matcher.to_string(), found.clone(), wanted));
+            }
+        }
+        Ok(Instead {
+            definition: self.written.clone(),
+            differs,
+        })
+    }
 }
 
 /// The paths that a definition can have to lead to a file, those without a suffix first.

@@ -1,7 +1,7 @@
 //! All states of an estate: what each minion gets by its top files, and what none gets.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
@@ -99,6 +99,7 @@ impl<'s> Subject<'s> {
             runs: minions.iter().map(run).collect(),
             states: Vec::new(),
             ignored,
+            sought: OnceLock::new(),
             directories: BTreeSet::new(),
             documents: Vec::new(),
             broken: Vec::new(),

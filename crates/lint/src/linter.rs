@@ -138,18 +138,19 @@ impl<'e> Linter<'e> {
     /// The formula's files cannot be listed or read, it has none, or it has no schema and is to be
     /// checked against its own.
     pub fn lint(&self, formula: &str) -> Result<Report, Error> {
+        let _busy = self.engine.limits().run.map(|run| run.busy_with(formula));
         let minions = self.minions_with_grains();
         let subject = self.examine(formula, &minions)?;
         let made = subject.runs.iter().flat_map(|run| &run.secret_texts);
         let secrets = Arc::new(Secrets::clone(&self.secrets).derived(made));
         let schema = self.schema_of(&subject)?;
-        let mut findings = rules::all(&subject);
+        let (mut findings, unfinished) = rules::all(&subject);
         findings.extend(
             schema
                 .iter()
                 .flat_map(|schema| rules::schema(&subject, schema)),
         );
-        let mut report = self.report(&subject, findings, secrets);
+        let mut report = self.report(&subject, (findings, unfinished), secrets);
         report.supported = subject.runs.iter().filter(|run| run.supported).count();
         Ok(report)
     }
@@ -158,7 +159,7 @@ impl<'e> Linter<'e> {
     fn report(
         &self,
         subject: &Subject<'_>,
-        findings: Vec<Finding>,
+        (findings, unfinished): (Vec<Finding>, usize),
         secrets: Arc<Secrets>,
     ) -> Report {
         let sources = Sources {
@@ -167,6 +168,7 @@ impl<'e> Linter<'e> {
         };
         let mut report = Report::of(findings, &sources, &self.levels, secrets);
         report.looked = subject.looked();
+        report.unfinished = unfinished;
         report.minions = subject.runs.len();
         report.supported = subject.runs.len();
         report.unanswered = rules::unanswered_calls(subject);
@@ -181,6 +183,7 @@ impl Linter<'_> {
     /// # Errors
     /// The files cannot be listed or read.
     pub fn lint_estate(&self, estate: &Estate) -> Result<Report, Error> {
+        let _busy = self.engine.limits().run.map(|run| run.busy_with("states"));
         let minions = self.minions_with_grains();
         let whole = (&*self.saltenv, estate);
         let (subject, reached) = Subject::of_estate(self.engine, whole, &minions, &self.secrets)?;

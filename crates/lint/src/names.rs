@@ -295,7 +295,8 @@ fn words(name: &str) -> Vec<String> {
         .collect()
 }
 
-fn digits(name: &str) -> String {
+/// The digits of a name: those of another version are no slip.
+pub(crate) fn digits(name: &str) -> String {
     name.chars().filter(char::is_ascii_digit).collect()
 }
 

@@ -59,6 +59,8 @@ pub struct Report {
     pub keys: Option<Arc<PillarKeys>>,
     /// The sls of an estate that were reached, if it is about an estate's states.
     pub reached: Option<Reached>,
+    /// The number of checks that the budget of the run was too small for.
+    pub unfinished: usize,
     /// Remarks on what else was not looked at, a sentence each.
     pub remarks: Vec<String>,
     /// Files that hold secrets, with stars in their place; every byte stays where it was.
@@ -110,6 +112,7 @@ impl Report {
             supported: 0,
             unanswered: BTreeMap::new(),
             ignored: BTreeMap::new(),
+            unfinished: 0,
             remarks: Vec::new(),
         }
     }

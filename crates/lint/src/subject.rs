@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mapstack::loader::{Fetched, SaltPath};
 use mapstack::minion::Minion;
@@ -10,7 +10,7 @@ use mapstack::secrets::Secrets;
 use mapstack::trace::{Asked, Event};
 use mapstack::value::{Extent, Key, Map, Str, Value};
 use mapstack::{DataOptions, Engine, Error, ErrorKind, MapForm, Place, Run, Survey, yaml};
-use mapstack_lineage::{Explain, LayerKind, Lineage, MAX_VALUES, WhyNot};
+use mapstack_lineage::{Explain, LayerKind, Lineage, MAX_VALUES, Sought, WhyNot};
 use mapstack_render::jinja::ast::{Expr, ExprKind};
 
 use crate::document::{Content, Document, SourceFile};
@@ -48,6 +48,8 @@ pub(crate) struct Subject<'s> {
     pub states: Vec<State>,
     /// Files of the formula that nothing looks at, with the reason.
     pub ignored: BTreeMap<String, String>,
+    /// What the first run that worked looked for.
+    pub(crate) sought: OnceLock<Option<Sought>>,
     /// The directories with parameter files.
     pub directories: BTreeSet<String>,
     /// Data files as YAML, each text once.
@@ -205,6 +207,7 @@ impl<'s> Subject<'s> {
             runs: Vec::new(),
             states: Vec::new(),
             ignored: BTreeMap::new(),
+            sought: OnceLock::new(),
             directories: BTreeSet::new(),
             documents: Vec::new(),
             broken: Vec::new(),
@@ -243,17 +246,18 @@ impl<'s> Subject<'s> {
                 let run = self.engine.run(minion).with_saltenv(&*self.saltenv);
                 run.following_secrets()
             };
-            let (of_layers, of_map) = (run(), run());
-            let (layered, events) = if has_parameters {
-                self.layered(&of_layers)
-            } else {
-                (None, Vec::new())
-            };
-            let (map_error, map_text) = form.map(|form| map_of(&of_map, form)).unwrap_or_default();
-            let secret_texts: Vec<Str> = [of_layers, of_map]
-                .iter()
-                .flat_map(Run::secret_texts)
-                .collect();
+            let of_layers = has_parameters.then(run);
+            let (layered, events) = of_layers
+                .as_ref()
+                .map(|run| self.layered(run))
+                .unwrap_or_default();
+            let of_map = form.map(|form| (run(), form));
+            let of_map = of_map.as_ref();
+            let (map_error, map_text) = of_map
+                .map(|(run, form)| map_of(run, form))
+                .unwrap_or_default();
+            let runs = of_layers.iter().chain(of_map.map(|(run, _)| run));
+            let secret_texts: Vec<Str> = runs.flat_map(Run::secret_texts).collect();
             Examined {
                 minion,
                 supported: supported.has(minion),
@@ -353,18 +357,19 @@ impl<'s> Subject<'s> {
     /// The number of files of each kind that rules looked at.
     pub fn looked(&self) -> Looked {
         let of_states: BTreeSet<&str> = self.states.iter().map(|state| &*state.file.path).collect();
+        let documents = self.documents.iter().map(|one| &*one.path);
+        let broken = self.broken.iter().map(|(one, _)| &*one.path);
+        let of_data: BTreeSet<&str> = documents.chain(broken).collect();
         let mut looked = Looked::default();
         let own = self.files.values();
         for file in own.filter(|file| !self.ignored.contains_key(&file.path)) {
-            let is_document = || self.documents.iter().any(|one| one.path == file.path);
-            let is_broken = || self.broken.iter().any(|(one, _)| one.path == file.path);
             let kind = if of_states.contains(&*file.path) {
                 &mut looked.states
             } else if self.is_parameter_file(&file.path) {
                 &mut looked.parameters
             } else if self.survey.templates.contains(&file.path) {
                 &mut looked.templates
-            } else if is_document() || is_broken() {
+            } else if of_data.contains(&*file.path) {
                 &mut looked.data
             } else {
                 continue;
@@ -484,19 +489,22 @@ impl<'s> Subject<'s> {
         Ok(())
     }
 
+    /// What the first run that worked looked for, if there is one and it can be explained.
+    pub fn sought(&self) -> Option<&Sought> {
+        let of_first = || {
+            let (run, (data, _)) = self.runs.iter().find_map(|run| Some((run, run.data()?)))?;
+            let of_run = self.engine.run(run.minion);
+            of_run.sought(data, &self.options).ok()
+        };
+        self.sought.get_or_init(of_first).as_ref()
+    }
+
     /// True if a source leads to a file that no run asked for, on some minion or another.
     pub fn is_led_to(&self, path: &str) -> bool {
-        let Some((run, (data, _))) = self.runs.iter().find_map(|run| Some((run, run.data()?)))
-        else {
-            return true;
-        };
-        let answer = self
-            .engine
-            .run(run.minion)
-            .why_not_asked(data, &self.options, path);
+        let answer = self.sought().map(|sought| sought.why_not(path));
         !matches!(
             answer,
-            Ok(WhyNot::NoSource { .. } | WhyNot::Elsewhere { .. })
+            Some(Ok(WhyNot::NoSource { .. } | WhyNot::Elsewhere { .. }))
         )
     }
 

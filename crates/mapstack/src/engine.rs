@@ -12,7 +12,7 @@ use indexmap::IndexSet;
 use mapstack_loader::{Deployed, Fetched, FileServer, LoadError, SaltPath, Tree};
 use mapstack_matcher::Definition;
 use mapstack_minion::{Minion, Part, SaltVersion};
-use mapstack_render::jinja::{Limits, Syntax, Taint, TemplateCache};
+use mapstack_render::jinja::{Busy, Limits, RunBudget, Spent, Syntax, Taint, TemplateCache};
 use mapstack_render::sandbox::Interpreter;
 use mapstack_render::{DictRef, Obj, Sweep, changes, salt_object, spend_apart};
 use mapstack_value::{Map, Str, Value};
@@ -256,6 +256,11 @@ impl Engine {
         &self.limits
     }
 
+    /// The part of the budget of the whole run that is used up, if one is.
+    pub fn spent(&self) -> Option<Spent> {
+        self.limits.run.and_then(RunBudget::spent)
+    }
+
     /// Start a run for one minion, in the saltenv of its `saltenv` option or in `base`.
     pub fn run(&self, minion: &Minion) -> Run<'_> {
         Run::new(self, minion, None)
@@ -344,6 +349,8 @@ pub struct Run<'e> {
     pub(crate) is_elsewhere: bool,
     /// The limits on the templates of the run, with times counted from its start.
     pub(crate) limits: Limits,
+    /// What the whole command is told about this run, while it lasts.
+    pub(crate) busy: Option<Busy<'static>>,
     /// Remaining steps of the templates.
     pub(crate) fuel: Cell<u64>,
     /// Remaining steps for following what templates change in the facts. How many it takes depends on which facts
@@ -426,6 +433,10 @@ impl<'e> Run<'e> {
             master: None,
             is_elsewhere: false,
             limits: engine.limits.restarted(),
+            busy: engine
+                .limits
+                .run
+                .map(|run| run.busy_with(minion.id().to_string())),
             fuel: Cell::new(engine.limits.fuel),
             following: Cell::new(engine.limits.fuel),
             interpreter: Interpreter::new(),

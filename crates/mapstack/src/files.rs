@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use mapstack_loader::{Fetched, LoadError, SaltPath};
+use mapstack_render::jinja::Spent;
 
 use crate::engine::Run;
 use crate::file::File;
@@ -18,6 +19,7 @@ impl Run<'_> {
     /// Like [`fetch_file`](Run::fetch_file). If `known_missing` is set, hooks have recorded the missing files, so
     /// the run does not.
     pub(crate) fn fetch_candidate(&self, path: &str, known_missing: bool) -> Result<Option<File>> {
+        self.may_go_on(path)?;
         let asked = SaltPath::from_relative(path);
         let fetched = self.engine.files.fetch(&asked, &self.saltenv);
         if !known_missing || !matches!(fetched, Ok(Fetched::Missing)) {
@@ -31,6 +33,9 @@ impl Run<'_> {
         })?;
         let (outcome, file) = match found {
             Fetched::Found { on_disk, bytes } => {
+                if let Some(busy) = &self.busy {
+                    busy.at(path);
+                }
                 self.on_disk
                     .borrow_mut()
                     .insert(path.into(), on_disk.clone());
@@ -55,6 +60,14 @@ impl Run<'_> {
         Ok(file)
     }
 
+    /// Check that the budget of the whole command allows one file more.
+    fn may_go_on(&self, path: &str) -> Result<()> {
+        match self.engine.spent() {
+            None => Ok(()),
+            Some(spent) => Err(out_of_budget(spent, &format!("salt://{path}"))),
+        }
+    }
+
     /// The file of a path on the file server, as a user would open it, if the run has read it.
     pub fn shown(&self, salt_path: &str) -> String {
         let on_disk = self.on_disk.borrow();
@@ -67,6 +80,14 @@ impl Run<'_> {
             None => format!("salt://{salt_path}"),
         }
     }
+}
+
+/// The error of a command whose budget is used up, with the place where that was noticed.
+#[must_use]
+pub fn out_of_budget(spent: Spent, before: &str) -> Error {
+    Error::new(ErrorKind::Limit, spent.to_string())
+        .note(format!("it got as far as {before}"))
+        .help(spent.help())
 }
 
 /// A path as a user would write it.

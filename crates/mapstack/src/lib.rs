@@ -75,6 +75,7 @@ pub use condition::Condition;
 pub use configuration::{Configuration, Way};
 pub use engine::{Engine, Run};
 pub use file::File;
+pub use files::out_of_budget;
 pub use jinja_text::{Changes, JinjaText, Printed};
 pub use layer_file::LAYER_KEYS;
 pub use map_jinja::{Exported, MapForm, MapOptions};
@@ -90,7 +91,9 @@ pub use mapstack_loader as loader;
 pub use mapstack_matcher as matcher;
 pub use mapstack_merge::Strategy;
 pub use mapstack_minion as minion;
-pub use mapstack_render::jinja::{Deadline, Limits, MemoryLimit};
+pub use mapstack_render::jinja::{
+    Busy, Deadline, Granted, Limits, MemoryLimit, Refusal, RunBudget, Spent,
+};
 pub use mapstack_render::regex_matches;
 pub use mapstack_value as value;
 pub use mapstack_yaml as yaml;

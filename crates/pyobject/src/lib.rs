@@ -16,8 +16,8 @@ mod suggest;
 
 pub use crate::limits::ledger::{spend, spend_apart};
 pub use crate::limits::{
-    Deadline, Error, ErrorKind, Frame, Limits, MemoryLimit, Result, Span, TemplatePlace, depth,
-    ledger,
+    Busy, Deadline, Error, ErrorKind, Frame, Granted, Limits, MemoryLimit, Refusal, Result,
+    RunBudget, Span, Spent, TemplatePlace, depth, ledger,
 };
 pub use budget::Budget;
 pub use interpreter::Interpreter;

@@ -19,6 +19,7 @@ const FEW: Limits = Limits {
     depth: 180,
     time: None,
     memory: None,
+    run: None,
 };
 
 /// The error of a template with few steps.

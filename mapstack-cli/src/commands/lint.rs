@@ -1,12 +1,13 @@
 //! `mapstack lint`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
 use mapstack::secrets::Redacted;
 use mapstack::{Error, ErrorKind, Survey, Unanswered};
 use mapstack_fleet::by_reason;
+use mapstack_frontend::budget::RUN;
 use mapstack_frontend::inputs::flags::SiteFlags;
 use mapstack_frontend::inputs::{LintMinions, Linted, RevisionPaths, Silent, formulas};
 use mapstack_lint::fix::{distinct, fixed};
@@ -16,7 +17,7 @@ use mapstack_lint::{
     Estate, Finding, Level, Levels, Linter, Report, Rule, SchemaFrom, TopOptions, not_checked,
 };
 use mapstack_report::lint;
-use mapstack_report::words::count;
+use mapstack_report::words::{count, some};
 
 use crate::memory;
 use crate::output;
@@ -149,7 +150,7 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
     print(args, (&reports, &aside), reporter)?;
     let broken = aside.broken.iter().map(|(id, error)| (&**id, error));
     report_reasons(by_reason(broken), reporter);
-    ended(&reports, &aside, reporter)
+    ended(&linted, &reports, &aside, reporter)
 }
 
 /// Print the page of a rule.
@@ -287,7 +288,7 @@ fn missing_roots(args: &Lint) -> Vec<String> {
     estate.map_or_else(Vec::new, |estate| estate.missing_pillars.clone())
 }
 
-/// The reports of the states of an estate, of formulas and of the pillar.
+/// The reports of the states of an estate, of formulas and of the pillar, as far as the budget of the run goes.
 fn all(
     linter: &Linter<'_>,
     linted: &Linted,
@@ -314,26 +315,104 @@ fn all(
                 report.keys.clone().filter(|_| is_whole)
             }),
         };
-        reports.push(("states".to_owned(), linter.lint_estate(&estate)?));
+        let report = within_budget(|| linter.lint_estate(&estate))?;
+        reports.extend(report.map(|report| (STATES.to_owned(), report)));
+    }
+    // The states' reports have the findings of formulas among them.
+    let mut said = Said::default();
+    for (_, report) in &reports {
+        said.add(&report.findings);
     }
     for formula in &linted.formulas {
-        let mut report = linter.lint(formula)?;
-        // The states' reports have their findings.
-        let said = reports.iter().flat_map(|(_, report)| &report.findings);
-        let said: Vec<Finding> = said.cloned().collect();
-        report.findings.retain(|finding| !said.contains(finding));
+        let Some(mut report) = within_budget(|| linter.lint(formula))? else {
+            break;
+        };
+        report.findings.retain(|finding| !said.has(finding));
+        said.add(&report.findings);
         reports.push((formula.clone(), report));
     }
     reports.extend(of_pillar.iter().cloned());
     Ok(reports)
 }
 
+/// The name of the report about an estate's states.
+const STATES: &str = "states";
+
+/// A report; nothing once the budget of the run is used up.
+fn within_budget(lint: impl FnOnce() -> Result<Report, Error>) -> Result<Option<Report>, Error> {
+    if RUN.spent().is_some() {
+        return Ok(None);
+    }
+    match lint() {
+        Err(_) if RUN.spent().is_some() => Ok(None),
+        report => report.map(Some),
+    }
+}
+
+/// Findings by their places.
+#[derive(Default)]
+struct Said(HashMap<(String, usize), Vec<Finding>>);
+
+impl Said {
+    fn has(&self, finding: &Finding) -> bool {
+        let place = (finding.place.file.clone(), finding.place.start);
+        let here = self.0.get(&place);
+        here.is_some_and(|here| here.contains(finding))
+    }
+
+    fn add(&mut self, findings: &[Finding]) {
+        for finding in findings {
+            let place = (finding.place.file.clone(), finding.place.start);
+            self.0.entry(place).or_default().push(finding.clone());
+        }
+    }
+}
+
+/// The failure of a run that did not come to its end within its budget: what ran out, and what was not reached.
+fn out_of_budget(linted: &Linted, reports: &[(String, Report)]) -> Option<Failure> {
+    let spent = RUN.spent()?;
+    let of_states = linted.estate.iter().map(|_| STATES);
+    let asked: Vec<&str> = of_states
+        .chain(linted.formulas.iter().map(String::as_str))
+        .collect();
+    let whole: BTreeSet<&str> = reports
+        .iter()
+        .filter(|(_, report)| report.unfinished == 0)
+        .map(|(name, _)| &**name)
+        .collect();
+    let missed: Vec<&str> = asked
+        .iter()
+        .copied()
+        .filter(|name| !whole.contains(name))
+        .collect();
+    if missed.is_empty() {
+        return None;
+    }
+    Some(Failure::Incomplete {
+        message: format!(
+            "{spent}: {} of {} not looked at to the end: {} ({})",
+            missed.len(),
+            asked.len(),
+            some(&missed, NAMED),
+            spent.help()
+        ),
+        status: if reports.is_empty() { 2 } else { 1 },
+    })
+}
+
+/// The number of names in a message.
+const NAMED: usize = 5;
+
 /// The end of the verb.
 fn ended(
+    linted: &Linted,
     reports: &[(String, Report)],
     aside: &lint::Aside,
     reporter: &Reporter,
 ) -> Result<(), Failure> {
+    if let Some(failure) = out_of_budget(linted, reports) {
+        return Err(failure);
+    }
     // "Nothing found" is said of what was looked at.
     if reports.iter().all(|(_, report)| report.files == 0) {
         return Err(Failure::Usage(

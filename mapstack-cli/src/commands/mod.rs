@@ -28,6 +28,7 @@ pub mod watch;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use mapstack_frontend::budget;
 use mapstack_frontend::inputs::flags::SecretFlags;
 
 use crate::cli::Asked;
@@ -39,8 +40,10 @@ pub fn run(asked: Asked, secrets: &SecretFlags, reporter: &Reporter) -> Result<(
     match asked {
         Asked::Version { verbose } => version::run(verbose),
         Asked::Verb(mut command) => {
+            let nothing_done = command.nothing_done();
+            budget::begin(command.limits(), nothing_done);
             command.complete(secrets, reporter)?;
-            run_verb(&command, reporter)
+            budget::whole(run_verb(&command, reporter), nothing_done)
         }
     }
 }

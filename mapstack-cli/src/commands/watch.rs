@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use mapstack::{Error, ErrorKind};
 use mapstack_fleet::Masking;
+use mapstack_frontend::budget::RUN;
 use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags, ScopeFlags, WorkFlags};
 use mapstack_frontend::inputs::{FollowedChange, Following, InputError, Many, Plan, Watched};
 use mapstack_report::diff::{self, Accounting};
@@ -98,7 +99,9 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
         "watching {} for {minions_watched}; Ctrl-C ends",
         directories.join(", ")
     ));
-    for change in changes {
+    // Each change has the whole budget, and no change costs nothing.
+    while let Ok(change) = RUN.wait(|| changes.recv()) {
+        RUN.renew();
         if let Err(e) = change {
             reporter.report([reporter.redact(&unwatched("files", &e))]);
         }

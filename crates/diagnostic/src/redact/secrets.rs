@@ -12,6 +12,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use mapstack_value::{Key, Map, Value};
 use sha2::Sha256;
 
+use crate::message::Starred;
 use crate::redact::policy::{Policy, is_encrypted};
 use crate::redact::search::{Message, Search};
 use crate::redact::{stars, texts};
@@ -45,6 +46,8 @@ pub struct Secrets {
     /// The keys that facts have, which are shown.
     keys: HashSet<String, RandomState>,
     search: OnceLock<Search>,
+    /// Texts of files that were quoted last, without what is secret by now.
+    quoted: Arc<Mutex<Starred>>,
     everything_shown: bool,
     /// True if anything was kept back, by this or a clone.
     masked: Arc<AtomicBool>,
@@ -90,6 +93,7 @@ impl Secrets {
             texts: HashSet::default(),
             keys: HashSet::default(),
             search: OnceLock::new(),
+            quoted: Arc::default(),
             everything_shown: false,
             masked: Arc::default(),
         }
@@ -105,6 +109,7 @@ impl Secrets {
     #[must_use]
     pub fn shown_anyway(mut self, shown: bool) -> Self {
         self.everything_shown = shown;
+        self.quoted = Arc::default();
         self
     }
 
@@ -112,6 +117,7 @@ impl Secrets {
     #[must_use]
     pub fn named(mut self, is_secret: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.policy = self.policy.named(is_secret);
+        self.quoted = Arc::default();
         self
     }
 
@@ -119,6 +125,7 @@ impl Secrets {
     #[must_use]
     pub fn under(mut self, policy: Policy) -> Self {
         self.policy = policy;
+        self.quoted = Arc::default();
         self
     }
 
@@ -194,6 +201,19 @@ impl Secrets {
         if text.len() >= SHORTEST && !self.texts.contains(text) {
             self.texts.insert(text.to_owned());
             self.search = OnceLock::new();
+            self.quoted = Arc::default();
+        }
+    }
+
+    /// Do something with the texts that are known without secrets, from message to message. Who comes while another
+    /// thread has them begins with none.
+    pub(crate) fn with_known_texts<T>(&self, work: impl FnOnce(&mut Starred) -> T) -> T {
+        match self.quoted.try_lock() {
+            Ok(mut known) => {
+                known.forget_many();
+                work(&mut known)
+            }
+            Err(_) => work(&mut Starred::default()),
         }
     }
 

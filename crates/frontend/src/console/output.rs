@@ -7,6 +7,7 @@ use mapstack::{Error, ErrorKind};
 use mapstack_report::document::Document;
 use mapstack_report::terminal::{Styled, printable};
 
+use crate::budget::RUN;
 use crate::console::Failure;
 
 /// Write text, completely or not at all.
@@ -14,10 +15,12 @@ use crate::console::Failure;
 /// # Errors
 /// It cannot be written.
 pub fn write(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
-    Ok(())
+    RUN.wait(|| {
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        out.flush()?;
+        Ok(())
+    })
 }
 
 /// Write lines for people. What facts and files put into them must not steer the terminal.

@@ -6,6 +6,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum, ValueHint};
 use mapstack::loader::{Deployed, Fnmatch};
@@ -13,7 +14,7 @@ use mapstack::minion::SaltVersion;
 use mapstack::minion::cache::Cache;
 use mapstack::secrets::{Policy, Secrets};
 use mapstack::value::{Map, Value};
-use mapstack::{Error, ErrorKind, Way};
+use mapstack::{Error, ErrorKind, Granted, Way};
 use mapstack_fleet::{Pace, Scope, Shard, UnknownKey};
 use mapstack_salt_config::Kind;
 
@@ -461,16 +462,45 @@ impl Functions {
     }
 }
 
-/// The limits of the templates of one minion.
-#[derive(Debug, Clone, Copy, Args)]
+/// The limits of a run.
+#[derive(Debug, Clone, Copy, Default, Args)]
 #[command(next_help_heading = "Limits")]
 pub struct LimitFlags {
-    /// Time limit for the templates of one minion; 0 for none
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
-    pub max_time: u32,
-    /// Memory limit for the templates of one minion; 0 for none
-    #[arg(long, value_name = "MIB", default_value_t = 512)]
-    pub max_memory: u32,
+    /// Time limit for the whole run; 0 for none [default: 300, and 60 for the templates of one minion]
+    #[arg(long, value_name = "SECONDS")]
+    pub max_time: Option<u32>,
+    /// Memory limit for the whole run; 0 for none [default: 2048, and 512 for the templates of one minion]
+    #[arg(long, value_name = "MIB")]
+    pub max_memory: Option<u32>,
+}
+
+impl LimitFlags {
+    /// The limits of the whole run.
+    #[must_use]
+    pub fn of_run(self) -> Granted {
+        Granted {
+            time: seconds(self.max_time.unwrap_or(300)),
+            memory: bytes(self.max_memory.unwrap_or(2048)),
+        }
+    }
+
+    /// The time and the memory of the templates of one minion. Whoever grants a run more, or less, means its templates, too.
+    #[must_use]
+    pub fn of_minion(self) -> (Option<Duration>, Option<usize>) {
+        (
+            seconds(self.max_time.unwrap_or(60)),
+            bytes(self.max_memory.unwrap_or(512)),
+        )
+    }
+}
+
+fn seconds(given: u32) -> Option<Duration> {
+    (given > 0).then(|| Duration::from_secs(given.into()))
+}
+
+fn bytes(mib: u32) -> Option<usize> {
+    let mib = usize::try_from(mib).unwrap_or(usize::MAX);
+    (mib > 0).then(|| mib.saturating_mul(1 << 20))
 }
 
 /// The sources of files.

@@ -1,13 +1,13 @@
 //! The answers to calls of `salt['…']` that are not built in, and the limits of templates.
 
 use std::path::Path;
-use std::time::Duration;
 
 use mapstack::loader::{Absent, FileServer};
 use mapstack::{Deadline, Engine, Error, ErrorKind, Limits, MemoryLimit, Stubs};
 use mapstack_host::mine::Mine;
 use mapstack_host::{Host, Permissions, SaltCall};
 
+use crate::budget::RUN;
 use crate::inputs::InputError;
 use crate::inputs::flags::{Functions, LimitFlags};
 use crate::inputs::read::text_file;
@@ -17,15 +17,11 @@ pub type MemoryOf = fn(usize) -> MemoryLimit;
 
 /// The limits of templates.
 fn limits(given: LimitFlags, memory: MemoryOf) -> Limits {
-    let time =
-        (given.max_time > 0).then(|| Deadline::after(Duration::from_secs(given.max_time.into())));
-    let bytes = usize::try_from(given.max_memory)
-        .unwrap_or(usize::MAX)
-        .saturating_mul(1 << 20);
-    let memory = (given.max_memory > 0).then(|| memory(bytes));
+    let (time, bytes) = given.of_minion();
     Limits {
-        time,
-        memory,
+        time: time.map(Deadline::after),
+        memory: bytes.map(memory),
+        run: Some(&RUN),
         ..Limits::default()
     }
 }

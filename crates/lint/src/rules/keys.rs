@@ -1,6 +1,6 @@
 //! Keys of overrides that are slips for keys of the defaults.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use mapstack::value::{Key, Map, Value};
 use mapstack::yaml::{self, Limits, Marks};
@@ -9,8 +9,8 @@ use mapstack_render::jinja::ast::{Expr, ExprKind};
 
 use crate::Rule;
 use crate::document::{Document, SourceFile};
-use crate::finding::Finding;
-use crate::names::is_slip;
+use crate::finding::{Finding, Level};
+use crate::names::{digits, is_slip};
 use crate::origins::salt_function;
 use crate::subject::Subject;
 use crate::templates::{Parsed, said_in_file, words};
@@ -172,6 +172,8 @@ impl Group {
         let mut search = Search {
             used,
             setters: &setters,
+            alike: HashMap::new(),
+            left: MOST_COMPARED,
             findings: Vec::new(),
         };
         for one in &self.overrides {
@@ -181,16 +183,23 @@ impl Group {
     }
 }
 
+/// Limit on the pairs of keys that are compared letter by letter. Formulas have some thousands.
+const MOST_COMPARED: usize = 2_000_000;
+
 struct Search<'s> {
     used: &'s Used,
     /// The layers that set a key, by its name.
     setters: &'s BTreeMap<&'s str, BTreeSet<&'s str>>,
+    /// The keys of a tree by their digits, which slips have in common, for each tree that was asked.
+    alike: HashMap<*const Tree, HashMap<String, Vec<&'s String>>>,
+    /// The number of comparisons that are left.
+    left: usize,
     findings: Vec<Finding>,
 }
 
-impl Search<'_> {
+impl<'s> Search<'s> {
     /// Find the keys of a tree that are slips for some that are meant.
-    fn slips(&mut self, tree: &Tree, meant: &Tree, is_elsewhere: bool) {
+    fn slips(&mut self, tree: &Tree, meant: &'s Tree, is_elsewhere: bool) {
         for (name, (place, below)) in &tree.0 {
             if let Some((_, meant)) = meant.0.get(name) {
                 self.slips(below, meant, false);
@@ -199,18 +208,11 @@ impl Search<'_> {
             let Some(place) = place.clone().filter(|_| !self.used.has(name)) else {
                 continue;
             };
-            let is_shared = self
-                .setters
-                .get(&**name)
-                .is_some_and(|layers| layers.len() > 1);
-            // An unknown key that nothing names is data, such as options of a program.
-            let is_near = |known: &&String| {
-                (is_elsewhere || self.used.has(known))
-                    && !tree.0.contains_key(*known)
-                    && is_slip(name, known)
-                    && !(is_shared && is_plural(name, known))
-            };
-            let Some(near) = meant.0.keys().find(is_near) else {
+            let Some(near) = self.near(name, tree, (meant, is_elsewhere)) else {
+                if self.left == 0 {
+                    self.findings.push(not_compared(place));
+                    return;
+                }
                 continue;
             };
             let message = format!("nothing uses the key '{name}', and the defaults do not have it");
@@ -223,6 +225,51 @@ impl Search<'_> {
             });
         }
     }
+
+    /// The key that a key of a tree is a slip for.
+    fn near(
+        &mut self,
+        name: &str,
+        tree: &Tree,
+        (meant, is_elsewhere): (&'s Tree, bool),
+    ) -> Option<&'s String> {
+        let is_shared = self
+            .setters
+            .get(name)
+            .is_some_and(|layers| layers.len() > 1);
+        // An unknown key that nothing names is data, such as options of a program.
+        let is_near = |known: &str| {
+            (is_elsewhere || self.used.has(known))
+                && !tree.0.contains_key(known)
+                && is_slip(name, known)
+                && !(is_shared && is_plural(name, known))
+        };
+        let alike = self.alike.entry(meant).or_insert_with(|| {
+            let mut alike: HashMap<String, Vec<&String>> = HashMap::new();
+            for known in meant.0.keys() {
+                alike.entry(digits(known)).or_default().push(known);
+            }
+            alike
+        });
+        let alike = alike.get(&digits(name))?;
+        let compared = alike.iter().take(self.left);
+        let mut looked = 0;
+        let near = compared
+            .inspect(|_| looked += 1)
+            .find(|known| is_near(known));
+        self.left -= looked;
+        near.copied()
+    }
+}
+
+/// Says that there are too many keys.
+fn not_compared(place: Place) -> Finding {
+    let message = format!(
+        "the keys from here on were not compared with the defaults: there are more than {MOST_COMPARED} pairs of them"
+    );
+    let mut finding = Finding::new(Rule::MisspeltKey, place, message);
+    finding.level = Level::Note;
+    finding
 }
 
 /// True if names differ only in words being plural: two that several layers have may both be right.

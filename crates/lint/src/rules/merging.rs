@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mapstack::matcher::Mode;
 use mapstack::value::{Key, Str, Value};
 use mapstack::{Place, parse_definition};
-use mapstack_lineage::{Ancestry, Explain, How, Layer, LayerKind, Lineage, Spot, WhyNot};
+use mapstack_lineage::{Ancestry, How, Layer, LayerKind, Lineage, Spot, WhyNot};
 
 use crate::Rule;
 use crate::document::SourceFile;
@@ -344,23 +344,15 @@ impl<'s> Unmerged<'s> {
         let known: Vec<&str> = run
             .map(|(_, data)| sources(data).collect())
             .unwrap_or_default();
-        let first = |path: &str| {
-            let answer = run.map(|(run, data)| {
-                subject
-                    .engine
-                    .run(run.minion)
-                    .why_not_asked(data, &subject.options, path)
-            });
-            match answer {
-                Some(Ok(WhyNot::Others { sources })) => {
-                    let places = sources
-                        .iter()
-                        .filter_map(|one| known.iter().position(|text| *text == one.definition));
-                    places.min().unwrap_or_default()
-                }
-                Some(Ok(WhyNot::NoSource { .. } | WhyNot::Elsewhere { .. })) => usize::MAX,
-                _ => 0,
+        let first = |path: &str| match subject.sought().map(|sought| sought.why_not(path)) {
+            Some(Ok(WhyNot::Others { sources })) => {
+                let places = sources
+                    .iter()
+                    .filter_map(|one| known.iter().position(|text| *text == one.definition));
+                places.min().unwrap_or_default()
             }
+            Some(Ok(WhyNot::NoSource { .. } | WhyNot::Elsewhere { .. })) => usize::MAX,
+            _ => 0,
         };
         let merged = subject.merged();
         let others = subject

@@ -33,8 +33,8 @@ pub(crate) use schema::check as schema;
 pub use schema::{Violations, not_checked, origin, read_schema};
 pub use unseen::{accidents, joined};
 
-/// Everything that is found, in no order.
-pub(crate) fn all(subject: &Subject<'_>) -> Vec<Finding> {
+/// Everything that is found, in no order, and the number of rules that the budget of the run was too small for.
+pub(crate) fn all(subject: &Subject<'_>) -> (Vec<Finding>, usize) {
     let rules = [
         syntax::check,
         scalars::check,
@@ -54,5 +54,12 @@ pub(crate) fn all(subject: &Subject<'_>) -> Vec<Finding> {
         comparisons::check,
         unseen::check,
     ];
-    rules.iter().flat_map(|rule| rule(subject)).collect()
+    let mut findings = Vec::new();
+    for (done, rule) in rules.iter().enumerate() {
+        if subject.engine.spent().is_some() {
+            return (findings, rules.len() - done);
+        }
+        findings.extend(rule(subject));
+    }
+    (findings, 0)
 }

@@ -1,10 +1,10 @@
 //! Parameter files that no minion reads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use mapstack::nearest;
-use mapstack_lineage::{Explain, Instead, WhyNot};
+use mapstack_lineage::{Explain, Instead, Sought, WhyNot};
 
 use crate::Rule;
 use crate::document::SourceFile;
@@ -121,36 +121,43 @@ struct Why {
     is_sure: bool,
 }
 
-/// The runs that show why a file is not read.
-struct Answers<'r, 's> {
-    runs: Vec<&'r Examined<'s>>,
+/// What the runs looked for, which shows why a file is not read.
+struct Answers {
+    sought: Vec<Sought>,
 }
 
-impl<'r, 's> Answers<'r, 's> {
-    fn of(subject: &'r Subject<'s>) -> Option<Self> {
-        let runs: Vec<_> = subject
+impl Answers {
+    /// Those of the runs that worked, if there is one and all can be explained.
+    fn of(subject: &Subject<'_>) -> Option<Self> {
+        let sought = |run: &Examined<'_>| {
+            let (data, _) = run.data()?;
+            let of_run = subject.engine.run(run.minion);
+            Some(of_run.sought(data, &subject.options).ok())
+        };
+        let sought: Vec<Sought> = subject
             .runs
             .iter()
-            .filter(|run| run.data().is_some())
-            .collect();
-        (!runs.is_empty()).then_some(Answers { runs })
+            .filter_map(sought)
+            .collect::<Option<_>>()?;
+        (!sought.is_empty()).then_some(Answers { sought })
     }
 
     fn why(&self, subject: &Subject<'_>, file: &SourceFile, names: &Names) -> Option<Why> {
         let mut never: BTreeMap<String, Never> = BTreeMap::new();
         let mut no_source: Option<Vec<String>> = None;
-        for run in &self.runs {
-            let (data, _) = run.data()?;
-            let answer = subject
-                .engine
-                .run(run.minion)
-                .why_not_asked(data, &subject.options, &file.path)
-                .ok()?;
-            match answer {
+        // Most minions want the same name.
+        let mut known: HashMap<(String, String), Option<Never>> = HashMap::new();
+        let mut never_of = |grain: &str, name: &str| {
+            let asked = (grain.to_owned(), name.to_owned());
+            let known = known.entry(asked);
+            known.or_insert_with(|| names.never(grain, name)).clone()
+        };
+        for sought in &self.sought {
+            match sought.why_not(&file.path).ok()? {
                 WhyNot::NoSource { sources } => no_source = Some(sources),
                 WhyNot::Others { sources } => {
                     for source in &sources {
-                        let (reason, why) = impossible(source, names)?;
+                        let (reason, why) = impossible(source, &mut never_of)?;
                         never.insert(reason, why);
                     }
                 }
@@ -172,10 +179,13 @@ impl<'r, 's> Answers<'r, 's> {
 }
 
 /// Why a source leads to a file on no minion at all, and what is wrong with the name.
-fn impossible(source: &Instead, names: &Names) -> Option<(String, Never)> {
+fn impossible(
+    source: &Instead,
+    never: &mut impl FnMut(&str, &str) -> Option<Never>,
+) -> Option<(String, Never)> {
     source.differs.iter().find_map(|(matcher, _, wanted)| {
         let grain = matcher.strip_prefix("G@")?;
-        let never = names.never(grain, wanted)?;
+        let never = never(grain, wanted)?;
         Some((format!("{grain} is never '{wanted}'"), never))
     })
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use mapstack_diagnostic::Means;
 
 use crate::limits::error::{Error, Result};
+use crate::limits::run::RunBudget;
 
 /// The limits of a render.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +21,8 @@ pub struct Limits {
     pub time: Option<Deadline>,
     /// The memory limit, according to a measuring function.
     pub memory: Option<MemoryLimit>,
+    /// The budget of the whole run, which this render and others draw from.
+    pub run: Option<&'static RunBudget>,
 }
 
 impl Default for Limits {
@@ -30,6 +33,7 @@ impl Default for Limits {
             depth: 180,
             time: None,
             memory: None,
+            run: None,
         }
     }
 }
@@ -85,16 +89,25 @@ impl Limits {
 
     /// True if the clock or the memory has to be checked.
     pub fn need_checks(&self) -> bool {
-        self.time.is_some() || self.memory.is_some()
+        self.time.is_some() || self.memory.is_some() || self.run.is_some()
     }
 
     /// Look at the clock and at the memory. `more` is how many bytes are about to be allocated.
     ///
     /// # Errors
-    /// A limit error when the time is over, or more is held than may be.
+    /// A limit error when the time is over, or more is held than may be, by this render or by the whole run.
     pub fn check(&self, more: usize) -> Result<()> {
+        self.check_run()?;
         self.time.map_or(Ok(()), |time| time.check())?;
         self.memory.map_or(Ok(()), |memory| memory.check(more))
+    }
+
+    /// Check that the whole run may go on.
+    ///
+    /// # Errors
+    /// A limit error when its time or memory is used up.
+    pub fn check_run(&self) -> Result<()> {
+        self.run.map_or(Ok(()), RunBudget::check)
     }
 }
 
@@ -184,7 +197,7 @@ impl MemoryLimit {
 }
 
 /// Bytes in words.
-fn shown(bytes: usize) -> String {
+pub(super) fn shown(bytes: usize) -> String {
     match bytes {
         mib if mib >= 1 << 20 && mib.is_multiple_of(1 << 20) => format!("{} MiB", mib >> 20),
         bytes => format!("{bytes} bytes"),

@@ -16,6 +16,8 @@ mod bounds;
 pub mod depth;
 mod error;
 pub mod ledger;
+mod run;
 
 pub use bounds::{Deadline, Limits, MemoryLimit};
 pub use error::{Error, ErrorKind, Frame, Result, Span, TemplatePlace};
+pub use run::{Busy, Granted, Refusal, RunBudget, Spent};

@@ -220,8 +220,12 @@ fn summary<'f>(
     {
         last.push_str(&format!(" (at {all} places)"));
     }
+    let is_cut = reports.iter().any(|(_, report)| report.unfinished > 0);
     let found = if found.is_empty() {
-        "nothing found".to_owned()
+        match is_cut {
+            true => "nothing found so far".to_owned(),
+            false => "nothing found".to_owned(),
+        }
     } else {
         found.join(", ")
     };

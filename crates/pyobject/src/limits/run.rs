@@ -1,0 +1,346 @@
+//! The budget of a whole run: what all files, templates and minions of a command may take together.
+
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use mapstack_diagnostic::Means;
+
+use crate::limits::bounds::shown;
+use crate::limits::error::{Error, Result};
+
+/// Time and memory of a whole run. Templates draw from it beside their own limits, and so does all work between them.
+///
+/// Nothing is limited before [`grant`](Self::grant).
+///
+/// ```
+/// use std::time::Duration;
+/// use mapstack_pyobject::limits::{Granted, RunBudget};
+/// static RUN: RunBudget = RunBudget::new();
+/// assert!(RUN.spent().is_none());
+/// RUN.grant(Granted { time: Some(Duration::ZERO), memory: None });
+/// assert_eq!(RUN.spent().unwrap().to_string(), "the run takes more than 0 s");
+/// ```
+#[derive(Debug)]
+pub struct RunBudget {
+    clock: Mutex<Clock>,
+    /// The bytes that the process holds, as far as that was said.
+    held: AtomicUsize,
+    busy: Mutex<Vec<Work>>,
+    refusal: Mutex<Option<Refusal>>,
+    begun: AtomicUsize,
+    done: AtomicUsize,
+}
+
+/// The limits of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Granted {
+    /// The time.
+    pub time: Option<Duration>,
+    /// Bytes that the process may hold.
+    pub memory: Option<usize>,
+}
+
+/// Work that is under way.
+#[derive(Debug)]
+struct Work {
+    number: usize,
+    subject: String,
+    at: String,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Clock {
+    granted: Granted,
+    from: Option<Instant>,
+    /// When it was stopped.
+    stopped: Option<Instant>,
+}
+
+impl Clock {
+    fn passed(&self) -> Duration {
+        let now = self.stopped.unwrap_or_else(Instant::now);
+        self.from
+            .map_or(Duration::ZERO, |from| now.saturating_duration_since(from))
+    }
+}
+
+/// The first time that work stopped because the budget was used up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The limit that was exceeded.
+    pub spent: Spent,
+    /// What was [being worked on](RunBudget::at_work).
+    pub at_work: Vec<String>,
+    /// The number of works that were done before.
+    pub done: usize,
+}
+
+/// What a run has used up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spent {
+    /// This time.
+    Time(Duration),
+    /// This many bytes.
+    Memory(usize),
+}
+
+impl RunBudget {
+    /// A budget without limits.
+    #[must_use]
+    #[expect(clippy::new_without_default, reason = "it is for statics")]
+    pub const fn new() -> Self {
+        let clock = Clock {
+            granted: Granted {
+                time: None,
+                memory: None,
+            },
+            from: None,
+            stopped: None,
+        };
+        RunBudget {
+            clock: Mutex::new(clock),
+            held: AtomicUsize::new(0),
+            busy: Mutex::new(Vec::new()),
+            refusal: Mutex::new(None),
+            begun: AtomicUsize::new(0),
+            done: AtomicUsize::new(0),
+        }
+    }
+
+    /// Limit the run from now on. Time that has passed before does not count.
+    pub fn grant(&self, granted: Granted) {
+        *lock(&self.clock) = Clock {
+            granted,
+            from: Some(Instant::now()),
+            stopped: None,
+        };
+    }
+
+    /// Count the time from now, with the same limits.
+    pub fn renew(&self) {
+        lock(&self.clock).from = Some(Instant::now());
+        lock(&self.refusal).take();
+    }
+
+    /// Take note of how many bytes the process holds.
+    pub fn holds(&self, bytes: usize) {
+        self.held.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Wait for others, such as the reader of the output, which does not count as time of the run.
+    pub fn wait<T>(&self, wait: impl FnOnce() -> T) -> T {
+        lock(&self.clock).stopped = Some(Instant::now());
+        let result = wait();
+        let mut clock = lock(&self.clock);
+        let waited = clock.stopped.take().map(|since| since.elapsed());
+        clock.from = clock.from.map(|from| from + waited.unwrap_or_default());
+        result
+    }
+
+    /// The limit that is exceeded. Who asks stops then, which the run [remembers](Self::refusal).
+    #[must_use]
+    pub fn spent(&self) -> Option<Spent> {
+        let spent = self.spent_with(|time| time, |bytes| bytes)?;
+        lock(&self.refusal).get_or_insert_with(|| Refusal {
+            spent,
+            at_work: self.at_work(),
+            done: self.done(),
+        });
+        Some(spent)
+    }
+
+    /// The first time that work stopped because the budget was used up, if that happened.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use mapstack_pyobject::limits::{Granted, RunBudget};
+    /// static RUN: RunBudget = RunBudget::new();
+    /// RUN.grant(Granted { time: Some(Duration::ZERO), memory: None });
+    /// assert!(RUN.refusal().is_none());
+    /// assert!(RUN.check().is_err() && RUN.refusal().is_some());
+    /// ```
+    #[must_use]
+    pub fn refusal(&self) -> Option<Refusal> {
+        lock(&self.refusal).clone()
+    }
+
+    /// The limit that is exceeded by far: work that looks at the budget would have ended before.
+    #[must_use]
+    pub fn overdrawn(&self) -> Option<Spent> {
+        self.spent_with(
+            |time| time + time / 8 + Duration::from_secs(2),
+            |bytes| bytes.saturating_add((bytes / 4).max(128 << 20)),
+        )
+    }
+
+    fn spent_with(
+        &self,
+        time: impl Fn(Duration) -> Duration,
+        memory: impl Fn(usize) -> usize,
+    ) -> Option<Spent> {
+        let clock = *lock(&self.clock);
+        let granted = clock.granted;
+        if let Some(most) = granted.time.filter(|most| clock.passed() >= time(*most)) {
+            return Some(Spent::Time(most));
+        }
+        let held = self.held.load(Ordering::Relaxed);
+        let most = granted.memory.filter(|most| held > memory(*most))?;
+        Some(Spent::Memory(most))
+    }
+
+    /// The time that is left, if it is limited.
+    #[must_use]
+    pub fn time_left(&self) -> Option<Duration> {
+        let clock = *lock(&self.clock);
+        Some(clock.granted.time?.saturating_sub(clock.passed()))
+    }
+
+    /// Check that the run may go on.
+    ///
+    /// # Errors
+    /// A limit error when time or memory is used up.
+    pub fn check(&self) -> Result<()> {
+        self.spent().map_or(Ok(()), |spent| Err(spent.into()))
+    }
+
+    /// Say what is being worked on, until the result is dropped.
+    ///
+    /// ```
+    /// use mapstack_pyobject::limits::RunBudget;
+    /// static RUN: RunBudget = RunBudget::new();
+    /// let busy = RUN.busy_with("web1");
+    /// busy.at("users/init.sls");
+    /// assert_eq!(RUN.at_work(), ["web1: users/init.sls"]);
+    /// drop(busy);
+    /// assert_eq!((RUN.at_work().len(), RUN.done()), (0, 1));
+    /// ```
+    pub fn busy_with(&self, subject: impl Into<String>) -> Busy<'_> {
+        let number = self.begun.fetch_add(1, Ordering::Relaxed);
+        let work = Work {
+            number,
+            subject: subject.into(),
+            at: String::new(),
+        };
+        lock(&self.busy).push(work);
+        Busy { run: self, number }
+    }
+
+    /// What is being worked on: who it is for, and the last file that was read.
+    #[must_use]
+    pub fn at_work(&self) -> Vec<String> {
+        let shown = |work: &Work| match work.at.is_empty() {
+            true => work.subject.clone(),
+            false => format!("{}: {}", work.subject, work.at),
+        };
+        lock(&self.busy).iter().map(shown).collect()
+    }
+
+    /// The number of works that are done.
+    #[must_use]
+    pub fn done(&self) -> usize {
+        self.done.load(Ordering::Relaxed)
+    }
+}
+
+/// Work of a run that is under way.
+#[derive(Debug)]
+pub struct Busy<'r> {
+    run: &'r RunBudget,
+    number: usize,
+}
+
+impl Busy<'_> {
+    /// Say which file was read last.
+    pub fn at(&self, file: &str) {
+        let mut busy = lock(&self.run.busy);
+        if let Some(work) = busy.iter_mut().find(|work| work.number == self.number) {
+            work.at.clear();
+            work.at.push_str(file);
+        }
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        lock(&self.run.busy).retain(|work| work.number != self.number);
+        self.run.done.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Spent {
+    /// The advice.
+    #[must_use]
+    pub fn help(&self) -> String {
+        match self {
+            Spent::Time(_) => format!("allow more time with {}", Means::MaxTime),
+            Spent::Memory(_) => format!("allow more memory with {}", Means::MaxMemory),
+        }
+    }
+}
+
+impl fmt::Display for Spent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Spent::Time(time) => write!(f, "the run takes more than {} s", time.as_secs()),
+            Spent::Memory(bytes) => {
+                write!(f, "the run takes more than {} of memory", shown(*bytes))
+            }
+        }
+    }
+}
+
+impl From<Spent> for Box<Error> {
+    fn from(spent: Spent) -> Self {
+        Error::limit(spent.to_string()).with_help(spent.help())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_that_of_the_process() {
+        static RUN: RunBudget = RunBudget::new();
+        let granted = |mib: usize| Granted {
+            memory: Some(mib << 20),
+            time: None,
+        };
+        RUN.holds(5 << 20);
+        RUN.grant(granted(6));
+        assert_eq!(RUN.spent(), None);
+        RUN.grant(granted(4));
+        assert_eq!(RUN.spent(), Some(Spent::Memory(4 << 20)));
+        assert_eq!(RUN.overdrawn(), None);
+        let error = RUN.check().unwrap_err();
+        assert_eq!(error.message, "the run takes more than 4 MiB of memory");
+        RUN.holds(140 << 20);
+        assert_eq!(RUN.overdrawn(), Some(Spent::Memory(4 << 20)));
+    }
+
+    #[test]
+    fn time_counts_from_the_last_renewal_and_without_waits() {
+        static RUN: RunBudget = RunBudget::new();
+        let time = Duration::from_millis(200);
+        RUN.grant(Granted {
+            time: Some(time),
+            memory: None,
+        });
+        RUN.wait(|| {
+            std::thread::sleep(time);
+            assert_eq!(RUN.spent(), None);
+        });
+        assert_eq!(RUN.spent(), None);
+        std::thread::sleep(time);
+        assert!(RUN.spent().is_some() && RUN.overdrawn().is_none());
+        RUN.renew();
+        assert_eq!(RUN.spent(), None);
+        assert!(RUN.time_left().is_some());
+    }
+}
