@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use crate::common::{assert_snapshot, repository, run, run_line};
+use crate::common::{Tree, assert_line, assert_snapshot, git, repository, run, run_line};
 use mapstack::value::{Value, json};
 use tempfile::TempDir;
 
@@ -114,4 +114,82 @@ fn errors_of_a_repository_are_reported() {
     let ran = run_line(&top, line);
     assert_eq!(ran.status, Some(1));
     assert!(ran.stderr.contains("openssh-formula"), "{}", ran.stderr);
+}
+
+/// A repository with an sls of a pillar, and with a top file in one folder.
+fn with_pillar() -> Tree {
+    let tree = Tree::new(&[
+        ("git/plain/a.sls", "a: 1\n"),
+        ("git/full/top.sls", "base: {'*': [a]}\n"),
+        ("git/full/a.sls", "a: 1\n"),
+    ]);
+    let at = tree.path().join("git");
+    git(&at, &["init", "-q", "-b", "master"]);
+    git(&at, &["add", "."]);
+    git(&at, &["commit", "-q", "-m", "one"]);
+    tree
+}
+
+#[test]
+fn a_pillar_of_git_alone_is_compiled_and_checked() {
+    let tree = with_pillar();
+    let url = format!("file://{}/git", tree.path().display());
+    let of = "--config master --config-kind master --platform debian-12";
+    for (remotes, out, said) in [
+        (
+            format!("[{{master {url}: [{{root: full}}]}}]"),
+            "a: 1",
+            None,
+        ),
+        (
+            format!("[{{master {url}: [{{root: plain}}]}}]"),
+            "{}",
+            Some("@master:plain has no top.sls"),
+        ),
+        (
+            format!("[{{master {url}: [{{root: nope}}]}}]"),
+            "{}",
+            Some("@master:nope, so it is left out"),
+        ),
+        (
+            format!("['dev {url}']"),
+            "{}",
+            Some("@dev, so it is left out"),
+        ),
+        (
+            "[]".to_owned(),
+            "{}",
+            Some("the external pillar `git` has no remotes"),
+        ),
+    ] {
+        let master = format!("ext_pillar: [{{git: {remotes}}}]\n");
+        tree.write("master", master.as_bytes());
+        let err = said.unwrap_or_default();
+        assert_line(
+            tree.path(),
+            &format!("pillar --id web1 {of}"),
+            0,
+            (out, err),
+        );
+        let out = said.unwrap_or_default();
+        assert_line(
+            tree.path(),
+            &format!("lint pillar {of}"),
+            0,
+            (out, "in the pillar"),
+        );
+    }
+}
+
+#[test]
+fn a_remote_that_hides_all_it_has_is_named() {
+    let tree = with_pillar();
+    let url = format!("file://{}/git", tree.path().display());
+    tree.write(
+        "master",
+        format!("fileserver_backend: [gitfs]\ngitfs_saltenv_whitelist: [prod]\ngitfs_remotes: ['{url}']\n").as_bytes(),
+    );
+    let line = "render salt://full/a.sls --config master --platform debian-12";
+    let err = "`saltenv_whitelist` and `saltenv_blacklist` hide all its saltenvs";
+    assert_line(tree.path(), line, 1, ("", err));
 }

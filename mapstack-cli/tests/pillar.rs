@@ -213,7 +213,7 @@ fn going_on_gives_one_document_whatever_goes_wrong() {
         ("strategy.yml", b"__: merge-frist\na: 1\n"),
         ("no-list", b"ext_pillar: {stack: ok.cfg}\n"),
         ("no-yaml", b"ext_pillar: [\n"),
-        ("others", b"ext_pillar: [{git: x}, {stack: ok.cfg}]\n"),
+        ("others", b"ext_pillar: [{svn: x}, {stack: ok.cfg}]\n"),
         ("nothing", b"x: 1\n"),
     ];
     let tree = Tree::new(files);
@@ -253,7 +253,7 @@ fn going_on_gives_one_document_whatever_goes_wrong() {
         ),
         (
             &["--config=others"],
-            "_warnings the external pillar 'git' is left out",
+            "_warnings the external pillar 'svn' is left out",
         ),
         (
             &["--stack=ok.cfg", "--root=none"],
@@ -771,7 +771,7 @@ const WARNINGS: &[Case] = &[
         files: &[
             (
                 "master",
-                "ext_pillar:\n  - git: [x]\n  - stack: s.cfg\ninclude: more.conf\n",
+                "ext_pillar:\n  - svn: [x]\n  - stack: s.cfg\ninclude: more.conf\n",
             ),
             ("s.cfg", "b.yml"),
             ("b.yml", "b: 1"),

@@ -101,7 +101,8 @@ impl GitFs {
         Ok(GitFs { served, saltenvs })
     }
 
-    /// The settings of remotes for saltenvs that they do not serve: their reference or their folder does not exist.
+    /// The settings of remotes for saltenvs that they do not serve: their reference or their folder does not exist, or
+    /// all of them are hidden.
     ///
     /// # Errors
     /// As for [`fetch`](FileServer::fetch).
@@ -111,6 +112,7 @@ impl GitFs {
             for saltenv in served.configured() {
                 idle.extend(served.idle(saltenv)?);
             }
+            idle.extend(served.hidden());
             for saltenv in served.remote.global_saltenvs.keys() {
                 idle.extend(self.idle_everywhere(served, saltenv)?);
             }
@@ -170,6 +172,8 @@ pub enum Lack {
     Reference(Vec<String>),
     /// The folder of the repository that is served.
     Root(String),
+    /// A saltenv that is exposed; some that are hidden are named.
+    Exposed(Vec<String>),
 }
 
 /// References that a message names.
@@ -248,8 +252,28 @@ impl Served {
         Ok((!is_folder).then(|| idle(Lack::Root(root.into()))))
     }
 
+    /// That all saltenvs of the remote are hidden, if they are.
+    fn hidden(&self) -> Option<Idle> {
+        let all = self.all_saltenvs();
+        let is_exposed = |name: &String| self.remote.exposed.has(name);
+        let is_hidden = !all.is_empty() && !all.iter().any(is_exposed);
+        is_hidden.then(|| Idle {
+            remote: self.remote.name.clone(),
+            saltenv: String::new(),
+            reference: String::new(),
+            lack: Lack::Exposed(all.into_iter().take(SHOWN_REFERENCES).collect()),
+        })
+    }
+
     /// The saltenvs of the remote that are exposed (Salt: `GitProvider._get_envs_from_ref_paths`).
     fn saltenvs(&self) -> BTreeSet<String> {
+        let mut all = self.all_saltenvs();
+        all.retain(|name| self.remote.exposed.has(name));
+        all
+    }
+
+    /// The saltenvs of the remote, also those that are hidden.
+    fn all_saltenvs(&self) -> BTreeSet<String> {
         let remote = &self.remote;
         let mapped = remote.mapped();
         let mut all: BTreeSet<String> = mapped
@@ -274,7 +298,6 @@ impl Served {
                 all.insert(name.into());
             }
         }
-        all.retain(|name| remote.exposed.has(name));
         all
     }
 

@@ -414,7 +414,10 @@ fn ended(
         return Err(failure);
     }
     // "Nothing found" is said of what was looked at.
-    if reports.iter().all(|(_, report)| report.files == 0) {
+    let is_nothing = |report: &Report| {
+        report.files == 0 && report.looked.states == 0 && report.findings.is_empty()
+    };
+    if reports.iter().all(|(_, report)| is_nothing(report)) {
         return Err(Failure::Usage(
             "nothing was looked at: the roots have no files; `mapstack init --print` shows what was taken for what".into(),
         ));

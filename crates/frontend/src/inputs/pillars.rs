@@ -97,8 +97,8 @@ pub(crate) const SHARED: usize = 64 << 20;
 const MAX_WARNINGS: usize = 1000;
 
 impl ConfiguredPillars {
-    /// Those of a configuration that sets `pillar_roots`: a master's, or that of a minion without a master; else those
-    /// of the project's `pillar_roots`.
+    /// Those of a configuration that sets `pillar_roots` or the external pillar `git`: a master's, or that of a minion
+    /// without a master; else those of the project's `pillar_roots`.
     ///
     /// # Errors
     /// The file server cannot be opened, or flags of functions cannot be used.
@@ -130,9 +130,10 @@ impl ConfiguredPillars {
             Roots::new().follow_outside_links(follow),
             |roots, (env, directory)| roots.root(&env, directory),
         );
-        let missing: Vec<Diagnostic> = roots
-            .missing_roots()
-            .into_iter()
+        // Nobody named those that are built in.
+        let missing = roots.missing_roots().into_iter();
+        let missing: Vec<Diagnostic> = missing
+            .filter(|_| config.is_set("pillar_roots"))
             .map(|root| {
                 let message = format!(
                     "the root {} of the pillar is not a directory",
@@ -409,7 +410,15 @@ pub(crate) fn warn_of_order(
 /// True if a configuration compiles pillars from files.
 fn compiles(config: &Config) -> bool {
     let is_local = config.get("file_client").and_then(Value::as_str) == Some("local");
-    config.is_set("pillar_roots") && (config.kind() == Kind::Master || is_local)
+    let has_files = config.is_set("pillar_roots") || has_git_pillar(config);
+    has_files && (config.kind() == Kind::Master || is_local)
+}
+
+/// True if an external pillar is one of git repositories, which have sls of their own.
+fn has_git_pillar(config: &Config) -> bool {
+    let externals = config.get("ext_pillar").and_then(Value::as_list);
+    let is_git = |one: &Value| one.as_map().is_some_and(|one| one.get("git").is_some());
+    externals.is_some_and(|externals| externals.iter().any(is_git))
 }
 
 /// Hears nothing: what is opened a second time has warned before, or will.

@@ -7,7 +7,7 @@ use crate::schema::{Schema, Violation};
 use mapstack::minion::Minion;
 use mapstack::secrets::Policy;
 use mapstack::value::{Key, Map, Value};
-use mapstack::{Engine, Error, Place};
+use mapstack::{Diagnostic, Engine, Error, Place};
 use mapstack_lineage::{
     Ancestry, How, Layer, LayerKind, LayerText, Lineage, Reason, Spot, explain_pillar,
 };
@@ -20,6 +20,7 @@ pub(crate) struct Examined {
     pub data: Result<Map, Error>,
     pub events: Vec<PillarEvent>,
     pub errors: Vec<PillarError>,
+    pub warnings: Vec<Diagnostic>,
     pub clashes: Vec<Clash>,
     /// The violations of the schema by the pillar, if it is whole, and their places.
     pub violations: Vec<(Violation, Option<Place>)>,
@@ -82,6 +83,7 @@ impl Examined {
                     data: Err(error),
                     events: Vec::new(),
                     errors: Vec::new(),
+                    warnings: Vec::new(),
                     clashes: Vec::new(),
                     violations: Vec::new(),
                     texts: Vec::new(),
@@ -113,6 +115,7 @@ impl Examined {
             data: Ok(data),
             events: whole.events,
             errors: whole.errors,
+            warnings: whole.warnings,
             clashes,
             violations,
             texts,

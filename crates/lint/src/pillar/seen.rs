@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use mapstack::{Error, Place};
+use mapstack::{Diagnostic, Error, Place};
 use mapstack_lineage::LayerText;
 use mapstack_pillar::{Fault, PillarError, PillarEvent, SlsOutcome, StackEvent, WholeEvent};
 
@@ -29,6 +29,8 @@ pub(crate) struct Seen {
     /// The environments whose top files were looked for.
     pub envs: BTreeSet<String>,
     pub failures: BTreeMap<(String, usize, String), Failed>,
+    /// The warnings of compiles, by their files, places and messages, with the minions.
+    pub warnings: BTreeMap<(String, usize, String), (Diagnostic, Vec<String>)>,
     /// With the minions that have them, by the places of both values and their path.
     pub clashes: BTreeMap<ClashKey, (Clash, Vec<String>)>,
     /// The rendered texts of sls and of files of external pillars, each once.
@@ -71,6 +73,16 @@ pub(crate) struct Failed {
     pub kept: Option<PillarError>,
     pub error: Error,
     pub ids: Vec<String>,
+}
+
+/// The key that tells a message from others.
+fn key(diagnostic: &Diagnostic) -> (String, usize, String) {
+    let place = diagnostic.place.as_ref();
+    (
+        place.map(|place| place.file.clone()).unwrap_or_default(),
+        place.map_or(0, |place| place.start),
+        diagnostic.message.clone(),
+    )
 }
 
 impl Seen {
@@ -119,6 +131,9 @@ impl Seen {
             }
             self.texts.entry((text.shown, shown)).or_insert(text.text);
         }
+        for warning in examined.warnings {
+            self.warn(warning, &examined.id);
+        }
         for error in examined.errors {
             self.fail(error.error.clone(), Some(error), &examined.id);
         }
@@ -127,19 +142,21 @@ impl Seen {
         }
     }
 
+    fn warn(&mut self, warning: Diagnostic, id: &str) {
+        let known = self.warnings.entry(key(&warning));
+        let (_, ids) = known.or_insert_with(|| (warning, Vec::new()));
+        ids.push(id.into());
+    }
+
     fn fail(&mut self, error: Error, kept: Option<PillarError>, id: &str) {
-        let diagnostic = error.diagnostic();
-        let place = diagnostic.place.as_ref();
-        let key = (
-            place.map(|place| place.file.clone()).unwrap_or_default(),
-            place.map_or(0, |place| place.start),
-            diagnostic.message.clone(),
-        );
-        let failed = self.failures.entry(key).or_insert_with(|| Failed {
-            kept,
-            error,
-            ids: Vec::new(),
-        });
+        let failed = self
+            .failures
+            .entry(key(error.diagnostic()))
+            .or_insert_with(|| Failed {
+                kept,
+                error,
+                ids: Vec::new(),
+            });
         if failed.ids.last().is_none_or(|last| last != id) {
             failed.ids.push(id.into());
         }

@@ -64,7 +64,11 @@ impl Work<'_> {
             let Some(env) = self.environment(directory, options) else {
                 continue;
             };
-            let layer = self.one_remote(&directories, at, &env, options, state, &mut nested)?;
+            let (layer, has_top) =
+                self.one_remote(&directories, at, &env, options, state, &mut nested)?;
+            if !has_top {
+                nested.warnings.push(no_top(directory, one, &self.settings));
+            }
             let base = std::mem::take(&mut nested.made);
             let origin = format!("the pillar of {}", directory.shown());
             nested.made = self
@@ -93,7 +97,8 @@ impl Work<'_> {
         (is_meant && !directory.is_mounted).then_some(env)
     }
 
-    /// The pillar of one remote. Its sls can include those of others in the same environment.
+    /// The pillar of one remote, and true if a top file gives it. Its sls can include those of others in the same
+    /// environment.
     fn one_remote(
         &self,
         directories: &[PillarDirectory],
@@ -102,7 +107,7 @@ impl Work<'_> {
         options: &Map,
         state: &State,
         nested: &mut Nested,
-    ) -> Result<Made> {
+    ) -> Result<(Made, bool)> {
         let mut roots = vec![&directories[at]];
         if self.settings.is_on("git_pillar_includes") {
             let others = directories.iter().enumerate();
@@ -115,11 +120,11 @@ impl Work<'_> {
         let root: Map = [(env, shown)].into_iter().collect();
         options.insert("pillar_roots", root);
         let inner = self.inner(&options, env, files, state);
-        let state = inner.sls_alone()?;
+        let (state, has_top) = inner.sls_alone()?;
         nested.warnings.extend(state.warnings.clone());
         nested.errors.extend(state.errors.clone());
         nested.events.append(&mut inner.events.all.into_inner());
-        Ok(state.data)
+        Ok((state.data, has_top))
     }
 
     /// A compile with other options and files for the same minion.
@@ -159,16 +164,17 @@ impl Work<'_> {
         }
     }
 
-    /// The top files' sls alone, with their errors among the data.
-    fn sls_alone(&self) -> Result<State> {
+    /// The top files' sls alone, with their errors among the data; and true if there is a top file.
+    fn sls_alone(&self) -> Result<(State, bool)> {
         let mut state = self.state();
         let run = self.renders(&state);
         let mut top = self.reader(&run).read()?;
         let top_errors = std::mem::take(&mut top.errors);
+        let has_top = top.is_there() || !top_errors.is_empty();
         self.top_sls(&run, top, &mut state)?;
         state.errors.extend(top_errors);
         self.add_errors(&mut state);
-        Ok(state)
+        Ok((state, has_top))
     }
 }
 
@@ -221,6 +227,22 @@ impl Mirrors {
 /// The key that tells a directory from others.
 fn key(directory: &PillarDirectory) -> String {
     format!("{} {:?}", directory.reference, directory.remote)
+}
+
+/// A remote without a top file: its sls are there for those of other remotes at most.
+fn no_top(directory: &PillarDirectory, one: &ExtPillar, settings: &Settings) -> Diagnostic {
+    let top = settings.value("state_top").to_string();
+    let message = format!(
+        "the remote '{}' gives nothing: {} has no {}",
+        directory.remote.name,
+        directory.shown(),
+        top.trim_start_matches("salt://")
+    );
+    let help = "write a top file, or set `root` to the folder that has it; with a `mountpoint`, a remote serves its sls to others";
+    Diagnostic {
+        place: one.place.clone(),
+        ..Diagnostic::warning(ErrorKind::File, message).with_help(help)
+    }
 }
 
 /// A remote that the reference leaves out, and only logs.

@@ -72,6 +72,13 @@ pub(crate) struct Top {
     pub errors: Vec<PillarError>,
 }
 
+impl Top {
+    /// True if there is a top file.
+    pub fn is_there(&self) -> bool {
+        !self.files.is_empty()
+    }
+}
+
 /// Why top files cannot be merged.
 enum Unmergeable {
     /// The reference notes an error and continues without a top file.

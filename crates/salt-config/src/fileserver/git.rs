@@ -111,6 +111,15 @@ fn serves_nothing(idle: &Idle) -> (String, String) {
             ),
             "set `root` to a folder of the repository".to_owned(),
         ),
+        Lack::Exposed(hidden) => (
+            format!(
+                "the remote '{remote}' serves nothing: `saltenv_whitelist` and `saltenv_blacklist` hide all its saltenvs"
+            ),
+            format!(
+                "name one in the whitelist; the remote has {}",
+                hidden.join(", ")
+            ),
+        ),
     }
 }
 

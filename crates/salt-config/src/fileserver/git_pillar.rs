@@ -93,6 +93,12 @@ pub fn pillar_remotes(
         }
         one => vec![one.clone()],
     };
+    if items.is_empty() {
+        options.warn_of(
+            "the external pillar `git` has no remotes".into(),
+            "name them below `git`, as `BRANCH URL` in a line each",
+        );
+    }
     let defaults = defaults(&options, "git_pillar", &SHARED)?;
     let mut remotes = Vec::new();
     for item in &items {

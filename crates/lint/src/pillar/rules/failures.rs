@@ -8,7 +8,7 @@ use crate::{
 };
 use mapstack::value::Value;
 use mapstack::yaml::{Limits, load_marked};
-use mapstack::{Error, ErrorKind, Means, Place};
+use mapstack::{Diagnostic, Error, ErrorKind, Means, Place};
 use mapstack_pillar::Fault;
 
 use super::Subject;
@@ -109,6 +109,23 @@ fn elsewhere(subject: &Subject<'_>, missing: &[&Failed]) -> Option<Finding> {
         "if they are private, or made when the estate is deployed, add `absent: ['*']` to .mapstack.yaml; otherwise Salt \
          refuses these pillars",
     ))
+}
+
+/// The warnings about external pillars: what is in the configuration, or in files of theirs beside the roots, and gives
+/// nothing. Those that are not built in are no findings.
+pub(super) fn externals(subject: &Subject<'_>) -> Vec<Finding> {
+    let finding = |(warning, ids): &(Diagnostic, Vec<String>)| {
+        let place = warning.place.clone()?;
+        let is_external =
+            warning.kind != ErrorKind::Unsupported && !subject.files.all.contains_key(&place.file);
+        let finding = Finding {
+            level: Level::Warning,
+            ..Finding::said(Rule::ExternalPillar, place, warning)
+        };
+        is_external.then(|| finding.note(on(ids, subject.seen.minions)))
+    };
+    let warnings = subject.seen.warnings.values();
+    warnings.filter_map(finding).collect()
 }
 
 /// True if something is missing here and not in the pillar.

@@ -24,6 +24,7 @@ pub(crate) fn all(subject: &Subject<'_>) -> Vec<Finding> {
         reach::targets,
         reach::unused,
         failures::check,
+        failures::externals,
         merging::check,
         secrets::check,
         scalars::check,
