@@ -25,7 +25,7 @@ pub trait Document: Serialize {
     /// JSON for people and programs: indented, and text as it is, as Salt's own outputter prints it.
     ///
     /// # Errors
-    /// There is something in the data for which JSON has no form, such as bytes.
+    /// The data has keys for which JSON has no form, such as bytes, or two that become the same text.
     fn json(&self) -> Result<String, Error> {
         Ok(printable_json(&laid_out(&compact(self)?, Some(2))).into_owned())
     }
@@ -212,6 +212,7 @@ fn serialize<S: Serializer>(value: &Value, s: S) -> Result<S::Ok, S::Error> {
     let options = json::DumpOptions {
         ensure_ascii: false,
         distinct_keys: true,
+        shows_others: true,
         separators: Some((",".into(), ":".into())),
         ..json::DumpOptions::default()
     };
@@ -280,12 +281,17 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_form_is_an_error() {
-        let bytes = Plain(Value::Bytes(b"a".as_slice().into()));
-        let error = [bytes].json().unwrap_err();
+    fn bytes_are_the_text_that_python_shows_but_not_as_keys() {
+        let bytes = Value::Bytes(b"\xff'\n".as_slice().into());
+        assert_eq!(
+            [Plain(bytes)].json_line().unwrap(),
+            "[\"b\\\"\\\\xff'\\\\n\\\"\"]\n"
+        );
+        let key = yaml::load("{!!binary /w==: 1}").unwrap();
+        let error = [Plain(key)].json().unwrap_err();
         assert_eq!(
             error.diagnostic().message,
-            "the result has no JSON form: Object of type bytes is not JSON serializable"
+            "the result has no JSON form: keys must be str, int, float, bool or None, not bytes"
         );
     }
 }

@@ -574,6 +574,7 @@ fn rest_of_line(outcome: &Outcome) -> String {
     let options = json::DumpOptions {
         ensure_ascii: false,
         distinct_keys: true,
+        shows_others: true,
         ..json::DumpOptions::default()
     };
     let error = match &outcome.result {

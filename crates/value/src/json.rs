@@ -32,6 +32,8 @@ pub struct DumpOptions {
     pub separators: Option<(String, String)>,
     /// Refuse keys that become the same text, of which readers keep one. Python prints both.
     pub distinct_keys: bool,
+    /// Write bytes and sets as the text that Python shows, as Salt's outputters do.
+    pub shows_others: bool,
 }
 
 impl Default for DumpOptions {
@@ -43,6 +45,7 @@ impl Default for DumpOptions {
             ensure_ascii: true,
             separators: None,
             distinct_keys: false,
+            shows_others: false,
         }
     }
 }
@@ -101,7 +104,7 @@ fn have_distinct_texts(map: &Map) -> Result<(), JsonError> {
 /// `json.dumps(value, …)`.
 ///
 /// # Errors
-/// [`JsonError`] for bytes, sets, keys without text, keys without order when sorting, and
+/// [`JsonError`] for bytes and sets unless they are shown, for keys without text, keys without order when sorting, and
 /// extreme nesting.
 pub fn dumps(value: &Value, options: &DumpOptions) -> Result<String, JsonError> {
     let default = if options.indent.is_some() {
@@ -140,6 +143,9 @@ impl Writer<'_> {
             Value::List(items) => self.items(items, depth)?,
             Value::Tuple(items) => self.items(items, depth)?,
             Value::Map(map) => self.map(map, depth)?,
+            Value::Bytes(_) | Value::Set(_) if self.options.shows_others => {
+                self.string(&value.repr());
+            }
             Value::Bytes(_) | Value::Set(_) => {
                 return Err(JsonError::NotSerializable(value.kind()));
             }

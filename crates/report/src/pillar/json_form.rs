@@ -16,22 +16,33 @@ struct Form {
     turned: Vec<String>,
     /// Keys that become the text that another key is.
     doubled: Vec<String>,
-    /// Values and keys that have no form at all, and what they are.
-    without: Vec<(String, &'static str)>,
+    /// Values that have no form, and what they are.
+    values: Vec<(String, &'static str)>,
+    /// Keys that have no form, and what they are.
+    keys: Vec<(String, &'static str)>,
 }
 
-/// The warning about what changes when a pillar is written as JSON and read again.
-pub fn lost(pillar: &Map) -> Option<Diagnostic> {
+/// The warnings about what changes when a pillar is written as JSON and read again.
+pub fn lost(pillar: &Map) -> Vec<Diagnostic> {
     let form = Form::of(pillar);
-    if form.turned.is_empty() {
-        return None;
-    }
-    let message = format!(
-        "JSON only has text keys, so these keys become text: {}",
-        some(&form.turned, NAMED)
-    );
-    let help = "YAML keeps them: -o yaml, which Salt's cmd_yaml reads";
-    Some(Diagnostic::warning(ErrorKind::DataSource, message).with_help(help))
+    let values: Vec<String> = form.values.into_iter().map(|(path, _)| path).collect();
+    let all = [
+        (
+            form.turned,
+            "JSON only has text keys, so these keys become text",
+        ),
+        (
+            values,
+            "JSON has neither bytes nor sets, so these values become the text that Python shows",
+        ),
+    ];
+    let warning = |(paths, message): (Vec<String>, &str)| {
+        let message = format!("{message}: {}", some(&paths, NAMED));
+        let help = "YAML keeps them: -o yaml, which Salt's cmd_yaml reads";
+        (!paths.is_empty())
+            .then(|| Diagnostic::warning(ErrorKind::DataSource, message).with_help(help))
+    };
+    all.into_iter().filter_map(warning).collect()
 }
 
 /// That JSON has a place for all of a pillar.
@@ -48,7 +59,7 @@ pub fn check(pillar: &Map) -> Result<(), Error> {
             ..error
         })
     };
-    if let Some((path, what)) = form.without.first() {
+    if let Some((path, what)) = form.values.iter().chain(&form.keys).next() {
         return Err(error(format!(
             "the value of {path} is {what}, which JSON cannot express"
         )));
@@ -76,7 +87,7 @@ impl Form {
             Value::List(items) => self.items(items),
             Value::Tuple(items) => self.items(items),
             Value::Bytes(_) | Value::Set(_) => {
-                self.without.push((self.shown(), value.kind().described()));
+                self.values.push((self.shown(), value.kind().described()));
             }
             _ => {}
         }
@@ -93,7 +104,7 @@ impl Form {
             self.path.push(key.clone());
             match (key, json_text(key)) {
                 (Key::Str(_), _) => {}
-                (_, None) => self.without.push((self.shown(), key.kind().described())),
+                (_, None) => self.keys.push((self.shown(), key.kind().described())),
                 (_, Some(text)) => {
                     if map.contains_key(&*text) {
                         self.doubled.push(self.shown());
@@ -148,12 +159,20 @@ mod tests {
             ),
             ("l: [x, {443: y}]", Some("l:1:443")),
         ] {
-            let warning = lost(&map(text)).map(|warning| warning.message);
+            let warning = lost(&map(text)).pop().map(|warning| warning.message);
             let expected = expected
                 .map(|keys| format!("JSON only has text keys, so these keys become text: {keys}"));
             assert_eq!(warning, expected, "{text}");
             check(&map(text)).unwrap();
         }
+    }
+
+    #[test]
+    fn values_that_become_what_python_shows_are_named() {
+        let warnings = lost(&map("{a: {b: !!binary /w==}, s: !!set {x}, 1: y}"));
+        assert_eq!(warnings.len(), 2);
+        let says = "so these values become the text that Python shows: a:b, s";
+        assert!(warnings[1].message.ends_with(says));
     }
 
     #[test]
