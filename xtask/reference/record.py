@@ -20,6 +20,7 @@ import definitions
 import formats
 import gitfs
 import high_data
+import high_trees
 import master_cache
 import mine
 import platforms
@@ -703,6 +704,7 @@ FILES = {
     "crates/mapstack/tests/data/pipes_renderers.json": pipe,
     "crates/mapstack/tests/data/state_runs.json": state_run.state_run,
     "crates/states/tests/data/high_data.json": high_data.compiled,
+    "crates/states/tests/data/trees.json": high_trees.compiled,
     "crates/states/tests/data/tops.json": state_run.state_top,
     "crates/mapstack/tests/data/tree_modules.json": tree_module,
     "crates/mapstack/tests/data/tree_grains.json": tree_grain,

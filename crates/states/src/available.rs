@@ -55,6 +55,19 @@ impl<'e> Available<'e> {
         found.cloned().collect()
     }
 
+    /// The listed names that a shell pattern matches.
+    pub fn listed(&self, saltenv: &str, pattern: &str) -> Vec<String> {
+        let names = self.of(saltenv);
+        match pattern.contains(['*', '?', '[']) {
+            true => self.matching(saltenv, pattern),
+            false => names
+                .contains_key(pattern)
+                .then(|| pattern.to_owned())
+                .into_iter()
+                .collect(),
+        }
+    }
+
     /// The path of an sls.
     pub fn path(&self, saltenv: &str, name: &str) -> Option<String> {
         let listed = self.of(saltenv).get(name).cloned();

@@ -78,7 +78,7 @@ pub struct Gatherer<'e> {
     engine: &'e Engine,
     options: TopOptions,
     master_tops: MasterTops,
-    available: Available<'e>,
+    pub(crate) available: Available<'e>,
     renders: SharedWork<RenderKey, Arc<Rendered>>,
     secrets: Secrets,
 }
@@ -100,7 +100,7 @@ const SHARED: usize = 256 << 20;
 
 /// The depth to which sls may include each other before the rest is left out. Each is rendered once, so this bounds
 /// nothing else.
-const DEPTH: usize = 1_000;
+pub(crate) const DEPTH: usize = 1_000;
 
 impl<'e> Gatherer<'e> {
     /// A gatherer of the sls on an engine's file server.
@@ -126,16 +126,8 @@ impl<'e> Gatherer<'e> {
     /// The sls of a minion, from its top files.
     #[must_use]
     pub fn gather(&self, minion: &Minion) -> Gathered {
-        let reader = TopReader {
-            engine: self.engine,
-            options: &self.options,
-            available: &self.available,
-            minion,
-            master_tops: &self.master_tops,
-            texts: RefCell::default(),
-        };
         let mut gathered = Gathered::default();
-        let top = reader.read();
+        let top = self.top(minion);
         if let Ok(top) = &top {
             let mut work = Work::new(self, minion);
             for (env, entries) in &top.entries {
@@ -157,6 +149,22 @@ impl<'e> Gatherer<'e> {
         }
         gathered.top = Some(top);
         gathered
+    }
+
+    /// The sls that top files give a minion.
+    ///
+    /// # Errors
+    /// The top files cannot be used.
+    pub fn top(&self, minion: &Minion) -> Result<Top, Error> {
+        let reader = TopReader {
+            engine: self.engine,
+            options: &self.options,
+            available: &self.available,
+            minion,
+            master_tops: &self.master_tops,
+            texts: RefCell::default(),
+        };
+        reader.read()
     }
 
     /// An sls and what it includes, for a minion that need not get it.
@@ -192,7 +200,7 @@ impl<'e> Gatherer<'e> {
 }
 
 /// The work for one minion.
-struct Work<'w, 'e> {
+pub(crate) struct Work<'w, 'e> {
     gatherer: &'w Gatherer<'e>,
     minion: &'w Minion,
     answers: MinionAnswers<'e>,
@@ -201,7 +209,7 @@ struct Work<'w, 'e> {
 }
 
 impl<'w, 'e> Work<'w, 'e> {
-    fn new(gatherer: &'w Gatherer<'e>, minion: &'w Minion) -> Self {
+    pub fn new(gatherer: &'w Gatherer<'e>, minion: &'w Minion) -> Self {
         Work {
             gatherer,
             minion,
@@ -261,7 +269,7 @@ impl<'w, 'e> Work<'w, 'e> {
         }
     }
 
-    fn rendered(&mut self, saltenv: &str, path: &str) -> Arc<Rendered> {
+    pub fn rendered(&mut self, saltenv: &str, path: &str) -> Arc<Rendered> {
         let gatherer = self.gatherer;
         let minion = self.minion;
         let run = self.runs.entry(saltenv.to_owned()).or_insert_with(|| {
@@ -290,7 +298,7 @@ impl<'w, 'e> Work<'w, 'e> {
 }
 
 /// Sls can include each other as deep as there are files.
-fn stacked<T>(work: impl FnOnce() -> T) -> T {
+pub(crate) fn stacked<T>(work: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(128 << 10, 2 << 20, work)
 }
 

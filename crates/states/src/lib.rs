@@ -1,4 +1,4 @@
-//! Finds the sls that minions get: those of top files, and those that sls include. Compiles high data to low data.
+//! Finds the sls that minions get: those of top files, and those that sls include. Compiles them to high and low data.
 //!
 //! The crate does not know about pillars, what state modules do, command lines or output formats.
 //!
@@ -7,9 +7,11 @@
 mod available;
 pub mod compile;
 mod gather;
+mod high;
 mod options;
 mod top;
 
 pub use gather::{Gathered, Gatherer, GotSls, Problem, ProblemKind, Rendered, included};
+pub use high::{High, Wanted};
 pub use options::{Strategy, TopOptions};
 pub use top::{Entry, Top};

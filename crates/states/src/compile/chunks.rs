@@ -62,7 +62,7 @@ impl Work<'_> {
                 let said = self.said(&id, &module, body, &args)?;
                 for chunk in self.named(said)? {
                     if !disabled.has(&chunk)? {
-                        graph.add(&chunk)?;
+                        graph.add(self.budget, &chunk)?;
                         chunks.push(chunk);
                     }
                 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use indexmap::{IndexMap, IndexSet};
-use mapstack_pyobject::{DictRef, Obj};
+use mapstack_pyobject::{Budget, DictRef, Obj};
 use mapstack_value::Key;
 use mapstack_value::pytext::Fnmatch;
 
@@ -48,7 +48,7 @@ fn key_at(chunk: &DictRef, name: &str) -> Result<Key> {
 
 impl Graph {
     /// Add a chunk. It takes the place of one with its tag.
-    pub fn add(&mut self, chunk: &DictRef) -> Result<()> {
+    pub fn add(&mut self, budget: &Budget<'_>, chunk: &DictRef) -> Result<()> {
         let node = self.add_node(tag_of(chunk)?, Some(chunk));
         let (state, name) = (key_at(chunk, "state")?, key_at(chunk, "name")?);
         let id = key_at(chunk, "__id__")?;
@@ -68,10 +68,7 @@ impl Graph {
         }
         let from = chunk.get_str("__sls_included_from__").unwrap_or_default();
         if from.truthy()? {
-            let Obj::List(from) = from else {
-                return exception("'__sls_included_from__' is not a list");
-            };
-            for sls in from.items() {
+            for sls in items(budget, &from)? {
                 self.by_sls.entry(key(&sls)?).or_default().insert(node);
             }
         }
@@ -278,11 +275,7 @@ fn test_tag(tag: &str) -> String {
 }
 
 /// The requisites of a chunk as a list, if it has them.
-pub(super) fn listed(
-    budget: &mapstack_pyobject::Budget<'_>,
-    chunk: &DictRef,
-    kind: Requisite,
-) -> Result<Vec<Obj>> {
+pub(super) fn listed(budget: &Budget<'_>, chunk: &DictRef, kind: Requisite) -> Result<Vec<Obj>> {
     let value = chunk.get_str(kind.name()).unwrap_or_default();
     match value.truthy()? {
         true => items(budget, &value),

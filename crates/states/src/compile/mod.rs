@@ -17,17 +17,18 @@
 //! ```
 
 mod chunks;
+pub(crate) mod declare;
 mod exclude;
 mod extend;
 mod graph;
 mod keywords;
 mod order;
-mod python;
-mod refusal;
+pub(crate) mod python;
+pub(crate) mod refusal;
 mod requisite_in;
 mod requisites;
 mod verify;
-mod work;
+pub(crate) mod work;
 
 use mapstack_pyobject::{Budget, DictRef, Error, Obj};
 
@@ -72,13 +73,25 @@ pub enum Failed {
 pub struct Compiler<'c> {
     options: CompileOptions<'c>,
     budget: &'c Budget<'c>,
+    refusals: Vec<Refusal>,
 }
 
 impl<'c> Compiler<'c> {
     /// A compiler that spends from a budget.
     #[must_use]
     pub fn new(options: CompileOptions<'c>, budget: &'c Budget<'c>) -> Self {
-        Compiler { options, budget }
+        Compiler {
+            options,
+            budget,
+            refusals: Vec::new(),
+        }
+    }
+
+    /// What was refused when the high data was made. With any, there is no low data.
+    #[must_use]
+    pub fn after(mut self, refusals: Vec<Refusal>) -> Self {
+        self.refusals = refusals;
+        self
     }
 
     /// The chunks in the order in which they run, as a state run has them (Salt: `State.call_high`).
@@ -87,6 +100,9 @@ impl<'c> Compiler<'c> {
     /// Salt refuses the states.
     pub fn low(&self, high: &Obj) -> Result<Vec<DictRef>, Failed> {
         self.working(|work| {
+            if !work.refusals.is_empty() {
+                return Ok(Vec::new());
+            }
             if let Obj::Dict(high) = high {
                 work.reconcile(high)?;
             }
@@ -146,7 +162,7 @@ impl<'c> Compiler<'c> {
     ) -> Result<Vec<DictRef>, Failed> {
         let mut work = Work {
             budget: self.budget,
-            refusals: Vec::new(),
+            refusals: self.refusals.clone(),
         };
         match run(&mut work) {
             Err(Stop::Limit(error)) => return Err(Failed::Limit(error)),

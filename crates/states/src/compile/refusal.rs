@@ -4,7 +4,7 @@ use mapstack_pyobject::{Error, ErrorKind};
 use mapstack_value::Key;
 
 /// A reason for which Salt does not run the states of a minion.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Refusal {
     /// The kind of the fault.
     pub kind: RefusalKind,
@@ -16,6 +16,8 @@ pub struct Refusal {
     pub id: Option<String>,
     /// The path below the ID's sls: the ID, the state module, and what is below its arguments.
     pub path: Vec<Key>,
+    /// The error of a template or its data, if that is the fault.
+    pub cause: Option<mapstack_diagnostic::Error>,
 }
 
 macro_rules! kinds {
@@ -112,6 +114,7 @@ impl Refusal {
             sls: None,
             id: None,
             path: Vec::new(),
+            cause: None,
         }
     }
 

@@ -1,0 +1,318 @@
+//! The high data of a minion (Salt: `render_highstate` and `render_state`).
+
+use std::cell::Cell;
+use std::collections::HashSet;
+
+use indexmap::IndexMap;
+use mapstack::minion::Minion;
+use mapstack_diagnostic::Error;
+use mapstack_pyobject::{Budget, DictRef, Limits, Obj};
+use mapstack_value::Value;
+
+use crate::compile::declare::OfSls;
+use crate::compile::python::described;
+use crate::compile::refusal::{Result, Stop, exception};
+use crate::compile::work::Work as Compile;
+use crate::compile::{Refusal, RefusalKind};
+use crate::gather::{DEPTH, GotSls, Work, stacked};
+use crate::{Gatherer, Top, included};
+
+/// The states that are asked for.
+#[derive(Debug, Clone, Copy)]
+pub enum Wanted<'w> {
+    /// Those that top files give.
+    Highstate,
+    /// Those of some sls.
+    Sls {
+        /// The saltenv of the sls.
+        saltenv: &'w str,
+        /// The names, which may be shell patterns.
+        names: &'w [String],
+    },
+}
+
+/// The high data of a minion, as far as it could be made.
+#[derive(Debug, Default)]
+pub struct High {
+    /// The sls that top files give, if they were asked for; an error where they cannot be used.
+    pub top: Option<Result<Top, Error>>,
+    /// The sls, in the order in which they are rendered.
+    pub sls: Vec<GotSls>,
+    /// The states by ID, with the lists `__extend__` and `__exclude__`. Containers that YAML shares share their storage.
+    pub data: Value,
+    /// The reasons for which Salt refuses the states.
+    pub refusals: Vec<Refusal>,
+}
+
+/// The number of the first state without an order.
+const FIRST_ORDER: i64 = 10_000;
+
+impl Gatherer<'_> {
+    /// The high data of a minion.
+    ///
+    /// ```
+    /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion};
+    /// use mapstack_states::{Gatherer, TopOptions, Wanted};
+    /// let files = MemoryFiles::new()
+    ///     .file("base", "top.sls", "base: {'*': [web]}")
+    ///     .file("base", "web.sls", "nginx: pkg.installed");
+    /// let engine = Engine::new(files);
+    /// let gatherer = Gatherer::new(&engine, TopOptions::default());
+    /// let high = gatherer.high(&Minion::new("web1").complete(), Wanted::Highstate);
+    /// assert_eq!(
+    ///     high.data.repr(),
+    ///     "{'nginx': {'__sls__': 'web', '__env__': 'base', 'pkg': ['installed', {'order': 10000}]}}"
+    /// );
+    /// ```
+    #[must_use]
+    pub fn high(&self, minion: &Minion, wanted: Wanted<'_>) -> High {
+        let mut high = High::default();
+        let matches: IndexMap<String, Vec<String>> = match wanted {
+            Wanted::Sls { saltenv, names } => [(saltenv.to_owned(), names.to_vec())].into(),
+            Wanted::Highstate => {
+                let top = self.top(minion);
+                let entries = top
+                    .as_ref()
+                    .map(|top| top.entries.clone())
+                    .unwrap_or_default();
+                high.top = Some(top);
+                let entries = entries.into_iter().map(|(env, entries)| {
+                    (env, entries.into_iter().map(|entry| entry.sls).collect())
+                });
+                entries.collect()
+            }
+        };
+        let budget = Budget::new(Limits::default(), None);
+        let mut building = Building {
+            gatherer: self,
+            work: Work::new(self, minion),
+            compile: Compile {
+                budget: &budget,
+                refusals: Vec::new(),
+            },
+            matches: &matches,
+            done: HashSet::new(),
+            sls: Vec::new(),
+            order: Cell::new(FIRST_ORDER),
+        };
+        let built = building.build();
+        high.data = built.unwrap_or_else(|stop| {
+            let refusal = match stop {
+                Stop::Exception(why) => format!("Salt ends here: {why}"),
+                Stop::Limit(error) => error.message,
+            };
+            building
+                .compile
+                .refuse(Refusal::new(RefusalKind::Exception, refusal));
+            Value::map()
+        });
+        high.refusals = building.compile.refusals;
+        high.sls = building.sls;
+        high
+    }
+}
+
+/// High data that is being made.
+struct Building<'b, 'e> {
+    gatherer: &'b Gatherer<'e>,
+    work: Work<'b, 'e>,
+    compile: Compile<'b>,
+    /// The sls that are asked for, by saltenv.
+    matches: &'b IndexMap<String, Vec<String>>,
+    done: HashSet<(String, String)>,
+    sls: Vec<GotSls>,
+    order: Cell<i64>,
+}
+
+/// An sls to be rendered.
+#[derive(Clone, Copy)]
+struct Next<'n> {
+    saltenv: &'n str,
+    name: &'n str,
+    included_by: Option<&'n str>,
+    depth: usize,
+}
+
+impl Building<'_, '_> {
+    fn build(&mut self) -> Result<Value> {
+        let high = DictRef::new(Default::default());
+        for (saltenv, patterns) in self.matches {
+            if !self.has_env(saltenv) {
+                let message = format!("the saltenv '{saltenv}' is not there");
+                self.compile
+                    .refuse(Refusal::new(RefusalKind::UnknownSaltenv, message));
+                continue;
+            }
+            for pattern in patterns {
+                let mut names = self.gatherer.available.listed(saltenv, pattern);
+                if names.is_empty() {
+                    names.push(pattern.clone());
+                }
+                for name in names {
+                    if self.done.contains(&(saltenv.clone(), name.clone())) {
+                        continue;
+                    }
+                    let next = Next {
+                        saltenv,
+                        name: &name,
+                        included_by: None,
+                        depth: 0,
+                    };
+                    let states = self.render(next)?;
+                    self.compile.merge(&high, &states)?;
+                }
+            }
+        }
+        self.compile.clean_extensions(&high)?;
+        Ok(Obj::Dict(high).to_value()?)
+    }
+
+    fn has_env(&self, saltenv: &str) -> bool {
+        let has = |env: &str| self.gatherer.available.has_env(env);
+        saltenv == "base" || has(saltenv) || has("__env__")
+    }
+
+    fn refuse(&mut self, kind: RefusalKind, sls: &str, message: String) {
+        self.compile.refuse(Refusal::new(kind, message).of_sls(sls));
+    }
+
+    /// The states of an sls and of those that it includes.
+    fn render(&mut self, next: Next<'_>) -> Result<DictRef> {
+        let nothing = DictRef::new(Default::default());
+        let Next { saltenv, name, .. } = next;
+        let Some(path) = self.gatherer.available.path(saltenv, name) else {
+            let message = match next.included_by {
+                Some(by) => {
+                    format!("'{by}' includes '{name}', which is not in saltenv '{saltenv}'")
+                }
+                None => format!("the sls '{name}' is not in saltenv '{saltenv}'"),
+            };
+            let by = next.included_by.unwrap_or(name).to_owned();
+            self.refuse(RefusalKind::MissingSls, &by, message);
+            return Ok(nothing);
+        };
+        self.done.insert((saltenv.to_owned(), name.to_owned()));
+        let rendered = self.work.rendered(saltenv, &path);
+        self.sls.push(GotSls {
+            saltenv: saltenv.to_owned(),
+            name: name.to_owned(),
+            path: path.clone(),
+            included_by: next.included_by.map(str::to_owned),
+            rendered: rendered.clone(),
+        });
+        let data = match &rendered.data {
+            Ok(data) => data,
+            Err(error) => {
+                let message = format!("the sls '{name}' could not be rendered");
+                let mut refusal = Refusal::new(RefusalKind::RenderFailed, message).of_sls(name);
+                refusal.cause = Some(error.clone());
+                self.compile.refuse(refusal);
+                return Ok(nothing);
+            }
+        };
+        if !data.truthy() {
+            return Ok(nothing);
+        }
+        let data = Obj::from_shared(data);
+        let Obj::Dict(states) = &data else {
+            let message = format!("the sls '{name}' gives {}, not a mapping", described(&data));
+            self.refuse(RefusalKind::SlsNotMapping, name, message);
+            return Ok(nothing);
+        };
+        for include in self.compile.declare(states, OfSls { name, saltenv })? {
+            self.include(states, &include, &path, next)?;
+        }
+        self.compile.number(states, &self.order)?;
+        Ok(states.clone())
+    }
+
+    /// Add the states of what an entry of `include` names.
+    fn include(&mut self, states: &DictRef, entry: &Obj, path: &str, next: Next<'_>) -> Result<()> {
+        let (env, wanted) = match entry {
+            Obj::Dict(entry) => match entry.entry_at(entry.len().wrapping_sub(1)) {
+                Some((env, wanted)) => (env.to_string(), wanted),
+                None => return exception("an entry of 'include' is an empty mapping"),
+            },
+            wanted => (next.saltenv.to_owned(), wanted.clone()),
+        };
+        let shown = described(&wanted);
+        if !self.has_env(&env) {
+            let message =
+                format!("{shown} is included from the saltenv '{env}', which is not there");
+            self.refuse(RefusalKind::UnknownSaltenv, next.name, message);
+            return Ok(());
+        }
+        let Some(name) = wanted.as_str() else {
+            return exception(format!("'include' names {shown}, not text"));
+        };
+        let entry = Value::from(&**name);
+        let Some((_, name)) = included((next.name, path), &entry) else {
+            let message = format!("'{name}' leads above the root");
+            self.refuse(RefusalKind::IncludeAboveRoot, next.name, message);
+            return Ok(());
+        };
+        let Some(from) = self.one_saltenv(&env, &name, next) else {
+            return Ok(());
+        };
+        // Patterns are looked up in the saltenv of the sls that includes.
+        let mut names = self.gatherer.available.listed(next.saltenv, &name);
+        if names.is_empty() {
+            names.push(name);
+        }
+        for name in names {
+            if self.done.contains(&(from.clone(), name.clone())) {
+                continue;
+            }
+            let inner = Next {
+                saltenv: &from,
+                name: &name,
+                included_by: Some(next.name),
+                depth: next.depth + 1,
+            };
+            if inner.depth > DEPTH {
+                return exception(format!("sls include each other {DEPTH} deep"));
+            }
+            let more = stacked(|| self.render(inner))?;
+            self.compile.mark_included(&more, next.name)?;
+            self.compile.merge(states, &more)?;
+        }
+        Ok(())
+    }
+
+    /// The one saltenv that an include means; it is refused if there is none or more.
+    fn one_saltenv(&mut self, env: &str, name: &str, next: Next<'_>) -> Option<String> {
+        let resolved = self.resolved(env, name);
+        let (kind, message) = match &resolved[..] {
+            [one] => return Some(one.clone()),
+            several if several.iter().any(|one| one == next.saltenv) => {
+                return Some(next.saltenv.to_owned());
+            }
+            [] => (
+                RefusalKind::MissingInclude,
+                format!("'{name}' is included, and not in saltenv '{env}'"),
+            ),
+            several => {
+                let several = several.join("', '");
+                let message = format!("'{name}' is included, and in the saltenvs '{several}'");
+                (RefusalKind::AmbiguousInclude, message)
+            }
+        };
+        self.refuse(kind, next.name, message);
+        None
+    }
+
+    /// The saltenvs in which an include is looked for.
+    fn resolved(&self, env: &str, name: &str) -> Vec<String> {
+        let has = |env: &str| !self.gatherer.available.listed(env, name).is_empty();
+        match env {
+            "_xenv" => {
+                let envs = self.matches.keys().filter(|env| has(env));
+                envs.cloned().collect()
+            }
+            env => {
+                let is_there = self.matches.contains_key(env) || has(env);
+                is_there.then(|| env.to_owned()).into_iter().collect()
+            }
+        }
+    }
+}

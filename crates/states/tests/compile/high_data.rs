@@ -1,0 +1,103 @@
+//! High data and the low data that real Salt makes of it.
+
+use mapstack::value::{Map, Value, json};
+use mapstack_pyobject::{Budget, DictRef, Limits, Obj, repr};
+use mapstack_states::compile::{CompileOptions, Compiler, Failed, RefusalKind};
+use mapstack_yaml::load_rendered;
+
+use crate::words::{WATCHES, says, text, texts};
+
+fn compiled(record: &Map) -> Result<Vec<DictRef>, Failed> {
+    let high = load_rendered(&text(record, "high"), &Default::default()).unwrap();
+    let high = Obj::from_shared(&high.value);
+    let budget = Budget::new(Limits::default(), None);
+    let options = CompileOptions {
+        disabled_requisites: texts(record, "disabled_requisites"),
+        disabled_states: texts(record, "state_runs_disabled"),
+        watches: &|module| WATCHES.contains(&module),
+    };
+    let compiler = Compiler::new(options, &budget);
+    match &*text(record, "form") {
+        "low" => compiler.low(&high),
+        "lowstate" => compiler.shown_lowstate(&high),
+        _ => compiler.shown_low_sls(&high),
+    }
+}
+
+fn difference(record: &Map) -> Option<String> {
+    let ours = compiled(record);
+    let is_same = match &ours {
+        Ok(chunks) => {
+            let chunks = chunks.iter().cloned().map(Obj::Dict);
+            let chunks: Vec<String> = chunks.map(|chunk| repr(&chunk).unwrap()).collect();
+            record.contains_key("result") && chunks == texts(record, "result")
+        }
+        Err(Failed::Limit(_)) => false,
+        Err(Failed::Refused(refusals)) => {
+            let ends = refusals
+                .iter()
+                .any(|one| one.kind == RefusalKind::Exception);
+            let errors = texts(record, "errors");
+            let pairs = refusals.iter().zip(&errors);
+            match record.contains_key("error") {
+                true => ends,
+                false => {
+                    refusals.len() == errors.len()
+                        && pairs.into_iter().all(|(ours, theirs)| says(ours, theirs))
+                }
+            }
+        }
+    };
+    (!is_same).then(|| {
+        let theirs = ["result", "errors", "error", "message"];
+        let theirs: Vec<String> = theirs
+            .iter()
+            .filter_map(|name| record.get(*name))
+            .map(Value::repr)
+            .collect();
+        let ours = match ours {
+            Ok(chunks) => format!(
+                "{chunks:#?}",
+                chunks = chunks.into_iter().map(Obj::Dict).collect::<Vec<_>>()
+            ),
+            Err(failed) => format!("{failed:?}"),
+        };
+        format!(
+            "{} {}\n  salt: {}\n  ours: {ours}",
+            text(record, "high"),
+            text(record, "form"),
+            theirs.join(" ")
+        )
+    })
+}
+
+#[test]
+fn recorded_high_data_gives_the_low_data_of_salt() {
+    let recorded = json::loads(include_str!("../data/high_data.json")).unwrap();
+    let records = recorded.as_list().unwrap().iter();
+    let different: Vec<String> = records
+        .filter_map(|one| difference(one.as_map().unwrap()))
+        .collect();
+    assert!(different.is_empty(), "{}", different.join("\n\n"));
+}
+
+fn low(text: &str) -> Result<Vec<DictRef>, Failed> {
+    compiled(&Map::from_iter([("high", text), ("form", "low")]))
+}
+
+#[test]
+fn shared_lists_grow_within_limits() {
+    let items = "{require: *l}, ".repeat(60);
+    let doubled = format!(
+        "a: {{file: [managed, {{require: &l [{{pkg: b}}]}}], __sls__: s, __env__: base}}\n\
+         b: {{pkg: [installed], __sls__: s, __env__: base}}\n\
+         __extend__: [{{a: {{file: [{items}], __sls__: s, __env__: base}}}}]\n"
+    );
+    assert!(matches!(low(&doubled), Err(Failed::Limit(_))));
+    let endless = "a: {pkg: &l [installed, []], __sls__: s, __env__: base}\n\
+                   __extend__: [{a: {pkg: *l, __sls__: s, __env__: base}}]\n";
+    let Err(Failed::Refused(refusals)) = low(endless) else {
+        panic!("Salt does not end");
+    };
+    assert!(refusals[0].message.contains("without end"), "{refusals:?}");
+}

@@ -1,0 +1,5 @@
+//! The state compiler beside real Salt's: `cargo xtask reference` records again what that makes.
+
+mod high_data;
+mod trees;
+mod words;

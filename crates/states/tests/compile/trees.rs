@@ -1,0 +1,118 @@
+//! Trees of sls, and the high and low data that real Salt makes of them.
+
+use mapstack::Engine;
+use mapstack::loader::MemoryFiles;
+use mapstack::minion::{Minion, Part};
+use mapstack::value::{Map, Value, json};
+use mapstack_pyobject::{Budget, DictRef, Limits, Obj};
+use mapstack_states::compile::{CompileOptions, Compiler, Failed, Refusal, RefusalKind};
+use mapstack_states::{Gatherer, TopOptions, Wanted};
+
+use crate::words::{WATCHES, says, text, texts};
+
+/// The high or low data as JSON, or the refusals.
+fn ours(record: &Map) -> Result<String, Vec<Refusal>> {
+    let mut files = MemoryFiles::new();
+    for (env, own) in record.get("envs").and_then(Value::as_map).unwrap() {
+        for (path, content) in own.as_map().unwrap() {
+            files = files.file(&env.to_string(), &path.to_string(), content.to_string());
+        }
+    }
+    let engine = Engine::new(files);
+    let gatherer = Gatherer::new(&engine, TopOptions::default());
+    let grains = Map::from_iter([("os", "Debian")]);
+    let minion = Minion::new("m").with(Part::Grains, grains).complete();
+    let names = texts(record, "sls");
+    let saltenv = record
+        .get("saltenv")
+        .map_or("base".into(), ToString::to_string);
+    let form = text(record, "form");
+    let wanted = match &*form {
+        "sls" | "low_sls" => Wanted::Sls {
+            saltenv: &saltenv,
+            names: &names,
+        },
+        _ => Wanted::Highstate,
+    };
+    let made = gatherer.high(&minion, wanted);
+    let budget = Budget::new(Limits::default(), None);
+    let options = CompileOptions {
+        watches: &|module| WATCHES.contains(&module),
+        ..CompileOptions::default()
+    };
+    let compiler = Compiler::new(options, &budget).after(made.refusals.clone());
+    let high = Obj::from_shared(&made.data);
+    let low = match &*form {
+        "highstate" if made.refusals.is_empty() => Ok(made.data),
+        "highstate" => return Err(made.refusals),
+        "sls" => compiler.verify(&high).map(|()| made.data),
+        "low_sls" => compiler.shown_low_sls(&high).map(chunks),
+        _ => compiler.shown_lowstate(&high).map(chunks),
+    };
+    match low {
+        Ok(value) => Ok(json::dumps(&value, &json::DumpOptions::default()).unwrap()),
+        Err(Failed::Refused(refusals)) => Err(refusals),
+        Err(failed) => panic!("{failed:?}"),
+    }
+}
+
+fn chunks(low: Vec<DictRef>) -> Value {
+    low.into_iter()
+        .map(|chunk| Obj::Dict(chunk).to_value().unwrap())
+        .collect()
+}
+
+fn difference(record: &Map) -> Option<String> {
+    let ours = ours(record);
+    let is_same = match &ours {
+        Ok(data) => text(record, "result") == *data,
+        Err(refusals) => {
+            let errors: Vec<String> = texts(record, "errors")
+                .into_iter()
+                .filter(|text| is_own(text))
+                .collect();
+            let pairs = refusals.iter().zip(&errors);
+            let has = |kind| refusals.iter().any(|one| one.kind == kind);
+            let says_more = |words: &str| errors.iter().any(|text| text.contains(words));
+            match record.contains_key("error") {
+                // Salt ends with an exception at an included sls that is no mapping.
+                true => has(RefusalKind::Exception) || has(RefusalKind::SlsNotMapping),
+                // Python's stack ends before the limit here.
+                false if says_more("failed: Traceback") => has(RefusalKind::Exception),
+                // Salt goes on with the sls of the saltenv before.
+                false if says_more("No matching salt env") => has(RefusalKind::UnknownSaltenv),
+                false => {
+                    refusals.len() == errors.len()
+                        && pairs.into_iter().all(|(ours, theirs)| says(ours, theirs))
+                }
+            }
+        }
+    };
+    (!is_same).then(|| {
+        let mut record = record.clone();
+        let envs = record.shift_remove("envs");
+        format!(
+            "{}\n {}\n  ours: {}",
+            envs.unwrap().repr(),
+            Value::from(record).repr(),
+            match ours {
+                Ok(data) => data,
+                Err(refusals) => format!("{refusals:?}"),
+            }
+        )
+    })
+}
+
+/// True if a message says more than the one before it.
+fn is_own(message: &str) -> bool {
+    !message.starts_with("Error when rendering state")
+}
+#[test]
+fn recorded_trees_give_the_high_and_low_data_of_salt() {
+    let recorded = json::loads(include_str!("../data/trees.json")).unwrap();
+    let records = recorded.as_list().unwrap().iter();
+    let different: Vec<String> = records
+        .filter_map(|one| difference(one.as_map().unwrap()))
+        .collect();
+    assert!(different.is_empty(), "{}", different.join("\n\n"));
+}

@@ -1,0 +1,136 @@
+//! Salt's messages beside the refusals here, and what records have.
+
+use mapstack::value::{Map, Value};
+use mapstack_states::compile::{Refusal, RefusalKind};
+
+/// The state modules that watch, as in the records.
+pub const WATCHES: [&str; 3] = ["service", "cmd", "test"];
+
+pub fn texts(record: &Map, name: &str) -> Vec<String> {
+    let values = record.get(name).and_then(Value::as_list);
+    values
+        .unwrap_or_default()
+        .iter()
+        .map(ToString::to_string)
+        .collect()
+}
+
+pub fn text(record: &Map, name: &str) -> String {
+    record
+        .get(name)
+        .map(ToString::to_string)
+        .unwrap_or_default()
+}
+
+/// Words of Salt's messages, by which they are told apart.
+const WORDS: [(&str, RefusalKind); 32] = [
+    (
+        "does not render to a dictionary",
+        RefusalKind::SlsNotMapping,
+    ),
+    ("Include Declaration", RefusalKind::IncludeNotList),
+    ("Exclude Declaration", RefusalKind::ExcludeNotList),
+    ("Nonexistent saltenv", RefusalKind::UnknownSaltenv),
+    ("No matching salt environment", RefusalKind::UnknownSaltenv),
+    ("beyond top level", RefusalKind::IncludeAboveRoot),
+    ("Unknown include", RefusalKind::MissingInclude),
+    ("Ambiguous include", RefusalKind::AmbiguousInclude),
+    ("Specified SLS", RefusalKind::MissingSls),
+    ("No matching sls", RefusalKind::MissingSls),
+    ("Rendering SLS", RefusalKind::RenderFailed),
+    (
+        "multiple state declarations",
+        RefusalKind::SeveralOfOneModule,
+    ),
+    ("Extension ", RefusalKind::ExtendNotMapping),
+    ("Detected conflicting IDs", RefusalKind::ConflictingIds),
+    ("Cannot extend ID", RefusalKind::ExtendOfNothing),
+    ("is not formed as a string", RefusalKind::IdNotText),
+    ("is not a dictionary", RefusalKind::StateNotMapping),
+    (
+        "is not formatted as a dictionary",
+        RefusalKind::StateNotMapping,
+    ),
+    ("trailing colon", RefusalKind::TrailingColon),
+    ("is not formed as a list", RefusalKind::ArgumentsNotList),
+    ("The function ", RefusalKind::FunctionWithSpace),
+    ("The 'names' argument", RefusalKind::NamesNotList),
+    (
+        "needs to be formed as a list",
+        RefusalKind::RequisiteNotList,
+    ),
+    ("single key dictionary", RefusalKind::RequisiteNotSingle),
+    ("did you mean", RefusalKind::RequisiteWithDot),
+    ("Illegal requisite", RefusalKind::RequisiteUnhashable),
+    ("Multiple dictionaries", RefusalKind::SeveralArguments),
+    ("No function declared", RefusalKind::NoFunction),
+    ("Too many functions", RefusalKind::SeveralFunctions),
+    ("must have a string", RefusalKind::RequisiteNotText),
+    (
+        "Referenced state does not exist",
+        RefusalKind::MissingRequisite,
+    ),
+    ("Recursive requisites", RefusalKind::Cycle),
+];
+
+/// True if a refusal says what a message of Salt does.
+pub fn says(refusal: &Refusal, message: &str) -> bool {
+    let kind = WORDS.iter().find(|(words, _)| message.contains(words));
+    let names: Vec<&str> = match refusal.kind {
+        // It names the arguments, and not the ID.
+        RefusalKind::MissingRequisite | RefusalKind::RequisiteNotText => quoted(&refusal.message),
+        RefusalKind::MissingSls | RefusalKind::UnknownSaltenv => Vec::new(),
+        RefusalKind::RequisiteUnhashable | RefusalKind::RequisiteWithDot => {
+            refusal.sls.as_deref().into_iter().collect()
+        }
+        _ => [&refusal.id, &refusal.sls]
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
+            .collect(),
+    };
+    kind.is_some_and(|(_, kind)| *kind == refusal.kind)
+        && names.into_iter().all(|name| message.contains(name))
+        && (refusal.kind != RefusalKind::Cycle || has_cycle(&refusal.message, message))
+}
+
+/// The parts of a text in quotes.
+fn quoted(text: &str) -> Vec<&str> {
+    text.split('\'').skip(1).step_by(2).collect()
+}
+
+/// True if both name the same states and requisites one after the other.
+fn has_cycle(ours: &str, theirs: &str) -> bool {
+    let edges = ours.split_once(": ").unwrap_or_default().1.split("), ");
+    let ours = edges.flat_map(|edge| {
+        let (behind, before) = edge.split_once(") has '").unwrap_or_default();
+        let kind = before.split('\'').next().unwrap_or_default();
+        [
+            quoted(behind)[0],
+            kind,
+            before.split('\'').nth(2).unwrap_or_default(),
+        ]
+    });
+    let theirs = theirs.split("({").skip(1).flat_map(|edge| {
+        let ids = edge.split("'ID': ").skip(1).map(|rest| {
+            rest.split([',', '}'])
+                .next()
+                .unwrap_or_default()
+                .trim_matches('\'')
+        });
+        let ids: Vec<&str> = ids.collect();
+        let kind = edge
+            .split("}, '")
+            .nth(1)
+            .unwrap_or_default()
+            .split('\'')
+            .next()
+            .unwrap_or_default();
+        [
+            *ids.first().unwrap_or(&""),
+            kind,
+            *ids.get(1).unwrap_or(&""),
+        ]
+    });
+    ours.eq(theirs)
+}
