@@ -158,7 +158,6 @@ fn invocation(matches: &mut ArgMatches) -> Result<Invocation, clap::Error> {
 const OPTIONS: &str =
     "  -h, --help  -V, --version [-v]  -q, --quiet  --strict  --strict-sandbox  --color <WHEN>
   --mask <WHAT>  --show-secrets  --secret <PATTERN>  --no-secret <PATTERN>  --digest-salt <TEXT>
-
 `mapstack <COMMAND> --help` describes the options and has examples.
 Exit status: 0 done, 1 the data or templates are wrong, 2 wrong usage.
 ";
@@ -191,6 +190,7 @@ impl Command {
             Command::Stack(args) => args.input.parts(),
             Command::Tofs(args) => args.input.parts(),
             Command::Map(args) => args.input.parts(),
+            Command::Highstate(args) => args.site.parts(),
             Command::Render(args) => args.input.parts(),
             Command::Sources(args) => args.input.parts(),
             Command::Explain(args) => args.input.parts(),

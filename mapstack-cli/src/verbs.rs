@@ -10,6 +10,7 @@ use crate::commands::explain::Explain;
 #[cfg(feature = "fetch")]
 use crate::commands::fetch::Fetch;
 use crate::commands::fleet::FleetArgs;
+use crate::commands::highstate::Highstate;
 use crate::commands::impact::Impact;
 use crate::commands::init::Init;
 use crate::commands::lint::Lint;
@@ -77,6 +78,7 @@ verbs! {
         "data" => Data(Data), "Print a formula's merged configuration for one minion (salt: map.data)";
         "map" => Map(Map), "Run a formula's map.jinja and print the variable it exports";
         "pillar" => Pillar(Box<Pillar>), "Print the pillar that a master gives, whole or of its stacks (salt: pillar.items)";
+        "highstate" => Highstate(Box<Highstate>), "List the states of a minion as they run, or print them (salt: state.show_highstate)";
         "render" => Render(Render), "Render an sls file or a managed file: its text, or the data of an sls";
         "stack" => Stack(Stack), "Merge the layers of given source definitions and print them (salt: map.stack)";
         "tofs" => Tofs(Tofs), "Print the salt:// candidates of a file, best first (salt: map.tofs)";

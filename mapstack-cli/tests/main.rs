@@ -17,6 +17,7 @@ mod fetch;
 mod fleet;
 mod functions;
 mod gitfs;
+mod highstate;
 mod impact;
 mod limits;
 mod lint;

@@ -12,6 +12,7 @@ const VERBS: &[&str] = &[
     "tofs",
     "map",
     "pillar",
+    "highstate",
     "render",
     "sources",
     "explain",

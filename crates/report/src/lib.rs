@@ -42,6 +42,7 @@ pub mod sandbox;
 #[cfg(feature = "schemas")]
 pub mod schemas;
 pub mod sources;
+pub mod states;
 pub mod terminal;
 pub mod test;
 pub mod values;

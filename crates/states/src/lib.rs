@@ -9,9 +9,13 @@ pub mod compile;
 mod gather;
 mod high;
 mod options;
+mod places;
 mod top;
+mod watches;
 
 pub use gather::{Gathered, Gatherer, GotSls, Problem, ProblemKind, Rendered, included};
 pub use high::{High, Wanted};
 pub use options::{Strategy, TopOptions};
+pub use places::Places;
 pub use top::{Entry, Top};
+pub use watches::watches;

@@ -8,6 +8,7 @@ pub mod explain;
 #[cfg(feature = "fetch")]
 pub mod fetch;
 pub mod fleet;
+pub mod highstate;
 pub mod impact;
 pub mod init;
 pub mod lint;
@@ -59,6 +60,7 @@ fn run_verb(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
         Command::Sources(args) => sources::run(args, reporter),
         Command::Explain(args) => explain::run(args, reporter),
         Command::Fleet(args) => fleet::run(args, reporter),
+        Command::Highstate(args) => highstate::run(args, reporter),
         Command::Init(args) => init::run(args, reporter),
         Command::Minions(args) => minions::run(args, reporter),
         Command::Parse(args) => parse::run(args),

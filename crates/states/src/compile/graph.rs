@@ -23,6 +23,16 @@ pub(crate) struct Node {
     pub before: Edges,
 }
 
+impl Node {
+    /// True if it is the test of a state.
+    pub fn is_test(&self) -> bool {
+        self.tag.ends_with(TEST)
+    }
+}
+
+/// The end of the tag of a test.
+const TEST: &str = "_|-__prereq_test__";
+
 /// Edges to other nodes; there can be several of different kinds.
 pub(crate) type Edges = IndexMap<usize, Vec<Requisite>>;
 
@@ -271,7 +281,7 @@ enum Seen {
 }
 
 fn test_tag(tag: &str) -> String {
-    format!("{tag}_|-__prereq_test__")
+    format!("{tag}{TEST}")
 }
 
 /// The requisites of a chunk as a list, if it has them.

@@ -30,7 +30,9 @@ mod requisites;
 mod verify;
 pub(crate) mod work;
 
+use mapstack::minion::Minion;
 use mapstack_pyobject::{Budget, DictRef, Error, Obj};
+use mapstack_value::Value;
 
 use self::graph::Graph;
 pub use self::keywords::Requisite;
@@ -47,6 +49,23 @@ pub struct CompileOptions<'o> {
     pub disabled_states: Vec<String>,
     /// True for a state module that does something about what it watches (`mod_watch`). Elsewhere `watch` is `require`.
     pub watches: &'o dyn Fn(&str) -> bool,
+}
+
+impl CompileOptions<'_> {
+    /// What a minion's options and grains switch off.
+    #[must_use]
+    pub fn of(minion: &Minion) -> Self {
+        let texts = |value: Option<&Value>| match value {
+            Some(Value::List(items)) => items.iter().map(ToString::to_string).collect(),
+            Some(one) if one.truthy() => vec![one.to_string()],
+            _ => Vec::new(),
+        };
+        CompileOptions {
+            disabled_requisites: texts(minion.opts.get("disabled_requisites")),
+            disabled_states: texts(minion.grains.get("state_runs_disabled")),
+            ..CompileOptions::default()
+        }
+    }
 }
 
 impl Default for CompileOptions<'_> {
@@ -67,6 +86,27 @@ pub enum Failed {
     Refused(Vec<Refusal>),
     /// The limits were reached.
     Limit(Box<Error>),
+}
+
+/// A state as it runs: a chunk of low data.
+#[derive(Clone)]
+pub struct LowState {
+    /// The function, its arguments, and what Salt adds.
+    pub chunk: DictRef,
+    /// The positions of states that come before it by a requisite.
+    pub after: Vec<(usize, Requisite)>,
+    /// True if it runs in test mode here, since another state has it as `prereq`.
+    pub is_test: bool,
+}
+
+impl std::fmt::Debug for LowState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let chunk = Obj::Dict(self.chunk.clone());
+        f.debug_tuple("LowState")
+            .field(&chunk)
+            .field(&self.after)
+            .finish()
+    }
 }
 
 /// Compiles high data, which it changes.
@@ -98,12 +138,10 @@ impl<'c> Compiler<'c> {
     ///
     /// # Errors
     /// Salt refuses the states.
-    pub fn low(&self, high: &Obj) -> Result<Vec<DictRef>, Failed> {
+    pub fn low(&self, high: &Obj) -> Result<Vec<LowState>, Failed> {
         self.working(|work| {
-            if !work.refusals.is_empty() {
-                return Ok(Vec::new());
-            }
-            if let Obj::Dict(high) = high {
+            // Where something is missing already, only the form of the rest is looked at.
+            if let (Obj::Dict(high), []) = (high, &work.refusals[..]) {
                 work.reconcile(high)?;
             }
             work.verify(high)?;
@@ -122,7 +160,7 @@ impl<'c> Compiler<'c> {
     ///
     /// # Errors
     /// Salt refuses the states.
-    pub fn shown_lowstate(&self, high: &Obj) -> Result<Vec<DictRef>, Failed> {
+    pub fn shown_lowstate(&self, high: &Obj) -> Result<Vec<LowState>, Failed> {
         self.working(|work| {
             let states = mapping(high)?;
             work.reconcile(states)?;
@@ -137,7 +175,7 @@ impl<'c> Compiler<'c> {
     ///
     /// # Errors
     /// Salt refuses the states.
-    pub fn shown_low_sls(&self, high: &Obj) -> Result<Vec<DictRef>, Failed> {
+    pub fn shown_low_sls(&self, high: &Obj) -> Result<Vec<LowState>, Failed> {
         self.working(|work| {
             work.verify(high)?;
             self.chunks(work, mapping(high)?)
@@ -158,8 +196,8 @@ impl<'c> Compiler<'c> {
 
     fn working(
         &self,
-        run: impl FnOnce(&mut Work<'_>) -> refusal::Result<Vec<DictRef>>,
-    ) -> Result<Vec<DictRef>, Failed> {
+        run: impl FnOnce(&mut Work<'_>) -> refusal::Result<Vec<LowState>>,
+    ) -> Result<Vec<LowState>, Failed> {
         let mut work = Work {
             budget: self.budget,
             refusals: self.refusals.clone(),
@@ -179,7 +217,7 @@ impl<'c> Compiler<'c> {
     }
 
     /// The sorted chunks, if nothing is refused so far.
-    fn chunks(&self, work: &mut Work<'_>, high: &DictRef) -> refusal::Result<Vec<DictRef>> {
+    fn chunks(&self, work: &mut Work<'_>, high: &DictRef) -> refusal::Result<Vec<LowState>> {
         if !work.refusals.is_empty() {
             return Ok(Vec::new());
         }
@@ -187,7 +225,21 @@ impl<'c> Compiler<'c> {
         let chunks = work.chunks(high, &self.options, &mut graph)?;
         let cap = work.require(&chunks, &self.options, &mut graph)?;
         let sorted = work.sorted(&graph, cap)?;
-        let chunks = sorted.into_iter().map(|node| graph.chunk(node).cloned());
-        chunks.collect()
+        let mut positions = vec![0; sorted.len()];
+        for (position, node) in sorted.iter().enumerate() {
+            positions[*node] = position;
+        }
+        let states = sorted.into_iter().map(|node| {
+            let before = graph.nodes[node].before.iter();
+            let edges = before.flat_map(|(node, kinds)| kinds.iter().map(|kind| (*node, *kind)));
+            let mut after: Vec<_> = edges.map(|(node, kind)| (positions[node], kind)).collect();
+            after.sort_unstable();
+            Ok(LowState {
+                chunk: graph.chunk(node)?.clone(),
+                after,
+                is_test: graph.nodes[node].is_test(),
+            })
+        });
+        states.collect()
     }
 }

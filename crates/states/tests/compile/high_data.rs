@@ -1,13 +1,13 @@
 //! High data and the low data that real Salt makes of it.
 
 use mapstack::value::{Map, Value, json};
-use mapstack_pyobject::{Budget, DictRef, Limits, Obj, repr};
-use mapstack_states::compile::{CompileOptions, Compiler, Failed, RefusalKind};
+use mapstack_pyobject::{Budget, Limits, Obj, repr};
+use mapstack_states::compile::{CompileOptions, Compiler, Failed, LowState, RefusalKind};
 use mapstack_yaml::load_rendered;
 
 use crate::words::{WATCHES, says, text, texts};
 
-fn compiled(record: &Map) -> Result<Vec<DictRef>, Failed> {
+fn compiled(record: &Map) -> Result<Vec<LowState>, Failed> {
     let high = load_rendered(&text(record, "high"), &Default::default()).unwrap();
     let high = Obj::from_shared(&high.value);
     let budget = Budget::new(Limits::default(), None);
@@ -28,7 +28,7 @@ fn difference(record: &Map) -> Option<String> {
     let ours = compiled(record);
     let is_same = match &ours {
         Ok(chunks) => {
-            let chunks = chunks.iter().cloned().map(Obj::Dict);
+            let chunks = chunks.iter().map(|state| Obj::Dict(state.chunk.clone()));
             let chunks: Vec<String> = chunks.map(|chunk| repr(&chunk).unwrap()).collect();
             record.contains_key("result") && chunks == texts(record, "result")
         }
@@ -56,10 +56,7 @@ fn difference(record: &Map) -> Option<String> {
             .map(Value::repr)
             .collect();
         let ours = match ours {
-            Ok(chunks) => format!(
-                "{chunks:#?}",
-                chunks = chunks.into_iter().map(Obj::Dict).collect::<Vec<_>>()
-            ),
+            Ok(states) => format!("{states:#?}"),
             Err(failed) => format!("{failed:?}"),
         };
         format!(
@@ -81,7 +78,7 @@ fn recorded_high_data_gives_the_low_data_of_salt() {
     assert!(different.is_empty(), "{}", different.join("\n\n"));
 }
 
-fn low(text: &str) -> Result<Vec<DictRef>, Failed> {
+fn low(text: &str) -> Result<Vec<LowState>, Failed> {
     compiled(&Map::from_iter([("high", text), ("form", "low")]))
 }
 

@@ -4,8 +4,8 @@ use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::{Minion, Part};
 use mapstack::value::{Map, Value, json};
-use mapstack_pyobject::{Budget, DictRef, Limits, Obj};
-use mapstack_states::compile::{CompileOptions, Compiler, Failed, Refusal, RefusalKind};
+use mapstack_pyobject::{Budget, Limits, Obj};
+use mapstack_states::compile::{CompileOptions, Compiler, Failed, LowState, Refusal, RefusalKind};
 use mapstack_states::{Gatherer, TopOptions, Wanted};
 
 use crate::words::{WATCHES, says, text, texts};
@@ -56,9 +56,9 @@ fn ours(record: &Map) -> Result<String, Vec<Refusal>> {
     }
 }
 
-fn chunks(low: Vec<DictRef>) -> Value {
+fn chunks(low: Vec<LowState>) -> Value {
     low.into_iter()
-        .map(|chunk| Obj::Dict(chunk).to_value().unwrap())
+        .map(|state| Obj::Dict(state.chunk).to_value().unwrap())
         .collect()
 }
 

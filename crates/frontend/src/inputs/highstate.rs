@@ -1,0 +1,290 @@
+//! The states of minions, compiled as Salt does.
+
+use mapstack::loader::Snapshot;
+use mapstack::minion::Minion;
+use mapstack::value::{Map, Value};
+use mapstack::{Diagnostic, Engine, Error, ErrorKind};
+use mapstack_pyobject::{Budget, Limits, Obj};
+use mapstack_report::states::StateRow;
+use mapstack_states::compile::{CompileOptions, Compiler, Failed, LowState, Refusal};
+use mapstack_states::{Gatherer, High, Places, TopOptions, Wanted, watches};
+
+use crate::inputs::deployed::with_roots;
+use crate::inputs::flags::SiteFlags;
+use crate::inputs::functions::{MemoryOf, engine};
+use crate::inputs::minions::{Chosen, minions, pillar_changes};
+use crate::inputs::pillars::{Configured, ConfiguredPillars};
+use crate::inputs::served::Served;
+use crate::inputs::{InputError, Warn, configuration};
+
+/// The minions of flags, and what compiles their states.
+pub struct HighstateJob {
+    /// The minions.
+    pub chosen: Chosen,
+    engine: Engine,
+    options: TopOptions,
+    pillars: Option<ConfiguredPillars>,
+    /// Values of pillars that flags set.
+    changes: Vec<(String, Value)>,
+}
+
+impl HighstateJob {
+    /// The minions and files of flags.
+    ///
+    /// # Errors
+    /// Flags name no minion or no files, or some that cannot be read.
+    pub fn new(site: &SiteFlags, memory: MemoryOf, warn: &dyn Warn) -> Result<Self, InputError> {
+        let SiteFlags {
+            target,
+            facts,
+            files,
+            functions,
+        } = site;
+        let config = configuration::read(files, facts.id.as_deref(), None, warn)?;
+        let config = config.as_ref();
+        let pillars = ConfiguredPillars::of(config, (files, functions), memory, warn)?;
+        let by = Configured::later(config);
+        let chosen = minions((facts, target), by, None, &functions.stub, warn)?;
+        let served = Served::new(files, config, None, warn)?.files;
+        let engine = engine(Snapshot::new(served), functions, memory)?;
+        let engine = with_roots(engine, files, config);
+        let chosen = chosen.selected(&engine, target)?;
+        if let (Some(config), None) = (config, &pillars) {
+            let read = chosen
+                .minions
+                .iter()
+                .filter_map(|(_, minion)| minion.as_ref().ok());
+            let missing = read.filter_map(|minion| configuration::missing_pillar(config, minion));
+            warn.warn_of(&missing.take(1).collect::<Vec<_>>())?;
+        }
+        let options = config.map(|config| TopOptions::of(config.options()));
+        let options = options.unwrap_or_default();
+        Ok(HighstateJob {
+            chosen,
+            engine,
+            options: TopOptions {
+                saltenv: files.saltenv.clone().or(options.saltenv.clone()),
+                ..options
+            },
+            pillars,
+            changes: pillar_changes(facts)?,
+        })
+    }
+
+    /// What finds the sls of the minions.
+    #[must_use]
+    pub fn gatherer(&self) -> Gatherer<'_> {
+        Gatherer::new(&self.engine, self.options.clone())
+    }
+
+    /// The states of a minion: those of some sls, or without any those that top files give.
+    ///
+    /// # Errors
+    /// The pillar has errors, or the top files cannot be used.
+    pub fn states<'j>(
+        &'j self,
+        gatherer: &Gatherer<'_>,
+        minion: &Minion,
+        sls: &[String],
+        warn: &dyn Warn,
+    ) -> Result<Highstate<'j>, Refused> {
+        let mut minion = self.engine.with_tree_grains(minion).into_owned();
+        if let Some(pillars) = self.pillars.as_ref().filter(|_| minion.pillar.is_empty()) {
+            let pillar = pillars.compile(&minion).map_err(|e| vec![e])?;
+            let failures = pillar.failures();
+            if !failures.is_empty() {
+                return Err(failures);
+            }
+            minion.pillar = pillar.data;
+        }
+        for (path, value) in &self.changes {
+            let set = minion.set(path, value.clone());
+            set.map_err(|e| vec![Error::new(ErrorKind::Facts, e.to_string())])?;
+        }
+        warn.knows(&minion);
+        let wanted = match sls {
+            [] => Wanted::Highstate,
+            names => Wanted::Sls {
+                saltenv: self.options.saltenv.as_deref().unwrap_or("base"),
+                names,
+            },
+        };
+        let mut high = gatherer.high(&minion, wanted);
+        if let Some(Err(error)) = high.top.take_if(|top| top.is_err()) {
+            return Err(vec![error]);
+        }
+        Ok(Highstate {
+            engine: &self.engine,
+            minion,
+            high,
+            is_of_sls: !sls.is_empty(),
+        })
+    }
+}
+
+/// The high data of a minion, from which the rest is made.
+pub struct Highstate<'s> {
+    engine: &'s Engine,
+    minion: Minion,
+    high: High,
+    /// True if sls were named, so that top files do not count.
+    is_of_sls: bool,
+}
+
+/// The steps that high data goes through.
+#[derive(Clone, Copy)]
+enum Form {
+    /// Those of `state.show_sls`.
+    Verified,
+    /// Those of a state run.
+    Run,
+    /// Those of `state.show_lowstate`.
+    Lowstate,
+    /// Those of `state.show_low_sls`.
+    LowSls,
+}
+
+/// The errors that keep a minion from its states.
+pub type Refused = Vec<Error>;
+
+impl Highstate<'_> {
+    /// The warnings of top files and templates, each once.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<Diagnostic> {
+        let of_top = self.high.top.iter().flatten();
+        let of_sls = self.high.sls.iter().map(|sls| &sls.rendered.warnings);
+        let all = of_top.map(|top| &top.warnings).chain(of_sls).flatten();
+        let mut warnings: Vec<Diagnostic> = Vec::new();
+        for warning in all {
+            if !warnings.contains(warning) {
+                warnings.push(warning.clone());
+            }
+        }
+        warnings
+    }
+
+    /// The number of sls that are rendered.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.high.sls.len()
+    }
+
+    /// The sls that top files give, by saltenv (Salt: `state.show_top`).
+    #[must_use]
+    pub fn top(&self) -> Value {
+        let top = self.high.top.iter().flatten().flat_map(|top| &top.entries);
+        let entries = top.map(|(saltenv, entries)| {
+            let names: Value = entries.iter().map(|entry| entry.sls.as_str()).collect();
+            (saltenv.as_str(), names)
+        });
+        Value::from(entries.collect::<Map>())
+    }
+
+    /// The high data (Salt: `state.show_highstate` and `state.show_sls`).
+    ///
+    /// # Errors
+    /// What Salt refuses.
+    pub fn data(&self) -> Result<Value, Refused> {
+        match (self.is_of_sls, &self.high.refusals[..]) {
+            (true, _) => drop(self.compiled(Form::Verified)?),
+            (false, []) => {}
+            (false, refusals) => return Err(self.errors(refusals)),
+        }
+        Ok(self.high.data.clone())
+    }
+
+    /// The low data (Salt: `state.show_lowstate` and `state.show_low_sls`).
+    ///
+    /// # Errors
+    /// What Salt refuses.
+    pub fn low(&self) -> Result<Value, Refused> {
+        let low = self.compiled(match self.is_of_sls {
+            true => Form::LowSls,
+            false => Form::Lowstate,
+        })?;
+        let chunks = low
+            .into_iter()
+            .map(|state| Obj::Dict(state.chunk).to_value());
+        let chunks = chunks.collect::<Result<Vec<Value>, _>>();
+        let chunks = chunks.map_err(|e| vec![Error::new(ErrorKind::Limit, e.message.clone())])?;
+        Ok(chunks.into_iter().collect())
+    }
+
+    /// The states as a run has them, in order.
+    ///
+    /// # Errors
+    /// What Salt refuses.
+    pub fn rows(&self) -> Result<Vec<StateRow>, Refused> {
+        let low = self.compiled(Form::Run)?;
+        let places = Places::new(self.engine, &self.high.sls);
+        Ok(low.iter().map(|state| row(&places, state)).collect())
+    }
+
+    fn compiled(&self, form: Form) -> Result<Vec<LowState>, Refused> {
+        let budget = Budget::new(Limits::default(), None);
+        let options = CompileOptions {
+            watches: &watches,
+            ..CompileOptions::of(&self.minion)
+        };
+        let compiler = Compiler::new(options, &budget).after(self.high.refusals.clone());
+        let high = Obj::from_shared(&self.high.data);
+        let made = match form {
+            Form::Verified => compiler.verify(&high).map(|()| Vec::new()),
+            Form::Run => compiler.low(&high),
+            Form::Lowstate => compiler.shown_lowstate(&high),
+            Form::LowSls => compiler.shown_low_sls(&high),
+        };
+        made.map_err(|failed| match failed {
+            Failed::Refused(refusals) => self.errors(&refusals),
+            Failed::Limit(error) => vec![Error::new(ErrorKind::Limit, error.message.clone())],
+        })
+    }
+
+    /// Refusals as messages; the same one is said once.
+    fn errors(&self, refusals: &[Refusal]) -> Refused {
+        let places = Places::new(self.engine, &self.high.sls);
+        let mut errors: Refused = Vec::new();
+        for error in refusals.iter().map(|refusal| places.error(refusal)) {
+            if !errors
+                .iter()
+                .any(|known| known.to_string() == error.to_string())
+            {
+                errors.push(error);
+            }
+        }
+        errors
+    }
+}
+
+/// A state of low data as a row of a list.
+fn row(places: &Places<'_>, state: &LowState) -> StateRow {
+    let text = |name: &str| {
+        let value = state.chunk.get_str(name).unwrap_or_default();
+        value
+            .as_str()
+            .map_or_else(|| format!("{value:?}"), ToString::to_string)
+    };
+    let sls = places.sls(&text("__sls__"), Some(&text("__env__")));
+    let place = sls.map_or_else(
+        || text("__sls__"),
+        |sls| match places.place(sls, &[&text("__id__")]) {
+            Some(place) => format!("{}:{}", sls.path, place.line()),
+            None => sls.path.clone(),
+        },
+    );
+    let mut after: Vec<(&'static str, Vec<usize>)> = Vec::new();
+    for (position, requisite) in &state.after {
+        let name = requisite.name();
+        match after.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, positions)) => positions.push(*position),
+            None => after.push((name, vec![*position])),
+        }
+    }
+    StateRow {
+        function: format!("{}.{}", text("state"), text("fun")),
+        name: text("name"),
+        place,
+        after,
+        is_test: state.is_test,
+    }
+}

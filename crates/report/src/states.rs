@@ -1,0 +1,90 @@
+//! The states of a minion for people, in the order in which they run.
+
+use std::fmt::Write as _;
+
+use crate::terminal::printable;
+
+/// A state that runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateRow {
+    /// The function, such as `pkg.installed`.
+    pub function: String,
+    /// The name that the function is given, which is mostly the ID.
+    pub name: String,
+    /// The file and line of the state, or as much of that as is known.
+    pub place: String,
+    /// The states that come before it by a requisite: its name, and their positions.
+    pub after: Vec<(&'static str, Vec<usize>)>,
+    /// True if it runs in test mode here, for a `prereq`.
+    pub is_test: bool,
+}
+
+/// The widest column that is aligned.
+const WIDEST: usize = 44;
+
+/// The states, a line each.
+///
+/// ```
+/// use mapstack_report::states::{StateRow, listing};
+/// let row = |function: &str, name: &str, after: &[(&'static str, Vec<usize>)]| StateRow {
+///     function: function.into(),
+///     name: name.into(),
+///     place: "web.sls:1".into(),
+///     after: after.to_vec(),
+///     is_test: false,
+/// };
+/// let rows = [row("pkg.installed", "nginx", &[]), row("service.running", "nginx", &[("watch", vec![0])])];
+/// assert_eq!(
+///     listing(&rows, 1),
+///     "2 states of 1 sls, in the order in which they run\n\
+///      1  pkg.installed    nginx  web.sls:1\n\
+///      2  service.running  nginx  web.sls:1  watch 1\n"
+/// );
+/// ```
+#[must_use]
+pub fn listing(rows: &[StateRow], sls: usize) -> String {
+    let states = match rows.len() {
+        1 => "1 state".to_owned(),
+        count => format!("{count} states"),
+    };
+    let mut text = format!("{states} of {sls} sls, in the order in which they run\n");
+    let width = |column: fn(&StateRow) -> &str| {
+        let widths = rows
+            .iter()
+            .map(|row| printable(column(row)).chars().count());
+        widths.filter(|width| *width <= WIDEST).max().unwrap_or(0)
+    };
+    let widths = [
+        width(|row| &row.function),
+        width(|row| &row.name),
+        width(|row| &row.place),
+    ];
+    let digits = rows.len().to_string().len();
+    for (number, row) in (1..).zip(rows) {
+        let [function, name, place] =
+            [&row.function, &row.name, &row.place].map(|text| printable(text));
+        let [of_function, of_name, of_place] = widths;
+        let line = format!(
+            "{number:>digits$}  {function:of_function$}  {name:of_name$}  {place:of_place$}  {}",
+            relations(row)
+        );
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}
+
+/// The requisites of a state, by number.
+fn relations(row: &StateRow) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    if row.is_test {
+        parts.push("in test mode".into());
+    }
+    for (requisite, positions) in &row.after {
+        let numbers: Vec<String> = positions
+            .iter()
+            .map(|position| (position + 1).to_string())
+            .collect();
+        parts.push(format!("{requisite} {}", numbers.join(", ")));
+    }
+    parts.join("; ")
+}

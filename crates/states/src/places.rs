@@ -1,0 +1,114 @@
+//! The places of states in the files that people write.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use mapstack::Engine;
+use mapstack::loader::{Fetched, SaltPath};
+use mapstack_diagnostic::{Error, ErrorKind, Place};
+use mapstack_value::Key;
+
+use crate::compile::{Refusal, RefusalKind};
+use crate::gather::GotSls;
+
+/// A file as people open it, and its text.
+type File = (String, Arc<str>);
+
+/// Finds the places of states in sls.
+pub struct Places<'p> {
+    engine: &'p Engine,
+    sls: &'p [GotSls],
+    files: RefCell<HashMap<(String, String), Option<File>>>,
+}
+
+/// True if a place lies in the block of an ID: each line between is indented deeper.
+fn is_below(id: &Place, place: &Place) -> bool {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let own = indent(id.line_text());
+    let lines = place.source.lines().take(place.line()).skip(id.line());
+    let mut lines = lines.filter(|line| !line.trim().is_empty());
+    place.line() >= id.line() && lines.all(|line| indent(line) > own)
+}
+
+impl<'p> Places<'p> {
+    /// The places in the sls of a minion.
+    #[must_use]
+    pub fn new(engine: &'p Engine, sls: &'p [GotSls]) -> Self {
+        Places {
+            engine,
+            sls,
+            files: RefCell::default(),
+        }
+    }
+
+    /// The sls of a name, in a saltenv if that is known.
+    #[must_use]
+    pub fn sls(&self, name: &str, saltenv: Option<&str>) -> Option<&'p GotSls> {
+        let is_meant = |sls: &&GotSls| {
+            sls.name == name && saltenv.is_none_or(|saltenv| saltenv == sls.saltenv)
+        };
+        self.sls.iter().find(is_meant)
+    }
+
+    /// The place of the last of some keys that stands in an sls as it is. A name that a template makes has none.
+    #[must_use]
+    pub fn place(&self, sls: &GotSls, keys: &[&str]) -> Option<Place> {
+        let (shown, text) = self.file(sls)?;
+        let counts = (1..=keys.len()).rev();
+        let mut places = counts.filter_map(|count| {
+            let of = |count| Place::of_keys(shown.as_str(), text.clone(), &keys[..count]);
+            let place = of(count);
+            let is_there = &place.source[place.start..place.end] == keys[count - 1];
+            (is_there && (count == 1 || is_below(&of(1), &place))).then_some(place)
+        });
+        places.next()
+    }
+
+    fn file(&self, sls: &GotSls) -> Option<File> {
+        let key = (sls.saltenv.clone(), sls.path.clone());
+        let mut files = self.files.borrow_mut();
+        let file = files.entry(key).or_insert_with(|| {
+            let path = SaltPath::from_relative(&sls.path);
+            let Ok(Fetched::Found { on_disk, bytes }) = self.engine.fetch(&path, &sls.saltenv)
+            else {
+                return None;
+            };
+            let text = String::from_utf8_lossy(&bytes).into();
+            Some((on_disk.display().to_string(), text))
+        });
+        file.clone()
+    }
+
+    /// A refusal as a message with its place.
+    #[must_use]
+    pub fn error(&self, refusal: &Refusal) -> Error {
+        let sls = refusal.sls.as_deref().and_then(|name| self.sls(name, None));
+        if let Some(cause) = &refusal.cause {
+            // What Salt says names the sls, which is not always the file that fails.
+            return cause.clone().note(refusal.message.clone());
+        }
+        let keys: Vec<&str> = match refusal.kind {
+            RefusalKind::MissingInclude
+            | RefusalKind::MissingSls
+            | RefusalKind::IncludeAboveRoot
+            | RefusalKind::IncludeNotList
+            | RefusalKind::AmbiguousInclude
+            | RefusalKind::UnknownSaltenv => vec!["include"],
+            RefusalKind::ExcludeNotList => vec!["exclude"],
+            _ => refusal.path.iter().filter_map(Key::as_str).collect(),
+        };
+        let place = sls.and_then(|sls| self.place(sls, &keys));
+        let mut message = refusal.message.clone();
+        if let (None, Some(name)) = (&place, &refusal.sls)
+            && !message.contains(&format!("'{name}'"))
+        {
+            message.push_str(&format!(", in the sls '{name}'"));
+        }
+        let error = Error::new(ErrorKind::DataSource, message).at(place);
+        match refusal.kind.help() {
+            Some(help) => error.help(help),
+            None => error,
+        }
+    }
+}

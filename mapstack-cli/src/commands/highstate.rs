@@ -1,0 +1,161 @@
+//! `mapstack highstate`.
+
+use clap::{Args, ValueEnum};
+use mapstack::Error;
+use mapstack::value::{Map, Value};
+use mapstack_frontend::inputs::flags::SiteFlags;
+use mapstack_frontend::inputs::{Highstate as States, HighstateJob, Refused};
+use mapstack_report::pillar::of_one_or_many;
+use mapstack_report::states::listing;
+
+use crate::forms::Format;
+use crate::memory;
+use crate::output;
+use mapstack_frontend::console::{Failure, Reporter};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mapstack highstate --minion examples/minions/web1.yaml
+      in a checkout: the states that top files give a minion, in the order in which they run
+  mapstack highstate users --root examples/formulas --minion examples/minions/web1.yaml
+      those of an sls and of what it includes
+  mapstack highstate users --low -o yaml --root examples/formulas --minion examples/minions/web1.yaml
+      its low data, as state.show_low_sls prints it")]
+pub struct Highstate {
+    /// The sls [default: those that top files give]
+    #[arg(value_name = "SLS", value_delimiter = ',')]
+    pub sls: Vec<String>,
+    /// Print the low data, with -o yaml or json: state.show_lowstate, or state.show_low_sls
+    #[arg(long, conflicts_with = "top")]
+    pub low: bool,
+    /// Print the sls that top files give: state.show_top
+    #[arg(long, conflicts_with = "sls")]
+    pub top: bool,
+    #[command(flatten)]
+    pub site: SiteFlags,
+    /// Output format
+    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Shown::Text, value_name = "FORMAT", help_heading = "Output")]
+    pub format: Shown,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Shown {
+    /// A line for each state
+    Text,
+    /// The data that Salt has, as YAML
+    Yaml,
+    /// The same as JSON
+    Json,
+}
+
+pub fn run(args: &Highstate, reporter: &Reporter) -> Result<(), Failure> {
+    if args.low && args.format == Shown::Text {
+        return Err(Failure::Usage(
+            "--low prints data: add -o yaml or -o json".into(),
+        ));
+    }
+    let job = HighstateJob::new(&args.site, memory::limit, reporter)?;
+    let gatherer = job.gatherer();
+    let (mut all, mut lists) = (Map::new(), String::new());
+    let mut refused: Vec<(Error, Vec<&str>)> = Vec::new();
+    for (id, minion) in &job.chosen.minions {
+        let made = match minion {
+            Ok(minion) => made(
+                args,
+                job.states(&gatherer, minion, &args.sls, reporter),
+                reporter,
+            )?,
+            Err(error) => Err(vec![error.clone()]),
+        };
+        match made {
+            Ok(Made::List(list)) if job.chosen.many => lists.push_str(&format!("{id}: {list}")),
+            Ok(Made::List(list)) => lists.push_str(&list),
+            Ok(Made::Data(data)) => drop(all.insert(id.as_str(), data)),
+            Err(errors) => {
+                if job.chosen.many {
+                    all.insert(id.as_str(), errors_of(&errors, reporter));
+                }
+                add(&mut refused, errors, id);
+            }
+        }
+    }
+    match args.format {
+        Shown::Text if !args.top => output::write_listing(&lists)?,
+        _ if all.is_empty() && !refused.is_empty() => {}
+        format => {
+            let format = if format == Shown::Json {
+                Format::Json
+            } else {
+                Format::Yaml
+            };
+            output::write(&output::text(
+                &of_one_or_many(all, job.chosen.many),
+                format,
+            )?)?;
+        }
+    }
+    let errors: Vec<Error> = refused
+        .into_iter()
+        .map(|(error, ids)| match job.chosen.many {
+            true => error.note(format!("for the minions: {}", ids.join(", "))),
+            false => error,
+        })
+        .collect();
+    reporter.errors(reporter.redact_all(&errors))
+}
+
+/// What is printed for a minion.
+enum Made {
+    List(String),
+    Data(Value),
+}
+
+/// The result for a minion. Warnings are reported, whether there is one or not.
+fn made(
+    args: &Highstate,
+    states: Result<States<'_>, Refused>,
+    reporter: &Reporter,
+) -> Result<Result<Made, Refused>, Failure> {
+    let states = match states {
+        Ok(states) => states,
+        Err(errors) => return Ok(Err(errors)),
+    };
+    reporter.warn(&reporter.redact_all(&states.warnings()))?;
+    Ok(match args.format {
+        // The sls of top files have one form.
+        _ if args.top => Ok(Made::Data(states.top())),
+        Shown::Text => states
+            .rows()
+            .map(|rows| Made::List(listing(&rows, states.count()))),
+        _ if args.low => states.low().map(Made::Data),
+        _ => states.data().map(Made::Data),
+    })
+}
+
+/// Errors in the place of the states of one of many minions.
+fn errors_of(errors: &[Error], reporter: &Reporter) -> Value {
+    let texts = reporter.redact_all(errors).into_iter().map(|error| {
+        let error = error.into_inner();
+        let diagnostic = error.diagnostic();
+        let mut text = vec![error.to_string()];
+        text.extend(diagnostic.notes.iter().cloned());
+        text.join("\n")
+    });
+    let texts: Value = texts.collect();
+    Value::from(Map::from_iter([("_errors", texts)]))
+}
+
+/// Note errors of a minion; what others have, too, is said once.
+fn add<'i>(refused: &mut Vec<(Error, Vec<&'i str>)>, errors: Vec<Error>, id: &'i str) {
+    for error in errors {
+        let text = error.to_string();
+        match refused
+            .iter_mut()
+            .find(|(known, _)| known.to_string() == text)
+        {
+            Some((_, ids)) => ids.push(id),
+            None => refused.push((error, vec![id])),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! `mapstack highstate`: the states of a minion as they run.
+
+use crate::common::{Ran, Tree, assert_snapshot, repository, run_line};
+
+fn tree() -> Tree {
+    Tree::new(&[
+        ("r/top.sls", "base:\n  '*': [web]\n"),
+        (
+            "r/web.sls",
+            "include: [.conf.site]\n\nnginx:\n  pkg.installed: []\n  service.running:\n    - watch: [{file: /etc/nginx.conf}]\n\
+             \n/etc/nginx.conf:\n  file.managed:\n    - require: [{pkg: nginx}]\n    - contents: {{ pillar.port }}\n",
+        ),
+        (
+            "r/conf/site.sls",
+            "{% for n in ['a', 'b'] %}\nsite-{{ n }}:\n  cmd.run: [{onchanges_in: [{service: nginx}]}]\n{% endfor %}\n",
+        ),
+        (
+            "r/bad.sls",
+            "x:\n  pkg.installed:\n    - require: [{pkg: y}]\n\ny:\n  cmd.run:\n    - require: [{pkg: x}]\n",
+        ),
+        (
+            "r/cycle.sls",
+            "a:\n  test.nop:\n    - require: [{test: b}]\nb:\n  test.nop:\n    - require: [{test: a}]\n",
+        ),
+        (
+            "r/forms.sls",
+            "include: [nosuch]\nx: {pkg: []}\n5: {test.nop: []}\ny:\n  pkg: [installed, latest]\n",
+        ),
+        ("r/broken.sls", "a: {{ nope }}\n"),
+        (
+            "r/web/only.sls",
+            "a: {test.nop: [{prereq: [{test: b}]}]}\nb: test.nop\n",
+        ),
+        (
+            "m.yaml",
+            "id: m\ngrains: {os: Debian}\npillar: {port: 80}\n",
+        ),
+    ])
+}
+
+fn highstate(tree: &Tree, args: &str) -> Ran {
+    run_line(
+        tree.path(),
+        &format!("highstate {args} --root r --minion m.yaml"),
+    )
+}
+
+#[test]
+fn states_are_listed_and_printed() {
+    let tree = tree();
+    for (name, args) in [
+        ("list", ""),
+        ("sls", "web.only"),
+        ("high", "-o yaml"),
+        ("sls-high", "web -o yaml"),
+        ("low", "--low -o json"),
+        ("sls-low", "web --low -o json"),
+        ("top", "--top"),
+    ] {
+        let ran = highstate(&tree, args);
+        assert_eq!(ran.status, Some(0), "{args}: {}", ran.stderr);
+        assert_snapshot(&format!("highstate/{name}.txt"), &ran.stdout);
+    }
+}
+
+#[test]
+fn refusals_name_the_place_and_what_to_do() {
+    let tree = tree();
+    for name in ["bad", "cycle", "forms", "broken", "nosuch"] {
+        let ran = highstate(&tree, name);
+        assert_eq!((ran.status, &*ran.stdout), (Some(1), ""), "{name}");
+        assert_snapshot(&format!("highstate/refused-{name}.txt"), &ran.stderr);
+    }
+}
+
+#[test]
+fn flags_that_say_nothing_together_are_refused() {
+    let tree = tree();
+    for args in ["--low", "web --top", "--low --top -o json"] {
+        assert_eq!(highstate(&tree, args).status, Some(2), "{args}");
+    }
+}
+
+#[test]
+fn minions_of_an_estate_have_their_states_beside_the_errors_of_others() {
+    let estate = repository().join("examples/estate");
+    for (name, line, status) in [
+        ("estate", "highstate --id db1.example.org", 0),
+        ("estate-refused", "highstate --id web1.example.org", 1),
+        ("estate-all", "highstate", 1),
+        ("estate-data", "highstate -o json", 1),
+    ] {
+        let ran = run_line(&estate, line);
+        assert_eq!(ran.status, Some(status), "{line}: {}", ran.stderr);
+        let text = format!("{}---\n{}", ran.stdout, ran.stderr);
+        assert_snapshot(&format!("highstate/{name}.txt"), &text);
+    }
+}
+
+#[test]
+fn pillars_that_flags_set_count() {
+    let ran = highstate(&tree(), "web -o yaml --set pillar.port=81");
+    assert!(
+        ran.stdout.contains("contents: 81"),
+        "{}{}",
+        ran.stdout,
+        ran.stderr
+    );
+}
