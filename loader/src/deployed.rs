@@ -55,7 +55,7 @@ pub enum BadDeployed {
     #[error("the deployed path '/' would have every file of the machine in it")]
     Root,
     /// Two folders cannot be at one place.
-    #[error("the deployed path '{0}' stands for two folders")]
+    #[error("the deployed path '{0}' has two folders")]
     Twice(String),
 }
 

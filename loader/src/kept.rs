@@ -89,7 +89,7 @@ impl Stamp {
 
 impl KeptFiles {
     /// For files that do not change: each is looked for and read once, missing ones included, and so is each pattern.
-    /// What was found takes approximately so many bytes at most.
+    /// The approximate limit on the bytes of kept results.
     ///
     /// ```
     /// use mapstack_loader::{Fetched, KeptFiles, Tree};

@@ -116,16 +116,16 @@ impl Walk<'_> {
     }
 
     /// The entry of the directory that is walked, if it is there and is served.
-    fn look(&self, path: &Path, entry: &fs::DirEntry) -> io::Result<Option<Found>> {
+    fn look(&self, path: &Path, entry: &fs::DirEntry) -> io::Result<Option<EntryTarget>> {
         let kind = entry.file_type()?;
         // An entry that is not a link is in its directory, which saves a system call.
         if !kind.is_symlink() {
             let place = self.above.last().map(|above| above.join(entry.file_name()));
-            return Ok(place.map(|place| Found { kind, place }));
+            return Ok(place.map(|place| EntryTarget { kind, place }));
         }
         let kind = fs::metadata(path)?.file_type();
         let place = self.place(path)?;
-        Ok(place.map(|place| Found { kind, place }))
+        Ok(place.map(|place| EntryTarget { kind, place }))
     }
 
     /// Note a name that is not UTF-8, with what it has.
@@ -188,7 +188,7 @@ impl Walk<'_> {
 }
 
 /// The file or directory that an entry leads to.
-struct Found {
+struct EntryTarget {
     kind: FileType,
     /// The path without links: a directory's identity under any name.
     place: PathBuf,

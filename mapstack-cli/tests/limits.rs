@@ -77,7 +77,7 @@ fn what_templates_collect_stays_within_the_limit() {
         let directory = formula(&template);
         // Threads, code and the allocator's own space come on top of the 16 MiB.
         let done = within(directory.path(), 640, "--max-memory 16");
-        let reported = ["takes more than 16 MiB of memory", "stands for more than"];
+        let reported = ["takes more than 16 MiB of memory", "expands to more than"];
         assert!(
             reported
                 .iter()

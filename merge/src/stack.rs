@@ -123,7 +123,7 @@ impl StackError {
 /// Merge an overlay over a base.
 ///
 /// # Errors
-/// [`StackError`] for a strategy that does not exist, unless it stands where nothing is merged.
+/// [`StackError`] for a strategy that does not exist, unless nothing is merged there.
 pub fn merge(base: Map, overlay: &Map) -> Result<Map, StackError> {
     merge_observed(base, overlay, &mut ())
 }

@@ -96,7 +96,7 @@ def leap(version, kernel, systemd, aliases=()):
     name = f"openSUSE Leap {version}"
     os_release = fields(ID="opensuse-leap", ID_LIKE="suse opensuse", NAME="openSUSE Leap", PRETTY_NAME=name,
                         VERSION=version, VERSION_ID=version, CPE_NAME=f"cpe:/o:opensuse:leap:{version}")
-    return linux(name, os_release, kernel, systemd, aliases=[f"leap-{version}", *aliases])
+    return linux(name, os_release, kernel, systemd, aliases=[f"leap-{version}", f"opensuse-{version}", *aliases])
 
 
 def gentoo(boots, **more):

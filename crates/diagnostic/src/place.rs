@@ -56,7 +56,7 @@ impl Place {
         }
     }
 
-    /// The place of the last of some keys in a text that is YAML or a template of such: each stands behind the one
+    /// The place of the last of some keys in a text that is YAML or a template of such: each follows the one
     /// before, at the start of a line, or is an item of a list. Those that are not there are left out.
     ///
     /// ```

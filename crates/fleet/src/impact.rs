@@ -55,11 +55,11 @@ struct Reach<'r, 'e> {
     fleet: &'r Fleet<'e>,
     by_pillars: Option<&'r ByPillars<'r>>,
     /// The reached ones of the outcomes that minions share; they are kept, so that their addresses stay theirs.
-    known: Mutex<HashMap<(usize, usize), Arc<Known>>>,
+    known: Mutex<HashMap<(usize, usize), Arc<SharedOutcome>>>,
 }
 
 /// The facts about an outcome that minions share.
-struct Known {
+struct SharedOutcome {
     outcome: Arc<Outcome>,
     is_reached: bool,
     origin: Arc<Origin>,
@@ -69,14 +69,14 @@ struct Known {
 struct Looked {
     minion: Minion,
     /// By formula.
-    outcomes: Vec<Arc<Known>>,
+    outcomes: Vec<Arc<SharedOutcome>>,
     /// True if its pillar is reached.
     by_pillar: bool,
     failed: Vec<Redacted<Error>>,
 }
 
 /// The facts about all minions so far.
-struct Found<'r> {
+struct ReachSoFar<'r> {
     what: &'r What,
     formulas: Vec<OfFormula>,
     /// The minions whose pillar is reached.
@@ -169,7 +169,7 @@ impl<'r, 'e> Reach<'r, 'e> {
     }
 
     /// The facts about an outcome; the first minion that has it is asked.
-    fn known(&self, index: usize, outcome: &Arc<Outcome>, minion: &Minion) -> Arc<Known> {
+    fn known(&self, index: usize, outcome: &Arc<Outcome>, minion: &Minion) -> Arc<SharedOutcome> {
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (index, Arc::as_ptr(outcome) as usize);
         if let Some(known) = known().get(&key) {
@@ -177,7 +177,7 @@ impl<'r, 'e> Reach<'r, 'e> {
         }
         let is_reached = self.is_reached(index, outcome, minion);
         let origin = is_reached.then(|| self.origin(index, outcome, minion));
-        let fresh = Arc::new(Known {
+        let fresh = Arc::new(SharedOutcome {
             outcome: outcome.clone(),
             is_reached,
             origin: origin.flatten().unwrap_or_default().into(),
@@ -214,7 +214,7 @@ impl<'r, 'e> Reach<'r, 'e> {
         found.map(|read| read.path.to_string()).collect()
     }
 
-    /// Where the value that is asked about comes from.
+    /// The origin of the value in question.
     fn origin(&self, index: usize, outcome: &Outcome, minion: &Minion) -> Option<Origin> {
         let (value, keys) = (self.what.value(outcome)?, self.what.keys());
         let origins = self.fleet.origins(index, minion)?;
@@ -231,9 +231,9 @@ fn is_known(read: &FactRead) -> bool {
     read.part.is_some() || !read.path.is_empty()
 }
 
-impl<'r> Found<'r> {
+impl<'r> ReachSoFar<'r> {
     fn new(what: &'r What, formulas: usize) -> Self {
-        Found {
+        ReachSoFar {
             what,
             formulas: vec![OfFormula::default(); formulas],
             by_pillar: Vec::new(),
@@ -302,7 +302,7 @@ impl<'r> Found<'r> {
         self.is_there = found.flatten().is_some();
     }
 
-    fn add(&mut self, index: usize, known: &Known, minion: &Minion) {
+    fn add(&mut self, index: usize, known: &SharedOutcome, minion: &Minion) {
         let id = minion.id().to_string();
         let (value, origin) = (self.what.value(&known.outcome), &known.origin);
         let Some(of) = self.formulas.get_mut(index) else {
@@ -455,7 +455,7 @@ impl Impact {
         masking: &Masking,
     ) -> Self {
         let reach = Reach::new(what, fleet, by_pillars);
-        let mut found = Found::new(what, fleet.formulas().count());
+        let mut found = ReachSoFar::new(what, fleet.formulas().count());
         std::thread::scope(|scope| {
             let work = |id: &String| Ok(reach.look(&minions.read(id)?, masking));
             for (id, looked) in ids.iter().zip(ordered(scope, ids.iter(), pace, work)) {

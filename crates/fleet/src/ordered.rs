@@ -49,7 +49,7 @@ where
     };
     let shared = Arc::new(Shared {
         pace,
-        state: Mutex::new(State {
+        state: Mutex::new(QueueState {
             slots: VecDeque::new(),
             ready: 0,
             first: 0,
@@ -123,7 +123,7 @@ pub struct Panicked(pub String);
 #[derive(Debug)]
 struct Shared<T> {
     pace: Pace,
-    state: Mutex<State<T>>,
+    state: Mutex<QueueState<T>>,
     /// No more results are wanted.
     stopped: AtomicBool,
     /// Results are ready, or the items have ended.
@@ -133,7 +133,7 @@ struct Shared<T> {
 }
 
 #[derive(Debug)]
-struct State<T> {
+struct QueueState<T> {
     /// Results by their index, from `first`; `None` where one is still being made.
     slots: VecDeque<Option<Result<T, Panicked>>>,
     /// The number of the first slots that have their result.
@@ -241,7 +241,7 @@ impl<T> Shared<T> {
     }
 
     /// Waking is a system call even if no thread sleeps.
-    fn wake_for_result(&self, state: &mut State<T>) {
+    fn wake_for_result(&self, state: &mut QueueState<T>) {
         if std::mem::take(&mut state.needs_result) {
             self.made.notify_all();
         }

@@ -63,9 +63,9 @@ pub(super) const TABLE: Table = &[
         match machine_path(&path)? {
             Some(local) => Ok(
                 match on_machine(run, vm, "cp.get_file_str", (&path, local))? {
-                    Found::File(bytes) => Obj::from(as_text(&bytes, local)?),
-                    Found::Missing(_) => Obj::Bool(false),
-                    Found::Answered(answer) => answer,
+                    PathOnMachine::File(bytes) => Obj::from(as_text(&bytes, local)?),
+                    PathOnMachine::Missing(_) => Obj::Bool(false),
+                    PathOnMachine::Answered(answer) => answer,
                 },
             ),
             None => content(run, &env, &path),
@@ -82,11 +82,11 @@ pub(super) const TABLE: Table = &[
                 .with_help("leave `dest` out for the path of the served file, or set it to none for its content")),
             _ => match machine_path(&path)? {
                 Some(local) => match on_machine(run, vm, "cp.get_url", (&path, local))? {
-                    Found::File(bytes) => Ok(Obj::from(as_text(&bytes, local)?)),
-                    Found::Missing(found) => Err(opened(found, local)
+                    PathOnMachine::File(bytes) => Ok(Obj::from(as_text(&bytes, local)?)),
+                    PathOnMachine::Missing(found) => Err(opened(found, local)
                         .err()
                         .unwrap_or_else(|| refused(format!("{local} cannot be opened")))),
-                    Found::Answered(answer) => Ok(answer),
+                    PathOnMachine::Answered(answer) => Ok(answer),
                 },
                 None => content(run, &env, &path),
             },
@@ -104,9 +104,9 @@ pub(super) const TABLE: Table = &[
             fetch(run, &env, &path)?.map(|(_, bytes)| bytes)
         } else {
             match on_machine(run, vm, "cp.hash_file", (&path, &path))? {
-                Found::File(bytes) => Some(bytes),
-                Found::Missing(_) => None,
-                Found::Answered(answer) => return Ok(answer),
+                PathOnMachine::File(bytes) => Some(bytes),
+                PathOnMachine::Missing(_) => None,
+                PathOnMachine::Answered(answer) => return Ok(answer),
             }
         };
         let Some(bytes) = bytes else {
@@ -237,7 +237,7 @@ fn fetch(
 }
 
 /// The file or directory at a path of the machine.
-enum Found {
+enum PathOnMachine {
     File(std::sync::Arc<[u8]>),
     /// No file.
     Missing(OnMachine),
@@ -251,16 +251,17 @@ fn on_machine(
     vm: &Vm<'_>,
     function: &str,
     (url, path): (&str, &str),
-) -> Result<Found> {
+) -> Result<PathOnMachine> {
     match run.on_machine(path).map_err(|e| failed(&e))? {
-        Some(OnMachine::File { bytes, .. }) => Ok(Found::File(bytes)),
-        Some(other) => Ok(Found::Missing(other)),
+        Some(OnMachine::File { bytes, .. }) => Ok(PathOnMachine::File(bytes)),
+        Some(other) => Ok(PathOnMachine::Missing(other)),
         None => {
             let args = CallArgs {
                 positional: vec![Obj::from(url)],
                 ..CallArgs::default()
             };
-            run.unanswered(vm, function, &args).map(Found::Answered)
+            run.unanswered(vm, function, &args)
+                .map(PathOnMachine::Answered)
         }
     }
 }

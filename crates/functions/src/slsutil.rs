@@ -329,7 +329,7 @@ impl Update<'_> {
                 }
                 (Some(Obj::List(old)), Obj::List(new)) if self.lists.truthy()? => {
                     let mut all = old.items();
-                    let known = Known::of(&all)?;
+                    let known = IndexedItems::of(&all)?;
                     let mut fresh = Vec::new();
                     for item in new.items() {
                         if !known.contains(&item)? {
@@ -375,7 +375,7 @@ impl Update<'_> {
 const ENTRY_STEPS: usize = 4;
 
 /// The items of a list, to be asked for often.
-struct Known<'i> {
+struct IndexedItems<'i> {
     items: &'i [Obj],
     /// Scalars, which equality by hash finds; without them every item has to be compared.
     simple: Option<HashSet<Key, RandomState>>,
@@ -383,14 +383,14 @@ struct Known<'i> {
     others: Vec<usize>,
 }
 
-impl<'i> Known<'i> {
+impl<'i> IndexedItems<'i> {
     fn of(items: &'i [Obj]) -> Result<Self> {
         spend(ENTRY_STEPS * items.len())?;
         // Items that are not data compare in their own ways, which can raise errors that depend on the order.
         let is_data =
             |item: &Obj| !matches!(item, Obj::Undefined(_) | Obj::Native(_) | Obj::Iter(_));
         if !items.iter().all(is_data) {
-            return Ok(Known {
+            return Ok(IndexedItems {
                 items,
                 simple: None,
                 others: (0..items.len()).collect(),
@@ -400,7 +400,7 @@ impl<'i> Known<'i> {
         let others = (0..items.len())
             .filter(|at| simple_key(&items[*at]).is_none())
             .collect();
-        Ok(Known {
+        Ok(IndexedItems {
             items,
             simple: Some(simple),
             others,

@@ -19,7 +19,7 @@ pub(crate) const TABLE: Table = &[
         Ok(execute(call, true)?.returned("retcode"))
     }),
     ("cmd.run", |call| {
-        let given = Given::new(call)?;
+        let given = CmdArgs::new(call)?;
         let ran = execute(call, given.truth("redirect_stderr", true))?;
         let failed =
             ran.returned("retcode") != Value::from(0) && !given.truth("ignore_retcode", false);
@@ -29,7 +29,7 @@ pub(crate) const TABLE: Table = &[
         Ok(ran.shown("stdout"))
     }),
     ("cmd.run_all", |call| {
-        let redirected = Given::new(call)?.truth("redirect_stderr", false);
+        let redirected = CmdArgs::new(call)?.truth("redirect_stderr", false);
         let Ran { hidden, mut all } = execute(call, redirected)?;
         if hidden {
             all.insert("stdout", "");
@@ -48,7 +48,7 @@ pub(crate) const TABLE: Table = &[
         if call.kwargs.get("python_shell").is_none_or(Value::is_none) {
             call.kwargs.insert("python_shell", true);
         }
-        let ran = execute(&call, Given::new(&call)?.truth("redirect_stderr", true))?;
+        let ran = execute(&call, CmdArgs::new(&call)?.truth("redirect_stderr", true))?;
         Ok(ran.shown("stdout"))
     }),
 ];
@@ -81,9 +81,9 @@ const UNSUPPORTED: [&str; 8] = [
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The arguments of a call by name.
-struct Given(Map);
+struct CmdArgs(Map);
 
-impl Given {
+impl CmdArgs {
     fn new(call: &Call) -> Result<Self> {
         // `cmd.shell` has no parameter `python_shell`.
         let names = if &*call.name == "cmd.shell" {
@@ -112,7 +112,7 @@ impl Given {
             .find(|name| all.get(**name).is_some_and(Value::truthy))
         {
             Some(name) => Err(unsupported(call, name)),
-            None => Ok(Given(all)),
+            None => Ok(CmdArgs(all)),
         }
     }
 
@@ -148,7 +148,7 @@ impl Ran {
 
 /// Run the program of a call (Salt: `cmdmod._run`).
 fn execute(call: &Call, merged: bool) -> Result<Ran> {
-    let given = Given::new(call)?;
+    let given = CmdArgs::new(call)?;
     let cmd = required(given.0.get("cmd").cloned(), call, "cmd")?;
     let cwd = directory(&given)?;
     let line = Line::new(&given, &cmd)?;
@@ -204,7 +204,7 @@ fn late(line: &Line, timeout: Option<String>) -> Result<Map> {
 }
 
 /// The output of a program, and its exit status.
-fn results(given: &Given, output: &process::Output) -> Result<Map> {
+fn results(given: &CmdArgs, output: &process::Output) -> Result<Map> {
     let strip = given.truth("rstrip", true);
     let text = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes);
@@ -243,7 +243,7 @@ fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\x1c'..='\x1f').contains(&c)
 }
 
-impl Given {
+impl CmdArgs {
     /// True if the caller counts this as success.
     fn succeeded(&self, code: i32, stdout: &str, stderr: &str) -> Result<bool> {
         let list = |name: &str| self.get(name).map(listed).unwrap_or_default();
@@ -264,7 +264,7 @@ impl Given {
 }
 
 /// The working directory.
-fn directory(given: &Given) -> Result<String> {
+fn directory(given: &CmdArgs) -> Result<String> {
     match given.get("cwd").filter(|cwd| cwd.truthy()) {
         None => Ok(home()
             .filter(|home| Path::new(home).is_dir() && access(&**home, AccessFlags::R_OK).is_ok())
@@ -283,7 +283,7 @@ fn directory(given: &Given) -> Result<String> {
 }
 
 /// The time it has, and the limit that the caller set.
-fn time(given: &Given) -> Result<(Duration, Option<String>)> {
+fn time(given: &CmdArgs) -> Result<(Duration, Option<String>)> {
     let Some(timeout) = given.get("timeout").filter(|timeout| timeout.truthy()) else {
         return Ok((TIMEOUT, None));
     };
@@ -316,7 +316,7 @@ enum Line {
 }
 
 impl Line {
-    fn new(given: &Given, cmd: &Value) -> Result<Self> {
+    fn new(given: &CmdArgs, cmd: &Value) -> Result<Self> {
         let shell = given
             .get("shell")
             .map_or_else(default_shell, ToString::to_string);
@@ -402,7 +402,7 @@ const LOCALE: [&str; 13] = [
     "LANGUAGE",
 ];
 
-fn set_environment(command: &mut Command, given: &Given) {
+fn set_environment(command: &mut Command, given: &CmdArgs) {
     let env = given.get("env").map(pairs).unwrap_or_default();
     if given.truth("clean_env", false) {
         command.env_clear();

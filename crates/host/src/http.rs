@@ -49,12 +49,12 @@ const UNSUPPORTED: [&str; 21] = [
 ];
 
 /// The arguments of a call by name.
-struct Given<'c> {
+struct HttpArgs<'c> {
     call: &'c Call,
     all: &'c Map,
 }
 
-impl Given<'_> {
+impl HttpArgs<'_> {
     fn get(&self, name: &str) -> Option<&Value> {
         self.all.get(name).filter(|value| !value.is_none())
     }
@@ -83,7 +83,7 @@ fn query(call: &Call) -> Result<Value> {
         let message = format!("{}() got multiple values for argument 'url'", call.name);
         return Err(CallError::python("TypeError", message));
     }
-    let given = Given {
+    let given = HttpArgs {
         call,
         all: &call.kwargs,
     };
@@ -153,7 +153,7 @@ fn quoted(text: &str) -> String {
     out
 }
 
-fn request(given: &Given<'_>, url: &str) -> Result<Request<Vec<u8>>> {
+fn request(given: &HttpArgs<'_>, url: &str) -> Result<Request<Vec<u8>>> {
     let method = given
         .get("method")
         .map_or_else(|| "GET".into(), ToString::to_string);
@@ -176,7 +176,7 @@ fn request(given: &Given<'_>, url: &str) -> Result<Request<Vec<u8>>> {
 }
 
 /// The headers of a request: those of the call, and what it says by other arguments.
-fn sent_headers(given: &Given<'_>, method: &str) -> Vec<(String, String)> {
+fn sent_headers(given: &HttpArgs<'_>, method: &str) -> Vec<(String, String)> {
     let mut headers: Vec<(String, String)> = Vec::new();
     let mut set = |name: &str, value: String| match headers
         .iter_mut()
@@ -228,7 +228,7 @@ fn sent_headers(given: &Given<'_>, method: &str) -> Vec<(String, String)> {
     headers
 }
 
-fn agent(given: &Given<'_>) -> Result<ureq::Agent> {
+fn agent(given: &HttpArgs<'_>) -> Result<ureq::Agent> {
     let timeout = match given.get("timeout") {
         Some(Value::Int(n)) => n
             .to_i64()
@@ -261,7 +261,7 @@ fn agent(given: &Given<'_>) -> Result<ureq::Agent> {
 }
 
 /// The result of a query without an answer.
-fn unanswered(given: &Given<'_>, url: &str, e: ureq::Error) -> Result<Value> {
+fn unanswered(given: &HttpArgs<'_>, url: &str, e: ureq::Error) -> Result<Value> {
     let mut ret = Map::new();
     let error = match e {
         ureq::Error::Timeout(when) => {
@@ -299,7 +299,7 @@ fn unreachable_host(e: &std::io::Error) -> Option<String> {
     })
 }
 
-fn answer(given: &Given<'_>, response: ureq::http::Response<ureq::Body>) -> Result<Value> {
+fn answer(given: &HttpArgs<'_>, response: ureq::http::Response<ureq::Body>) -> Result<Value> {
     let (parts, body) = response.into_parts();
     let mut bytes = Vec::new();
     let read = body
@@ -365,7 +365,7 @@ enum Decoded {
 }
 
 impl Decoded {
-    fn of(given: &Given<'_>, text: &str, content_type: Option<&str>) -> Result<Self> {
+    fn of(given: &HttpArgs<'_>, text: &str, content_type: Option<&str>) -> Result<Self> {
         let named = given
             .get("decode_type")
             .map_or_else(|| "auto".into(), ToString::to_string);
@@ -393,7 +393,7 @@ impl Decoded {
 }
 
 /// The body as text, unless the caller wants bytes.
-fn decoded(given: &Given<'_>, bytes: Vec<u8>, content_type: Option<&str>) -> Result<Value> {
+fn decoded(given: &HttpArgs<'_>, bytes: Vec<u8>, content_type: Option<&str>) -> Result<Value> {
     let content_type = content_type.unwrap_or_default().to_ascii_lowercase();
     let charset = content_type
         .split("charset=")

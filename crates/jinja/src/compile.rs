@@ -15,7 +15,7 @@ use super::vm::Vm;
 /// names a filter or test that does not exist. `strict` says whether undefined values are errors.
 ///
 /// # Errors
-/// What Jinja refuses when it compiles the template, with the place in the source.
+/// An error of Jinja's compiler, with the place in the source.
 ///
 /// ```
 /// use mapstack_jinja::{Jinja2, Syntax, compile};

@@ -39,7 +39,7 @@ pub trait Host {
     /// Call a function.
     ///
     /// # Errors
-    /// What the function raises.
+    /// The exception of the function.
     fn call_function(&self, _vm: &Vm<'_>, name: &str, _args: CallArgs) -> Result<Obj> {
         let message = format!("'{name}' is not available.");
         Err(Error::new(ErrorKind::Nested, message))
@@ -63,7 +63,7 @@ pub trait Host {
     /// Apply a filter that accesses the machine; its input is the first argument.
     ///
     /// # Errors
-    /// What the filter raises; `refusal`, perhaps with advice, if templates are not allowed to do this.
+    /// The exception of the filter; `refusal`, perhaps with advice, if templates are not allowed to do this.
     fn host_filter(
         &self,
         _vm: &Vm<'_>,

@@ -29,7 +29,7 @@ impl ObjIter for Job {
 /// Run an object's work in the render.
 ///
 /// # Errors
-/// What the work raises.
+/// The exception of the work.
 pub fn in_render(
     interpreter: &dyn Interpreter,
     work: impl FnMut(&Vm<'_>) -> Result<Option<Obj>> + 'static,
@@ -40,7 +40,7 @@ pub fn in_render(
 /// The same for a call, which has a result and is made once.
 ///
 /// # Errors
-/// What the call raises.
+/// The exception of the call.
 pub fn call_in_render(
     interpreter: &dyn Interpreter,
     call: impl FnOnce(&Vm<'_>) -> Result<Obj> + 'static,

@@ -119,7 +119,7 @@ pub struct Context {
     /// The names that the top level has bound, if any; shared with readers of this state.
     vars: RefCell<Option<Rc<Names>>>,
     /// Names that were found here, as long as nothing else is bound to them.
-    found: RefCell<Found>,
+    found: RefCell<ContextNames>,
     /// Names that the top level hides until it binds them. Blocks do not see that.
     unset: RefCell<Vec<Str>>,
     /// The layer that was given from outside.
@@ -184,7 +184,7 @@ impl Context {
     /// Forget what the top level has bound.
     pub fn clear(&self) {
         *self.vars.borrow_mut() = None;
-        *self.found.borrow_mut() = Found::default();
+        *self.found.borrow_mut() = ContextNames::default();
     }
 
     fn bind(&self, name: &Str, value: Obj) {
@@ -211,13 +211,13 @@ impl Context {
 
 /// Names that were found in a context. A look-up compares addresses, and no text.
 #[derive(Default)]
-struct Found {
+struct ContextNames {
     names: Vec<(Str, Obj)>,
     /// The number of look-ups that found no name here.
     missed: usize,
 }
 
-impl Found {
+impl ContextNames {
     /// In many contexts only a few names are looked up, once each. Nothing is kept of those.
     const FIRST: usize = 6;
     /// So many names are kept.

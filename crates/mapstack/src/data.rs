@@ -80,7 +80,7 @@ impl Run<'_> {
             let what = mapdata.kind().described();
             return Err(Error::new(
                 ErrorKind::Merge,
-                format!("the layers of {tplroot} amount to {what}, not a mapping"),
+                format!("merging the layers of {tplroot} gave {what}, not a mapping"),
             )
             .help("merge strategies `aggregate` and `list` can make something else of the root"));
         };
@@ -111,7 +111,7 @@ impl Run<'_> {
             let what = meta.kind().described();
             return Err(Error::new(
                 ErrorKind::Options,
-                format!("the map_jinja.yaml files of {tplroot} amount to {what}"),
+                format!("merging the map_jinja.yaml files of {tplroot} gave {what}, not a mapping"),
             ));
         };
         self.warn_about_unknown_keys(&meta);
@@ -183,7 +183,7 @@ impl Run<'_> {
             let name = key.to_string();
             let warning = Diagnostic::warning(
                 ErrorKind::Options,
-                format!("map_jinja.yaml sets '{name}', which means nothing"),
+                format!("unknown key '{name}' in map_jinja.yaml"),
             );
             self.warn(match nearest(&name, ARGUMENTS) {
                 Some(near) => warning.with_help(format!("did you mean '{near}'?")),

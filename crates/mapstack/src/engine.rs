@@ -230,7 +230,7 @@ impl Engine {
     /// Collect the calls that nothing answers, all at once: where one would end a run, the runs of `work` continue with a
     /// placeholder for its answer. Their results are of no use, and `work` must drop them.
     ///
-    /// What a run does depends on answers, so calls that follow from others may be missing until these are answered.
+    /// Further calls can depend on answers, so they may be missing until these are given.
     ///
     /// ```
     /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion, stub_file};

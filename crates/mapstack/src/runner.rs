@@ -23,7 +23,10 @@ impl RunHost<'_, '_> {
 
     /// Answer a call of `saltutil.runner`; none where something else has to.
     pub(crate) fn ask_runner(&self, vm: &Vm<'_>, args: &CallArgs) -> Option<Result<Obj>> {
-        let asked = match self.call(RUNNER, args).and_then(|call| Asked::of(&call)) {
+        let asked = match self
+            .call(RUNNER, args)
+            .and_then(|call| RunnerRequest::of(&call))
+        {
             Ok(Some(asked)) => asked,
             Ok(None) => return None,
             Err(error) => return Some(Err(error)),
@@ -72,13 +75,13 @@ impl RunHost<'_, '_> {
 }
 
 /// The function and arguments of a call.
-struct Asked {
+struct RunnerRequest {
     runner: RunnerCall,
     /// True if it asks for what the job is, besides.
     is_full: bool,
 }
 
-impl Asked {
+impl RunnerRequest {
     /// The runner that a call asks for; none where Salt itself refuses the arguments in a way that has no answer here.
     fn of(call: &Call) -> Result<Option<Self>> {
         let mut known = call.clone();
@@ -124,6 +127,6 @@ impl Asked {
             saltenv: env.or(saltenv).unwrap_or_else(|| "base".into()),
         };
         let is_full = full.is_some_and(|full| full.truthy());
-        Ok(Some(Asked { runner, is_full }))
+        Ok(Some(RunnerRequest { runner, is_full }))
     }
 }

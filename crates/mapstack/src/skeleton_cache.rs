@@ -10,7 +10,7 @@ use crate::text::Text;
 
 /// Skeletons of rendered texts. The key is the text with letters in place of the words that expressions printed.
 pub(crate) struct SkeletonCache {
-    known: ByText<Known>,
+    known: ByText<CachedSkeleton>,
     parse: Parse,
 }
 
@@ -18,7 +18,7 @@ pub(crate) struct SkeletonCache {
 type Parse = fn(&str, usize) -> Option<Skeleton>;
 
 #[derive(Clone)]
-enum Known {
+enum CachedSkeleton {
     /// The text occurred once. Most texts never occur again.
     Once,
     /// The parsed text with holes for words.
@@ -57,16 +57,18 @@ impl SkeletonCache {
     /// The skeleton of a text that occurred before.
     fn skeleton(&self, common: &str, holes: usize) -> Option<Arc<Skeleton>> {
         let learnt = match self.known.get(common) {
-            Some(Known::Skeleton(skeleton)) => return Some(skeleton),
-            Some(Known::Nothing) => return None,
-            Some(Known::Once) => (self.parse)(common, holes)
-                .map_or(Known::Nothing, |skeleton| Known::Skeleton(skeleton.into())),
-            None => Known::Once,
+            Some(CachedSkeleton::Skeleton(skeleton)) => return Some(skeleton),
+            Some(CachedSkeleton::Nothing) => return None,
+            Some(CachedSkeleton::Once) => (self.parse)(common, holes)
+                .map_or(CachedSkeleton::Nothing, |skeleton| {
+                    CachedSkeleton::Skeleton(skeleton.into())
+                }),
+            None => CachedSkeleton::Once,
         };
         self.known.put(common, learnt.clone());
         match learnt {
-            Known::Skeleton(skeleton) => Some(skeleton),
-            Known::Once | Known::Nothing => None,
+            CachedSkeleton::Skeleton(skeleton) => Some(skeleton),
+            CachedSkeleton::Once | CachedSkeleton::Nothing => None,
         }
     }
 }

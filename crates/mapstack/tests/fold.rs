@@ -127,7 +127,7 @@ fn what_the_meta_configuration_does_not_know_is_a_warning() {
     let (_, warned) = data(&[LAYER, (path, &text)], "{}");
     assert_eq!(
         warned,
-        "map_jinja.yaml sets 'source', which means nothing\ndid you mean 'sources'?"
+        "unknown key 'source' in map_jinja.yaml\ndid you mean 'sources'?"
     );
     let (path, text) = meta("{sources: [defaults.yaml]}");
     assert_eq!(data(&[LAYER, (path, &text)], "{}").1, "");

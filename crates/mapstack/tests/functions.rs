@@ -247,7 +247,7 @@ fn updates_of_dicts_that_hold_each_other_many_times_are_paid_for() {
     ] {
         let error = ended(&format!("{doubled}{{{{ {call} }}}}"));
         assert!(
-            error.contains("steps") || error.contains("stands for more than"),
+            error.contains("steps") || error.contains("expands to more than"),
             "{call}: {error}"
         );
     }
@@ -273,7 +273,7 @@ fn data_of_shared_parts_is_bounded_however_it_is_made() {
         let error = ended(&template);
         assert!(
             error.contains("steps")
-                || error.contains("stands for more")
+                || error.contains("expands to more")
                 || error.contains("nested"),
             "{error}"
         );

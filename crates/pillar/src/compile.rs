@@ -153,19 +153,19 @@ impl Compiler {
 }
 
 /// The result of an external pillar.
-enum Given {
+enum ExternalResult {
     Data(Own),
     /// A separate pillar, with the record of its compile.
     #[cfg(feature = "git")]
     Pillar(Nested),
 }
 
-impl Given {
+impl ExternalResult {
     fn truthy(&self) -> bool {
         match self {
-            Given::Data(own) => own.data.truthy(),
+            ExternalResult::Data(own) => own.data.truthy(),
             #[cfg(feature = "git")]
-            Given::Pillar(nested) => nested.made.value.truthy(),
+            ExternalResult::Pillar(nested) => nested.made.value.truthy(),
         }
     }
 }
@@ -264,9 +264,9 @@ impl PillarRun<'_> {
                 continue;
             }
             let data = match self.item(run, &mut pillar, &mut errors)? {
-                Given::Data(own) => own.data,
+                ExternalResult::Data(own) => own.data,
                 #[cfg(feature = "git")]
-                Given::Pillar(nested) => nested.made.value,
+                ExternalResult::Pillar(nested) => nested.made.value,
             };
             if data.truthy() {
                 pillar = self.merge(pillar, &data)?;
@@ -346,9 +346,9 @@ impl PillarRun<'_> {
             let given = self.item(run, &mut pillar.value, errors)?;
             let is_there = given.truthy();
             let (own, nested) = match given {
-                Given::Data(own) => (own, None),
+                ExternalResult::Data(own) => (own, None),
                 #[cfg(feature = "git")]
-                Given::Pillar(nested) => (Own::default(), Some(nested.made)),
+                ExternalResult::Pillar(nested) => (Own::default(), Some(nested.made)),
             };
             let changed = (before, &pillar.value);
             let (so_far, data) = recipe.external(run.last(), changed, own);
@@ -432,12 +432,12 @@ impl PillarRun<'_> {
         run: &[ExtPillar],
         pillar: &mut Value,
         errors: &mut Vec<PillarError>,
-    ) -> Result<Given> {
-        let mut data = Given::Data(Value::map().into());
+    ) -> Result<ExternalResult> {
+        let mut data = ExternalResult::Data(Value::map().into());
         let mut before: Option<&ExtPillar> = None;
         for one in run {
             let given = self.external(one, pillar);
-            if let Ok(Some(Given::Data(own))) = &given {
+            if let Ok(Some(ExternalResult::Data(own))) = &given {
                 let classes = own.parts.classes(&one.name);
                 self.events
                     .borrow_mut()
@@ -476,11 +476,11 @@ impl PillarRun<'_> {
 
     fn warn_of_loss(&self, lost: &ExtPillar, kept: &ExtPillar) {
         let message = format!(
-            "what '{}' returns is lost: '{}' stands in the same item",
+            "what '{}' returns is lost: '{}' is in the same item",
             lost.name, kept.name
         );
         let warning = Diagnostic::warning(ErrorKind::Options, message);
-        let help = "only the last of an item counts; give each a `-` of its own";
+        let help = "only the last of an item counts; give each its own `-`";
         self.warn(Diagnostic {
             place: lost.place.clone(),
             ..warning.with_help(help)
@@ -488,7 +488,7 @@ impl PillarRun<'_> {
     }
 
     /// The result of one external pillar; `None` for one that does not exist.
-    fn external(&self, one: &ExtPillar, pillar: &mut Value) -> Result<Option<Given>> {
+    fn external(&self, one: &ExtPillar, pillar: &mut Value) -> Result<Option<ExternalResult>> {
         #[cfg(feature = "git")]
         if let Some(git) = self.git.filter(|_| one.name == "git") {
             let mut nested = git(one)?;
@@ -498,9 +498,9 @@ impl PillarRun<'_> {
                 .warnings
                 .drain(..)
                 .for_each(|warning| self.warn(warning));
-            return Ok(Some(Given::Pillar(nested)));
+            return Ok(Some(ExternalResult::Pillar(nested)));
         }
-        Ok(self.returned(one, pillar)?.map(Given::Data))
+        Ok(self.returned(one, pillar)?.map(ExternalResult::Data))
     }
 
     /// The data of one external pillar; `None` for one that does not exist.

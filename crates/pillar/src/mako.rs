@@ -83,7 +83,7 @@ const CHANGED: [&str; 4] = ["stack", "pillar", "__grains__", "__opts__"];
 /// and in the facts, even if it fails.
 ///
 /// # Errors
-/// What the template raises, or that the program which runs Mako is missing.
+/// The template fails, or the program that runs Mako is missing.
 pub(crate) fn render(
     request: &Request<'_>,
     stack: &mut Value,

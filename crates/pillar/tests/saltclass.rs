@@ -103,7 +103,7 @@ fn references_to_values_that_are_not_text_are_errors() {
     assert_says(
         &of("{a: 'x${b}', b: 5}"),
         &[
-            "${b} stands for an integer",
+            "${b} is an integer",
             "in the text 'x${b}'",
             "quote the value",
         ],

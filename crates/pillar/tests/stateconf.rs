@@ -34,7 +34,7 @@ fn errors_of_stateconf_name_the_place() {
         (
             "#!stateconf yaml . nosuch\na: {}\n",
             "a.sls:1:1",
-            "no renderer 'nosuch'",
+            "unknown renderer 'nosuch'",
         ),
         (
             "#!stateconf -G\n.x: {b.c: []}\n'a::x': {b.c: []}\n",

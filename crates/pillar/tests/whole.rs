@@ -379,9 +379,9 @@ fn the_steps_of_a_compile_are_bounded() {
 }
 
 /// Notes which files are asked for.
-struct Asked(MemoryFiles, std::sync::Mutex<Vec<String>>);
+struct RequestLog(MemoryFiles, std::sync::Mutex<Vec<String>>);
 
-impl FileServer for Asked {
+impl FileServer for RequestLog {
     fn fetch(
         &self,
         path: &mapstack::loader::SaltPath,
@@ -417,7 +417,7 @@ fn names_of_sls_do_not_lead_out_of_the_roots() {
     let files = MemoryFiles::new()
         .file("base", "top.sls", "base: {'*': [/etc/x, a]}")
         .file("base", "a.sls", "include: ['/etc/y', '....z']\n");
-    let server = Arc::new(Asked(files, Default::default()));
+    let server = Arc::new(RequestLog(files, Default::default()));
     let config = Config::parse(MASTER.as_bytes(), "master", Kind::Master).unwrap();
     let master = Master::new(config, server.clone());
     let pillar = compile(&master).unwrap();

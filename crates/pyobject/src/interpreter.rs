@@ -25,19 +25,19 @@ pub trait Interpreter {
     /// `callee(*args)`.
     ///
     /// # Errors
-    /// What the call raises.
+    /// The exception of the call.
     fn call(&self, callee: &Obj, args: CallArgs) -> Result<Obj>;
 
     /// `object.name` by the rules of the language.
     ///
     /// # Errors
-    /// What the language raises where the attribute may not be looked at.
+    /// The exception of the language if the attribute may not be read.
     fn get_attr(&self, object: &Obj, name: &Str) -> Result<Obj>;
 
     /// `object[key]` by the rules of the language.
     ///
     /// # Errors
-    /// What the language raises where the item may not be looked at.
+    /// The exception of the language if the item may not be read.
     fn get_key(&self, object: &Obj, key: &Obj) -> Result<Obj>;
 
     /// Do work that only the language can do: the language knows the type of `job`.

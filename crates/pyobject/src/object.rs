@@ -186,7 +186,7 @@ pub trait Object {
         None
     }
 
-    /// True if it is a placeholder for a value that nobody knows: operators give it back, and comparisons hold.
+    /// True if it is a placeholder for an unknown value: operators give it back, and comparisons hold.
     fn is_unknown(&self) -> bool {
         false
     }

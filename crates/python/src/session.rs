@@ -38,7 +38,7 @@ pub(crate) fn serve(machine: &Machine, input: impl Read + 'static, output: impl 
     let mut walls_stand = false;
     while let Some(bounds) = line.bounds() {
         if !walls_stand && let Err(error) = walls::raise_last(&bounds) {
-            let failed = broken(&format!("its walls do not stand: {error}"));
+            let failed = broken(&format!("the sandbox could not be set up: {error}"));
             line.done(failed, Taken::default());
             return;
         }

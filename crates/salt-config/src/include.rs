@@ -118,9 +118,8 @@ impl<'s> Includer<'s> {
     fn file(&mut self, path: &str, verbose: bool) -> Result<Layer> {
         if self.chain.iter().any(|above| above == path) {
             let error = Error::new(ErrorKind::Limit, format!("{path} includes itself"));
-            let error = error.help(
-                "name the files to include, or a pattern that leaves out the file it stands in",
-            );
+            let error = error
+                .help("name the files to include, or a pattern that leaves out the file itself");
             return Err(self
                 .chain
                 .iter()

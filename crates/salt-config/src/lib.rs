@@ -167,9 +167,7 @@ impl Config {
                 .settings(&Key::from("include"))
                 .last()
                 .map(Setting::place);
-            warnings.push(
-                warning.with_help("options that matter here have to stand in the file itself"),
-            );
+            warnings.push(warning.with_help("put options that matter here into the file itself"));
         }
         let mut config = Config {
             kind,

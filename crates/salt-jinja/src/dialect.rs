@@ -173,7 +173,7 @@ pub fn request<'r>(source: impl Into<Arc<str>>, host: &'r dyn Host) -> Request<'
 /// [`mapstack_jinja::compile`] for templates of Salt: with their `#jinja2:` header.
 ///
 /// # Errors
-/// What Jinja refuses when it compiles the template, with the place in the source.
+/// An error of Jinja's compiler, with the place in the source.
 ///
 /// ```
 /// use mapstack_salt_jinja::{Syntax, compile};

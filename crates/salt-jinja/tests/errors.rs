@@ -94,7 +94,7 @@ fn undefined_names_are_reported_with_their_place_and_trace() {
             "{% extends 'base.jinja' %}\n{% set codename = 1 %}{% block v %}{{ codenam }}{% endblock %}",
             &[
                 "main.jinja:2:39 codenam",
-                "the block stands here base.jinja:1:4",
+                "the block is here base.jinja:1:4",
                 "help: did you mean 'codename'?",
             ],
         ),

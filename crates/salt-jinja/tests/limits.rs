@@ -405,7 +405,7 @@ fn memory_is_measured_and_asked_for() {
     }
     let error =
         limited("{% set s = '[' ~ '1, ' * 60000 ~ '1]' %}{{ (s|load_yaml)|length }}").unwrap_err();
-    assert!(error.message.contains("stands for more than"), "{error}");
+    assert!(error.message.contains("expands to more than"), "{error}");
 }
 
 #[test]

@@ -27,7 +27,7 @@ impl<'de> Deserialize<'de> for Map {
         match deserializer.deserialize_map(AnyValue)? {
             Value::Map(map) => Ok(map),
             other => Err(D::Error::custom(format_args!(
-                "{} stands where a mapping was expected",
+                "expected a mapping, found {}",
                 other.kind().described()
             ))),
         }

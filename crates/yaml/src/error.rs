@@ -58,7 +58,7 @@ pub enum ErrorKind {
     MultipleDocuments,
     /// `*name` without `&name` before it.
     #[error(
-        "no anchor `&{name}` stands before this alias; define it first, or quote a value that starts with `*`"
+        "undefined anchor `&{name}`; define it before this alias, or quote a value that starts with `*`"
     )]
     UndefinedAlias {
         /// The alias.
@@ -74,7 +74,7 @@ pub enum ErrorKind {
     },
     /// `*name` inside what `&name` marks.
     #[error(
-        "the alias `*{name}` stands inside its own anchor, which would make the value contain itself; remove it"
+        "the alias `*{name}` is inside its own anchor, so the value would contain itself; remove it"
     )]
     RecursiveAlias {
         /// The alias.
@@ -108,7 +108,7 @@ pub enum ErrorKind {
         found: &'static str,
     },
     /// `<<` or `=` where a value is expected.
-    #[error("a bare `{text}` has a meaning of its own and cannot be a value; put it in quotes")]
+    #[error("a bare `{text}` is special and cannot be a value; put it in quotes")]
     BareIndicator {
         /// The scalar.
         text: &'static str,
@@ -190,7 +190,7 @@ pub enum ErrorKind {
     },
     /// More nodes than allowed, aliases counted as their anchors.
     #[error(
-        "the text stands for more than {limit} values once its aliases are expanded; split it, or use fewer aliases"
+        "the text expands to more than {limit} values once its aliases are expanded; split it, or use fewer aliases"
     )]
     TooLarge {
         /// The limit.

@@ -366,7 +366,7 @@ fn plainly(found: &'static str, character: Option<char>) -> (&'static str, &'sta
         }
         ("block sequence entries are not allowed in this context", _) => (
             "a list item cannot start here",
-            "put `- ` on a line of its own, or the value in quotes",
+            "put `- ` on its own line, or the value in quotes",
         ),
         ("did not find expected comment or line break", _) => (
             "text follows the `|` or `>` of a block",
@@ -422,7 +422,7 @@ fn of_escapes_and_tags(
             "quote a value that starts with `&` or `*`",
         ),
         ("found more than 100 %TAG directives", _) => (
-            "more than 100 %TAG directives stand before one document",
+            "more than 100 %TAG directives before one document",
             "remove those that no tag uses",
         ),
         ("did not find expected whitespace or line break", Some(',')) => (

@@ -15,7 +15,7 @@ use crate::{Error, Limits, compose, construct};
 /// ```
 ///
 /// # Errors
-/// Where the reference raises, and for texts beyond the [`Limits`] or with recursive anchors.
+/// The reference raises as well, or the text is beyond the [`Limits`] or has recursive anchors.
 pub fn load_objects(
     text: &str,
     limits: &Limits,

@@ -47,8 +47,8 @@ fn errors_say_what_where_and_what_to_do() {
         ),
         (
             "a: *b",
-            "line 1, column 4: no anchor `&b` stands before this alias; \
-             define it first, or quote a value that starts with `*`",
+            "line 1, column 4: undefined anchor `&b`; \
+             define it before this alias, or quote a value that starts with `*`",
         ),
         (
             "a: 'it''s",
@@ -68,7 +68,7 @@ fn errors_say_what_where_and_what_to_do() {
         ),
         (
             "a: <<",
-            "line 1, column 4: a bare `<<` has a meaning of its own and cannot be a value; put it in quotes",
+            "line 1, column 4: a bare `<<` is special and cannot be a value; put it in quotes",
         ),
         (
             "<<: [a]",
@@ -81,8 +81,7 @@ fn errors_say_what_where_and_what_to_do() {
         ),
         (
             "&a [1, *a]",
-            "line 1, column 8: the alias `*a` stands inside its own anchor, \
-             which would make the value contain itself; remove it",
+            "line 1, column 8: the alias `*a` is inside its own anchor, so the value would contain itself; remove it",
         ),
     ] {
         assert_eq!(refused(text).to_string(), message, "{text}");
@@ -312,7 +311,7 @@ fn tag_directives_are_bounded() {
     assert!(load(&format!("{}--- 1\n", directives(100))).is_ok());
     let error = load(&format!("{}--- 1\n", directives(60_000))).unwrap_err();
     let message =
-        "more than 100 %TAG directives stand before one document; remove those that no tag uses";
+        "more than 100 %TAG directives before one document; remove those that no tag uses";
     assert_eq!(
         (
             error.kind().to_string().as_str(),

@@ -66,7 +66,7 @@ struct Snapshot {
 }
 
 /// The end of a path.
-enum Found {
+enum PathEnd {
     File {
         id: ObjectId,
         path: String,
@@ -183,7 +183,7 @@ const SHOWN_REFERENCES: usize = 5;
 struct Look<'s> {
     served: &'s Served,
     snapshot: Arc<Snapshot>,
-    found: Found,
+    found: PathEnd,
 }
 
 impl Served {
@@ -385,33 +385,33 @@ impl Served {
     }
 
     /// Follow a path and the links it ends in (Salt: `Pygit2.find_file`).
-    fn find(&self, tree: ObjectId, mut path: String) -> repository::Result<Found> {
+    fn find(&self, tree: ObjectId, mut path: String) -> repository::Result<PathEnd> {
         for _ in 0..MAX_LINKS {
             let entry = match self.entry(tree, &path)? {
                 AtPath::Entry(entry) => entry,
-                AtPath::Nothing => return Ok(Found::Nothing),
+                AtPath::Nothing => return Ok(PathEnd::Nothing),
                 AtPath::Submodule(at) => {
-                    return Ok(Found::Refused(format!(
+                    return Ok(PathEnd::Refused(format!(
                         "{at} is a submodule, whose files gitfs does not serve"
                     )));
                 }
             };
             match entry.kind {
-                Node::File => return Ok(Found::File { id: entry.id, path }),
-                Node::Directory => return Ok(Found::Nothing),
+                Node::File => return Ok(PathEnd::File { id: entry.id, path }),
+                Node::Directory => return Ok(PathEnd::Nothing),
                 Node::Submodule => {
-                    return Ok(Found::Refused(format!(
+                    return Ok(PathEnd::Refused(format!(
                         "{path} is a submodule, which gitfs does not serve"
                     )));
                 }
                 Node::Link => {
                     let target = self.repository.file(entry.id)?;
                     let Ok(target) = std::str::from_utf8(&target) else {
-                        return Ok(Found::Nothing);
+                        return Ok(PathEnd::Nothing);
                     };
                     let next = tree_path::join(split(&path).0, target);
                     if next.starts_with("../") {
-                        return Ok(Found::Refused(format!(
+                        return Ok(PathEnd::Refused(format!(
                             "{path} is a link out of the repository, to {target}"
                         )));
                     }
@@ -419,7 +419,7 @@ impl Served {
                 }
             }
         }
-        Ok(Found::Refused(format!(
+        Ok(PathEnd::Refused(format!(
             "{path} is a link that leads to links, more than {MAX_LINKS} times"
         )))
     }
@@ -631,9 +631,9 @@ impl FileServer for GitFs {
                 found,
             } = look?;
             let reason = match found {
-                Found::Nothing => continue,
-                Found::Refused(reason) => reason,
-                Found::File { id, path } => {
+                PathEnd::Nothing => continue,
+                PathEnd::Refused(reason) => reason,
+                PathEnd::File { id, path } => {
                     let bytes = match served.repository.file(id) {
                         Ok(bytes) => bytes,
                         // In two revisions with the same object, the reason is the same.
@@ -676,7 +676,7 @@ impl FileServer for GitFs {
             if let Look {
                 served,
                 snapshot,
-                found: Found::File { path, .. },
+                found: PathEnd::File { path, .. },
             } = look?
             {
                 all.push(served.shown(&snapshot, &path));

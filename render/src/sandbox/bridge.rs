@@ -128,7 +128,7 @@ impl<'a> Asked<'a> {
             request, options, ..
         } = self;
         let vm = Vm::new(request);
-        let given = Given::of(request, &self.compiled, &[]);
+        let given = CodeInputs::of(request, &self.compiled, &[]);
         let job = TemplateJob {
             source: request.source.clone(),
             name: request.name.clone(),
@@ -185,7 +185,7 @@ pub fn run_as(
     };
     let compiled = compiled::of(compile, interpreter, &limits)?;
     // A module has these functions however it is asked for.
-    let given = Given::of(request, &compiled, &["salt", "__salt__"]);
+    let given = CodeInputs::of(request, &compiled, &["salt", "__salt__"]);
     let job = ModuleJob {
         source: request.source.clone(),
         name: request.name.clone(),
@@ -235,7 +235,7 @@ pub(crate) fn alone(host: &dyn Host, limits: &Limits, mut job: Job) -> Result<Se
 }
 
 /// The values that code is given.
-struct Given {
+struct CodeInputs {
     /// The variables that are data.
     variables: Names,
     /// The names of those that are the `salt` object.
@@ -244,7 +244,7 @@ struct Given {
     is_pure: bool,
 }
 
-impl Given {
+impl CodeInputs {
     /// The inputs of a request for compiled code, which also takes `functions`. Only the values that the code can look at
     /// are read and copied.
     fn of(request: &jinja::Request<'_>, compiled: &Compiled, functions: &[&str]) -> Self {
@@ -253,7 +253,7 @@ impl Given {
             let (variables, mut names) = given(request, |name| compiled::reads(purity, name));
             names.extend(besides());
             if compiled::is_pure(purity, &variables, &names) {
-                return Given {
+                return CodeInputs {
                     variables,
                     functions: names,
                     is_pure: true,
@@ -261,7 +261,7 @@ impl Given {
             }
         }
         let (variables, functions) = given(request, |_| true);
-        Given {
+        CodeInputs {
             variables,
             functions,
             is_pure: false,

@@ -25,7 +25,7 @@ pub trait Host {
     /// Call `salt[name](…)`.
     ///
     /// # Errors
-    /// What the function raises.
+    /// The exception of the function.
     fn call(&self, name: &str, arguments: Vec<Value>, keywords: Vec<(Str, Value)>)
     -> Result<Value>;
 

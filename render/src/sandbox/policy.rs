@@ -67,7 +67,7 @@ pub(super) fn check(hello: &Hello) -> Result<()> {
                 format!("the sandbox around Python is not complete: {missing}"),
             );
             Err(error.with_help(format!(
-                "without {}, templates run with the walls that this system has",
+                "without {}, templates run in the sandbox that this system allows",
                 Means::StrictSandbox
             )))
         }

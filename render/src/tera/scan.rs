@@ -30,7 +30,7 @@ const DEEPEST_BLOCKS: usize = 100;
 /// Split a source into text and tags.
 ///
 /// # Errors
-/// What is beyond the limits, and where. A tag without an end is for the parser to report.
+/// The limit that is exceeded, and the place. The parser reports a tag without an end.
 pub(super) fn scan(source: &str) -> Result<Vec<Token>, (String, Range<usize>)> {
     let mut tokens = Vec::new();
     let mut at = 0;

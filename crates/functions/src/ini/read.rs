@@ -53,7 +53,7 @@ struct Sections {
 
 /// The section and option that the lines so far are about.
 #[derive(Default)]
-struct State {
+struct ReaderState {
     sections: Sections,
     /// The present section.
     section: Option<String>,
@@ -66,7 +66,7 @@ struct State {
 }
 
 fn read(text: &str) -> Result<Sections> {
-    let mut state = State::default();
+    let mut state = ReaderState::default();
     for (number, line) in (1..).zip(text.split('\n')) {
         state.line(number, line)?;
     }
@@ -77,7 +77,7 @@ fn read(text: &str) -> Result<Sections> {
     }
 }
 
-impl State {
+impl ReaderState {
     fn line(&mut self, number: usize, line: &str) -> Result<()> {
         let value = line.trim();
         if value.starts_with(['#', ';']) {

@@ -112,7 +112,7 @@ impl Matcher<'_, '_> {
                     )));
                 };
                 if words.len() + group.len() > MAX_WORDS {
-                    return Ok(Err("its nodegroups stand for too many words".into()));
+                    return Ok(Err("its nodegroups expand to too many words".into()));
                 }
                 self.vm.burn(group.len())?;
                 words.extend(group.into_iter().rev());
@@ -201,7 +201,7 @@ fn operate(word: &str, tokens: &mut Vec<Token>) -> Result<(), String> {
         (None, Token::Open | Token::Not) => {}
         (None, _) => return Err(format!("it begins with '{word}'")),
         (Some(Token::Open), Token::And | Token::Or) => {
-            return Err(format!("'{word}' stands right behind '('"));
+            return Err(format!("'{word}' is right after '('"));
         }
         // `a not b` is `a and not b`.
         (Some(before), Token::Not) if !matches!(before, Token::And | Token::Or | Token::Open) => {

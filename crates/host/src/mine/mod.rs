@@ -68,7 +68,7 @@ impl Mine {
     }
 
     /// The data of functions in the mines of a target's minions.
-    fn data(&self, asked: &Asked) -> Result<Value, CallError> {
+    fn data(&self, asked: &MineCall) -> Result<Value, CallError> {
         let mut found = Map::new();
         for minion in self.targets.ids(&self.cache, &asked.target, &asked.kind)? {
             let mine = self.cache.mine(minion).map_err(|e| unreadable(&e))?;
@@ -119,7 +119,7 @@ impl Mine {
 }
 
 /// The function and arguments of a call.
-struct Asked {
+struct MineCall {
     target: Value,
     functions: Vec<String>,
     /// True if the functions are keys of the result.
@@ -130,7 +130,7 @@ struct Asked {
     by: Option<String>,
 }
 
-impl Asked {
+impl MineCall {
     /// The arguments of `mine.get`; `None` for functions that are neither text nor a list, which gives an empty result.
     fn of(
         [target, functions, kind, leaves_out]: [Option<Value>; 4],
@@ -153,7 +153,7 @@ impl Asked {
         let mut seen = HashSet::new();
         functions.retain(|name| seen.insert(name.clone()));
         let kind = kind.map_or_else(|| "glob".into(), |kind| kind.to_string());
-        Ok(Some(Asked {
+        Ok(Some(MineCall {
             target,
             functions,
             is_list,
@@ -183,11 +183,11 @@ impl Functions for Mine {
             (GET, true) => Err(on_master()),
             (GET, false) => call
                 .bind(["tgt", "fun", "tgt_type", "exclude_minion"])
-                .and_then(|bound| Asked::of(bound, Some(call.minion.to_string()))),
+                .and_then(|bound| MineCall::of(bound, Some(call.minion.to_string()))),
             (RUNNER, true) => run(call)?,
             _ => return None,
         };
-        let data = |asked: Option<Asked>| match asked {
+        let data = |asked: Option<MineCall>| match asked {
             Some(asked) => self.data(&asked),
             None => Ok(Value::map()),
         };
@@ -196,7 +196,7 @@ impl Functions for Mine {
 }
 
 /// The arguments of a master's call of the runner; `None` for another runner.
-fn run(call: &Call) -> Option<Result<Option<Asked>, CallError>> {
+fn run(call: &Call) -> Option<Result<Option<MineCall>, CallError>> {
     let mut named = call.kwargs.clone();
     let mut args = call.args.iter().cloned();
     let name = args.next().or_else(|| named.shift_remove("name"))?;
@@ -223,8 +223,9 @@ fn run(call: &Call) -> Option<Result<Option<Asked>, CallError>> {
     };
     let bound = inner.bind(["tgt", "fun", "tgt_type"]);
     Some(
-        bound
-            .and_then(|[target, functions, kind]| Asked::of([target, functions, kind, None], None)),
+        bound.and_then(|[target, functions, kind]| {
+            MineCall::of([target, functions, kind, None], None)
+        }),
     )
 }
 

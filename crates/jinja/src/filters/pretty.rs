@@ -19,7 +19,7 @@ const WIDTH: isize = 80;
 /// `pprint.pformat(x)`.
 ///
 /// # Errors
-/// What `repr()` of a part raises; limit errors.
+/// The exception of `repr()` of a part; limit errors.
 pub fn pformat(vm: &Vm<'_>, x: &Obj) -> Result<String> {
     let mut printer = Printer {
         vm,

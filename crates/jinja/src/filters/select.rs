@@ -78,34 +78,34 @@ fn unknown(what: &str, name: &Obj, help: Option<String>) -> Box<Error> {
 }
 
 /// A generator's input and what it does with each item, made when the first item is asked for.
-enum State<T> {
+enum GeneratorState<T> {
     New,
     Running(Iter, Rc<T>),
     Finished,
 }
 
-impl<T> State<T> {
+impl<T> GeneratorState<T> {
     fn start(
         &mut self,
         input: &Obj,
         make: impl FnOnce() -> Result<T>,
     ) -> Result<Option<(Iter, Rc<T>)>> {
-        if let State::New = self {
-            *self = State::Finished;
+        if let GeneratorState::New = self {
+            *self = GeneratorState::Finished;
             if input.truthy()? {
                 let work = make()?;
-                *self = State::Running(input.iter()?, Rc::new(work));
+                *self = GeneratorState::Running(input.iter()?, Rc::new(work));
             }
         }
         Ok(match self {
-            State::Running(items, work) => Some((items.clone(), work.clone())),
+            GeneratorState::Running(items, work) => Some((items.clone(), work.clone())),
             _ => None,
         })
     }
 }
 
 fn map(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
-    let mut state = State::New;
+    let mut state = GeneratorState::New;
     let mut args = Some(args);
     generator("sync_do_map", &x.clone(), move |vm| {
         let made = state.start(&x, || Mapper::new(vm, args.take().unwrap_or_default()))?;
@@ -169,7 +169,7 @@ impl Chooser {
 }
 
 fn chosen(x: Obj, args: CallArgs, keep: bool, by_attribute: bool) -> Result<Obj> {
-    let mut state = State::New;
+    let mut state = GeneratorState::New;
     let mut args = Some(args);
     generator("select_or_reject", &x.clone(), move |vm| {
         let made = state.start(&x, || {

@@ -111,7 +111,7 @@ impl Vm<'_> {
     /// Call an object.
     ///
     /// # Errors
-    /// What it raises, or a `TypeError` if it cannot be called.
+    /// The exception of the call, or a `TypeError` if it cannot be called.
     pub fn call(&self, callee: &Obj, args: CallArgs) -> Result<Obj> {
         match callee {
             Obj::Native(native) => self.call_native(&**native, args),
@@ -189,7 +189,7 @@ impl Vm<'_> {
     /// `input|name(args)`.
     ///
     /// # Errors
-    /// What the filter raises, or that its name is unknown.
+    /// The exception of the filter, or an unknown name.
     pub fn apply_filter(&self, name: &str, input: Obj, args: CallArgs) -> Result<Obj> {
         match self.dialect().builtins().filter(name) {
             Some(filter) => self.run_filter(filter, name, input, args),
@@ -227,7 +227,7 @@ impl Vm<'_> {
     /// `input is name(args)`.
     ///
     /// # Errors
-    /// What the test raises, or that its name is unknown.
+    /// The exception of the test, or an unknown name.
     pub fn apply_test(&self, name: &str, input: &Obj, args: CallArgs) -> Result<bool> {
         match self.dialect().builtins().test(name) {
             Some(test) => self.run_test(test, name, input, args),

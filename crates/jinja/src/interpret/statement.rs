@@ -254,7 +254,7 @@ impl Vm<'_> {
                 .as_ref()
                 .is_some_and(|p| p.template != frame.template.name);
             if elsewhere {
-                through("the block stands here", e, frame, span)
+                through("the block is here", e, frame, span)
             } else {
                 e
             }

@@ -117,7 +117,7 @@ fn served_file(
     let found = run.fetch_from(&asked, saltenv).map_err(|e| failed(&e))?;
     if found.is_none() {
         let message = format!(
-            "slsutil.renderer: {url} does not exist in saltenv {saltenv}, so it amounts to nothing"
+            "slsutil.renderer: {url} does not exist in saltenv {saltenv}, so it renders to nothing"
         );
         run.warn(Diagnostic::warning(Kind::File, message));
     }
@@ -224,7 +224,7 @@ fn file_of_machine(
 }
 
 fn warn_of_nothing(run: &Run<'_>, path: &str) {
-    let message = format!("slsutil.renderer: {path} does not exist, so it amounts to nothing");
+    let message = format!("slsutil.renderer: {path} does not exist, so it renders to nothing");
     run.warn(Diagnostic::warning(Kind::File, message));
 }
 

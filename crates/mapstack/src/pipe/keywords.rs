@@ -19,7 +19,7 @@ impl RunningStage<'_, '_> {
             format!("{shown}: the renderer '{renderer}' cannot be given the variable '{name}'");
         Err(self
             .error(message)
-            .help("it passes on something of its own under that name: give the variable another"))
+            .help("it passes its own value under that name: rename the variable"))
     }
 
     /// The variables of `context`.

@@ -281,7 +281,7 @@ impl Run<'_> {
         }
         if let Some(name) = &pipe.unknown {
             let message = format!(
-                "unknown renderer '{name}', so {} amounts to nothing",
+                "unknown renderer '{name}', so {} renders to nothing",
                 source.file.shown
             );
             warn(

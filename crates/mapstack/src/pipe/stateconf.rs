@@ -29,8 +29,7 @@ impl Rewriting<'_, '_> {
     fn stage(&self, call: &RendererCall) -> Result<PipeStage> {
         let Some(renderer) = Renderer::named(&call.name) else {
             let (shown, name) = (&self.source.file.shown, &call.name);
-            let message =
-                format!("{shown}: there is no renderer '{name}', which 'stateconf' is to use");
+            let message = format!("{shown}: unknown renderer '{name}' for 'stateconf'");
             return Err(Error::new(ErrorKind::Options, message).at(self.place.cloned()));
         };
         Ok(PipeStage {
@@ -79,7 +78,8 @@ impl Run<'_> {
             }
             (Some(_), Made::Data(data)) => Err(running.no_text(&data)),
             (Some(_), Made::Text(_)) if source.context.is_some() => {
-                let message = "the renderer 'stateconf' has a context of its own, and fails where a caller gives one";
+                let message =
+                    "the renderer 'stateconf' has its own context, and fails if a caller gives one";
                 Err(running.error(format!("{}: {message}", source.file.shown)))
             }
             (Some(pipe), Made::Text(text)) => {

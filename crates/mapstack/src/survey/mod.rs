@@ -112,7 +112,7 @@ impl Survey {
     /// is not an error here: it may be optional, or its import may never run.
     ///
     /// # Errors
-    /// What `fetch` fails with. Errors in templates are in [`Survey::errors`].
+    /// The error of `fetch`. Errors in templates are in [`Survey::errors`].
     pub fn of<E>(
         paths: Vec<String>,
         fetch: impl Fn(&str) -> std::result::Result<Option<(String, Arc<[u8]>)>, E>,

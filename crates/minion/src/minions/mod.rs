@@ -131,7 +131,7 @@ impl Minions {
     /// The minion of an id; `None` if the id is unknown.
     ///
     /// # Errors
-    /// [`ReadError`]: what there is of it is broken.
+    /// [`ReadError`]: its document is broken.
     pub fn minion(&self, id: &str) -> Result<Option<Minion>, ReadError> {
         match &self.0 {
             Form::Directory(directory) => directory.minion(id),

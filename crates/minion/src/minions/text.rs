@@ -97,7 +97,7 @@ impl Text {
     /// The minion of an id; `None` if the id is unknown.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Its mistake.
     pub fn minion(&self, id: &str) -> Result<Option<Minion>, ReadError> {
         let at = self
             .minions

@@ -13,7 +13,7 @@ use mapstack_value::{Map, Value};
 
 use super::files::PillarFiles;
 use super::settings::{Ask, Settings, merging};
-use super::{State, Work};
+use super::{CompileState, Work};
 use crate::compile::Nested;
 use crate::config::ExtPillar;
 use crate::recipe::Made;
@@ -36,7 +36,12 @@ const MAX_OPENED: usize = 256;
 
 impl Work<'_> {
     /// The pillars of all remotes, merged in order.
-    pub(super) fn git(&self, one: &ExtPillar, options: &Map, state: &State) -> Result<Nested> {
+    pub(super) fn git(
+        &self,
+        one: &ExtPillar,
+        options: &Map,
+        state: &CompileState,
+    ) -> Result<Nested> {
         let mirrors = &self.master.mirrors;
         let (remotes, warnings) = pillar_remotes(options, &one.arguments, &mirrors.at)
             .map_err(|e| e.at(one.place.clone()))?;
@@ -105,7 +110,7 @@ impl Work<'_> {
         at: usize,
         env: &str,
         options: &Map,
-        state: &State,
+        state: &CompileState,
         nested: &mut Nested,
     ) -> Result<(Made, bool)> {
         let mut roots = vec![&directories[at]];
@@ -128,7 +133,13 @@ impl Work<'_> {
     }
 
     /// A compile with other options and files for the same minion.
-    fn inner(&self, options: &Map, env: &str, files: PillarFiles, state: &State) -> Work<'_> {
+    fn inner(
+        &self,
+        options: &Map,
+        env: &str,
+        files: PillarFiles,
+        state: &CompileState,
+    ) -> Work<'_> {
         let minion = Minion {
             id: self.settings.id.clone(),
             grains: state.grains.clone(),
@@ -165,7 +176,7 @@ impl Work<'_> {
     }
 
     /// The top files' sls alone, with their errors among the data; and true if there is a top file.
-    fn sls_alone(&self) -> Result<(State, bool)> {
+    fn sls_alone(&self) -> Result<(CompileState, bool)> {
         let mut state = self.state();
         let run = self.renders(&state);
         let mut top = self.reader(&run).read()?;

@@ -250,7 +250,7 @@ impl Master {
     /// engine's file server.
     ///
     /// # Errors
-    /// What ends a compile in the reference, such as an unknown matcher, and limits. Anything else is an
+    /// An error that ends a compile in the reference, such as an unknown matcher, or a limit. Anything else is an
     /// error that the pillar [keeps](WholePillar::errors).
     pub fn compile(&self, engine: &Engine, minion: &Minion, ask: &Ask) -> Result<WholePillar> {
         self.compile_noting(engine, minion, ask).0
@@ -361,7 +361,7 @@ struct Work<'w> {
 
 /// The state of a compile.
 #[derive(Default)]
-struct State {
+struct CompileState {
     data: Made,
     grains: Map,
     /// The views of templates and targets, if functions see something else.
@@ -372,7 +372,7 @@ struct State {
     warnings: Vec<Diagnostic>,
 }
 
-impl State {
+impl CompileState {
     /// The pillar so far.
     fn map(&self) -> Map {
         self.data.value.as_map().cloned().unwrap_or_default()
@@ -393,7 +393,7 @@ impl Work<'_> {
         self.finished(state)
     }
 
-    fn compiled(&self) -> Result<State> {
+    fn compiled(&self) -> Result<CompileState> {
         let mut state = self.state();
         if let Some(problem) = &self.problem {
             return Err(unasked(problem));
@@ -428,7 +428,7 @@ impl Work<'_> {
     }
 
     /// The top files' sls, then the external pillars over them.
-    fn external_last(&self, run: &Renders<'_>, top: Top, state: &mut State) -> Result<()> {
+    fn external_last(&self, run: &Renders<'_>, top: Top, state: &mut CompileState) -> Result<()> {
         self.top_sls(run, top, state)?;
         let mut pillar = state.data.clone();
         let external = self.external(&mut pillar, state)?;
@@ -460,7 +460,7 @@ impl Work<'_> {
     }
 
     /// The top files' sls.
-    fn top_sls(&self, run: &Renders<'_>, mut top: Top, state: &mut State) -> Result<()> {
+    fn top_sls(&self, run: &Renders<'_>, mut top: Top, state: &mut CompileState) -> Result<()> {
         let matches = self.matches(run, &mut top, state)?;
         let pillar = self.sls(run, &top, &matches, state)?;
         self.keep(run, state)?;
@@ -469,7 +469,7 @@ impl Work<'_> {
     }
 
     /// The external pillars, whose data matchers and templates see, then the top files' sls over them.
-    fn external_first(&self, mut top: Top, state: &mut State) -> Result<()> {
+    fn external_first(&self, mut top: Top, state: &mut CompileState) -> Result<()> {
         let is_given = !self.is_overridden();
         let mut pillar = self.overriding();
         let external = self.external(&mut pillar, state)?;
@@ -504,7 +504,7 @@ impl Work<'_> {
         self.pillar_override.borrow().value.truthy()
     }
 
-    fn update(&self, state: &mut State, pillar: &Made) {
+    fn update(&self, state: &mut CompileState, pillar: &Made) {
         state.data = self.recipe.update(std::mem::take(&mut state.data), pillar);
     }
 
@@ -518,13 +518,13 @@ impl Work<'_> {
     }
 
     /// The renders of templates that see the pillar so far.
-    fn renders(&self, state: &State) -> Renders<'_> {
+    fn renders(&self, state: &CompileState) -> Renders<'_> {
         let shared = self.shared.filter(|_| state.can_share());
         Renders::new(self.run(state), shared, self.files.reads().clone())
     }
 
     /// Keep what templates changed in the pillar and the grains, and the warnings of their runs.
-    fn keep(&self, renders: &Renders<'_>, state: &mut State) -> Result<()> {
+    fn keep(&self, renders: &Renders<'_>, state: &mut CompileState) -> Result<()> {
         let mut served = IndexSet::new();
         for run in renders.runs() {
             let changed = |e: Box<mapstack_render::Error>| {
@@ -563,7 +563,7 @@ impl Work<'_> {
         renders: &Renders<'_>,
         top: &Top,
         matches: &Matches,
-        state: &mut State,
+        state: &mut CompileState,
     ) -> Result<Made> {
         let reader = SlsReader {
             renders,
@@ -588,7 +588,7 @@ impl Work<'_> {
     }
 
     /// The external pillars over a pillar, which they can change in place.
-    fn external(&self, pillar: &mut Made, state: &mut State) -> Result<Made> {
+    fn external(&self, pillar: &mut Made, state: &mut CompileState) -> Result<Made> {
         let Some(given) = self.settings.templates.get("ext_pillar") else {
             return Ok(pillar.clone());
         };
@@ -661,7 +661,7 @@ impl Work<'_> {
     }
 
     /// Add what comes last: the master's options, the errors, and what overrides everything.
-    fn finished(self, mut state: State) -> Result<WholePillar> {
+    fn finished(self, mut state: CompileState) -> Result<WholePillar> {
         if self.settings.is_on("pillar_opts") {
             let options = self.shown_options(&mut state);
             self.add_entry(&mut state, "master", options.into(), PillarLayer::Options);
@@ -691,7 +691,7 @@ impl Work<'_> {
     }
 
     /// Decrypt what the option `decrypt_pillar` names. Its errors follow those that the pillar has.
-    fn decrypt(&self, state: &mut State) -> Result<()> {
+    fn decrypt(&self, state: &mut CompileState) -> Result<()> {
         if !self.settings.is_on("decrypt_pillar") {
             return Ok(());
         }
@@ -710,7 +710,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn add_errors(&self, state: &mut State) {
+    fn add_errors(&self, state: &mut CompileState) {
         if !state.errors.is_empty() {
             let texts = state.errors.iter().map(|error| error.text.as_str());
             let texts = Value::from_iter(texts);
@@ -720,7 +720,7 @@ impl Work<'_> {
 
     fn add_entry(
         &self,
-        state: &mut State,
+        state: &mut CompileState,
         key: &str,
         value: Value,
         layer: fn(Value) -> PillarLayer,

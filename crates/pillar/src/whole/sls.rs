@@ -18,33 +18,33 @@ use crate::recipe::{Made, PillarLayer, Reached, Recipe, RecipeStep};
 use crate::trace::{Events, SlsOutcome, WholeEvent};
 
 /// The values that an sls gives to the one that includes it.
-enum Given {
+enum IncludeValues {
     /// Its own data alone. That is one object for all that include it: what one of them overwrites in it, all see.
     Own,
     /// A new object, merged of its data and what it includes.
     Merged(Made),
 }
 
-impl Given {
+impl IncludeValues {
     /// The data as it is now.
-    fn data(&self, sls: &str, known: &Known) -> Made {
+    fn data(&self, sls: &str, known: &SlsCache) -> Made {
         match self {
-            Given::Own => known.states.get(sls).cloned().flatten().unwrap_or_default(),
-            Given::Merged(made) => made.clone(),
+            IncludeValues::Own => known.states.get(sls).cloned().flatten().unwrap_or_default(),
+            IncludeValues::Merged(made) => made.clone(),
         }
     }
 }
 
 /// The data of an sls that is to be merged.
 struct Layer {
-    given: Given,
+    given: IncludeValues,
     sls: String,
     /// The key that its data goes to.
     key: Option<String>,
 }
 
 impl Layer {
-    fn new(given: Given, sls: &str, key: Option<String>) -> Self {
+    fn new(given: IncludeValues, sls: &str, key: Option<String>) -> Self {
         Layer {
             given,
             sls: sls.into(),
@@ -54,8 +54,8 @@ impl Layer {
 }
 
 /// Remember what an sls gives.
-fn remembered(known: &mut Known, sls: &str, state: Option<Made>) -> Option<Given> {
-    let given = state.as_ref().map(|_| Given::Own);
+fn remembered(known: &mut SlsCache, sls: &str, state: Option<Made>) -> Option<IncludeValues> {
+    let given = state.as_ref().map(|_| IncludeValues::Own);
     known.states.insert(sls.into(), state);
     given
 }
@@ -85,7 +85,7 @@ const MAX_VISITS: usize = 100_000;
 
 /// The rendered sls of a saltenv.
 #[derive(Default)]
-struct Known {
+struct SlsCache {
     /// The data of each without what it includes; `None` for one that failed.
     states: HashMap<String, Option<Made>>,
     /// Those whose pipe ends in text, which is a stream (Python: `io.StringIO`).
@@ -94,12 +94,12 @@ struct Known {
 
 /// The data of an sls, and its errors.
 struct SlsData {
-    given: Option<Given>,
+    given: Option<IncludeValues>,
     errors: Vec<PillarError>,
 }
 
 /// An sls whose turn it is.
-struct Asked<'a> {
+struct PendingSls<'a> {
     sls: &'a str,
     saltenv: &'a Key,
     defaults: &'a Value,
@@ -128,9 +128,9 @@ impl SlsReader<'_, '_> {
     ) -> Result<(Made, Vec<PillarError>)> {
         let mut errors = Vec::new();
         for (saltenv, patterns) in matches {
-            let mut known = Known::default();
+            let mut known = SlsCache::default();
             for (sls, pattern) in self.expanded(saltenv, patterns, &mut errors)? {
-                let asked = Asked {
+                let asked = PendingSls {
                     sls: &sls,
                     saltenv,
                     defaults: &Value::None,
@@ -206,7 +206,7 @@ impl SlsReader<'_, '_> {
             .help("includes by pattern that include each other multiply"))
     }
 
-    fn sls(&self, asked: &Asked<'_>, known: &mut Known) -> Result<SlsData> {
+    fn sls(&self, asked: &PendingSls<'_>, known: &mut SlsCache) -> Result<SlsData> {
         if asked.depth > MAX_DEPTH {
             let sls = asked.sls;
             let message =
@@ -269,7 +269,7 @@ impl SlsReader<'_, '_> {
         })
     }
 
-    fn render(&self, asked: &Asked<'_>, file: &File) -> Result<Render> {
+    fn render(&self, asked: &PendingSls<'_>, file: &File) -> Result<Render> {
         let variables = match variables(asked.defaults) {
             Ok(variables) => variables,
             Err(e) => return Ok(Render::failed(e)),
@@ -283,7 +283,7 @@ impl SlsReader<'_, '_> {
     }
 
     /// Note that an sls includes another one that was rendered before.
-    fn note_again(&self, by: &Asked<'_>, sls: &str) {
+    fn note_again(&self, by: &PendingSls<'_>, sls: &str) {
         self.events.add(|| WholeEvent::Sls {
             sls: sls.into(),
             saltenv: by.saltenv.to_string(),
@@ -296,11 +296,11 @@ impl SlsReader<'_, '_> {
     /// The data of an sls with what it includes: before its own, unless the option says that it overrides that.
     fn included(
         &self,
-        asked: &Asked<'_>,
+        asked: &PendingSls<'_>,
         (found, includes, render): (&Found, &[Value], &Render),
-        known: &mut Known,
+        known: &mut SlsCache,
         errors: &mut Vec<PillarError>,
-    ) -> Result<Given> {
+    ) -> Result<IncludeValues> {
         let overrides = self.settings.is_on("pillar_includes_override_sls");
         let (mut layers, mut overridden) = (Vec::new(), None);
         let through = asked.through.iter().cloned();
@@ -318,10 +318,10 @@ impl SlsReader<'_, '_> {
                 let given = match known.states.get(&name) {
                     Some(known) => {
                         self.note_again(asked, &name);
-                        known.as_ref().map(|_| Given::Own)
+                        known.as_ref().map(|_| IncludeValues::Own)
                     }
                     None => {
-                        let next = Asked {
+                        let next = PendingSls {
                             sls: &name,
                             defaults: &defaults,
                             included_by: Some(asked.sls),
@@ -337,11 +337,11 @@ impl SlsReader<'_, '_> {
                 };
                 let is_stream = known.streams.contains(&name);
                 let is_truthy =
-                    |given: &Given| is_stream || given.data(&name, known).value.truthy();
+                    |given: &IncludeValues| is_stream || given.data(&name, known).value.truthy();
                 if let Some(given) = given.filter(is_truthy) {
                     let layer = Layer::new(given, &name, include.key.clone());
                     if overrides {
-                        let so_far = overridden.take().unwrap_or(Given::Own);
+                        let so_far = overridden.take().unwrap_or(IncludeValues::Own);
                         let layers = vec![Layer::new(so_far, asked.sls, None), layer];
                         overridden = Some(self.stacked(layers, known)?);
                     } else {
@@ -352,17 +352,17 @@ impl SlsReader<'_, '_> {
             }
         }
         if overrides {
-            return Ok(overridden.unwrap_or(Given::Own));
+            return Ok(overridden.unwrap_or(IncludeValues::Own));
         }
-        layers.push(Layer::new(Given::Own, asked.sls, None));
+        layers.push(Layer::new(IncludeValues::Own, asked.sls, None));
         self.stacked(layers, known)
     }
 
     /// Merge the data of sls, in order.
-    fn stacked(&self, layers: Vec<Layer>, known: &mut Known) -> Result<Given> {
+    fn stacked(&self, layers: Vec<Layer>, known: &mut SlsCache) -> Result<IncludeValues> {
         if let [first, second, ..] = &layers[..]
             && self.merging.strategy == Strategy::Overwrite
-            && matches!((&first.given, &first.key), (Given::Own, None))
+            && matches!((&first.given, &first.key), (IncludeValues::Own, None))
         {
             let second = self.placed(second, known);
             self.overwrite(known, &first.sls, &second);
@@ -370,7 +370,7 @@ impl SlsReader<'_, '_> {
         let mut layers = layers.into_iter();
         let first = match layers.next() {
             Some(first) if layers.len() > 0 => first,
-            only => return Ok(only.map_or(Given::Own, |only| only.given)),
+            only => return Ok(only.map_or(IncludeValues::Own, |only| only.given)),
         };
         let base = self.placed(&first, known);
         let merged = layers.try_fold(base, |base, layer| {
@@ -379,11 +379,11 @@ impl SlsReader<'_, '_> {
             }
             self.merge(base, &self.placed(&layer, known), &layer.sls)
         })?;
-        Ok(Given::Merged(merged))
+        Ok(IncludeValues::Merged(merged))
     }
 
     /// The strategy `overwrite` of the reference overwrites in the base itself, which is what a second include gives.
-    fn overwrite(&self, known: &mut Known, name: &str, layer: &Made) {
+    fn overwrite(&self, known: &mut SlsCache, name: &str, layer: &Made) {
         let Some(Some(base)) = known.states.get_mut(name) else {
             return;
         };
@@ -404,7 +404,12 @@ impl SlsReader<'_, '_> {
 
     /// The sls that an include matches (Salt: the two look-ups of `render_pstate`): its name without leading dots, and
     /// the name beside the sls that includes it. A pattern without matches is itself the name.
-    fn candidates(&self, pattern: &str, asked: &Asked<'_>, found: &Found) -> Result<Vec<String>> {
+    fn candidates(
+        &self,
+        pattern: &str,
+        asked: &PendingSls<'_>,
+        found: &Found,
+    ) -> Result<Vec<String>> {
         let env = asked.saltenv.as_str().unwrap_or_default();
         let mut names = self.names(&pattern.trim_start_matches('.').replace('/', "."), env)?;
         let relative = pattern.strip_prefix('.').map(|rest| {
@@ -430,8 +435,8 @@ impl SlsReader<'_, '_> {
     }
 
     /// An sls that does not exist.
-    fn missing(&self, asked: &Asked<'_>, known: &mut Known) -> SlsData {
-        let Asked { sls, saltenv, .. } = asked;
+    fn missing(&self, asked: &PendingSls<'_>, known: &mut SlsCache) -> SlsData {
+        let PendingSls { sls, saltenv, .. } = asked;
         let mut outcome = SlsData {
             given: None,
             errors: Vec::new(),
@@ -486,8 +491,8 @@ impl SlsReader<'_, '_> {
         outcome
     }
 
-    fn no_sls(&self, asked: &Asked<'_>) -> Error {
-        let Asked { sls, saltenv, .. } = asked;
+    fn no_sls(&self, asked: &PendingSls<'_>) -> Error {
+        let PendingSls { sls, saltenv, .. } = asked;
         let by = asked
             .included_by
             .map(|by| format!(", which '{by}' includes"))
@@ -509,7 +514,7 @@ impl SlsReader<'_, '_> {
     }
 
     /// The error of an sls that does not render.
-    fn failed(&self, asked: &Asked<'_>, error: Error) -> PillarError {
+    fn failed(&self, asked: &PendingSls<'_>, error: Error) -> PillarError {
         let sls = asked.sls;
         let is_safe = self.settings.templates.get("pillar_safe_render_error");
         let text = if is_safe.is_none_or(Value::truthy) {
@@ -577,7 +582,7 @@ impl SlsReader<'_, '_> {
     }
 
     /// The data of an sls, as a layer of the pillar.
-    fn made(&self, asked: &Asked<'_>, found: &Found, rendered: &RenderedSls) -> Made {
+    fn made(&self, asked: &PendingSls<'_>, found: &Found, rendered: &RenderedSls) -> Made {
         let value = rendered.value.clone();
         if rendered.has_aliases {
             self.recipe.add_aliases(&value);
@@ -601,7 +606,7 @@ impl SlsReader<'_, '_> {
     }
 
     /// The data of a layer as it is now, where it goes.
-    fn placed(&self, layer: &Layer, known: &Known) -> Made {
+    fn placed(&self, layer: &Layer, known: &SlsCache) -> Made {
         let data = layer.given.data(&layer.sls, known);
         self.below(layer.key.as_deref(), data)
     }
@@ -623,7 +628,7 @@ impl SlsReader<'_, '_> {
         }
     }
 
-    fn note(&self, asked: &Asked<'_>, found: Option<&Found>, outcome: SlsOutcome) {
+    fn note(&self, asked: &PendingSls<'_>, found: Option<&Found>, outcome: SlsOutcome) {
         self.events.add(|| WholeEvent::Sls {
             sls: asked.sls.into(),
             saltenv: asked.saltenv.to_string(),
@@ -636,7 +641,7 @@ impl SlsReader<'_, '_> {
 
 /// The strategy `list` looks for each key of the base in the layer. In a stream that reads lines until one is the key:
 /// the first key finds its line or reads to the end, and nothing is left for the others, nor for a later merge.
-fn read_stream(base: &Made, sls: &str, known: &mut Known) {
+fn read_stream(base: &Made, sls: &str, known: &mut SlsCache) {
     let first = base.value.as_map().and_then(|map| map.keys().next());
     if let Some(key) = first
         && known.streams.contains(sls)
@@ -727,7 +732,7 @@ fn no_environment(saltenv: &Key, place: Option<Place>) -> PillarError {
     .about(Fault::Top)
 }
 
-fn no_mapping(asked: &Asked<'_>, value: &Value, place: Option<Place>) -> PillarError {
+fn no_mapping(asked: &PendingSls<'_>, value: &Value, place: Option<Place>) -> PillarError {
     let sls = asked.sls;
     let message = format!(
         "the sls '{sls}' renders to {}, not a mapping",
@@ -740,7 +745,7 @@ fn no_mapping(asked: &Asked<'_>, value: &Value, place: Option<Place>) -> PillarE
     .about(Fault::Shape { sls: sls.into() })
 }
 
-fn no_include(asked: &Asked<'_>, message: &str, place: Option<Place>) -> Error {
+fn no_include(asked: &PendingSls<'_>, message: &str, place: Option<Place>) -> Error {
     let message = format!("{message}, in '{}'", asked.sls);
     let help = "an include is the name of an sls, or that name with `defaults` and `key` below it";
     Error::new(ErrorKind::DataSource, message)
@@ -748,7 +753,7 @@ fn no_include(asked: &Asked<'_>, message: &str, place: Option<Place>) -> Error {
         .help(help)
 }
 
-fn no_list(asked: &Asked<'_>, includes: &Value, place: Option<Place>) -> PillarError {
+fn no_list(asked: &PendingSls<'_>, includes: &Value, place: Option<Place>) -> PillarError {
     let sls = asked.sls;
     let message = format!(
         "`include` of the sls '{sls}' must be a list, not {}",

@@ -144,7 +144,7 @@ impl TopReader<'_, '_> {
         })
     }
 
-    /// A warning that there is no top file and nothing else that gives a pillar, with where it was looked for.
+    /// A warning that neither a top file nor anything else gives a pillar, with the paths that were searched.
     fn no_top(&self) -> Option<Diagnostic> {
         if self.settings.value("ext_pillar").truthy() {
             return None;
@@ -467,7 +467,7 @@ impl TopFile {
         let message = format!("{}: {}", self.shown, problem.message);
         let error = Error::new(ErrorKind::DataSource, message)
             .at(place)
-            .help("below a saltenv stand targets, and below a target a list of sls");
+            .help("a saltenv has targets, and a target has a list of sls");
         match problem.ends {
             true => Unmergeable::Raised(error),
             false => Unmergeable::Noted(error),

@@ -8,7 +8,7 @@ use mapstack_value::{Map, Value};
 
 use super::renders::Renders;
 use super::top::{Matches, Top};
-use super::{State, Work};
+use super::{CompileState, Work};
 
 /// The grains and pillar of templates and targets, if functions see the grains that the minion asks with, and no
 /// pillar.
@@ -19,7 +19,7 @@ pub(super) struct Views {
     external: Option<Map>,
 }
 
-impl State {
+impl CompileState {
     /// True if the facts that functions read are those that templates read, so that the answers to both are the same.
     pub(super) fn can_share(&self) -> bool {
         let has_external = |views: &Views| views.external.is_some();
@@ -43,21 +43,21 @@ impl Work<'_> {
     }
 
     /// The state before a compile.
-    pub(super) fn state(&self) -> State {
+    pub(super) fn state(&self) -> CompileState {
         let grains = &self.minion.grains;
         let views = || Views {
             templates: [grains.clone(), Map::new()],
             external: None,
         };
-        State {
+        CompileState {
             grains: grains.clone(),
             views: (!self.behaviour().functions_share_facts).then(views),
-            ..State::default()
+            ..CompileState::default()
         }
     }
 
     /// A run for templates that see the pillar so far.
-    pub(super) fn run(&self, state: &State) -> Run<'_> {
+    pub(super) fn run(&self, state: &CompileState) -> Run<'_> {
         let minion = Minion {
             pillar: match &state.views {
                 None => state.map(),
@@ -69,7 +69,7 @@ impl Work<'_> {
         self.engine.run_on_master(&minion, self.side(state))
     }
 
-    fn side(&self, state: &State) -> MasterSide {
+    fn side(&self, state: &CompileState) -> MasterSide {
         let views = state.views.as_ref();
         MasterSide {
             minion_id: self.settings.id.clone(),
@@ -84,7 +84,7 @@ impl Work<'_> {
     }
 
     /// The side of the master for external pillars and their templates, who see other data than functions.
-    pub(super) fn side_of_external(&self, state: &State) -> MasterSide {
+    pub(super) fn side_of_external(&self, state: &CompileState) -> MasterSide {
         MasterSide {
             opts_have_pillar: false,
             ..self.side(state)
@@ -96,7 +96,7 @@ impl Work<'_> {
         &self,
         renders: &Renders<'_>,
         top: &mut Top,
-        state: &mut State,
+        state: &mut CompileState,
     ) -> Result<Matches> {
         let reader = self.reader(renders);
         let Some(views) = &state.views else {
@@ -125,7 +125,7 @@ impl Work<'_> {
     }
 
     /// The master's options as the pillar shows them.
-    pub(super) fn shown_options(&self, state: &mut State) -> Map {
+    pub(super) fn shown_options(&self, state: &mut CompileState) -> Map {
         let has_grains = self.behaviour().pillar_opts_have_grains;
         let hidden: &[&str] = match has_grains {
             true => &["pillar", "__context__", "functions", "matchers", "rend"],

@@ -22,7 +22,7 @@ const DIR: &str = "<DIR>";
 /// with the same grains, and once more.
 ///
 /// # Errors
-/// What ends the compile, and pillars of one minion that differ.
+/// The compile fails, or two pillars of one minion differ.
 pub fn compiled(record: &Map, root: &Path) -> Result<Value, String> {
     made(record, root, true)
 }
@@ -91,7 +91,7 @@ fn named_options(mut data: Map, record: &Map) -> Map {
 /// Check that the pillar of a record is as it was recorded.
 ///
 /// # Errors
-/// How it differs.
+/// The difference.
 pub fn check(record: &Map) -> Result<(), String> {
     check_made(record, true)
 }

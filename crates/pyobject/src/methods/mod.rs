@@ -223,7 +223,7 @@ fn reads(name: &str) -> Reads {
 /// `object.name(args)`.
 ///
 /// # Errors
-/// What the method raises; an `AttributeError` for an unknown name.
+/// The exception of the method; an `AttributeError` for an unknown name.
 pub fn call(vm: &dyn Interpreter, object: &Obj, name: &str, args: CallArgs) -> Result<Obj> {
     vm.charge(|| reads(name), Some(object), &args)?;
     vm.made(call_unpaid(vm, object, name, args)?)

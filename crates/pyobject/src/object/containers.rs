@@ -22,7 +22,7 @@ pub(super) use freeze::{freeze, freeze_lossy, freeze_unread};
 pub type Entries = IndexMap<Key, Obj, RandomState>;
 
 /// A container's content: as it came in, or taken apart into objects.
-enum State<F, L> {
+enum ContainerState<F, L> {
     /// No nested container has been looked at yet.
     Frozen(F),
     /// Objects; `origin` is what they were taken from, until the first change at this level. `touched` is which
@@ -38,7 +38,7 @@ enum State<F, L> {
 #[derive(Clone)]
 pub struct ListRef(Rc<ListCell>);
 
-pub struct ListCell(RefCell<State<List, Vec<Obj>>>);
+pub struct ListCell(RefCell<ContainerState<List, Vec<Obj>>>);
 
 /// A Python tuple; read it as a slice.
 #[derive(Clone)]
@@ -51,7 +51,7 @@ struct TupleCell(Vec<Obj>);
 pub struct DictRef(Rc<DictCell>);
 
 pub struct DictCell {
-    state: RefCell<State<Map, Keyed<Obj>>>,
+    state: RefCell<ContainerState<Map, Keyed<Obj>>>,
     /// Computes the content, until something looks at it.
     pending: RefCell<Option<Box<dyn FnOnce() -> Map>>>,
     /// The tracker that reports reads, as long as the state is frozen and only single entries were.
@@ -164,7 +164,7 @@ impl FromIterator<Obj> for TupleRef {
 impl ListRef {
     /// A list of objects.
     pub fn new(items: Vec<Obj>) -> Self {
-        ListRef(Rc::new(ListCell(RefCell::new(State::Live {
+        ListRef(Rc::new(ListCell(RefCell::new(ContainerState::Live {
             items,
             origin: None,
             touched: next_change(),
@@ -173,7 +173,9 @@ impl ListRef {
 
     /// A list over frozen items.
     pub fn frozen(list: List) -> Self {
-        ListRef(Rc::new(ListCell(RefCell::new(State::Frozen(list)))))
+        ListRef(Rc::new(ListCell(RefCell::new(ContainerState::Frozen(
+            list,
+        )))))
     }
 
     /// True if nothing else holds it, and it was made of objects.
@@ -188,7 +190,7 @@ impl ListRef {
 
     /// Look at the items that are objects by now.
     pub fn each_live(&self, look: &mut dyn FnMut(&Obj)) {
-        if let State::Live { items, .. } = &*self.0.0.borrow() {
+        if let ContainerState::Live { items, .. } = &*self.0.0.borrow() {
             items.iter().for_each(look);
         }
     }
@@ -196,8 +198,8 @@ impl ListRef {
     /// Number of items.
     pub fn len(&self) -> usize {
         match &*self.0.0.borrow() {
-            State::Frozen(list) => list.len(),
-            State::Live { items, .. } => items.len(),
+            ContainerState::Frozen(list) => list.len(),
+            ContainerState::Live { items, .. } => items.len(),
         }
     }
 
@@ -209,13 +211,13 @@ impl ListRef {
     /// The item at a position.
     pub fn get(&self, index: usize) -> Option<Obj> {
         match &*self.0.0.borrow() {
-            State::Frozen(list) => {
+            ContainerState::Frozen(list) => {
                 let value = list.get(index)?;
                 if is_scalar(value) {
                     return Some(Obj::from(value.clone()));
                 }
             }
-            State::Live { items, .. } => return items.get(index).cloned(),
+            ContainerState::Live { items, .. } => return items.get(index).cloned(),
         }
         self.read(|items| items.get(index).cloned())
     }
@@ -224,8 +226,8 @@ impl ListRef {
     pub fn read<T>(&self, look: impl FnOnce(&[Obj]) -> T) -> T {
         self.thaw();
         match &*self.0.0.borrow() {
-            State::Live { items, .. } => look(items),
-            State::Frozen(_) => look(&[]),
+            ContainerState::Live { items, .. } => look(items),
+            ContainerState::Frozen(_) => look(&[]),
         }
     }
 
@@ -242,7 +244,7 @@ impl ListRef {
         });
         self.thaw();
         match &mut *self.0.0.borrow_mut() {
-            State::Live {
+            ContainerState::Live {
                 items,
                 origin,
                 touched,
@@ -251,7 +253,7 @@ impl ListRef {
                 *touched = changes();
                 change(items)
             }
-            State::Frozen(_) => change(&mut Vec::new()),
+            ContainerState::Frozen(_) => change(&mut Vec::new()),
         }
     }
 
@@ -263,8 +265,8 @@ impl ListRef {
     /// The data that came in, if this is still that and nothing else.
     fn as_frozen(&self) -> Option<List> {
         match &*self.0.0.borrow() {
-            State::Frozen(list) => Some(list.clone()),
-            State::Live { .. } => None,
+            ContainerState::Frozen(list) => Some(list.clone()),
+            ContainerState::Live { .. } => None,
         }
     }
 
@@ -279,13 +281,13 @@ impl ListRef {
     }
 
     fn thaw(&self) {
-        if matches!(&*self.0.0.borrow(), State::Live { .. }) {
+        if matches!(&*self.0.0.borrow(), ContainerState::Live { .. }) {
             return;
         }
         let mut state = self.0.0.borrow_mut();
-        if let State::Frozen(list) = &*state {
+        if let ContainerState::Frozen(list) = &*state {
             let items = list.iter().cloned().map(Obj::from).collect();
-            *state = State::Live {
+            *state = ContainerState::Live {
                 items,
                 origin: Some(list.clone()),
                 touched: next_change(),
@@ -312,7 +314,7 @@ impl DictRef {
 
     fn live(items: Keyed<Obj>, kind: MapKind) -> Self {
         let (origin, touched) = (None, next_change());
-        let state = State::Live {
+        let state = ContainerState::Live {
             items,
             origin,
             touched,
@@ -320,7 +322,7 @@ impl DictRef {
         Self::in_state(state, kind)
     }
 
-    fn in_state(state: State<Map, Keyed<Obj>>, kind: MapKind) -> Self {
+    fn in_state(state: ContainerState<Map, Keyed<Obj>>, kind: MapKind) -> Self {
         DictRef(Rc::new(DictCell {
             state: RefCell::new(state),
             pending: RefCell::default(),
@@ -339,7 +341,7 @@ impl DictRef {
     /// A dict over frozen entries.
     pub fn frozen(map: Map) -> Self {
         let kind = map.kind();
-        Self::in_state(State::Frozen(map), kind)
+        Self::in_state(ContainerState::Frozen(map), kind)
     }
 
     /// The same, with a reader to which reads are reported; `path` is the dict's name for the reader. Every way to
@@ -389,7 +391,7 @@ impl DictRef {
 
     /// True if nothing else holds it, and it was made of objects.
     pub fn is_new(&self) -> bool {
-        self.references() == 1 && matches!(&*self.0.state.borrow(), State::Live { .. })
+        self.references() == 1 && matches!(&*self.0.state.borrow(), ContainerState::Live { .. })
     }
 
     /// The number of its holders.
@@ -399,7 +401,7 @@ impl DictRef {
 
     /// Look at the values that are objects by now. It does not count as reading.
     pub fn each_live(&self, look: &mut dyn FnMut(&Obj)) {
-        if let State::Live { items, .. } = &*self.0.state.borrow() {
+        if let ContainerState::Live { items, .. } = &*self.0.state.borrow() {
             items.values().for_each(look);
         }
     }
@@ -407,16 +409,16 @@ impl DictRef {
     /// Number of entries that are there by now. Unlike [`len`](Self::len), asking does not count as reading.
     pub fn size(&self) -> usize {
         match &*self.0.state.borrow() {
-            State::Frozen(map) => map.len(),
-            State::Live { items, .. } => items.len(),
+            ContainerState::Frozen(map) => map.len(),
+            ContainerState::Live { items, .. } => items.len(),
         }
     }
 
     /// Number of entries.
     pub fn len(&self) -> usize {
         match &*self.state() {
-            State::Frozen(map) => map.len(),
-            State::Live { items, .. } => items.len(),
+            ContainerState::Frozen(map) => map.len(),
+            ContainerState::Live { items, .. } => items.len(),
         }
     }
 
@@ -436,7 +438,7 @@ impl DictRef {
     /// The value under a text key.
     pub fn get_str(&self, key: &str) -> Option<Obj> {
         if self.is_at_hand()
-            && let State::Live { items, .. } = &*self.0.state.borrow()
+            && let ContainerState::Live { items, .. } = &*self.0.state.borrow()
         {
             return items.get(key).cloned();
         }
@@ -460,20 +462,20 @@ impl DictRef {
         self.work_out();
         let (mut tracker, state) = (self.0.tracker.borrow_mut(), self.0.state.borrow());
         match (&mut *tracker, &*state) {
-            (Some(tracker), State::Frozen(map)) => Some(look(tracker, map)),
+            (Some(tracker), ContainerState::Frozen(map)) => Some(look(tracker, map)),
             _ => None,
         }
     }
 
     fn find<Q: ?Sized + Hash + Equivalent<Key>>(&self, key: &Q) -> Option<Obj> {
         match &*self.state() {
-            State::Frozen(map) => {
+            ContainerState::Frozen(map) => {
                 let value = map.get(key)?;
                 if is_scalar(value) {
                     return Some(Obj::from(value.clone()));
                 }
             }
-            State::Live { items, .. } => return items.get(key).cloned(),
+            ContainerState::Live { items, .. } => return items.get(key).cloned(),
         }
         self.read(|items| items.get(key).cloned())
     }
@@ -484,37 +486,37 @@ impl DictRef {
             return found;
         }
         match &*self.state() {
-            State::Frozen(map) => map.contains_key(key),
-            State::Live { items, .. } => items.index_of(key).is_some(),
+            ContainerState::Frozen(map) => map.contains_key(key),
+            ContainerState::Live { items, .. } => items.index_of(key).is_some(),
         }
     }
 
     /// The position of a key.
     pub fn position(&self, key: &Key) -> Option<usize> {
         match &*self.state() {
-            State::Frozen(map) => map.index_of(key),
-            State::Live { items, .. } => items.index_of(key),
+            ContainerState::Frozen(map) => map.index_of(key),
+            ContainerState::Live { items, .. } => items.index_of(key),
         }
     }
 
     /// The key at a position.
     pub fn key_at(&self, index: usize) -> Option<Key> {
         match &*self.state() {
-            State::Frozen(map) => map.entry_at(index).map(|(k, _)| k.clone()),
-            State::Live { items, .. } => items.entry_at(index).map(|(k, _)| k.clone()),
+            ContainerState::Frozen(map) => map.entry_at(index).map(|(k, _)| k.clone()),
+            ContainerState::Live { items, .. } => items.entry_at(index).map(|(k, _)| k.clone()),
         }
     }
 
     /// The entry at a position.
     pub fn entry_at(&self, index: usize) -> Option<(Key, Obj)> {
         match &*self.state() {
-            State::Frozen(map) => {
+            ContainerState::Frozen(map) => {
                 let (key, value) = map.entry_at(index)?;
                 if is_scalar(value) {
                     return Some((key.clone(), Obj::from(value.clone())));
                 }
             }
-            State::Live { items, .. } => {
+            ContainerState::Live { items, .. } => {
                 let (key, value) = items.entry_at(index)?;
                 return Some((key.clone(), value.clone()));
             }
@@ -525,8 +527,8 @@ impl DictRef {
     /// The keys in order.
     pub fn keys(&self) -> Vec<Key> {
         match &*self.state() {
-            State::Frozen(map) => map.keys().cloned().collect(),
-            State::Live { items, .. } => items.keys().cloned().collect(),
+            ContainerState::Frozen(map) => map.keys().cloned().collect(),
+            ContainerState::Live { items, .. } => items.keys().cloned().collect(),
         }
     }
 
@@ -539,8 +541,8 @@ impl DictRef {
     fn read<T>(&self, look: impl FnOnce(&Keyed<Obj>) -> T) -> T {
         self.thaw();
         match &*self.state() {
-            State::Live { items, .. } => look(items),
-            State::Frozen(_) => look(&Entries::default().into()),
+            ContainerState::Live { items, .. } => look(items),
+            ContainerState::Frozen(_) => look(&Entries::default().into()),
         }
     }
 
@@ -557,7 +559,7 @@ impl DictRef {
         });
         self.thaw();
         match &mut *self.0.state.borrow_mut() {
-            State::Live {
+            ContainerState::Live {
                 items,
                 origin,
                 touched,
@@ -566,7 +568,7 @@ impl DictRef {
                 *touched = changes();
                 items.change(change)
             }
-            State::Frozen(_) => change(&mut Entries::default()),
+            ContainerState::Frozen(_) => change(&mut Entries::default()),
         }
     }
 
@@ -602,14 +604,15 @@ impl DictRef {
     /// assert!(!grains.is_untouched());
     /// ```
     pub fn is_untouched(&self) -> bool {
-        self.0.tracker.borrow().is_none() && matches!(&*self.0.state.borrow(), State::Frozen(_))
+        self.0.tracker.borrow().is_none()
+            && matches!(&*self.0.state.borrow(), ContainerState::Frozen(_))
     }
 
     /// The data that came in, if this is still that and nothing else.
     fn as_frozen(&self) -> Option<Map> {
         match &*self.state() {
-            State::Frozen(map) => Some(map.clone()),
-            State::Live { .. } => None,
+            ContainerState::Frozen(map) => Some(map.clone()),
+            ContainerState::Live { .. } => None,
         }
     }
 
@@ -648,12 +651,12 @@ impl DictRef {
         }
         let pending = self.0.pending.borrow_mut().take();
         if let Some(content) = pending {
-            self.0.state.replace(State::Frozen(content()));
+            self.0.state.replace(ContainerState::Frozen(content()));
         }
     }
 
     /// The content, computed if it was pending. The caller can read all of it.
-    fn state(&self) -> Ref<'_, State<Map, Keyed<Obj>>> {
+    fn state(&self) -> Ref<'_, ContainerState<Map, Keyed<Obj>>> {
         self.work_out();
         if self.0.tracker.borrow().is_none() {
             return self.0.state.borrow();
@@ -662,7 +665,7 @@ impl DictRef {
         if let Some(tracker) = tracker {
             let mut taken = tracker.give_up();
             let mut state = self.0.state.borrow_mut();
-            if let (State::Frozen(map), false) = (&*state, taken.is_empty()) {
+            if let (ContainerState::Frozen(map), false) = (&*state, taken.is_empty()) {
                 *state = taken_apart(map, |key| taken.remove(key));
             }
         }
@@ -670,20 +673,23 @@ impl DictRef {
     }
 
     fn thaw(&self) {
-        if matches!(&*self.state(), State::Live { .. }) {
+        if matches!(&*self.state(), ContainerState::Live { .. }) {
             return;
         }
         let mut state = self.0.state.borrow_mut();
-        if let State::Frozen(map) = &*state {
+        if let ContainerState::Frozen(map) = &*state {
             *state = taken_apart(map, |_| None);
         }
     }
 }
 
 /// Frozen entries as objects, some of which may be there by now.
-fn taken_apart(map: &Map, mut known: impl FnMut(&Key) -> Option<Obj>) -> State<Map, Keyed<Obj>> {
+fn taken_apart(
+    map: &Map,
+    mut known: impl FnMut(&Key) -> Option<Obj>,
+) -> ContainerState<Map, Keyed<Obj>> {
     let object = |(key, value): (&Key, &Value)| known(key).unwrap_or_else(|| value.clone().into());
-    State::Live {
+    ContainerState::Live {
         items: Keyed::over(map, object),
         origin: Some(map.clone()),
         touched: next_change(),
@@ -838,7 +844,7 @@ impl Drop for CloseQueue {
 
 impl Drop for ListCell {
     fn drop(&mut self) {
-        if let State::Live { items, .. } = self.0.get_mut() {
+        if let ContainerState::Live { items, .. } = self.0.get_mut() {
             drop_flat(std::mem::take(items));
         }
     }
@@ -852,7 +858,7 @@ impl Drop for TupleCell {
 
 impl Drop for DictCell {
     fn drop(&mut self) {
-        if let State::Live { items, .. } = self.state.get_mut() {
+        if let ContainerState::Live { items, .. } = self.state.get_mut() {
             drop_flat(items.take_items());
         }
     }

@@ -106,7 +106,7 @@ impl Iter {
     /// The next object.
     ///
     /// # Errors
-    /// What producing it raised; a `ValueError` if the iterator reads itself.
+    /// The exception of producing it; a `ValueError` if the iterator reads itself.
     pub fn next(&self, vm: &dyn Interpreter) -> Result<Option<Obj>> {
         vm.burn(1)?;
         match self.source.try_borrow_mut() {
@@ -122,7 +122,7 @@ impl Iter {
     /// Everything that is left.
     ///
     /// # Errors
-    /// What producing an item raised.
+    /// The exception of producing an item.
     pub fn collect(&self, vm: &dyn Interpreter) -> Result<Vec<Obj>> {
         let mut items = Vec::new();
         while let Some(item) = self.next(vm)? {

@@ -186,7 +186,7 @@ fn small_arithmetic(op: BinaryOp, a: &Int, b: &Int) -> Option<Int> {
     }
 }
 
-/// The operand that is a placeholder for a value that nobody knows.
+/// The operand that is a placeholder for an unknown value.
 fn unknown<'o>(operands: &[&'o Obj]) -> Option<&'o Obj> {
     let is_unknown = |x: &&Obj| matches!(x, Obj::Native(native) if native.is_unknown());
     operands.iter().copied().find(is_unknown)

@@ -143,7 +143,7 @@ impl SetLike {
 /// `a - b`, if Python knows how: of two sets, or where either is a view, of anything that can be iterated.
 ///
 /// # Errors
-/// What iterating raised, or a `TypeError` for an element that cannot be hashed.
+/// The exception of iterating, or a `TypeError` for an element that cannot be hashed.
 pub fn difference(vm: &dyn Interpreter, a: &Obj, b: &Obj) -> Option<Result<Obj>> {
     let are_sets = matches!((a, b), (Obj::Set(_), Obj::Set(_)));
     let is_view = |object: &Obj| {

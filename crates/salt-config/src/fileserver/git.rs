@@ -198,7 +198,7 @@ pub(super) fn distinct<R>(
     for (id, remote) in &remotes {
         if !seen.insert(id) {
             let message = format!("{option} has '{}' twice", shown(remote));
-            return Err(error(message).help("give each of them a `name` of its own"));
+            return Err(error(message).help("give each of them its own `name`"));
         }
     }
     Ok(remotes.into_iter().map(|(_, remote)| remote).collect())
@@ -254,7 +254,7 @@ fn url_and_options(options: &mut Options<'_>, item: &Value) -> Result<Option<(St
                 let names: Vec<String> = item.keys().skip(1).map(shown).collect();
                 let url = without_login(&url);
                 let message = format!(
-                    "{} stands beside the remote '{url}' and not below it",
+                    "{} is beside the remote '{url}', not below it",
                     names.join(", ")
                 );
                 return Err(
@@ -616,7 +616,7 @@ mod tests {
             ),
             (
                 r#"{"gitfs_remotes": [{"https://a/b": [{"base": "x"}], "root": "y"}]}"#,
-                "'root' stands beside the remote",
+                "'root' is beside the remote",
             ),
             (
                 r#"{"gitfs_remotes": ["https://a/b", "https://a/b"]}"#,

@@ -262,7 +262,7 @@ fn remote_and_options(
             let id = id.to_string();
             let shown = Origin::new(branch_and_url(&id).1).shown();
             if item.len() > 1 {
-                let message = format!("options stand beside the remote '{shown}' and not below it");
+                let message = format!("options are beside the remote '{shown}', not below it");
                 return Err(
                     error(message).help("indent the options of a remote, each behind a dash")
                 );

@@ -183,13 +183,13 @@ fn left_out(backend: &str) -> Diagnostic {
             .with_help("copy its files to a directory below `file_roots`");
     }
     if backend.starts_with('-') {
-        let help = "a minus takes a backend away from a list on Salt's command line, and means nothing in the options";
+        let help = "a minus takes a backend away from a list on Salt's command line, and has no effect in the options";
         return warning("Salt has no such backend").with_help(help);
     }
     match mapstack_diagnostic::nearest(backend, ["roots", "gitfs"]) {
         Some(near) => {
             warning("Salt has no such backend").with_help(format!("did you mean '{near}'?"))
         }
-        None => warning("Salt has no such backend of its own"),
+        None => warning("Salt has no built-in backend of this name"),
     }
 }

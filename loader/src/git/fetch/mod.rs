@@ -69,7 +69,7 @@ impl fmt::Display for Updated {
 #[non_exhaustive]
 pub enum FetchError {
     /// The repository is on this machine.
-    #[error("{0} is on this machine and read in place; there is nothing to fetch")]
+    #[error("{0} is on this machine and read in place; it needs no fetch")]
     Local(String),
     /// The URL cannot be used.
     #[error("{url} cannot be fetched: {why}")]

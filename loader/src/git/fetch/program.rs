@@ -76,7 +76,7 @@ impl Git<'_> {
     /// Run a command of git's in a repository, and give what it prints.
     ///
     /// # Errors
-    /// What it says, if it fails; it says nothing any more; and the work was interrupted.
+    /// It fails, with its message; it is silent for too long; or the work was interrupted.
     pub(super) fn run(
         &self,
         repository: &Path,

@@ -78,7 +78,7 @@ impl Class {
         Ok(name.to_string())
     }
 
-    /// An error about what stands below some keys in the class.
+    /// An error about the value below some keys in the class.
     pub fn wrong(&self, (host, keys): (&dyn Host<Obj>, &[&str]), message: &str) -> Error {
         let place = self.file.as_ref().and_then(|file| host.place(file, keys));
         let message = match (&self.file, &place) {

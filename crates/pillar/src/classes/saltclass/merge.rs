@@ -102,7 +102,7 @@ impl<'h> Merge<'h> {
         all.map_err(|message| self.wrong(class, path, &message))
     }
 
-    /// An error about what stands below keys of a class.
+    /// An error about the value below keys of a class.
     fn wrong(&self, class: &Class, path: &[Key], message: &str) -> Error {
         let keys: Vec<String> = path.iter().map(ToString::to_string).collect();
         let names: Vec<&str> = keys.iter().map(String::as_str).collect();
@@ -132,7 +132,7 @@ fn is_same(one: &Obj, other: &Obj) -> bool {
     values.is_ok_and(|(one, other)| one.is_same(&other))
 }
 
-/// What `for key in layer` and `layer[key]` give together, up to what cannot be taken.
+/// The pairs that `for key in layer` and `layer[key]` give together, up to the first failure.
 type Taken = (Vec<(Key, Obj)>, std::result::Result<(), String>);
 
 fn entries(layer: &Obj) -> Taken {

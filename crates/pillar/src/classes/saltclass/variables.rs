@@ -122,7 +122,7 @@ impl<'h> Variables<'h> {
             Obj::Str(found) => Ok(found),
             other => {
                 let message = format!(
-                    "{reference} stands for {}, and only text can be put into text",
+                    "{reference} is {}, and only text can be put into text",
                     described(&other)
                 );
                 Err(self

@@ -8,7 +8,7 @@ use mapstack_value::{Extent, Key, Keyed, Map, Set, Value};
 
 use super::super::Obj;
 use super::super::read_tracker::ReadTracker;
-use super::{DictRef, ListRef, State, changes};
+use super::{ContainerState, DictRef, ListRef, changes};
 use crate::limits::depth;
 use crate::limits::ledger;
 use crate::limits::{Error, Result};
@@ -121,7 +121,7 @@ pub fn check_extent(value: &Value) -> Result<()> {
 }
 
 fn too_many() -> Box<Error> {
-    Error::limit(format!("the data stands for more than {MAX_VALUES} values"))
+    Error::limit(format!("the data expands to more than {MAX_VALUES} values"))
 }
 
 impl Freezer {
@@ -243,8 +243,8 @@ impl Freezer {
     fn freeze_list(&mut self, list: &ListRef) -> Result<Value> {
         let state = list.0.0.borrow();
         let (items, origin, touched) = match &*state {
-            State::Frozen(list) => return Ok(Value::List(list.clone())),
-            State::Live {
+            ContainerState::Frozen(list) => return Ok(Value::List(list.clone())),
+            ContainerState::Live {
                 items,
                 origin,
                 touched,
@@ -286,8 +286,8 @@ impl Freezer {
         }
         let state = dict.state();
         let (items, origin, touched) = match &*state {
-            State::Frozen(map) => return Ok(Value::Map(map.clone())),
-            State::Live {
+            ContainerState::Frozen(map) => return Ok(Value::Map(map.clone())),
+            ContainerState::Live {
                 items,
                 origin,
                 touched,

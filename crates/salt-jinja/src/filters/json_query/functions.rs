@@ -25,7 +25,7 @@ struct Function {
     run: Run,
 }
 
-type Run = fn(&Vm<'_>, &Given<'_, '_>) -> Result<Value>;
+type Run = fn(&Vm<'_>, &FunctionArgs<'_, '_>) -> Result<Value>;
 
 const fn function(name: &'static str, parameters: &'static [Types], run: Run) -> Function {
     Function {
@@ -138,13 +138,13 @@ impl Argument<'_> {
 }
 
 /// The arguments of a function.
-struct Given<'a, 'n> {
+struct FunctionArgs<'a, 'n> {
     /// The value of the first argument; `None` without arguments, or if it is an expression.
     first: Value,
     arguments: &'a [Argument<'n>],
 }
 
-impl Given<'_, '_> {
+impl FunctionArgs<'_, '_> {
     /// The first argument as an object.
     fn object(&self) -> Obj {
         Obj::from(self.first.clone())
@@ -267,14 +267,14 @@ pub(super) fn call(vm: &Vm<'_>, name: &str, nodes: &[Node], value: &Value) -> Re
     for (i, argument) in arguments.iter().enumerate() {
         check(name, argument, function.parameters[i.min(wanted - 1)])?;
     }
-    let given = Given {
+    let given = FunctionArgs {
         first: arguments.first().map(Argument::value).unwrap_or_default(),
         arguments: &arguments,
     };
     (function.run)(vm, &given)
 }
 
-fn abs(_: &Vm<'_>, given: &Given<'_, '_>) -> Result<Value> {
+fn abs(_: &Vm<'_>, given: &FunctionArgs<'_, '_>) -> Result<Value> {
     Ok(match &given.first {
         Value::Int(i) => Value::Int(i.abs()),
         Value::Float(f) => Value::Float(f.abs()),
@@ -289,7 +289,7 @@ fn rounded(number: &Value, round: fn(f64) -> f64) -> Result<Value> {
     })
 }
 
-fn average(vm: &Vm<'_>, given: &Given<'_, '_>) -> Result<Value> {
+fn average(vm: &Vm<'_>, given: &FunctionArgs<'_, '_>) -> Result<Value> {
     let items = given.list();
     if items.is_empty() {
         return Ok(Value::None);
@@ -298,17 +298,17 @@ fn average(vm: &Vm<'_>, given: &Given<'_, '_>) -> Result<Value> {
     binary(vm, BinaryOp::Div, &sum, &count)?.to_value()
 }
 
-fn contains(vm: &Vm<'_>, given: &Given<'_, '_>) -> Result<Value> {
+fn contains(vm: &Vm<'_>, given: &FunctionArgs<'_, '_>) -> Result<Value> {
     let needle = Obj::from(given.second());
     mapstack_pyobject::contains(vm, &given.object(), &needle).map(Value::from)
 }
 
-fn join(vm: &Vm<'_>, given: &Given<'_, '_>) -> Result<Value> {
+fn join(vm: &Vm<'_>, given: &FunctionArgs<'_, '_>) -> Result<Value> {
     let args = CallArgs::positional([Obj::from(given.second())]);
     methods::call(vm, &given.object(), "join", args)?.to_value()
 }
 
-fn map(vm: &Vm<'_>, given: &Given<'_, '_>) -> Result<Value> {
+fn map(vm: &Vm<'_>, given: &FunctionArgs<'_, '_>) -> Result<Value> {
     let Some(Argument::Expression(node)) = given.arguments.first() else {
         return Ok(Value::None);
     };
@@ -318,7 +318,7 @@ fn map(vm: &Vm<'_>, given: &Given<'_, '_>) -> Result<Value> {
     Ok(mapped.collect::<Result<Vec<_>>>()?.into())
 }
 
-fn merge(vm: &Vm<'_>, given: &Given<'_, '_>) -> Result<Value> {
+fn merge(vm: &Vm<'_>, given: &FunctionArgs<'_, '_>) -> Result<Value> {
     let mut merged = Map::new();
     for argument in given.arguments {
         if let Value::Map(map) = argument.value() {
@@ -339,13 +339,13 @@ fn reverse(value: &Value) -> Value {
     }
 }
 
-fn sort(vm: &Vm<'_>, given: &Given<'_, '_>) -> Result<Value> {
+fn sort(vm: &Vm<'_>, given: &FunctionArgs<'_, '_>) -> Result<Value> {
     let items = given.object().collect(vm)?.into_iter();
     let keyed = items.map(|item| (item.clone(), item)).collect();
     Obj::list(methods::sort(vm, keyed, false)?).to_value()
 }
 
-fn to_number(_: &Vm<'_>, given: &Given<'_, '_>) -> Result<Value> {
+fn to_number(_: &Vm<'_>, given: &FunctionArgs<'_, '_>) -> Result<Value> {
     Ok(match &given.first {
         number @ (Value::Int(_) | Value::Float(_)) => number.clone(),
         Value::Str(s) => match number_or_text(s) {
@@ -356,7 +356,7 @@ fn to_number(_: &Vm<'_>, given: &Given<'_, '_>) -> Result<Value> {
     })
 }
 
-fn to_string(vm: &Vm<'_>, given: &Given<'_, '_>) -> Result<Value> {
+fn to_string(vm: &Vm<'_>, given: &FunctionArgs<'_, '_>) -> Result<Value> {
     if let text @ Value::Str(_) = &given.first {
         return Ok(text.clone());
     }
@@ -397,7 +397,7 @@ fn best(items: &[Value], key: impl Fn(&Value) -> Result<Value>, wanted: Ordering
     Ok(best.map(|(_, item)| item.clone()).unwrap_or_default())
 }
 
-fn by_expression(vm: &Vm<'_>, name: &str, given: &Given<'_, '_>) -> Result<Value> {
+fn by_expression(vm: &Vm<'_>, name: &str, given: &FunctionArgs<'_, '_>) -> Result<Value> {
     let Some(Argument::Expression(node)) = given.arguments.get(1) else {
         return Ok(Value::None);
     };

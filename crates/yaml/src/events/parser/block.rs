@@ -3,7 +3,7 @@
 use crate::events::event::EventKind;
 use crate::events::token::TokenKind;
 
-use super::{Events, NodeContext, Parsed, State};
+use super::{Events, NodeContext, Parsed, ParserState};
 
 impl<'t> Events<'t> {
     pub(super) fn block_sequence_entry(&mut self) -> Parsed<'t> {
@@ -19,9 +19,9 @@ impl<'t> Events<'t> {
         }
         match self.scanner.peek()?.kind {
             TokenKind::BlockEntry | TokenKind::BlockEnd => {
-                self.nothing_then(mark, State::BlockSequenceEntry)
+                self.nothing_then(mark, ParserState::BlockSequenceEntry)
             }
-            _ => self.node_then(NodeContext::Block, State::BlockSequenceEntry),
+            _ => self.node_then(NodeContext::Block, ParserState::BlockSequenceEntry),
         }
     }
 
@@ -35,9 +35,9 @@ impl<'t> Events<'t> {
         self.scanner.skip();
         match self.scanner.peek()?.kind {
             TokenKind::BlockEntry | TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => {
-                self.nothing_then(mark, State::IndentlessEntry)
+                self.nothing_then(mark, ParserState::IndentlessEntry)
             }
-            _ => self.node_then(NodeContext::Block, State::IndentlessEntry),
+            _ => self.node_then(NodeContext::Block, ParserState::IndentlessEntry),
         }
     }
 
@@ -54,9 +54,12 @@ impl<'t> Events<'t> {
         }
         match self.scanner.peek()?.kind {
             TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => {
-                self.nothing_then(mark, State::BlockMappingValue)
+                self.nothing_then(mark, ParserState::BlockMappingValue)
             }
-            _ => self.node_then(NodeContext::BlockOrIndentless, State::BlockMappingValue),
+            _ => self.node_then(
+                NodeContext::BlockOrIndentless,
+                ParserState::BlockMappingValue,
+            ),
         }
     }
 
@@ -64,14 +67,14 @@ impl<'t> Events<'t> {
         let token = self.scanner.peek()?;
         let (start, end) = (token.start, token.end);
         if !matches!(token.kind, TokenKind::Value) {
-            return self.nothing_then(start, State::BlockMappingKey);
+            return self.nothing_then(start, ParserState::BlockMappingKey);
         }
         self.scanner.skip();
         match self.scanner.peek()?.kind {
             TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => {
-                self.nothing_then(end, State::BlockMappingKey)
+                self.nothing_then(end, ParserState::BlockMappingKey)
             }
-            _ => self.node_then(NodeContext::BlockOrIndentless, State::BlockMappingKey),
+            _ => self.node_then(NodeContext::BlockOrIndentless, ParserState::BlockMappingKey),
         }
     }
 }

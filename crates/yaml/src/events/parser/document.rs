@@ -4,7 +4,7 @@ use crate::events::error::{Error, Phase};
 use crate::events::event::{Event, EventKind, Mark};
 use crate::events::token::TokenKind;
 
-use super::{Events, NodeContext, Parsed, State, nothing};
+use super::{Events, NodeContext, Parsed, ParserState, nothing};
 
 /// More `%TAG` directives than this before one document are refused: each is compared with all before it.
 const MAX_TAG_DIRECTIVES: usize = 100;
@@ -23,7 +23,7 @@ impl<'t> Events<'t> {
         let start = token.start;
         match token.kind {
             TokenKind::StreamEnd => {
-                self.state = State::End;
+                self.state = ParserState::End;
                 return Ok(None);
             }
             TokenKind::VersionDirective { .. }
@@ -31,8 +31,8 @@ impl<'t> Events<'t> {
             | TokenKind::DocumentStart => {}
             _ if is_first => {
                 self.set_default_handles();
-                self.states.push(State::DocumentEnd);
-                self.state = State::BlockNode;
+                self.states.push(ParserState::DocumentEnd);
+                self.state = ParserState::BlockNode;
                 let kind = EventKind::DocumentStart { implicit: true };
                 let end = start;
                 return Ok(Some(Event { kind, start, end }));
@@ -47,8 +47,8 @@ impl<'t> Events<'t> {
         }
         let end = token.end;
         self.scanner.skip();
-        self.states.push(State::DocumentEnd);
-        self.state = State::DocumentContent;
+        self.states.push(ParserState::DocumentEnd);
+        self.state = ParserState::DocumentContent;
         let kind = EventKind::DocumentStart { implicit: false };
         Ok(Some(Event { kind, start, end }))
     }
@@ -120,7 +120,7 @@ impl<'t> Events<'t> {
             self.scanner.skip();
         }
         self.handles.clear();
-        self.state = State::Document;
+        self.state = ParserState::Document;
         let kind = EventKind::DocumentEnd { implicit };
         Ok(Event { kind, start, end })
     }

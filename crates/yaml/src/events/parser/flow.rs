@@ -3,7 +3,7 @@
 use crate::events::event::{Event, EventKind, Node};
 use crate::events::token::TokenKind;
 
-use super::{Events, NodeContext, Parsed, State};
+use super::{Events, NodeContext, Parsed, ParserState};
 
 impl<'t> Events<'t> {
     pub(super) fn flow_sequence_entry(&mut self, is_first: bool) -> Parsed<'t> {
@@ -21,11 +21,11 @@ impl<'t> Events<'t> {
             TokenKind::Key => {
                 let event = self.event_here(EventKind::MappingStart(Node::default()))?;
                 self.scanner.skip();
-                self.state = State::PairKey;
+                self.state = ParserState::PairKey;
                 Ok(event)
             }
             TokenKind::FlowSequenceEnd => self.leave(EventKind::SequenceEnd),
-            _ => self.node_then(NodeContext::Flow, State::FlowSequenceEntry),
+            _ => self.node_then(NodeContext::Flow, ParserState::FlowSequenceEntry),
         }
     }
 
@@ -34,15 +34,15 @@ impl<'t> Events<'t> {
         match token.kind {
             TokenKind::FlowSequenceEnd => {
                 let mark = token.start;
-                self.nothing_then(mark, State::PairValue)
+                self.nothing_then(mark, ParserState::PairValue)
             }
             TokenKind::Value | TokenKind::FlowEntry => {
                 // libyaml takes the token for the key.
                 let mark = token.end;
                 self.scanner.skip();
-                self.nothing_then(mark, State::PairValue)
+                self.nothing_then(mark, ParserState::PairValue)
             }
-            _ => self.node_then(NodeContext::Flow, State::PairValue),
+            _ => self.node_then(NodeContext::Flow, ParserState::PairValue),
         }
     }
 
@@ -53,15 +53,15 @@ impl<'t> Events<'t> {
                 self.scanner.peek()?.kind,
                 TokenKind::FlowEntry | TokenKind::FlowSequenceEnd
             ) {
-                return self.node_then(NodeContext::Flow, State::PairEnd);
+                return self.node_then(NodeContext::Flow, ParserState::PairEnd);
             }
         }
         let mark = self.scanner.peek()?.start;
-        self.nothing_then(mark, State::PairEnd)
+        self.nothing_then(mark, ParserState::PairEnd)
     }
 
     pub(super) fn pair_end(&mut self) -> Parsed<'t> {
-        self.state = State::FlowSequenceEntry;
+        self.state = ParserState::FlowSequenceEntry;
         self.event_before(EventKind::MappingEnd)
     }
 
@@ -83,13 +83,13 @@ impl<'t> Events<'t> {
                 let mark = token.start;
                 match token.kind {
                     TokenKind::Value | TokenKind::FlowEntry | TokenKind::FlowMappingEnd => {
-                        self.nothing_then(mark, State::FlowMappingValue)
+                        self.nothing_then(mark, ParserState::FlowMappingValue)
                     }
-                    _ => self.node_then(NodeContext::Flow, State::FlowMappingValue),
+                    _ => self.node_then(NodeContext::Flow, ParserState::FlowMappingValue),
                 }
             }
             TokenKind::FlowMappingEnd => self.leave(EventKind::MappingEnd),
-            _ => self.node_then(NodeContext::Flow, State::FlowMappingEmptyValue),
+            _ => self.node_then(NodeContext::Flow, ParserState::FlowMappingEmptyValue),
         }
     }
 
@@ -100,7 +100,7 @@ impl<'t> Events<'t> {
                 self.scanner.peek()?.kind,
                 TokenKind::FlowEntry | TokenKind::FlowMappingEnd
             ) {
-                return self.node_then(NodeContext::Flow, State::FlowMappingKey);
+                return self.node_then(NodeContext::Flow, ParserState::FlowMappingKey);
             }
         }
         self.flow_mapping_empty_value()
@@ -108,6 +108,6 @@ impl<'t> Events<'t> {
 
     pub(super) fn flow_mapping_empty_value(&mut self) -> Parsed<'t> {
         let Event { start, .. } = self.event_here(EventKind::MappingEnd)?;
-        self.nothing_then(start, State::FlowMappingKey)
+        self.nothing_then(start, ParserState::FlowMappingKey)
     }
 }

@@ -25,9 +25,9 @@ use crate::events::scanner::Scanner;
 /// ```
 pub struct Events<'t> {
     scanner: Scanner<'t>,
-    state: State,
+    state: ParserState,
     /// The states after the open nodes.
-    states: Vec<State>,
+    states: Vec<ParserState>,
     /// The starts of the open collections.
     starts: Vec<Mark>,
     /// The handles and prefixes of tags in this document.
@@ -36,7 +36,7 @@ pub struct Events<'t> {
 
 /// The tokens that may come next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ParserState {
     /// The first document, or a later one behind `...`.
     FirstDocument,
     Document,
@@ -85,7 +85,7 @@ impl<'t> Events<'t> {
     pub fn of(text: &'t str) -> Result<Self, Error> {
         Ok(Events {
             scanner: Scanner::new(text)?,
-            state: State::FirstDocument,
+            state: ParserState::FirstDocument,
             states: Vec::new(),
             starts: Vec::new(),
             handles: Vec::new(),
@@ -94,39 +94,39 @@ impl<'t> Events<'t> {
 
     fn step(&mut self) -> Result<Option<Event<'t>>, Error> {
         match self.state {
-            State::FirstDocument => return self.document_start(true),
-            State::Document => return self.document_start(false),
-            State::DocumentContent => self.document_content(),
-            State::DocumentEnd => self.document_end(),
-            State::BlockNode => self.node(NodeContext::Block),
-            State::BlockSequenceFirst => {
+            ParserState::FirstDocument => return self.document_start(true),
+            ParserState::Document => return self.document_start(false),
+            ParserState::DocumentContent => self.document_content(),
+            ParserState::DocumentEnd => self.document_end(),
+            ParserState::BlockNode => self.node(NodeContext::Block),
+            ParserState::BlockSequenceFirst => {
                 self.enter()?;
                 self.block_sequence_entry()
             }
-            State::BlockSequenceEntry => self.block_sequence_entry(),
-            State::IndentlessEntry => self.indentless_entry(),
-            State::BlockMappingFirst => {
+            ParserState::BlockSequenceEntry => self.block_sequence_entry(),
+            ParserState::IndentlessEntry => self.indentless_entry(),
+            ParserState::BlockMappingFirst => {
                 self.enter()?;
                 self.block_mapping_key()
             }
-            State::BlockMappingKey => self.block_mapping_key(),
-            State::BlockMappingValue => self.block_mapping_value(),
-            State::FlowSequenceFirst => {
+            ParserState::BlockMappingKey => self.block_mapping_key(),
+            ParserState::BlockMappingValue => self.block_mapping_value(),
+            ParserState::FlowSequenceFirst => {
                 self.enter()?;
                 self.flow_sequence_entry(true)
             }
-            State::FlowSequenceEntry => self.flow_sequence_entry(false),
-            State::PairKey => self.pair_key(),
-            State::PairValue => self.pair_value(),
-            State::PairEnd => self.pair_end(),
-            State::FlowMappingFirst => {
+            ParserState::FlowSequenceEntry => self.flow_sequence_entry(false),
+            ParserState::PairKey => self.pair_key(),
+            ParserState::PairValue => self.pair_value(),
+            ParserState::PairEnd => self.pair_end(),
+            ParserState::FlowMappingFirst => {
                 self.enter()?;
                 self.flow_mapping_key(true)
             }
-            State::FlowMappingKey => self.flow_mapping_key(false),
-            State::FlowMappingValue => self.flow_mapping_value(),
-            State::FlowMappingEmptyValue => self.flow_mapping_empty_value(),
-            State::End => return Ok(None),
+            ParserState::FlowMappingKey => self.flow_mapping_key(false),
+            ParserState::FlowMappingValue => self.flow_mapping_value(),
+            ParserState::FlowMappingEmptyValue => self.flow_mapping_empty_value(),
+            ParserState::End => return Ok(None),
         }
         .map(Some)
     }
@@ -150,17 +150,17 @@ impl<'t> Events<'t> {
 
     /// Go on behind a node.
     fn pop_state(&mut self) {
-        self.state = self.states.pop().unwrap_or(State::End);
+        self.state = self.states.pop().unwrap_or(ParserState::End);
     }
 
     /// A node, and then another state.
-    fn node_then(&mut self, place: NodeContext, next: State) -> Parsed<'t> {
+    fn node_then(&mut self, place: NodeContext, next: ParserState) -> Parsed<'t> {
         self.states.push(next);
         self.node(place)
     }
 
     /// The absence of a node, and then another state.
-    fn nothing_then(&mut self, mark: Mark, next: State) -> Parsed<'t> {
+    fn nothing_then(&mut self, mark: Mark, next: ParserState) -> Parsed<'t> {
         self.state = next;
         Ok(nothing(mark))
     }
@@ -196,7 +196,7 @@ impl<'t> Iterator for Events<'t> {
     fn next(&mut self) -> Option<Self::Item> {
         let step = self.step();
         if step.is_err() {
-            self.state = State::End;
+            self.state = ParserState::End;
         }
         step.transpose()
     }

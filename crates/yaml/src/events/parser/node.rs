@@ -6,7 +6,7 @@ use crate::events::error::Error;
 use crate::events::event::{Event, EventKind, Mark, Node, Scalar, Style};
 use crate::events::token::TokenKind;
 
-use super::{Events, NodeContext, Parsed, State};
+use super::{Events, NodeContext, Parsed, ParserState};
 
 /// A tag as it is written, and where.
 type WrittenTag<'t> = (&'t str, Cow<'t, str>, Mark);
@@ -33,18 +33,23 @@ impl<'t> Events<'t> {
                 return Ok(Event { kind, start, end });
             }
             TokenKind::BlockEntry if place == NodeContext::BlockOrIndentless => {
-                (EventKind::SequenceStart(node), State::IndentlessEntry)
+                (EventKind::SequenceStart(node), ParserState::IndentlessEntry)
             }
-            TokenKind::BlockSequenceStart if is_block => {
-                (EventKind::SequenceStart(node), State::BlockSequenceFirst)
+            TokenKind::BlockSequenceStart if is_block => (
+                EventKind::SequenceStart(node),
+                ParserState::BlockSequenceFirst,
+            ),
+            TokenKind::BlockMappingStart if is_block => (
+                EventKind::MappingStart(node),
+                ParserState::BlockMappingFirst,
+            ),
+            TokenKind::FlowSequenceStart => (
+                EventKind::SequenceStart(node),
+                ParserState::FlowSequenceFirst,
+            ),
+            TokenKind::FlowMappingStart => {
+                (EventKind::MappingStart(node), ParserState::FlowMappingFirst)
             }
-            TokenKind::BlockMappingStart if is_block => {
-                (EventKind::MappingStart(node), State::BlockMappingFirst)
-            }
-            TokenKind::FlowSequenceStart => {
-                (EventKind::SequenceStart(node), State::FlowSequenceFirst)
-            }
-            TokenKind::FlowMappingStart => (EventKind::MappingStart(node), State::FlowMappingFirst),
             _ if has_properties => {
                 self.pop_state();
                 let kind = EventKind::Scalar(Scalar {
