@@ -413,3 +413,41 @@ fn a_table_without_any_of_its_keys_is_not_printed() {
     assert_eq!(some.status, Some(1));
     assert_eq!(some.stdout, "minion\tf:a\tf:c\ndebian-12\t1\t\narch\t1\t\n");
 }
+
+#[test]
+fn the_pillar_is_masked_where_that_is_asked_for() {
+    let tree = Tree::new(&[
+        (
+            "web/parameters/defaults.yaml",
+            "values: {port: 80, pin: 1}\n",
+        ),
+        (
+            "minions.yaml",
+            "id: a\npillar: {web: {pin: 4711, motd: hello}}\n---\nid: b\npillar: {web: {pin: 4712}}\n",
+        ),
+    ]);
+    let line = "fleet web --root . --minions minions.yaml";
+    for (rest, shown) in [
+        ("--get port --get pin", "a\t80\t4711\nb\t80\t4712\n"),
+        (
+            "--get port --get pin --mask pillar",
+            "a\t80\t<secret>\nb\t80\t<secret>\n",
+        ),
+        (
+            "--mask pillar",
+            "\"data\": {\"port\": 80, \"pin\": \"<secret>\", \"motd\": \"<secret>\"",
+        ),
+        (
+            "--mask pillar --show-secrets",
+            "\"pin\": 4711, \"motd\": \"hello\"",
+        ),
+    ] {
+        let ran = run_line(tree.path(), &format!("{line} {rest}"));
+        assert!(
+            ran.stdout.contains(shown),
+            "{rest}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
+    }
+}

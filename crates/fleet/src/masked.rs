@@ -8,9 +8,9 @@ use mapstack::minion::Minion;
 use mapstack::secrets::Redact as _;
 use mapstack_share::Outcome;
 
-use crate::{Fleet, Masking, Minions, Report};
+use crate::{Fleet, Masking, Minions, Origins, Report};
 
-/// A fleet whose reports say nothing that is secret, beside data.
+/// A fleet whose reports say nothing that is secret, beside data; and none of the pillar's data, if that is masked.
 pub struct MaskedFleet<'w> {
     fleet: &'w Fleet<'w>,
     masking: Masking,
@@ -48,6 +48,11 @@ impl<'w> MaskedFleet<'w> {
         let minion = self.fleet.engine().with_tree_grains(&minion);
         let mut report = self.fleet.report(&minion)?;
         self.redact(&mut report, &minion);
+        if let (true, Ok(outcomes)) = (self.masking.masks_pillar(), &mut report.outcomes) {
+            for (formula, outcome) in outcomes.iter_mut().enumerate() {
+                *outcome = self.without_pillar(formula, outcome, &minion);
+            }
+        }
         if self.strict
             && let Ok(outcomes) = &mut report.outcomes
         {
@@ -88,6 +93,28 @@ impl<'w> MaskedFleet<'w> {
                 *outcome = self.redacted(formula, outcome, minion);
             }
         }
+    }
+
+    /// An outcome without the values of the pillar. What is not explained may have any of them.
+    fn without_pillar(
+        &self,
+        formula: usize,
+        outcome: &Arc<Outcome>,
+        minion: &Minion,
+    ) -> Arc<Outcome> {
+        let Ok(data) = &outcome.result else {
+            return outcome.clone();
+        };
+        let secrets = self
+            .masking
+            .of_formula(minion, self.fleet, Some(formula), None)
+            .without_numbers();
+        let origins = self.fleet.origins(formula, minion);
+        let origins = origins.filter(Origins::is_known);
+        let secret = origins.map(|origins| origins.secret_paths(&[], data));
+        let is_secret = |path: &[_]| secret.as_ref().is_none_or(|all| all.contains(path));
+        let masked = secrets.masked_where(&mut Vec::new(), data, &is_secret);
+        Arc::new(Outcome::new(Ok(masked), outcome.warnings.clone()))
     }
 
     /// An outcome that minions share says the same of each of them.

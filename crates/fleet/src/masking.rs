@@ -25,6 +25,11 @@ impl Masking {
         Masking { usual }
     }
 
+    /// True if all values of pillars are kept back.
+    pub(crate) fn masks_pillar(&self) -> bool {
+        self.usual.policy().masks_pillar()
+    }
+
     /// The secrets there are on minions.
     pub fn of<'m>(&self, minions: impl IntoIterator<Item = &'m Minion>) -> Secrets {
         minions.into_iter().fold(self.usual.clone(), secrets_of)

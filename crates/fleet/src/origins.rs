@@ -51,6 +51,11 @@ impl Origins {
         }
     }
 
+    /// True if the configuration could be explained.
+    pub(crate) fn is_known(&self) -> bool {
+        self.explained.is_some()
+    }
+
     /// The origin of the value at a path, if that is known.
     #[must_use]
     pub fn at(&self, path: &[Key], value: &Value) -> Option<Spot> {

@@ -269,6 +269,7 @@ fn part_run(
         &args.layering,
         &args.result,
         reporter.shows_secrets(),
+        reporter.secrets().policy().masks_pillar(),
     );
     Ok(Run {
         version: build::version(),

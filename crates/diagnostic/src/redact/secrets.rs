@@ -105,6 +105,21 @@ impl Secrets {
         Self::marked(Marks::None)
     }
 
+    /// Print no numbers, for values that are masked in no particular order. Digests stay.
+    ///
+    /// ```
+    /// use mapstack_diagnostic::redact::Secrets;
+    /// let secrets = Secrets::numbered().without_numbers();
+    /// assert_eq!(secrets.shown(&["token".into()], false, &"a".into()).unwrap(), "<secret>");
+    /// ```
+    #[must_use]
+    pub fn without_numbers(mut self) -> Self {
+        if let Marks::Number(_) = self.marks {
+            self.marks = Marks::None;
+        }
+        self
+    }
+
     /// Show everything as it is.
     #[must_use]
     pub fn shown_anyway(mut self, shown: bool) -> Self {
