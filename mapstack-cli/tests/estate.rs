@@ -624,6 +624,40 @@ fn a_pillar_without_top_file_and_saltenvs_without_roots_are_warned_of() {
         "{}",
         ran.stderr
     );
+    let ran = run_line(
+        tree.path(),
+        "render salt://x.sls --config master --platform debian-12 --saltenv prod",
+    );
+    assert!(
+        ran.stderr.contains("the saltenv 'prod' has no root"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!ran.stderr.contains("has no directory"), "{}", ran.stderr);
+}
+
+/// Formulas of which each names the others by a folder that no root has.
+#[test]
+fn a_folder_that_no_root_has_is_one_note_in_all() {
+    let import =
+        |name: &str| format!("{{% from 'states/{name}/map.jinja' import {name} with context %}}\n");
+    let tree = Tree::new(&[
+        ("a/init.sls", import("a")),
+        ("b/init.sls", import("b")),
+        ("c/init.sls", import("c")),
+    ]);
+    let ran = run_line(tree.path(), "lint --root . --platform debian-12");
+    assert_eq!(
+        ran.stdout.matches("no root has 'states'").count(),
+        1,
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stderr.contains("1 note (at 3 places)"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[cfg(unix)]

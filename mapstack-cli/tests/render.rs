@@ -188,7 +188,7 @@ fn what_goes_wrong_has_a_place() {
         (
             "missing-saltenv",
             &["f/init.sls", "--saltenv=none"],
-            "--root",
+            "saltenvs with a root: base, dev",
         ),
         ("folder", &["salt://f"], "salt://f/init.sls"),
         ("no-engine", &["f/files/x.conf", "--template=jinj"], "jinja"),

@@ -87,13 +87,14 @@ pub fn run(args: &Render, reporter: &Reporter) -> Result<(), Failure> {
                 }
             };
             let text = reported(&session.run(), reporter, |run| {
-                text(run).map_err(|e| looked_in(e, &path, &session))
+                text(run).map_err(|e| looked_in(e, &path, (args, &session)))
             })?;
             return output::write(&text);
         }
     };
     let data = reported(&session.run(), reporter, |run| {
-        run.sls(&path).map_err(|e| looked_in(e, &path, &session))
+        run.sls(&path)
+            .map_err(|e| looked_in(e, &path, (args, &session)))
     })?;
     output::print(
         &data,
@@ -133,12 +134,15 @@ fn check_flags(args: &Render, is_sls: bool) -> Result<(), Failure> {
 }
 
 /// Name the directories in which a missing file was looked for.
-fn looked_in(e: Error, path: &str, session: &Session) -> Error {
+fn looked_in(e: Error, path: &str, (args, session): (&Render, &Session)) -> Error {
     if !matches!(e.diagnostic().caused(), Some(LoadError::Missing { .. })) {
         return e;
     }
     let asked = SaltPath::parse(path).ok();
-    match &*session.directories(asked.as_ref().and_then(SaltPath::saltenv)) {
+    let own = asked.as_ref().and_then(SaltPath::saltenv);
+    match &*session.directories(own) {
+        // A warning has said so of the saltenv of the flag.
+        [] if own.is_none() && args.input.files.saltenv.is_some() => e,
         [] => e.note("that saltenv has no directory; give it one with --root"),
         directories => e.note(format!("looked in {}", directories.join(", "))),
     }

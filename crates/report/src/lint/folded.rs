@@ -22,7 +22,8 @@ const NAMED: usize = 5;
 /// The largest length of a text that is named with its place.
 const LONGEST: usize = 48;
 
-/// Findings by their causes: those at one place, whatever they say of each minion, and those with one message.
+/// Findings of reports by their causes: those at one place, whatever they say of each minion, and those with one message.
+/// A formula that no root has is one cause in all reports, and is with the first.
 ///
 /// ```
 /// use mapstack::Place;
@@ -31,35 +32,45 @@ const LONGEST: usize = 48;
 /// let at = |line: usize| Place { file: "a.sls".into(), source: "\n\n\nx".into(), start: line, end: line };
 /// let one = |line| Finding::new(Rule::MissingImport, at(line), "no root has 'users'");
 /// let findings = [one(0), one(1), one(2)];
-/// let folded = folded(&findings);
-/// assert_eq!((folded.len(), folded[0].others.len()), (1, 2));
+/// let folded = folded([&findings[..]]);
+/// assert_eq!((folded[0].len(), folded[0][0].others.len()), (1, 2));
 /// ```
-pub fn folded(findings: &[Finding]) -> Vec<Folded<'_>> {
-    let mut by_message: HashMap<(Rule, Level, &str), usize> = HashMap::new();
-    for finding in findings {
-        *by_message
-            .entry((finding.rule, finding.level, &finding.message))
-            .or_default() += 1;
+pub fn folded<'f>(reports: impl IntoIterator<Item = &'f [Finding]>) -> Vec<Vec<Folded<'f>>> {
+    let reports: Vec<&[Finding]> = reports.into_iter().collect();
+    let findings = || {
+        let numbered = reports.iter().enumerate();
+        numbered.flat_map(|(number, findings)| findings.iter().map(move |one| (number, one)))
+    };
+    let mut by_message: HashMap<Cause<'_>, usize> = HashMap::new();
+    for (report, finding) in findings() {
+        *by_message.entry(cause(report, finding)).or_default() += 1;
     }
-    let mut all: Vec<Folded<'_>> = Vec::new();
-    let mut places: HashMap<(Rule, &str, usize), usize> = HashMap::new();
-    let mut messages: HashMap<(Rule, Level, &str), usize> = HashMap::new();
-    for finding in findings {
-        let message = (finding.rule, finding.level, &*finding.message);
-        let place = (finding.rule, &*finding.place.file, finding.place.start);
+    let mut all: Vec<Vec<Folded<'_>>> = reports.iter().map(|_| Vec::new()).collect();
+    let mut places: HashMap<(usize, Rule, &str, usize), usize> = HashMap::new();
+    let mut messages: HashMap<Cause<'_>, (usize, usize)> = HashMap::new();
+    for (report, finding) in findings() {
+        let message = cause(report, finding);
+        let place = (
+            report,
+            finding.rule,
+            &*finding.place.file,
+            finding.place.start,
+        );
         let is_said_often = by_message.get(&message).is_some_and(|count| *count > SHOWN);
         let known = match messages.get(&message).filter(|_| is_said_often) {
-            Some(known) => Some(known),
+            Some(known) => Some(*known),
             // Several findings about a file as a whole have the same place, and are different.
-            None if finding.of_run && !finding.whole_file => places.get(&place),
+            None if finding.of_run && !finding.whole_file => {
+                places.get(&place).map(|known| (report, *known))
+            }
             None => None,
         };
         match known {
-            Some(known) => all[*known].others.push(finding),
+            Some((report, known)) => all[report][known].others.push(finding),
             None => {
-                messages.insert(message, all.len());
-                places.insert(place, all.len());
-                all.push(Folded {
+                messages.insert(message, (report, all[report].len()));
+                places.insert(place, all[report].len());
+                all[report].push(Folded {
                     first: finding,
                     others: Vec::new(),
                 });
@@ -67,6 +78,15 @@ pub fn folded(findings: &[Finding]) -> Vec<Folded<'_>> {
         }
     }
     all
+}
+
+/// What findings of one cause have in common: the number of their report, unless that does not matter, and what they say.
+type Cause<'f> = (Option<usize>, Rule, Level, &'f str);
+
+fn cause(report: usize, finding: &Finding) -> Cause<'_> {
+    let is_anywhere = finding.rule == Rule::MissingInclude && finding.level == Level::Note;
+    let report = (!is_anywhere).then_some(report);
+    (report, finding.rule, finding.level, &finding.message)
 }
 
 impl Folded<'_> {

@@ -26,11 +26,11 @@ impl<'r> Text<'r> {
     /// The reports by the names of what they are about.
     #[must_use]
     pub fn new(reports: &'r [(String, Report)], aside: &'r Aside) -> Self {
-        let causes = reports.iter().map(|(_, report)| folded(&report.findings));
+        let findings = reports.iter().map(|(_, report)| &report.findings[..]);
         Text {
             reports,
             aside,
-            causes: causes.collect(),
+            causes: folded(findings),
         }
     }
 
