@@ -18,6 +18,7 @@ mod fleet;
 mod functions;
 mod gitfs;
 mod highstate;
+mod hostile;
 mod impact;
 mod limits;
 mod lint;

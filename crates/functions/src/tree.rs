@@ -20,6 +20,7 @@ use mapstack_render::sandbox::{
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj};
 use mapstack_value::{Map, Str, Value, weight};
 
+use crate::endless::{Endless, name_of};
 use crate::is_in_salt;
 
 /// The memory of a run about the tree's modules.
@@ -118,6 +119,9 @@ pub trait TreeContext {
 
     /// The memory of the run about modules.
     fn tree_memo(&self) -> &TreeMemo;
+
+    /// The memory of all runs about functions that do not end.
+    fn endless(&self) -> &Endless;
 }
 
 /// The tree's answer to a call.
@@ -447,7 +451,7 @@ pub(crate) fn perform(
     vm: &Vm<'_>,
     job: FunctionJob,
 ) -> mapstack_render::Result<(FunctionAnswer, Vec<(usize, Value)>)> {
-    let work = |bounds: &Request<'_>| {
+    let work = |job, bounds: &Request<'_>| {
         let call = TreeCall {
             job,
             tree: files,
@@ -456,8 +460,28 @@ pub(crate) fn perform(
         };
         call_tree(vm, call)
     };
-    files.deeper(work, vm)
+    let name = name_of(&job);
+    let is_of_grains = job.loader == Loader::Grains;
+    let endless = files.run.endless();
+    if let Some(error) = endless.known(&job) {
+        return Err(error);
+    }
+    let made = files.deeper(|bounds| work(job, bounds), vm);
+    let made = made.and_then(|made| match &made.0 {
+        FunctionAnswer::Value(value) if is_of_grains && weight(value) > MOST_OF_GRAINS => Err(
+            Error::limit(format!("it returns more than {} MiB", MOST_OF_GRAINS >> 20)),
+        ),
+        _ => Ok(made),
+    });
+    // What the budget of the whole run was too small for says nothing about the function.
+    if files.run.limits().check_run().is_ok() {
+        endless.learn(name, &made);
+    }
+    made
 }
+
+/// The size of the grains that one function may return: a minion sends its grains to the master, which holds those of all.
+const MOST_OF_GRAINS: usize = 8 << 20;
 
 /// Give a container the content that a function left in it.
 fn replace(argument: &Obj, value: Value) -> mapstack_render::Result<()> {

@@ -1,7 +1,9 @@
 //! Decrypting with the keys of this machine.
 
+use std::collections::HashMap;
 use std::process::Command;
-use std::time::Duration;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use mapstack::value::Value;
 use mapstack::{Call, CallError};
@@ -41,34 +43,107 @@ fn decrypt(call: &Call) -> Result<Value> {
     }
     let [_, message, _, _, _, home, bare, _] = given;
     let message = text(message, call, "text")?;
+    let home = match home.filter(Value::truthy) {
+        Some(home) => Some(text(Some(home), call, "gnupghome")?),
+        None => None,
+    };
+    let plain = KNOWN
+        .decrypted(&(home, message), gpg)
+        .map_err(|problem| CallError::new(format!("gpg cannot be run: {problem}")))?;
+    let is_done = plain.is_some();
+    if truth_or(bare, false) {
+        return Ok(plain.map_or(Value::from(false), Value::Bytes));
+    }
+    let comment = plain.map_or_else(
+        || "decryption failed.\nPlease check the salt-minion log.".into(),
+        Value::Bytes,
+    );
+    let result = [("res", Value::from(is_done)), ("comment", comment)];
+    Ok(Value::Map(result.into_iter().collect()))
+}
+
+/// A home of gpg, and a message.
+type Question = (Option<String>, String);
+
+/// The bytes of a message; `None` if gpg cannot decrypt it, and an error if gpg cannot be run.
+type Answer = std::result::Result<Option<Arc<[u8]>>, String>;
+
+/// Ask gpg.
+fn gpg((home, message): &Question) -> Answer {
     let mut command = Command::new("gpg");
-    if let Some(home) = home.filter(Value::truthy) {
-        command.args(["--homedir", &text(Some(home), call, "gnupghome")?]);
+    if let Some(home) = home {
+        command.args(["--homedir", home]);
     }
     // gpg must not ask for a passphrase.
     command.args(["--batch", "--no-tty", "--decrypt"]);
     let setting = Setting {
-        stdin: Some(message.into_bytes()),
+        stdin: Some(message.clone().into_bytes()),
         merged: false,
         time: TIME,
     };
-    let failed = |problem: String| CallError::new(format!("gpg cannot be run: {problem}"));
-    let output = match process::run(command, setting).map_err(|e| failed(e.to_string()))? {
-        Ended::Done(output) => output,
-        Ended::Late => return Err(failed(format!("it took more than {} s", TIME.as_secs()))),
-        Ended::Talkative => return Err(failed(process::talkative())),
-    };
-    let is_done = output.status.success();
-    if truth_or(bare, false) {
-        return Ok(match is_done {
-            true => Value::Bytes(output.stdout.into()),
-            false => false.into(),
-        });
+    match process::run(command, setting).map_err(|e| e.to_string())? {
+        Ended::Done(output) if output.status.success() => Ok(Some(output.stdout.into())),
+        Ended::Done(_) => Ok(None),
+        Ended::Late => Err(format!("it took more than {} s", TIME.as_secs())),
+        Ended::Talkative => Err(process::talkative()),
     }
-    let comment = match is_done {
-        true => Value::Bytes(output.stdout.into()),
-        false => "decryption failed.\nPlease check the salt-minion log.".into(),
-    };
-    let result = [("res", Value::from(is_done)), ("comment", comment)];
-    Ok(Value::Map(result.into_iter().collect()))
+}
+
+/// The messages that this process has decrypted: the same one is asked for by each minion and each state of the files.
+static KNOWN: LazyLock<Known> = LazyLock::new(Known::default);
+
+/// Limit on the messages that are kept.
+const MOST_KNOWN: usize = 4096;
+
+/// The time for which a failure is kept: whoever watches files may have imported a key.
+const FAILURE: Duration = Duration::from_secs(20);
+
+/// An answer and when it was given, once there is one.
+type Kept = Arc<OnceLock<(Answer, Instant)>>;
+
+/// Answers by their questions. Each is asked once, however many threads want it.
+#[derive(Default)]
+struct Known(Mutex<HashMap<Question, Kept>>);
+
+impl Known {
+    fn decrypted(&self, question: &Question, ask: impl FnOnce(&Question) -> Answer) -> Answer {
+        let is_old = |kept: &Kept| {
+            kept.get().is_some_and(|(answer, at)| {
+                !matches!(answer, Ok(Some(_))) && at.elapsed() > FAILURE
+            })
+        };
+        let kept = {
+            let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if known.len() >= MOST_KNOWN || known.get(question).is_some_and(is_old) {
+                known.clear();
+            }
+            known.entry(question.clone()).or_default().clone()
+        };
+        let (answer, _) = kept.get_or_init(|| (ask(question), Instant::now()));
+        answer.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_message_is_decrypted_once() {
+        let (known, asked) = (Known::default(), AtomicUsize::new(0));
+        let ask = |message: &str| {
+            known.decrypted(&(None, message.into()), |(_, message)| {
+                asked.fetch_add(1, Ordering::Relaxed);
+                Ok((message != "b").then(|| message.as_bytes().into()))
+            })
+        };
+        std::thread::scope(|scope| {
+            (0..8).for_each(|_| drop(scope.spawn(|| ask("a"))));
+        });
+        assert_eq!(ask("a"), Ok(Some(b"a"[..].into())));
+        assert_eq!((ask("b"), ask("b")), (Ok(None), Ok(None)));
+        assert_eq!(asked.into_inner(), 2);
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mapstack::minion::{Minion, platforms};
 use mapstack::secrets::Secrets;
 use mapstack::value::{Key, Map, Value, json};
-use mapstack::{Configuration, DataOptions, Engine, Error, ErrorKind, Means, Way};
+use mapstack::{Configuration, DataOptions, Diagnostic, Engine, Error, ErrorKind, Means, Way};
 
 use crate::Rule;
 use crate::document::{Document, SourceFile};
@@ -232,6 +232,29 @@ impl Linter<'_> {
         let shows = |path: &[Key], value: &Value| !self.secrets.hide(path, false, value);
         let schema = crate::schema::infer(&subject.formula, &first, &others, shows);
         json::loads(&schema.to_string()).map_err(|e| Error::new(ErrorKind::Json, e.to_string()))
+    }
+
+    /// Warnings about the grains that the tree does not compute for minions, each once with its minions.
+    #[must_use]
+    pub fn warnings_of_grains(&self) -> Vec<Diagnostic> {
+        let mut all: Vec<(Diagnostic, Vec<String>)> = Vec::new();
+        for minion in &self.minions {
+            for warning in self.engine.warnings_of_grains(minion) {
+                let id = minion.id().to_string();
+                match all
+                    .iter_mut()
+                    .find(|(known, _)| known.message == warning.message)
+                {
+                    Some((_, ids)) => ids.push(id),
+                    None => all.push((warning, vec![id])),
+                }
+            }
+        }
+        let with_minions = |(mut warning, ids): (Diagnostic, Vec<String>)| {
+            warning.notes.push(rules::on(&ids, self.minions.len()));
+            warning
+        };
+        all.into_iter().map(with_minions).collect()
     }
 
     /// The minions with the grains that the tree computes.

@@ -30,7 +30,9 @@ use crate::sls_data::Data;
 use crate::trace::{Asked, DataStage, Event, FileRead, FileReadKind, RequestOutcome};
 use mapstack_diagnostic::redact::Policy;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
-use mapstack_functions::{Collected, Functions, KnownMinions, Stubs, TreeMemo, Unanswered};
+use mapstack_functions::{
+    Collected, Endless, Functions, KnownMinions, Stubs, TreeMemo, Unanswered,
+};
 
 /// A file server, and caches of what runs read from it. Minions and threads share an engine.
 ///
@@ -65,6 +67,8 @@ pub struct Engine {
     pub(crate) arguments: ByText<Map>,
     /// Minions whose grains the tree's modules computed.
     pub(crate) minions: KnownMinions<FileRead>,
+    /// Functions of the tree that do not end.
+    pub(crate) endless: Endless,
     /// Data of other crates, by type.
     extensions: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
@@ -92,6 +96,7 @@ impl Engine {
             skeletons: SkeletonCache::new(Skeleton::parse),
             sls_skeletons: SkeletonCache::new(Skeleton::parse_rendered),
             documents: ByText::new(MAX_LAYERS),
+            endless: Endless::default(),
             extensions: Mutex::default(),
         }
     }

@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use mapstack_diagnostic::Diagnostic;
 use mapstack_functions::{
-    KnownMinion, OPTS_OF_FUNCTIONS, PillarCall, PluginAnswer, TreeAnswer, TreeContext, TreeMemo,
-    may_be_in_tree, tree_call, tree_ext_pillar, tree_grains, tree_has, tree_has_module, tree_top,
+    Endless, KnownMinion, OPTS_OF_FUNCTIONS, PillarCall, PluginAnswer, TreeAnswer, TreeContext,
+    TreeMemo, may_be_in_tree, tree_call, tree_ext_pillar, tree_grains, tree_has, tree_has_module,
+    tree_top,
 };
 use mapstack_loader::SaltPath;
 use mapstack_minion::Minion;
@@ -107,6 +109,10 @@ impl TreeContext for RunHost<'_, '_> {
 
     fn tree_memo(&self) -> &TreeMemo {
         &self.run.tree
+    }
+
+    fn endless(&self) -> &Endless {
+        &self.run.engine.endless
     }
 }
 
@@ -237,6 +243,13 @@ impl Engine {
             Some(known) => Cow::Owned(known.minion(minion)),
             None => Cow::Borrowed(minion),
         }
+    }
+
+    /// Warnings about the grains that modules of the tree do not compute for a minion.
+    #[must_use]
+    pub fn warnings_of_grains(&self, minion: &Minion) -> Vec<Diagnostic> {
+        let known = self.known_minion(minion);
+        known.map_or_else(Vec::new, |known| known.made.warnings.clone())
     }
 
     /// The grains of a minion whose platform has the others.

@@ -204,3 +204,16 @@ fn each_minion_has_its_own() {
         assert_eq!(made.unwrap(), role);
     }
 }
+
+#[test]
+fn grains_that_are_too_much_are_left_out() {
+    let code = "def big():\n    return {'g%d' % i: 'x' * 1024 for i in range(9000)}\n\ndef small():\n    return {'role': 'web'}\n";
+    let engine = Engine::new(MemoryFiles::new().file("base", "_grains/site.py", code));
+    let minion = debian("web1");
+    let known = engine.with_tree_grains(&minion);
+    assert_eq!(known.grains.get("role"), Some(&Value::from("web")));
+    assert_eq!(known.grains.get("g1"), None);
+    let said = warnings(&engine, &minion).join("\n");
+    assert!(said.contains("it returns more than 8 MiB"), "{said}");
+    assert_eq!(engine.warnings_of_grains(&minion).len(), 1);
+}

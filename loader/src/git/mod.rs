@@ -18,6 +18,7 @@ mod remote;
 mod repository;
 mod revision;
 mod tree_path;
+mod trusted;
 mod unserved;
 
 use std::collections::{BTreeSet, HashMap};

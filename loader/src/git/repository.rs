@@ -10,6 +10,7 @@ use gix::objs::tree::EntryKind;
 
 use super::Refspec;
 use super::refspec::{BRANCHES, TAGS};
+use super::trusted;
 
 /// The result of work on a repository, with the problem in words.
 pub(super) type Result<T> = std::result::Result<T, Problem>;
@@ -101,6 +102,7 @@ impl Repository {
     /// Open a repository, bare or with a checkout, and read its references. Neither the environment
     /// nor git's global configuration counts, and no reference replaces an object.
     pub(super) fn open(path: &Path, refspecs: &[Refspec], largest: u64) -> Result<Self> {
+        trusted::check_files(path).map_err(Problem::Broken)?;
         let options = gix::open::Options::isolated()
             .config_overrides(["core.useReplaceRefs=false"])
             .bail_if_untrusted(false)

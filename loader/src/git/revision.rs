@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{GitFs, Remote, Saltenv};
+use super::{GitFs, Remote, Saltenv, trusted};
 use crate::{LoadError, Names};
 
 /// A directory of a git repository at a revision, to be served without a checkout.
@@ -44,9 +44,12 @@ impl Revision {
         let options = gix::open::Options::isolated()
             .bail_if_untrusted(false)
             .lossy_config(true);
+        trusted::check_dot_git(&real).map_err(failed)?;
         let (found, _) = gix::discover::upwards(&real)
             .map_err(|_| failed("this is in no git repository".into()))?;
         let (git, _) = found.into_repository_and_work_tree_directories();
+        trusted::check(&git)
+            .map_err(|why| failed(format!("its git repository is not read: {why}")))?;
         let repository = options
             .open(&git)
             .map_err(|e| failed(format!("it is not a readable git repository: {e}")))?;

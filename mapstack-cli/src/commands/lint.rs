@@ -230,6 +230,7 @@ impl<'l> Checks<'l> {
             .secrets(secrets)
             .saltenv(saltenv(args))
             .schema(schema.clone());
+        reporter.warn(&reporter.redact_all(&linter.warnings_of_grains()))?;
         Ok(Checks {
             linted,
             linter,

@@ -12,7 +12,8 @@ use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags, ScopeFlags,
 use mapstack_frontend::inputs::{FollowedChange, Following, InputError, Many, Plan, Watched};
 use mapstack_report::diff::{self, Accounting};
 use mapstack_report::words::count;
-use notify_debouncer_mini::{DebounceEventResult, new_debouncer, notify};
+use notify::event::{AccessKind, AccessMode, EventKind};
+use notify::{Event, Watcher as _};
 
 use crate::memory;
 use crate::output;
@@ -58,6 +59,9 @@ pub enum WatchFormat {
 /// Files that are written in one go come as one change.
 const SETTLE: Duration = Duration::from_millis(100);
 
+/// Files that are written all the time are looked at nevertheless.
+const MOST_SETTLING: Duration = Duration::from_secs(2);
+
 pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
     let input = &args.input;
     let plan = Plan::new(
@@ -78,15 +82,17 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
     )?;
     let ids = args.work.of(minions.ids());
     let (sender, changes) = mpsc::channel();
-    let notify = move |result: DebounceEventResult| {
-        // The receiver is gone when the program ends.
-        let _ = sender.send(result);
+    let notify = move |result: notify::Result<Event>| {
+        // To read files is no change of them. The receiver is gone when the program ends.
+        if result.as_ref().map_or(true, is_change) {
+            let _ = sender.send(result.map(drop));
+        }
     };
-    let mut debouncer = new_debouncer(SETTLE, notify).map_err(|e| unwatched("files", &e))?;
+    let mut watcher = notify::recommended_watcher(notify).map_err(|e| unwatched("files", &e))?;
     let directories = watched.directories(plan.saltenv(), reporter)?;
     for directory in &directories {
         let mode = notify::RecursiveMode::Recursive;
-        let watching = debouncer.watcher().watch(Path::new(directory), mode);
+        let watching = watcher.watch(Path::new(directory), mode);
         watching.map_err(|e| unwatched(directory, &e))?;
     }
     let (scope, masking) = (args.scope.scope(), reporter.masking());
@@ -100,7 +106,7 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
         directories.join(", ")
     ));
     // Each change has the whole budget, and no change costs nothing.
-    while let Ok(change) = RUN.wait(|| changes.recv()) {
+    while let Ok(change) = RUN.wait(|| settled(&changes)) {
         RUN.renew();
         if let Err(e) = change {
             reporter.report([reporter.redact(&unwatched("files", &e))]);
@@ -115,6 +121,26 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// True if an event says that something is different.
+fn is_change(event: &Event) -> bool {
+    let is_written = EventKind::Access(AccessKind::Close(AccessMode::Write));
+    !event.kind.is_access() || event.kind == is_written
+}
+
+/// The next change, once no more of them come; the first that failed, if one did.
+fn settled(
+    changes: &mpsc::Receiver<notify::Result<()>>,
+) -> Result<notify::Result<()>, mpsc::RecvError> {
+    let mut change = changes.recv()?;
+    let from = Instant::now();
+    while from.elapsed() < MOST_SETTLING
+        && let Ok(more) = changes.recv_timeout(SETTLE)
+    {
+        change = change.and(more);
+    }
+    Ok(change)
 }
 
 fn report_broken(following: &Following<'_>, reporter: &Reporter) {

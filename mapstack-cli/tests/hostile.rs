@@ -1,0 +1,638 @@
+//! Trees that are made to take all time, memory or output: whatever a verb is asked, it ends within its budget and fits a
+//! screen.
+//!
+//! They are small here. `MAPSTACK_HOSTILE=full cargo test --workspace --test all -- hostile::` makes them large, and
+//! asks every verb about each.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::common::{Ran, run_line};
+
+/// Files by their paths.
+type Files = Vec<(String, String)>;
+
+/// The seconds that each run has.
+const TIME: u64 = 2;
+/// Beyond its time a run has an eighth and two seconds more, and this for its start and its end on a busy machine.
+const SLACK: u64 = 12;
+/// Nobody reads more than this on standard error.
+const MOST_SAID: usize = 1 << 20;
+/// Findings and data may be more.
+const MOST_PRINTED: usize = 96 << 20;
+
+const DEFAULTS: &str = "salt/f/parameters/defaults.yaml";
+const LAYER: &str = "salt/f/parameters/os/Debian.yaml";
+const POST: &str = "salt/f/post-map.jinja";
+const SLS: &str = "salt/f/init.sls";
+
+const VERBS: [&str; 14] = [
+    "lint f --root salt --platform debian-12 --platform rockylinux-9",
+    "data f --root salt --minion web1.yaml",
+    "explain f --root salt --minion web1.yaml",
+    "sources f --root salt --minion web1.yaml",
+    "map f --root salt --minion web1.yaml",
+    "fleet f --root salt --minions minions",
+    "render f/init.sls --root salt --minion web1.yaml",
+    "diff --from salt --to before f --minions minions",
+    "impact grains:os --root salt --minions minions",
+    "test f --update --root salt --minion web1.yaml --expectations recorded",
+    "schema f --root salt --platform debian-12",
+    "stack --sources Y!G@os --root salt --minion web1.yaml",
+    "tofs f --root salt --minion web1.yaml",
+    "pillar --config master --config-kind master --minion web1.yaml",
+];
+
+/// So many lines.
+fn lines(n: usize, line: impl Fn(usize) -> String) -> String {
+    (0..n).fold(String::new(), |mut all, at| {
+        let _ = writeln!(all, "{}", line(at));
+        all
+    })
+}
+
+/// Values below `values`, and a layer that asks for them.
+fn values(text: &str) -> Files {
+    let indented = text
+        .lines()
+        .fold(String::from("values:\n"), |mut all, line| {
+            let _ = writeln!(all, "  {line}");
+            all
+        });
+    vec![(DEFAULTS.into(), indented)]
+}
+
+fn file(path: &str, text: impl Into<String>) -> Files {
+    let usual = || "values: {a: 1, b: {c: [1, 2]}}\n".to_owned();
+    let mut files = vec![(path.to_owned(), text.into())];
+    if path != DEFAULTS {
+        files.push((DEFAULTS.into(), usual()));
+    }
+    files
+}
+
+fn files(n: usize, of: impl Fn(usize) -> (String, String)) -> Files {
+    let mut all = file("salt/f/map.jinja", "{% set m = {'a': 1} %}");
+    all.extend((0..n).map(of));
+    all
+}
+
+/// Each level has the one below twice.
+fn doubled(levels: usize, first: &str, next: impl Fn(usize) -> String) -> String {
+    format!("{first}\n{}", lines(levels, next))
+}
+
+/// Data: deep, wide, long, with aliases, or broken.
+#[expect(clippy::too_many_lines, reason = "a table")]
+fn data(n: usize) -> Vec<(&'static str, Files)> {
+    let deep = n.min(20_000);
+    vec![
+        (
+            "aliases",
+            values(&doubled(40, "l0: &l0 [1, 1]", |at| {
+                format!("l{}: &l{} [*l{at}, *l{at}]", at + 1, at + 1)
+            })),
+        ),
+        (
+            "merged aliases",
+            values(&doubled(40, "m0: &m0 {a: 1}", |at| {
+                format!(
+                    "m{}: &m{} {{<<: [*m{at}, *m{at}], k{at}: *m{at}}}",
+                    at + 1,
+                    at + 1
+                )
+            })),
+        ),
+        (
+            "deep lists",
+            values(&format!("a: {}{}", "[".repeat(deep), "]".repeat(deep))),
+        ),
+        (
+            "deep mappings",
+            values(&format!("a: {}1{}", "{a: ".repeat(deep), "}".repeat(deep))),
+        ),
+        (
+            "deep blocks",
+            values(&lines(deep.min(2_000), |at| {
+                format!("{}a:", " ".repeat(at))
+            })),
+        ),
+        (
+            "open brackets",
+            file(LAYER, "values: ".to_owned() + &"[".repeat(n)),
+        ),
+        (
+            "wide mapping",
+            values(&lines(n, |at| format!("k{at}: {at}"))),
+        ),
+        ("wide list", values(&format!("a: [{}]", "1, ".repeat(n)))),
+        (
+            "small mappings",
+            values(&lines(n, |at| format!("k{at}: {{a: 1}}"))),
+        ),
+        (
+            "long text",
+            values(&format!("a: \"{}\"", "x".repeat(n * 100))),
+        ),
+        (
+            "long block",
+            values(&format!(
+                "a: |\n{}",
+                lines(n, |_| format!("  {}", "x".repeat(60)))
+            )),
+        ),
+        (
+            "similar keys",
+            [
+                values(&lines(n, |at| format!("kay_{at:06}: 1"))),
+                vec![(
+                    LAYER.into(),
+                    format!("values:\n{}", lines(n, |at| format!("  key_{at:06}: 1"))),
+                )],
+            ]
+            .concat(),
+        ),
+        (
+            "words of keys",
+            [
+                values(&lines(n, |at| format!("k_{}: 1", letters(at)))),
+                vec![(
+                    LAYER.into(),
+                    format!(
+                        "values:\n{}",
+                        lines(n, |at| format!("  q_{}: 1", letters(at)))
+                    ),
+                )],
+            ]
+            .concat(),
+        ),
+        ("repeated keys", values(&lines(n, |_| "a: 1".to_owned()))),
+        (
+            "anchors",
+            values(&lines(n, |at| format!("k{at}: &a{at} {{a: {at}}}"))),
+        ),
+        (
+            "huge key",
+            values(&format!("\"{}\": 1", "k".repeat(n * 50))),
+        ),
+        ("documents", file(LAYER, "---\na: 1\n".repeat(n))),
+        (
+            "comments",
+            file(LAYER, "# mapstack-lint: ignore=yaml-octal\n".repeat(n)),
+        ),
+        (
+            "tabs",
+            file(LAYER, format!("values:\n{}", "\ta: 1\n".repeat(n))),
+        ),
+        ("zero bytes", file(LAYER, "\0".repeat(n))),
+        ("huge number", values(&format!("a: {}", "9".repeat(n)))),
+        (
+            "octal numbers",
+            values(&lines(n, |at| format!("k{at}: 0644"))),
+        ),
+        ("tags", values(&lines(n, |at| format!("k{at}: !t{at} 1")))),
+        (
+            "unknown strategies",
+            file(LAYER, lines(n, |at| format!("strategy{at}: x"))),
+        ),
+        (
+            "sources",
+            file(
+                "salt/f/parameters/map_jinja.yaml",
+                format!(
+                    "values:\n  sources:\n{}",
+                    lines(n, |at| format!("    - Y:G@os_famil{at}"))
+                ),
+            ),
+        ),
+        (
+            "one long source",
+            file(
+                "salt/f/parameters/map_jinja.yaml",
+                format!("values:\n  sources: ['Y!G@{}']\n", "a:".repeat(n)),
+            ),
+        ),
+    ]
+}
+
+/// A number in letters.
+fn letters(mut number: usize) -> String {
+    let mut text = String::new();
+    for _ in 0..8 {
+        text.push(char::from(b'a' + (number % 26) as u8));
+        number /= 26;
+    }
+    text
+}
+
+/// Templates: loops, nesting, growth, and names that do not exist.
+#[expect(clippy::too_many_lines, reason = "a table")]
+fn templates(n: usize) -> Vec<(&'static str, Files)> {
+    let spin = "{% for i in range(99999) %}{% for j in range(99999) %}";
+    let end = "{% endfor %}{% endfor %}";
+    let deep = n.min(5_000);
+    vec![
+        (
+            "loops",
+            file(POST, format!("{spin}{{% set x = i * j %}}{end}")),
+        ),
+        (
+            "loops of each minion",
+            file(
+                POST,
+                format!("{{% set id = grains.id %}}{spin}{{% set x = i * j %}}{end}"),
+            ),
+        ),
+        (
+            "recursion",
+            file(
+                POST,
+                "{% macro m() %}{{ m() }}{{ m() }}{% endmacro %}{{ m() }}",
+            ),
+        ),
+        ("include of itself", file(SLS, "{% include 'f/init.sls' %}")),
+        (
+            "include in a circle",
+            [
+                file(SLS, "include: [f.a]\n"),
+                file("salt/f/a.sls", "include: [f]\n"),
+            ]
+            .concat(),
+        ),
+        (
+            "import in a circle",
+            [
+                file("salt/f/map.jinja", "{% from 'f/b.jinja' import m %}"),
+                file("salt/f/b.jinja", "{% from 'f/map.jinja' import m %}"),
+            ]
+            .concat(),
+        ),
+        (
+            "growing text",
+            file(
+                POST,
+                format!("{{% set s = namespace(t='x') %}}{spin}{{% set s.t = s.t ~ s.t %}}{end}"),
+            ),
+        ),
+        (
+            "growing list",
+            file(
+                POST,
+                format!("{{% set l = [] %}}{spin}{{% do l.append(l|list) %}}{end}"),
+            ),
+        ),
+        (
+            "doubled values",
+            file(
+                "salt/f/map.jinja",
+                "{% set ns = namespace(x={'k': [1]}) %}{% for j in range(40) %}{% set ns.x = {'a': ns.x, 'b': ns.x} %}{% endfor %}{% set f = {'a': 1} %}",
+            ),
+        ),
+        (
+            "updates",
+            file(
+                "salt/f/map.jinja",
+                format!(
+                    "{{% set f = {{}} %}}{{% for i in range({n}) %}}{{% do f.update({{'k%d'|format(i): {{'n': i}}}}) %}}{{% endfor %}}"
+                ),
+            ),
+        ),
+        (
+            "printed text",
+            file(SLS, format!("{spin}{{{{ 'x' * 1000 }}}}{end}")),
+        ),
+        ("repeated text", file(SLS, "{{ 'x' * 10 ** 12 }}")),
+        (
+            "padded text",
+            file(SLS, "{{ '%999999999d' % 1 }}{{ '{:999999999}'.format(1) }}"),
+        ),
+        ("power", file(SLS, "{{ 9 ** 9 ** 9 ** 9 }}")),
+        (
+            "expressions",
+            file(SLS, lines(n, |at| format!("{{{{ {at} }}}}"))),
+        ),
+        (
+            "parentheses",
+            file(
+                SLS,
+                format!("{{{{ {}1{} }}}}", "(".repeat(deep), ")".repeat(deep)),
+            ),
+        ),
+        (
+            "branches",
+            file(
+                SLS,
+                format!(
+                    "{}{}",
+                    "{% if true %}".repeat(deep),
+                    "{% endif %}".repeat(deep)
+                ),
+            ),
+        ),
+        ("open tags", file(SLS, "{{ {% ".repeat(n))),
+        (
+            "filters in a row",
+            file(SLS, format!("{{{{ 1{} }}}}", "|string".repeat(deep))),
+        ),
+        (
+            "regular expression",
+            file(
+                SLS,
+                format!("{{{{ '{}'|regex_match('(a+)+$') }}}}", "a".repeat(n) + "b"),
+            ),
+        ),
+        ("raised text", file(SLS, "{{ raise('x' * 1000000) }}")),
+        (
+            "unknown functions",
+            file(
+                SLS,
+                lines(n, |at| {
+                    format!("{{% if false %}}{{{{ salt['test.pin{at}']() }}}}{{% endif %}}")
+                }),
+            ),
+        ),
+        (
+            "unanswered functions",
+            file(
+                SLS,
+                lines(n, |at| {
+                    format!("a{at}: {{test.nop: [{{x: {{{{ salt['test.pin{at}']() }}}}}}]}}")
+                }),
+            ),
+        ),
+        (
+            "unknown filters",
+            file(
+                SLS,
+                lines(n, |at| {
+                    format!("{{% if false %}}{{{{ 1|uper{at} }}}}{{% endif %}}")
+                }),
+            ),
+        ),
+        (
+            "unknown variables",
+            file(
+                SLS,
+                lines(n, |at| format!("{{% set kay{at} = 1 %}}{{{{ key{at} }}}}")),
+            ),
+        ),
+        (
+            "states",
+            file(
+                SLS,
+                lines(n, |at| {
+                    format!("a{at}: {{pkg.instaled{at}: [{{require: [{{pkg: b{at}}}]}}]}}")
+                }),
+            ),
+        ),
+        (
+            "Mako without end",
+            file(
+                SLS,
+                "#!mako|yaml\n<% x = 0 %>\n% while True:\n<% x += 1 %>\n% endwhile\n",
+            ),
+        ),
+        (
+            "Python without end",
+            file(SLS, "#!py\ndef run():\n    while True: pass\n"),
+        ),
+        (
+            "Tera without end",
+            file(
+                SLS,
+                "#!tera|yaml\n{% for i in range(end=99999) %}{% for j in range(end=99999) %}{{ i }}{% endfor %}{% endfor %}",
+            ),
+        ),
+    ]
+}
+
+/// Many files and minions, and Python of the tree.
+#[expect(clippy::too_many_lines, reason = "a table")]
+fn trees(n: usize) -> Vec<(&'static str, Files)> {
+    let module = |path: &str, code: &str| {
+        let call = "a: {test.nop: [{x: {{ salt['m.f']() }}}]}\n";
+        [file(SLS, call), vec![(path.to_owned(), code.to_owned())]].concat()
+    };
+    let some = n.min(3_000);
+    vec![
+        (
+            "unread files",
+            files(some, |at| {
+                (
+                    format!("salt/f/parameters/os_family/X{at}.yaml"),
+                    "values: {a: 2}\n".into(),
+                )
+            }),
+        ),
+        (
+            "formulas",
+            files(some, |at| {
+                (
+                    format!("salt/f{at}/parameters/defaults.yaml"),
+                    "values: {a: 1}\n".into(),
+                )
+            }),
+        ),
+        (
+            "sls",
+            files(some, |at| {
+                (
+                    format!("salt/f/s{at}.sls"),
+                    format!("include: [f.s{}]\n", (at + 1) % some),
+                )
+            }),
+        ),
+        (
+            "templates",
+            files(some, |at| {
+                (
+                    format!("salt/f/t{at}.jinja"),
+                    format!("{{% from 'f/t{}.jinja' import m %}}", (at + 1) % some),
+                )
+            }),
+        ),
+        (
+            "deep folders",
+            files(1, |_| {
+                (
+                    format!("salt/f/parameters/{}x.yaml", "d/".repeat(some.min(1_000))),
+                    "values: 1\n".into(),
+                )
+            }),
+        ),
+        (
+            "long names",
+            files(some, |at| {
+                (
+                    format!("salt/f/parameters/os/{}{at}.yaml", "n".repeat(200)),
+                    "values: 1\n".into(),
+                )
+            }),
+        ),
+        (
+            "minions",
+            files(some, |at| {
+                (
+                    format!("minions/m{at}.yaml"),
+                    format!("id: m{at}\ngrains: {{os: X{at}}}\n"),
+                )
+            }),
+        ),
+        (
+            "huge grains",
+            files(1, |_| {
+                (
+                    "minions/big.yaml".into(),
+                    format!(
+                        "id: big\ngrains:\n{}",
+                        lines(n, |at| format!("  g{at}: [{at}]"))
+                    ),
+                )
+            }),
+        ),
+        (
+            "top file",
+            files(1, |_| {
+                (
+                    "salt/top.sls".into(),
+                    format!(
+                        "base:\n{}",
+                        lines(n, |at| format!("  'web{at}*': [f.x{at}]"))
+                    ),
+                )
+            }),
+        ),
+        (
+            "module that never loads",
+            module("salt/_modules/m.py", "while True: pass\n"),
+        ),
+        (
+            "module that never ends",
+            module("salt/_modules/m.py", "def f():\n    while True: pass\n"),
+        ),
+        (
+            "module that gives much",
+            module(
+                "salt/_modules/m.py",
+                &format!("def f():\n    return 'x' * {}\n", n * 10_000),
+            ),
+        ),
+        (
+            "grains that never load",
+            module("salt/_grains/g.py", "while True: pass\n"),
+        ),
+        (
+            "grains that never end",
+            module("salt/_grains/g.py", "def g():\n    while True: pass\n"),
+        ),
+        (
+            "grains that are many",
+            module(
+                "salt/_grains/g.py",
+                &format!("def g():\n    return {{'g%d' % i: 'x' * 1024 for i in range({n})}}\n"),
+            ),
+        ),
+        (
+            "grains that raise",
+            module(
+                "salt/_grains/g.py",
+                "def g():\n    raise ValueError('x' * 10000000)\n",
+            ),
+        ),
+    ]
+}
+
+fn write(directory: &Path, files: &Files) {
+    let minion = (
+        "web1.yaml",
+        "id: web1\ngrains: {os: Debian, os_family: Debian}\n",
+    );
+    let usual = [
+        minion,
+        ("minions/web1.yaml", minion.1),
+        ("before/f/parameters/defaults.yaml", "values: {a: 0}\n"),
+    ];
+    let usual = usual.map(|(path, text)| (path.to_owned(), text.to_owned()));
+    for (path, text) in usual.iter().chain(files) {
+        let path = directory.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+}
+
+/// Ask a verb about a tree. It ends in time, says little, and no fault of the program.
+///
+/// # Errors
+/// What is not so.
+fn ask(name: &str, directory: &Path, verb: &str) -> Result<(), String> {
+    let started = Instant::now();
+    let line = format!("{verb} --max-time {TIME} --max-memory 512");
+    let Ran {
+        status,
+        stdout,
+        stderr,
+    } = run_line(directory, &line);
+    let took = started.elapsed();
+    // What ran out is never a success.
+    let is_out = stderr.contains("error: the run takes more than");
+    let is_fault = ["panicked", "fault of mapstack"]
+        .iter()
+        .any(|fault| stderr.contains(fault));
+    let wrong = [
+        (!matches!(status, Some(0..=2)), "status"),
+        (took > Duration::from_secs(TIME + SLACK), "time"),
+        (stderr.len() > MOST_SAID, "messages"),
+        (stdout.len() > MOST_PRINTED, "output"),
+        (is_fault, "fault"),
+        (is_out && status == Some(0), "success"),
+    ];
+    match wrong.iter().find(|(is_wrong, _)| *is_wrong) {
+        None => Ok(()),
+        Some((_, what)) => {
+            let start: String = stderr.chars().take(600).collect();
+            Err(format!(
+                "{name}: {what}: {line}: {status:?}, {took:?}, {} and {} bytes\n{start}",
+                stdout.len(),
+                stderr.len()
+            ))
+        }
+    }
+}
+
+#[test]
+fn every_verb_ends_on_every_tree() {
+    let is_full = std::env::var_os("MAPSTACK_HOSTILE").is_some_and(|size| size == "full");
+    let n = if is_full { 20_000 } else { 100 };
+    let all: Vec<_> = [data(n), templates(n), trees(n)].concat();
+    assert!(all.len() >= 60, "{}", all.len());
+    let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        while let Some((at, (name, files))) = {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            all.get(at).map(|tree| (at, tree))
+        } {
+            let directory = tempfile::tempdir().unwrap();
+            write(directory.path(), files);
+            let other = VERBS[1 + at % (VERBS.len() - 1)];
+            let of_small = [other, VERBS[0]];
+            // Half of the small trees are linted: with the platforms that takes longest.
+            let verbs: &[&str] = match is_full {
+                true => &VERBS,
+                false => &of_small[..1 + at % 2],
+            };
+            let found = verbs.iter().map(|verb| ask(name, directory.path(), verb));
+            for found in found.filter_map(Result::err) {
+                // The large trees take hours, and this is worth knowing before.
+                eprintln!("{found}");
+                wrong.lock().unwrap().push(found);
+            }
+        }
+    };
+    std::thread::scope(|scope| (0..2).for_each(|_| drop(scope.spawn(work))));
+    let wrong = wrong.into_inner().unwrap();
+    assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
+}
