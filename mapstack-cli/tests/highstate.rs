@@ -74,6 +74,32 @@ fn refusals_name_the_place_and_what_to_do() {
 }
 
 #[test]
+fn a_template_that_fails_in_several_sls_is_one_error_that_names_them() {
+    let tree = Tree::new(&[
+        ("r/map.jinja", "{% set x = nope.x %}\n"),
+        ("r/one.sls", "{% import 'map.jinja' as map %}\n"),
+        ("r/two.sls", "{% import 'map.jinja' as map %}\n"),
+        ("m.yaml", "id: m\n"),
+    ]);
+    let ran = highstate(&tree, "one,two");
+    let names = ["the sls 'one' could not", "the sls 'two' could not"];
+    assert!(
+        names.iter().all(|name| ran.stderr.contains(name)),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(ran.stderr.matches("error: ").count(), 1, "{}", ran.stderr);
+}
+
+#[test]
+fn a_top_file_that_fails_is_an_error() {
+    let tree = Tree::new(&[("r/top.sls", "base: {{ nope }}\n"), ("m.yaml", "id: m\n")]);
+    let ran = highstate(&tree, "-o json");
+    assert_eq!((ran.status, &*ran.stdout), (Some(1), ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("r/top.sls:1:10"), "{}", ran.stderr);
+}
+
+#[test]
 fn flags_that_say_nothing_together_are_refused() {
     let tree = tree();
     for args in ["--low", "web --top", "--low --top -o json"] {

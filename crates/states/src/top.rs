@@ -167,8 +167,11 @@ impl TopReader<'_, '_> {
                 .filter(|env| seen.insert(*env));
             return order.filter(|env| served.contains(env)).cloned().collect();
         }
+        let roots = self.options.all.get("file_roots").and_then(Value::as_map);
+        let roots = roots.into_iter().flat_map(Map::keys).map(Key::to_string);
+        let roots: Vec<String> = roots.filter(|env| served.contains(env)).collect();
         let mut envs = vec!["base".to_owned()];
-        for env in served {
+        for env in roots.into_iter().chain(served) {
             if !envs.contains(&env) {
                 envs.push(env);
             }

@@ -47,7 +47,9 @@ fn ours(record: &Map) -> (String, Option<BTreeSet<String>>) {
         }
     }
     let engine = Engine::new(files);
-    let options = TopOptions::of(&map(record, "opts"));
+    let mut options = map(record, "opts");
+    options.insert("file_roots", map(record, "envs"));
+    let options = TopOptions::of(&options);
     let gathered = Gatherer::new(&engine, options).gather(&minion(record));
     let top = match &gathered.top {
         Some(Ok(top)) => {

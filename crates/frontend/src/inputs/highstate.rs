@@ -240,16 +240,19 @@ impl Highstate<'_> {
         })
     }
 
-    /// Refusals as messages; the same one is said once.
+    /// Refusals as messages. The same one is said once: a template that fails in several sls names them all.
     fn errors(&self, refusals: &[Refusal]) -> Refused {
         let places = Places::new(self.engine, &self.high.sls);
         let mut errors: Refused = Vec::new();
-        for error in refusals.iter().map(|refusal| places.error(refusal)) {
-            if !errors
-                .iter()
-                .any(|known| known.to_string() == error.to_string())
-            {
-                errors.push(error);
+        for refusal in refusals {
+            let error = places.error(refusal);
+            let text = error.to_string();
+            match errors.iter_mut().find(|known| known.to_string() == text) {
+                None => errors.push(error),
+                Some(known) if refusal.cause.is_some() => {
+                    *known = known.clone().note(refusal.message.clone());
+                }
+                Some(_) => {}
             }
         }
         errors
