@@ -24,13 +24,15 @@ const MOST_ENTRIES: usize = 2_000_000;
 /// Limit on the folders inside each other.
 const DEEPEST: usize = 64;
 
-/// Check the `.git` above a directory, if there is one: a folder, or a file that names one.
+/// Check the `.git` above a directory, if there is one: a folder, or a file that names one. What looks for a repository
+/// reads a `HEAD` on its way, also beside directories.
 pub(super) fn check_dot_git(directory: &Path) -> Result<(), String> {
     for above in directory.ancestors() {
         let git = above.join(".git");
+        check_special(&above.join("HEAD"))?;
         if fs::symlink_metadata(&git).is_ok() {
             return match fs::metadata(&git) {
-                Ok(kind) if kind.is_dir() => Ok(()),
+                Ok(kind) if kind.is_dir() => check_files(&git),
                 Ok(kind) if kind.is_file() => check_size(&git, kind.len(), 1 << 16),
                 _ => Err(format!("{} is neither a folder nor a file", git.display())),
             };
@@ -96,6 +98,14 @@ fn check_file(path: &Path, most: u64) -> Result<(), String> {
         Ok(_) => Err(not_a_file(path)),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(e) => Err(format!("{}: {e}", path.display())),
+    }
+}
+
+/// Check that a path is neither a pipe nor a device.
+fn check_special(path: &Path) -> Result<(), String> {
+    match fs::metadata(path) {
+        Ok(kind) if !kind.is_file() && !kind.is_dir() => Err(not_a_file(path)),
+        _ => Ok(()),
     }
 }
 
@@ -226,6 +236,10 @@ mod tests {
     fn the_file_of_a_work_tree_is_a_file() {
         let top = tempfile::tempdir().unwrap();
         assert_eq!(check_dot_git(top.path()), Ok(()));
+        fs::create_dir(top.path().join("bare")).unwrap();
+        symlink("/dev/zero", top.path().join("bare/HEAD")).unwrap();
+        let refused = check_dot_git(&top.path().join("bare/salt")).unwrap_err();
+        assert!(refused.ends_with("bare/HEAD is not a file"), "{refused}");
         symlink("/dev/zero", top.path().join(".git")).unwrap();
         let refused = check_dot_git(&top.path().join("salt")).unwrap_err();
         assert!(
