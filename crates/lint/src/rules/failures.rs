@@ -178,6 +178,12 @@ fn failure(
         finding.level = Level::Warning;
         finding.lacks_facts = true;
         finding.notes.push(note);
+    } else if let Some(name) = parameter(error, &place) {
+        finding.level = Level::Warning;
+        finding.lacks_facts = true;
+        finding.notes.push(format!(
+            "`{name}` is a parameter of the sls, which others that include it set by `extend`"
+        ));
     } else if is_part && is_passed {
         finding.level = Level::Warning;
         let note = "other sls name it, but none that is used here includes it on these minions";
@@ -221,6 +227,16 @@ fn said(error: &Error, place: &Place) -> Finding {
         finding.help = Some(format!("Python 3 has no `{old}`: write {new}"));
     }
     finding
+}
+
+/// The parameter that an sls of the renderer `stateconf` lacks, if that is its error: `stateconf.set` declares them, and
+/// their attributes raise a `KeyError`.
+fn parameter<'e>(error: &'e Error, place: &Place) -> Option<&'e str> {
+    let quoted = error.diagnostic().message.strip_prefix("Jinja error: '")?;
+    let name = quoted.strip_suffix('\'')?;
+    let asks = place.source.get(place.start..place.end)?;
+    let is_declared = place.source.contains("stateconf.set");
+    (is_declared && asks.ends_with(&format!(".{name}"))).then_some(name)
 }
 
 /// The end of errors of the tree's Python that needs what the sandbox does not have.
