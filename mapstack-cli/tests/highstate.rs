@@ -64,6 +64,26 @@ fn states_are_listed_and_printed() {
 }
 
 #[test]
+fn a_minion_that_gets_nothing_is_named() {
+    let run = |files: &[(&str, &str)]| {
+        let ran = highstate(&Tree::new(files), "");
+        assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+        ran.stderr
+    };
+    let minion = ("m.yaml", "id: m\ngrains: {os: Debian}\n");
+    let without = run(&[minion, ("r/a.sls", "x: {test.nop: []}\n")]);
+    assert!(
+        without.contains("no top file was found, so 'm' gets no states"),
+        "{without}"
+    );
+    let other = run(&[minion, ("r/top.sls", "base: {'web*': [a]}\n")]);
+    assert!(
+        other.contains("no target of the top files matches 'm'"),
+        "{other}"
+    );
+}
+
+#[test]
 fn refusals_name_the_place_and_what_to_do() {
     let tree = tree();
     for name in ["bad", "cycle", "forms", "broken", "nosuch"] {

@@ -124,6 +124,12 @@ struct Building<'b, 'e> {
     order: Cell<i64>,
 }
 
+/// The sls that are to be rendered, in quotes.
+fn named(sls: &[String]) -> String {
+    let quoted = sls.iter().map(|sls| format!("'{sls}'"));
+    quoted.collect::<Vec<_>>().join(", ")
+}
+
 /// An sls to be rendered.
 #[derive(Clone, Copy)]
 struct Next<'n> {
@@ -138,7 +144,10 @@ impl Building<'_, '_> {
         let high = DictRef::new(Default::default());
         for (saltenv, patterns) in self.matches {
             if !self.has_env(saltenv) {
-                let message = format!("the saltenv '{saltenv}' is not there");
+                let message = format!(
+                    "{} of the saltenv '{saltenv}', which has no root",
+                    named(patterns)
+                );
                 self.compile
                     .refuse(Refusal::new(RefusalKind::UnknownSaltenv, message));
                 continue;
@@ -238,7 +247,7 @@ impl Building<'_, '_> {
         let shown = described(&wanted);
         if !self.has_env(&env) {
             let message =
-                format!("{shown} is included from the saltenv '{env}', which is not there");
+                format!("{shown} is included from the saltenv '{env}', which has no root");
             self.refuse(RefusalKind::UnknownSaltenv, next.name, message);
             return Ok(());
         }

@@ -4,7 +4,7 @@ use mapstack::loader::Snapshot;
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
 use mapstack::{Diagnostic, Engine, Error, ErrorKind};
-use mapstack_pyobject::{Budget, Limits, Obj};
+use mapstack_pyobject::{Budget, Obj};
 use mapstack_report::states::StateRow;
 use mapstack_states::compile::{CompileOptions, Compiler, Failed, LowState, Refusal};
 use mapstack_states::{Gatherer, High, Places, TopOptions, Wanted, watches};
@@ -154,13 +154,28 @@ impl Highstate<'_> {
         let of_top = self.high.top.iter().flatten();
         let of_sls = self.high.sls.iter().map(|sls| &sls.rendered.warnings);
         let all = of_top.map(|top| &top.warnings).chain(of_sls).flatten();
-        let mut warnings: Vec<Diagnostic> = Vec::new();
+        let mut warnings: Vec<Diagnostic> = Vec::from_iter(self.nothing_given());
         for warning in all {
             if !warnings.contains(warning) {
                 warnings.push(warning.clone());
             }
         }
         warnings
+    }
+
+    /// A warning where top files give the minion nothing.
+    fn nothing_given(&self) -> Option<Diagnostic> {
+        let top = self.high.top.as_ref()?.as_ref().ok()?;
+        if top.entries.values().any(|entries| !entries.is_empty()) {
+            return None;
+        }
+        let id = self.minion.id();
+        let message = match top.is_there {
+            true => format!("no target of the top files matches '{id}', so it gets no states"),
+            false => format!("no top file was found, so '{id}' gets no states"),
+        };
+        let warning = Diagnostic::warning(ErrorKind::Lookup, message);
+        Some(warning.with_help("`mapstack highstate SLS` compiles the states of an sls"))
     }
 
     /// The number of sls that are rendered.
@@ -221,7 +236,7 @@ impl Highstate<'_> {
     }
 
     fn compiled(&self, form: Form) -> Result<Vec<LowState>, Refused> {
-        let budget = Budget::new(Limits::default(), None);
+        let budget = Budget::new(*self.engine.limits(), None);
         let options = CompileOptions {
             watches: &watches,
             ..CompileOptions::of(&self.minion)

@@ -87,7 +87,7 @@ kinds! {
     /// The `include` of an sls is not a list.
     IncludeNotList: Some("write each sls on a line of its own, behind a dash"),
     /// An `include` names a saltenv that is not there.
-    UnknownSaltenv: None,
+    UnknownSaltenv: Some("give the saltenv its directories in the option file_roots"),
     /// A relative `include` leads above the root.
     IncludeAboveRoot: Some("use fewer dots"),
     /// An `include` names an sls that is not there.
