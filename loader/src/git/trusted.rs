@@ -59,7 +59,7 @@ fn check_owner(git: &Path) -> Result<(), String> {
     named.map(drop).map_err(|_| {
         let top = git.parent().unwrap_or(git);
         format!(
-            "it belongs to another user; `git config --global --add safe.directory {}` says that it is safe to read",
+            "it belongs to another user; if it is safe to read, add {} to git's setting safe.directory",
             top.display()
         )
     })
