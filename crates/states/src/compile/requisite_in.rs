@@ -138,8 +138,7 @@ impl Work<'_> {
             for (name, module) in &targets {
                 self.budget.burn(1)?;
                 match giver.argument {
-                    "use_in" => self.give_arguments(giver, name, module, given)?,
-                    "use" => self.take_arguments(giver, name, module, given)?,
+                    "use" | "use_in" => self.share_arguments(giver, name, module, given)?,
                     _ => {
                         let name = key(name)?;
                         self.give(giver, &name, module, given)?;
@@ -254,8 +253,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Give the state's arguments to another that lacks them (`use_in`).
-    fn give_arguments(
+    /// Give the state's arguments to another that lacks them (`use_in`), or the other's to the state (`use`).
+    fn share_arguments(
         &self,
         giver: &Giver<'_>,
         name: &Obj,
@@ -266,28 +265,14 @@ impl Work<'_> {
             if !Obj::from(&id).truthy()? {
                 continue;
             }
-            let known = self.names_of_arguments(giver.high, &id, module)?;
-            let args = given.arguments(&id, &other)?;
-            self.copy_arguments((giver.high, giver.id, giver.module), &known, &args)?;
-        }
-        Ok(())
-    }
-
-    /// Take the arguments of another state that this one lacks (`use`).
-    fn take_arguments(
-        &self,
-        giver: &Giver<'_>,
-        name: &Obj,
-        module: &Key,
-        given: &mut Given,
-    ) -> Result<()> {
-        for (id, other) in self.find_name(name, module, giver.high, true)? {
-            if !Obj::from(&id).truthy()? {
-                continue;
-            }
-            let known = self.names_of_arguments(giver.high, giver.id, giver.module)?;
-            let args = given.arguments(giver.id, giver.module)?;
-            self.copy_arguments((giver.high, &id, &other), &known, &args)?;
+            let (own, other) = ((giver.id, giver.module), (&id, &other));
+            let (from, to) = match giver.argument {
+                "use" => (other, own),
+                _ => (own, other),
+            };
+            let known = self.names_of_arguments(giver.high, to.0, to.1)?;
+            let args = given.arguments(to.0, to.1)?;
+            self.copy_arguments((giver.high, from.0, from.1), &known, &args)?;
         }
         Ok(())
     }
