@@ -1,6 +1,6 @@
 //! Finds the sls that minions get: those of top files, and those that sls include. Compiles them to high and low data.
 //!
-//! The crate does not know about pillars, what state modules do, command lines or output formats.
+//! The crate does not know about what state modules do, command lines or output formats.
 //!
 #![doc = include_str!("../README.md")]
 
