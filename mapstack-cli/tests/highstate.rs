@@ -84,6 +84,15 @@ fn a_minion_that_gets_nothing_is_named() {
 }
 
 #[test]
+fn older_versions_of_salt_are_said_to_compile_otherwise() {
+    let tree = tree();
+    let older = highstate(&tree, "--salt-version 3007");
+    let said = "states compiled as by Salt 3008";
+    assert!(older.stderr.contains(said), "{}", older.stderr);
+    assert_eq!(highstate(&tree, "--salt-version 3008").stderr, "");
+}
+
+#[test]
 fn refusals_name_the_place_and_what_to_do() {
     let tree = tree();
     for name in ["bad", "cycle", "forms", "broken", "nosuch"] {

@@ -1,7 +1,7 @@
 //! The states of minions, compiled as Salt does.
 
 use mapstack::loader::Snapshot;
-use mapstack::minion::Minion;
+use mapstack::minion::{Minion, SaltVersion};
 use mapstack::value::{Map, Value};
 use mapstack::{Diagnostic, Engine, Error, ErrorKind};
 use mapstack_pyobject::{Budget, Obj};
@@ -154,13 +154,28 @@ impl Highstate<'_> {
         let of_top = self.high.top.iter().flatten();
         let of_sls = self.high.sls.iter().map(|sls| &sls.rendered.warnings);
         let all = of_top.map(|top| &top.warnings).chain(of_sls).flatten();
-        let mut warnings: Vec<Diagnostic> = Vec::from_iter(self.nothing_given());
+        let about_all = self.nothing_given().into_iter().chain(self.other_version());
+        let mut warnings: Vec<Diagnostic> = about_all.collect();
         for warning in all {
             if !warnings.contains(warning) {
                 warnings.push(warning.clone());
             }
         }
         warnings
+    }
+
+    /// A warning where the states are asked for as an older version of Salt compiles them.
+    fn other_version(&self) -> Option<Diagnostic> {
+        let version = self.engine.salt_version();
+        if version == SaltVersion::default() {
+            return None;
+        }
+        let message = format!(
+            "templates are rendered as by Salt {version}, and states compiled as by Salt {}",
+            SaltVersion::default()
+        );
+        let warning = Diagnostic::warning(ErrorKind::Unsupported, message);
+        Some(warning.with_help("the order of states and what is refused can be others there"))
     }
 
     /// A warning where top files give the minion nothing.
