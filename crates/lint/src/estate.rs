@@ -105,6 +105,7 @@ impl<'s> Subject<'s> {
             broken: Vec::new(),
             secrets,
             problems: Vec::new(),
+            faults: Vec::new(),
             estate: Some(estate.clone()),
         };
         let reached = subject.gather(estate, minions)?;
@@ -141,14 +142,16 @@ impl<'s> Subject<'s> {
         let gotten = states.len();
         if let Some(first) = minions.first() {
             let alone = side_by_side(&unnamed, |name| gatherer.alone(first, &self.saltenv, name))?;
-            for gathered in alone {
+            for gathered in &alone {
                 // Its includes are gotten, or are unnamed themselves.
                 let own = Gathered {
-                    sls: gathered.sls.into_iter().take(1).collect(),
+                    sls: gathered.sls.iter().take(1).cloned().collect(),
                     ..Gathered::default()
                 };
                 self.add(&mut states, &mut made, (0, &own), minions.len());
             }
+            let alone: Vec<_> = unnamed.iter().cloned().zip(alone).collect();
+            self.compile_estate(&gatherer, (minions, &gathered), &alone)?;
         }
         for name in &unnamed {
             let unnamed = states.values_mut().find(|state| state.name == *name);

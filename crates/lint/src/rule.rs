@@ -232,11 +232,31 @@ rules! {
         "No minion that gets the sls can render its states; a pillar has an error in their place."
         "include:\n  - web.instal"
         "Correct the name, or add the sls.";
+    MissingRequisite "missing-requisite" Error
+        "A requisite, such as `require`, that names a state that is not there."
+        "Salt refuses all states of a minion for it, or of the sls that is applied by itself."
+        "/etc/motd:\n  file.managed:\n    - require:\n      - pkg: motd   # no state has this name"
+        "Correct the state module or the name, or include the sls that has the state.";
+    RequisiteCycle "requisite-cycle" Error
+        "States that require each other, so that none can be the first."
+        "Salt refuses all states of a minion for it."
+        "a:\n  test.nop:\n    - require: [{test: b}]\nb:\n  test.nop:\n    - require: [{test: a}]"
+        "Remove one of the requisites that the message names.";
+    MissingExtend "missing-extend" Error
+        "An `extend`, or a requisite such as `require_in`, of a state that is not there."
+        "Salt refuses all states of a minion for it, or of the sls that is applied by itself."
+        "extend:\n  nginx:   # no sls that is included has this ID\n    service:\n      - watch: [{file: /etc/nginx.conf}]"
+        "Correct the ID, or include the sls that has the state.";
+    ConflictingIds "conflicting-ids" Error
+        "An ID that two sls of a minion have."
+        "Salt refuses all states of the minion."
+        "# web.sls and db.sls, which one minion gets\ncurl: pkg.installed"
+        "Give one of them another ID and name the state with `name`, or move it to an sls that both include.";
     StatesShape "states-shape" Error
-        "An sls that is not a mapping of states, or whose include is not a list."
+        "An sls or a state that is not of the form that Salt takes."
         "Salt refuses the sls."
         "include: web.install\nnginx: installed"
-        "Write a mapping of ids to mappings of states, and `include` as a list.";
+        "Write a mapping of ids to mappings of states, a list of arguments below each function, and `include` as a list.";
     MisspeltKey "misspelt-key" Warning
         "A key of an override that nothing uses, and that is similar to one of the defaults."
         "Nothing reads the key, and what it is meant for keeps its default."

@@ -34,6 +34,8 @@ pub(crate) struct State {
 /// The rendered data of an sls, as far as rules look at it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Made {
+    /// The data itself, of a formula's sls.
+    pub data: Value,
     /// Its `include`.
     pub includes: Vec<Value>,
     /// The kind of value that it is in place of a mapping.
@@ -206,7 +208,10 @@ impl Library<'_> {
             .following_secrets();
         // Only this run knows the texts that templates made of secrets.
         let redacted = |e: Error| e.redacted(&self.secrets.clone().derived(run.secret_texts()));
-        let rendered = run.sls(path).map(|value| made_of(&value));
+        let rendered = run.sls(path).map(|value| Made {
+            data: value.clone(),
+            ..made_of(&value)
+        });
         // An sls of an unknown renderer gives nothing, with a warning.
         let warnings = run.warnings();
         let unsupported = warnings

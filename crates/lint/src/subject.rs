@@ -13,6 +13,7 @@ use mapstack::{DataOptions, Engine, Error, ErrorKind, MapForm, Place, Run, Surve
 use mapstack_lineage::{Explain, LayerKind, Lineage, MAX_VALUES, Sought, WhyNot};
 use mapstack_render::jinja::ast::{Expr, ExprKind};
 
+use crate::compiled::Fault;
 use crate::document::{Content, Document, SourceFile};
 use crate::estate::Estate;
 use crate::origins::salt_function;
@@ -60,6 +61,8 @@ pub(crate) struct Subject<'s> {
     pub secrets: &'s Secrets,
     /// The names in top files that do not exist; of an estate.
     pub problems: Vec<TopProblem>,
+    /// What a state run would refuse.
+    pub faults: Vec<Fault>,
     /// The estate of which it is all states, if it is not a formula.
     pub estate: Option<Estate>,
 }
@@ -213,6 +216,7 @@ impl<'s> Subject<'s> {
             broken: Vec::new(),
             secrets,
             problems: Vec::new(),
+            faults: Vec::new(),
             estate: None,
         };
         let has_parameters = dialect != Dialect::MapJinja || options.parameter_dirs.is_some();
@@ -223,6 +227,7 @@ impl<'s> Subject<'s> {
             .then(|| MapForm::of(&subject.survey, &subject.formula, None));
         subject.runs = subject.runs_of(minions, has_parameters, form.as_ref(), &supported)?;
         subject.render_states()?;
+        subject.compile_formula()?;
         subject.forget_variables_of_importers();
         subject.leave_out_large_results();
         subject.find_directories();

@@ -206,6 +206,8 @@ pub(crate) struct Work<'w, 'e> {
     answers: MinionAnswers<'e>,
     runs: HashMap<String, Run<'e>>,
     done: std::collections::HashSet<(String, String)>,
+    /// Renders that need not be made, by saltenv and path.
+    known: HashMap<(String, String), Arc<Rendered>>,
 }
 
 impl<'w, 'e> Work<'w, 'e> {
@@ -216,7 +218,16 @@ impl<'w, 'e> Work<'w, 'e> {
             answers: MinionAnswers::default(),
             runs: HashMap::new(),
             done: std::collections::HashSet::new(),
+            known: HashMap::new(),
         }
+    }
+
+    /// With sls that are rendered already.
+    pub fn knowing(mut self, sls: &[GotSls]) -> Self {
+        let key = |sls: &GotSls| (sls.saltenv.clone(), sls.path.clone());
+        let known = sls.iter().map(|sls| (key(sls), sls.rendered.clone()));
+        self.known.extend(known);
+        self
     }
 
     fn add(
@@ -270,6 +281,9 @@ impl<'w, 'e> Work<'w, 'e> {
     }
 
     pub fn rendered(&mut self, saltenv: &str, path: &str) -> Arc<Rendered> {
+        if let Some(known) = self.known.get(&(saltenv.to_owned(), path.to_owned())) {
+            return known.clone();
+        }
         let gatherer = self.gatherer;
         let minion = self.minion;
         let run = self.runs.entry(saltenv.to_owned()).or_insert_with(|| {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use indexmap::IndexMap;
 use mapstack::minion::Minion;
-use mapstack_diagnostic::Error;
+use mapstack_diagnostic::{Error, ErrorKind};
 use mapstack_pyobject::{Budget, DictRef, Limits, Obj};
 use mapstack_value::Value;
 
@@ -13,9 +13,9 @@ use crate::compile::declare::OfSls;
 use crate::compile::python::described;
 use crate::compile::refusal::{Result, Stop, exception};
 use crate::compile::work::Work as Compile;
-use crate::compile::{Refusal, RefusalKind};
+use crate::compile::{CompileOptions, Compiler, Failed, Refusal, RefusalKind};
 use crate::gather::{DEPTH, GotSls, Work, stacked};
-use crate::{Gatherer, Top, included};
+use crate::{Gathered, Gatherer, Top, included, watches};
 
 /// The states that are asked for.
 #[derive(Debug, Clone, Copy)]
@@ -66,11 +66,18 @@ impl Gatherer<'_> {
     /// ```
     #[must_use]
     pub fn high(&self, minion: &Minion, wanted: Wanted<'_>) -> High {
+        self.high_of(minion, wanted, &Gathered::default())
+    }
+
+    /// The high data of a minion for which sls were gathered. These are not rendered again, nor are its top files.
+    #[must_use]
+    pub fn high_of(&self, minion: &Minion, wanted: Wanted<'_>, gathered: &Gathered) -> High {
         let mut high = High::default();
         let matches: IndexMap<String, Vec<String>> = match wanted {
             Wanted::Sls { saltenv, names } => [(saltenv.to_owned(), names.to_vec())].into(),
             Wanted::Highstate => {
-                let top = self.top(minion);
+                let known = gathered.top.clone();
+                let top = known.unwrap_or_else(|| self.top(minion));
                 let entries = top
                     .as_ref()
                     .map(|top| top.entries.clone())
@@ -85,7 +92,7 @@ impl Gatherer<'_> {
         let budget = Budget::new(Limits::default(), None);
         let mut building = Building {
             gatherer: self,
-            work: Work::new(self, minion),
+            work: Work::new(self, minion).knowing(&gathered.sls),
             compile: Compile {
                 budget: &budget,
                 refusals: Vec::new(),
@@ -109,6 +116,26 @@ impl Gatherer<'_> {
         high.refusals = building.compile.refusals;
         high.sls = building.sls;
         high
+    }
+}
+
+impl High {
+    /// The reasons for which a state run refuses the states. There are none if it runs them.
+    ///
+    /// # Errors
+    /// The limits were reached.
+    pub fn refused(&self, minion: &Minion) -> Result<Vec<Refusal>, Error> {
+        let budget = Budget::new(Limits::default(), None);
+        let options = CompileOptions {
+            watches: &watches,
+            ..CompileOptions::of(minion)
+        };
+        let compiler = Compiler::new(options, &budget).after(self.refusals.clone());
+        match compiler.low(&Obj::from_shared(&self.data)) {
+            Ok(_) => Ok(Vec::new()),
+            Err(Failed::Refused(refusals)) => Ok(refusals),
+            Err(Failed::Limit(error)) => Err(Error::new(ErrorKind::Limit, error.message)),
+        }
     }
 }
 

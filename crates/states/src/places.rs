@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use mapstack::Engine;
 use mapstack::loader::{Fetched, SaltPath};
-use mapstack_diagnostic::{Error, ErrorKind, Place};
+use mapstack_diagnostic::{Error, ErrorKind, Place, Step};
 use mapstack_value::Key;
 
 use crate::compile::{Refusal, RefusalKind};
@@ -99,13 +99,24 @@ impl<'p> Places<'p> {
             _ => refusal.path.iter().filter_map(Key::as_str).collect(),
         };
         let place = sls.and_then(|sls| self.place(sls, &keys));
+        let other = refusal
+            .other
+            .as_deref()
+            .and_then(|name| self.sls(name, None));
+        let other = other.and_then(|sls| Some((&sls.name, self.place(sls, &keys)?)));
         let mut message = refusal.message.clone();
         if let (None, Some(name)) = (&place, &refusal.sls)
             && !message.contains(&format!("'{name}'"))
         {
             message.push_str(&format!(", in the sls '{name}'"));
         }
-        let error = Error::new(ErrorKind::DataSource, message).at(place);
+        let mut error = Error::new(ErrorKind::DataSource, message).at(place);
+        if let Some((name, place)) = other {
+            error = error.trace([Step {
+                what: format!("the state of '{name}'"),
+                place,
+            }]);
+        }
         match refusal.kind.help() {
             Some(help) => error.help(help),
             None => error,

@@ -349,7 +349,7 @@ pub(super) fn softened(estate: &Estate, error: &Error, minions: &[String]) -> Op
 }
 
 /// The reason why a failure on minions whose pillars have errors need not be one.
-fn follows(estate: &Estate, minions: &[String]) -> Option<&'static str> {
+pub(super) fn follows(estate: &Estate, minions: &[String]) -> Option<&'static str> {
     let mut minions = minions.iter();
     minions
         .all(|id| estate.broken.contains(id))

@@ -13,6 +13,7 @@ mod macros;
 mod merging;
 mod meta;
 mod reach;
+mod refused;
 mod scalars;
 mod schema;
 mod sources;
@@ -47,6 +48,7 @@ pub(crate) fn all(subject: &Subject<'_>) -> (Vec<Finding>, usize) {
         imports::check,
         macros::check,
         includes::check,
+        refused::check,
         sources::check,
         tops::check,
         keys::check,

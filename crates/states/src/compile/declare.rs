@@ -276,6 +276,7 @@ fn conflict(id: &Key, known: &Obj, state: &Obj) -> Result<Refusal> {
         true => format!("'{id}' is a state of '{one}' and of '{other}'"),
         false => format!("'{id}' is a state of '{one}' in '{env}' and of '{other}' in '{own}'"),
     };
-    let refusal = Refusal::new(Kind::ConflictingIds, message).of_sls(other);
+    let mut refusal = Refusal::new(Kind::ConflictingIds, message).of_sls(other);
+    refusal.other = Some(one);
     Ok(refusal.of_state(id, vec![id.clone()]))
 }

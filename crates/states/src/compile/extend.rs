@@ -213,6 +213,7 @@ fn of_nothing(name: &Key, body: &Obj) -> Result<Refusal> {
         "{} is extended, and is in no sls of the minion",
         described(&name.into())
     );
-    let refusal = Refusal::new(RefusalKind::ExtendOfNothing, message).of_sls(sls);
+    let mut refusal = Refusal::new(RefusalKind::ExtendOfNothing, message).of_sls(sls);
+    refusal.missing = Some((None, name.to_string()));
     Ok(refusal.of_state(name, vec![Key::from("extend"), name.clone()]))
 }

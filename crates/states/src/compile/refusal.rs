@@ -12,6 +12,10 @@ pub struct Refusal {
     pub message: String,
     /// The sls that has it, if it is known.
     pub sls: Option<String>,
+    /// Another sls that has a part in it.
+    pub other: Option<String>,
+    /// The name that no state has, if that is the fault, with the state module of a requisite.
+    pub missing: Option<(Option<String>, String)>,
     /// The ID of the state, if it is in one.
     pub id: Option<String>,
     /// The path below the ID's sls: the ID, the state module, and what is below its arguments.
@@ -112,6 +116,8 @@ impl Refusal {
             kind,
             message: message.into(),
             sls: None,
+            other: None,
+            missing: None,
             id: None,
             path: Vec::new(),
             cause: None,

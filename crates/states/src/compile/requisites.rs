@@ -103,7 +103,9 @@ impl Work<'_> {
                         "'{}' names '{module}: {text}', which is not there",
                         kind.name()
                     );
-                    return refusal(chunk, RefusalKind::MissingRequisite, &message).map(Some);
+                    let mut refusal = refusal(chunk, RefusalKind::MissingRequisite, &message)?;
+                    refusal.missing = Some((Some(module.to_string()), text.to_string()));
+                    return Ok(Some(refusal));
                 };
                 self.budget.burn(1 + others.len())?;
                 graph.require(chunk, kind, &others, is_tested)?;

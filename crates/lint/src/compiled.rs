@@ -1,0 +1,421 @@
+//! What a state run would refuse: the states of minions, compiled.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use mapstack::minion::Minion;
+use mapstack::value::{Key, Value};
+use mapstack::{Error, ErrorKind};
+use mapstack_states::compile::{CompileOptions, Refusal, RefusalKind};
+use mapstack_states::{Gathered, Gatherer, GotSls, Places, Rendered, TopOptions, Wanted, included};
+
+use crate::states::Made;
+use crate::subject::Subject;
+use crate::work::side_by_side;
+
+/// A fault for which Salt refuses the states of minions.
+pub(crate) struct Fault {
+    pub refusal: Refusal,
+    /// The message, with its place.
+    pub error: Error,
+    /// The path of the sls that has it.
+    pub path: String,
+    /// The runs for which the states are refused.
+    pub runs: BTreeSet<usize>,
+    /// An sls that includes the one that has the fault, and with which it is none.
+    pub works_with: Option<String>,
+    /// The sls that is refused, of a formula.
+    pub within: Option<String>,
+    /// An sls with the state that is missing.
+    pub had_by: Option<String>,
+    /// The messages of all states that have it.
+    pub messages: BTreeSet<String>,
+}
+
+/// The refusals of one compilation, with their messages and the paths of their sls.
+type Refusals = Vec<(Refusal, Error, String)>;
+
+/// What tells a fault from others: the kind, the sls, and what is missing or else the message.
+type FaultKey = (RefusalKind, Option<String>, String);
+
+fn key_of(refusal: &Refusal) -> FaultKey {
+    let what = match &refusal.missing {
+        Some((module, name)) => format!("{module:?} {name}"),
+        None => refusal.message.clone(),
+    };
+    (refusal.kind, refusal.sls.clone(), what)
+}
+
+/// What is refused, of the sls that were gathered for a minion. What may come of a part that is not here is left out.
+fn refusals(
+    gatherer: &Gatherer<'_>,
+    subject: &Subject<'_>,
+    (minion, wanted): (&Minion, Wanted<'_>),
+    (gathered, is_open): (&Gathered, bool),
+) -> Result<Refusals, Error> {
+    let high = gatherer.high_of(minion, wanted, gathered);
+    let refused = high.refused(minion)?;
+    let places = Places::new(subject.engine, &high.sls);
+    let may_be_elsewhere = |refusal: &Refusal| refusal.missing.is_some() && is_open;
+    let found = refused.into_iter().filter(|one| !may_be_elsewhere(one));
+    let found = found.filter_map(|refusal| {
+        let sls = places.sls(refusal.sls.as_deref()?, None)?;
+        let error = places.error(&refusal);
+        Some((refusal, error, sls.path.clone()))
+    });
+    Ok(found.collect())
+}
+
+/// Runs whose states cannot differ, by what tells them apart.
+type Groups = BTreeMap<String, Vec<usize>>;
+
+impl Subject<'_> {
+    /// Compile the states of minions, and each sls that no minion gets by itself.
+    pub(crate) fn compile_estate(
+        &mut self,
+        gatherer: &Gatherer<'_>,
+        (minions, gathered): (&[Minion], &[Gathered]),
+        alone: &[(String, Gathered)],
+    ) -> Result<(), Error> {
+        let mut groups = Groups::new();
+        for (run, (minion, gathered)) in minions.iter().zip(gathered).enumerate() {
+            groups
+                .entry(group_of(minion, gathered))
+                .or_default()
+                .push(run);
+        }
+        let groups: Vec<Vec<usize>> = groups.into_values().collect();
+        let done = side_by_side(&groups, |runs| {
+            let (minion, gathered) = (&minions[runs[0]], &gathered[runs[0]]);
+            let is_open = gathered.sls.iter().any(|sls| self.is_empty_elsewhere(sls));
+            let of = (minion, Wanted::Highstate);
+            refusals(gatherer, self, of, (gathered, is_open))
+        })?;
+        let mut faults = Faults::default();
+        for (runs, refusals) in groups.iter().zip(done) {
+            faults.add(refusals, runs);
+        }
+        if let Some(first) = minions.first() {
+            let done = side_by_side(alone, |(name, gathered)| {
+                let names = std::slice::from_ref(name);
+                let saltenv = &self.saltenv;
+                let of = (first, Wanted::Sls { saltenv, names });
+                refusals(gatherer, self, of, (gathered, true))
+            })?;
+            for ((name, _), refusals) in alone.iter().zip(done) {
+                let own = refusals.map(|all| {
+                    let own = all.into_iter();
+                    own.filter(|(refusal, ..)| refusal.sls.as_ref() == Some(name))
+                        .collect()
+                });
+                faults.add(own, &[0]);
+            }
+        }
+        for fault in faults.all.values_mut() {
+            let renders = gathered.iter().chain(alone.iter().map(|(_, alone)| alone));
+            let renders = renders.flat_map(|one| &one.sls);
+            let mut renders =
+                renders.filter_map(|sls| Some((sls, sls.rendered.data.as_ref().ok()?)));
+            let missing = fault.refusal.missing.as_ref();
+            fault.had_by = missing.and_then(|(_, name)| {
+                let found = renders.find(|(_, data)| has_state(data, name));
+                found.map(|(sls, _)| sls.name.clone())
+            });
+        }
+        self.keep(faults);
+        Ok(())
+    }
+
+    fn keep(&mut self, faults: Faults) {
+        if let Some(why) = faults.limit {
+            self.ignored.insert("what states require".into(), why);
+        }
+        self.faults = faults.all.into_values().collect();
+    }
+
+    /// True if an sls lies elsewhere, so that an empty one stands for it, or cannot be rendered here.
+    fn is_empty_elsewhere(&self, sls: &GotSls) -> bool {
+        let Rendered { data, warnings } = &*sls.rendered;
+        let is_empty = data.as_ref().is_ok_and(|data| !data.truthy());
+        let mut warnings = warnings.iter();
+        warnings.any(|warning| warning.kind == ErrorKind::Unsupported)
+            || (is_empty && !self.files.contains_key(&sls.path))
+    }
+
+    /// Compile each sls of a formula by itself, with what it includes.
+    pub(crate) fn compile_formula(&mut self) -> Result<(), Error> {
+        let gatherer = Gatherer::new(self.engine, TopOptions::default());
+        let gatherer = gatherer.secrets(self.secrets.clone());
+        let alone = self.alone();
+        let jobs: Vec<(&Closure, usize)> = alone
+            .iter()
+            .filter_map(|(closure, runs)| Some((closure, *runs.first()?)))
+            .collect();
+        let done = side_by_side(&jobs, |(closure, run)| {
+            let (gathered, is_open) = self.gathered(&gatherer, closure, *run);
+            let names = std::slice::from_ref(&self.states[closure.root].name);
+            let saltenv = &self.saltenv;
+            let of = (self.runs[*run].minion, Wanted::Sls { saltenv, names });
+            refusals(&gatherer, self, of, (&gathered, is_open))
+        })?;
+        let mut faults = Faults::default();
+        let mut failed: BTreeMap<FaultKey, Vec<usize>> = BTreeMap::new();
+        for (number, ((_, runs), refusals)) in alone.iter().zip(done).enumerate() {
+            for (refusal, ..) in refusals.iter().flatten() {
+                let all = failed.entry(key_of(refusal)).or_default();
+                all.push(number);
+            }
+            faults.add(refusals, runs);
+        }
+        for (key, fault) in &mut faults.all {
+            self.settle(fault, &alone, &failed[key]);
+        }
+        self.keep(faults);
+        Ok(())
+    }
+
+    /// Find the sls with which a fault is none, and the one that has what is missing. Each of the sls that fail can be part
+    /// of one that works.
+    fn settle(&self, fault: &mut Fault, alone: &[(Closure, Vec<usize>)], failed: &[usize]) {
+        let with = |number: usize, run: usize| {
+            let part = alone[number].0.root;
+            let mut others = (0..alone.len()).filter(|other| {
+                let (closure, runs) = &alone[*other];
+                let is_around = closure.root != part && closure.states.contains(&part);
+                is_around && runs.contains(&run) && !failed.contains(other)
+            });
+            others.next().map(|other| self.name_of(&alone[other].0))
+        };
+        let (mut works, mut fails) = (None, BTreeMap::new());
+        for number in failed {
+            for run in &alone[*number].1 {
+                match with(*number, *run) {
+                    Some(with) => works = works.or(Some(with)),
+                    None => drop(fails.insert(*run, *number)),
+                }
+            }
+        }
+        match fails.first_key_value() {
+            None => fault.works_with = works,
+            Some((_, number)) => {
+                fault.within = Some(self.name_of(&alone[*number].0));
+                fault.runs = fails.into_keys().collect();
+            }
+        }
+        if let (Some((_, name)), Some(run)) = (&fault.refusal.missing, fault.runs.first()) {
+            let mut states = self.states.iter().filter_map(|state| {
+                let outcome = state.outcomes.get(*run)?.as_ref()?;
+                Some((state, outcome.as_ref().as_ref().ok()?))
+            });
+            let found = states.find(|(_, made)| has_state(&made.data, name));
+            fault.had_by = found.map(|(state, _)| state.name.clone());
+        }
+    }
+
+    fn name_of(&self, closure: &Closure) -> String {
+        self.states[closure.root].name.clone()
+    }
+
+    /// Each sls that can be asked for, with what it includes, and the runs on which these are the same.
+    fn alone(&self) -> Vec<(Closure, Vec<usize>)> {
+        let names = self.states.iter().enumerate();
+        let by_name: HashMap<&str, usize> = names.map(|(n, state)| (&*state.name, n)).collect();
+        let mut contents = Contents::default();
+        let mut all = Vec::new();
+        for (root, state) in self.states.iter().enumerate() {
+            let mut known: BTreeMap<Vec<Option<usize>>, usize> = BTreeMap::new();
+            for run in &state.used {
+                if !state.is_rendered(*run) {
+                    continue;
+                }
+                let closure = self.closure(root, *run, &by_name);
+                let mut of = |number: &usize| {
+                    let outcome = self.states[*number].outcomes.get(*run)?.as_ref()?;
+                    Some(contents.of(*number, outcome))
+                };
+                let made = closure.states.iter().map(&mut of).collect();
+                let next = all.len();
+                let at = *known.entry(made).or_insert(next);
+                if at == next {
+                    all.push((closure, Vec::new()));
+                }
+                let (_, runs): &mut (Closure, Vec<usize>) = &mut all[at];
+                runs.push(*run);
+            }
+        }
+        all
+    }
+
+    fn closure(&self, root: usize, run: usize, by_name: &HashMap<&str, usize>) -> Closure {
+        let mut closure = Closure {
+            root,
+            states: vec![root],
+            outside: Vec::new(),
+        };
+        let mut at = 0;
+        while let Some(number) = closure.states.get(at).copied() {
+            at += 1;
+            let state = &self.states[number];
+            let outcome = state.outcomes.get(run).and_then(Option::as_ref);
+            let made = outcome.and_then(|made| made.as_ref().as_ref().ok());
+            for entry in made.iter().flat_map(|made| &made.includes) {
+                let Some((saltenv, name)) = included(state.own(), entry) else {
+                    continue;
+                };
+                let is_own = saltenv.as_ref().is_none_or(|one| *one == self.saltenv);
+                match by_name.get(&*name).filter(|_| is_own) {
+                    Some(other) if !closure.states.contains(other) => closure.states.push(*other),
+                    Some(_) => {}
+                    None => closure.outside.push((saltenv, name)),
+                }
+            }
+        }
+        closure
+    }
+
+    /// The sls of a closure as gathered, and true if it includes some of other formulas, in whose place are empty ones.
+    fn gathered(&self, gatherer: &Gatherer<'_>, closure: &Closure, run: usize) -> (Gathered, bool) {
+        let got = |saltenv: &str, name: &str, path: String, data| GotSls {
+            saltenv: saltenv.to_owned(),
+            name: name.to_owned(),
+            path,
+            included_by: None,
+            rendered: Arc::new(Rendered {
+                data,
+                warnings: Vec::new(),
+            }),
+        };
+        let own = closure.states.iter().filter_map(|number| {
+            let state = &self.states[*number];
+            let outcome = state.outcomes.get(run)?.as_ref()?;
+            let data = outcome.as_ref().as_ref().map(|made| made.data.clone());
+            let data = data.map_err(Error::clone);
+            Some(got(
+                &self.saltenv,
+                &state.name,
+                state.file.path.clone(),
+                data,
+            ))
+        });
+        let outside = closure.outside.iter().filter_map(|(saltenv, name)| {
+            let saltenv = saltenv.as_deref().unwrap_or(&self.saltenv);
+            let path = gatherer.path(saltenv, name)?;
+            Some(got(saltenv, name, path, Ok(Value::map())))
+        });
+        let sls = own.chain(outside).collect();
+        let gathered = Gathered {
+            sls,
+            ..Gathered::default()
+        };
+        (gathered, !closure.outside.is_empty())
+    }
+}
+
+/// An sls of a formula with those that it includes.
+struct Closure {
+    root: usize,
+    /// The number of each sls of the formula.
+    states: Vec<usize>,
+    /// Those of other formulas and saltenvs.
+    outside: Vec<(Option<String>, String)>,
+}
+
+/// Numbers for the contents of renders: minions between which a template tells can get the same states.
+#[derive(Default)]
+struct Contents {
+    by_address: HashMap<usize, usize>,
+    by_text: HashMap<(usize, String), usize>,
+}
+
+impl Contents {
+    /// The number of what an sls renders to.
+    fn of(&mut self, sls: usize, outcome: &Arc<Result<Made, Error>>) -> usize {
+        let address = Arc::as_ptr(outcome) as usize;
+        if let Some(known) = self.by_address.get(&address) {
+            return *known;
+        }
+        let text = match &**outcome {
+            Ok(made) => made.data.repr(),
+            Err(_) => String::new(),
+        };
+        let next = self.by_text.len();
+        let number = *self.by_text.entry((sls, text)).or_insert(next);
+        self.by_address.insert(address, number);
+        number
+    }
+}
+
+/// Faults that are found so far.
+#[derive(Default)]
+struct Faults {
+    all: BTreeMap<FaultKey, Fault>,
+    /// Why some states were not compiled.
+    limit: Option<String>,
+}
+
+impl Faults {
+    fn add(&mut self, found: Result<Refusals, Error>, runs: &[usize]) {
+        let found = match found {
+            Ok(found) => found,
+            Err(limit) => {
+                self.limit = Some(limit.diagnostic().message.clone());
+                return;
+            }
+        };
+        for (refusal, error, path) in found {
+            let message = refusal.message.clone();
+            let fault = self.all.entry(key_of(&refusal)).or_insert_with(|| Fault {
+                refusal,
+                error,
+                path,
+                runs: BTreeSet::new(),
+                works_with: None,
+                within: None,
+                had_by: None,
+                messages: BTreeSet::new(),
+            });
+            fault.runs.extend(runs);
+            fault.messages.insert(message);
+        }
+    }
+}
+
+/// What tells the states of minions apart.
+fn group_of(minion: &Minion, gathered: &Gathered) -> String {
+    let CompileOptions {
+        disabled_requisites,
+        disabled_states,
+        ..
+    } = CompileOptions::of(minion);
+    let sls = gathered.sls.iter().map(|sls| {
+        let render = Arc::as_ptr(&sls.rendered);
+        (&sls.saltenv, &sls.name, render)
+    });
+    let top = gathered.top.iter().flatten().map(|top| &top.entries);
+    let sls: Vec<_> = sls.collect();
+    let top: Vec<_> = top.collect();
+    format!("{disabled_requisites:?} {disabled_states:?} {sls:?} {top:?}")
+}
+
+/// True if an sls has a state of an ID, or with an argument of that value.
+fn has_state(sls: &Value, name: &str) -> bool {
+    let Some(states) = sls.as_map() else {
+        return false;
+    };
+    let is_name = |value: &Value| value.as_str() == Some(name);
+    let names = |arg: &Value| match arg {
+        Value::Map(arg) => arg.iter().any(|(key, value)| match key.as_str() {
+            Some("name") => is_name(value),
+            Some("names") => value.as_list().into_iter().flatten().any(is_name),
+            _ => false,
+        }),
+        _ => false,
+    };
+    let of = |(id, body): (&Key, &Value)| {
+        let functions = body.as_map().into_iter().flat_map(|body| body.values());
+        let mut args = functions.filter_map(Value::as_list).flatten();
+        let is_part = matches!(id.as_str(), Some("include" | "exclude" | "extend"));
+        !is_part && (id.as_str() == Some(name) || args.any(names))
+    };
+    states.iter().any(of)
+}
