@@ -11,7 +11,7 @@ use mapstack::secrets::Secrets;
 use mapstack::value::Path as KeyPath;
 use mapstack::{Condition, Engine, Error, ErrorKind};
 use mapstack_fleet::{Fleet, MaskedFleet, Masking, Minions, Noted, Pace, Seen, Shard, Summary};
-use mapstack_frontend::outputs::{Output, Sink, write_fleet};
+use mapstack_frontend::outputs::{Output, Sink, write_fleet, write_minions};
 use mapstack_frontend::parts::{End, PartWriter, Parts, Run};
 use mapstack_report::fleet::{Form, Format, What};
 use proptest::prelude::*;
@@ -366,4 +366,26 @@ fn a_part_that_is_not_whole_leaves_the_file_that_was_there() {
     writer.finish(false).unwrap();
     assert_eq!(fs::read(&file).unwrap(), before);
     assert_eq!(directory.path().read_dir().unwrap().count(), 1);
+}
+
+/// A disk without room for the part: the file is a device that takes nothing.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_part_that_cannot_be_written_counts_no_minion() {
+    let directory = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink("/dev/full", directory.path().join("1-of-1.part")).unwrap();
+    let job = Job::of(&KINDS);
+    let (all, form) = (job.facts.0.keys().cloned().collect::<Vec<_>>(), job.form());
+    let whole = (Shard::new(1, 1).unwrap(), (job.run(&all, &form), &all[..]));
+    let writer = PartWriter::new(directory.path(), whole.0, whole.1, |_| End::default());
+    let minions = all.iter().map(|id| Ok::<_, ()>((id, None)));
+    let output: Box<dyn Output> = Box::new(writer.unwrap());
+    let summary = Summary::new(all.len(), form.formulas());
+    let written = write_minions(minions, (summary, output), || true).unwrap();
+    let ended = written.output.unwrap();
+    assert_eq!(ended.kept, Some(0));
+    assert!(
+        ended.error.to_string().contains("1-of-1.part: "),
+        "{ended:?}"
+    );
 }

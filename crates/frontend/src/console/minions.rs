@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::outputs::Written;
+use crate::outputs::{Unwritten, Written};
 use mapstack::Error;
 use mapstack::secrets::Redacted;
 use mapstack_fleet::{Differences, by_reason};
@@ -28,12 +28,13 @@ pub fn report_minions(
     reporter: &Reporter,
 ) -> Result<(), Failure> {
     let summary = &written.summary;
-    if let Some(e) = written
+    if let Some(kind) = written
         .output
         .as_ref()
-        .filter(|e| e.kind() == io::ErrorKind::BrokenPipe)
+        .map(|ended| ended.error.kind())
+        .filter(|kind| *kind == io::ErrorKind::BrokenPipe)
     {
-        return Err(Failure::Output(e.kind().into()));
+        return Err(Failure::Output(kind.into()));
     }
     if !is_strict {
         reporter.warn(&reporter.redact_all(&summary.warnings()))?;
@@ -46,11 +47,13 @@ pub fn report_minions(
         ));
     }
     let looked_at = summary.done + summary.left_out;
-    if let Some(e) = written.output {
-        let message = format!(
-            "cannot write the output: {e}; {} of {} minions were written",
-            summary.done, summary.minions
-        );
+    if let Some(Unwritten { error, kept }) = written.output {
+        let reached = match kept {
+            Some(0) => "no minion was written".to_owned(),
+            Some(kept) => format!("{kept} of {} minions were written", summary.minions),
+            None => "what was printed is not whole".to_owned(),
+        };
+        let message = format!("cannot write the output: {error}; {reached}");
         return Err(Failure::Incomplete { message, status: 1 });
     }
     if written.interrupted && looked_at < summary.minions {

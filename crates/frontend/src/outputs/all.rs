@@ -15,7 +15,16 @@ pub struct Written {
     /// True if the work was ended before the last one.
     pub interrupted: bool,
     /// Why the output ended.
-    pub output: Option<io::Error>,
+    pub output: Option<Unwritten>,
+}
+
+/// An output that ended early.
+#[derive(Debug)]
+pub struct Unwritten {
+    /// The reason.
+    pub error: io::Error,
+    /// The minions that are kept all the same, if that is known ([`Output::kept`]).
+    pub kept: Option<usize>,
 }
 
 /// A sink for the minions of a fleet, in order.
@@ -32,6 +41,10 @@ pub trait Output {
     /// That cannot be written.
     fn leave_out(&mut self, id: &str) -> io::Result<()>;
 
+    /// The number of minions that can be read where the output ends after it took so many; `None` where a buffer may
+    /// hold some of them back.
+    fn kept(&self, taken: usize) -> Option<usize>;
+
     /// End the output: these were all minions, or the work ended before the last one.
     ///
     /// # Errors
@@ -46,6 +59,10 @@ impl Output for Sink<'_> {
 
     fn leave_out(&mut self, _: &str) -> io::Result<()> {
         Ok(())
+    }
+
+    fn kept(&self, taken: usize) -> Option<usize> {
+        self.is_directory().then_some(taken)
     }
 
     fn finish(self: Box<Self>, _: bool) -> io::Result<()> {
@@ -111,8 +128,9 @@ pub fn write_minions<E>(
                 taken.map(|()| written.summary.left_out += 1)
             }
         };
-        if let Err(e) = taken {
-            written.output = Some(e);
+        if let Err(error) = taken {
+            let kept = output.kept(written.summary.done);
+            written.output = Some(Unwritten { error, kept });
             return Ok(written);
         }
         if !goes_on() {
@@ -120,7 +138,9 @@ pub fn write_minions<E>(
             break;
         }
     }
-    written.output = output.finish(!written.interrupted).err();
+    let kept = output.kept(written.summary.done);
+    let ended = output.finish(!written.interrupted);
+    written.output = ended.err().map(|error| Unwritten { error, kept });
     Ok(written)
 }
 
@@ -134,5 +154,54 @@ impl Done {
         // Threads share outcomes, and each that lets go of one slows the others down.
         let report = (!report.is_whole() || has_warnings()).then_some(report);
         Done { shown, report }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use mapstack_report::fleet::{Format, What};
+
+    use super::*;
+
+    /// A full disk.
+    struct Full;
+
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn written(form: &Form, output: Box<dyn Output + '_>, ids: &[&str]) -> Written {
+        let done = |id| {
+            let shown = Shown::Text(format!("\"{id}\": {{}}"));
+            let report = None;
+            Ok::<_, Infallible>((id, Some(Done { shown, report })))
+        };
+        let summary = Summary::new(ids.len(), form.formulas());
+        let Ok(written) = write_minions(ids.iter().map(done), (summary, output), || true);
+        written
+    }
+
+    #[test]
+    fn only_what_can_be_read_counts_as_written() {
+        let form = Form::new(Format::Json, What::Data, false, vec!["users".into()]);
+        // Both are in the buffer, of which nobody knows how much was written.
+        let stream = Sink::stream(&form, Full).unwrap();
+        let ended = written(&form, Box::new(stream), &["web1", "web2"]).output;
+        let ended = ended.unwrap();
+        assert_eq!(ended.error.kind(), io::ErrorKind::StorageFull);
+        assert_eq!(ended.kept, None);
+        let home = tempfile::tempdir().unwrap();
+        let files = Sink::directory(&form, Format::Json, home.path()).unwrap();
+        let ended = written(&form, Box::new(files), &["web1", "not/a/name"]).output;
+        assert_eq!(ended.unwrap().kept, Some(1));
+        assert!(home.path().join("web1.json").exists());
     }
 }

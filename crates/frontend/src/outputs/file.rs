@@ -27,6 +27,11 @@ pub fn replace(file: &Path, text: &str) -> io::Result<()> {
     replacement.finish()
 }
 
+/// An error of writing, with the file that it is about.
+pub(crate) fn of_file(file: &Path, e: &io::Error) -> io::Error {
+    io::Error::new(e.kind(), format!("{}: {e}", file.display()))
+}
+
 /// A replacement ([`replace`]) of a file, written piece by piece. Until [`finish`](Self::finish) the old file stays as
 /// it is.
 ///
@@ -136,12 +141,14 @@ impl io::Write for Replacement {
     }
 }
 
-/// [`replace`] a file that still has the text that it had before.
+/// [`replace`] a file that still has the text that it had before. One that has the new text already is as it should
+/// be: another run may have made the same change.
 ///
 /// ```
 /// let home = tempfile::tempdir()?;
 /// let file = home.path().join("web1.yaml");
 /// mapstack_frontend::outputs::replace(&file, "a: 1\n")?;
+/// mapstack_frontend::outputs::replace_unchanged(&file, "a: 1\n", "a: 2\n")?;
 /// mapstack_frontend::outputs::replace_unchanged(&file, "a: 1\n", "a: 2\n")?;
 /// let late = mapstack_frontend::outputs::replace_unchanged(&file, "a: 1\n", "a: 3\n").unwrap_err();
 /// assert_eq!(late.to_string(), "it was changed meanwhile");
@@ -149,12 +156,13 @@ impl io::Write for Replacement {
 /// ```
 ///
 /// # Errors
-/// The file has another text, cannot be read, or cannot be replaced. It stays as it is.
+/// The file has a third text, cannot be read, or cannot be replaced. It stays as it is.
 pub fn replace_unchanged(file: &Path, before: &str, after: &str) -> io::Result<()> {
-    if fs::read_to_string(file)? != before {
-        return Err(io::Error::other("it was changed meanwhile"));
+    match fs::read_to_string(file)? {
+        now if now == before => replace(file, after),
+        now if now == after => Ok(()),
+        _ => Err(io::Error::other("it was changed meanwhile")),
     }
-    replace(file, after)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod all;
 mod file;
 mod sink;
 
-pub use all::{Done, Output, Written, write_fleet, write_minions};
+pub use all::{Done, Output, Unwritten, Written, write_fleet, write_minions};
+pub(crate) use file::of_file;
 pub use file::{Replacement, replace, replace_unchanged};
 pub use sink::Sink;

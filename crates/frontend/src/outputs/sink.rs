@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::file::{of_file, replace};
 use mapstack_fleet::Tally;
 use mapstack_report::fleet::{Form, Format, Shown, cell_text};
 
@@ -93,6 +94,11 @@ impl<'f> Sink<'f> {
             is_empty: true,
             held: Some(String::new()),
         }
+    }
+
+    /// True if each minion gets a file, which is whole before the next one.
+    pub(crate) fn is_directory(&self) -> bool {
+        matches!(self.to, To::Directory { .. })
     }
 
     /// Write one minion.
@@ -189,6 +195,5 @@ fn put_file(directory: &Path, id: &str, extension: &str, text: &str) -> io::Resu
             _ => Ok(()),
         };
     }
-    crate::outputs::replace(&file, text)
-        .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", file.display())))
+    replace(&file, text).map_err(|e| of_file(&file, &e))
 }

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::outputs::{Output, Replacement};
+use crate::outputs::{Output, Replacement, of_file};
 use mapstack_fleet::{Report, Shard};
 use mapstack_report::fleet::Shown;
 use serde::Serialize;
@@ -14,6 +14,7 @@ use crate::parts::line::{End, FORMAT, Header, Kept, Line, Record, Run, Said};
 
 /// Writes the minions of a part to the file `K-of-N.part`, which is there as soon as it is whole.
 pub struct PartWriter<'e> {
+    file: PathBuf,
     out: BufWriter<Replacement>,
     digest: Sha256,
     /// The positions of the minions that are to come, the next one last.
@@ -45,6 +46,7 @@ impl<'e> PartWriter<'e> {
         let positions = all.filter(|(_, id)| shard.has(id)).map(|(at, _)| at);
         let mut writer = PartWriter {
             out: BufWriter::with_capacity(1 << 16, Replacement::new(&file)?),
+            file,
             digest: Sha256::new(),
             positions: positions.collect(),
             minions: 0,
@@ -65,7 +67,8 @@ impl<'e> PartWriter<'e> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
         self.digest.update(&text);
-        self.out.write_all(&text)
+        let written = self.out.write_all(&text);
+        written.map_err(|e| of_file(&self.file, &e))
     }
 
     fn record(&mut self, id: &str, (shown, said): (Option<Kept>, Option<Said>)) -> io::Result<()> {
@@ -122,6 +125,10 @@ impl Output for PartWriter<'_> {
         self.record(id, (None, None))
     }
 
+    fn kept(&self, _: usize) -> Option<usize> {
+        Some(0)
+    }
+
     /// A part that is not whole leaves no file, and the one that may be there as it is.
     fn finish(mut self: Box<Self>, are_all: bool) -> io::Result<()> {
         if !are_all || !self.positions.is_empty() {
@@ -133,12 +140,13 @@ impl Output for PartWriter<'_> {
             ..end(self.selects_any)
         };
         self.line(&Line::End(end))?;
-        let digest = hex::encode(std::mem::take(&mut self.digest).finalize());
-        self.out.write_all(format!("{digest}\n").as_bytes())?;
-        let out = self
-            .out
-            .into_inner()
-            .map_err(io::IntoInnerError::into_error)?;
-        out.finish()
+        let digest = hex::encode(self.digest.finalize());
+        let end = |mut out: BufWriter<Replacement>| {
+            out.write_all(format!("{digest}\n").as_bytes())?;
+            out.into_inner()
+                .map_err(io::IntoInnerError::into_error)?
+                .finish()
+        };
+        end(self.out).map_err(|e| of_file(&self.file, &e))
     }
 }

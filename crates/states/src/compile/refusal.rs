@@ -74,6 +74,8 @@ kinds! {
     SeveralArguments: Some("put a dash before each argument"),
     /// A state has no function.
     NoFunction: Some("write it behind a dot, as in 'pkg.installed'"),
+    /// A requisite is beside the functions of a state, not among the arguments of one.
+    RequisiteOutside: Some("indent it below the function and put a dash before it"),
     /// A state has several functions of one state module.
     SeveralFunctions: Some("give each function an ID of its own"),
     /// A requisite's name is not text.

@@ -3,7 +3,7 @@
 use mapstack_pyobject::{DictRef, Obj, is_hashable};
 use mapstack_value::Key;
 
-use super::keywords::is_requisite;
+use super::keywords::{is_moved, is_requisite};
 use super::python::{described, each, first, is_internal, item, items, text};
 use super::refusal::{Refusal, RefusalKind as Kind, Result, path_of};
 use super::work::Work;
@@ -98,7 +98,14 @@ impl Work<'_> {
             Obj::Dict(arg) => self.verify_argument(place, arg),
             _ => Ok(()),
         })?;
+        let name = text(module)?;
         let (kind, message) = match functions.len() {
+            0 if is_requisite(name) || is_moved(name) => (
+                Kind::RequisiteOutside,
+                format!(
+                    "'{module}' of '{id}' is beside its functions, not among the arguments of one"
+                ),
+            ),
             0 => (
                 Kind::NoFunction,
                 format!("'{module}' of '{id}' has no function"),

@@ -89,7 +89,11 @@ pub fn says(refusal: &Refusal, message: &str) -> bool {
             .map(String::as_str)
             .collect(),
     };
-    kind.is_some_and(|(_, kind)| *kind == refusal.kind)
+    let ours = match refusal.kind {
+        RefusalKind::RequisiteOutside => RefusalKind::NoFunction,
+        kind => kind,
+    };
+    kind.is_some_and(|(_, kind)| *kind == ours)
         && names.into_iter().all(|name| message.contains(name))
         && (refusal.kind != RefusalKind::Cycle || has_cycle(&refusal.message, message))
 }
