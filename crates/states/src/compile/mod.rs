@@ -12,7 +12,7 @@
 //! let budget = Budget::new(Limits::default(), None);
 //! let compiler = Compiler::new(CompileOptions::default(), &budget);
 //! let low = compiler.low(&high).unwrap();
-//! let order: Vec<String> = low.iter().map(|chunk| chunk.get_str("name").unwrap().as_str().unwrap().to_string()).collect();
+//! let order: Vec<String> = low.iter().map(|state| state.chunk.get_str("name").unwrap().as_str().unwrap().to_string()).collect();
 //! assert_eq!(order, ["nginx", "/etc/nginx.conf"]);
 //! ```
 
