@@ -94,9 +94,6 @@ pub fn tree_matcher(
     name: &str,
     (arguments, keywords): (Vec<Value>, Vec<(Str, Value)>),
 ) -> mapstack_render::Result<Option<bool>> {
-    if !run.tree_memo().has_matchers(run) {
-        return Ok(None);
-    }
     let job = FunctionJob {
         loader: Loader::Matchers,
         module: format!("{name}_match").into(),

@@ -57,12 +57,9 @@ pub fn confirm_top(
         tree: Some(tree),
     };
     let target = target.to_value();
-    let mut arguments = vec![target.clone()];
-    if name == "nodegroup" {
-        arguments.push(run.option("nodegroups"));
-    }
-    refuse_own_test(run, tree)?;
-    if let Some(is_meant) = tree_matcher(tree, vm, name, (arguments, Vec::new()))? {
+    if tree.tree_memo().has_matchers(tree)
+        && let Some(is_meant) = by_own_matcher((run, tree), vm, name, &target)?
+    {
         return Ok(is_meant);
     }
     let text = || match &target {
@@ -116,21 +113,26 @@ pub fn is_in_group(run: &dyn Context, vm: &Vm<'_>, id: &str, target: &Value) -> 
     matcher.lenient(found)?.truthy()
 }
 
-/// A tree can replace the whole test of targets, which is not run.
-fn refuse_own_test(run: &dyn Context, tree: &dyn TreeContext) -> Result<()> {
-    if !tree.tree_memo().has_matchers(tree) {
-        return Ok(());
-    }
+/// The answer of the tree's matcher of a name, if it has one. A tree can replace the whole test of targets as well,
+/// which is not run.
+fn by_own_matcher(
+    (run, tree): (&dyn Context, &dyn TreeContext),
+    vm: &Vm<'_>,
+    name: &str,
+    target: &Value,
+) -> Result<Option<bool>> {
     let own = "_matchers/confirm_top.py";
     let fetched = run.fetch(&SaltPath::from_relative(own), "base");
-    match fetched {
-        Ok(Fetched::Found { .. }) => {
-            let message = format!("salt://{own} replaces Salt's test of targets, and is not run");
-            Err(Error::new(ErrorKind::Undefined, message)
-                .with_help("matchers of the tree, such as _matchers/NAME_match.py, are run"))
-        }
-        _ => Ok(()),
+    if matches!(fetched, Ok(Fetched::Found { .. })) {
+        let message = format!("salt://{own} replaces Salt's test of targets, and is not run");
+        return Err(Error::new(ErrorKind::Undefined, message)
+            .with_help("matchers of the tree, such as _matchers/NAME_match.py, are run"));
     }
+    let mut arguments = vec![target.clone()];
+    if name == "nodegroup" {
+        arguments.push(run.option("nodegroups"));
+    }
+    tree_matcher(tree, vm, name, (arguments, Vec::new()))
 }
 
 /// The error of a matcher that top files cannot name.
