@@ -176,7 +176,7 @@ fn unset() -> Tree {
     ])
 }
 
-/// What is said of the two keys that nothing sets.
+/// The findings about the two keys that nothing sets.
 const UNSET: [&str; 2] = [
     "no layer sets `pkg`",
     "it looks up 'app' in the pillar, and no sls of the pillar sets it",

@@ -567,7 +567,7 @@ fn write(directory: &Path, files: &Files) {
 /// Ask a verb about a tree. It ends in time, says little, and no fault of the program.
 ///
 /// # Errors
-/// What is not so.
+/// The expectations that the run did not meet.
 fn ask(name: &str, directory: &Path, verb: &str) -> Result<(), String> {
     let started = Instant::now();
     let line = format!("{verb} --max-time {TIME} --max-memory 512");
@@ -577,7 +577,7 @@ fn ask(name: &str, directory: &Path, verb: &str) -> Result<(), String> {
         stderr,
     } = run_line(directory, &line);
     let took = started.elapsed();
-    // What ran out is never a success.
+    // A run that used up its budget never succeeds.
     let is_out = stderr.contains("error: the run takes more than");
     let is_fault = ["panicked", "fault of mapstack"]
         .iter()

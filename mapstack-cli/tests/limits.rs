@@ -216,7 +216,7 @@ fn a_run_out_of_time_says_what_it_did_not_reach() {
         "{}",
         done.stderr
     );
-    // What fails in both states for lack of time is not "no change".
+    // Running out of time in both states is not "no change".
     let states = [
         "diff",
         "--from",

@@ -14,7 +14,7 @@ use mapstack_report::words::some;
 use crate::console::Failure;
 use crate::inputs::flags::LimitFlags;
 
-/// What the command may take. All engines that [`engine`](crate::inputs::engine) makes draw from it.
+/// The budget of the command. All engines that [`engine`](crate::inputs::engine) makes draw from it.
 pub static RUN: RunBudget = RunBudget::new();
 
 /// The time between two looks of the guard.
@@ -88,7 +88,7 @@ fn ended(spent: Spent, at_work: &[String]) -> String {
     rendered(&Renderer::plain(), &diagnostic, Level::ERROR, None, false)
 }
 
-/// What was under way, and that the rest is missing.
+/// A note that names the work under way and says that the rest is missing.
 fn got_to(at_work: &[String]) -> String {
     let named: Vec<&str> = at_work.iter().map(String::as_str).collect();
     match named.is_empty() {

@@ -473,7 +473,7 @@ pub(crate) fn perform(
         ),
         _ => Ok(made),
     });
-    // What the budget of the whole run was too small for says nothing about the function.
+    // The function is not at fault if the budget of the whole run is used up.
     if files.run.limits().check_run().is_ok() {
         endless.learn(name, &made);
     }

@@ -88,7 +88,7 @@ pub trait Explain {
     /// As [`Configuration::compute`].
     fn why_not_of(&self, configuration: &Configuration, path: &str) -> Result<WhyNot>;
 
-    /// What the run that returned `data` looked for, which explains why it did not look for any other file.
+    /// The files that the run which returned `data` looked for; they explain why it looked for no other.
     ///
     /// # Errors
     /// A source that is not a definition.

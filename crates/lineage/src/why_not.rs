@@ -108,7 +108,7 @@ pub(crate) fn why_not_in_map(
     })
 }
 
-/// What a run looks for, to say why it did not look for a file.
+/// The files that a run looks for, from which follows why it did not look for another.
 ///
 /// Questions about many files are answered without the run.
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! What a state run would refuse: the states of minions, compiled.
+//! The faults for which a state run would refuse the states of minions.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(crate) struct Fault {
 /// The refusals of one compilation, with their messages and the paths of their sls.
 type Refusals = Vec<(Refusal, Error, String)>;
 
-/// What tells a fault from others: the kind, the sls, and what is missing or else the message.
+/// The identity of a fault: the kind, the sls, and the missing name or else the message.
 type FaultKey = (RefusalKind, Option<String>, String);
 
 fn key_of(refusal: &Refusal) -> FaultKey {
@@ -46,7 +46,7 @@ fn key_of(refusal: &Refusal) -> FaultKey {
     (refusal.kind, refusal.sls.clone(), what)
 }
 
-/// What is refused, of the sls that were gathered for a minion. What may come of a part that is not here is left out.
+/// The faults in the sls that were gathered for a minion, without those that a missing part may explain.
 fn refusals(
     gatherer: &Gatherer<'_>,
     subject: &Subject<'_>,
@@ -133,7 +133,7 @@ impl Subject<'_> {
         self.faults = faults.all.into_values().collect();
     }
 
-    /// True if an sls lies elsewhere, so that an empty one stands for it, or cannot be rendered here.
+    /// True if an sls lies elsewhere and an empty one takes its place, or if it cannot be rendered here.
     fn is_empty_elsewhere(&self, sls: &GotSls) -> bool {
         let Rendered { data, warnings } = &*sls.rendered;
         let is_empty = data.as_ref().is_ok_and(|data| !data.truthy());
@@ -380,7 +380,7 @@ impl Faults {
     }
 }
 
-/// What tells the states of minions apart.
+/// The key by which minions share compiled states.
 fn group_of(minion: &Minion, gathered: &Gathered) -> String {
     let CompileOptions {
         disabled_requisites,

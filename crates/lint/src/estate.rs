@@ -28,7 +28,7 @@ pub struct Estate {
     pub examples: BTreeSet<String>,
     /// External pillars that were left out: what states look up may be theirs.
     pub left_out: Vec<String>,
-    /// What the pillar's files can give, if all of the pillar is here.
+    /// The keys that the pillar's files can set, if all of the pillar is here.
     pub pillar: Option<Arc<PillarKeys>>,
     /// The minions whose grains are assumed, by their names or as a platform has them.
     pub assumed: BTreeSet<String>,

@@ -49,7 +49,7 @@ pub(crate) struct Subject<'s> {
     pub states: Vec<State>,
     /// Files of the formula that nothing looks at, with the reason.
     pub ignored: BTreeMap<String, String>,
-    /// What the first run that worked looked for.
+    /// The files that the first successful run looked for.
     pub(crate) sought: OnceLock<Option<Sought>>,
     /// The directories with parameter files.
     pub directories: BTreeSet<String>,
@@ -61,7 +61,7 @@ pub(crate) struct Subject<'s> {
     pub secrets: &'s Secrets,
     /// The names in top files that do not exist; of an estate.
     pub problems: Vec<TopProblem>,
-    /// What a state run would refuse.
+    /// The faults for which a state run would refuse states.
     pub faults: Vec<Fault>,
     /// The estate of which it is all states, if it is not a formula.
     pub estate: Option<Estate>,
@@ -494,7 +494,7 @@ impl<'s> Subject<'s> {
         Ok(())
     }
 
-    /// What the first run that worked looked for, if there is one and it can be explained.
+    /// The files that the first successful run looked for, if there is one and it can be explained.
     pub fn sought(&self) -> Option<&Sought> {
         let of_first = || {
             let (run, (data, _)) = self.runs.iter().find_map(|run| Some((run, run.data()?)))?;

@@ -354,7 +354,7 @@ pub struct Run<'e> {
     pub(crate) is_elsewhere: bool,
     /// The limits on the templates of the run, with times counted from its start.
     pub(crate) limits: Limits,
-    /// What the whole command is told about this run, while it lasts.
+    /// The entry of this run in the budget of the command, while the run lasts.
     pub(crate) busy: Option<Busy<'static>>,
     /// Remaining steps of the templates.
     pub(crate) fuel: Cell<u64>,

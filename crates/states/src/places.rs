@@ -85,7 +85,7 @@ impl<'p> Places<'p> {
     pub fn error(&self, refusal: &Refusal) -> Error {
         let sls = refusal.sls.as_deref().and_then(|name| self.sls(name, None));
         if let Some(cause) = &refusal.cause {
-            // What Salt says names the sls, which is not always the file that fails.
+            // Salt's message names the sls, which is not always the file that fails.
             return cause.clone().note(refusal.message.clone());
         }
         let keys: Vec<&str> = match refusal.kind {

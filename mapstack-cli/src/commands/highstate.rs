@@ -105,7 +105,7 @@ pub fn run(args: &Highstate, reporter: &Reporter) -> Result<(), Failure> {
     reporter.errors(reporter.redact_all(&errors))
 }
 
-/// What is printed for a minion.
+/// The output for a minion.
 enum Made {
     List(String),
     Data(Value),

@@ -165,7 +165,7 @@ fn explain(name: &str) -> Result<(), Failure> {
 /// The levels of rules, and the schema.
 type How<'h> = (&'h Levels, &'h SchemaFrom);
 
-/// What is known of minions and of their pillars.
+/// The minions and their pillars, as far as they are known.
 struct Marks {
     /// The minions that are assumed in place of others.
     examples: BTreeSet<String>,

@@ -83,7 +83,7 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
     let ids = args.work.of(minions.ids());
     let (sender, changes) = mpsc::channel();
     let notify = move |result: notify::Result<Event>| {
-        // To read files is no change of them. The receiver is gone when the program ends.
+        // Reading a file does not change it. The receiver is gone when the program ends.
         if result.as_ref().map_or(true, is_change) {
             let _ = sender.send(result.map(drop));
         }

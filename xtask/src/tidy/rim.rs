@@ -19,7 +19,7 @@ const TOUCHES: &[Touch] = &[
             "crates/expect/",
             "crates/fleet/src/read_by_pillar.rs",
             "crates/host/",
-            // What the system says of this process.
+            // It reads the system's counters of this process.
             "crates/frontend/src/budget.rs",
             "crates/frontend/src/inputs/",
             "crates/lint/src/fix.rs",

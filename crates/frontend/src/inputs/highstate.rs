@@ -71,7 +71,7 @@ impl HighstateJob {
         })
     }
 
-    /// What finds the sls of the minions.
+    /// The gatherer of the minions' sls.
     #[must_use]
     pub fn gatherer(&self) -> Gatherer<'_> {
         Gatherer::new(&self.engine, self.options.clone())
@@ -213,7 +213,7 @@ impl Highstate<'_> {
     /// The high data (Salt: `state.show_highstate` and `state.show_sls`).
     ///
     /// # Errors
-    /// What Salt refuses.
+    /// The faults for which Salt refuses the states.
     pub fn data(&self) -> Result<Value, Refused> {
         match (self.is_of_sls, &self.high.refusals[..]) {
             (true, _) => drop(self.compiled(Form::Verified)?),
@@ -226,7 +226,7 @@ impl Highstate<'_> {
     /// The low data (Salt: `state.show_lowstate` and `state.show_low_sls`).
     ///
     /// # Errors
-    /// What Salt refuses.
+    /// The faults for which Salt refuses the states.
     pub fn low(&self) -> Result<Value, Refused> {
         let low = self.compiled(match self.is_of_sls {
             true => Form::LowSls,
@@ -243,7 +243,7 @@ impl Highstate<'_> {
     /// The states as a run has them, in order.
     ///
     /// # Errors
-    /// What Salt refuses.
+    /// The faults for which Salt refuses the states.
     pub fn rows(&self) -> Result<Vec<StateRow>, Refused> {
         let low = self.compiled(Form::Run)?;
         let places = Places::new(self.engine, &self.high.sls);

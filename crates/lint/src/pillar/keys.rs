@@ -11,7 +11,7 @@ use crate::templates::words;
 /// The keys that the files of a pillar can give, whichever minion asks.
 #[derive(Debug)]
 pub struct PillarKeys {
-    /// What the sls say that are not templates.
+    /// The data of the sls that are not templates.
     plain: Vec<Map>,
     /// The words of all files.
     words: BTreeSet<String>,

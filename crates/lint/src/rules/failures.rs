@@ -166,7 +166,7 @@ fn failure(
         is_everywhere: !is_passed,
     };
     let cure = facts.cure(&cause, tracer);
-    // What nothing sets, minions that are made up lack as well as those that they represent.
+    // A key that nothing sets is missing on made-up minions and on the real ones alike.
     let is_unset = matches!(cure, Some(Cure::Unset(_) | Cure::NotInPillar { .. }));
     if let Some(cure) = cure {
         finding = cured(finding, cure);

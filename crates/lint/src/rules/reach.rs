@@ -121,7 +121,7 @@ struct Why {
     is_sure: bool,
 }
 
-/// What the runs looked for, which shows why a file is not read.
+/// The files that the runs looked for, which show why another is not read.
 struct Answers {
     sought: Vec<Sought>,
 }

@@ -1,4 +1,4 @@
-//! What a state run would refuse.
+//! Rules for states that a state run would refuse.
 
 use mapstack_states::compile::RefusalKind as Kind;
 

@@ -71,13 +71,13 @@ impl Clock {
 pub struct Refusal {
     /// The limit that was exceeded.
     pub spent: Spent,
-    /// What was [being worked on](RunBudget::at_work).
+    /// The work [under way](RunBudget::at_work) then.
     pub at_work: Vec<String>,
     /// The number of works that were done before.
     pub done: usize,
 }
 
-/// What a run has used up.
+/// The resource that a run has used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spent {
     /// This time.
@@ -227,7 +227,7 @@ impl RunBudget {
         Busy { run: self, number }
     }
 
-    /// What is being worked on: who it is for, and the last file that was read.
+    /// The work under way: the minion that it is for, and the last file that was read.
     #[must_use]
     pub fn at_work(&self) -> Vec<String> {
         let shown = |work: &Work| match work.at.is_empty() {

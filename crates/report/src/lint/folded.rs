@@ -80,7 +80,7 @@ pub fn folded<'f>(reports: impl IntoIterator<Item = &'f [Finding]>) -> Vec<Vec<F
     all
 }
 
-/// What findings of one cause have in common: the number of their report, unless that does not matter, and what they say.
+/// The key that findings of one cause share: the number of their report, unless that does not matter, and their text.
 type Cause<'f> = (Option<usize>, Rule, Level, &'f str);
 
 fn cause(report: usize, finding: &Finding) -> Cause<'_> {

@@ -32,7 +32,7 @@ pub(super) fn text_at(chunk: &DictRef, name: &str) -> Result<String> {
     Ok(to_str(&chunk.get_str(name).unwrap_or_default())?)
 }
 
-/// What a state says, before its names are told apart.
+/// The data of a state, before each of its names gets a chunk.
 struct Said {
     chunk: DictRef,
     function: Option<Obj>,

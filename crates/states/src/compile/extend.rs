@@ -11,7 +11,7 @@ use super::python::{
 use super::refusal::{Refusal, RefusalKind, Result, exception};
 use super::work::Work;
 
-/// What extends states: names with bodies.
+/// Extensions of states: names with bodies.
 pub(crate) type Extensions = Vec<(Key, Obj)>;
 
 impl Work<'_> {
@@ -143,7 +143,7 @@ impl Work<'_> {
                         }
                         is_replaced = true;
                     } else if name.as_str() == Some("name") && old_name.as_str() == Some("names") {
-                        // What was to be replaced is, and the name is added nevertheless.
+                        // The argument is replaced, and the name is added nevertheless.
                         put(index, arg)?;
                     }
                 }

@@ -111,7 +111,7 @@ pub(crate) fn is_never_used(name: &str) -> bool {
     is_moved(name) || MORE.contains(&name)
 }
 
-/// True if a name stands for several.
+/// True if a name is a shell pattern.
 pub(crate) fn is_pattern(name: &str) -> bool {
     name.contains(['*', '?', '[', ']'])
 }

@@ -52,7 +52,7 @@ pub struct CompileOptions<'o> {
 }
 
 impl CompileOptions<'_> {
-    /// What a minion's options and grains switch off.
+    /// The options that follow from a minion's options and grains.
     #[must_use]
     pub fn of(minion: &Minion) -> Self {
         let texts = |value: Option<&Value>| match value {
@@ -79,7 +79,7 @@ impl Default for CompileOptions<'_> {
     }
 }
 
-/// The reasons for which there is no low data.
+/// The reason for which low data could not be made.
 #[derive(Debug)]
 pub enum Failed {
     /// Salt refuses the states.
@@ -127,7 +127,7 @@ impl<'c> Compiler<'c> {
         }
     }
 
-    /// What was refused when the high data was made. With any, there is no low data.
+    /// The faults that were found when the high data was made. With any of them, compiling fails.
     #[must_use]
     pub fn after(mut self, refusals: Vec<Refusal>) -> Self {
         self.refusals = refusals;
@@ -140,7 +140,7 @@ impl<'c> Compiler<'c> {
     /// Salt refuses the states.
     pub fn low(&self, high: &Obj) -> Result<Vec<LowState>, Failed> {
         self.working(|work| {
-            // Where something is missing already, only the form of the rest is looked at.
+            // If something is missing already, only the form of the rest is checked.
             if let (Obj::Dict(high), []) = (high, &work.refusals[..]) {
                 work.reconcile(high)?;
             }

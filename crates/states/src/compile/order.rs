@@ -14,7 +14,7 @@ use super::python::{item, key};
 use super::refusal::{Refusal, RefusalKind, Result, exception};
 use super::work::Work;
 
-/// What states are sorted by.
+/// The key by which states are sorted.
 struct Rank {
     order: Number,
     own: Number,
@@ -76,7 +76,7 @@ impl Cap {
         }
     }
 
-    /// The order of a chunk, which is written into it where it is no number.
+    /// The order of a chunk. An order that is not a number is replaced in the chunk.
     fn of(&self, chunk: &DictRef) -> Obj {
         match chunk.get_str("order") {
             Some(number) if is_number(&number) => number,
@@ -137,7 +137,7 @@ impl Work<'_> {
         Ok(sorted)
     }
 
-    /// What a node is sorted by. Asking writes the order into chunks.
+    /// The key by which a node is sorted. Computing it writes the order into chunks.
     fn rank(&self, graph: &Graph, node: usize, cap: &Cap) -> Result<Rank> {
         let own = &graph.nodes[node];
         let chunk = graph.chunk(node)?;

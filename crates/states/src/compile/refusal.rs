@@ -1,4 +1,4 @@
-//! What a state run refuses.
+//! Faults for which Salt refuses states.
 
 use mapstack_pyobject::{Error, ErrorKind};
 use mapstack_value::Key;
@@ -34,7 +34,7 @@ macro_rules! kinds {
         }
 
         impl RefusalKind {
-            /// What to do about it.
+            /// The advice on how to mend it.
             #[must_use]
             pub fn help(self) -> Option<&'static str> {
                 match self {

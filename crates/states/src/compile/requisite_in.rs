@@ -34,7 +34,7 @@ impl Giver<'_> {
     }
 }
 
-/// What the states of a minion get from others.
+/// The requisites and arguments that states get from others.
 #[derive(Default)]
 struct Given(IndexMap<Key, DictRef>);
 

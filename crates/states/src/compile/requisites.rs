@@ -1,4 +1,4 @@
-//! What chunks require (Salt: `order_chunks` up to the sorting).
+//! The requisites of chunks (Salt: `order_chunks` up to the sorting).
 
 use mapstack_pyobject::{DictRef, Obj, to_str};
 use mapstack_value::{Int, Key};

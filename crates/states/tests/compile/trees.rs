@@ -75,7 +75,7 @@ fn difference(record: &Map) -> Option<String> {
             let has = |kind| refusals.iter().any(|one| one.kind == kind);
             let says_more = |words: &str| errors.iter().any(|text| text.contains(words));
             match record.contains_key("error") {
-                // Salt ends with an exception at an included sls that is no mapping.
+                // Salt raises an exception if an included sls is not a mapping.
                 true => has(RefusalKind::Exception) || has(RefusalKind::SlsNotMapping),
                 // Python's stack ends before the limit here.
                 false if says_more("failed: Traceback") => has(RefusalKind::Exception),
