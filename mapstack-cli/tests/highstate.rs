@@ -162,3 +162,67 @@ fn pillars_that_flags_set_count() {
         ran.stderr
     );
 }
+
+fn explained_tree() -> Tree {
+    let tree = tree();
+    tree.write(
+        "r/top.sls",
+        b"base:\n  '*': [web]\n  'other':\n    - unseen\n",
+    );
+    tree.write(
+        "r/unseen.sls",
+        b"astate: {test.nop: []}\n'a:b': {test.nop: []}\n",
+    );
+    tree.write(
+        "r/map.jinja",
+        b"{% set web = salt['grains.filter_by']({'Debian': {'user': 'www'}}, grain='os', base='Debian') %}\n",
+    );
+    tree.write(
+        "r/web.sls",
+        b"{% from 'map.jinja' import web %}\ninclude: [.conf.site]\nnginx:\n  service.running:\n    - watch: [{file: '/etc/a:b'}]\n\n\
+          /etc/a:b:\n  file.managed:\n    - user: {{ web.user }}\n    - contents: {{ pillar.port }}\n\
+          /etc/a:\n  file.managed: [{mode: '0600'}]\n",
+    );
+    tree
+}
+
+#[test]
+fn a_state_is_explained() {
+    let tree = explained_tree();
+    let explain = |args: &str| {
+        run_line(
+            tree.path(),
+            &format!("explain highstate {args} --root r --minion m.yaml"),
+        )
+    };
+    for (name, args) in [
+        ("explain", ""),
+        ("explain-id", "nginx"),
+        ("explain-colon", "/etc/a:b"),
+        ("explain-argument", "/etc/a:b:user"),
+        ("explain-shorter", "/etc/a:mode"),
+        ("explain-rows", "nginx -o json"),
+    ] {
+        let ran = explain(args);
+        assert_eq!((ran.status, ran.said()), (Some(0), ""), "{args}");
+        assert_snapshot(&format!("highstate/{name}.txt"), &ran.stdout);
+    }
+    let page = explain("--html page.html");
+    assert_eq!((page.status, page.said()), (Some(0), ""));
+    let page = std::fs::read_to_string(tree.path().join("page.html")).unwrap();
+    assert!(page.contains("map.jinja") && page.contains("nginx"));
+    for (name, args) in [
+        ("explain-unknown", "ngin"),
+        ("explain-unknown-argument", "nginx:wacth"),
+        ("explain-of-others", "astate"),
+        ("explain-colon-of-others", "a:b:name"),
+        ("explain-refused", "x --sls bad --sls cycle"),
+    ] {
+        let ran = explain(args);
+        assert_eq!(ran.status, Some(1), "{args}: {}", ran.stdout);
+        assert_snapshot(
+            &format!("highstate/{name}.txt"),
+            &format!("{}{}", ran.stdout, ran.stderr),
+        );
+    }
+}

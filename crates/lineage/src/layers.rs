@@ -51,7 +51,7 @@ pub enum LayerKind {
         /// The path of the template on disk.
         shown: String,
     },
-    /// An sls of a pillar, without what it includes.
+    /// An sls of a pillar or of states, without what it includes.
     Sls {
         /// Its name.
         sls: String,
@@ -81,11 +81,16 @@ pub enum LayerKind {
     Unknown,
 }
 
-/// Why a minion gets an sls of its pillar.
+/// The reason for which a minion gets an sls.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reason {
     /// Another sls includes it.
-    Include(String),
+    Include {
+        /// The name of that sls.
+        sls: String,
+        /// The place where it does, if that is known.
+        place: Option<Place>,
+    },
     /// An entry of a top file means the minion.
     Target {
         /// The target.

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | where values come from | [`Explain::explain`], [`Lineage`] |
 //! | where the values of a pillar come from | [`explain_pillar`] |
+//! | where the arguments of states come from | [`explain_states`] |
 //! | one value's place and history | [`Lineage::at`], [`Ancestry`], [`Spot`] |
 //! | all values | [`Lineage::visit`] |
 //! | the layers and the reason for each | [`Lineage::layers`], [`Layer`] |
@@ -22,6 +23,7 @@ mod of_pillar;
 mod pillar;
 mod placed;
 mod source;
+mod states;
 mod tracker;
 mod tree;
 mod why_not;
@@ -43,6 +45,7 @@ pub use layers::{Because, Layer, LayerKind, Merged, Reason};
 pub use mapstack::hooks::Chosen;
 pub use pillar::explain_pillar;
 pub use source::LayerText;
+pub use states::{ExplainedStates, RequisiteOrigin, StateOrigin, explain_states};
 pub use tree::How;
 pub use why_not::{Instead, Sought, WhyNot};
 
@@ -88,6 +91,8 @@ pub struct Ancestry {
     pub key: Option<Spot>,
     /// The positions of the values from which a template computed this one, as far as they are known.
     pub inputs: Vec<Spot>,
+    /// The values that tags of a template printed here, each with its own origin, as far as they are known.
+    pub printed: Vec<Ancestry>,
     /// Earlier and rejected values, the oldest first.
     pub past: Vec<Ancestor>,
 }
@@ -353,12 +358,14 @@ impl Lineage {
         });
         let past = past.map(|(_, past)| past.clone()).collect();
         let inputs = node.claim().map(|claim| self.inputs(&claim.at));
+        let printed = node.claim().map(|claim| self.printed(&claim.at));
         Ancestry {
             value: value.clone(),
             layer,
             spot,
             key: key.map(|key| self.spot(&key.at)),
             inputs: inputs.unwrap_or_default(),
+            printed: printed.unwrap_or_default(),
             past,
         }
     }
@@ -436,10 +443,28 @@ impl Lineage {
                 }
                 _ => &[],
             },
+            At::Printed(_, from) => {
+                let claims = from.iter().filter_map(Node::claim);
+                let computed = claims.filter(|claim| matches!(claim.at, At::Computed(..)));
+                return computed.flat_map(|claim| self.inputs(&claim.at)).collect();
+            }
             _ => &[],
         };
         let inputs = inputs.iter().map(|input| self.spot(input));
         inputs.filter(|spot| *spot != Spot::Unknown).collect()
+    }
+
+    /// The origins of what tags printed at a position.
+    fn printed(&self, at: &At) -> Vec<Ancestry> {
+        let At::Printed(_, from) = at else {
+            return Vec::new();
+        };
+        let is_known = |claim: &&Claim| !matches!(claim.at, At::Computed(..) | At::Unknown);
+        let known = from.iter().filter_map(|node| {
+            let claim = node.claim().filter(is_known)?;
+            Some(self.ancestry(node, &claim.value, None))
+        });
+        known.collect()
     }
 
     /// The position of a claim, with the place on disk of its file.
@@ -488,7 +513,9 @@ impl Lineage {
                 let place = file_of(in_pillar).or_else(|| self.facts.find_key(*part, path));
                 self.fact(*part, path, place)
             }
-            At::Below(inside) | At::Somewhere(inside) => self.served_spot(inside),
+            At::Below(inside) | At::Somewhere(inside) | At::Printed(inside, _) => {
+                self.served_spot(inside)
+            }
             At::Nowhere => Spot::Argument,
         }
     }

@@ -13,7 +13,7 @@ use mapstack_pillar::{
     WholePillar,
 };
 use mapstack_value::{Key, Map, Path, Value};
-use mapstack_yaml::{Limits, Mark, load_aggregating, load_document, load_rendered};
+use mapstack_yaml::{Limits, Mark, load_document};
 
 use crate::Lineage;
 use crate::flow::{SERVED, Traced, merged, stacked};
@@ -210,7 +210,10 @@ impl<'r> Replay<'r> {
     /// The entries of top files that lead to an sls, or the sls that does.
     fn reasons(&self, step: &Reached) -> Vec<Reason> {
         let (env, name) = match step {
-            Reached::Include(sls) => return vec![Reason::Include(sls.clone())],
+            Reached::Include(sls) => {
+                let (sls, place) = (sls.clone(), None);
+                return vec![Reason::Include { sls, place }];
+            }
             Reached::Top { saltenv, sls } => (saltenv.to_string(), sls),
         };
         let of_target = |event: &PillarEvent| match event {
@@ -325,7 +328,9 @@ impl<'r> Replay<'r> {
                 file, value, text, ..
             } => {
                 let whole = || Text::plain(file, file.text().unwrap_or_default()).place(0);
-                let at = text.as_ref().and_then(|text| marked(text, value));
+                let at = text
+                    .as_ref()
+                    .and_then(|text| LayerText::marked(text, value));
                 let at = at.unwrap_or_else(|| At::Statement(Arc::new(whole())));
                 if let At::Text(text, _) = &at {
                     self.texts.insert(number, text.clone());
@@ -420,17 +425,6 @@ fn has_markers(value: &Value) -> bool {
     }
 }
 
-/// The positions of an sls in the text that was read, if the data is what was read there.
-fn marked(text: &Text<'static>, value: &Value) -> Option<At> {
-    let readers = [load_rendered, load_aggregating];
-    let loaded = readers
-        .into_iter()
-        .filter_map(|read| read(text.as_str(), &Limits::default()).ok())
-        .find(|loaded| loaded.value.is_same(value))?;
-    let source = LayerText::new(text.clone());
-    Some(At::Text(Arc::new(source), loaded.marks))
-}
-
 /// A part for one more use, or for the last.
 fn take(parts: &mut [Option<(Part, usize)>], id: PartId) -> Option<Part> {
     let slot = parts.get_mut(id)?;
@@ -457,7 +451,8 @@ fn below((value, node): Part, key: &Key) -> Part {
     (map.into(), outer)
 }
 
-fn layer(kind: LayerKind) -> Layer {
+/// A layer of which nothing more is known.
+pub(crate) fn layer(kind: LayerKind) -> Layer {
     let moment = Moment {
         stage: DataStage::Layers,
         definition: None,

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use mapstack::Text;
 use mapstack_diagnostic::Place;
-use mapstack_yaml::{Limits, Lines, Mark, TouchedScalars, load_marked};
+use mapstack_value::Value;
+use mapstack_yaml::{
+    Limits, Lines, Mark, TouchedScalars, load_aggregating, load_marked, load_rendered,
+};
 
 use crate::tree::At;
 
@@ -44,6 +48,19 @@ impl LayerText {
             .map(|(_, marks)| marks)
             .unwrap_or_default();
         At::Text(Arc::new(self), marks)
+    }
+
+    /// The positions of an sls in the text that was read, if the data is what was read there.
+    pub(crate) fn marked(text: &Text<'static>, value: &Value) -> Option<At> {
+        let readers = [load_rendered, load_aggregating];
+        let loaded = readers
+            .into_iter()
+            .filter_map(|read| read(text.as_str(), &Limits::default()).ok())
+            .find(|loaded| loaded.value.is_same(value))?;
+        Some(At::Text(
+            Arc::new(LayerText::new(text.clone())),
+            loaded.marks,
+        ))
     }
 
     /// The text that YAML parsed: the file itself, or the output of its template.
@@ -98,6 +115,18 @@ impl LayerText {
             return false;
         };
         text.is_text_of_value(bytes.start) && text.place(bytes.start) == text.place(last)
+    }
+
+    /// The ranges that expressions printed, each with its place.
+    pub(crate) fn printed(&self) -> Vec<(Range<usize>, Place)> {
+        let starts: Vec<usize> = self.text.run_starts().collect();
+        let ends = starts.iter().copied().skip(1);
+        let ends = ends.chain([self.text.as_str().len()]);
+        let runs = starts.iter().copied().zip(ends);
+        let printed = runs.filter(|(start, _)| self.text.is_computed(*start));
+        printed
+            .map(|(start, end)| (start..end, self.text.place(start)))
+            .collect()
     }
 
     /// The byte offset of a mark.

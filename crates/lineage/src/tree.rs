@@ -45,6 +45,8 @@ pub(crate) enum At {
     Literal(Arc<Place>),
     /// An expression that computed the value from these.
     Computed(Arc<Place>, Arc<[At]>),
+    /// A position in a text that tags of a template printed, with the origins of what they printed.
+    Printed(Box<At>, Arc<[Node]>),
     /// A position that is not known.
     Unknown,
     /// An unknown position inside this one.
@@ -58,7 +60,7 @@ impl At {
     pub fn is_near(&self) -> bool {
         match self {
             At::Statement(_) | At::Computed(..) | At::Unknown | At::Mark(..) => true,
-            At::Below(inside) | At::Somewhere(inside) => inside.is_near(),
+            At::Below(inside) | At::Somewhere(inside) | At::Printed(inside, _) => inside.is_near(),
             At::Text(..) | At::Literal(_) | At::Fact(..) | At::FactKey(..) | At::Nowhere => false,
         }
     }
@@ -68,7 +70,17 @@ impl At {
         match self {
             At::Text(text, marks) => At::Statement(Arc::new(text.spot(marks.mark()).0)),
             At::Mark(text, mark) => At::Statement(Arc::new(text.spot(*mark).0)),
+            At::Printed(inside, _) => inside.nearby(),
             other => other.clone(),
+        }
+    }
+
+    /// Give all layers other numbers.
+    fn renumber(&mut self, number: &mut dyn FnMut(usize) -> usize) {
+        if let At::Printed(_, from) = self {
+            let mut nodes = from.to_vec();
+            nodes.iter_mut().for_each(|node| node.renumber(number));
+            *from = nodes.into();
         }
     }
 
@@ -82,6 +94,10 @@ impl At {
                 inputs.iter().for_each(|input| input.each_file(name));
             }
             At::Below(inside) | At::Somewhere(inside) => inside.each_file(name),
+            At::Printed(inside, from) => {
+                inside.each_file(name);
+                from.iter().for_each(|node| node.each_file(name));
+            }
             At::Fact(..) | At::FactKey(..) | At::Unknown | At::Nowhere => {}
         }
     }
@@ -94,6 +110,7 @@ impl At {
             },
             At::Fact(part, path) => At::Fact(*part, path.iter().chain([step]).cloned().collect()),
             At::Below(inside) => (**inside).clone(),
+            At::Printed(inside, _) => inside.child(index, step),
             // The parts of a literal have nodes of their own.
             At::Literal(place) => At::Statement(place.clone()),
             other => other.clone(),
@@ -140,7 +157,7 @@ impl Claim {
     }
 
     /// The claim on the key of an entry.
-    fn key(&self, step: &Key) -> Option<Claim> {
+    pub fn key(&self, step: &Key) -> Option<Claim> {
         let Value::Map(map) = &self.value else {
             return None;
         };
@@ -150,6 +167,23 @@ impl Claim {
             value: step.to_value(),
             at,
         })
+    }
+
+    /// The same claim, on what these printed.
+    pub fn printed(self, from: Vec<Node>) -> Claim {
+        match from.is_empty() {
+            true => self,
+            false => Claim {
+                at: At::Printed(Box::new(self.at), from.into()),
+                ..self
+            },
+        }
+    }
+
+    /// Give all layers other numbers.
+    fn renumber(&mut self, number: &mut dyn FnMut(usize) -> usize) {
+        self.layer = number(self.layer);
+        self.at.renumber(number);
     }
 
     fn follow(&self, path: &[Key]) -> Option<Claim> {
@@ -274,7 +308,7 @@ impl Now {
             return;
         }
         if let Some(claim) = &mut self.claim {
-            claim.layer = number(claim.layer);
+            claim.renumber(number);
         }
         let items = self.items.iter_mut().flatten();
         for node in self.entries.values_mut().chain(items) {
@@ -640,10 +674,10 @@ impl Node {
     pub fn renumber(&mut self, number: &mut dyn FnMut(usize) -> usize) {
         self.now_mut().renumber(number);
         if let Some(key) = &mut self.key {
-            key.layer = number(key.layer);
+            key.renumber(number);
         }
         for past in &mut self.past {
-            past.claim.layer = number(past.claim.layer);
+            past.claim.renumber(number);
             past.by = number(past.by);
             if let Some(inside) = &mut past.inside {
                 Arc::make_mut(inside).renumber(number);

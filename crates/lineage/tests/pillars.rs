@@ -346,7 +346,11 @@ fn layers_say_why_the_minion_has_them() {
         panic!("{:?}", lineage.layers())
     };
     assert_eq!(sls, "common");
-    let [Reason::Include(by), Reason::Target { target, place, .. }] = &reasons[..] else {
+    let [
+        Reason::Include { sls: by, .. },
+        Reason::Target { target, place, .. },
+    ] = &reasons[..]
+    else {
         panic!("{reasons:?}")
     };
     assert_eq!((by.as_str(), target.as_str()), ("roles.web", "web*"));

@@ -47,6 +47,21 @@ pub struct RenderedSls {
     pub text: Option<Text<'static>>,
 }
 
+impl RenderedSls {
+    pub(crate) fn of(made: Made<'_>, text: Option<Text<'static>>) -> Self {
+        let (value, has_aliases, is_text) = match made {
+            Made::Data(Data { value, shared }) => (value, shared, false),
+            Made::Text(text) => (Value::from(text.as_str()), false, true),
+        };
+        RenderedSls {
+            value,
+            is_text,
+            has_aliases,
+            text,
+        }
+    }
+}
+
 /// A text of an external pillar, with its own renderers.
 #[derive(Debug, Clone, Copy)]
 pub struct ExternalText<'t> {
@@ -137,18 +152,8 @@ impl Run<'_> {
             kept: Some(&kept),
             ..Source::new(sls.file, sls.saltenv.into(), sls.sls.into()).with_variables(extra)
         };
-        let (value, has_aliases, is_text) =
-            match self.compile(&source, &self.default_pipe(), false)? {
-                Made::Data(Data { value, shared }) => (value, shared, false),
-                Made::Text(text) => (Value::from(text.as_str()), false, true),
-            };
-        let text = kept.take();
-        Ok(RenderedSls {
-            value,
-            is_text,
-            has_aliases,
-            text,
-        })
+        let made = self.compile(&source, &self.default_pipe(), false)?;
+        Ok(RenderedSls::of(made, kept.take()))
     }
 
     /// Render a text of an external pillar through the pipe in its first line, or through a default (Salt:

@@ -192,6 +192,17 @@ impl<'e> Gatherer<'e> {
         }
     }
 
+    /// All sls of the file server: the saltenv and the name of each.
+    #[must_use]
+    pub fn all(&self) -> Vec<(String, String)> {
+        let envs = self.engine.files().envs().into_iter();
+        let names = envs.flat_map(|env| {
+            let names = self.available.matching(&env, "*").into_iter();
+            names.map(move |name| (env.clone(), name))
+        });
+        names.collect()
+    }
+
     /// The path of an sls on the file server.
     #[must_use]
     pub fn path(&self, saltenv: &str, name: &str) -> Option<String> {

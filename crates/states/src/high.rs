@@ -125,17 +125,30 @@ impl High {
     /// # Errors
     /// The limits were reached.
     pub fn refused(&self, minion: &Minion) -> Result<Vec<Refusal>, Error> {
+        Ok(self.settled(minion)?.1)
+    }
+
+    /// The states as a state run has them: extended, with the requisites that others give them, without those that are
+    /// excluded. Beside them, the reasons for which a state run refuses them; then they are as far as it gets.
+    ///
+    /// # Errors
+    /// The limits were reached.
+    pub fn settled(&self, minion: &Minion) -> Result<(Value, Vec<Refusal>), Error> {
+        let limit = |message: String| Error::new(ErrorKind::Limit, message);
         let budget = Budget::new(Limits::default(), None);
         let options = CompileOptions {
             watches: &watches,
             ..CompileOptions::of(minion)
         };
         let compiler = Compiler::new(options, &budget).after(self.refusals.clone());
-        match compiler.low(&Obj::from_shared(&self.data)) {
-            Ok(_) => Ok(Vec::new()),
-            Err(Failed::Refused(refusals)) => Ok(refusals),
-            Err(Failed::Limit(error)) => Err(Error::new(ErrorKind::Limit, error.message)),
-        }
+        let high = Obj::from_shared(&self.data);
+        let refusals = match compiler.low(&high) {
+            Ok(_) => Vec::new(),
+            Err(Failed::Refused(refusals)) => refusals,
+            Err(Failed::Limit(error)) => return Err(limit(error.message)),
+        };
+        let states = high.to_value().map_err(|e| limit(e.message))?;
+        Ok((states, refusals))
     }
 }
 

@@ -16,12 +16,16 @@ use crate::available::Available;
 use crate::options::{Strategy, TopOptions};
 
 /// An sls that a target of a top file gives a minion.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// The sls, or a shell pattern of several.
     pub sls: String,
     /// The target.
     pub target: String,
+    /// The matcher that reads the target.
+    pub matcher: String,
+    /// The place of the target, or of the sls below it.
+    pub place: Option<Place>,
 }
 
 /// The sls that top files give a minion: entries by saltenv, in the order of the targets.
@@ -124,6 +128,8 @@ impl TopReader<'_, '_> {
             let entry = |sls| Entry {
                 sls,
                 target: "master_tops".into(),
+                matcher: "master_tops".into(),
+                place: None,
             };
             let new = names.into_iter().map(entry).collect();
             let own = top.entries.entry(env).or_default();
@@ -335,6 +341,8 @@ impl TopReader<'_, '_> {
             let entry = |sls: &str| Entry {
                 sls: sls.to_owned(),
                 target: target.to_string(),
+                matcher: matcher.map_or_else(|| "compound".into(), ToString::to_string),
+                place: self.place(&[env, &target.to_string(), sls]),
             };
             match item {
                 Value::Str(sls) => top

@@ -6,9 +6,10 @@ use clap::{Args, ValueEnum, ValueHint};
 use mapstack::value::Value;
 use mapstack::{Run, Way};
 use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags};
-use mapstack_frontend::inputs::{ExplainedPillar, Kwargs, Warn as _};
-use mapstack_lineage::{Explain as _, explain_pillar};
-use mapstack_report::explain::{self, Report, check_size};
+use mapstack_frontend::inputs::{ExplainedHighstate, ExplainedPillar, Kwargs, Warn as _};
+use mapstack_lineage::{Explain as _, ExplainedStates, explain_pillar};
+use mapstack_report::explain::{self, Report, argument_paths, check_size};
+use mapstack_report::terminal::Styled;
 
 use crate::memory;
 use crate::output::{self, key_path};
@@ -27,14 +28,16 @@ Examples:
       why a file has no part in it
   mapstack explain pillar users --config /etc/salt/master --id web1
       the same for the pillar that a master compiles: the sls, the top file, and what they overrode
+  mapstack explain highstate /etc/motd:contents --minion examples/minions/web1.yaml
+      why a minion gets a state, and where one of its arguments comes from
 
 Secrets: values of the pillar, and those under keys such as *password*, are printed as numbers that
 tell them apart.")]
 pub struct Explain {
     /// The formula: its folder below a root, or the tpldir of a template in it [default: the only one there is]; or
-    /// `pillar`, where pillars are compiled
+    /// `pillar`, where pillars are compiled; or `highstate`
     pub formula: Option<String>,
-    /// The key to explain, as in users:tom:shell; numbers pick items of lists
+    /// The key to explain, as in users:tom:shell; numbers pick items of lists. Of states ID or ID:ARGUMENT
     pub key: Option<String>,
     /// The key to explain, as a flag
     #[arg(long, value_name = "KEY", conflicts_with_all = ["key", "why_not"])]
@@ -42,6 +45,9 @@ pub struct Explain {
     /// Show why a file is not used for the configuration: a parameter file, or one that a map.jinja could load
     #[arg(long, value_name = "PATH", conflicts_with = "key", value_hint = ValueHint::FilePath)]
     pub why_not: Option<PathBuf>,
+    /// For highstate: explain the states of these sls (repeatable), not those that top files give
+    #[arg(long, value_name = "SLS")]
+    pub sls: Vec<String>,
     /// text, blame (the data with an origin on each line), json, or html (one page for a browser)
     #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = ExplainFormat::Text, value_name = "FORMAT")]
     pub format: ExplainFormat,
@@ -76,6 +82,12 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
         && let Some(made) = ExplainedPillar::of(&args.input, memory::limit, reporter)?
     {
         return pillar(args, &made, reporter);
+    }
+    if name == Some(ExplainedHighstate::NAME) && args.why_not.is_none() {
+        return highstate(args, reporter);
+    }
+    if !args.sls.is_empty() {
+        return Err(Failure::Usage("--sls is for `explain highstate`".into()));
     }
     let options = Kwargs::data_options(&args.input, &args.layering)?;
     let elsewhere = args.layering.is_elsewhere() || args.input.kwargs.is_some();
@@ -120,6 +132,64 @@ fn pillar(args: &Explain, made: &ExplainedPillar, reporter: &Reporter) -> Result
         print(args, &data, &report, reporter)?;
     }
     reporter.errors(reporter.redact_all(&made.errors()))
+}
+
+/// Explain a minion's states, as far as there are any.
+fn highstate(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
+    let key = args.key.as_deref().or(args.get.as_deref());
+    let made = ExplainedHighstate::of(&args.input, (&args.sls, key), memory::limit, reporter)?;
+    reporter.knows(&made.minion);
+    reporter.knows_texts(made.states.lineage.secret_texts());
+    reporter.warn(&reporter.redact_all(&made.states.warnings))?;
+    let secrets = reporter.secrets();
+    let report = Report::of_states(&made.states.lineage, &secrets, &made.minion);
+    print_states(args, &made, &report, reporter)?;
+    reporter.errors(reporter.redact_all(&made.errors()))
+}
+
+fn print_states(
+    args: &Explain,
+    made: &ExplainedHighstate,
+    report: &Report<'_>,
+    to: &Reporter,
+) -> Result<(), Failure> {
+    let ExplainedStates { data, .. } = &made.states;
+    check_size(data)?;
+    let paths = match &made.asked {
+        None => vec![Vec::new()],
+        Some((id, None)) => vec![vec![id.clone()]],
+        Some((id, Some(below))) => argument_paths(data, id, &key_path(below)?)?,
+    };
+    let below = match &paths[..] {
+        [one] => &one[..],
+        several => several
+            .first()
+            .and_then(|path| path.get(..1))
+            .unwrap_or_default(),
+    };
+    #[cfg(feature = "html")]
+    if let Some(file) = &args.html {
+        return output::write_file(file, &report.html(below)?);
+    }
+    let mut text = Styled::default();
+    match (args.format, &made.asked) {
+        (ExplainFormat::Json, _) => {
+            return output::write_json(&report.state_rows(&made.states, below));
+        }
+        #[cfg(feature = "html")]
+        (ExplainFormat::Html, _) => return output::write(&report.html(below)?),
+        (ExplainFormat::Text, Some((id, None))) => text = report.state(&made.states, id),
+        (ExplainFormat::Text, Some(_)) => {
+            for (number, path) in paths.iter().enumerate() {
+                if number > 0 {
+                    text.plain("\n");
+                }
+                text.append(&report.text(data, Some(path), false));
+            }
+        }
+        _ => text = report.text(data, Some(below), true),
+    }
+    output::write_styled(&text, to.colors_output())
 }
 
 fn print(args: &Explain, data: &Value, report: &Report<'_>, to: &Reporter) -> Result<(), Failure> {

@@ -47,6 +47,7 @@ pub mod configuration;
 mod deployed;
 mod deployed_flags;
 pub mod estate;
+mod explained_highstate;
 mod explained_pillar;
 pub mod flags;
 mod following;
@@ -83,6 +84,7 @@ mod watched;
 
 pub use asked::{PillarPlaces, asked};
 pub use brief::brief;
+pub use explained_highstate::ExplainedHighstate;
 pub use explained_pillar::ExplainedPillar;
 use mapstack::minion::Minion;
 use mapstack::{Diagnostic, Error};

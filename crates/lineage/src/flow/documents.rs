@@ -97,32 +97,37 @@ impl<'d> Document<'d> {
         if let Some(map) = self.map
             && Extent::of(data).values <= MAX_VALUES
         {
-            self.put_dumps(map, &mut node, (data, &marks), dumps);
+            let is_computed = |start: &usize| {
+                let located = map.locate(*start);
+                located.is_some_and(|(_, origin)| origin.is_computed())
+            };
+            let runs = runs(map, self.text.len()).into_iter();
+            let printed = runs.filter(|(start, _)| is_computed(start));
+            dumps.put((self.text, printed), &mut node, (data, &marks));
         }
         node
     }
+}
 
-    /// If the text contains data that was written before, its parts keep their origins.
-    fn put_dumps(
+impl Dumps {
+    /// If a text contains data that was written before, in one of the ranges that were printed, its parts keep their
+    /// origins.
+    pub fn put(
         &self,
-        map: &SourceMap,
+        (text, printed): (&str, impl Iterator<Item = (usize, usize)>),
         node: &mut Node,
         (data, marks): (&Value, &Marks),
-        dumps: &Dumps,
     ) {
-        let lines = Lines::of(self.text);
-        for (start, end) in runs(map, self.text.len()) {
-            let is_computed = map
-                .locate(start)
-                .is_some_and(|(_, origin)| origin.is_computed());
-            let Some(piece) = self.text.get(start..end).filter(|_| is_computed) else {
+        let lines = Lines::of(text);
+        for (start, end) in printed {
+            let Some(piece) = text.get(start..end) else {
                 continue;
             };
             let begin = start + piece.len() - piece.trim_start().len();
-            let at = |marks: &Marks| lines.offset(self.text, marks.mark());
+            let at = |marks: &Marks| lines.offset(text, marks.mark());
             let mut path = Vec::new();
             if let Some(inside) = find(data, marks, begin, &at, &mut path)
-                && let Some(dump) = dumps.find(piece, inside)
+                && let Some(dump) = self.find(piece, inside)
             {
                 match path.split_last() {
                     None => *node = dump,

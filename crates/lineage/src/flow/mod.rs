@@ -12,6 +12,8 @@ mod functions;
 mod merging;
 mod methods;
 mod objects;
+mod prints;
+mod sls;
 mod sources;
 mod tracer;
 
@@ -35,6 +37,7 @@ use crate::tracker::{Follower, Texts};
 use crate::tree::{At, Claim, Node};
 use documents::Dumps;
 use objects::{Objects, is_container};
+use prints::Prints;
 use sources::{Sources, shown};
 
 pub(crate) use merging::{merged, stacked};
@@ -73,6 +76,8 @@ pub(crate) struct State {
     answer: Option<Operand>,
     dumps: Dumps,
     printed: Printed,
+    /// All that tags printed, if the text of the template counts.
+    prints: Option<Prints>,
     texts: Texts,
     /// The layers of nested folds, which are listed even if another layer replaced all of their values.
     folded: BTreeSet<usize>,
@@ -113,6 +118,12 @@ impl ValueTracer {
         }
     }
 
+    /// The same tracer, for a template whose text is read.
+    pub fn with_prints(self) -> Self {
+        self.state.borrow_mut().prints = Some(Prints::default());
+        self
+    }
+
     /// Why values were not followed to the end, if they were not.
     pub fn ended(&self) -> Option<String> {
         self.ended.borrow().clone()
@@ -151,13 +162,17 @@ impl ValueTracer {
         self.result.take()
     }
 
-    fn finish(&self, object: &Obj, data: &Value) -> Traced {
+    /// The findings about a result whose origins are made from the state.
+    fn finish(&self, data: &Value, node: impl FnOnce(&mut State) -> Node) -> Traced {
         // A few aliases can expand to more values than anyone can read.
         let is_readable = Extent::of(data).values <= MAX_VALUES;
         let left = Cell::new(MAX_STEPS);
         let found = spend_apart(self.limits.restarted(), &left, || {
             let state = &mut *self.state.borrow_mut();
-            is_readable.then(|| state.origins(object, data))
+            is_readable.then(|| {
+                let node = node(state);
+                state.origins(node, data)
+            })
         });
         if left.get() == 0 {
             self.end(format!("its values have more than {MAX_STEPS} origins"));
@@ -196,14 +211,14 @@ impl State {
             answer: None,
             dumps: Dumps::default(),
             printed: Printed::new(),
+            prints: None,
             texts: Texts::new(),
             folded: BTreeSet::new(),
         }
     }
 
     /// The origins of the result, and which sources they name, with their new numbers.
-    fn origins(&mut self, object: &Obj, data: &Value) -> (Node, Numbers) {
-        let mut node = self.objects.node(object).unwrap_or_default();
+    fn origins(&mut self, mut node: Node, data: &Value) -> (Node, Numbers) {
         node.verify(data, self.sources.unknown());
         let mut used = std::mem::take(&mut self.folded);
         node.renumber(&mut |layer| {
@@ -292,7 +307,8 @@ impl Hooks for ValueTracer {
                 state.objects.insert(object, node);
             }
         });
-        *self.result.borrow_mut() = Some(self.finish(object, data));
+        let node = |state: &mut State| state.objects.node(object).unwrap_or_default();
+        *self.result.borrow_mut() = Some(self.finish(data, node));
     }
 
     fn flowed(&self, flow: Flow<'_>) {

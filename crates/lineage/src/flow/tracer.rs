@@ -98,6 +98,13 @@ impl Tracer for ValueTracer {
             let Some(last) = state.operands.last() else {
                 return;
             };
+            if let Some(prints) = &mut state.prints {
+                let node = match is_container(value) {
+                    true => state.objects.node(value),
+                    false => last.node.clone().filter(|_| last.value.is_same(value)),
+                };
+                prints.add(by, value, node);
+            }
             let node = last.node.as_ref().filter(|_| last.value.is_same(value));
             let inputs: Vec<At> = match node.and_then(|node| node.claim()) {
                 Some(claim) => vec![claim.at.clone()],

@@ -193,7 +193,7 @@ fn setter(lineage: &Lineage, layer: usize, spot: &Spot, value: &Value) -> Option
     let mut targets = Vec::new();
     for reason in reasons {
         match reason {
-            Reason::Include(sls) => above.insert(0, sls.clone()),
+            Reason::Include { sls, .. } => above.insert(0, sls.clone()),
             Reason::Target {
                 target, saltenv, ..
             } => targets.push(Target {

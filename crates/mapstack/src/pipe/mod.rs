@@ -28,6 +28,7 @@ pub use self::variables::sls_name;
 use self::variables::sls_variables;
 use crate::engine::Run;
 use crate::file::File;
+use crate::pillar_sls::RenderedSls;
 use crate::render::{Job, Language};
 pub(crate) use crate::sls_data::Data;
 use crate::text::Text;
@@ -131,6 +132,25 @@ impl Run<'_> {
                     .help("end its first line with |yaml or |json"))
             }
         }
+    }
+
+    /// The data of an sls file with the text it was read from. [Hooks](crate::hooks::Hooks) that trace templates follow
+    /// the values of its own.
+    ///
+    /// # Errors
+    /// As [`sls`](Run::sls). A pipe may end in text.
+    pub fn traced_sls(&self, path: &str) -> Result<RenderedSls> {
+        let (file, saltenv) = self.wanted_file(path)?;
+        let kept = RefCell::new(None);
+        let source = Source {
+            kept: Some(&kept),
+            ..self.sls_source(&file, saltenv)
+        };
+        // Calls of `map.data` in the template are nested, as in a map.
+        let made = self.nested("an sls was asked for", "ask for it alone", || {
+            self.traced(|| self.compile(&source, &self.default_pipe(), false))
+        })?;
+        Ok(RenderedSls::of(made, kept.take()))
     }
 
     /// The text that an sls file's templates print: the output of its pipe before the first stage that makes data.

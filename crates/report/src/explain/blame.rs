@@ -61,7 +61,7 @@ impl Report<'_> {
                 return;
             };
             if !is_branch(&known.value) {
-                spots.insert(steps, described(&known.spot));
+                spots.insert(steps, described(known));
             }
         });
         (self.now(above, here).into_inner(), spots)
@@ -86,10 +86,18 @@ fn positions(value: &Value, path: &[Key]) -> Option<Vec<usize>> {
     Some(positions)
 }
 
-fn described(spot: &Spot) -> String {
-    match spot {
-        Spot::File { computed: true, .. } => format!("{spot} (computed)"),
+fn described(known: &Ancestry) -> String {
+    let spot = match &known.spot {
+        spot @ Spot::File { computed: true, .. } if known.printed.is_empty() => {
+            format!("{spot} (computed)")
+        }
         spot => shown(spot),
+    };
+    let from = known.printed.iter().map(|printed| shown(&printed.spot));
+    let from: Vec<String> = from.collect();
+    match &from[..] {
+        [] => spot,
+        from => format!("{spot}, from {}", from.join(", ")),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::words::joined;
 use crate::yaml_form::inline;
 
 /// The style of a place.
-const PLACE: Style = AnsiColor::Cyan.on_default();
+pub(super) const PLACE: Style = AnsiColor::Cyan.on_default();
 
 /// A line of pieces in styles.
 #[derive(Default)]
@@ -94,6 +94,9 @@ impl Report<'_> {
             .with(KEY, now)
             .with(Style::new(), "  ".into());
         let mut lines = vec![at(first, &known.spot, known.layer)];
+        for printed in &known.printed {
+            lines.extend(self.printed(path, printed));
+        }
         let from = |input| at(Line::of("    from ".into()), input, known.layer);
         lines.extend(known.inputs.iter().map(from));
         lines.extend(self.layer(known.layer, true).into_iter().map(Line::of));
@@ -105,6 +108,36 @@ impl Report<'_> {
             let layer = self.layer(past.layer, past.layer != known.layer);
             lines.extend(layer.into_iter().map(Line::of));
             lines.push(Line::of(format!("    {}", ended(past.how, past.by))));
+        }
+        lines
+    }
+
+    /// The source of a value that a template printed as a part of another.
+    fn printed(&self, path: &[Key], printed: &Ancestry) -> Vec<Line> {
+        let is_secret = |spot: &Spot| self.hides_all || spot.is_secret();
+        let shown = |value: &Value, is_secret: bool| match value {
+            // The places of its parts are not known here, and one may be secret.
+            Value::Map(_) | Value::List(_) => String::new(),
+            value => {
+                let value = self.secrets.redact_value(path, value, &|_| is_secret);
+                format!("{}  ", short(&inline(&value)))
+            }
+        };
+        let value = shown(&printed.value, is_secret(&printed.spot));
+        let place = self.place(&printed.spot, printed.layer);
+        let mut lines = vec![Line::of(format!("    from {value}")).with(PLACE, place)];
+        let layer = self.layer(printed.layer, true).into_iter();
+        lines.extend(layer.map(|line| Line::of(line).indented()));
+        lines.extend(
+            self.in_pillar(&printed.spot)
+                .into_iter()
+                .map(Line::indented),
+        );
+        for past in printed.past.iter().rev() {
+            let value = shown(&past.value, is_secret(&past.spot));
+            let place = self.place(&past.spot, past.layer);
+            let line = Line::of(format!("        over {value}")).with(PLACE, place);
+            lines.push(line.with(Style::new(), format!("  {}", ended(past.how, past.by))));
         }
         lines
     }
@@ -124,7 +157,7 @@ impl Report<'_> {
     }
 
     /// A place, with what computed the value there.
-    fn place(&self, spot: &Spot, layer: usize) -> String {
+    pub(super) fn place(&self, spot: &Spot, layer: usize) -> String {
         let kind = self.lineage.layers().get(layer).map(|layer| &layer.kind);
         match (spot, kind) {
             (Spot::File { computed: true, .. }, Some(LayerKind::External { shown: None, .. })) => {
@@ -243,7 +276,10 @@ pub(super) fn named(layer: &Layer, with_source: bool) -> String {
 /// Why a minion gets an sls.
 pub(super) fn reached(why: &Reason) -> String {
     match why {
-        Reason::Include(sls) => format!("included by {sls}"),
+        Reason::Include { sls, place } => {
+            let at = place.as_ref().map(|place| format!(" in {place}"));
+            format!("included by {sls}{}", at.unwrap_or_default())
+        }
         Reason::Target {
             target,
             matcher,

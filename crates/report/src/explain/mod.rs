@@ -5,6 +5,7 @@ mod history;
 #[cfg(feature = "html")]
 mod html;
 mod rows;
+mod states;
 mod why_not;
 
 use std::collections::HashSet;
@@ -19,6 +20,7 @@ use crate::terminal::Styled;
 use crate::values::nothing_under;
 use crate::words::joined;
 pub use rows::Explained;
+pub use states::{ExplainedHighstate, argument_paths};
 pub use why_not::text as why_not;
 
 /// Refuse data that a few lines of aliases make too large to read.
@@ -97,6 +99,11 @@ impl<'r> Report<'r> {
             hides_all: secrets.policy().masks_pillar(),
             ..Report::new(lineage, secrets, minion, "pillar")
         }
+    }
+
+    /// The origins that `lineage` knows of a minion's states.
+    pub fn of_states(lineage: &'r Lineage, secrets: &'r Secrets, minion: &'r Minion) -> Self {
+        Report::new(lineage, secrets, minion, "highstate")
     }
 
     /// For people: the history of the value at a path, or the data with an origin on each line.

@@ -85,9 +85,12 @@ enum OfPillar<'r> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(untagged)]
-enum Reason<'r> {
+pub(super) enum Reason<'r> {
     Include {
         included_by: &'r str,
+        /// file:line:column, if it is known
+        #[serde(skip_serializing_if = "Option::is_none")]
+        at: Option<String>,
     },
     Target {
         target: &'r str,
@@ -142,9 +145,27 @@ struct Explanation {
     /// The places of the values from which a template computed this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     inputs: Vec<Origin>,
+    /// The values that tags of a template printed here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    printed: Vec<Printed>,
     /// The place of the key, for entries of mappings.
     #[serde(skip_serializing_if = "Option::is_none")]
     key_origin: Option<Origin>,
+    /// The values before, the oldest first.
+    past: Vec<Past>,
+}
+
+/// A value that a tag of a template printed.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Printed {
+    /// Left out if it is a mapping or a list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<Data>,
+    /// The number of its layer.
+    #[cfg_attr(feature = "schemas", schemars(range(min = 1)))]
+    layer: usize,
+    origin: Origin,
     /// The values before, the oldest first.
     past: Vec<Past>,
 }
@@ -196,12 +217,25 @@ impl Report<'_> {
             ended: past.how.into(),
             by: past.by + 1,
         };
+        let printed = |printed: &Ancestry| Printed {
+            value: (!is_branch(&printed.value)).then(|| {
+                let is_secret = self.hides_all || printed.spot.is_secret();
+                let masked = self
+                    .secrets
+                    .redact_value(path, &printed.value, &|_| is_secret);
+                masked.into()
+            }),
+            layer: printed.layer + 1,
+            origin: (&printed.spot).into(),
+            past: printed.past.iter().map(past).collect(),
+        };
         Explanation {
             path: path.iter().map(|step| self.masked_key(step)).collect(),
             value: self.now(path, &known.value).into(),
             layer: known.layer + 1,
             origin: (&known.spot).into(),
             inputs: known.inputs.iter().map(Origin::from).collect(),
+            printed: known.printed.iter().map(printed).collect(),
             key_origin: known.key.as_ref().map(Origin::from),
             past: known.past.iter().map(past).collect(),
         }
@@ -277,7 +311,10 @@ impl<'l> OfPillar<'l> {
 impl<'l> From<&'l lineage::Reason> for Reason<'l> {
     fn from(why: &'l lineage::Reason) -> Self {
         match why {
-            lineage::Reason::Include(included_by) => Reason::Include { included_by },
+            lineage::Reason::Include { sls, place } => Reason::Include {
+                included_by: sls,
+                at: at(place.as_ref()),
+            },
             lineage::Reason::Target {
                 target,
                 matcher,
@@ -293,6 +330,6 @@ impl<'l> From<&'l lineage::Reason> for Reason<'l> {
     }
 }
 
-fn at(place: Option<&Place>) -> Option<String> {
+pub(super) fn at(place: Option<&Place>) -> Option<String> {
     place.map(ToString::to_string)
 }

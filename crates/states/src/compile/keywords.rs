@@ -76,7 +76,8 @@ const LISTS: [&str; 13] = [
 ];
 
 /// True if an argument has to be a list of states.
-pub(crate) fn is_requisite(name: &str) -> bool {
+#[must_use]
+pub fn is_requisite(name: &str) -> bool {
     LISTS.contains(&name)
 }
 
@@ -92,7 +93,8 @@ const MOVED: [&str; 7] = [
 ];
 
 /// True if an argument is moved to other states, or takes from them.
-pub(crate) fn is_moved(name: &str) -> bool {
+#[must_use]
+pub fn is_moved(name: &str) -> bool {
     MOVED.contains(&name)
 }
 

@@ -1,0 +1,173 @@
+//! A minion's states, with where their arguments come from.
+
+use mapstack::minion::Minion;
+use mapstack::value::{Key, Value};
+use mapstack::{Engine, Error, ErrorKind, nearest};
+use mapstack_lineage::{ExplainedStates, explain_pillar, explain_states};
+use mapstack_states::{Gatherer, High, Places, TopOptions, Wanted};
+
+use crate::inputs::flags::Input;
+use crate::inputs::functions::MemoryOf;
+use crate::inputs::highstate::{Refused, errors_of};
+use crate::inputs::pillars::Silent;
+use crate::inputs::session::Session;
+use crate::inputs::{InputError, Warn, configuration};
+
+/// A minion and its states, for questions about where they come from.
+pub struct ExplainedHighstate {
+    /// The minion with its pillar.
+    pub minion: Minion,
+    /// The states that are asked for.
+    pub states: ExplainedStates,
+    /// The ID that is asked for, and what is asked for below it.
+    pub asked: Option<(Key, Option<String>)>,
+    engine: Engine,
+    high: High,
+}
+
+impl ExplainedHighstate {
+    /// The name by which states are asked for in place of a formula.
+    pub const NAME: &str = "highstate";
+
+    /// The states of the minion of flags: those that top files give, or those of some sls. They are those of an ID, if
+    /// one is asked for, with colons and what is asked for below it.
+    ///
+    /// # Errors
+    /// Flags name no minion or more than one, something cannot be read, top files cannot be used, or the minion has no
+    /// state of that ID.
+    pub fn of(
+        input: &Input,
+        (sls, asked): (&[String], Option<&str>),
+        memory: MemoryOf,
+        warn: &dyn Warn,
+    ) -> Result<Self, InputError> {
+        let session = Session::new(input, warn, memory)?;
+        let id = input.facts.id.as_deref();
+        let config = configuration::read(&input.files, id, None, &Silent)?;
+        let options = config.map(|config| TopOptions::of(config.options()));
+        let options = options.unwrap_or_default();
+        let saltenv = input.files.saltenv.clone().or(options.saltenv.clone());
+        let wanted = match sls {
+            [] => Wanted::Highstate,
+            names => Wanted::Sls {
+                saltenv: saltenv.as_deref().unwrap_or("base"),
+                names,
+            },
+        };
+        let options = TopOptions {
+            saltenv: saltenv.clone(),
+            ..options
+        };
+        let gatherer = Gatherer::new(&session.engine, options);
+        let mut high = gatherer.high(&session.minion, wanted);
+        if let Some(Err(error)) = high.top.take_if(|top| top.is_err()) {
+            return Err(error.into());
+        }
+        let asked = match asked {
+            Some(asked) => Some(found(asked, (&gatherer, &session, &high))?),
+            None => None,
+        };
+        let only = asked.as_ref().map(|(id, _)| id);
+        let mut states = explain_states(&session.engine, &session.minion, &high, only)?;
+        if let Some(pillar) = session.explained_pillar()?
+            && let Some(pillar) = explain_pillar(&pillar, &session.minion, session.engine.policy())
+        {
+            states.lineage = states.lineage.with_pillar(pillar);
+        }
+        drop(gatherer);
+        let Session { engine, minion, .. } = session;
+        Ok(ExplainedHighstate {
+            minion,
+            states,
+            asked,
+            engine,
+            high,
+        })
+    }
+
+    /// The faults for which a state run refuses the minion's states.
+    #[must_use]
+    pub fn errors(&self) -> Refused {
+        errors_of(&self.engine, &self.high.sls, &self.states.refusals)
+    }
+}
+
+/// What finding an ID needs.
+type Where<'w> = (&'w Gatherer<'w>, &'w Session, &'w High);
+
+/// The ID that a text begins with, and what is behind the colon that follows it. IDs can have colons, too.
+fn found(
+    asked: &str,
+    (gatherer, session, high): Where<'_>,
+) -> Result<(Key, Option<String>), Error> {
+    let (states, _) = high.settled(&session.minion)?;
+    let ids = states.as_map().into_iter().flatten().map(|(id, _)| id);
+    let ids: Vec<&Key> = ids.filter(|id| !id.to_string().starts_with("__")).collect();
+    let rest = |id: &str| match asked.strip_prefix(id) {
+        Some("") => Some(None),
+        Some(rest) => Some(Some(rest.strip_prefix(':')?.to_owned())),
+        None => None,
+    };
+    let meant = ids.iter().filter_map(|id| {
+        let text = id.to_string();
+        Some((text.len(), *id, rest(&text)?))
+    });
+    if let Some((_, id, rest)) = meant.max_by_key(|(length, ..)| *length) {
+        return Ok((id.clone(), rest));
+    }
+    if let Some(error) = of_others(&|id| rest(id).is_some(), (gatherer, session, high)) {
+        return Err(error);
+    }
+    let minion = session.minion.id();
+    let message = format!("no state of '{minion}' has the ID '{asked}'");
+    let error = Error::new(ErrorKind::Lookup, message);
+    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    Err(match nearest(asked, ids.iter().map(String::as_str)) {
+        Some(near) => error.help(format!("did you mean '{near}'?")),
+        None => error.help("`mapstack highstate` lists the minion's states"),
+    })
+}
+
+/// An error about a state that the minion does not get, if there is one of the ID.
+fn of_others(
+    is_meant: &dyn Fn(&str) -> bool,
+    (gatherer, session, high): Where<'_>,
+) -> Option<Error> {
+    let id_of = |data: &Value| {
+        let ids = data.as_map().into_iter().flatten().map(|(id, _)| id);
+        let meant = ids.map(ToString::to_string).filter(|id| is_meant(id));
+        meant.max_by_key(String::len)
+    };
+    let minion = session.minion.id();
+    for sls in &high.sls {
+        if let Some(id) = sls.rendered.data.as_ref().ok().and_then(id_of) {
+            let place = Places::new(&session.engine, &high.sls).place(sls, &[&id]);
+            let message = format!("the state '{id}' is excluded, or refused before it counts");
+            return Some(Error::new(ErrorKind::Lookup, message).at(place));
+        }
+    }
+    // Of several IDs that the text begins with, the longest is meant.
+    let mut found: Option<(String, Error)> = None;
+    for (saltenv, name) in gatherer.all() {
+        let alone = gatherer.alone(&session.minion, &saltenv, &name);
+        let Some(sls) = alone.sls.first() else {
+            continue;
+        };
+        let id = sls.rendered.data.as_ref().ok().and_then(id_of);
+        let is_longer = |id: &String| {
+            found
+                .as_ref()
+                .is_none_or(|(known, _)| known.len() < id.len())
+        };
+        if let Some(id) = id.filter(is_longer) {
+            let place = Places::new(&session.engine, &alone.sls).place(sls, &[&id]);
+            let message = format!("'{minion}' does not get '{id}', a state of the sls '{name}'");
+            let error = Error::new(ErrorKind::Lookup, message).at(place).help(format!(
+                "no target that means the minion names the sls, and no sls that it gets includes it; \
+                 --sls {name} explains its states nevertheless"
+            ));
+            found = Some((id, error));
+        }
+    }
+    Some(found?.1)
+}

@@ -1,0 +1,256 @@
+//! The sls of a minion, each followed when something of it is asked for.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use mapstack::loader::{Fetched, SaltPath};
+use mapstack::{Engine, Run};
+use mapstack_diagnostic::{Diagnostic, Place};
+use mapstack_minion::Minion;
+use mapstack_states::{GotSls, High, Top};
+use mapstack_value::{Key, Str, Value};
+
+use super::unknown;
+use super::written::Argument;
+use crate::flow::{SERVED, Traced, ValueTracer};
+use crate::layers::{Layer, LayerKind, Reason};
+use crate::pillar::layer;
+use crate::tracker::Texts;
+use crate::tree::{Claim, Node};
+use crate::{Spot, in_text};
+
+/// The sls of a minion.
+pub(super) struct TracedSls<'t> {
+    engine: &'t Engine,
+    minion: &'t Minion,
+    sls: &'t [GotSls],
+    top: Option<&'t Top>,
+    /// The origins of what was asked for, by the number of the sls.
+    nodes: HashMap<usize, Option<Node>>,
+    done: Done,
+}
+
+/// The layers of all that was followed, and what belongs to them.
+#[derive(Default)]
+pub(super) struct Done {
+    pub layers: Vec<Layer>,
+    pub texts: Texts,
+    pub secrets: Vec<Str>,
+    pub warnings: Vec<Diagnostic>,
+    /// The places on disk of files, by their paths on the file server.
+    pub shown: HashMap<String, String>,
+}
+
+impl Done {
+    fn number(&mut self, layer: Layer) -> usize {
+        match self.layers.iter().position(|known| *known == layer) {
+            Some(number) => number,
+            None => {
+                self.layers.push(layer);
+                self.layers.len() - 1
+            }
+        }
+    }
+}
+
+impl<'t> TracedSls<'t> {
+    pub fn new(engine: &'t Engine, minion: &'t Minion, high: &'t High) -> Self {
+        TracedSls {
+            engine,
+            minion,
+            sls: &high.sls,
+            top: high.top.as_ref().and_then(|top| top.as_ref().ok()),
+            nodes: HashMap::new(),
+            done: Done::default(),
+        }
+    }
+
+    /// The number of an sls.
+    pub fn number(&self, (saltenv, name): (&str, &str)) -> Option<usize> {
+        let is_it = |sls: &GotSls| sls.name == name && sls.saltenv == saltenv;
+        self.sls.iter().position(is_it)
+    }
+
+    pub fn finish(self) -> Done {
+        self.done
+    }
+
+    /// A claim on a value of which it is not known where it comes from.
+    pub fn unknown(&mut self, value: &Value) -> Claim {
+        unknown(self.done.number(layer(LayerKind::Unknown)), value)
+    }
+
+    /// The origins of the data of an sls.
+    fn whole(&mut self, sls: usize) -> Option<Node> {
+        if let Some(known) = self.nodes.get(&sls) {
+            return known.clone();
+        }
+        // An sls that includes another is asked for its place by that one.
+        self.nodes.insert(sls, None);
+        let node = self.follow(sls);
+        self.nodes.insert(sls, node.clone());
+        node
+    }
+
+    fn follow(&mut self, number: usize) -> Option<Node> {
+        let sls = self.sls.get(number)?;
+        let run = self.engine.run(self.minion).with_saltenv(&*sls.saltenv);
+        let run = run.following_secrets();
+        let tracer = ValueTracer::new(self.minion.clone(), self.engine.limits()).with_prints();
+        let tracer = Rc::new(tracer);
+        let rendered = run
+            .with_hooks(tracer.clone(), || run.traced_sls(&sls.path))
+            .ok()?;
+        let shown = run.shown(&sls.path);
+        let mut traced = tracer.of_sls(&sls.path, &rendered, self.file(sls, &shown));
+        let own = traced.node.claim().map(|claim| claim.layer);
+        self.note(&run, &traced);
+        if let Some(layer) = own.and_then(|own| traced.layers.get_mut(own)) {
+            layer.kind = LayerKind::Sls {
+                sls: sls.name.clone(),
+                saltenv: sls.saltenv.clone(),
+                shown,
+                reasons: self.reasons(number),
+            };
+        }
+        Some(self.taken(traced))
+    }
+
+    /// The place of a file as a whole.
+    fn file(&self, sls: &GotSls, shown: &str) -> Place {
+        let path = SaltPath::from_relative(&sls.path);
+        let text = match self.engine.fetch(&path, &sls.saltenv) {
+            Ok(Fetched::Found { bytes, .. }) => String::from_utf8_lossy(&bytes).into_owned(),
+            _ => String::new(),
+        };
+        Place::of_keys(shown, text, &[])
+    }
+
+    /// Note the files of an sls that was followed.
+    fn note(&mut self, run: &Run<'_>, traced: &Traced) {
+        let mut add = |file: &str| {
+            if !self.done.shown.contains_key(file) {
+                let shown = run.shown(file);
+                if !shown.starts_with(SERVED) {
+                    self.done.shown.insert(file.to_owned(), shown);
+                }
+            }
+        };
+        traced.node.each_file(&mut |file| {
+            if let Some(file) = file.strip_prefix(SERVED) {
+                add(file);
+            }
+        });
+        for layer in &traced.layers {
+            if let LayerKind::File { path, .. } = &layer.kind {
+                add(path);
+            }
+        }
+        self.done.secrets.extend(run.secret_texts());
+        self.done.warnings.extend(run.warnings());
+    }
+
+    /// The origins with numbers of layers that are those of all.
+    fn taken(&mut self, traced: Traced) -> Node {
+        let Traced {
+            layers,
+            mut node,
+            texts,
+            ..
+        } = traced;
+        let layers = layers.into_iter();
+        let numbers: Vec<usize> = layers.map(|layer| self.done.number(layer)).collect();
+        let number = |layer: usize| numbers.get(layer).copied().unwrap_or_default();
+        node.renumber(&mut |layer| number(layer));
+        let texts = texts.into_iter();
+        let texts = texts.map(|(layer, text)| (number(layer), text));
+        self.done.texts.extend(texts);
+        node
+    }
+
+    /// The claim on what lies at a path of an sls.
+    pub fn claim(&mut self, sls: usize, path: &[Key]) -> Option<Claim> {
+        self.whole(sls)?.follow(path)?.claim().cloned()
+    }
+
+    /// The claim on a key below a path of an sls.
+    pub fn key(&mut self, sls: usize, path: &[Key], key: &Key) -> Option<Claim> {
+        self.whole(sls)?.follow(path)?.key_of(key)
+    }
+
+    /// The claim on the name of an argument.
+    pub fn key_at(&mut self, argument: &Argument) -> Option<Claim> {
+        let (name, above) = argument.path.split_last()?;
+        self.key(argument.sls, above, name)
+    }
+
+    /// The origins of an argument.
+    pub fn node(&mut self, argument: &Argument) -> Option<Node> {
+        self.whole(argument.sls)?.follow(&argument.path)
+    }
+
+    /// Why the minion gets an sls: what includes it, what includes that, …, the entries of top files.
+    pub fn reasons(&mut self, sls: usize) -> Vec<Reason> {
+        let (all, mut reasons) = (self.sls, Vec::new());
+        let (mut here, mut left) = (all.get(sls), all.len());
+        while let Some(sls) = here.filter(|_| left > 0) {
+            left -= 1;
+            let Some(by) = &sls.included_by else {
+                reasons.extend(self.targets(sls));
+                break;
+            };
+            let number = all
+                .iter()
+                .position(|other| other.name == *by && self.place_of_include(other, sls).is_some());
+            let place = number.and_then(|number| self.include(number, sls));
+            reasons.push(Reason::Include {
+                sls: by.clone(),
+                place,
+            });
+            here = number.and_then(|number| all.get(number));
+        }
+        reasons
+    }
+
+    /// The entry of an sls that includes another.
+    fn place_of_include(&self, by: &GotSls, sls: &GotSls) -> Option<usize> {
+        let Ok(Value::Map(states)) = &by.rendered.data else {
+            return None;
+        };
+        let entries = states.get("include")?.as_list()?;
+        entries.iter().position(|entry| {
+            let named = mapstack_states::included((&by.name, &by.path), entry);
+            named.is_some_and(|(_, name)| is_named(&name, &sls.name))
+        })
+    }
+
+    fn include(&mut self, by: usize, sls: &GotSls) -> Option<Place> {
+        let index = self.place_of_include(self.sls.get(by)?, sls)?;
+        let path = [Key::from("include"), Key::of_index(index)];
+        match &self.claim(by, &path)?.at {
+            crate::tree::At::Text(text, marks) => match in_text(text, marks.mark()) {
+                Spot::File { place, .. } => Some(place),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn targets(&self, sls: &GotSls) -> Vec<Reason> {
+        let entries = self.top.and_then(|top| top.entries.get(&sls.saltenv));
+        let meant = entries.into_iter().flatten();
+        let meant = meant.filter(|entry| is_named(&entry.sls, &sls.name));
+        let reason = |entry: &mapstack_states::Entry| Reason::Target {
+            target: entry.target.clone(),
+            matcher: entry.matcher.clone(),
+            saltenv: sls.saltenv.clone(),
+            place: entry.place.clone(),
+        };
+        meant.map(reason).collect()
+    }
+}
+
+/// True if a name or shell pattern means an sls.
+fn is_named(pattern: &str, sls: &str) -> bool {
+    pattern == sls || mapstack_value::pytext::Fnmatch::new(pattern).matches(sls)
+}
