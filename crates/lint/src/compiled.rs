@@ -9,6 +9,8 @@ use mapstack::{Error, ErrorKind};
 use mapstack_states::compile::{CompileOptions, Refusal, RefusalKind};
 use mapstack_states::{Gathered, Gatherer, GotSls, Places, Rendered, TopOptions, Wanted, included};
 
+use crate::misuse::{Misuse, MisuseKey, calls_of_high, calls_of_low, misuses};
+use crate::own_modules::OwnModules;
 use crate::states::Made;
 use crate::subject::Subject;
 use crate::work::side_by_side;
@@ -46,24 +48,39 @@ fn key_of(refusal: &Refusal) -> FaultKey {
     (refusal.kind, refusal.sls.clone(), what)
 }
 
+/// The faults of one compilation.
+struct Compiled {
+    refusals: Refusals,
+    misuses: Vec<Misuse>,
+}
+
 /// The faults in the sls that were gathered for a minion, without those that a missing part may explain.
-fn refusals(
+fn compiled(
     gatherer: &Gatherer<'_>,
-    subject: &Subject<'_>,
+    (subject, own): (&Subject<'_>, &OwnModules),
     (minion, wanted): (&Minion, Wanted<'_>),
     (gathered, is_open): (&Gathered, bool),
-) -> Result<Refusals, Error> {
+) -> Result<Compiled, Error> {
     let high = gatherer.high_of(minion, wanted, gathered);
-    let refused = high.refused(minion)?;
+    let low = high.low(minion)?;
     let places = Places::new(subject.engine, &high.sls);
+    let calls = match &low {
+        Ok(states) => calls_of_low(states),
+        Err(_) => calls_of_high(&high.data),
+    };
+    let misuses = misuses(&calls, own, &places);
     let may_be_elsewhere = |refusal: &Refusal| refusal.missing.is_some() && is_open;
-    let found = refused.into_iter().filter(|one| !may_be_elsewhere(one));
+    let refused = low.err().unwrap_or_default().into_iter();
+    let found = refused.filter(|one| !may_be_elsewhere(one));
     let found = found.filter_map(|refusal| {
         let sls = places.sls(refusal.sls.as_deref()?, None)?;
         let error = places.error(&refusal);
         Some((refusal, error, sls.path.clone()))
     });
-    Ok(found.collect())
+    Ok(Compiled {
+        refusals: found.collect(),
+        misuses,
+    })
 }
 
 /// Runs whose states cannot differ, by what tells them apart.
@@ -85,28 +102,31 @@ impl Subject<'_> {
                 .push(run);
         }
         let groups: Vec<Vec<usize>> = groups.into_values().collect();
+        let own = self.own_states();
         let done = side_by_side(&groups, |runs| {
             let (minion, gathered) = (&minions[runs[0]], &gathered[runs[0]]);
             let is_open = gathered.sls.iter().any(|sls| self.is_empty_elsewhere(sls));
             let of = (minion, Wanted::Highstate);
-            refusals(gatherer, self, of, (gathered, is_open))
+            compiled(gatherer, (self, &own), of, (gathered, is_open))
         })?;
         let mut faults = Faults::default();
-        for (runs, refusals) in groups.iter().zip(done) {
-            faults.add(refusals, runs);
+        for (runs, found) in groups.iter().zip(done) {
+            faults.add(found, runs);
         }
         if let Some(first) = minions.first() {
             let done = side_by_side(alone, |(name, gathered)| {
                 let names = std::slice::from_ref(name);
                 let saltenv = &self.saltenv;
                 let of = (first, Wanted::Sls { saltenv, names });
-                refusals(gatherer, self, of, (gathered, true))
+                compiled(gatherer, (self, &own), of, (gathered, true))
             })?;
-            for ((name, _), refusals) in alone.iter().zip(done) {
-                let own = refusals.map(|all| {
-                    let own = all.into_iter();
-                    own.filter(|(refusal, ..)| refusal.sls.as_ref() == Some(name))
-                        .collect()
+            for ((name, _), found) in alone.iter().zip(done) {
+                let own = found.map(|mut found| {
+                    let is_own =
+                        |(refusal, ..): &(Refusal, _, _)| refusal.sls.as_ref() == Some(name);
+                    found.refusals.retain(is_own);
+                    found.misuses.retain(|misuse| misuse.sls == *name);
+                    found
                 });
                 faults.add(own, &[0]);
             }
@@ -131,6 +151,12 @@ impl Subject<'_> {
             self.ignored.insert("what states require".into(), why);
         }
         self.faults = faults.all.into_values().collect();
+        self.misuses = faults.misuses.into_values().collect();
+    }
+
+    /// The state modules of the file server.
+    fn own_states(&self) -> OwnModules {
+        OwnModules::of(self.engine, &self.saltenv, &["_states/"])
     }
 
     /// True if an sls lies elsewhere and an empty one takes its place, or if it cannot be rendered here.
@@ -146,6 +172,7 @@ impl Subject<'_> {
     pub(crate) fn compile_formula(&mut self) -> Result<(), Error> {
         let gatherer = Gatherer::new(self.engine, TopOptions::default());
         let gatherer = gatherer.secrets(self.secrets.clone());
+        let own = self.own_states();
         let alone = self.alone();
         let jobs: Vec<(&Closure, usize)> = alone
             .iter()
@@ -156,16 +183,24 @@ impl Subject<'_> {
             let names = std::slice::from_ref(&self.states[closure.root].name);
             let saltenv = &self.saltenv;
             let of = (self.runs[*run].minion, Wanted::Sls { saltenv, names });
-            refusals(&gatherer, self, of, (&gathered, is_open))
+            compiled(&gatherer, (self, &own), of, (&gathered, is_open))
         })?;
         let mut faults = Faults::default();
         let mut failed: BTreeMap<FaultKey, Vec<usize>> = BTreeMap::new();
-        for (number, ((_, runs), refusals)) in alone.iter().zip(done).enumerate() {
-            for (refusal, ..) in refusals.iter().flatten() {
+        for (number, ((closure, runs), mut found)) in alone.iter().zip(done).enumerate() {
+            let root = closure.root;
+            let is_around =
+                |(other, _): &(Closure, _)| other.root != root && other.states.contains(&root);
+            if let (Ok(found), true) = (&mut found, alone.iter().any(is_around)) {
+                // What includes an sls can extend its states.
+                let name = &self.states[root].name;
+                found.misuses.retain(|misuse| !misuse.is_missing_in(name));
+            }
+            for (refusal, ..) in found.iter().flat_map(|found| &found.refusals) {
                 let all = failed.entry(key_of(refusal)).or_default();
                 all.push(number);
             }
-            faults.add(refusals, runs);
+            faults.add(found, runs);
         }
         for (key, fault) in &mut faults.all {
             self.settle(fault, &alone, &failed[key]);
@@ -349,12 +384,13 @@ impl Contents {
 #[derive(Default)]
 struct Faults {
     all: BTreeMap<FaultKey, Fault>,
+    misuses: BTreeMap<MisuseKey, Misuse>,
     /// Why some states were not compiled.
     limit: Option<String>,
 }
 
 impl Faults {
-    fn add(&mut self, found: Result<Refusals, Error>, runs: &[usize]) {
+    fn add(&mut self, found: Result<Compiled, Error>, runs: &[usize]) {
         let found = match found {
             Ok(found) => found,
             Err(limit) => {
@@ -362,7 +398,12 @@ impl Faults {
                 return;
             }
         };
-        for (refusal, error, path) in found {
+        for misuse in found.misuses {
+            let key = misuse.key();
+            let known = self.misuses.entry(key).or_insert_with(|| misuse.clone());
+            known.join(misuse, runs);
+        }
+        for (refusal, error, path) in found.refusals {
             let message = refusal.message.clone();
             let fault = self.all.entry(key_of(&refusal)).or_insert_with(|| Fault {
                 refusal,

@@ -106,6 +106,7 @@ impl<'s> Subject<'s> {
             secrets,
             problems: Vec::new(),
             faults: Vec::new(),
+            misuses: Vec::new(),
             estate: Some(estate.clone()),
         };
         let reached = subject.gather(estate, minions)?;

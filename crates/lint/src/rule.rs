@@ -252,6 +252,26 @@ rules! {
         "Salt refuses all states of the minion."
         "# web.sls and db.sls, which one minion gets\ncurl: pkg.installed"
         "Give one of them another ID and name the state with `name`, or move it to an sls that both include.";
+    UnknownState "unknown-state" Error
+        "A state module, or a function of one, that does not exist."
+        "The state fails on every run, as the minion has no function for it."
+        "/etc/motd:\n  file.manged:\n    - source: salt://motd"
+        "Correct the name, or add the module below `_states`.";
+    MovedState "moved-state" Warning
+        "A state module or function that Salt had before 3008, or that an extension has."
+        "The state fails on a minion that has Salt 3008 and not the extension."
+        "shop:\n  mysql_database.present"
+        "Install the extension that is named on the minions, or use another state.";
+    UnknownArgument "unknown-argument" Error
+        "An argument that the function of a state does not take."
+        "Salt ends the run with an exception where it comes to the state: what comes behind it is not applied."
+        "/etc/motd:\n  file.symlink:\n    - target: /run/motd\n    - force_it: true"
+        "Correct the name of the argument, or remove it.";
+    MissingArgument "missing-argument" Error
+        "A state without an argument that its function needs."
+        "The state fails on every run."
+        "/etc/motd:\n  file.symlink:\n    - force: true   # target is missing"
+        "Add the argument.";
     StatesShape "states-shape" Error
         "An sls or a state that is not of the form that Salt takes."
         "Salt refuses the sls."

@@ -16,6 +16,7 @@ use mapstack_render::jinja::ast::{Expr, ExprKind};
 use crate::compiled::Fault;
 use crate::document::{Content, Document, SourceFile};
 use crate::estate::Estate;
+use crate::misuse::Misuse;
 use crate::origins::salt_function;
 use crate::states::{self, Library, State, Target};
 use crate::templates::Templates;
@@ -63,6 +64,8 @@ pub(crate) struct Subject<'s> {
     pub problems: Vec<TopProblem>,
     /// The faults for which a state run would refuse states.
     pub faults: Vec<Fault>,
+    /// States that their functions cannot run.
+    pub misuses: Vec<Misuse>,
     /// The estate of which it is all states, if it is not a formula.
     pub estate: Option<Estate>,
 }
@@ -217,6 +220,7 @@ impl<'s> Subject<'s> {
             secrets,
             problems: Vec::new(),
             faults: Vec::new(),
+            misuses: Vec::new(),
             estate: None,
         };
         let has_parameters = dialect != Dialect::MapJinja || options.parameter_dirs.is_some();

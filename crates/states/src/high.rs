@@ -13,7 +13,7 @@ use crate::compile::declare::OfSls;
 use crate::compile::python::described;
 use crate::compile::refusal::{Result, Stop, exception};
 use crate::compile::work::Work as Compile;
-use crate::compile::{CompileOptions, Compiler, Failed, Refusal, RefusalKind};
+use crate::compile::{CompileOptions, Compiler, Failed, LowState, Refusal, RefusalKind};
 use crate::gather::{DEPTH, GotSls, Work, stacked};
 use crate::{Gathered, Gatherer, Top, included, watches};
 
@@ -120,12 +120,12 @@ impl Gatherer<'_> {
 }
 
 impl High {
-    /// The reasons for which a state run refuses the states. There are none if it runs them.
+    /// The states as they run, or the reasons for which a state run refuses them.
     ///
     /// # Errors
     /// The limits were reached.
-    pub fn refused(&self, minion: &Minion) -> Result<Vec<Refusal>, Error> {
-        Ok(self.settled(minion)?.1)
+    pub fn low(&self, minion: &Minion) -> Result<Result<Vec<LowState>, Vec<Refusal>>, Error> {
+        self.compiled(&Obj::from_shared(&self.data), minion)
     }
 
     /// The states as a state run has them: extended, with the requisites that others give them, without those that are
@@ -134,21 +134,30 @@ impl High {
     /// # Errors
     /// The limits were reached.
     pub fn settled(&self, minion: &Minion) -> Result<(Value, Vec<Refusal>), Error> {
-        let limit = |message: String| Error::new(ErrorKind::Limit, message);
+        let high = Obj::from_shared(&self.data);
+        let refusals = self.compiled(&high, minion)?.err().unwrap_or_default();
+        let states = high
+            .to_value()
+            .map_err(|e| Error::new(ErrorKind::Limit, e.message))?;
+        Ok((states, refusals))
+    }
+
+    fn compiled(
+        &self,
+        high: &Obj,
+        minion: &Minion,
+    ) -> Result<Result<Vec<LowState>, Vec<Refusal>>, Error> {
         let budget = Budget::new(Limits::default(), None);
         let options = CompileOptions {
             watches: &watches,
             ..CompileOptions::of(minion)
         };
         let compiler = Compiler::new(options, &budget).after(self.refusals.clone());
-        let high = Obj::from_shared(&self.data);
-        let refusals = match compiler.low(&high) {
-            Ok(_) => Vec::new(),
-            Err(Failed::Refused(refusals)) => refusals,
-            Err(Failed::Limit(error)) => return Err(limit(error.message)),
-        };
-        let states = high.to_value().map_err(|e| limit(e.message))?;
-        Ok((states, refusals))
+        match compiler.low(high) {
+            Ok(states) => Ok(Ok(states)),
+            Err(Failed::Refused(refusals)) => Ok(Err(refusals)),
+            Err(Failed::Limit(error)) => Err(Error::new(ErrorKind::Limit, error.message)),
+        }
     }
 }
 

@@ -6,16 +6,16 @@
 
 mod available;
 pub mod compile;
+mod functions;
 mod gather;
 mod high;
 mod options;
 mod places;
 mod top;
-mod watches;
 
+pub use functions::{Home, StateFunction, functions_of, state_modules, watches};
 pub use gather::{Gathered, Gatherer, GotSls, Problem, ProblemKind, Rendered, included};
 pub use high::{High, Wanted};
 pub use options::{Strategy, TopOptions};
 pub use places::Places;
 pub use top::{Entry, Top};
-pub use watches::watches;

@@ -1,12 +1,12 @@
 //! Templates that Jinja refuses, and calls of functions that do not exist.
 
-use mapstack::loader::{Fetched, SaltPath};
 use mapstack::{Answerer, Means, SALT_MODULES, is_in_salt, nearest};
 
 use super::failures::on;
 use super::imports::{is_at, minions};
 use crate::Rule;
 use crate::finding::{Finding, Level};
+use crate::own_modules::OwnModules;
 use crate::subject::Subject;
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
@@ -22,7 +22,9 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
             ..finding
         })
     });
-    let own = OwnModules::of(subject);
+    // Of minions, and of `salt-ssh`.
+    let folders = ["_modules/", "_wrapper/"];
+    let own = OwnModules::of(subject.engine, &subject.saltenv, &folders);
     let unknown = subject.survey.calls.iter().filter_map(|call| {
         let name = call.function.as_deref()?;
         let (module, function) = name.split_once('.')?;
@@ -96,45 +98,4 @@ fn near(module: &str, function: &str) -> Option<String> {
         .filter(|(_, functions)| functions.contains(function))
         .map(|(name, _)| *name);
     nearest(module, having).map(|near| format!("{near}.{function}"))
-}
-
-/// Modules that the file server hands to minions, or to `salt-ssh`.
-struct OwnModules(Vec<(String, String)>);
-
-impl OwnModules {
-    fn of(subject: &Subject<'_>) -> Self {
-        let files = subject.engine.files();
-        let read = |path: String| {
-            let inside = path.split_once('/')?.1.strip_suffix(".py")?;
-            let name = inside
-                .strip_suffix("/__init__")
-                .unwrap_or(inside)
-                .to_owned();
-            match files.fetch(&SaltPath::from_relative(&path), &subject.saltenv) {
-                Ok(Fetched::Found { bytes, .. }) => {
-                    Some((name, String::from_utf8_lossy(&bytes).into_owned()))
-                }
-                _ => None,
-            }
-        };
-        let folders = ["_modules/", "_wrapper/"].iter();
-        let listed =
-            folders.flat_map(|folder| files.list(&subject.saltenv, folder).unwrap_or_default());
-        OwnModules(listed.filter_map(read).collect())
-    }
-
-    /// True if one of them, by its file's or its virtual name, can have a function.
-    fn has(&self, module: &str, function: &str) -> bool {
-        let is_named = |name: &str, text: &str| {
-            let virtual_name =
-                |quote| text.contains(&format!("__virtualname__ = {quote}{module}{quote}"));
-            name == module || ['"', '\''].into_iter().any(virtual_name)
-        };
-        let has = |text: &str| {
-            text.contains(&format!("def {function}(")) || text.contains(&format!("{function} ="))
-        };
-        self.0.iter().any(|(name, text)| {
-            is_named(name, text) && (has(text) || text.contains("__func_alias__"))
-        })
-    }
 }

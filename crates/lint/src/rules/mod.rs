@@ -12,6 +12,7 @@ mod layers;
 mod macros;
 mod merging;
 mod meta;
+mod misused;
 mod reach;
 mod refused;
 mod scalars;
@@ -49,6 +50,7 @@ pub(crate) fn all(subject: &Subject<'_>) -> (Vec<Finding>, usize) {
         macros::check,
         includes::check,
         refused::check,
+        misused::check,
         sources::check,
         tops::check,
         keys::check,

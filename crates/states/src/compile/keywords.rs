@@ -113,6 +113,46 @@ pub(crate) fn is_never_used(name: &str) -> bool {
     is_moved(name) || MORE.contains(&name)
 }
 
+/// Arguments that Salt itself takes from a state, whatever its function (Salt: `STATE_RUNTIME_KEYWORDS`).
+const OF_SALT: [&str; 21] = [
+    "fun",
+    "state",
+    "check_cmd",
+    "cmd_opts_exclude",
+    "failhard",
+    "onlyif",
+    "unless",
+    "creates",
+    "retry",
+    "order",
+    "parallel",
+    "reload_modules",
+    "reload_grains",
+    "reload_pillar",
+    "runas",
+    "runas_password",
+    "no_log",
+    "fire_event",
+    "saltenv",
+    "umask",
+    "listen_in",
+];
+
+/// True if every state may have an argument, such as a requisite: its function does not get it, unless it names it.
+///
+/// ```
+/// use mapstack_states::compile::is_of_every_state;
+/// assert!(is_of_every_state("require_in") && is_of_every_state("unless"));
+/// assert!(!is_of_every_state("require_any_in") && !is_of_every_state("aggregate"));
+/// ```
+#[must_use]
+pub fn is_of_every_state(argument: &str) -> bool {
+    argument.starts_with("__")
+        || is_requisite(argument)
+        || is_moved(argument)
+        || OF_SALT.contains(&argument)
+}
+
 /// True if a name is a shell pattern.
 pub(crate) fn is_pattern(name: &str) -> bool {
     name.contains(['*', '?', '[', ']'])

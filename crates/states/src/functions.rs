@@ -1,0 +1,133 @@
+//! What the functions of state modules take.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// The functions of Salt 3008.3, of extensions, and of 3006.9 and 3007.13 that have left since, with their arguments
+/// (`xtask/reference/state_functions.py` writes and describes it).
+const FUNCTIONS: &str = include_str!("functions.txt");
+
+/// Where state modules and functions are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Home {
+    /// Part of Salt 3008.
+    Salt,
+    /// Part of an extension, by the name of its package.
+    Extension(&'static str),
+    /// Part of Salt before 3008, and now of no extension that is known.
+    Gone,
+}
+
+/// The functions of a state module that have one home, with their arguments as written.
+type Functions = BTreeMap<&'static str, &'static str>;
+
+static MODULES: LazyLock<BTreeMap<&str, Vec<(Home, Functions)>>> = LazyLock::new(|| {
+    let mut modules: BTreeMap<&str, Vec<(Home, Functions)>> = BTreeMap::new();
+    for section in FUNCTIONS.split("[").skip(1) {
+        let Some((head, lines)) = section.split_once("]\n") else {
+            continue;
+        };
+        let (module, home) = match head.split_once(' ') {
+            None => (head, Home::Salt),
+            Some((module, "-")) => (module, Home::Gone),
+            Some((module, package)) => (module, Home::Extension(package)),
+        };
+        let functions = lines.lines();
+        let functions = functions.map(|line| line.split_once(' ').unwrap_or((line, "")));
+        let functions = functions.collect();
+        modules.entry(module).or_default().push((home, functions));
+    }
+    modules
+});
+
+/// A function of a state module.
+///
+/// ```
+/// use mapstack_states::{Home, StateFunction};
+/// let copy = StateFunction::named("file", "copy").unwrap();
+/// assert_eq!(copy.home, Home::Salt);
+/// assert_eq!(copy.required().collect::<Vec<_>>(), ["name", "source"]);
+/// assert!(copy.takes("force") && copy.takes("anything else"));
+/// assert!(!StateFunction::named("file", "touch").unwrap().takes("anything else"));
+/// let grants = StateFunction::named("mysql_grants", "present").unwrap();
+/// assert_eq!(grants.home, Home::Extension("saltext-mysql"));
+/// assert!(StateFunction::named("file", "manged").is_none());
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct StateFunction {
+    /// The package that has it.
+    pub home: Home,
+    arguments: &'static str,
+}
+
+impl StateFunction {
+    /// A function by its state module and its own name. Of several homes, Salt itself comes first.
+    #[must_use]
+    pub fn named(module: &str, function: &str) -> Option<Self> {
+        let homes = MODULES.get(module)?.iter();
+        let having = homes.filter_map(|(home, functions)| {
+            let arguments = functions.get(function)?;
+            Some(StateFunction {
+                home: *home,
+                arguments,
+            })
+        });
+        having.min_by_key(|one| one.home)
+    }
+
+    /// The arguments without which it fails.
+    pub fn required(&self) -> impl Iterator<Item = &'static str> {
+        let (required, _) = self.arguments.split_once('|').unwrap_or((self.now(), ""));
+        required.split_whitespace()
+    }
+
+    /// The arguments that it names.
+    pub fn arguments(&self) -> impl Iterator<Item = &'static str> {
+        let words = self.now().split_whitespace();
+        words.filter(|word| !matches!(*word, "|" | "**"))
+    }
+
+    /// True if it takes an argument, because it names it or takes any.
+    #[must_use]
+    pub fn takes(&self, argument: &str) -> bool {
+        self.now().ends_with("**") || self.arguments().any(|one| one == argument)
+    }
+
+    /// True if it took an argument before Salt 3008.
+    #[must_use]
+    pub fn took(&self, argument: &str) -> bool {
+        let before = self.arguments.split_once('~');
+        before.is_some_and(|(_, before)| before.split_whitespace().any(|one| one == argument))
+    }
+
+    /// What it takes now.
+    fn now(&self) -> &'static str {
+        let now = self.arguments.split_once('~').map(|(now, _)| now);
+        now.unwrap_or(self.arguments).trim_end()
+    }
+}
+
+/// The state modules that are known, with the homes of each.
+pub fn state_modules() -> impl Iterator<Item = (&'static str, impl Iterator<Item = Home>)> {
+    let homes = |all: &'static [(Home, Functions)]| all.iter().map(|(home, _)| *home);
+    MODULES.iter().map(move |(name, all)| (*name, homes(all)))
+}
+
+/// The functions of a state module that states are made of, without those that Salt calls by itself.
+pub fn functions_of(module: &str) -> impl Iterator<Item = &'static str> {
+    let homes = MODULES.get(module).into_iter().flatten();
+    let names = homes.flat_map(|(_, functions)| functions.keys().copied());
+    names.filter(|name| !name.starts_with("mod_"))
+}
+
+/// True if a state module does something about what it watches (`mod_watch`), where it is loaded. Elsewhere Salt takes
+/// `watch` for `require`.
+///
+/// ```
+/// use mapstack_states::watches;
+/// assert!(watches("service") && !watches("file"));
+/// ```
+#[must_use]
+pub fn watches(module: &str) -> bool {
+    StateFunction::named(module, "mod_watch").is_some()
+}
