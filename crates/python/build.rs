@@ -88,6 +88,7 @@ mod python {
         "src/mako/runtime.py",
         "src/sandbox/imports.py",
         "src/sandbox/library.py",
+        "src/sandbox/packages.py",
         "src/sandbox/saltlib.py",
         "src/sandbox/extmods.py",
         "src/sandbox/objects.py",

@@ -347,8 +347,14 @@ fn assert_same(
     assert_eq!(shared.1, own.1);
 }
 
+/// The number of random cases, which `MAPSTACK_CASES` sets.
+fn cases(usual: u32) -> u32 {
+    let wanted = std::env::var("MAPSTACK_CASES").ok();
+    wanted.and_then(|cases| cases.parse().ok()).unwrap_or(usual)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(cases(50)))]
 
     #[test]
     fn sharing_shows_in_nothing(

@@ -51,15 +51,17 @@ fn every_recorded_inventory_of_saltclass_is_as_older_versions_have_it() {
     assert_as_older_versions(&records, include_str!("data/other_saltclass_versions.json"));
 }
 
-/// `others` has, by version and record, what is another result there.
+/// `others` has, by version and record, what is another result there. Of the records that have the same result in all
+/// versions, a third is compiled, another for each version: together these take most of the time. `MAPSTACK_CASES` takes all.
 fn assert_as_older_versions(records: &[Map], others: &str) {
     let others = json::loads(others).unwrap();
     let others = others.as_map().unwrap();
     assert_eq!(others.len(), SaltVersion::ALL.len() - 1);
-    for (version, answers) in others {
+    let takes_all = std::env::var_os("MAPSTACK_CASES").is_some();
+    for (turn, (version, answers)) in others.iter().enumerate() {
+        let answers = answers.as_map().unwrap();
         let of_version = |record: &Map| {
             let mut record = record.clone();
-            let answers = answers.as_map().unwrap();
             if let Some(answer) = answers.get(record.get("name").unwrap().as_str().unwrap()) {
                 record.shift_remove("result");
                 record.extend(answer.as_map().unwrap().clone());
@@ -67,7 +69,15 @@ fn assert_as_older_versions(records: &[Map], others: &str) {
             record.insert("salt_version", version.to_string());
             record
         };
-        let records: Vec<Map> = records.iter().map(of_version).collect();
+        let differs = |record: &Map| {
+            let name = record.get("name").unwrap().as_str().unwrap();
+            answers.get(name).is_some() || DIFFERENCES.iter().any(|(_, known, _)| *known == name)
+        };
+        let taken = records
+            .iter()
+            .enumerate()
+            .filter(|(number, record)| takes_all || number % 3 == turn % 3 || differs(record));
+        let records: Vec<Map> = taken.map(|(_, record)| of_version(record)).collect();
         let known = DIFFERENCES.iter();
         let differences: Vec<(&str, &str)> = known
             .filter(|(of, ..)| version.as_str() == Some(of))

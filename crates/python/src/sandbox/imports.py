@@ -109,6 +109,9 @@ _BY_CHANCE = frozenset("random secrets uuid tempfile".split())
 # Full names of modules with what they are.
 _provided = {}
 
+# Packages, with the functions that provide them when one is imported.
+_on_demand = {}
+
 
 def _provide(name, names):
     module = type(_real)(name)
@@ -151,6 +154,8 @@ def _module_import(name, globals=None, locals=None, fromlist=(), level=0):
         return _checked(module, name, fromlist) if fromlist else _Package("salt")
     if top == "__future__":
         return _future
+    if top in _on_demand:
+        _on_demand.pop(top)()
     if name in _provided or top in _provided:
         return _import_provided(name, top, fromlist)
     if top in _GONE:

@@ -7,6 +7,7 @@ mod convert;
 mod extmods;
 mod failure;
 mod instrument;
+mod jinja;
 mod line;
 mod machine;
 mod meter;

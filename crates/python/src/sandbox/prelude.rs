@@ -16,7 +16,7 @@ use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
 use super::shared::{Service, Shared, scope};
-use super::{convert, extmods, instrument, renderers, template, unfold, yaml};
+use super::{convert, extmods, instrument, jinja, renderers, template, unfold, yaml};
 use crate::error::{Error, ErrorKind, Result};
 
 static FROZEN: &FrozenLib = include!(concat!(env!("OUT_DIR"), "/prelude.rs"));
@@ -24,8 +24,8 @@ static FROZEN: &FrozenLib = include!(concat!(env!("OUT_DIR"), "/prelude.rs"));
 const MODULES: &[&str] = &include!(concat!(env!("OUT_DIR"), "/names.rs"));
 
 /// The names of the parts, in their order.
-const PARTS: [&str; 7] = [
-    "prelude", "runtime", "imports", "library", "saltlib", "extmods", "objects",
+const PARTS: [&str; 8] = [
+    "prelude", "runtime", "imports", "library", "packages", "saltlib", "extmods", "objects",
 ];
 
 /// The modules that templates import most.
@@ -171,6 +171,7 @@ fn globals(shared: &Rc<Shared>, vm: &VirtualMachine) -> PyResult<PyDictRef> {
         .chain(template::services(shared, &globals, vm))
         .chain(extmods::services(shared, &globals, vm))
         .chain(renderers::services(shared, &globals, vm))
+        .chain(jinja::services(vm))
         .chain(yaml::services(vm))
     {
         native.set_item(name, function, vm)?;
