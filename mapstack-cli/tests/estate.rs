@@ -66,7 +66,7 @@ fn nothing_has_to_be_named() {
             "lint",
             1,
             "error[template-syntax]",
-            "3 sls: 2 that 1 minion get by top files, 1 that none gets",
+            "3 sls: 2 that 1 minion gets by top files, 1 that none gets",
         ),
         (
             "lint",

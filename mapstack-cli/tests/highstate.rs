@@ -226,3 +226,48 @@ fn a_state_is_explained() {
         );
     }
 }
+
+#[test]
+fn a_fleet_says_who_gets_which_states() {
+    let tree = explained_tree();
+    tree.write(
+        "r/top.sls",
+        b"base:\n  'web*': [web, pkgs]\n  'db*': [pkgs]\n  'bad*': [cycle]\n",
+    );
+    tree.write(
+        "r/pkgs.sls",
+        b"tools: {pkg.installed: [{pkgs: [vim, curl]}]}\n",
+    );
+    for id in ["web1", "web2", "db1", "bad1", "bad2"] {
+        let text = format!("id: {id}\ngrains: {{os: Debian}}\npillar: {{port: 80}}\n");
+        tree.write(&format!("m/{id}.yaml"), text.as_bytes());
+    }
+    let fleet = |args: &str| {
+        run_line(
+            tree.path(),
+            &format!("fleet highstate {args} --root r --minions m"),
+        )
+    };
+    for (name, args) in [
+        ("fleet", ""),
+        ("fleet-sls", "sls:pkgs"),
+        ("fleet-package", "curl"),
+        ("fleet-state", "id:/etc/a:b -o json"),
+        ("fleet-unknown", "pkg:crul"),
+    ] {
+        let ran = fleet(args);
+        assert_eq!(ran.status, Some(1), "{args}: {}", ran.stdout);
+        assert_snapshot(
+            &format!("highstate/{name}.txt"),
+            &format!("{}{}", ran.stdout, ran.stderr),
+        );
+    }
+    let whole = fleet("nginx --minion-glob web*");
+    assert_eq!((whole.status, whole.said()), (Some(0), ""));
+    assert_eq!(
+        whole.stdout,
+        "state nginx: service.running of the sls web  2 minions: web1, web2\n2 minions, all compile\n"
+    );
+    assert_eq!(fleet("a b").status, Some(2));
+    assert_eq!(fleet("-o yaml").status, Some(2));
+}

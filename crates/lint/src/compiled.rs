@@ -161,7 +161,7 @@ impl Subject<'_> {
 
     /// True if an sls lies elsewhere and an empty one takes its place, or if it cannot be rendered here.
     fn is_empty_elsewhere(&self, sls: &GotSls) -> bool {
-        let Rendered { data, warnings } = &*sls.rendered;
+        let Rendered { data, warnings, .. } = &*sls.rendered;
         let is_empty = data.as_ref().is_ok_and(|data| !data.truthy());
         let mut warnings = warnings.iter();
         warnings.any(|warning| warning.kind == ErrorKind::Unsupported)
@@ -318,6 +318,7 @@ impl Subject<'_> {
             rendered: Arc::new(Rendered {
                 data,
                 warnings: Vec::new(),
+                files: Vec::new(),
             }),
         };
         let own = closure.states.iter().filter_map(|number| {

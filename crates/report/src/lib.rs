@@ -27,6 +27,7 @@ pub mod document;
 pub mod estate;
 pub mod explain;
 pub mod fleet;
+pub mod fleet_states;
 pub mod impact;
 pub mod lint;
 mod masked_options;

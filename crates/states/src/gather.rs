@@ -1,44 +1,20 @@
 //! The sls of a minion, with those that they include (Salt: `render_highstate` and `render_state`).
 
 use std::cell::RefCell;
-use std::collections::HashMap;
-use std::sync::Arc;
 
+use mapstack::Engine;
 use mapstack::minion::Minion;
-use mapstack::secrets::{Redact, Secrets};
-use mapstack::{Engine, Run};
-use mapstack_diagnostic::{Diagnostic, Error, ErrorKind};
+use mapstack::secrets::Secrets;
+use mapstack_diagnostic::Error;
 use mapstack_pillar::MasterTops;
-use mapstack_share::{Found, MinionAnswers, SharedWork, WorkKey};
-use mapstack_value::{Str, Value, weight};
+use mapstack_value::Value;
 
 use crate::available::Available;
 use crate::options::TopOptions;
+use crate::render::{GotSls, MinionRenders, Renders};
+use crate::runs::Compiled;
+use crate::shared::SharedByRenders;
 use crate::top::{Top, TopReader};
-
-/// The rendered data of an sls for a minion.
-#[derive(Debug)]
-pub struct Rendered {
-    /// The data, or why there is none. Errors have no secrets.
-    pub data: Result<Value, Error>,
-    /// The warnings.
-    pub warnings: Vec<Diagnostic>,
-}
-
-/// An sls that a minion gets.
-#[derive(Debug, Clone)]
-pub struct GotSls {
-    /// The saltenv.
-    pub saltenv: String,
-    /// The name.
-    pub name: String,
-    /// The path on the file server.
-    pub path: String,
-    /// The sls that includes it first; nothing where a top file names it.
-    pub included_by: Option<String>,
-    /// The rendered data.
-    pub rendered: Arc<Rendered>,
-}
 
 /// A problem that keeps a minion from its states.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -79,24 +55,9 @@ pub struct Gatherer<'e> {
     options: TopOptions,
     master_tops: MasterTops,
     pub(crate) available: Available<'e>,
-    renders: SharedWork<RenderKey, Arc<Rendered>>,
-    secrets: Secrets,
+    pub(crate) renders: Renders<'e>,
+    pub(crate) compiles: SharedByRenders<Compiled>,
 }
-
-#[derive(PartialEq, Eq, Hash)]
-struct RenderKey {
-    saltenv: String,
-    path: String,
-}
-
-impl WorkKey for RenderKey {
-    fn size(&self) -> usize {
-        self.saltenv.len() + self.path.len()
-    }
-}
-
-/// Bytes of renders that minions share.
-const SHARED: usize = 256 << 20;
 
 /// The depth to which sls may include each other before the rest is left out. Each is rendered once, so this bounds
 /// nothing else.
@@ -111,15 +72,15 @@ impl<'e> Gatherer<'e> {
             master_tops: MasterTops::new(&options.all),
             options,
             available: Available::new(engine),
-            renders: SharedWork::new(SHARED),
-            secrets: Secrets::numbered(),
+            renders: Renders::new(engine),
+            compiles: SharedByRenders::default(),
         }
     }
 
     /// The secrets that no error may contain.
     #[must_use]
     pub fn secrets(mut self, secrets: Secrets) -> Self {
-        self.secrets = secrets;
+        self.renders.secrets = secrets;
         self
     }
 
@@ -162,6 +123,7 @@ impl<'e> Gatherer<'e> {
             available: &self.available,
             minion,
             master_tops: &self.master_tops,
+            renders: RefCell::new(self.renders.of(minion)),
             texts: RefCell::default(),
         };
         reader.read()
@@ -175,21 +137,8 @@ impl<'e> Gatherer<'e> {
         gathered
     }
 
-    /// An error without secrets: those that are known, and those that templates of the run made of them.
-    ///
-    /// To search for a fleet's secrets is prepared once. What a run adds is prepared where an error has some of it.
-    fn redacted(&self, error: &Error, of_run: &[Str]) -> Error {
-        let diagnostic = error.diagnostic();
-        let says = |secret: &Str| {
-            let texts = diagnostic.notes.iter().chain(&diagnostic.help);
-            let trace = diagnostic.trace.iter().map(|step| &step.what);
-            let mut texts = texts.chain(trace).chain([&diagnostic.message]);
-            texts.any(|text| text.contains(&**secret))
-        };
-        match of_run.iter().any(says) {
-            true => error.redacted(&self.secrets.clone().derived(of_run)),
-            false => error.redacted(&self.secrets),
-        }
+    pub(crate) fn engine(&self) -> &'e Engine {
+        self.engine
     }
 
     /// All sls of the file server: the saltenv and the name of each.
@@ -211,34 +160,19 @@ impl<'e> Gatherer<'e> {
 }
 
 /// The work for one minion.
-pub(crate) struct Work<'w, 'e> {
+struct Work<'w, 'e> {
     gatherer: &'w Gatherer<'e>,
-    minion: &'w Minion,
-    answers: MinionAnswers<'e>,
-    runs: HashMap<String, Run<'e>>,
+    renders: MinionRenders<'w, 'e>,
     done: std::collections::HashSet<(String, String)>,
-    /// Renders that need not be made, by saltenv and path.
-    known: HashMap<(String, String), Arc<Rendered>>,
 }
 
 impl<'w, 'e> Work<'w, 'e> {
-    pub fn new(gatherer: &'w Gatherer<'e>, minion: &'w Minion) -> Self {
+    fn new(gatherer: &'w Gatherer<'e>, minion: &'w Minion) -> Self {
         Work {
             gatherer,
-            minion,
-            answers: MinionAnswers::default(),
-            runs: HashMap::new(),
+            renders: gatherer.renders.of(minion),
             done: std::collections::HashSet::new(),
-            known: HashMap::new(),
         }
-    }
-
-    /// With sls that are rendered already.
-    pub fn knowing(mut self, sls: &[GotSls]) -> Self {
-        let key = |sls: &GotSls| (sls.saltenv.clone(), sls.path.clone());
-        let known = sls.iter().map(|sls| (key(sls), sls.rendered.clone()));
-        self.known.extend(known);
-        self
     }
 
     fn add(
@@ -255,7 +189,7 @@ impl<'w, 'e> Work<'w, 'e> {
         let Some(path) = self.gatherer.available.path(saltenv, name) else {
             return;
         };
-        let rendered = self.rendered(saltenv, &path);
+        let rendered = self.renders.rendered(saltenv, &path);
         gathered.sls.push(GotSls {
             saltenv: saltenv.to_owned(),
             name: name.to_owned(),
@@ -288,36 +222,6 @@ impl<'w, 'e> Work<'w, 'e> {
             for inner in names {
                 stacked(|| self.add(gathered, (&env, &inner), Some(name), depth + 1));
             }
-        }
-    }
-
-    pub fn rendered(&mut self, saltenv: &str, path: &str) -> Arc<Rendered> {
-        if let Some(known) = self.known.get(&(saltenv.to_owned(), path.to_owned())) {
-            return known.clone();
-        }
-        let gatherer = self.gatherer;
-        let minion = self.minion;
-        let run = self.runs.entry(saltenv.to_owned()).or_insert_with(|| {
-            let run = gatherer.engine.run(minion).with_saltenv(saltenv);
-            run.following_secrets()
-        });
-        let key = RenderKey {
-            saltenv: saltenv.into(),
-            path: path.into(),
-        };
-        let work = |run: &Run<'e>| {
-            let data = run.sls(&format!("salt://{path}"));
-            let data = data.map_err(|e| gatherer.redacted(&e, &run.secret_texts()));
-            let size = match &data {
-                Err(e) if matches!(e.kind(), ErrorKind::Limit) => None,
-                Err(_) => Some(1024),
-                Ok(value) => Some(48 * weight(value)),
-            };
-            let warnings = run.warnings();
-            (Arc::new(Rendered { data, warnings }), size)
-        };
-        match gatherer.renders.find(key, &self.answers, run, work) {
-            Found::Known(done) | Found::Done { done, .. } => done.value.clone(),
         }
     }
 }

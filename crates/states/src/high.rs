@@ -14,7 +14,8 @@ use crate::compile::python::described;
 use crate::compile::refusal::{Result, Stop, exception};
 use crate::compile::work::Work as Compile;
 use crate::compile::{CompileOptions, Compiler, Failed, LowState, Refusal, RefusalKind};
-use crate::gather::{DEPTH, GotSls, Work, stacked};
+use crate::gather::{DEPTH, stacked};
+use crate::render::{GotSls, MinionRenders};
 use crate::{Gathered, Gatherer, Top, included, watches};
 
 /// The states that are asked for.
@@ -47,7 +48,20 @@ pub struct High {
 /// The number of the first state without an order.
 const FIRST_ORDER: i64 = 10_000;
 
-impl Gatherer<'_> {
+/// The sls that are asked for, or shell patterns of them, by saltenv.
+pub(crate) type Matches = IndexMap<String, Vec<String>>;
+
+/// The sls that top files give.
+pub(crate) fn matches_of(top: &Result<Top, Error>) -> Matches {
+    let entries = top.iter().flat_map(|top| &top.entries);
+    let names = entries.map(|(env, entries)| {
+        let names = entries.iter().map(|entry| entry.sls.clone());
+        (env.clone(), names.collect())
+    });
+    names.collect()
+}
+
+impl<'e> Gatherer<'e> {
     /// The high data of a minion.
     ///
     /// ```
@@ -72,38 +86,59 @@ impl Gatherer<'_> {
     /// The high data of a minion for which sls were gathered. These are not rendered again, nor are its top files.
     #[must_use]
     pub fn high_of(&self, minion: &Minion, wanted: Wanted<'_>, gathered: &Gathered) -> High {
-        let mut high = High::default();
-        let matches: IndexMap<String, Vec<String>> = match wanted {
-            Wanted::Sls { saltenv, names } => [(saltenv.to_owned(), names.to_vec())].into(),
+        let (matches, top) = match wanted {
+            Wanted::Sls { saltenv, names } => ([(saltenv.to_owned(), names.to_vec())].into(), None),
             Wanted::Highstate => {
                 let known = gathered.top.clone();
                 let top = known.unwrap_or_else(|| self.top(minion));
-                let entries = top
-                    .as_ref()
-                    .map(|top| top.entries.clone())
-                    .unwrap_or_default();
-                high.top = Some(top);
-                let entries = entries.into_iter().map(|(env, entries)| {
-                    (env, entries.into_iter().map(|entry| entry.sls).collect())
-                });
-                entries.collect()
+                (matches_of(&top), Some(top))
             }
         };
+        let renders = self.renders.of(minion).knowing(&gathered.sls);
+        High {
+            top,
+            ..self.built(renders, &matches)
+        }
+    }
+
+    /// The high data of sls, without top files.
+    fn built<'b>(&'b self, renders: MinionRenders<'b, 'e>, matches: &Matches) -> High {
         let budget = Budget::new(Limits::default(), None);
+        self.building(&budget, renders, matches, |mut high, states| {
+            high.data = match states.to_value() {
+                Ok(data) => data,
+                Err(error) => {
+                    let refusal = Refusal::new(RefusalKind::Exception, error.message);
+                    high.refusals.push(refusal);
+                    Value::map()
+                }
+            };
+            high
+        })
+    }
+
+    /// Make the high data of sls, and do something with it while it is made of Python's objects.
+    pub(crate) fn building<'b, T>(
+        &'b self,
+        budget: &'b Budget<'b>,
+        renders: MinionRenders<'b, 'e>,
+        matches: &'b Matches,
+        then: impl FnOnce(High, Obj) -> T,
+    ) -> T {
         let mut building = Building {
             gatherer: self,
-            work: Work::new(self, minion).knowing(&gathered.sls),
+            renders,
             compile: Compile {
-                budget: &budget,
+                budget,
                 refusals: Vec::new(),
             },
-            matches: &matches,
+            matches,
             done: HashSet::new(),
             sls: Vec::new(),
             order: Cell::new(FIRST_ORDER),
         };
         let built = building.build();
-        high.data = built.unwrap_or_else(|stop| {
+        let states = built.unwrap_or_else(|stop| {
             let refusal = match stop {
                 Stop::Exception(why) => format!("Salt ends here: {why}"),
                 Stop::Limit(error) => error.message,
@@ -111,11 +146,14 @@ impl Gatherer<'_> {
             building
                 .compile
                 .refuse(Refusal::new(RefusalKind::Exception, refusal));
-            Value::map()
+            DictRef::new(Default::default())
         });
-        high.refusals = building.compile.refusals;
-        high.sls = building.sls;
-        high
+        let high = High {
+            refusals: building.compile.refusals,
+            sls: building.sls,
+            ..High::default()
+        };
+        then(high, Obj::Dict(states))
     }
 }
 
@@ -164,10 +202,9 @@ impl High {
 /// High data that is being made.
 struct Building<'b, 'e> {
     gatherer: &'b Gatherer<'e>,
-    work: Work<'b, 'e>,
+    renders: MinionRenders<'b, 'e>,
     compile: Compile<'b>,
-    /// The sls that are asked for, by saltenv.
-    matches: &'b IndexMap<String, Vec<String>>,
+    matches: &'b Matches,
     done: HashSet<(String, String)>,
     sls: Vec<GotSls>,
     order: Cell<i64>,
@@ -189,7 +226,7 @@ struct Next<'n> {
 }
 
 impl Building<'_, '_> {
-    fn build(&mut self) -> Result<Value> {
+    fn build(&mut self) -> Result<DictRef> {
         let high = DictRef::new(Default::default());
         for (saltenv, patterns) in self.matches {
             if !self.has_env(saltenv) {
@@ -222,7 +259,7 @@ impl Building<'_, '_> {
             }
         }
         self.compile.clean_extensions(&high)?;
-        Ok(Obj::Dict(high).to_value()?)
+        Ok(high)
     }
 
     fn has_env(&self, saltenv: &str) -> bool {
@@ -250,7 +287,7 @@ impl Building<'_, '_> {
             return Ok(nothing);
         };
         self.done.insert((saltenv.to_owned(), name.to_owned()));
-        let rendered = self.work.rendered(saltenv, &path);
+        let rendered = self.renders.rendered(saltenv, &path);
         self.sls.push(GotSls {
             saltenv: saltenv.to_owned(),
             name: name.to_owned(),

@@ -6,16 +6,22 @@
 
 mod available;
 pub mod compile;
+mod compiled;
 mod functions;
 mod gather;
 mod high;
 mod options;
 mod places;
+mod render;
+mod runs;
+mod shared;
 mod top;
 
 pub use functions::{Home, StateFunction, functions_of, state_modules, watches};
-pub use gather::{Gathered, Gatherer, GotSls, Problem, ProblemKind, Rendered, included};
+pub use gather::{Gathered, Gatherer, Problem, ProblemKind, included};
 pub use high::{High, Wanted};
 pub use options::{Strategy, TopOptions};
 pub use places::Places;
+pub use render::{GotSls, Rendered};
+pub use runs::{Compiled, State};
 pub use top::{Entry, Top};

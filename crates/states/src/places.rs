@@ -10,7 +10,7 @@ use mapstack_diagnostic::{Error, ErrorKind, Place, Step};
 use mapstack_value::Key;
 
 use crate::compile::{Refusal, RefusalKind};
-use crate::gather::GotSls;
+use crate::render::GotSls;
 
 /// A file as people open it, and its text.
 type File = (String, Arc<str>);
@@ -78,6 +78,24 @@ impl<'p> Places<'p> {
             Some((on_disk.display().to_string(), text))
         });
         file.clone()
+    }
+
+    /// Refusals as messages. The same one is said once: a template that fails in several sls names them all.
+    #[must_use]
+    pub fn errors(&self, refusals: &[Refusal]) -> Vec<Error> {
+        let mut errors: Vec<Error> = Vec::new();
+        for refusal in refusals {
+            let error = self.error(refusal);
+            let text = error.to_string();
+            match errors.iter_mut().find(|known| known.to_string() == text) {
+                None => errors.push(error),
+                Some(known) if refusal.cause.is_some() => {
+                    *known = known.clone().note(refusal.message.clone());
+                }
+                Some(_) => {}
+            }
+        }
+        errors
     }
 
     /// A refusal as a message with its place.

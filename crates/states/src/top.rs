@@ -14,9 +14,10 @@ use mapstack_value::{Key, Map, Value};
 
 use crate::available::Available;
 use crate::options::{Strategy, TopOptions};
+use crate::render::MinionRenders;
 
 /// An sls that a target of a top file gives a minion.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// The sls, or a shell pattern of several.
     pub sls: String,
@@ -24,8 +25,6 @@ pub struct Entry {
     pub target: String,
     /// The matcher that reads the target.
     pub matcher: String,
-    /// The place of the target, or of the sls below it.
-    pub place: Option<Place>,
 }
 
 /// The sls that top files give a minion: entries by saltenv, in the order of the targets.
@@ -39,6 +38,29 @@ pub struct Top {
     pub files: Vec<String>,
     /// Mistakes in them, such as a misspelt matcher.
     pub warnings: Vec<Diagnostic>,
+    /// Their names and texts.
+    texts: Vec<(String, Arc<str>)>,
+}
+
+impl Top {
+    /// The place of an entry of a saltenv: of the sls, or else of the target.
+    #[must_use]
+    pub fn place(&self, saltenv: &str, entry: &Entry) -> Option<Place> {
+        place(&self.texts, &[saltenv, &entry.target, &entry.sls])
+    }
+}
+
+/// The place of the last key in the top file that has most of the keys.
+fn place(texts: &[(String, Arc<str>)], keys: &[&str]) -> Option<Place> {
+    let places = texts.iter().flat_map(|(file, text)| {
+        let of = |count| Place::of_keys(file.as_str(), text.clone(), &keys[..count]);
+        (1..=keys.len()).map(move |count| (count, of(count)))
+    });
+    let found =
+        places.filter(|(count, place)| &place.source[place.start..place.end] == keys[count - 1]);
+    found
+        .max_by_key(|(count, _)| *count)
+        .map(|(_, place)| place)
 }
 
 /// Targets by saltenv, each with its body.
@@ -54,6 +76,8 @@ pub(crate) struct TopReader<'t, 'e> {
     pub available: &'t Available<'e>,
     pub minion: &'t Minion,
     pub master_tops: &'t MasterTops,
+    /// Renders the files, which minions share.
+    pub renders: RefCell<MinionRenders<'t, 'e>>,
     /// The names and texts of the top files that were read.
     pub texts: RefCell<Vec<(String, Arc<str>)>>,
 }
@@ -72,21 +96,12 @@ impl TopReader<'_, '_> {
         self.matches(&merged, &mut top)?;
         self.warn_of_slips(&merged, &mut top);
         self.add_master_tops(&mut top);
+        top.texts = self.texts.take();
         Ok(top)
     }
 
-    /// The place of the last key in the top file that has most of the keys.
     fn place(&self, keys: &[&str]) -> Option<Place> {
-        let texts = self.texts.borrow();
-        let places = texts.iter().flat_map(|(file, text)| {
-            let of = |count| Place::of_keys(file.as_str(), text.clone(), &keys[..count]);
-            (1..=keys.len()).map(move |count| (count, of(count)))
-        });
-        let found = places
-            .filter(|(count, place)| &place.source[place.start..place.end] == keys[count - 1]);
-        found
-            .max_by_key(|(count, _)| *count)
-            .map(|(_, place)| place)
+        place(&self.texts.borrow(), keys)
     }
 
     /// Warn of what top files probably do not mean.
@@ -129,7 +144,6 @@ impl TopReader<'_, '_> {
                 sls,
                 target: "master_tops".into(),
                 matcher: "master_tops".into(),
-                place: None,
             };
             let new = names.into_iter().map(entry).collect();
             let own = top.entries.entry(env).or_default();
@@ -239,7 +253,8 @@ impl TopReader<'_, '_> {
         if !found.files.contains(&shown) {
             found.files.push(shown.clone());
         }
-        match self.run(saltenv).sls(&format!("salt://{path}"))? {
+        let rendered = self.renders.borrow_mut().rendered(saltenv, path);
+        match rendered.data.clone()? {
             Value::Map(top) => Ok(top),
             other if !other.truthy() => Ok(Map::new()),
             other => {
@@ -342,7 +357,6 @@ impl TopReader<'_, '_> {
                 sls: sls.to_owned(),
                 target: target.to_string(),
                 matcher: matcher.map_or_else(|| "compound".into(), ToString::to_string),
-                place: self.place(&[env, &target.to_string(), sls]),
             };
             match item {
                 Value::Str(sls) => top

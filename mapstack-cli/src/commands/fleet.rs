@@ -11,13 +11,15 @@ use mapstack::{Error, ErrorKind};
 use mapstack_fleet::{MaskedFleet, Noted, Seen};
 use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
 use mapstack_frontend::inputs::{
-    ConfiguredPillars, Many, MinionStates, Plan, Served, digest_of_options, formulas,
-    names_of_grains, none_of, selects_none,
+    ConfiguredPillars, ExplainedHighstate, FleetHighstate, Many, MinionStates, Plan, Served,
+    digest_of_options, formulas, names_of_grains, none_of, selects_none,
 };
 use mapstack_frontend::outputs::{Output, Sink, write_fleet};
 use mapstack_frontend::parts::{End, PartError, PartWriter, Parts, Run};
 use mapstack_report::estate::{Row, text};
 use mapstack_report::fleet::{Form, Format, Missing, What};
+use mapstack_report::fleet_states::{FleetStates, Group};
+use mapstack_report::words::count;
 
 use crate::build;
 use crate::memory;
@@ -39,6 +41,8 @@ Examples:
       a table of one value, for the built-in platforms that run Linux
   mapstack fleet users --root examples/formulas --platform all --count sudo:group
       how many of the platforms have which value
+  mapstack fleet highstate nginx
+      the minions that get an sls, a state or a package of a name, and those whose states do not compile
   mapstack fleet users --config /etc/salt/master --directory out --shard 1/4
       a file for each of the minions in the master's cache that belong to the first of four parts
 
@@ -48,7 +52,10 @@ the end, and the exit status is 1. The id alone decides the --shard part, so a m
 pub struct FleetArgs {
     #[command(subcommand)]
     pub verb: Option<FleetVerb>,
-    /// Formulas: their folders below a root [default: the only one there is]
+    /// Formulas: their folders below a root [default: the only one there is]; or `highstate`
+    ///
+    /// Behind `highstate` may be the name of an sls, a state or a package; sls:NAME, id:NAME and pkg:NAME are names of one
+    /// kind.
     #[arg(value_name = "FORMULA")]
     pub formulas: Vec<String>,
     #[command(flatten)]
@@ -154,6 +161,36 @@ fn estate(what: (&Input, &WorkFlags), is_json: bool, reporter: &Reporter) -> Res
     }
 }
 
+/// Print who gets which states.
+fn highstate(args: &FleetArgs, of: Option<&str>, reporter: &Reporter) -> Result<(), Failure> {
+    let flags = (&args.input, &args.work);
+    let masking = reporter.masking();
+    let fleet = FleetHighstate::of(flags, &masking, memory::limit, reporter)?;
+    let groups = fleet.groups.iter();
+    let groups: Vec<Group<'_>> = groups.map(|(states, ids)| (&**states, &ids[..])).collect();
+    let failed = fleet.failed.iter().map(|(error, ids)| (&**error, &ids[..]));
+    let (states, missing) = match FleetStates::new(&groups, failed, (of, &fleet.census)) {
+        Ok(states) => (states, None),
+        Err((states, error)) => (states, Some(error)),
+    };
+    match args.format {
+        Some(FleetFormat::Json | FleetFormat::Jsonl) => output::write_json(&states)?,
+        Some(FleetFormat::Text) | None => output::write_listing(&states.text())?,
+        Some(_) => {
+            let usage = "fleet highstate prints -o text or -o json";
+            return Err(Failure::Usage(usage.into()));
+        }
+    }
+    match (missing, states.failed()) {
+        (Some(error), _) => Err(error.into()),
+        (None, 0) => Ok(()),
+        (None, failed) => Err(Failure::Incomplete {
+            message: format!("{failed} of {} failed", count(fleet.minions, "minion")),
+            status: 1,
+        }),
+    }
+}
+
 #[expect(
     clippy::too_many_lines,
     reason = "the steps of one run in their order: most need what several before have made"
@@ -166,6 +203,15 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     if args.is_about_estate() {
         let is_json = matches!(args.format, Some(FleetFormat::Json | FleetFormat::Jsonl));
         return estate((input, &args.work), is_json, reporter);
+    }
+    if let [first, of @ ..] = &args.formulas[..]
+        && first == ExplainedHighstate::NAME
+    {
+        return match of {
+            [] => highstate(args, None, reporter),
+            [one] => highstate(args, Some(one), reporter),
+            _ => Err(Failure::Usage("fleet highstate takes one name".into())),
+        };
     }
     let config = input.config(reporter)?;
     let memory = memory_each(args, config.is_some());

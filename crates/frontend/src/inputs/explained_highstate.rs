@@ -8,7 +8,7 @@ use mapstack_states::{Gatherer, High, Places, TopOptions, Wanted};
 
 use crate::inputs::flags::Input;
 use crate::inputs::functions::MemoryOf;
-use crate::inputs::highstate::{Refused, errors_of};
+use crate::inputs::highstate::Refused;
 use crate::inputs::pillars::Silent;
 use crate::inputs::session::Session;
 use crate::inputs::{InputError, Warn, configuration};
@@ -88,7 +88,7 @@ impl ExplainedHighstate {
     /// The faults for which a state run refuses the minion's states.
     #[must_use]
     pub fn errors(&self) -> Refused {
-        errors_of(&self.engine, &self.high.sls, &self.states.refusals)
+        Places::new(&self.engine, &self.high.sls).errors(&self.states.refusals)
     }
 }
 

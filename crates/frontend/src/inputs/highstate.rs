@@ -7,7 +7,7 @@ use mapstack::{Diagnostic, Engine, Error, ErrorKind};
 use mapstack_pyobject::{Budget, Obj};
 use mapstack_report::states::StateRow;
 use mapstack_states::compile::{CompileOptions, Compiler, Failed, LowState, Refusal};
-use mapstack_states::{Gatherer, GotSls, High, Places, TopOptions, Wanted, watches};
+use mapstack_states::{Gatherer, High, Places, TopOptions, Wanted, watches};
 
 use crate::inputs::deployed::with_roots;
 use crate::inputs::flags::SiteFlags;
@@ -271,26 +271,8 @@ impl Highstate<'_> {
     }
 
     fn errors(&self, refusals: &[Refusal]) -> Refused {
-        errors_of(self.engine, &self.high.sls, refusals)
+        Places::new(self.engine, &self.high.sls).errors(refusals)
     }
-}
-
-/// Refusals as messages. The same one is said once: a template that fails in several sls names them all.
-pub(crate) fn errors_of(engine: &Engine, sls: &[GotSls], refusals: &[Refusal]) -> Refused {
-    let places = Places::new(engine, sls);
-    let mut errors: Refused = Vec::new();
-    for refusal in refusals {
-        let error = places.error(refusal);
-        let text = error.to_string();
-        match errors.iter_mut().find(|known| known.to_string() == text) {
-            None => errors.push(error),
-            Some(known) if refusal.cause.is_some() => {
-                *known = known.clone().note(refusal.message.clone());
-            }
-            Some(_) => {}
-        }
-    }
-    errors
 }
 
 /// A state of low data as a row of a list.

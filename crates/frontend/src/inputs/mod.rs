@@ -50,6 +50,7 @@ pub mod estate;
 mod explained_highstate;
 mod explained_pillar;
 pub mod flags;
+mod fleet_highstate;
 mod following;
 pub mod formulas;
 mod functions;
@@ -92,6 +93,7 @@ pub use stacks::{Stacks, ext_pillars};
 
 pub use compared_files::{ComparedFiles, ComparedPillarFiles};
 pub use deployed::with_roots;
+pub use fleet_highstate::{FleetHighstate, StatesOf};
 pub use following::{FollowedChange, Following};
 pub use functions::{MemoryOf, engine};
 pub use highstate::{Highstate, HighstateJob, Refused};

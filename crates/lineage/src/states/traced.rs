@@ -237,14 +237,16 @@ impl<'t> TracedSls<'t> {
     }
 
     fn targets(&self, sls: &GotSls) -> Vec<Reason> {
-        let entries = self.top.and_then(|top| top.entries.get(&sls.saltenv));
-        let meant = entries.into_iter().flatten();
+        let Some(top) = self.top else {
+            return Vec::new();
+        };
+        let meant = top.entries.get(&sls.saltenv).into_iter().flatten();
         let meant = meant.filter(|entry| is_named(&entry.sls, &sls.name));
         let reason = |entry: &mapstack_states::Entry| Reason::Target {
             target: entry.target.clone(),
             matcher: entry.matcher.clone(),
             saltenv: sls.saltenv.clone(),
-            place: entry.place.clone(),
+            place: top.place(&sls.saltenv, entry),
         };
         meant.map(reason).collect()
     }

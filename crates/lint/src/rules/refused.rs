@@ -45,7 +45,11 @@ fn of_fault(subject: &Subject<'_>, fault: &Fault) -> Option<Finding> {
         None => Finding::said(rule, file.place(0, 0), said).whole_file(),
     };
     if let more @ 1.. = fault.messages.len().saturating_sub(1) {
-        finding = finding.note(format!("{more} more states of the sls name it"));
+        let more = match more {
+            1 => "1 more state of the sls names it".to_owned(),
+            more => format!("{more} more states of the sls name it"),
+        };
+        finding = finding.note(more);
     }
     let ids = fault.runs.iter().map(|run| &subject.runs[*run].minion.id);
     let ids: Vec<String> = ids.map(ToString::to_string).collect();

@@ -119,8 +119,9 @@ fn of_estate(report: &Report, reached: &Reached) -> Vec<String> {
     let mut looked = Vec::new();
     if reached.has_top {
         looked.push(format!(
-            "{} that {minions} get by top files",
-            reached.gotten
+            "{} that {minions} {} by top files",
+            reached.gotten,
+            if report.minions == 1 { "gets" } else { "get" }
         ));
     }
     if reached.unnamed > 0 {

@@ -1,0 +1,207 @@
+//! The compiled states of the minions of an estate.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use mapstack::loader::Snapshot;
+use mapstack::minion::Minion;
+use mapstack::secrets::Redacted;
+use mapstack::{Engine, Error, ErrorKind};
+use mapstack_fleet::{Census, Masking, Minions as _, Pace, Panicked, Traits, ordered};
+use mapstack_states::{Compiled, Gatherer, TopOptions};
+
+use crate::inputs::deployed::with_roots;
+use crate::inputs::flags::{Facts, Files, Functions, Input, WorkFlags};
+use crate::inputs::functions::{MemoryOf, engine};
+use crate::inputs::minions::{Many, pillar_changes};
+use crate::inputs::pillars::{Configured, ConfiguredPillars};
+use crate::inputs::served::Served;
+use crate::inputs::{InputError, Warn};
+
+/// The states of many minions.
+pub struct FleetHighstate {
+    /// Groups of minions that have the same states.
+    pub groups: Vec<(Arc<Compiled>, Vec<String>)>,
+    /// The reasons for which minions get no states, with the minions.
+    pub failed: Vec<(Redacted<Error>, Vec<String>)>,
+    /// The number of minions.
+    pub minions: usize,
+    /// What minions have in common.
+    pub census: Census,
+}
+
+/// What is known of a minion.
+struct Looked {
+    minion: Minion,
+    states: Result<Arc<Compiled>, Vec<Error>>,
+}
+
+/// Compiles the states of minions, whose pillars are compiled first.
+pub struct StatesOf<'s> {
+    gatherer: Gatherer<'s>,
+    engine: &'s Engine,
+    pillars: Option<&'s ConfiguredPillars>,
+    changes: Vec<(String, mapstack::value::Value)>,
+}
+
+impl<'s> StatesOf<'s> {
+    /// A compiler for the minions of an engine.
+    ///
+    /// # Errors
+    /// Flags change pillars in a way that cannot be.
+    pub fn new(
+        engine: &'s Engine,
+        (options, facts): (TopOptions, &Facts),
+        pillars: Option<&'s ConfiguredPillars>,
+    ) -> Result<Self, InputError> {
+        Ok(StatesOf {
+            gatherer: Gatherer::new(engine, options),
+            engine,
+            pillars,
+            changes: pillar_changes(facts)?,
+        })
+    }
+
+    fn look(&self, minion: &Minion) -> Looked {
+        let mut minion = self.engine.with_tree_grains(minion).into_owned();
+        let states = self.with_pillar(&mut minion);
+        let states = states.and_then(|()| self.states(&minion));
+        Looked { minion, states }
+    }
+
+    /// The states of a minion that has its pillar.
+    ///
+    /// # Errors
+    /// Salt refuses them, or the top files cannot be used.
+    pub fn states(&self, minion: &Minion) -> Result<Arc<Compiled>, Vec<Error>> {
+        let compiled = self.gatherer.compiled(minion).map_err(|e| vec![e])?;
+        match &compiled.errors[..] {
+            [] => Ok(compiled),
+            errors => Err(errors.to_vec()),
+        }
+    }
+
+    fn with_pillar(&self, minion: &mut Minion) -> Result<(), Vec<Error>> {
+        if let Some(pillars) = self.pillars.filter(|_| minion.pillar.is_empty()) {
+            let pillar = pillars.compile(minion).map_err(|e| vec![e])?;
+            let failures = pillar.failures();
+            if !failures.is_empty() {
+                return Err(failures);
+            }
+            minion.pillar = pillar.data;
+        }
+        for (path, value) in &self.changes {
+            let set = minion.set(path, value.clone());
+            set.map_err(|e| vec![Error::new(ErrorKind::Facts, e.to_string())])?;
+        }
+        Ok(())
+    }
+}
+
+impl FleetHighstate {
+    /// The states of the minions of flags.
+    ///
+    /// # Errors
+    /// Flags name no minion or no files, or some that cannot be read.
+    pub fn of(
+        (input, work): (&Input, &WorkFlags),
+        masking: &Masking,
+        memory: MemoryOf,
+        warn: &dyn Warn,
+    ) -> Result<Self, InputError> {
+        let config = input.config(warn)?;
+        let config = config.as_ref();
+        let flags: (&Files, &Functions) = (&input.files, &input.functions);
+        let pillars = ConfiguredPillars::of(config, flags, memory, warn)?;
+        let minions = Many::of_work((input, work), Configured::later(config), warn)?;
+        let served = Served::new(&input.files, config, None, warn)?.files;
+        let engine = engine(Snapshot::new(served), &input.functions, memory)?;
+        let engine = with_roots(engine, &input.files, config);
+        let minions = minions.selected(&engine, &work.target)?;
+        let ids = work.of(minions.ids());
+        let options = config.map(|config| TopOptions::of(config.options()));
+        let options = options.unwrap_or_default();
+        let options = TopOptions {
+            saltenv: input.files.saltenv.clone().or(options.saltenv.clone()),
+            ..options
+        };
+        let states = StatesOf::new(&engine, (options, &input.facts), pillars.as_ref())?;
+        Ok(Self::made((&states, &minions), &ids, work.pace(), masking))
+    }
+
+    fn made(
+        (states, minions): (&StatesOf<'_>, &Many<'_>),
+        ids: &[String],
+        pace: Pace,
+        masking: &Masking,
+    ) -> Self {
+        let mut all = Collected {
+            fleet: FleetHighstate {
+                groups: Vec::new(),
+                failed: Vec::new(),
+                minions: ids.len(),
+                census: Census::default(),
+            },
+            by_states: BTreeMap::new(),
+            by_error: BTreeMap::new(),
+        };
+        std::thread::scope(|scope| {
+            let work =
+                |id: &String| -> Result<Looked, Error> { Ok(states.look(&minions.read(id)?)) };
+            for (id, made) in ids.iter().zip(ordered(scope, ids.iter(), pace, work)) {
+                all.add(id, made, masking);
+            }
+        });
+        all.fleet
+    }
+}
+
+/// The states of the minions that were looked at so far.
+struct Collected {
+    fleet: FleetHighstate,
+    /// The groups by the address of the states, which they keep.
+    by_states: BTreeMap<usize, usize>,
+    by_error: BTreeMap<String, usize>,
+}
+
+impl Collected {
+    fn add(&mut self, id: &str, made: Result<Result<Looked, Error>, Panicked>, masking: &Masking) {
+        match made.map_err(Error::from).flatten() {
+            Ok(looked) => {
+                self.fleet.census.add(id, Traits::of(&looked.minion));
+                match looked.states {
+                    Ok(states) => self.group(id, states),
+                    Err(errors) => {
+                        let secrets = masking.of([&looked.minion]);
+                        for error in secrets.redact_all(&errors) {
+                            self.fail(id, error);
+                        }
+                    }
+                }
+            }
+            Err(error) => self.fail(id, masking.of([]).redact(&error)),
+        }
+    }
+
+    fn group(&mut self, id: &str, states: Arc<Compiled>) {
+        let groups = &mut self.fleet.groups;
+        let address = Arc::as_ptr(&states) as usize;
+        let at = *self.by_states.entry(address).or_insert(groups.len());
+        match groups.get_mut(at) {
+            Some((_, ids)) => ids.push(id.to_owned()),
+            None => groups.push((states, vec![id.to_owned()])),
+        }
+    }
+
+    fn fail(&mut self, id: &str, error: Redacted<Error>) {
+        let failed = &mut self.fleet.failed;
+        let at = *self
+            .by_error
+            .entry(error.to_string())
+            .or_insert(failed.len());
+        match failed.get_mut(at) {
+            Some((_, ids)) => ids.push(id.to_owned()),
+            None => failed.push((error, vec![id.to_owned()])),
+        }
+    }
+}

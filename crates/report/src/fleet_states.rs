@@ -1,0 +1,295 @@
+//! Who gets which states: sls, states and packages, with the minions that have them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mapstack::{Error, ErrorKind, nearest};
+use mapstack_fleet::Census;
+use mapstack_states::Compiled;
+use serde::Serialize;
+
+use crate::terminal::printable;
+use crate::words::{count, some};
+
+/// The minions that are named for each line.
+const NAMED: usize = 6;
+
+/// The states of many minions.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct FleetStates {
+    /// The number of minions.
+    minions: usize,
+    /// The number of those whose states compile.
+    compiled: usize,
+    /// The name that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    of: Option<String>,
+    /// What minions get.
+    gotten: Vec<Gotten>,
+    /// The minions that do not compile, by cause.
+    failed: Vec<Failing>,
+}
+
+/// An sls, a state or a package.
+#[derive(Serialize, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Item {
+    kind: ItemKind,
+    /// The sls, the ID or the package.
+    name: String,
+    /// The function of the state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    function: Option<String>,
+    /// The ID of the state that names the package.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    /// The sls of the state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sls: Option<String>,
+}
+
+#[derive(Serialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+enum ItemKind {
+    Sls,
+    State,
+    Package,
+}
+
+/// An sls, a state or a package, and the minions that get it.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Gotten {
+    #[serde(flatten)]
+    item: Item,
+    /// What the minions have in common, and no others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    common: Option<String>,
+    /// The number of minions.
+    count: usize,
+    /// Their ids.
+    minions: Vec<String>,
+}
+
+/// A cause for which minions get no states.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct Failing {
+    message: String,
+    /// file:line:column
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<String>,
+    /// The number of minions.
+    count: usize,
+    /// Their ids.
+    minions: Vec<String>,
+}
+
+/// Minions with the same states, and those states.
+pub type Group<'g> = (&'g Compiled, &'g [String]);
+
+impl FleetStates {
+    /// Those that groups of minions get: the sls, or what has a name. `sls:NAME`, `id:NAME` and `pkg:NAME` are names of one
+    /// kind.
+    ///
+    /// # Errors
+    /// No minion that compiles gets anything of the name.
+    pub fn new<'e>(
+        groups: &[Group<'_>],
+        failed: impl IntoIterator<Item = (&'e Error, &'e [String])>,
+        (of, census): (Option<&str>, &Census),
+    ) -> Result<Self, (Self, Error)> {
+        let failed = failed
+            .into_iter()
+            .map(|(error, ids)| Failing::of(error, ids));
+        let failed: Vec<Failing> = failed.collect();
+        let compiled = groups.iter().map(|(_, ids)| ids.len()).sum();
+        let unlucky: BTreeSet<&String> = failed.iter().flat_map(|one| &one.minions).collect();
+        let mut all = FleetStates {
+            minions: compiled + unlucky.len(),
+            compiled,
+            of: of.map(str::to_owned),
+            gotten: gotten(groups, of, census),
+            failed,
+        };
+        all.failed.sort_by_key(|one| std::cmp::Reverse(one.count));
+        match of.filter(|_| all.gotten.is_empty()) {
+            Some(of) => {
+                let error = nothing(groups, of, &all);
+                Err((all, error))
+            }
+            None => Ok(all),
+        }
+    }
+
+    /// For people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        let width = |of: fn(&Gotten) -> String| {
+            let widths = self.gotten.iter().map(|one| of(one).chars().count());
+            widths.filter(|width| *width <= 60).max().unwrap_or(0)
+        };
+        let widest = width(Gotten::shown);
+        for one in &self.gotten {
+            let minions = match &one.common {
+                Some(common) => common.clone(),
+                None => some(&one.minions, NAMED),
+            };
+            let (shown, number) = (one.shown(), count(one.count, "minion"));
+            text.push_str(&format!("{shown:widest$}  {number}: {minions}\n"));
+        }
+        for one in &self.failed {
+            let at = one.at.as_ref().map(|at| format!("{at}: "));
+            text.push_str(&format!(
+                "does not compile  {}{}  {}: {}\n",
+                at.unwrap_or_default(),
+                printable(&one.message),
+                count(one.count, "minion"),
+                some(&one.minions, NAMED)
+            ));
+        }
+        let all = count(self.minions, "minion");
+        text.push_str(&match (self.failed(), self.minions) {
+            (0, 1) => "1 minion, which compiles\n".to_owned(),
+            (0, _) => format!("{all}, all compile\n"),
+            (1, _) => format!("{all}, 1 does not compile\n"),
+            (failed, _) => format!("{all}, {failed} do not compile\n"),
+        });
+        text
+    }
+
+    /// The number of minions that do not compile.
+    #[must_use]
+    pub fn failed(&self) -> usize {
+        self.minions - self.compiled
+    }
+}
+
+impl Gotten {
+    /// What it is, in words.
+    fn shown(&self) -> String {
+        let Item {
+            kind,
+            name,
+            function,
+            id,
+            sls,
+        } = &self.item;
+        let of = sls.as_ref().map(|sls| format!(" of the sls {sls}"));
+        let of = of.unwrap_or_default();
+        let function = function.as_deref().unwrap_or_default();
+        let name = printable(name);
+        match kind {
+            ItemKind::Sls => format!("sls {name}"),
+            ItemKind::State => format!("state {name}: {function}{of}"),
+            ItemKind::Package => {
+                let id = id.as_deref().unwrap_or_default();
+                format!("package {name}: {function} in {}{of}", printable(id))
+            }
+        }
+    }
+}
+
+impl Failing {
+    fn of(error: &Error, ids: &[String]) -> Self {
+        let diagnostic = error.diagnostic();
+        Failing {
+            message: diagnostic.message.clone(),
+            at: diagnostic.place.as_ref().map(ToString::to_string),
+            count: ids.len(),
+            minions: ids.to_vec(),
+        }
+    }
+}
+
+/// The kind that a name is asked for with, and the name.
+fn asked(of: &str) -> (Option<ItemKind>, &str) {
+    match of.split_once(':') {
+        Some(("sls", name)) => (Some(ItemKind::Sls), name),
+        Some(("id", name)) => (Some(ItemKind::State), name),
+        Some(("pkg", name)) => (Some(ItemKind::Package), name),
+        _ => (None, of),
+    }
+}
+
+/// All that the states of a minion are.
+fn items(compiled: &Compiled) -> BTreeSet<Item> {
+    let mut items = BTreeSet::new();
+    for sls in &compiled.sls {
+        items.insert(Item {
+            kind: ItemKind::Sls,
+            name: sls.name.clone(),
+            function: None,
+            id: None,
+            sls: None,
+        });
+    }
+    for state in &compiled.states {
+        let of = |kind, name: &String, id| Item {
+            kind,
+            name: name.clone(),
+            function: Some(state.function.clone()),
+            id,
+            sls: Some(state.sls.clone()),
+        };
+        items.insert(of(ItemKind::State, &state.id, None));
+        for package in &state.packages {
+            items.insert(of(ItemKind::Package, package, Some(state.id.clone())));
+        }
+    }
+    items
+}
+
+fn gotten(groups: &[Group<'_>], of: Option<&str>, census: &Census) -> Vec<Gotten> {
+    let mut all: BTreeMap<Item, Vec<String>> = BTreeMap::new();
+    let is_meant = |item: &Item| match of.map(asked) {
+        None => item.kind == ItemKind::Sls,
+        Some((None, _)) if of == Some(&*item.name) => true,
+        Some((kind, name)) => item.name == name && kind.is_none_or(|kind| kind == item.kind),
+    };
+    for (compiled, ids) in groups {
+        for item in items(compiled).into_iter().filter(|item| is_meant(item)) {
+            all.entry(item).or_default().extend_from_slice(ids);
+        }
+    }
+    let row = |(item, mut minions): (Item, Vec<String>)| {
+        minions.sort();
+        let common = (minions.len() > NAMED).then(|| census.common(&minions));
+        Gotten {
+            item,
+            common: common.flatten().map(|common| common.to_string()),
+            count: minions.len(),
+            minions,
+        }
+    };
+    all.into_iter().map(row).collect()
+}
+
+/// The failure to find a name.
+fn nothing(groups: &[Group<'_>], of: &str, all: &FleetStates) -> Error {
+    let (kind, name) = asked(of);
+    let items = groups.iter().flat_map(|(compiled, _)| items(compiled));
+    let names = items.filter(|item| kind.is_none_or(|kind| kind == item.kind));
+    let names: BTreeSet<String> = names.map(|item| item.name).collect();
+    let what = match kind {
+        None => "sls, state or package",
+        Some(ItemKind::Sls) => "sls",
+        Some(ItemKind::State) => "state",
+        Some(ItemKind::Package) => "package",
+    };
+    let minions = count(all.compiled, "minion");
+    let message = format!("no {what} '{name}' is among the states of {minions}");
+    let mut error = Error::new(ErrorKind::Lookup, message);
+    if all.failed() > 0 {
+        let failed = count(all.failed(), "minion");
+        error = error.note(format!(
+            "it is not known of {failed}, whose states do not compile"
+        ));
+    }
+    match nearest(name, names.iter().map(String::as_str)) {
+        Some(near) => error.help(format!("did you mean '{near}'?")),
+        None => error.help("without a name, the sls that minions get are listed"),
+    }
+}

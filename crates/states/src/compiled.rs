@@ -1,0 +1,83 @@
+//! The compiled states of many minions. Those whose sls render to the same share them.
+
+use std::sync::Arc;
+
+use mapstack::minion::Minion;
+use mapstack_diagnostic::{Error, ErrorKind};
+use mapstack_pyobject::{Budget, Limits, Obj};
+
+use crate::compile::{CompileOptions, Compiler, Failed};
+use crate::high::matches_of;
+use crate::runs::{Compiled, State};
+use crate::{Gatherer, High, Places, watches};
+
+impl<'e> Gatherer<'e> {
+    /// The states that top files give a minion.
+    ///
+    /// ```
+    /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion};
+    /// use mapstack_states::{Gatherer, TopOptions};
+    /// let files = MemoryFiles::new()
+    ///     .file("base", "top.sls", "base: {'*': [web]}")
+    ///     .file("base", "web.sls", "nginx: {pkg.installed: [{pkgs: [nginx, {curl: '8'}]}]}");
+    /// let engine = Engine::new(files);
+    /// let gatherer = Gatherer::new(&engine, TopOptions::default());
+    /// let compiled = ["web1", "web2"].map(|id| gatherer.compiled(&Minion::new(id).complete()).unwrap());
+    /// assert_eq!(compiled[0].states[0].packages, ["nginx", "curl"]);
+    /// assert!(std::sync::Arc::ptr_eq(&compiled[0], &compiled[1]));
+    /// ```
+    ///
+    /// # Errors
+    /// The top files cannot be used.
+    pub fn compiled(&self, minion: &Minion) -> Result<Arc<Compiled>, Error> {
+        let top = self.top(minion);
+        let matches = matches_of(&top);
+        top?;
+        let options = CompileOptions::of(minion);
+        let start = format!(
+            "{matches:?} {:?} {:?}",
+            options.disabled_requisites, options.disabled_states
+        );
+        let mut renders = self.renders.of(minion);
+        if let Some(known) = self.compiles.find(&start, &mut renders) {
+            return Ok(known);
+        }
+        let budget = Budget::new(Limits::default(), None);
+        let compiled = self.building(&budget, renders, &matches, |high, states| {
+            Arc::new(self.compile(high, &states, options, &budget))
+        });
+        let kept = (&compiled, compiled.size());
+        self.compiles.keep(start, &compiled.sls, kept);
+        Ok(compiled)
+    }
+
+    fn compile<'b>(
+        &self,
+        high: High,
+        states: &Obj,
+        options: CompileOptions<'b>,
+        budget: &'b Budget<'b>,
+    ) -> Compiled {
+        let options = CompileOptions {
+            watches: &watches,
+            ..options
+        };
+        let compiler = Compiler::new(options, budget).after(high.refusals);
+        let (states, errors) = match compiler.low(states) {
+            Ok(low) => (low.iter().map(State::of).collect(), Vec::new()),
+            Err(Failed::Refused(refusals)) => {
+                let places = Places::new(self.engine(), &high.sls);
+                (Vec::new(), places.errors(&refusals))
+            }
+            Err(Failed::Limit(error)) => {
+                let error = Error::new(ErrorKind::Limit, error.message);
+                (Vec::new(), vec![error])
+            }
+        };
+        Compiled {
+            sls: high.sls,
+            states,
+            errors,
+        }
+    }
+}

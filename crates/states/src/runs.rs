@@ -1,0 +1,98 @@
+//! The states of minions as they run, as data that threads share.
+
+use mapstack_diagnostic::Error;
+use mapstack_pyobject::Obj;
+use mapstack_value::Value;
+
+use crate::compile::LowState;
+use crate::render::{GotSls, Rendered};
+
+/// The states of minions as they run, or why they do not.
+#[derive(Debug, Default)]
+pub struct Compiled {
+    /// The sls, in the order in which they are rendered.
+    pub sls: Vec<GotSls>,
+    /// The states in the order in which they run. There are none if Salt refuses them.
+    pub states: Vec<State>,
+    /// The reasons for which Salt refuses the states, with their places.
+    pub errors: Vec<Error>,
+}
+
+/// A state that runs.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct State {
+    /// The ID.
+    pub id: String,
+    /// The function, such as `pkg.installed`.
+    pub function: String,
+    /// The name that the function gets.
+    pub name: String,
+    /// The sls.
+    pub sls: String,
+    /// The saltenv of the sls.
+    pub saltenv: String,
+    /// The packages, if it is about packages.
+    pub packages: Vec<String>,
+}
+
+impl State {
+    pub(crate) fn of(state: &LowState) -> Self {
+        let object = |name: &str| state.chunk.get_str(name).unwrap_or_default();
+        let text = |name: &str| {
+            let value = object(name);
+            let text = value.as_str().map(ToString::to_string);
+            text.unwrap_or_else(|| format!("{value:?}"))
+        };
+        let module = text("state");
+        let packages = match &*module {
+            "pkg" => packages([object("pkgs"), object("sources"), object("name")]),
+            _ => Vec::new(),
+        };
+        State {
+            id: text("__id__"),
+            function: format!("{module}.{}", text("fun")),
+            name: text("name"),
+            sls: text("__sls__"),
+            saltenv: text("__env__"),
+            packages,
+        }
+    }
+}
+
+/// The packages of the first argument that says any: a list of names, each with its version or its file or without, or
+/// a name.
+fn packages(arguments: [Obj; 3]) -> Vec<String> {
+    let names = |argument: Obj| -> Vec<String> {
+        match argument.to_value().unwrap_or_default() {
+            Value::List(items) => items
+                .iter()
+                .flat_map(|item| match item {
+                    Value::Map(one) => one.keys().map(ToString::to_string).collect(),
+                    name => vec![name.to_string()],
+                })
+                .collect(),
+            Value::None => Vec::new(),
+            name => vec![name.to_string()],
+        }
+    };
+    let mut found = arguments.into_iter().map(names);
+    found.find(|names| !names.is_empty()).unwrap_or_default()
+}
+
+impl Compiled {
+    /// The approximate size in bytes.
+    pub(crate) fn size(&self) -> usize {
+        let of_state = |state: &State| {
+            let texts = [&state.id, &state.function, &state.name, &state.sls];
+            size_of::<State>() + texts.iter().map(|text| text.len()).sum::<usize>()
+        };
+        let states: usize = self.states.iter().map(of_state).sum();
+        let of_render = |rendered: &Rendered| match &rendered.data {
+            Ok(data) => 48 * mapstack_value::weight(data),
+            Err(_) => 1024,
+        };
+        let sls = self.sls.iter();
+        let sls: usize = sls.map(|sls| 512 + of_render(&sls.rendered)).sum();
+        states + sls + 2048 * self.errors.len()
+    }
+}

@@ -1,0 +1,128 @@
+//! Results that minions share whose sls render to the same.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::render::{GotSls, MinionRenders};
+
+/// Results by what sls render to. Which sls is rendered next depends on those before, so the renders
+/// lead step by step to a result.
+pub(crate) struct SharedByRenders<T>(Mutex<Known<T>>);
+
+struct Known<T> {
+    /// The first step, by the sls of top files and the options.
+    starts: HashMap<String, usize>,
+    steps: Vec<Step<T>>,
+    /// The next step, by a step and the address of what its sls renders to. The results keep the renders, so that
+    /// their addresses stay theirs.
+    next: HashMap<(usize, usize), usize>,
+    size: usize,
+}
+
+enum Step<T> {
+    /// An sls is rendered: its saltenv and its path.
+    Render(Arc<(String, String)>),
+    Done(Arc<T>),
+}
+
+/// About as many bytes of results are kept.
+const KEPT: usize = 48 << 20;
+
+impl<T> SharedByRenders<T> {
+    fn known(&self) -> MutexGuard<'_, Known<T>> {
+        // Nothing panics while it holds the lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The result that another minion with the same renders has.
+    pub fn find(&self, start: &str, renders: &mut MinionRenders<'_, '_>) -> Option<Arc<T>> {
+        let (mut at, mut step) = {
+            let known = self.known();
+            let at = *known.starts.get(start)?;
+            (at, known.steps.get(at)?.clone())
+        };
+        let mut kept = Vec::new();
+        loop {
+            let sls = match step {
+                Step::Done(done) => return Some(done),
+                Step::Render(sls) => sls,
+            };
+            let rendered = renders.rendered(&sls.0, &sls.1);
+            let known = self.known();
+            // They may have been forgotten meanwhile.
+            at = *known.next.get(&(at, Arc::as_ptr(&rendered) as usize))?;
+            step = known.steps.get(at)?.clone();
+            kept.push(rendered);
+        }
+    }
+
+    /// Keep a result with the sls that lead to it, and its approximate size in bytes. It keeps what they render to.
+    pub fn keep(&self, start: String, sls: &[GotSls], (done, size): (&Arc<T>, usize)) {
+        let mut known = self.known();
+        let size = size + start.len();
+        if known.size + size > KEPT {
+            *known = Known::default();
+        }
+        known.size += size;
+        known.add(start, sls, done);
+    }
+}
+
+impl<T> Known<T> {
+    fn step(&mut self, step: Step<T>) -> usize {
+        self.steps.push(step);
+        self.steps.len() - 1
+    }
+
+    fn add(&mut self, start: String, all: &[GotSls], done: &Arc<T>) {
+        let step_of = |sls: Option<&GotSls>| match sls {
+            Some(sls) => Step::Render(Arc::new((sls.saltenv.clone(), sls.path.clone()))),
+            None => Step::Done(done.clone()),
+        };
+        let mut at = match self.starts.get(&start) {
+            Some(at) => *at,
+            None => {
+                let at = self.step(step_of(all.first()));
+                self.starts.insert(start, at);
+                at
+            }
+        };
+        for (index, sls) in all.iter().enumerate() {
+            let key = (at, Arc::as_ptr(&sls.rendered) as usize);
+            at = match self.next.get(&key) {
+                Some(next) => *next,
+                None => {
+                    let next = self.step(step_of(all.get(index + 1)));
+                    self.next.insert(key, next);
+                    next
+                }
+            };
+        }
+    }
+}
+
+impl<T> Default for SharedByRenders<T> {
+    fn default() -> Self {
+        SharedByRenders(Mutex::default())
+    }
+}
+
+impl<T> Default for Known<T> {
+    fn default() -> Self {
+        Known {
+            starts: HashMap::new(),
+            steps: Vec::new(),
+            next: HashMap::new(),
+            size: 0,
+        }
+    }
+}
+
+impl<T> Clone for Step<T> {
+    fn clone(&self) -> Self {
+        match self {
+            Step::Render(sls) => Step::Render(sls.clone()),
+            Step::Done(done) => Step::Done(done.clone()),
+        }
+    }
+}
