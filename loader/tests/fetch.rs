@@ -1,8 +1,6 @@
 //! Fetching mirrors: what arrives, what is removed, and what is left when a fetch does not end well.
 #![cfg(feature = "fetch")]
 
-mod git_server;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use git_server::{Contents, Fault, Server};
+use crate::git_server::{Contents, Fault, Server};
 use gix::ObjectId;
 use mapstack_loader::git::{FetchError, GitFs, Origin, Progress, Remote, Updated, fetch};
 use mapstack_loader::{Fetched, FileServer, SaltPath};
@@ -313,7 +311,7 @@ fn in_process(origin: &Origin, mirrors: &Path, shell: Option<&str>) -> Command {
         }
         None => Command::new(this),
     };
-    command.args(["--exact", "child", "--nocapture", "--test-threads=1"]);
+    command.args(["--exact", "fetch::child", "--nocapture", "--test-threads=1"]);
     command
         .env("FETCH_URL", &origin.url)
         .env("FETCH_INTO", mirrors)

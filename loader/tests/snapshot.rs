@@ -1,14 +1,11 @@
 //! A snapshot gives the same answers as its file server, with few requests.
 
-mod common;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::Intercepted;
-use mapstack_loader as loader;
+use crate::common::Intercepted;
 use mapstack_loader::{
     Backends, Fetched, FileServer, LoadError, MemoryFiles, Roots, SaltPath, Snapshot,
 };

@@ -1,6 +1,7 @@
 //! Places of values in inventories of classes are proved by edits: a change at the place that a value is said to come
 //! from changes the value, and a change at a place of its history that another value replaced does not.
 
+use crate::disk;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -14,9 +15,6 @@ use mapstack_salt_config::{Config, Kind};
 use proptest::prelude::*;
 use proptest::test_runner::{Config as Cases, TestRunner};
 use tempfile::TempDir;
-
-#[path = "../../pillar/tests/common/disk.rs"]
-mod disk;
 
 /// A kind of inventory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

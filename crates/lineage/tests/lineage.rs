@@ -1,11 +1,8 @@
 //! Explaining a run does not change its result, and each reported place contains the value.
 
-#[path = "../../mapstack/tests/common/mod.rs"]
-mod common;
-
 use std::path::Path;
 
-use common::{map, minion, records};
+use crate::common::{map, minion, records};
 use mapstack::loader::{MemoryFiles, Roots};
 use mapstack::minion::{FactPlace, Minion, Part};
 use mapstack::value::{Key, Map, Value};

@@ -1,7 +1,7 @@
 //! Small formulas that compute their configuration in `map.jinja`, in the style of public ones: a directory for each
 //! idiom, with the origins of all values in `expected.txt`.
 //!
-//! `SNAPSHOTS=overwrite cargo test -p mapstack-lineage --test maps` writes the expected origins again.
+//! `SNAPSHOTS=overwrite cargo test --workspace --test all maps` writes the expected origins again.
 
 use std::fmt::Write as _;
 use std::fs;

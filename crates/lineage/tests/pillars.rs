@@ -1,16 +1,10 @@
 //! The origins of pillars' values: every reported place has the value.
 
-#[path = "../../mapstack/tests/common/mod.rs"]
-mod common;
-#[path = "../../pillar/tests/common/disk.rs"]
-mod disk;
-#[path = "../../pillar/tests/common/whole_pillar.rs"]
-mod whole_pillar;
-
+use crate::whole_pillar;
 use std::sync::Arc;
 
-use common::{of_each, records};
-use disk::written;
+use crate::common::{of_each, records};
+use crate::disk::written;
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
 use mapstack::secrets::Policy;

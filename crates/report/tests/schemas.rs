@@ -1,6 +1,6 @@
 //! `docs/*.schema.json` are the schemas of what the types print.
 //!
-//! `SNAPSHOTS=overwrite cargo test -p mapstack-report --test schemas` writes them again.
+//! `SNAPSHOTS=overwrite cargo test --workspace --test all schemas` writes them again.
 
 use std::path::Path;
 use std::{env, fs};

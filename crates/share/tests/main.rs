@@ -1,0 +1,4 @@
+//! The tests of the crate, in one program: each one more would link everything once more.
+
+mod printing;
+mod sharing;
