@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::{Fetched, FileServer, Fnmatch, LoadError, SaltPath, Unserved};
+use crate::{Fetched, FileServer, Fnmatch, Link, LoadError, SaltPath, Unserved};
 
 /// A file server on which files of some names are there and empty, if it does not have them: private ones, say, which
 /// lie in another repository.
@@ -79,6 +79,14 @@ impl<F: FileServer> FileServer for Absent<F> {
 
     fn envs(&self) -> Vec<String> {
         self.files.envs()
+    }
+
+    fn mode(&self, path: &SaltPath, saltenv: &str) -> Result<Option<u32>, LoadError> {
+        self.files.mode(path, saltenv)
+    }
+
+    fn links(&self, saltenv: &str, prefix: &str) -> Result<Option<Vec<Link>>, LoadError> {
+        self.files.links(saltenv, prefix)
     }
 
     fn unserved(&self, saltenv: &str, prefix: &str) -> Result<Vec<Unserved>, LoadError> {

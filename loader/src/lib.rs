@@ -96,6 +96,24 @@ pub trait FileServer: Send + Sync {
         None
     }
 
+    /// The mode of the first file behind a path, with its type (Salt: `cp.stat_file`); nothing where the server does not
+    /// know it.
+    ///
+    /// # Errors
+    /// [`LoadError`] when the file cannot be looked at.
+    fn mode(&self, _path: &SaltPath, _saltenv: &str) -> Result<Option<u32>, LoadError> {
+        Ok(None)
+    }
+
+    /// The links below a prefix in a saltenv and their targets as they are written, sorted (Salt:
+    /// `cp.list_master_symlinks`); nothing where the server does not know them.
+    ///
+    /// # Errors
+    /// [`LoadError`] when a directory cannot be read.
+    fn links(&self, _saltenv: &str, _prefix: &str) -> Result<Option<Vec<Link>>, LoadError> {
+        Ok(None)
+    }
+
     /// The names below a prefix in a saltenv that are not served, sorted, as far as the server knows: links that lead
     /// nowhere, in circles or out of the root, and names that are not UTF-8.
     ///
@@ -105,6 +123,9 @@ pub trait FileServer: Send + Sync {
         Ok(Vec::new())
     }
 }
+
+/// The path of a link, and its target.
+pub type Link = (String, String);
 
 /// The result of asking for a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -267,6 +288,26 @@ impl FileServer for Backends {
             .map(|server| server.names_in(directory, saltenv))
             .collect();
         Some(names?.concat())
+    }
+
+    fn mode(&self, path: &SaltPath, saltenv: &str) -> Result<Option<u32>, LoadError> {
+        for server in &self.0 {
+            if matches!(server.fetch(path, saltenv)?, Fetched::Found { .. }) {
+                return server.mode(path, saltenv);
+            }
+        }
+        Ok(None)
+    }
+
+    fn links(&self, saltenv: &str, prefix: &str) -> Result<Option<Vec<Link>>, LoadError> {
+        let mut all = std::collections::BTreeMap::new();
+        for server in self.0.iter().rev() {
+            let Some(links) = server.links(saltenv, prefix)? else {
+                return Ok(None);
+            };
+            all.extend(links);
+        }
+        Ok(Some(all.into_iter().collect()))
     }
 
     fn unserved(&self, saltenv: &str, prefix: &str) -> Result<Vec<Unserved>, LoadError> {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::entries::entries;
 use crate::open::{Opening, is_inside, open_anywhere, open_inside};
 use crate::walk::Walk;
-use crate::{Fetched, FileServer, LoadError, Names, SaltPath, Unserved};
+use crate::{Fetched, FileServer, Link, LoadError, Names, SaltPath, Unserved};
 
 /// Directories per saltenv, earlier ones winning file by file.
 ///
@@ -211,6 +211,7 @@ impl Roots {
             entries: 0,
             above: Vec::new(),
             unserved: None,
+            links: None,
         }
     }
 
@@ -410,6 +411,43 @@ impl FileServer for Roots {
         Some(all)
     }
 
+    fn mode(&self, path: &SaltPath, saltenv: &str) -> Result<Option<u32>, LoadError> {
+        if path.refusal().is_some() {
+            return Ok(None);
+        }
+        for root in self.serving(path.saltenv().unwrap_or(saltenv)).iter() {
+            let Some(real) = root.real()? else { continue };
+            if let Some(candidate) = self.locate(root, real, path.as_str())? {
+                let found = fs::metadata(&candidate.on_disk).map_err(|e| candidate.failed(e))?;
+                return Ok(mode_of(&found));
+            }
+        }
+        Ok(None)
+    }
+
+    fn links(&self, saltenv: &str, prefix: &str) -> Result<Option<Vec<Link>>, LoadError> {
+        let mut all = Vec::new();
+        if self.hide_links {
+            return Ok(Some(all));
+        }
+        for root in self.serving(saltenv).iter() {
+            if let Some(real) = root.real()? {
+                let mut walk = self.walk(real);
+                walk.links = Some(Vec::new());
+                walk.below(&SaltPath::from_relative(prefix), &mut Vec::new())?;
+                all.extend(walk.links.into_iter().flatten());
+            }
+        }
+        let is_ignored = |path: &str| self.ignored.as_ref().is_some_and(|names| names.has(path));
+        all.retain(|(path, _)| !is_ignored(path));
+        // Of several roots, the last one counts.
+        Ok(Some(
+            std::collections::BTreeMap::from_iter(all)
+                .into_iter()
+                .collect(),
+        ))
+    }
+
     fn unserved(&self, saltenv: &str, prefix: &str) -> Result<Vec<Unserved>, LoadError> {
         let mut all = Vec::new();
         for root in self.serving(saltenv).iter() {
@@ -427,6 +465,19 @@ impl FileServer for Roots {
         all.dedup();
         Ok(all)
     }
+}
+
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere there is none")]
+fn mode_of(found: &fs::Metadata) -> Option<u32> {
+    Some(std::os::unix::fs::PermissionsExt::mode(
+        &found.permissions(),
+    ))
+}
+
+#[cfg(not(unix))]
+fn mode_of(_: &fs::Metadata) -> Option<u32> {
+    None
 }
 
 /// The result of reading an open file.

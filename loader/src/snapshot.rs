@@ -11,7 +11,7 @@ use foldhash::fast::RandomState;
 
 use self::directories::{Directories, ListedFile};
 use self::lists::Lists;
-use crate::{Fetched, FileServer, LoadError, SaltPath, Unserved};
+use crate::{Fetched, FileServer, Link, LoadError, SaltPath, Unserved};
 
 /// The answers of a file server, kept: for work on many minions, which is to see the same files, and to
 /// ask for each once. Where files of one directory are missing again and again, it asks what is in there
@@ -136,6 +136,14 @@ impl<F: FileServer> FileServer for Snapshot<F> {
 
     fn envs(&self) -> Vec<String> {
         self.files.envs()
+    }
+
+    fn mode(&self, path: &SaltPath, saltenv: &str) -> Result<Option<u32>, LoadError> {
+        self.files.mode(path, saltenv)
+    }
+
+    fn links(&self, saltenv: &str, prefix: &str) -> Result<Option<Vec<Link>>, LoadError> {
+        self.files.links(saltenv, prefix)
     }
 
     fn unserved(&self, saltenv: &str, prefix: &str) -> Result<Vec<Unserved>, LoadError> {

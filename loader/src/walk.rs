@@ -4,11 +4,13 @@ use std::fs::{self, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use mapstack_value::posixpath::normpath;
+
 use crate::open::resolve;
 use crate::path::MAX_COMPONENTS;
 use crate::roots::{is_link_loop, is_missing};
 use crate::unserved::{NotServed, Unserved, escaped};
-use crate::{LoadError, SaltPath};
+use crate::{Link, LoadError, SaltPath};
 
 /// More entries than this are an error: links can repeat a small tree without end.
 pub(crate) const MAX_ENTRIES: usize = 1_000_000;
@@ -29,6 +31,8 @@ pub(crate) struct Walk<'r> {
     pub(crate) above: Vec<PathBuf>,
     /// The names that are not served, if they are asked for.
     pub(crate) unserved: Option<Vec<Unserved>>,
+    /// The links and their targets, if they are asked for.
+    pub(crate) links: Option<Vec<Link>>,
 }
 
 impl Walk<'_> {
@@ -94,6 +98,7 @@ impl Walk<'_> {
                 "" => name,
                 _ => format!("{relative}/{name}"),
             };
+            self.note_inner_link(&inner, &path, &entry);
             let found = match self.look(&path, &entry) {
                 Ok(Some(found)) => found,
                 // A link to where this user may not look leads out of what is served.
@@ -145,6 +150,33 @@ impl Walk<'_> {
             false => None,
         };
         unserved.push(Unserved::new(at, NotServed::NotUtf8, content.as_deref()));
+    }
+
+    /// Note a link whose target is not outside of the root.
+    ///
+    /// As in Salt, a target that begins with two dots is taken for one below the link.
+    fn note_inner_link(&mut self, at: &str, path: &Path, entry: &fs::DirEntry) {
+        let Some(links) = &mut self.links else {
+            return;
+        };
+        let target = entry.file_type().ok().filter(FileType::is_symlink);
+        let target = target.and_then(|_| fs::read_link(path).ok());
+        let Some(target) = target.and_then(|target| target.into_os_string().into_string().ok())
+        else {
+            return;
+        };
+        let from = match target.starts_with("..") {
+            true => Some(path),
+            false => path.parent(),
+        };
+        let joined = from.unwrap_or(path).join(&target);
+        let joined = PathBuf::from(normpath(&joined.to_string_lossy()));
+        if fs::canonicalize(&joined)
+            .unwrap_or(joined)
+            .starts_with(self.real)
+        {
+            links.push((at.to_owned(), target));
+        }
     }
 
     /// Note a link that leads to nothing that is served.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mapstack::loader::{Fetched, FileServer, LoadError, SaltPath, Unserved};
+use mapstack::loader::{Fetched, FileServer, Link, LoadError, SaltPath, Unserved};
 use sha2::{Digest, Sha256};
 
 /// A record of a file server's answers: a digest of each.
@@ -126,6 +126,14 @@ impl<F: FileServer> FileServer for Noted<F> {
         let envs = self.files.envs();
         self.note((" of all environments", "", ""), || digest_of_names(&envs));
         envs
+    }
+
+    fn mode(&self, path: &SaltPath, saltenv: &str) -> Result<Option<u32>, LoadError> {
+        self.files.mode(path, saltenv)
+    }
+
+    fn links(&self, saltenv: &str, prefix: &str) -> Result<Option<Vec<Link>>, LoadError> {
+        self.files.links(saltenv, prefix)
     }
 
     fn unserved(&self, saltenv: &str, prefix: &str) -> Result<Vec<Unserved>, LoadError> {

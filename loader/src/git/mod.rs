@@ -71,6 +71,7 @@ enum PathEnd {
     File {
         id: ObjectId,
         path: String,
+        is_executable: bool,
     },
     Nothing,
     /// There is something that is not served.
@@ -398,7 +399,13 @@ impl Served {
                 }
             };
             match entry.kind {
-                Node::File => return Ok(PathEnd::File { id: entry.id, path }),
+                Node::File => {
+                    return Ok(PathEnd::File {
+                        id: entry.id,
+                        path,
+                        is_executable: entry.is_executable,
+                    });
+                }
                 Node::Directory => return Ok(PathEnd::Nothing),
                 Node::Submodule => {
                     return Ok(PathEnd::Refused(format!(
@@ -486,6 +493,7 @@ impl Served {
             AtPath::Entry(Entry {
                 kind: Node::Directory,
                 id,
+                ..
             }) => Some(id),
             _ => None,
         })
@@ -634,7 +642,7 @@ impl FileServer for GitFs {
             let reason = match found {
                 PathEnd::Nothing => continue,
                 PathEnd::Refused(reason) => reason,
-                PathEnd::File { id, path } => {
+                PathEnd::File { id, path, .. } => {
                     let bytes = match served.repository.file(id) {
                         Ok(bytes) => bytes,
                         // In two revisions with the same object, the reason is the same.
@@ -684,6 +692,15 @@ impl FileServer for GitFs {
             }
         }
         Ok(all)
+    }
+
+    fn mode(&self, path: &SaltPath, saltenv: &str) -> Result<Option<u32>, LoadError> {
+        for look in self.look(path, saltenv) {
+            if let PathEnd::File { is_executable, .. } = look?.found {
+                return Ok(Some(if is_executable { 0o100_755 } else { 0o100_644 }));
+            }
+        }
+        Ok(None)
     }
 
     fn list(&self, saltenv: &str, prefix: &str) -> Result<Vec<String>, LoadError> {

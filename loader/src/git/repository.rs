@@ -76,6 +76,8 @@ pub(super) struct Tree {
 pub(super) struct Entry {
     pub kind: Node,
     pub id: ObjectId,
+    /// True for a file that may be executed.
+    pub is_executable: bool,
 }
 
 /// The kind of an entry.
@@ -339,12 +341,24 @@ fn parsed(object: &gix::ObjectDetached) -> Result<Tree> {
             EntryKind::Link => Node::Link,
             EntryKind::Commit => Node::Submodule,
         };
+        let is_executable = entry.mode.kind() == EntryKind::BlobExecutable;
         let id = entry.oid.into();
         match name {
             Ok(name) => {
-                entries.entry(name.into()).or_insert(Entry { kind, id });
+                entries.entry(name.into()).or_insert(Entry {
+                    kind,
+                    id,
+                    is_executable,
+                });
             }
-            Err(_) => unnamed.push((entry.filename.to_vec(), Entry { kind, id })),
+            Err(_) => unnamed.push((
+                entry.filename.to_vec(),
+                Entry {
+                    kind,
+                    id,
+                    is_executable,
+                },
+            )),
         }
     }
     Ok(Tree { entries, unnamed })

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mapstack::trace::{FileRead, FileReadKind};
-use mapstack_loader::{Fetched, FileServer, LoadError, SaltPath, Unserved};
+use mapstack_loader::{Fetched, FileServer, Link, LoadError, SaltPath, Unserved};
 
 /// The files that a pillar is made of.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -183,6 +183,14 @@ impl FileServer for Noting {
 
     fn envs(&self) -> Vec<String> {
         self.server.envs()
+    }
+
+    fn mode(&self, path: &SaltPath, saltenv: &str) -> Result<Option<u32>, LoadError> {
+        self.server.mode(path, saltenv)
+    }
+
+    fn links(&self, saltenv: &str, prefix: &str) -> Result<Option<Vec<Link>>, LoadError> {
+        self.server.links(saltenv, prefix)
     }
 
     fn unserved(&self, saltenv: &str, prefix: &str) -> Result<Vec<Unserved>, LoadError> {
