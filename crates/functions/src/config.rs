@@ -134,7 +134,14 @@ fn report(
 }
 
 /// The part of a URL before the colon, in lower case.
-pub(super) fn scheme(url: &str) -> Option<String> {
+///
+/// ```
+/// use mapstack_functions::scheme;
+/// assert_eq!(scheme("HTTPS://example.org/a").as_deref(), Some("https"));
+/// assert_eq!(scheme("/etc/hosts"), None);
+/// ```
+#[must_use]
+pub fn scheme(url: &str) -> Option<String> {
     let url: String = url
         .trim_start_matches(|c: char| c <= ' ')
         .chars()
@@ -147,7 +154,14 @@ pub(super) fn scheme(url: &str) -> Option<String> {
 }
 
 /// A file mode with four digits (Salt: `salt.utils.files.normalize_mode`).
-fn normalized_mode(mode: &str) -> String {
+///
+/// ```
+/// use mapstack_functions::normalized_mode;
+/// assert_eq!(normalized_mode("644"), "0644");
+/// assert_eq!(normalized_mode("0o1777"), "1777");
+/// ```
+#[must_use]
+pub fn normalized_mode(mode: &str) -> String {
     let mode = mode.replace("0o", "0");
     let digits = mode
         .trim_matches('"')

@@ -47,6 +47,7 @@ pub use arguments::text;
 use arguments::{comparable, data_or, deepcopy, delimiter, if_true, is_true, truth_or};
 pub use calls::{Call, CallError, Functions};
 pub use collected::Collected;
+pub use config::{normalized_mode, scheme};
 use context::look;
 pub use context::{Context, Function, OnMachine, Table};
 pub use endless::Endless;

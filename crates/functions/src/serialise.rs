@@ -4,7 +4,7 @@ use crate::formats::{msgpack, toml};
 use mapstack_minion::cache::unpack;
 use mapstack_render::jinja::Vm;
 use mapstack_render::python::{as_index, int};
-use mapstack_render::{CallArgs, Error, Obj, Result, check_extent, required};
+use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, check_extent, required};
 use mapstack_value::{Str, Value, json};
 use mapstack_yaml::{DumpOptions, Limits, dump, load_aggregating, load_plain};
 
@@ -131,11 +131,42 @@ fn json_options(options: &[(String, Obj)]) -> Result<json::DumpOptions> {
 /// Wider indentation is refused.
 const MAX_INDENT: usize = 1000;
 
+/// Options of Python's libraries that are not built in.
+const ABSENT: [&str; 24] = [
+    "Dumper",
+    "allow_nan",
+    "allow_no_value",
+    "canonical",
+    "check_circular",
+    "cls",
+    "comment_prefixes",
+    "converters",
+    "default",
+    "default_section",
+    "default_style",
+    "defaults",
+    "delimiters",
+    "dict_type",
+    "empty_lines_in_values",
+    "encoding",
+    "explicit_end",
+    "inline_comment_prefixes",
+    "interpolation",
+    "line_break",
+    "skipkeys",
+    "strict",
+    "tags",
+    "version",
+];
+
 fn no_option(serializer: &str, name: &str, known: &[&str]) -> Box<Error> {
-    Error::type_error(format!(
-        "slsutil.serialize(): the serializer '{serializer}' has no option '{name}' here"
-    ))
-    .with_help(if known.is_empty() {
+    let kind = match ABSENT.contains(&name) {
+        true => ErrorKind::Absent,
+        false => ErrorKind::Python("TypeError"),
+    };
+    let message =
+        format!("slsutil.serialize(): the serializer '{serializer}' has no option '{name}' here");
+    Error::new(kind, message).with_help(if known.is_empty() {
         "it takes none".into()
     } else {
         format!("it takes {}", known.join(", "))
@@ -151,6 +182,7 @@ fn without_options(serializer: &str, options: &[(String, Obj)]) -> Result<()> {
 
 fn to_yaml(data: &Obj, options: &[(String, Obj)]) -> Result<String> {
     let mut chosen = DumpOptions::serializer();
+    let mut is_marked = false;
     for (name, value) in options {
         match &**name {
             "allow_unicode" => chosen.escape_non_ascii = !value.truthy()?,
@@ -158,10 +190,18 @@ fn to_yaml(data: &Obj, options: &[(String, Obj)]) -> Result<String> {
                 chosen.flow_leaves = value.is_none();
                 chosen.flow = !value.is_none() && value.truthy()?;
             }
+            "explicit_start" => is_marked = value.truthy()?,
             "sort_keys" => {
                 chosen.sort_keys = value.truthy()?;
             }
-            "width" if value.is_none() => {}
+            "width" | "indent" if value.is_none() => {}
+            "indent" => {
+                // libyaml takes 2 for what is too narrow or too wide.
+                chosen.indent = match int(value)?.to_i64() {
+                    Some(columns @ 2..=9) => usize::try_from(columns).unwrap_or(2),
+                    _ => 2,
+                };
+            }
             "width" => {
                 // libyaml takes 80 for what is too narrow, and no limit for less than nothing.
                 chosen.width = match int(value)?.to_i64() {
@@ -171,13 +211,29 @@ fn to_yaml(data: &Obj, options: &[(String, Obj)]) -> Result<String> {
                 };
             }
             name => {
-                let known = ["allow_unicode", "default_flow_style", "sort_keys", "width"];
+                let known = [
+                    "allow_unicode",
+                    "default_flow_style",
+                    "explicit_start",
+                    "indent",
+                    "sort_keys",
+                    "width",
+                ];
                 return Err(no_option("yaml", name, &known));
             }
         }
     }
-    let printed = dump(&frozen(data)?, &chosen);
-    Ok(printed.strip_suffix('\n').unwrap_or(&printed).to_string())
+    let data = frozen(data)?;
+    let printed = dump(&data, &chosen);
+    let printed = printed.strip_suffix('\n').unwrap_or(&printed);
+    if !is_marked {
+        return Ok(printed.to_string());
+    }
+    let is_collection = matches!(data, Value::Map(_) | Value::List(_) | Value::Tuple(_));
+    Ok(match is_collection && !printed.starts_with(['{', '[']) {
+        true => format!("---\n{printed}"),
+        false => format!("--- {printed}"),
+    })
 }
 
 fn deserialize(_: &dyn Context, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {

@@ -45,14 +45,6 @@ const DIFFERENT: &[(&str, &str)] = &[
         OF_MAP,
     ),
     (
-        "{{ [salt['slsutil.serialize']('yaml', {'a': {'b': [1, {'c': 1}]}}, indent=4, default_flow_style=false)] }}",
-        YAML_OPTIONS,
-    ),
-    (
-        "{{ [salt['slsutil.serialize']('yaml', {'a': 1}, explicit_start=true)] }}",
-        YAML_OPTIONS,
-    ),
-    (
         "{{ [salt['cp.hash_file']('nosuch')] }}",
         "files of the machine are not read, so none is looked for",
     ),
@@ -77,7 +69,6 @@ const GRAINS: &str = "in a state run matchers see the grains that the template c
 
 const OMITTED: &str = "what is left out is settled before anything is looked at";
 const OF_MAP: &str = "an undefined argument is refused before anything is read";
-const YAML_OPTIONS: &str = "the layout of YAML has four options here";
 const HASHES: &str = "MD5, SHA-1 and SHA-2 are built in";
 const KEYS: &str = "a template cannot list the functions there are, only ask for one";
 
