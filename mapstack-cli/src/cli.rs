@@ -190,6 +190,7 @@ impl Command {
             Command::Stack(args) => args.input.parts(),
             Command::Tofs(args) => args.input.parts(),
             Command::Map(args) => args.input.parts(),
+            Command::File(args) => args.site.parts(),
             Command::Highstate(args) => args.site.parts(),
             Command::Render(args) => args.input.parts(),
             Command::Sources(args) => args.input.parts(),

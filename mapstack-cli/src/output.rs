@@ -7,7 +7,9 @@ use crate::forms::{Format, Output};
 use mapstack_frontend::console::Failure;
 #[cfg(feature = "html")]
 pub use mapstack_frontend::console::output::write_file;
-pub use mapstack_frontend::console::output::{write, write_json, write_listing, write_styled};
+pub use mapstack_frontend::console::output::{
+    write, write_bytes, write_json, write_listing, write_styled,
+};
 
 /// Print data the way the user asked for.
 pub fn print(value: &Value, output: &Output) -> Result<(), Failure> {

@@ -9,6 +9,7 @@ use crate::commands::diff::Diff;
 use crate::commands::explain::Explain;
 #[cfg(feature = "fetch")]
 use crate::commands::fetch::Fetch;
+use crate::commands::file::FileArgs;
 use crate::commands::fleet::FleetArgs;
 use crate::commands::highstate::Highstate;
 use crate::commands::impact::Impact;
@@ -79,6 +80,7 @@ verbs! {
         "map" => Map(Map), "Run a formula's map.jinja and print the variable it exports";
         "pillar" => Pillar(Box<Pillar>), "Print the pillar that a master gives, whole or of its stacks (salt: pillar.items)";
         "highstate" => Highstate(Box<Highstate>), "List the states of a minion as they run, or print them (salt: state.show_highstate)";
+        "file" => File(Box<FileArgs>), "Print a file as states would write it, or list the files that a minion gets";
         "render" => Render(Render), "Render an sls file or a managed file: its text, or the data of an sls";
         "stack" => Stack(Stack), "Merge the layers of given source definitions and print them (salt: map.stack)";
         "tofs" => Tofs(Tofs), "Print the salt:// candidates of a file, best first (salt: map.tofs)";

@@ -14,6 +14,7 @@ mod examples;
 mod explain;
 mod explain_pillar;
 mod fetch;
+mod file;
 mod fleet;
 mod functions;
 mod gitfs;

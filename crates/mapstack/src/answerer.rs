@@ -6,7 +6,7 @@ use crate::survey::Survey;
 use mapstack_loader::{Fetched, SaltPath};
 
 use crate::engine::Engine;
-use mapstack_diagnostic::Result;
+use mapstack_diagnostic::{Error, Result};
 use mapstack_functions::{Call, Functions};
 
 /// The part that answers the calls of a function.
@@ -35,6 +35,30 @@ impl fmt::Display for Answerer {
             Answerer::Unanswered => "not answered",
         })
     }
+}
+
+/// The beginning of errors about a function that Salt may have.
+const UNANSWERED: &str = "nothing answers salt['";
+
+/// The words of an error about a file of another machine.
+pub const NOT_FETCHED: &str = "nothing is fetched by ";
+
+/// The function that nothing answers, as an error says: where no template names it at the call, as code in Python and
+/// variables do not.
+///
+/// ```
+/// use mapstack::{Error, ErrorKind, unanswered_by};
+/// let error = Error::new(ErrorKind::Undefined, "Python: salt['a.b'] is undefined: nothing answers salt['a.b'](1)");
+/// assert_eq!(unanswered_by(&error), Some("a.b"));
+/// assert_eq!(unanswered_by(&error.help("did you mean salt['a.c']?")), None);
+/// ```
+#[must_use]
+pub fn unanswered_by(error: &Error) -> Option<&str> {
+    let diagnostic = error.diagnostic();
+    let (_, rest) = diagnostic.message.split_once(UNANSWERED)?;
+    let (name, _) = rest.split_once("']")?;
+    let is_slip = |help: &str| help.starts_with("did you mean");
+    (!diagnostic.help.as_deref().is_some_and(is_slip)).then_some(name)
 }
 
 impl Engine {

@@ -69,7 +69,7 @@ mod tree;
 
 pub use crate::survey::{CallSite, ImportSite, LoadSite, Survey};
 pub use aliases::parted_aliases;
-pub use answerer::Answerer;
+pub use answerer::{Answerer, NOT_FETCHED, unanswered_by};
 pub use by_text::ByText;
 pub use condition::Condition;
 pub use configuration::{Configuration, Way};
@@ -86,7 +86,9 @@ pub use mapstack_diagnostic::{
 pub use mapstack_functions::{
     Call, CallError, Functions, PillarCall, PluginAnswer, Stubs, Unanswered, stub_file,
 };
-pub use mapstack_functions::{SALT_MODULES, is_in_salt, regex_of_name, types_of_files};
+pub use mapstack_functions::{
+    SALT_MODULES, is_in_salt, normalized_mode, regex_of_name, scheme, types_of_files,
+};
 pub use mapstack_loader as loader;
 pub use mapstack_matcher as matcher;
 pub use mapstack_merge::Strategy;
@@ -101,7 +103,7 @@ pub use master_side::MasterSide;
 pub use options::{DataOptions, StackOptions, TofsOptions};
 pub use outside::OtherTemplate;
 pub use pillar_sls::{ExternalText, PillarSls, RenderedSls};
-pub use pipe::{TemplateOptions, how_to_decrypt, sls_name};
+pub use pipe::{ManagedTemplate, TemplateOptions, how_to_decrypt, sls_name};
 pub use stack::{directories, parse as parse_definition};
 pub use text::Text;
 pub use top_slips::{TopSlip, top_slips};

@@ -26,6 +26,7 @@ pub mod diff;
 pub mod document;
 pub mod estate;
 pub mod explain;
+pub mod files;
 pub mod fleet;
 pub mod fleet_states;
 pub mod impact;

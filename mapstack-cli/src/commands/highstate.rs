@@ -11,7 +11,7 @@ use mapstack_report::states::listing;
 use crate::forms::Format;
 use crate::memory;
 use crate::output;
-use mapstack_frontend::console::{Failure, Reporter};
+use mapstack_frontend::console::{Failure, Reporter, add_errors, named_errors};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -76,7 +76,7 @@ pub fn run(args: &Highstate, reporter: &Reporter) -> Result<(), Failure> {
                 if job.chosen.many {
                     all.insert(id.as_str(), errors_of(&errors, reporter));
                 }
-                add(&mut refused, errors, id);
+                add_errors(&mut refused, errors, id);
             }
         }
     }
@@ -95,13 +95,7 @@ pub fn run(args: &Highstate, reporter: &Reporter) -> Result<(), Failure> {
             )?)?;
         }
     }
-    let errors: Vec<Error> = refused
-        .into_iter()
-        .map(|(error, ids)| match job.chosen.many {
-            true => error.note(format!("for the minions: {}", ids.join(", "))),
-            false => error,
-        })
-        .collect();
+    let errors = named_errors(refused, job.chosen.many);
     reporter.errors(reporter.redact_all(&errors))
 }
 
@@ -144,18 +138,4 @@ fn errors_of(errors: &[Error], reporter: &Reporter) -> Value {
     });
     let texts: Value = texts.collect();
     Value::from(Map::from_iter([("_errors", texts)]))
-}
-
-/// Note errors of a minion; what others have, too, is said once.
-fn add<'i>(refused: &mut Vec<(Error, Vec<&'i str>)>, errors: Vec<Error>, id: &'i str) {
-    for error in errors {
-        let text = error.to_string();
-        match refused
-            .iter_mut()
-            .find(|(known, _)| known.to_string() == text)
-        {
-            Some((_, ids)) => ids.push(id),
-            None => refused.push((error, vec![id])),
-        }
-    }
 }

@@ -7,6 +7,7 @@ pub mod diff;
 pub mod explain;
 #[cfg(feature = "fetch")]
 pub mod fetch;
+pub mod file;
 pub mod fleet;
 pub mod highstate;
 pub mod impact;
@@ -60,6 +61,7 @@ fn run_verb(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
         Command::Sources(args) => sources::run(args, reporter),
         Command::Explain(args) => explain::run(args, reporter),
         Command::Fleet(args) => fleet::run(args, reporter),
+        Command::File(args) => file::run(args, reporter),
         Command::Highstate(args) => highstate::run(args, reporter),
         Command::Init(args) => init::run(args, reporter),
         Command::Minions(args) => minions::run(args, reporter),

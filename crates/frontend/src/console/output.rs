@@ -15,9 +15,17 @@ use crate::console::Failure;
 /// # Errors
 /// It cannot be written.
 pub fn write(text: &str) -> Result<(), Failure> {
+    write_bytes(text.as_bytes())
+}
+
+/// Write bytes, completely or not at all.
+///
+/// # Errors
+/// They cannot be written.
+pub fn write_bytes(bytes: &[u8]) -> Result<(), Failure> {
     RUN.wait(|| {
         let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes())?;
+        out.write_all(bytes)?;
         out.flush()?;
         Ok(())
     })

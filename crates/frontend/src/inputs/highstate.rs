@@ -3,7 +3,8 @@
 use mapstack::loader::Snapshot;
 use mapstack::minion::{Minion, SaltVersion};
 use mapstack::value::{Map, Value};
-use mapstack::{Diagnostic, Engine, Error, ErrorKind};
+use mapstack::{Diagnostic, Engine, Error, ErrorKind, Place};
+use mapstack_files::ManagedFiles;
 use mapstack_pyobject::{Budget, Obj};
 use mapstack_report::states::StateRow;
 use mapstack_states::compile::{CompileOptions, Compiler, Failed, LowState, Refusal};
@@ -228,15 +229,10 @@ impl Highstate<'_> {
     /// # Errors
     /// The faults for which Salt refuses the states.
     pub fn low(&self) -> Result<Value, Refused> {
-        let low = self.compiled(match self.is_of_sls {
+        let chunks = self.values(match self.is_of_sls {
             true => Form::LowSls,
             false => Form::Lowstate,
         })?;
-        let chunks = low
-            .into_iter()
-            .map(|state| Obj::Dict(state.chunk).to_value());
-        let chunks = chunks.collect::<Result<Vec<Value>, _>>();
-        let chunks = chunks.map_err(|e| vec![Error::new(ErrorKind::Limit, e.message.clone())])?;
         Ok(chunks.into_iter().collect())
     }
 
@@ -248,6 +244,33 @@ impl Highstate<'_> {
         let low = self.compiled(Form::Run)?;
         let places = Places::new(self.engine, &self.high.sls);
         Ok(low.iter().map(|state| row(&places, state)).collect())
+    }
+
+    /// The low data of a run, chunk by chunk.
+    ///
+    /// # Errors
+    /// The faults for which Salt refuses the states.
+    pub fn low_of_run(&self) -> Result<Vec<Value>, Refused> {
+        self.values(Form::Run)
+    }
+
+    /// The files that low data manages.
+    #[must_use]
+    pub fn managed<'m>(&'m self, low: &'m [Value]) -> ManagedFiles<'m> {
+        ManagedFiles::new(self.engine, &self.minion, low)
+    }
+
+    /// Finds the places of states.
+    #[must_use]
+    pub fn places(&self) -> Places<'_> {
+        Places::new(self.engine, &self.high.sls)
+    }
+
+    fn values(&self, form: Form) -> Result<Vec<Value>, Refused> {
+        let chunks = self.compiled(form)?.into_iter();
+        let chunks = chunks.map(|state| Obj::Dict(state.chunk).to_value());
+        let chunks = chunks.collect::<Result<Vec<Value>, _>>();
+        chunks.map_err(|e| vec![Error::new(ErrorKind::Limit, e.message.clone())])
     }
 
     fn compiled(&self, form: Form) -> Result<Vec<LowState>, Refused> {
@@ -275,6 +298,24 @@ impl Highstate<'_> {
     }
 }
 
+/// The file and line of an ID of an sls, as far as they are known, and the place.
+#[must_use]
+pub fn place_of_id(
+    places: &Places<'_>,
+    (name, saltenv): (&str, &str),
+    id: &str,
+) -> (String, Option<Place>) {
+    let sls = places.sls(name, Some(saltenv));
+    let Some(sls) = sls.or_else(|| places.sls(name, None)) else {
+        return (name.to_owned(), None);
+    };
+    let place = places.place(sls, &[id]);
+    match &place {
+        Some(at) => (format!("{}:{}", sls.path, at.line()), place),
+        None => (sls.path.clone(), None),
+    }
+}
+
 /// A state of low data as a row of a list.
 fn row(places: &Places<'_>, state: &LowState) -> StateRow {
     let text = |name: &str| {
@@ -283,13 +324,10 @@ fn row(places: &Places<'_>, state: &LowState) -> StateRow {
             .as_str()
             .map_or_else(|| format!("{value:?}"), ToString::to_string)
     };
-    let sls = places.sls(&text("__sls__"), Some(&text("__env__")));
-    let place = sls.map_or_else(
-        || text("__sls__"),
-        |sls| match places.place(sls, &[&text("__id__")]) {
-            Some(place) => format!("{}:{}", sls.path, place.line()),
-            None => sls.path.clone(),
-        },
+    let (place, _) = place_of_id(
+        places,
+        (&text("__sls__"), &text("__env__")),
+        &text("__id__"),
     );
     let mut after: Vec<(&'static str, Vec<usize>)> = Vec::new();
     for (position, requisite) in &state.after {

@@ -96,7 +96,7 @@ pub use deployed::with_roots;
 pub use fleet_highstate::{FleetHighstate, StatesOf};
 pub use following::{FollowedChange, Following};
 pub use functions::{MemoryOf, engine};
-pub use highstate::{Highstate, HighstateJob, Refused};
+pub use highstate::{Highstate, HighstateJob, Refused, place_of_id};
 pub use id::IdParser;
 pub use kwargs::Kwargs;
 pub use linted::{EstateStates, LintMinions, Linted};

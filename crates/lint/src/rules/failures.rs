@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mapstack::minion::platforms;
 use mapstack::{Answerer, CallSite, Diagnostic, Error, ErrorKind, Means, Place};
+pub use mapstack::{NOT_FETCHED, unanswered_by};
 
 use super::cures::{Cure, Facts, Failure, could_lack_facts, is_lack, of_python_2};
 use super::imports;
@@ -438,30 +439,6 @@ fn unanswered<'s>(subject: &'s Subject<'_>, place: &Place) -> Option<&'s str> {
         .filter_map(|call| call.function.as_deref());
     names.find(|name| subject.engine.answerer(name) == Answerer::Unanswered)
 }
-
-/// The beginning of errors about a function that Salt may have.
-const UNANSWERED: &str = "nothing answers salt['";
-
-/// The function that nothing answers, as an error says: where no template names it at the call, as code in Python and
-/// variables do not.
-///
-/// ```
-/// use mapstack::{Error, ErrorKind};
-/// use mapstack_lint::unanswered_by;
-/// let error = Error::new(ErrorKind::Undefined, "Python: salt['a.b'] is undefined: nothing answers salt['a.b'](1)");
-/// assert_eq!(unanswered_by(&error), Some("a.b"));
-/// assert_eq!(unanswered_by(&error.help("did you mean salt['a.c']?")), None);
-/// ```
-#[must_use]
-pub fn unanswered_by(error: &Error) -> Option<&str> {
-    let diagnostic = error.diagnostic();
-    let (_, rest) = diagnostic.message.split_once(UNANSWERED)?;
-    let (name, _) = rest.split_once("']")?;
-    (!is_slip(diagnostic)).then_some(name)
-}
-
-/// The words of an error about a file of another machine.
-pub const NOT_FETCHED: &str = "nothing is fetched by ";
 
 /// The function of the tree's modules that an error is about, if the function needs what is not here, or one that
 /// fetches. The error's place may be in the module, and the call is on the way there.

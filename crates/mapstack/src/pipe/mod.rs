@@ -22,8 +22,8 @@ use mapstack_value::{Map, Str, Value};
 
 pub use self::decrypt::how_to_decrypt;
 pub(crate) use self::keywords::context_of;
-pub use self::template::TemplateOptions;
 pub(crate) use self::template::engine as template_engine;
+pub use self::template::{ManagedTemplate, TemplateOptions};
 pub use self::variables::sls_name;
 use self::variables::sls_variables;
 use crate::engine::Run;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mapstack_diagnostic::nearest;
 use mapstack_loader::{LoadError, SaltPath};
 use mapstack_render::Obj;
-use mapstack_value::{Map, Str};
+use mapstack_value::{Key, Map, Str, Value};
 
 use crate::engine::Run;
 use crate::file::File;
@@ -23,6 +23,32 @@ pub struct TemplateOptions {
     pub context: Map,
     /// Variables that `context` overrides.
     pub defaults: Map,
+}
+
+/// A template that a state of a managed file renders, without its text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ManagedTemplate<'t> {
+    /// The template engine: `template:` in the state.
+    pub engine: &'t str,
+    /// The variables that come from the state: `name`, `source`, arguments that the function does not know.
+    pub variables: Map,
+    /// The variables that override all others.
+    pub context: Map,
+}
+
+/// The engine of a name.
+fn known_engine(name: &str, shown: &str) -> Result<Language> {
+    let known = engine(name, shown).map_err(|e| e.help("write the template in jinja or tera"))?;
+    known.ok_or_else(|| {
+        let error = Error::new(
+            ErrorKind::Options,
+            format!("unknown template engine '{name}'"),
+        );
+        match nearest(name, ["jinja", "tera", "mako", "py"]) {
+            Some(near) => error.help(format!("did you mean '{near}'?")),
+            None => error.help("there are jinja, mako, py and tera"),
+        }
+    })
 }
 
 /// Engines of the reference that are not built in.
@@ -70,47 +96,81 @@ impl Run<'_> {
     /// The file does not exist, the engine is not available, or the template fails.
     pub fn template(&self, path: &str, options: &TemplateOptions) -> Result<String> {
         let (file, saltenv) = self.wanted_file(path)?;
-        let name = options.engine.as_deref().unwrap_or("jinja");
-        let known =
-            engine(name, &file.shown).map_err(|e| e.help("write the template in jinja or tera"))?;
-        let Some(language) = known else {
-            let error = Error::new(
-                ErrorKind::Options,
-                format!("unknown template engine '{name}'"),
-            );
-            return Err(match nearest(name, ["jinja", "tera", "mako", "py"]) {
-                Some(near) => error.help(format!("did you mean '{near}'?")),
-                None => error.help("there are jinja, mako, py and tera"),
-            });
-        };
-        let mut variables = self.common_variables(&saltenv);
-        for unset in ["user", "group", "mode", "attrs"] {
-            variables.insert(unset.into(), Obj::None);
-        }
-        variables.insert("source".into(), Obj::from(format!("salt://{}", file.path)));
+        let unset = ["user", "group", "mode", "attrs"].map(|name| (name, Value::None));
+        let mut variables = Map::from_iter(unset);
+        variables.insert("source", format!("salt://{}", file.path));
         if let Some(name) = &options.name {
-            variables.insert("name".into(), Obj::from(name.as_str()));
+            variables.insert("name", name.as_str());
         }
         let given = options.defaults.iter().chain(&options.context);
-        if language.takes_context_as_one() {
-            let context: Map = given
+        let template = ManagedTemplate {
+            engine: options.engine.as_deref().unwrap_or("jinja"),
+            variables,
+            context: given
                 .map(|(name, value)| (name.clone(), value.clone()))
-                .collect();
-            variables.insert("context".into(), Obj::from(context));
+                .collect(),
+        };
+        self.rendered(&file, &template, &saltenv)
+    }
+
+    /// The text of a template as a state of a managed file renders it, in the run's saltenv (Salt: `get_managed`,
+    /// `apply_template_on_contents`). The file need not be one of the file server.
+    ///
+    /// # Errors
+    /// The engine is not available, or the template fails.
+    pub fn managed_text(&self, file: &File, template: &ManagedTemplate<'_>) -> Result<String> {
+        self.rendered(file, template, &self.saltenv)
+    }
+
+    /// The file behind a URL of the file server; nothing if none is served.
+    ///
+    /// # Errors
+    /// The URL is not one of the file server, or the file cannot be read.
+    pub fn served_file(&self, url: &str) -> Result<Option<File>> {
+        let asked = SaltPath::parse(url)
+            .map_err(|e| Error::new(ErrorKind::Options, format!("{url}: {e}")))?;
+        let saltenv = asked.saltenv().unwrap_or(&self.saltenv);
+        self.fetch_from(&asked, saltenv)
+    }
+
+    fn rendered(
+        &self,
+        file: &File,
+        template: &ManagedTemplate<'_>,
+        saltenv: &Str,
+    ) -> Result<String> {
+        let language = known_engine(template.engine, &file.shown)?;
+        let mut variables = self.common_variables(saltenv);
+        let entries = |entries: &Map| -> Vec<(Str, Obj)> {
+            let entry = |(name, value): (&Key, &Value)| {
+                (Str::from(name.to_string()), Obj::from(value.clone()))
+            };
+            entries.iter().map(entry).collect()
+        };
+        variables.extend(entries(&template.variables));
+        let mut syntax = self.syntax.clone();
+        if language.takes_context_as_one() {
+            variables.insert("context".into(), Obj::from(template.context.clone()));
         } else {
-            variables.extend(
-                given.map(|(name, value)| (Str::from(name.to_string()), Obj::from(value.clone()))),
-            );
+            variables.extend(entries(&template.context));
+            if let Some(sls) = variables.get("sls").and_then(Obj::as_str).cloned() {
+                for (name, value) in self.sls_variables("", &sls) {
+                    variables.entry(name).or_insert(value);
+                }
+                if !sls.is_empty() {
+                    syntax = self.sls_syntax();
+                }
+            }
         }
         let source: Arc<str> = file.text()?.into();
         let job = Job {
             language,
             variables,
-            syntax: &self.syntax,
-            saltenv: &saltenv,
+            syntax: &syntax,
+            saltenv,
             edit_log: None,
         };
-        let text = self.run_template(&file, &source, job, Vec::new())?;
+        let text = self.run_template(file, &source, job, Vec::new())?;
         Ok(match language {
             Language::Py => text.as_str().to_owned(),
             _ => self.with_line_ends(text.as_str()),

@@ -1,0 +1,157 @@
+//! A file that a state manages.
+
+use mapstack_value::Value;
+
+use crate::arguments::Chunk;
+use crate::plan::Plan;
+use crate::source::Source;
+use crate::source::path_and_saltenv;
+use crate::unknown::Unknown;
+
+/// The state that manages a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// The position of the state in the low data.
+    pub position: usize,
+    /// The ID.
+    pub id: String,
+    /// The sls.
+    pub sls: String,
+    /// The saltenv in which it looks for files.
+    pub saltenv: String,
+}
+
+impl Origin {
+    fn of(chunk: Chunk<'_>) -> Self {
+        let text = |name| chunk.text(name).unwrap_or_default();
+        Origin {
+            position: chunk.position,
+            id: text("__id__"),
+            sls: text("__sls__"),
+            saltenv: chunk.saltenv(),
+        }
+    }
+}
+
+/// The kind of thing that a state makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A whole file.
+    File,
+    /// A part of a file.
+    Fragment,
+    /// A directory.
+    Directory,
+    /// A symbolic or hard link.
+    Link,
+    /// Nothing: what is there is removed.
+    Absent,
+    /// Something else, without a text.
+    Other,
+}
+
+impl Kind {
+    /// The kind in a word.
+    ///
+    /// ```
+    /// assert_eq!(mapstack_files::Kind::Link.name(), "link");
+    /// ```
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::File => "file",
+            Kind::Fragment => "fragment",
+            Kind::Directory => "directory",
+            Kind::Link => "link",
+            Kind::Absent => "absent",
+            Kind::Other => "other",
+        }
+    }
+}
+
+/// A file that a state manages, without its bytes.
+#[derive(Debug, Clone)]
+pub struct ManagedFile {
+    /// The path on the minion.
+    pub path: String,
+    /// The function, such as `file.managed`.
+    pub function: String,
+    /// The state.
+    pub state: Origin,
+    /// The kind of thing that it makes.
+    pub kind: Kind,
+    /// The owner; `None` if the state says none.
+    pub user: Value,
+    /// The group; `None` if the state says none.
+    pub group: Value,
+    /// The mode with four digits; nothing if the state says none.
+    pub mode: Option<String>,
+    /// The attributes, as `chattr` writes them.
+    pub attrs: Option<String>,
+    /// The target of a link.
+    pub target: Option<String>,
+    /// The source, if there is one.
+    pub source: Option<Source>,
+    /// The template engine, if the text is a template.
+    pub template: Option<String>,
+    /// What else decides over the file, a sentence each.
+    pub notes: Vec<String>,
+    /// The reason why the mode is not known, if the state wants that of the source.
+    pub mode_unknown: Option<Unknown>,
+    pub(crate) plan: Plan,
+}
+
+impl ManagedFile {
+    /// True if a name means this file: its path, the ID of its state, or the `salt://` URL of its source.
+    ///
+    /// ```
+    /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion};
+    /// let engine = Engine::new(MemoryFiles::new());
+    /// let low = [mapstack_yaml::load("{state: file, fun: absent, name: /etc/motd, __id__: no motd}").unwrap()];
+    /// let all = mapstack_files::ManagedFiles::new(&engine, &Minion::new("web1"), &low).all();
+    /// assert!(all[0].is_named("/etc/motd") && all[0].is_named("no motd") && !all[0].is_named("salt://motd"));
+    /// ```
+    #[must_use]
+    pub fn is_named(&self, name: &str) -> bool {
+        let url = self
+            .source
+            .as_ref()
+            .and_then(|source| source.url.as_deref());
+        let is_source = |url: &str| {
+            let ((path, saltenv), (own, of)) = (path_and_saltenv(name), path_and_saltenv(url));
+            path == own && (saltenv.is_none() || saltenv == of)
+        };
+        self.state.id == name
+            || self.path.trim_end_matches('/') == name.trim_end_matches('/')
+            || name.starts_with("salt://") && url.is_some_and(is_source)
+    }
+
+    /// A file of a state, of which no more is said.
+    pub(crate) fn of(chunk: Chunk<'_>, kind: Kind, plan: Plan) -> Self {
+        ManagedFile {
+            path: chunk.path(),
+            function: chunk.function(),
+            state: Origin::of(chunk),
+            kind,
+            user: Value::None,
+            group: Value::None,
+            mode: None,
+            attrs: None,
+            target: None,
+            source: None,
+            template: None,
+            notes: conditions(chunk),
+            mode_unknown: None,
+            plan,
+        }
+    }
+}
+
+/// The conditions under which a state runs.
+fn conditions(chunk: Chunk<'_>) -> Vec<String> {
+    let named = ["onlyif", "unless", "creates"].into_iter();
+    let named = named.filter(|name| chunk.map.contains_key(*name));
+    named
+        .map(|name| format!("the machine decides by '{name}' if the state runs"))
+        .collect()
+}

@@ -1,0 +1,29 @@
+//! The files that the states of a minion manage (Salt: `salt.states.file`).
+//!
+//! What follows from the file server, templates and data is computed. What depends on the machine is unknown, with its
+//! reason. The crate does not know about top files, the state compiler, command lines or output formats.
+//!
+#![doc = include_str!("../README.md")]
+
+mod accumulators;
+mod arguments;
+mod content;
+mod contents;
+mod file;
+mod files;
+mod fragments;
+mod managed;
+mod plan;
+mod recurse;
+mod serialize;
+mod simple;
+mod source;
+mod texts;
+mod unknown;
+mod world;
+
+pub use content::Content;
+pub use file::{Kind, ManagedFile, Origin};
+pub use files::ManagedFiles;
+pub use source::{Candidate, Found, Source};
+pub use unknown::{Reason, Unknown};

@@ -1,0 +1,334 @@
+//! `file.managed`.
+
+use mapstack::normalized_mode;
+use mapstack_value::{Map, Value};
+
+use crate::accumulators::Accumulators;
+use crate::arguments::Chunk;
+use crate::contents::{ARGUMENTS, Contents, contents};
+use crate::file::{Kind, ManagedFile};
+use crate::plan::{From, Plan, Template};
+use crate::source::Source;
+use crate::source::{resolve, served, unread};
+use crate::unknown::{Reason, Unknown};
+use crate::world::{World, encoded, is_of_file_server};
+
+/// The parameters of the function.
+pub(crate) const PARAMETERS: [&str; 54] = [
+    "source",
+    "source_hash",
+    "source_hash_name",
+    "keep_source",
+    "user",
+    "group",
+    "mode",
+    "attrs",
+    "template",
+    "makedirs",
+    "dir_mode",
+    "context",
+    "replace",
+    "defaults",
+    "backup",
+    "show_changes",
+    "create",
+    "contents",
+    "tmp_dir",
+    "tmp_ext",
+    "contents_pillar",
+    "contents_grains",
+    "contents_newline",
+    "contents_delimiter",
+    "encoding",
+    "encoding_errors",
+    "allow_empty",
+    "follow_symlinks",
+    "check_cmd",
+    "skip_verify",
+    "selinux",
+    "win_owner",
+    "win_perms",
+    "win_deny_perms",
+    "win_inheritance",
+    "win_perms_reset",
+    "verify_ssl",
+    "use_etag",
+    "signature",
+    "source_hash_sig",
+    "signed_by_any",
+    "signed_by_all",
+    "keyring",
+    "gnupghome",
+    "ignore_ordering",
+    "ignore_whitespace",
+    "ignore_comment_characters",
+    "new_file_diff",
+    "sig_backend",
+    // What the functions that it calls have, besides.
+    "saltenv",
+    "sfn",
+    "ret",
+    "source_sum",
+    "keep_mode",
+];
+
+/// Arguments that Salt itself gives a template, so that it refuses them.
+const TAKEN: [&str; 5] = ["salt", "pillar", "grains", "opts", "tmplsrc"];
+
+/// Engines that Salt has.
+const ENGINES: [&str; 6] = ["jinja", "mako", "py", "wempy", "genshi", "cheetah"];
+
+/// The file of a state.
+pub(crate) fn file(
+    world: &World<'_>,
+    chunk: Chunk<'_>,
+    accumulators: &Accumulators,
+) -> ManagedFile {
+    let mut file = ManagedFile::of(chunk, Kind::File, Plan::Nothing);
+    file.user = chunk.user();
+    file.group = match world.is_on_windows() {
+        true => file.user.clone(),
+        false => chunk.get("group").clone(),
+    };
+    file.mode = mode(chunk, "mode");
+    file.attrs = chunk.text("attrs");
+    file.template = chunk.text("template").filter(|_| chunk.is_on("template"));
+    file.notes.extend(notes(chunk));
+    let (source, refused) = resolve(world, chunk.get("source"), &chunk.saltenv());
+    file.source = source;
+    let wrong = wrong(world, chunk);
+    if wrong.is_none() && refused.is_none() {
+        keep_mode(world, chunk, &mut file);
+    }
+    let slot = || slot(chunk);
+    let plan = match wrong.or_else(slot) {
+        Some(plan) => plan,
+        None => match content(world, chunk, &file) {
+            Ok(Some(plan)) | Err(plan) => plan,
+            Ok(None) => refused.unwrap_or_else(|| of_source(chunk, (&file, accumulators))),
+        },
+    };
+    if matches!(plan, Plan::Nothing) {
+        file.notes
+            .push("the content is not managed: a file that is missing is made empty".into());
+    }
+    file.plan = plan;
+    file
+}
+
+/// An argument that is a mode; nothing if it is missing, or is that of the source.
+pub(crate) fn mode(chunk: Chunk<'_>, name: &str) -> Option<String> {
+    let mode = chunk.text(name).filter(|_| !is_kept(chunk.get(name)));
+    mode.map(|mode| normalized_mode(&mode))
+}
+
+fn is_kept(mode: &Value) -> bool {
+    mode.as_str()
+        .is_some_and(|mode| mode.eq_ignore_ascii_case("keep"))
+}
+
+/// The mode of the source, if the state wants that.
+pub(crate) fn keep_mode(world: &World<'_>, chunk: Chunk<'_>, file: &mut ManagedFile) {
+    let argument = match chunk.get("fun").as_str() {
+        Some("recurse") => "file_mode",
+        _ => "mode",
+    };
+    let url = file
+        .source
+        .as_ref()
+        .and_then(|source| source.url.as_deref());
+    let Some(url) = url.filter(|_| is_kept(chunk.get(argument))) else {
+        return;
+    };
+    if !is_of_file_server(url) {
+        file.mode_unknown = Some(unread(url));
+        return;
+    }
+    match world.mode(url, &chunk.saltenv()) {
+        Ok(mode) => file.mode = Some(mode),
+        Err(unknown) => file.mode_unknown = Some(unknown),
+    }
+}
+
+/// What else decides over a file.
+pub(crate) fn notes(chunk: Chunk<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !chunk.is_not_off("replace") {
+        notes.push("a file that is there keeps its content ('replace' is off)".to_owned());
+    }
+    if !chunk.is_not_off("create") {
+        notes.push("only a file that is there is changed ('create' is off)".to_owned());
+    }
+    if let Some(command) = chunk.text("check_cmd") {
+        notes.push(format!(
+            "written only if '{command}' accepts it ('check_cmd')"
+        ));
+    }
+    notes
+}
+
+/// The first thing for which Salt refuses the arguments.
+fn wrong(world: &World<'_>, chunk: Chunk<'_>) -> Option<Plan> {
+    let has = |name: &&&str| !chunk.get(name).is_none();
+    let given: Vec<&&str> = ARGUMENTS.iter().filter(has).collect();
+    let is_given = |name: &str| !chunk.get(name).is_none();
+    let path = chunk.path();
+    let why = match &given[..] {
+        _ if path.is_empty() => "the name is empty".to_owned(),
+        _ if world.is_on_windows() && is_given("mode") => {
+            "'mode' is not supported on Windows".to_owned()
+        }
+        _ if world.is_on_windows() && is_given("attrs") => {
+            "'attrs' is not supported on Windows".to_owned()
+        }
+        [one, ..] if chunk.is_on("source") => format!("'source' and '{one}' exclude each other"),
+        [one, ..] if is_kept(chunk.get("mode")) => {
+            format!("'mode: keep' and '{one}' exclude each other")
+        }
+        [one, other, ..] => format!("'{one}' and '{other}' exclude each other"),
+        _ if !world.is_absolute(&path) => format!("{path} is not an absolute path"),
+        _ => return wrong_variables(chunk),
+    };
+    Some(Plan::failed(why))
+}
+
+/// The variables for which Salt refuses a file.
+pub(crate) fn wrong_variables(chunk: Chunk<'_>) -> Option<Plan> {
+    let is_map = |name: &str| chunk.get(name).as_map().is_some();
+    if !chunk.get("context").is_none() && !is_map("context") {
+        return Some(Plan::failed("'context' is not a mapping"));
+    }
+    let is_wrong = chunk.is_on("defaults") && !is_map("defaults");
+    is_wrong.then(|| Plan::failed("'defaults' is not a mapping"))
+}
+
+/// The reason why a state is not known until it runs: an argument that is the answer of a function.
+pub(crate) fn slot(chunk: Chunk<'_>) -> Option<Plan> {
+    let name = chunk.slot()?;
+    let why = format!("'{name}' is what a function answers when the state runs");
+    Some(Plan::Unknown(Unknown::new(Reason::Slot, why)))
+}
+
+/// The encoding that a state asks for, and what happens to characters that it lacks.
+pub(crate) fn encoding(chunk: Chunk<'_>) -> Option<(String, String)> {
+    let encoding = chunk.text("encoding").filter(|_| chunk.is_on("encoding"))?;
+    let errors = chunk
+        .text("encoding_errors")
+        .unwrap_or_else(|| "strict".into());
+    Some((encoding, errors))
+}
+
+/// The bytes of a text in the encoding that a state asks for.
+pub(crate) fn in_encoding(text: &str, chunk: Chunk<'_>) -> Result<Plan, Plan> {
+    Ok(Plan::bytes(match encoding(chunk) {
+        Some((encoding, errors)) => encoded(text, &encoding, &errors)?,
+        None => text.as_bytes().to_vec(),
+    }))
+}
+
+/// The content that the state has as an argument.
+fn content(world: &World<'_>, chunk: Chunk<'_>, file: &ManagedFile) -> Result<Option<Plan>, Plan> {
+    let text = match contents(world, chunk)? {
+        None => return Ok(None),
+        Some(Contents::Bytes(bytes)) => return Ok(Some(Plan::bytes(bytes))),
+        Some(Contents::Text(text)) => text,
+    };
+    let Some(engine) = &file.template else {
+        return in_encoding(&text, chunk).map(Some);
+    };
+    if engine == "py" {
+        return Err(Plan::failed(
+            "the template engine 'py' takes a source, not contents",
+        ));
+    }
+    known(engine)?;
+    Ok(Some(Plan::Template(Box::new(Template {
+        engine: engine.clone(),
+        from: From::Text(text),
+        shown: format!("the contents of '{}'", file.state.id),
+        variables: Map::new(),
+        context: context(chunk),
+        encoding: encoding(chunk),
+    }))))
+}
+
+/// The engine if Salt has it, or it is one of those here.
+pub(crate) fn known(engine: &str) -> Result<(), Plan> {
+    match ENGINES.contains(&engine) || engine == "tera" {
+        true => Ok(()),
+        false => Err(Plan::failed(format!(
+            "Salt has no template engine '{engine}'"
+        ))),
+    }
+}
+
+/// The variables that override all others.
+pub(crate) fn context(chunk: Chunk<'_>) -> Map {
+    let given = ["defaults", "context"].into_iter();
+    let given = given.filter_map(|name| chunk.get(name).as_map()).flatten();
+    given
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+/// The way to the bytes of the source.
+fn of_source(chunk: Chunk<'_>, (file, accumulators): (&ManagedFile, &Accumulators)) -> Plan {
+    let url = |source: &Source| source.url.clone();
+    let Some(url) = file.source.as_ref().and_then(url) else {
+        return Plan::Nothing;
+    };
+    let others = chunk.others(&PARAMETERS);
+    template_or_file(chunk, (file, accumulators), (&url, others))
+}
+
+/// The way to the bytes of a source that is a template or not. Arguments that are not the function's are variables.
+pub(crate) fn template_or_file(
+    chunk: Chunk<'_>,
+    (file, accumulators): (&ManagedFile, &Accumulators),
+    (url, others): (&str, Map),
+) -> Plan {
+    let on = |name: &str| chunk.is_on(name);
+    let plain = served(
+        url,
+        on("source_hash") || on("skip_verify") || on("use_etag"),
+    );
+    let Some(engine) = file
+        .template
+        .as_ref()
+        .filter(|_| matches!(plain, Plan::Served(_)))
+    else {
+        return plain;
+    };
+    if let Err(plan) = known(engine) {
+        return plan;
+    }
+    if let Some(name) = TAKEN.iter().find(|name| others.contains_key(**name)) {
+        return Plan::failed(format!(
+            "Salt has a variable '{name}' of its own, so the state cannot have it as an argument"
+        ));
+    }
+    let mut variables = others;
+    let mut set = |name: &str, value: Value| drop(variables.insert(name, value));
+    set("name", file.path.clone().into());
+    set("source", url.into());
+    set("user", file.user.clone());
+    set("group", file.group.clone());
+    let mode = file
+        .mode
+        .clone()
+        .filter(|_| !is_kept(chunk.get("mode")) && !is_kept(chunk.get("file_mode")));
+    set("mode", mode.map_or(Value::None, Value::from));
+    set("attrs", chunk.get("attrs").clone());
+    let mut context = context(chunk);
+    if let Some(texts) = accumulators.texts(&file.path) {
+        context.insert("accumulator", texts);
+    }
+    Plan::Template(Box::new(Template {
+        engine: engine.clone(),
+        from: From::Url(url.to_owned()),
+        shown: String::new(),
+        variables,
+        context,
+        encoding: None,
+    }))
+}

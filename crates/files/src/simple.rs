@@ -1,0 +1,67 @@
+//! States that make no text: directories, links, and what is removed.
+
+use crate::arguments::Chunk;
+use crate::file::{Kind, ManagedFile};
+use crate::managed::mode;
+use crate::plan::Plan;
+use crate::unknown::{Reason, Unknown};
+use mapstack_value::Value;
+
+/// The file of a state with this function.
+pub(crate) fn file(chunk: Chunk<'_>, name: &str) -> ManagedFile {
+    let (kind, plan) = match name {
+        "directory" => (Kind::Directory, Plan::Nothing),
+        "symlink" | "hardlink" | "shortcut" => (Kind::Link, Plan::Nothing),
+        "absent" | "missing" | "tidied" | "pruned" | "not_cached" => (Kind::Absent, Plan::Nothing),
+        "touch" => (Kind::File, Plan::Nothing),
+        "copy" | "rename" | "patch" | "decode" | "cached" => {
+            (Kind::File, Plan::Unknown(of_machine(chunk, name)))
+        }
+        _ => (Kind::Other, Plan::Nothing),
+    };
+    let mut file = ManagedFile::of(chunk, kind, plan);
+    file.user = chunk.user();
+    file.group = chunk.get("group").clone();
+    let is_directory = kind == Kind::Directory;
+    file.mode = mode(
+        chunk,
+        if is_directory && has(chunk.get("dir_mode")) {
+            "dir_mode"
+        } else {
+            "mode"
+        },
+    );
+    file.target = chunk.text("target").filter(|_| kind == Kind::Link);
+    if is_directory {
+        file.path = match file.path.strip_suffix('/') {
+            Some(path) if !path.is_empty() => path.to_owned(),
+            _ => file.path,
+        };
+        if chunk.is_on("clean") {
+            file.notes
+                .push("other files in the directory are removed ('clean' is on)".into());
+        }
+        if chunk.is_on("recurse") {
+            let recurse = chunk.get("recurse");
+            let listed = recurse.as_list().unwrap_or_default();
+            let listed: Vec<String> = listed.iter().map(ToString::to_string).collect();
+            file.notes
+                .push(format!("all below it gets the same {}", listed.join(", ")));
+        }
+    }
+    file
+}
+
+fn has(value: &Value) -> bool {
+    value.truthy()
+}
+
+fn of_machine(chunk: Chunk<'_>, name: &str) -> Unknown {
+    let source = chunk.text("source").unwrap_or_default();
+    let why = match name {
+        "copy" | "rename" => format!("the bytes are those of {source} on the minion"),
+        "patch" => "what a patch gives depends on the file".to_owned(),
+        _ => format!("'file.{name}' is not followed"),
+    };
+    Unknown::new(Reason::LocalSource, why)
+}

@@ -1,0 +1,161 @@
+//! The source of a file: one, or the first of several that exists.
+
+use mapstack::scheme;
+use mapstack_value::Value;
+
+use crate::plan::Plan;
+use crate::unknown::{Reason, Unknown};
+use crate::world::{World, is_of_file_server};
+
+/// The source of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Source {
+    /// The source that counts, as the state writes it; nothing if none exists, or none is known to.
+    pub url: Option<String>,
+    /// All sources that the state names, in order, if it has a list of them.
+    pub candidates: Vec<Candidate>,
+}
+
+/// A source in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// The source, as the state writes it.
+    pub url: String,
+    /// The result of looking for it.
+    pub found: Found,
+}
+
+/// The result of looking for a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// It exists, and counts.
+    Chosen,
+    /// It does not exist.
+    Missing,
+    /// Nothing says here if it exists.
+    Unknown,
+    /// An earlier one counts, so nothing looks for it.
+    NotAsked,
+}
+
+/// The source of a state, and why there is none that can be read.
+pub(crate) type Resolved = (Option<Source>, Option<Plan>);
+
+/// The source that counts (Salt: `source_list`).
+pub(crate) fn resolve(world: &World<'_>, source: &Value, saltenv: &str) -> Resolved {
+    let Some(listed) = source.as_list() else {
+        let url = source.truthy().then(|| source.to_string());
+        let source = url.map(|url| Source {
+            url: Some(url),
+            candidates: Vec::new(),
+        });
+        return (source, None);
+    };
+    if let Some(other) = listed.iter().find(|one| one.as_str().is_none()) {
+        let kind = other.kind().described();
+        let why = format!("a source in the list is {kind}, not text");
+        return (None, Some(Plan::failed(why)));
+    }
+    let urls: Vec<String> = listed.iter().map(ToString::to_string).collect();
+    let mut candidates = Vec::new();
+    let mut chosen = None;
+    let mut unknown = None;
+    for url in &urls {
+        let found = match chosen.is_some() || unknown.is_some() {
+            true => Found::NotAsked,
+            false => look(world, url, saltenv),
+        };
+        match found {
+            Found::Chosen => chosen = Some(url.clone()),
+            Found::Unknown => unknown = Some(unread(url)),
+            Found::Missing | Found::NotAsked => {}
+        }
+        candidates.push(Candidate {
+            url: url.clone(),
+            found,
+        });
+    }
+    let refused = match (&chosen, unknown) {
+        (Some(_), _) => None,
+        (None, Some(unknown)) => Some(Plan::Unknown(unknown)),
+        (None, None) => Some(Plan::failed(format!(
+            "none of the sources exists in saltenv '{saltenv}': {}",
+            urls.join(", ")
+        ))),
+    };
+    let source = Source {
+        url: chosen,
+        candidates,
+    };
+    (Some(source), refused)
+}
+
+/// Look for a source of a list. Salt compares its text with a list of the files and directories that are served.
+fn look(world: &World<'_>, url: &str, saltenv: &str) -> Found {
+    let (path, env) = path_and_saltenv(url);
+    let listed = world.listed(env.as_deref().unwrap_or(saltenv));
+    let is_file = listed.files.binary_search(&path).is_ok();
+    if is_file || listed.directories.contains(&path) {
+        return Found::Chosen;
+    }
+    match scheme(url).as_deref() {
+        Some("http" | "https" | "ftp" | "file") => Found::Unknown,
+        None if url.starts_with('/') => Found::Unknown,
+        _ => Found::Missing,
+    }
+}
+
+/// The path of a URL and the saltenv that it names (Salt: `salt.utils.url.parse`).
+pub(crate) fn path_and_saltenv(url: &str) -> (String, Option<String>) {
+    let Some(resource) = url.strip_prefix("salt://") else {
+        return (url.to_owned(), None);
+    };
+    let (path, saltenv) = match resource.split_once("?env=") {
+        Some((path, _)) => (path, None),
+        None => match resource.split_once("?saltenv=") {
+            Some((path, saltenv)) => (path, Some(saltenv.to_owned())),
+            None => (resource, None),
+        },
+    };
+    (path.trim_start_matches('/').to_owned(), saltenv)
+}
+
+/// The reason why a source of another kind than those of the file server is not read.
+pub(crate) fn unread(url: &str) -> Unknown {
+    match scheme(url).as_deref() {
+        Some("http" | "https" | "ftp" | "s3" | "swift") => Unknown::new(
+            Reason::RemoteSource,
+            format!(
+                "the source {} is fetched by the minion",
+                without_password(url)
+            ),
+        ),
+        _ => Unknown::new(
+            Reason::LocalSource,
+            format!("the source {url} is a path of the minion"),
+        ),
+    }
+}
+
+/// A URL without the name and password in it.
+fn without_password(url: &str) -> String {
+    mapstack::loader::without_login(url).to_string()
+}
+
+/// The way to the bytes of the source that counts.
+pub(crate) fn served(url: &str, has_hash: bool) -> Plan {
+    if is_of_file_server(url) {
+        return Plan::Served(url.to_owned());
+    }
+    let is_remote = matches!(
+        scheme(url).as_deref(),
+        Some("http" | "https" | "ftp" | "s3" | "swift")
+    );
+    match is_remote && !has_hash {
+        true => Plan::failed(format!(
+            "the source {} needs a 'source_hash', or 'skip_verify'",
+            without_password(url)
+        )),
+        false => Plan::Unknown(unread(url)),
+    }
+}

@@ -1,0 +1,159 @@
+//! The file server and the facts of a minion.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mapstack::loader::{NotServed, SaltPath, Unserved};
+use mapstack::minion::Minion;
+use mapstack::{Engine, Run, scheme};
+use mapstack_value::pytext::codec;
+use mapstack_value::{Map, Value};
+
+use crate::content::{Content, of_error};
+use crate::plan::Plan;
+use crate::unknown::{Reason, Unknown};
+
+/// The file server and the facts of a minion.
+pub(crate) struct World<'w> {
+    engine: &'w Engine,
+    minion: &'w Minion,
+    /// The names in each saltenv, which all minions of the engine share.
+    listed: Arc<AllListed>,
+}
+
+#[derive(Default)]
+struct AllListed(Mutex<HashMap<String, Arc<Listed>>>);
+
+/// The names in a saltenv.
+pub(crate) struct Listed {
+    pub files: Vec<String>,
+    pub directories: HashSet<String>,
+}
+
+impl<'w> World<'w> {
+    pub fn new(engine: &'w Engine, minion: &'w Minion) -> Self {
+        World {
+            engine,
+            minion,
+            listed: engine.extension(),
+        }
+    }
+
+    pub fn run(&self, saltenv: &str) -> Run<'w> {
+        let run = self.engine.run(self.minion).with_saltenv(saltenv);
+        run.following_secrets()
+    }
+
+    /// What a saltenv has. What cannot be listed is empty: reading it fails in its turn.
+    pub fn listed(&self, saltenv: &str) -> Arc<Listed> {
+        let mut known = self.listed.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let listed = known.entry(saltenv.to_owned()).or_insert_with(|| {
+            let mut files = self.engine.list(saltenv, "").unwrap_or_default();
+            files.extend(self.dangling(saltenv));
+            files.sort_unstable();
+            let above = |path: &String| -> Vec<String> {
+                let slashes = path.match_indices('/');
+                slashes.map(|(at, _)| path[..at].to_owned()).collect()
+            };
+            let directories = files.iter().flat_map(above).collect();
+            Arc::new(Listed { files, directories })
+        });
+        listed.clone()
+    }
+
+    /// The links that lead nowhere. Salt lists them like files, and then does not find what they lead to.
+    fn dangling(&self, saltenv: &str) -> impl Iterator<Item = String> {
+        let unserved = self
+            .engine
+            .files()
+            .unserved(saltenv, "")
+            .unwrap_or_default();
+        let is_link = |one: &Unserved| one.why != NotServed::NotUtf8;
+        unserved.into_iter().filter(is_link).map(|one| one.path)
+    }
+
+    /// The mode of a file of the file server, with four digits (Salt: `cp.stat_file`).
+    pub fn mode(&self, url: &str, saltenv: &str) -> Result<String, Unknown> {
+        let asked = SaltPath::parse(url).ok();
+        let mode = asked.and_then(|asked| {
+            let saltenv = asked.saltenv().unwrap_or(saltenv).to_owned();
+            self.engine.files().mode(&asked, &saltenv).ok().flatten()
+        });
+        let octal = mode.map(|mode| format!("{:04o}", mode & 0o7777));
+        octal.ok_or_else(|| {
+            Unknown::new(
+                Reason::NotBuiltIn,
+                format!("the mode of {url} is not known"),
+            )
+        })
+    }
+
+    /// The links of the file server below a path; nothing if it does not know them.
+    pub fn links(&self, saltenv: &str, prefix: &str) -> Option<Vec<(String, String)>> {
+        self.engine.files().links(saltenv, prefix).ok().flatten()
+    }
+
+    /// Call a function.
+    pub fn call(
+        &self,
+        saltenv: &str,
+        name: &str,
+        (args, kwargs): (&[Value], Map),
+    ) -> Result<Value, Plan> {
+        let called = self.run(saltenv).call_function(name, args, &kwargs);
+        called.map_err(|error| match of_error(error) {
+            Content::Unknown(unknown) => Plan::Unknown(unknown),
+            Content::Failed(error) => Plan::Failed(error.diagnostic().message.clone()),
+            Content::Bytes(_) | Content::Nothing => Plan::Nothing,
+        })
+    }
+
+    /// True if the minion runs Windows.
+    pub fn is_on_windows(&self) -> bool {
+        let kernel = self.minion.grains.get("kernel");
+        kernel.and_then(Value::as_str) == Some("Windows")
+    }
+
+    /// The end of a line in texts that states make.
+    pub fn line_end(&self) -> &'static str {
+        match self.is_on_windows() {
+            true => "\r\n",
+            false => "\n",
+        }
+    }
+
+    /// True if a path is absolute on the minion. A home directory is.
+    pub fn is_absolute(&self, path: &str) -> bool {
+        let mut characters = path.chars();
+        let has_drive = || {
+            characters.next().is_some_and(|c| c.is_ascii_alphabetic())
+                && characters.next() == Some(':')
+                && characters.next().is_some_and(|c| c == '\\' || c == '/')
+        };
+        match self.is_on_windows() {
+            true => {
+                let mut has_drive = has_drive;
+                has_drive() || path.starts_with("\\\\") || path.starts_with('~')
+            }
+            false => path.starts_with(['/', '~']),
+        }
+    }
+}
+
+/// A text in an encoding, as Python writes it.
+pub(crate) fn encoded(text: &str, encoding: &str, errors: &str) -> Result<Vec<u8>, Plan> {
+    codec::encode(text, encoding, errors).map_err(|e| match e.class {
+        // Python has many more.
+        "LookupError" => {
+            let why =
+                format!("the encoding '{encoding}' or its errors '{errors}' are not built in");
+            Plan::Unknown(Unknown::new(Reason::NotBuiltIn, why))
+        }
+        _ => Plan::Failed(e.message),
+    })
+}
+
+/// True for a URL of the file server.
+pub(crate) fn is_of_file_server(url: &str) -> bool {
+    scheme(url).as_deref() == Some("salt")
+}

@@ -1,0 +1,3 @@
+//! Managed files, as real Salt would write them.
+
+mod recorded;

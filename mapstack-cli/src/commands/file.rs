@@ -1,0 +1,230 @@
+//! `mapstack file`.
+
+use clap::{Args, ValueEnum};
+use mapstack::{Error, nearest};
+use mapstack_files::{Content, ManagedFile};
+use mapstack_frontend::inputs::flags::SiteFlags;
+use mapstack_frontend::inputs::{Highstate, HighstateJob, Refused, place_of_id};
+use mapstack_report::files::{FileRow, listing};
+
+use crate::memory;
+use crate::output;
+use mapstack_frontend::console::{Failure, Reporter, add_errors, named_errors};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mapstack file --minion examples/minions/web1.yaml
+      in a checkout: the files that a minion gets, with owner, group, mode and source, a line each
+  mapstack file /etc/motd --minion examples/minions/web1.yaml
+      the bytes of one of them, as its state would write it
+  mapstack file users-sudoers --sls users -o json --root examples/formulas --minion examples/minions/web1.yaml
+      all that is known of the file of an ID, from the states of an sls")]
+pub struct FileArgs {
+    /// The file: its path on the minion, the ID of its state, or the salt:// URL of its source [default: list all]
+    #[arg(value_name = "PATH|ID|URL")]
+    pub name: Option<String>,
+    /// The sls whose files are meant [default: those that top files give]
+    #[arg(long, value_name = "SLS", value_delimiter = ',')]
+    pub sls: Vec<String>,
+    /// Print a line for each file, not its bytes
+    #[arg(long)]
+    pub list: bool,
+    #[command(flatten)]
+    pub site: SiteFlags,
+    /// Output format
+    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Shown::Text, value_name = "FORMAT", help_heading = "Output")]
+    pub format: Shown,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Shown {
+    /// The bytes of a file, or a line for each file
+    Text,
+    /// All that is known of each file, as JSON
+    Json,
+}
+
+pub fn run(args: &FileArgs, reporter: &Reporter) -> Result<(), Failure> {
+    let job = HighstateJob::new(&args.site, memory::limit, reporter)?;
+    let gatherer = job.gatherer();
+    let (mut found, mut names) = (Vec::new(), Vec::new());
+    let mut refused: Vec<(Error, Vec<&str>)> = Vec::new();
+    for (id, minion) in &job.chosen.minions {
+        let states = match minion {
+            Ok(minion) => job.states(&gatherer, minion, &args.sls, reporter),
+            Err(error) => Err(vec![error.clone()]),
+        };
+        let made = match states {
+            Ok(states) => made(args, id, (&states, &mut names), reporter)?,
+            Err(errors) => Err(errors),
+        };
+        match made {
+            Ok(mut files) => {
+                for file in &files {
+                    if let Content::Failed(error) = &file.content {
+                        let error = error.as_ref().clone().note(file.said());
+                        add_errors(&mut refused, vec![error], id);
+                    }
+                }
+                found.append(&mut files);
+            }
+            Err(errors) => add_errors(&mut refused, errors, id),
+        }
+    }
+    let is_known = !found.is_empty() || !refused.is_empty();
+    if let (Some(name), false) = (&args.name, is_known) {
+        return Err(Failure::Usage(unknown_name(name, &names)));
+    }
+    print(args, &found, job.chosen.many)?;
+    let errors = named_errors(refused, job.chosen.many);
+    reporter.errors(reporter.redact_all(&errors))?;
+    incomplete(args, &found, reporter)
+}
+
+/// A file with its content.
+struct Made {
+    row: FileRow,
+    content: Content,
+}
+
+impl Made {
+    /// The file and its state, for messages.
+    fn said(&self) -> String {
+        let row = &self.row;
+        format!(
+            "{} of '{}' manages {} ({})",
+            row.function, row.id, row.path, row.place
+        )
+    }
+}
+
+/// The files of a minion that are asked for. The names of all its files are added to others.
+fn made(
+    args: &FileArgs,
+    id: &str,
+    (states, names): (&Highstate<'_>, &mut Vec<String>),
+    reporter: &Reporter,
+) -> Result<Result<Vec<Made>, Refused>, Failure> {
+    reporter.warn(&reporter.redact_all(&states.warnings()))?;
+    let low = match states.low_of_run() {
+        Ok(low) => low,
+        Err(errors) => return Ok(Err(errors)),
+    };
+    let (files, places) = (states.managed(&low), states.places());
+    let is_meant = |file: &ManagedFile| args.name.as_ref().is_none_or(|name| file.is_named(name));
+    let all = files.all();
+    for file in &all {
+        let url = file.source.as_ref().and_then(|source| source.url.clone());
+        names.extend(
+            [file.path.clone(), file.state.id.clone()]
+                .into_iter()
+                .chain(url),
+        );
+    }
+    let mut made = Vec::new();
+    for file in all.iter().filter(|file| is_meant(file)) {
+        let mut content = files.content(file);
+        reporter.knows_texts(files.secret_texts());
+        let state = &file.state;
+        let (said, place) = place_of_id(&places, (&state.sls, &state.saltenv), &state.id);
+        // An error of a template has a place of its own.
+        if let Content::Failed(error) = &mut content
+            && error.diagnostic().place.is_none()
+        {
+            **error = error.as_ref().clone().at(place);
+        }
+        let redact = |text: &str| reporter.redact(&text.to_owned()).to_string();
+        let row = FileRow::new((id, said), file, &content, &redact);
+        made.push(Made { row, content });
+    }
+    reporter.warn(&reporter.redact_all(&files.warnings()))?;
+    Ok(Ok(made))
+}
+
+fn unknown_name(name: &str, names: &[String]) -> String {
+    let near = nearest(name, names);
+    let near = near.map(|near| format!(": did you mean '{near}'?"));
+    let near = near.unwrap_or_else(|| "; `mapstack file` without a name lists them".into());
+    format!("no state manages a file of the name '{name}'{near}")
+}
+
+fn print(args: &FileArgs, found: &[Made], many: bool) -> Result<(), Failure> {
+    if args.format == Shown::Json {
+        let rows: Vec<&FileRow> = found.iter().map(|one| &one.row).collect();
+        return output::write_json(&rows);
+    }
+    if args.name.is_none() || args.list {
+        return output::write_listing(&lists(found, many));
+    }
+    if let [one] = found {
+        return match &one.content {
+            Content::Bytes(bytes) => output::write_bytes(bytes),
+            _ => Ok(()),
+        };
+    }
+    for one in found {
+        let of = if many {
+            format!("{}: ", one.row.minion)
+        } else {
+            String::new()
+        };
+        output::write_listing(&format!("==> {of}{} <==\n", one.said()))?;
+        if let Content::Bytes(bytes) = &one.content {
+            output::write_bytes(bytes)?;
+            if !bytes.ends_with(b"\n") {
+                output::write("\n")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The lists of files, one for each minion.
+fn lists(found: &[Made], many: bool) -> String {
+    let rows: Vec<FileRow> = found.iter().map(|one| one.row.clone()).collect();
+    if !many {
+        return listing(&rows);
+    }
+    let lists = rows.chunk_by(|a, b| a.minion == b.minion);
+    lists
+        .map(|rows| format!("{}: {}", rows[0].minion, listing(rows)))
+        .collect()
+}
+
+/// Say which of the files that were asked for are not known.
+fn incomplete(args: &FileArgs, found: &[Made], reporter: &Reporter) -> Result<(), Failure> {
+    if args.name.is_none() || args.list {
+        return Ok(());
+    }
+    let mut unknown = Vec::new();
+    for one in found {
+        if let Content::Unknown(why) = &one.content {
+            if let Some(error) = &why.error {
+                let error = error.as_ref().clone().note(one.said());
+                reporter.report(reporter.redact_all([&error]));
+            } else {
+                reporter.say(&format!("{}: {}", one.said(), why.why));
+            }
+            unknown.push(&one.row);
+        }
+        if let (Content::Nothing, false) = (&one.content, args.format == Shown::Json) {
+            reporter.note(&format!(
+                "{}, and makes no text: {}",
+                one.said(),
+                one.row.kind
+            ));
+        }
+    }
+    match &unknown[..] {
+        [] => Ok(()),
+        [one] => Err(Failure::Incomplete {
+            message: format!("the bytes of {} are not known", one.path),
+            status: 2,
+        }),
+        several => Err(Failure::Incomplete {
+            message: format!("the bytes of {} files are not known", several.len()),
+            status: 2,
+        }),
+    }
+}
