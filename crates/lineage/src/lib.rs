@@ -264,6 +264,40 @@ impl Lineage {
         self.texts.get(&layer)
     }
 
+    /// True if another run surely took the same layers of the same files to the same data. The places of facts in files of
+    /// minions can differ. After a query, and where templates took part, the answer is `false`.
+    ///
+    /// ```
+    /// use mapstack::{DataOptions, Engine, loader::MemoryFiles, minion::Minion};
+    /// use mapstack_lineage::Explain;
+    /// let files = MemoryFiles::new()
+    ///     .file("base", "f/parameters/defaults.yaml", "values: {port: 22}")
+    ///     .file("base", "f/parameters/os/Arch.yaml", "values: {port: 22}");
+    /// let engine = Engine::new(files);
+    /// let of = |os: &str| {
+    ///     let minion = Minion::parse(format!("grains: {{os: {os}}}").as_bytes(), "m").unwrap().complete();
+    ///     engine.run(&minion).explain("f", &DataOptions::default()).unwrap().1
+    /// };
+    /// assert!(of("Debian").is_same(&of("Ubuntu")) && !of("Debian").is_same(&of("Arch")));
+    /// ```
+    #[must_use]
+    pub fn is_same(&self, other: &Lineage) -> bool {
+        if self.is_map || other.is_map || self.pillar.is_some() || other.pillar.is_some() {
+            return false;
+        }
+        if self.layers != other.layers || !self.data.is_same(&other.data) {
+            return false;
+        }
+        let notes = (self.notes.lock(), other.notes.try_lock());
+        match notes {
+            (Ok(one), Ok(other)) => match (&*one, &*other) {
+                (Some(one), Some(other)) => one.is_same(other),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
     fn root(&self) -> &Node {
         self.tree.get_or_init(|| {
             let notes = self
@@ -293,49 +327,60 @@ impl Lineage {
     /// The origin of the value at a path of keys and, for lists, indices.
     #[must_use]
     pub fn at(&self, path: &[Key]) -> Option<Ancestry> {
+        let (node, value, key) = self.inside(path)?;
+        Some(self.ancestry(&node, value, key.as_ref()))
+    }
+
+    /// Visit every value with its path and origin, from the root down, in the order of keys.
+    pub fn visit(&self, visit: &mut dyn FnMut(&[Key], &Ancestry)) {
+        self.visit_below(&[], visit);
+    }
+
+    /// Visit the value at a path, and every value in it, with its whole path and origin, in the order of keys. Nothing is
+    /// visited where there is no value.
+    pub fn visit_below(&self, path: &[Key], visit: &mut dyn FnMut(&[Key], &Ancestry)) {
+        if let Some((node, value, key)) = self.inside(path) {
+            self.walk(&mut path.to_vec(), (&node, value, key.as_ref()), visit);
+        }
+    }
+
+    fn walk(
+        &self,
+        path: &mut Vec<Key>,
+        (node, value, key): (&Node, &Value, Option<&Claim>),
+        visit: &mut dyn FnMut(&[Key], &Ancestry),
+    ) {
+        visit(path, &self.ancestry(node, value, key));
+        let mut step = |step: Key, inside: &Value| {
+            let Some(child) = node.child_here(&step) else {
+                return;
+            };
+            let key = node.key_of(&step);
+            path.push(step);
+            self.walk(path, (&child, inside, key.as_ref()), visit);
+            path.pop();
+        };
+        match value {
+            Value::Map(map) => map
+                .iter()
+                .for_each(|(key, inside)| step(key.clone(), inside)),
+            Value::List(items) => items
+                .iter()
+                .enumerate()
+                .for_each(|(index, item)| step(Key::of_index(index), item)),
+            _ => {}
+        }
+    }
+
+    /// The node, the value and the key's claim at a path.
+    fn inside(&self, path: &[Key]) -> Option<(Cow<'_, Node>, &Value, Option<Claim>)> {
         let (mut node, mut value, mut key) = (Cow::Borrowed(self.root()), &self.data, None);
         for step in path {
             value = tree::entry(value, step)?.1;
             key = node.key_of(step);
             node = Cow::Owned(node.child(step)?);
         }
-        Some(self.ancestry(&node, value, key.as_ref()))
-    }
-
-    /// Visit every value with its path and origin, from the root down, in the order of keys.
-    pub fn visit(&self, visit: &mut dyn FnMut(&[Key], &Ancestry)) {
-        fn walk(
-            lineage: &Lineage,
-            path: &mut Vec<Key>,
-            node: &Node,
-            value: &Value,
-            key: Option<&Claim>,
-            visit: &mut dyn FnMut(&[Key], &Ancestry),
-        ) {
-            visit(path, &lineage.ancestry(node, value, key));
-            let mut step = |step: Key, inside: &Value| {
-                let Some(child) = node.child_here(&step) else {
-                    return;
-                };
-                let key = node.key_of(&step);
-                path.push(step);
-                walk(lineage, path, &child, inside, key.as_ref(), visit);
-                path.pop();
-            };
-            match value {
-                Value::Map(map) => map
-                    .iter()
-                    .for_each(|(key, inside)| step(key.clone(), inside)),
-                Value::List(items) => {
-                    items
-                        .iter()
-                        .enumerate()
-                        .for_each(|(index, item)| step(Key::of_index(index), item));
-                }
-                _ => {}
-            }
-        }
-        walk(self, &mut Vec::new(), self.root(), &self.data, None, visit);
+        Some((node, value, key))
     }
 
     fn ancestry(&self, node: &Node, value: &Value, key: Option<&Claim>) -> Ancestry {

@@ -41,6 +41,13 @@ impl LayerText {
         }
     }
 
+    /// True if two texts are the same file as it is. The output of a template is never the same as another: a source map
+    /// can differ where the text does not.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let is_plain = !self.is_rendered() && !other.is_rendered();
+        is_plain && self.text.shown() == other.text.shown() && self.as_str() == other.as_str()
+    }
+
     /// The position of the whole text, with the positions of everything inside; without the latter if the text is
     /// not valid YAML.
     pub(crate) fn whole(self) -> At {

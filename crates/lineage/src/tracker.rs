@@ -28,6 +28,8 @@ pub(crate) struct Tracker {
     texts: Texts,
     steps: Vec<DataChange>,
     tree: Tree,
+    /// True once steps went into the tree.
+    is_replayed: bool,
     /// The values that the matchers of the current source have found.
     because: Vec<Because>,
 }
@@ -58,6 +60,27 @@ enum DataChange {
     PutAside(Option<(Value, Claim)>),
     /// The result that was put aside was inserted under a key.
     PutUnder(Key),
+}
+
+impl DataChange {
+    /// True if another run took the same step.
+    fn is_same(&self, other: &DataChange) -> bool {
+        match (self, other) {
+            (DataChange::Begin(one), DataChange::Begin(other)) => one.is_repeated(other),
+            (DataChange::Merge(one, options), DataChange::Merge(other, others)) => {
+                options == others && one.is_repeated(other)
+            }
+            (DataChange::Now(one), DataChange::Now(other)) => one.is_same(other),
+            (DataChange::PutAside(None), DataChange::PutAside(None)) => true,
+            (
+                DataChange::PutAside(Some((one, by))),
+                DataChange::PutAside(Some((other, others))),
+            ) => one.is_same(other) && by.is_repeated(others),
+            (DataChange::PutUnder(one), DataChange::PutUnder(other)) => one == other,
+            // A template can come to the same by other statements.
+            _ => false,
+        }
+    }
 }
 
 /// The tree after the steps replayed so far.
@@ -334,6 +357,16 @@ impl Tracker {
         }
     }
 
+    /// True if another run took the same steps, none of which was replayed.
+    pub fn is_same(&self, other: &Tracker) -> bool {
+        let steps = || self.steps.iter().zip(&other.steps);
+        let is_recorded = |tracker: &Tracker| !tracker.is_replayed;
+        is_recorded(self)
+            && is_recorded(other)
+            && self.steps.len() == other.steps.len()
+            && steps().all(|(one, other)| one.is_same(other))
+    }
+
     /// Take the layers and their texts. The tree does not need them.
     pub fn take_layers(&mut self) -> (Vec<Layer>, Texts) {
         (
@@ -349,6 +382,7 @@ impl Tracker {
     }
 
     fn go_through(&mut self) {
+        self.is_replayed = true;
         let steps = std::mem::take(&mut self.steps);
         steps.into_iter().for_each(|step| self.tree.apply(step));
     }

@@ -84,6 +84,28 @@ impl At {
         }
     }
 
+    /// True if another position is the same one.
+    fn is_same(&self, other: &At) -> bool {
+        match (self, other) {
+            (At::Text(one, marks), At::Text(other, others)) => {
+                one.is_same(other) && marks == others
+            }
+            (At::Mark(one, mark), At::Mark(other, others)) => one.is_same(other) && mark == others,
+            (At::Statement(one), At::Statement(other)) | (At::Literal(one), At::Literal(other)) => {
+                one == other
+            }
+            (At::Fact(part, path), At::Fact(other, others))
+            | (At::FactKey(part, path), At::FactKey(other, others)) => {
+                part == other && path == others
+            }
+            (At::Below(one), At::Below(other)) | (At::Somewhere(one), At::Somewhere(other)) => {
+                one.is_same(other)
+            }
+            (At::Nowhere, At::Nowhere) | (At::Unknown, At::Unknown) => true,
+            _ => false,
+        }
+    }
+
     /// Name the files of a position.
     fn each_file(&self, name: &mut dyn FnMut(&str)) {
         match self {
@@ -134,6 +156,11 @@ impl Claim {
     /// True if this is a part of the facts, whose parts have their paths.
     pub fn is_fact(&self) -> bool {
         matches!(self.at, At::Fact(..))
+    }
+
+    /// True if another run made the same claim.
+    pub fn is_repeated(&self, other: &Claim) -> bool {
+        self.layer == other.layer && self.value.is_same(&other.value) && self.at.is_same(&other.at)
     }
 
     /// True if another claim is that of the same layer on the same place of its text.

@@ -82,6 +82,7 @@ impl<'s> Subject<'s> {
             minion,
             supported: true,
             layered: None,
+            too_large: None,
             map_error: None,
             map_text: String::new(),
             events: Vec::new(),

@@ -20,7 +20,7 @@ use crate::misuse::Misuse;
 use crate::origins::salt_function;
 use crate::states::{self, Library, State, Target};
 use crate::templates::Templates;
-use crate::work::side_by_side;
+use crate::work::folded;
 
 /// The way in which a formula comes by its configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,8 +141,11 @@ pub(crate) struct Examined<'s> {
     pub minion: &'s Minion,
     /// True if the formula says that it is for such systems.
     pub supported: bool,
-    /// Its layers, if it has parameter files and their values are few enough for the rules.
-    pub layered: Option<Layered>,
+    /// Its layers, if it has parameter files and their values are few enough for the rules. Minions that differ in nothing
+    /// of them share them.
+    pub layered: Option<Arc<Layered>>,
+    /// Why it has no layers though it has parameter files.
+    pub too_large: Option<String>,
     /// The error of its `map.jinja`.
     pub map_error: Option<Error>,
     /// The variables of its `map.jinja`, as text.
@@ -154,18 +157,28 @@ pub(crate) struct Examined<'s> {
 
 impl Examined<'_> {
     pub fn data(&self) -> Option<(&Value, &Lineage)> {
-        self.layered
-            .as_ref()?
-            .as_ref()
-            .ok()
-            .map(|(data, lineage)| (data, lineage))
+        let layered = self.layered.as_deref()?;
+        let (data, lineage) = layered.as_ref().ok()?;
+        Some((data, lineage))
     }
 
     pub fn errors(&self) -> impl Iterator<Item = &Error> {
         self.layered
             .iter()
-            .filter_map(|layered| layered.as_ref().err())
+            .filter_map(|layered| (**layered).as_ref().err())
             .chain(&self.map_error)
+    }
+
+    /// Share the layers of one of these runs, if they are the same.
+    fn sharing(mut self, earlier: &[Self]) -> Self {
+        let same = self.data().and_then(|(_, lineage)| {
+            let known = earlier
+                .iter()
+                .find(|one| one.data().is_some_and(|(_, known)| known.is_same(lineage)));
+            known?.layered.clone()
+        });
+        self.layered = same.or(self.layered);
+        self
     }
 }
 
@@ -233,7 +246,7 @@ impl<'s> Subject<'s> {
         subject.render_states()?;
         subject.compile_formula()?;
         subject.forget_variables_of_importers();
-        subject.leave_out_large_results();
+        subject.name_large_results();
         subject.find_directories();
         subject.read_other_directories()?;
         subject.read_documents();
@@ -250,13 +263,13 @@ impl<'s> Subject<'s> {
         supported: &Supported,
     ) -> Result<Vec<Examined<'s>>, Error> {
         let minions: Vec<&Minion> = minions.iter().collect();
-        side_by_side(&minions, |&minion| {
+        let examined = |&minion: &&'s Minion| {
             let run = || {
                 let run = self.engine.run(minion).with_saltenv(&*self.saltenv);
                 run.following_secrets()
             };
             let of_layers = has_parameters.then(run);
-            let (layered, events) = of_layers
+            let (layered, too_large, events) = of_layers
                 .as_ref()
                 .map(|run| self.layered(run))
                 .unwrap_or_default();
@@ -271,12 +284,14 @@ impl<'s> Subject<'s> {
                 minion,
                 supported: supported.has(minion),
                 layered,
+                too_large,
                 map_error,
                 map_text,
                 events,
                 secret_texts,
             }
-        })
+        };
+        folded(&minions, examined, |earlier, run| run.sharing(earlier))
     }
 
     /// Render every sls of the formula that a state run could ask for.
@@ -444,21 +459,18 @@ impl<'s> Subject<'s> {
         own.chain(of_states)
     }
 
-    fn layered(&self, run: &Run<'_>) -> (Option<Layered>, Vec<Event>) {
+    /// The layers of a run, or why they are too large; and what it looked at. Results of which a few aliases make very
+    /// many values are not gone through, and those of all minions would not fit into memory.
+    fn layered(&self, run: &Run<'_>) -> (Option<Arc<Layered>>, Option<String>, Vec<Event>) {
         let result = run.explain(&self.formula, &self.options);
-        (Some(result), run.events())
+        let why = result.as_ref().ok().and_then(|(data, _)| too_large(data));
+        let layered = why.is_none().then(|| Arc::new(result));
+        (layered, why, run.events())
     }
 
-    /// Results of which a few aliases make very many values are not gone through.
-    fn leave_out_large_results(&mut self) {
-        let mut large = None;
-        for run in &mut self.runs {
-            let why = run.data().and_then(|(data, _)| too_large(data));
-            if why.is_some() {
-                run.layered = None;
-                large = why;
-            }
-        }
+    /// Say that the results of layers are not gone through.
+    fn name_large_results(&mut self) {
+        let large = self.runs.iter().rev().find_map(|run| run.too_large.clone());
         if let Some(why) = large {
             self.ignored.insert("what its layers come to".into(), why);
         }
@@ -467,7 +479,7 @@ impl<'s> Subject<'s> {
     fn find_directories(&mut self) {
         let own = format!("{}/parameters", self.formula);
         let mut found: BTreeSet<String> = BTreeSet::new();
-        for (data, _) in self.runs.iter().filter_map(Examined::data) {
+        for (data, _) in self.results() {
             let meta = data
                 .as_map()
                 .and_then(|data| data.get("map_jinja"))
@@ -496,6 +508,16 @@ impl<'s> Subject<'s> {
                 .extend(read_files(self.engine, directory, &self.saltenv)?);
         }
         Ok(())
+    }
+
+    /// The different results of its layers.
+    pub fn results(&self) -> impl Iterator<Item = (&Value, &Lineage)> {
+        let mut seen = HashSet::new();
+        let is_new = move |run: &&Examined<'_>| {
+            let layered = run.layered.as_ref().map(Arc::as_ptr);
+            layered.is_some_and(|layered| seen.insert(layered))
+        };
+        self.runs.iter().filter(is_new).filter_map(|run| run.data())
     }
 
     /// The files that the first successful run looked for, if there is one and it can be explained.
@@ -575,7 +597,7 @@ impl<'s> Subject<'s> {
     pub(crate) fn read_documents(&mut self) {
         let mut seen: HashSet<(String, String)> = HashSet::new();
         let mut read = Vec::new();
-        for (_, lineage) in self.runs.iter().filter_map(Examined::data) {
+        for (_, lineage) in self.results() {
             for (index, layer) in lineage.layers().iter().enumerate() {
                 let (LayerKind::File { path, .. }, Some(text)) = (&layer.kind, lineage.text(index))
                 else {
@@ -623,11 +645,7 @@ impl<'s> Subject<'s> {
 
     /// The parameter files that took part in some run.
     pub fn merged(&self) -> BTreeSet<&str> {
-        let layers = self
-            .runs
-            .iter()
-            .filter_map(Examined::data)
-            .flat_map(|(_, lineage)| lineage.layers());
+        let layers = self.results().flat_map(|(_, lineage)| lineage.layers());
         let paths = layers.filter_map(|layer| match &layer.kind {
             LayerKind::File { path, .. } => Some(path.as_str()),
             _ => None,

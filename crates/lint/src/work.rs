@@ -11,6 +11,18 @@ pub(crate) fn side_by_side<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> R + Send + Sync,
 ) -> Result<Vec<R>, Error> {
+    folded(items, work, |_, result| result)
+}
+
+/// Do work for each item, and add each result, in order, to those before it, which it can share.
+///
+/// # Errors
+/// The work panicked, which is a fault of the program.
+pub(crate) fn folded<T: Sync, R: Send>(
+    items: &[T],
+    work: impl Fn(&T) -> R + Send + Sync,
+    mut share: impl FnMut(&[R], R) -> R,
+) -> Result<Vec<R>, Error> {
     std::thread::scope(|scope| {
         let done = ordered(scope, items.iter(), Pace::default(), &work);
         let fault = |said: String| {
@@ -19,8 +31,12 @@ pub(crate) fn side_by_side<T: Sync, R: Send>(
                 format!("this is a fault of mapstack: {said}"),
             )
         };
-        done.map(|result| result.map_err(|panicked| fault(panicked.0)))
-            .collect()
+        let mut all = Vec::with_capacity(items.len());
+        for result in done {
+            let result = share(&all, result.map_err(|panicked| fault(panicked.0))?);
+            all.push(result);
+        }
+        Ok(all)
     })
 }
 

@@ -11,7 +11,7 @@ use mapstack_lineage::{Ancestry, How, Layer, LayerKind, Lineage, Spot, WhyNot};
 use crate::Rule;
 use crate::document::SourceFile;
 use crate::finding::Finding;
-use crate::subject::{Examined, Subject};
+use crate::subject::Subject;
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let templates = subject
@@ -25,10 +25,12 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         templates,
         ..Observed::default()
     };
-    for (data, lineage) in subject.runs.iter().filter_map(Examined::data) {
+    for (data, _) in subject.results() {
         observed.after_facts.extend(after_facts(data));
-        observed.run(lineage);
     }
+    subject
+        .results()
+        .for_each(|(_, lineage)| observed.run(lineage));
     let mut findings = observed.redundant(&Unmerged::of(subject));
     findings.extend(observed.kinds());
     findings.extend(observed.lists());
@@ -498,9 +500,7 @@ fn shared(subject: &Subject<'_>) -> Vec<Finding> {
         for (mark, paths) in places.into_iter().filter(|(_, paths)| paths.len() > 1) {
             let changed = paths.iter().find_map(|path| {
                 let run = subject
-                    .runs
-                    .iter()
-                    .filter_map(Examined::data)
+                    .results()
                     .find_map(|(_, lineage)| changed(lineage, path, &document.path));
                 run.map(|place| (path, place))
             });
@@ -573,12 +573,8 @@ fn changed(lineage: &Lineage, path: &[Key], file: &str) -> Option<Place> {
     if whole.layer != own {
         return None;
     }
-    lineage.visit(&mut |inside, ancestry| {
-        if place.is_none()
-            && inside.len() > path.len()
-            && inside.starts_with(path)
-            && ancestry.layer > own
-        {
+    lineage.visit_below(path, &mut |inside, ancestry| {
+        if place.is_none() && inside.len() > path.len() && ancestry.layer > own {
             place = in_file(&ancestry.spot);
         }
     });
