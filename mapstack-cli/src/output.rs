@@ -8,7 +8,7 @@ use mapstack_frontend::console::Failure;
 #[cfg(feature = "html")]
 pub use mapstack_frontend::console::output::write_file;
 pub use mapstack_frontend::console::output::{
-    write, write_bytes, write_json, write_listing, write_styled,
+    write, write_bytes, write_data, write_json, write_listing, write_styled,
 };
 
 /// Print data the way the user asked for.

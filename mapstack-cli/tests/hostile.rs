@@ -30,7 +30,7 @@ const LAYER: &str = "salt/f/parameters/os/Debian.yaml";
 const POST: &str = "salt/f/post-map.jinja";
 const SLS: &str = "salt/f/init.sls";
 
-const VERBS: [&str; 14] = [
+const VERBS: [&str; 15] = [
     "lint f --root salt --platform debian-12 --platform rockylinux-9",
     "data f --root salt --minion web1.yaml",
     "explain f --root salt --minion web1.yaml",
@@ -45,7 +45,10 @@ const VERBS: [&str; 14] = [
     "stack --sources Y!G@os --root salt --minion web1.yaml",
     "tofs f --root salt --minion web1.yaml",
     "pillar --config master --config-kind master --minion web1.yaml",
+    HIGHSTATE,
 ];
+
+const HIGHSTATE: &str = "highstate f --root salt --minion web1.yaml";
 
 /// So many lines.
 fn lines(n: usize, line: impl Fn(usize) -> String) -> String {
@@ -546,6 +549,181 @@ fn trees(n: usize) -> Vec<(&'static str, Files)> {
     ]
 }
 
+/// States for the compiler: many, and long, wide or circular relations between them.
+#[expect(clippy::too_many_lines, reason = "a table")]
+fn states(n: usize) -> Vec<(&'static str, Files)> {
+    let some = n.min(3_000);
+    let each = |state: &dyn Fn(usize) -> String| file(SLS, lines(n, state));
+    let sls = |of: &dyn Fn(usize) -> String| {
+        let name = |at: usize| match at {
+            0 => SLS.to_owned(),
+            at => format!("salt/f/s{at}.sls"),
+        };
+        let sls = (0..some).map(|at| (name(at), of(at)));
+        [file("salt/f/map.jinja", ""), sls.collect()].concat()
+    };
+    vec![
+        (
+            "many states",
+            each(&|at| format!("a{at}: {{test.nop: [{{name: x}}]}}")),
+        ),
+        (
+            "chain of requisites",
+            each(&|at| {
+                format!(
+                    "a{at}: {{test.nop: [{{require: [{{test: a{}}}]}}]}}",
+                    at + 1
+                )
+            }),
+        ),
+        (
+            "circle of requisites",
+            each(&|at| {
+                let next = (at + 1) % n;
+                format!("a{at}: {{test.nop: [{{require: [{{test: a{next}}}]}}]}}")
+            }),
+        ),
+        (
+            "all require all before",
+            file(
+                SLS,
+                lines(n.min(300), |at| {
+                    let all =
+                        (0..at).fold(String::new(), |all, to| all + &format!("{{test: a{to}}}, "));
+                    format!("a{at}: {{test.nop: [{{require: [{all}]}}]}}")
+                }),
+            ),
+        ),
+        (
+            "wide require_in",
+            each(&|at| format!("a{at}: {{test.nop: [{{require_in: [{{test: a0}}]}}]}}")),
+        ),
+        (
+            "requisites by patterns",
+            file(
+                SLS,
+                lines(n.min(2_000), |at| {
+                    format!(
+                        "a{at}: {{test.nop: [{{watch: [{{test: 'b*{at}*'}}]}}]}}\nb{at}: {{test.nop: []}}"
+                    )
+                }),
+            ),
+        ),
+        (
+            "requisites of whole sls",
+            each(&|at| format!("a{at}: {{test.nop: [{{require: [{{sls: f}}]}}]}}")),
+        ),
+        (
+            "prereq",
+            each(&|at| format!("a{at}: {{test.nop: [{{prereq: [{{test: a{}}}]}}]}}", at + 1)),
+        ),
+        (
+            "use of each other",
+            each(&|at| {
+                format!(
+                    "a{at}: {{test.nop: [{{use: [{{test: a{}}}]}}, {{x{at}: 1}}]}}",
+                    at + 1
+                )
+            }),
+        ),
+        (
+            "listen",
+            each(&|at| format!("a{at}: {{test.nop: [{{listen: [{{test: a0}}]}}]}}")),
+        ),
+        (
+            "names",
+            file(
+                SLS,
+                format!(
+                    "a:\n  test.nop:\n    - names:\n{}",
+                    lines(n * 5, |at| format!("      - n{at}"))
+                ),
+            ),
+        ),
+        (
+            "names of required states",
+            file(
+                SLS,
+                format!(
+                    "b: {{test.nop: []}}\na:\n  test.nop:\n    - require_in: [{{test: b}}]\n    - names:\n{}",
+                    lines(n, |at| format!(
+                        "      - n{at}: [{{require: [{{test: n{}}}]}}]",
+                        at + 1
+                    ))
+                ),
+            ),
+        ),
+        (
+            "includes inside includes",
+            sls(&|at| match at + 1 < some {
+                true => format!("include: [f.s{}]\na{at}: {{test.nop: []}}\n", at + 1),
+                false => "z: {test.nop: []}\n".to_owned(),
+            }),
+        ),
+        (
+            "includes in a circle",
+            sls(&|at| {
+                format!(
+                    "include: [f.s{}, f.s{}]\na{at}: {{test.nop: []}}\n",
+                    (at + 1) % some,
+                    (at + 2) % some
+                )
+            }),
+        ),
+        (
+            "chain of extend",
+            sls(&|at| {
+                let (next, last) = (at + 1, at + 1 == some);
+                let include = if last {
+                    String::new()
+                } else {
+                    format!("include: [f.s{next}]\n")
+                };
+                let extend = if last {
+                    String::new()
+                } else {
+                    format!("extend: {{a{next}: {{test: [{{x: {at}}}]}}}}\n")
+                };
+                format!("{include}{extend}a{at}: {{test.nop: []}}\n")
+            }),
+        ),
+        (
+            "extend of one state",
+            sls(&|at| match at {
+                0 => format!(
+                    "include:\n{}a0: {{test.nop: []}}\n",
+                    lines(some - 1, |at| format!("  - f.s{}", at + 1))
+                ),
+                at => format!(
+                    "extend: {{a0: {{test: [{{x{at}: 1}}, {{require: [{{test: b{at}}}]}}]}}}}\nb{at}: {{test.nop: []}}\n"
+                ),
+            }),
+        ),
+        (
+            "conflicting ids",
+            sls(&|at| match at {
+                0 => format!(
+                    "include:\n{}",
+                    lines(some - 1, |at| format!("  - f.s{}", at + 1))
+                ),
+                _ => "a: {test.nop: []}\n".to_owned(),
+            }),
+        ),
+        (
+            "missing requisites",
+            each(&|at| format!("a{at}: {{test.nop: [{{require: [{{test: nope{at}}}]}}]}}")),
+        ),
+        (
+            "orders",
+            each(&|at| format!("a{at}: {{test.nop: [{{order: {}}}]}}", n - at)),
+        ),
+        (
+            "huge id",
+            file(SLS, format!("{}: {{test.nop: []}}\n", "a".repeat(n * 50))),
+        ),
+    ]
+}
+
 fn write(directory: &Path, files: &Files) {
     let minion = (
         "web1.yaml",
@@ -607,8 +785,10 @@ fn ask(name: &str, directory: &Path, verb: &str) -> Result<(), String> {
 fn every_verb_ends_on_every_tree() {
     let is_full = std::env::var_os("MAPSTACK_HOSTILE").is_some_and(|size| size == "full");
     let n = if is_full { 20_000 } else { 100 };
-    let all: Vec<_> = [data(n), templates(n), trees(n)].concat();
-    assert!(all.len() >= 60, "{}", all.len());
+    let of_states = states(n);
+    let compiled: Vec<&str> = of_states.iter().map(|(name, _)| *name).collect();
+    let all: Vec<_> = [data(n), templates(n), trees(n), of_states.clone()].concat();
+    assert!(all.len() >= 80, "{}", all.len());
     let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {
         while let Some((at, (name, files))) = {
@@ -617,12 +797,15 @@ fn every_verb_ends_on_every_tree() {
         } {
             let directory = tempfile::tempdir().unwrap();
             write(directory.path(), files);
+            // What is made for the compiler goes through it, or through the linter that asks it.
+            let (own, lint) = (HIGHSTATE, VERBS[0]);
             let other = VERBS[1 + at % (VERBS.len() - 1)];
-            let of_small = [other, VERBS[0]];
-            // Half of the small trees are linted: with the platforms that takes longest.
-            let verbs: &[&str] = match is_full {
-                true => &VERBS,
-                false => &of_small[..1 + at % 2],
+            let verbs = match (is_full, compiled.contains(name), at % 4) {
+                (true, ..) => VERBS.to_vec(),
+                (_, true, 0) => vec![own, lint],
+                (_, true, _) => vec![own],
+                (_, _, 0) => vec![other, lint],
+                _ => vec![other],
             };
             let found = verbs.iter().map(|verb| ask(name, directory.path(), verb));
             for found in found.filter_map(Result::err) {

@@ -12,23 +12,40 @@ pub(crate) fn range_of(text: &str, keys: &[&str]) -> Range<usize> {
     found
 }
 
+/// The first place of a key from some byte on. Only lines that contain it are looked at: a report of every state of a
+/// large file asks for thousands of keys.
 fn after(text: &str, start: usize, key: &str) -> Option<Range<usize>> {
-    let mut at = start;
-    for line in text[start..].split_inclusive('\n') {
-        let inner = line.trim_start_matches([' ', '-', '"', '\'', '[', '{']);
-        let is_whole = inner
-            .strip_prefix(key)
-            .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'));
-        if is_whole {
-            let start = at + line.len() - inner.len();
-            return Some(start..start + key.len());
+    let mut looked_at = start;
+    for (found, _) in text[start..].match_indices(key) {
+        let found = start + found;
+        if found < looked_at || found == text.len() {
+            continue;
         }
-        if let Some(inside) = item(line, key) {
-            return Some(at + inside..at + inside + key.len());
+        let from = text[start..found]
+            .rfind('\n')
+            .map_or(start, |at| start + at + 1);
+        let to = text[found..]
+            .find('\n')
+            .map_or(text.len(), |at| found + at + 1);
+        if let Some(range) = in_line(&text[from..to], key) {
+            return Some(from + range.start..from + range.end);
         }
-        at += line.len();
+        looked_at = to;
     }
     None
+}
+
+/// The place of a key at the start of a line, or as an item in brackets.
+fn in_line(line: &str, key: &str) -> Option<Range<usize>> {
+    let inner = line.trim_start_matches([' ', '-', '"', '\'', '[', '{']);
+    let is_whole = inner
+        .strip_prefix(key)
+        .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'));
+    let at = match is_whole {
+        true => line.len() - inner.len(),
+        false => item(line, key)?,
+    };
+    Some(at..at + key.len())
 }
 
 /// The place of a word in a line, as an item in brackets.
@@ -62,5 +79,13 @@ mod tests {
         assert_eq!(found(&["classes", "a"]), (5, "a".into()));
         assert_eq!(found(&["more", "c.d"]), (6, "c.d".into()));
         assert_eq!(found(&["classes", "none"]), (2, "classes".into()));
+        // A line that has it twice, and a key that is part of others.
+        let text = "ab: a b\nabc: [ab, x]\n\"a\": 1\n";
+        assert_eq!(
+            range_of(text, &["a"]).start,
+            text.find("\"a\"").unwrap() + 1
+        );
+        assert_eq!(range_of(text, &["x"]).start, text.find('x').unwrap());
+        assert_eq!(range_of(text, &["c"]), 0..0);
     }
 }

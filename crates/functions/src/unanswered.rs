@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use mapstack_diagnostic::sanitize;
 use mapstack_value::{Map, Str, Value};
 use mapstack_yaml::{DumpOptions, dump};
 
@@ -105,7 +106,9 @@ fn counted(calls: usize) -> String {
 fn entry(one: &Unanswered, text: &mut String) {
     if !one.places.is_empty() {
         let (places, more) = named(one.places.iter().map(String::as_str), "places");
-        let _ = writeln!(text, "  # at {}{more}", places.join(", "));
+        // The name of a file must not end the comment, nor have what YAML does not allow.
+        let places = sanitize(&places.join(", ")).replace('\n', "\u{fffd}");
+        let _ = writeln!(text, "  # at {places}{more}");
     }
     let mut lines = Vec::new();
     if !one.call.args.is_empty() {
@@ -160,6 +163,21 @@ fn scalar(value: &Value) -> String {
 mod tests {
     use super::*;
     use crate::{Functions as _, Stubs};
+
+    #[test]
+    fn names_of_files_stay_in_their_comment() {
+        let lacking = Unanswered {
+            call: Call::new("cmd.run"),
+            minions: BTreeSet::new(),
+            places: BTreeSet::from(["a\u{1b}[8m\u{202e}\nb: [c.sls:1:2".to_owned()]),
+        };
+        let text = stub_file(&[lacking]);
+        assert!(
+            text.contains("  # at a\u{fffd}[8m<U+202E>\u{fffd}b: [c.sls:1:2\n"),
+            "{text}"
+        );
+        assert!(!Stubs::parse(&text, "s").unwrap().has("b"));
+    }
 
     #[test]
     fn the_file_answers_the_calls_that_it_lists() {

@@ -84,10 +84,11 @@ impl<'p> Places<'p> {
     #[must_use]
     pub fn errors(&self, refusals: &[Refusal]) -> Vec<Error> {
         let mut errors: Vec<Error> = Vec::new();
+        let mut known: HashMap<String, usize> = HashMap::new();
         for refusal in refusals {
             let error = self.error(refusal);
-            let text = error.to_string();
-            match errors.iter_mut().find(|known| known.to_string() == text) {
+            let at = *known.entry(error.to_string()).or_insert(errors.len());
+            match errors.get_mut(at) {
                 None => errors.push(error),
                 Some(known) if refusal.cause.is_some() => {
                     *known = known.clone().note(refusal.message.clone());

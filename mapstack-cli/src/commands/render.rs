@@ -89,7 +89,7 @@ pub fn run(args: &Render, reporter: &Reporter) -> Result<(), Failure> {
             let text = reported(&session.run(), reporter, |run| {
                 text(run).map_err(|e| looked_in(e, &path, (args, &session)))
             })?;
-            return output::write(&text);
+            return output::write_data(&text);
         }
     };
     let data = reported(&session.run(), reporter, |run| {

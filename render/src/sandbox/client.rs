@@ -74,7 +74,12 @@ pub(super) fn perform(
     limits: &Limits,
     job: &Job,
 ) -> Result<SessionOutcome> {
+    if limits.time.is_zero() {
+        return Err(Error::limit("the template ran for too long"));
+    }
     let mut talk = Talk::new(host, limits, job);
+    // What another thread does at the moment is known when it is done.
+    let _turn = memory::turn(job, limits.time);
     let done = match memory::recalled(&mut talk)? {
         Some(done) => done,
         None => talk.result(interpreter, job.is_pure())?,

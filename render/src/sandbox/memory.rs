@@ -5,10 +5,14 @@
 //! that is the same, the host is asked the same questions, as if the job ran; if all answers are the same, so is the
 //! outcome. No job sees what another one got: it would have been given the same.
 
-use std::sync::{Arc, LazyLock, Mutex};
+use std::cell::Cell;
+use std::sync::{Arc, Condvar, LazyLock, Mutex, PoisonError};
+use std::time::Duration;
 
 use mapstack_pyobject::Result;
-use mapstack_python_protocol::{Answer, FailureKind, Job, JobOutcome, Message, Said, Taken};
+use mapstack_python_protocol::{
+    Answer, FailureKind, FunctionJob, Job, JobOutcome, Message, Said, Taken,
+};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
@@ -72,6 +76,48 @@ impl Weighter<Arc<[u8]>, All> for Size {
 /// The key of a job's outcomes; `None` for jobs that are always done.
 fn key(job: &Job) -> Option<Arc<[u8]>> {
     matches!(job, Job::Function(_) | Job::Render(_)).then(|| job.to_bytes().into())
+}
+
+/// The jobs that load a module, which threads are doing at the moment.
+static LOADING: Mutex<Vec<Arc<[u8]>>> = Mutex::new(Vec::new());
+/// Woken when one of them is done.
+static LOADED: Condvar = Condvar::new();
+
+/// The turn of a thread to load a module; the next thread gets it when this is dropped.
+pub(super) struct Turn(Arc<[u8]>);
+
+thread_local! {
+    /// True while this thread has a turn. It does not wait for another one: two threads could wait for each other.
+    static HAS_TURN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Wait until no other thread loads the same module, so that one that never loads takes its time once. Functions do not
+/// wait: most give other answers for other minions. `None` for them, inside another turn, and where time is up.
+pub(super) fn turn(job: &Job, time: Duration) -> Option<Turn> {
+    let Job::Function(FunctionJob { function: None, .. }) = job else {
+        return None;
+    };
+    let key = key(job).filter(|_| !HAS_TURN.get())?;
+    let loading = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_taken = |loading: &mut Vec<Arc<[u8]>>| loading.contains(&key);
+    let (mut loading, waited) = LOADED
+        .wait_timeout_while(loading, time, is_taken)
+        .unwrap_or_else(PoisonError::into_inner);
+    if waited.timed_out() {
+        return None;
+    }
+    loading.push(key.clone());
+    HAS_TURN.set(true);
+    Some(Turn(key))
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut loading = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
+        loading.retain(|key| *key != self.0);
+        HAS_TURN.set(false);
+        LOADED.notify_all();
+    }
 }
 
 /// The outcome of the same job before, if the host answers the same. The host's answers are recorded in the talk.
@@ -159,9 +205,9 @@ fn is_same(one: &Answer, other: &Answer) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::time::Instant;
 
-    use mapstack_python_protocol::{Found, FunctionJob, Loader, Source};
+    use mapstack_python_protocol::{Found, Loader, Source};
     use mapstack_value::{Str, Value};
 
     use super::*;
@@ -197,6 +243,34 @@ mod tests {
                 is_known: false,
             })
         }
+    }
+
+    #[test]
+    fn a_module_is_loaded_by_one_thread_at_a_time() {
+        let job = |module: &str, function: Option<&str>| {
+            Job::Function(FunctionJob {
+                loader: Loader::Modules,
+                module: module.into(),
+                function: function.map(Into::into),
+                arguments: Vec::new(),
+                keywords: Vec::new(),
+            })
+        };
+        let (loads, short) = (job("turns", None), Duration::from_millis(50));
+        assert!(turn(&job("turns", Some("f")), short).is_none());
+        let first = turn(&loads, short).unwrap();
+        assert!(turn(&job("other", None), short).is_none(), "it would wait");
+        std::thread::scope(|scope| {
+            let others = scope.spawn(|| {
+                let before = Instant::now();
+                assert!(turn(&loads, short).is_none() && before.elapsed() >= short);
+                assert!(turn(&job("other", None), short).is_some());
+            });
+            others.join().unwrap();
+            let second = scope.spawn(|| turn(&loads, Duration::from_secs(60)).is_some());
+            drop(first);
+            assert!(second.join().unwrap());
+        });
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Texts on standard output and in files.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 
 use mapstack::{Error, ErrorKind};
@@ -29,6 +29,17 @@ pub fn write_bytes(bytes: &[u8]) -> Result<(), Failure> {
         out.flush()?;
         Ok(())
     })
+}
+
+/// Write a text that is data: as it is to files and programs. What it contains must not steer a terminal.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_data(text: &str) -> Result<(), Failure> {
+    match io::stdout().is_terminal() {
+        true => write_listing(text),
+        false => write(text),
+    }
 }
 
 /// Write lines for people. What facts and files put into them must not steer the terminal.

@@ -20,6 +20,8 @@ use crate::console::Failure;
 /// Limit on the messages that are printed one by one. Nobody reads more, and a tree can have any number of files with the
 /// same mistake.
 const MOST_MESSAGES: usize = 500;
+/// Limit on the bytes of everything that is said on standard error.
+const MOST_SAID: usize = 1 << 20;
 
 /// Prints messages as the user asked for, and nothing that is secret: what it prints of others is [`Redacted`].
 pub struct Reporter {
@@ -33,8 +35,12 @@ pub struct Reporter {
     colored_output: bool,
     quiet: bool,
     strict: bool,
-    /// The number of messages that were printed, or would have been.
+    /// The number of messages that were printed one by one.
     printed: Cell<usize>,
+    /// The bytes of everything that was said.
+    said: Cell<usize>,
+    /// The number of messages that were not said because that is too much.
+    unsaid: Cell<usize>,
     /// The messages to be printed, if they go elsewhere than to standard error.
     kept: Option<RefCell<Vec<(Severity, String)>>>,
 }
@@ -64,6 +70,8 @@ impl Reporter {
             quiet: messages.quiet,
             strict: messages.strict,
             printed: Cell::new(0),
+            said: Cell::new(0),
+            unsaid: Cell::new(0),
             kept: None,
         }
     }
@@ -81,6 +89,8 @@ impl Reporter {
             quiet: self.quiet,
             strict: self.strict,
             printed: Cell::new(0),
+            said: Cell::new(0),
+            unsaid: Cell::new(0),
             kept: Some(RefCell::default()),
         }
     }
@@ -158,12 +168,7 @@ impl Reporter {
     /// Say something on standard error.
     pub fn say(&self, message: &str) {
         if !self.quiet && !self.keep(Severity::Warning, message) {
-            // A closed standard error leaves nowhere to say it.
-            let _ = writeln!(
-                self.stderr(),
-                "{}",
-                sanitize(&self.redact(&message.to_owned()))
-            );
+            self.within_budget(|| sanitize(&self.redact(&message.to_owned())));
         }
     }
 
@@ -219,7 +224,7 @@ impl Reporter {
     /// Print what is worth knowing, unless `--quiet` is given.
     pub fn note(&self, message: &str) {
         if !self.quiet && !self.keep(Severity::Warning, message) {
-            self.line("note", message);
+            self.within_budget(|| self.lined("note", message));
         }
     }
 
@@ -251,7 +256,7 @@ impl Reporter {
     /// Turn the outcome of a verb into an exit status.
     pub fn finish(&self, outcome: Result<(), Failure>) -> ExitCode {
         let status = self.status(outcome);
-        let more = self.printed.get().saturating_sub(MOST_MESSAGES);
+        let more = self.unsaid.get();
         if more > 0 {
             self.line(
                 "note",
@@ -287,9 +292,10 @@ impl Reporter {
             }
             Err(Failure::Data(e)) => {
                 // The last message is shown however many there were before.
-                let before = self.printed.replace(0);
+                let before = (self.printed.replace(0), self.said.replace(0));
                 self.report([self.redact(&e)]);
-                self.printed.set(before);
+                self.printed.set(before.0);
+                self.said.set(before.1);
                 ExitCode::from(1)
             }
         }
@@ -305,13 +311,27 @@ impl Reporter {
         anstream::AutoStream::new(io::stderr(), choice)
     }
 
+    /// Say one line, however much was said before.
     fn line(&self, level: &str, message: &str) {
+        self.write(&self.lined(level, message));
+    }
+
+    fn lined(&self, level: &str, message: &str) -> String {
+        format!("{level}: {}", sanitize(&self.redact(&message.to_owned())))
+    }
+
+    /// Say something unless too much was said; then it is only counted.
+    fn within_budget(&self, message: impl FnOnce() -> String) {
+        match self.said.get() < MOST_SAID {
+            true => self.write(&message()),
+            false => self.unsaid.set(self.unsaid.get() + 1),
+        }
+    }
+
+    fn write(&self, message: &str) {
+        self.said.set(self.said.get() + message.len());
         // A closed standard error leaves nowhere to say it.
-        let _ = writeln!(
-            self.stderr(),
-            "{level}: {}",
-            sanitize(&self.redact(&message.to_owned()))
-        );
+        let _ = writeln!(self.stderr(), "{message}");
     }
 
     /// Keep a message, if messages are kept.
@@ -324,16 +344,19 @@ impl Reporter {
     }
 
     fn print(&self, diagnostic: &Redacted<Diagnostic>) {
-        let before = self.printed.replace(self.printed.get() + 1);
-        if before >= MOST_MESSAGES || self.keep(diagnostic.severity, &diagnostic.to_string()) {
+        if self.printed.get() >= MOST_MESSAGES {
+            self.unsaid.set(self.unsaid.get() + 1);
+            return;
+        }
+        self.printed.set(self.printed.get() + 1);
+        if self.keep(diagnostic.severity, &diagnostic.to_string()) {
             return;
         }
         let level = match diagnostic.severity {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
         };
-        let text = rendered(&self.renderer, diagnostic, level, None, false);
-        let _ = writeln!(self.stderr(), "{text}");
+        self.within_budget(|| rendered(&self.renderer, diagnostic, level, None, false));
     }
 }
 

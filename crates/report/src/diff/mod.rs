@@ -13,6 +13,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use mapstack::minion::Minion;
 use mapstack::secrets::{Redacted, Secrets};
+use mapstack::told;
 use mapstack::value::{Key, Value};
 use mapstack_fleet::{Differences, Failing, Group, Masking, Subject, Turn};
 
@@ -188,7 +189,7 @@ impl Report<'_> {
             .secrets(&failing.examples)
             .derived(&failing.secret_texts);
         let help = failing.error.diagnostic().help.as_deref();
-        let help = help.map(|help| format!("\nhelp: {}", secrets.scrubbed(help)));
+        let help = help.map(|help| format!("\nhelp: {}", told(help, &secrets)));
         format!("{}{}", self.message(failing), help.unwrap_or_default())
     }
 
@@ -198,7 +199,7 @@ impl Report<'_> {
         let secrets = self
             .secrets(&failing.examples)
             .derived(&failing.secret_texts);
-        let message = secrets.scrubbed(&diagnostic.message);
+        let message = told(&diagnostic.message, &secrets);
         match &diagnostic.place {
             Some(place) => {
                 let rest = message.strip_prefix(&place.file).unwrap_or(&message);
@@ -256,7 +257,7 @@ impl Report<'_> {
         let secrets = self.secrets(&[]);
         let reasons = self.differences.broken_by_reason().into_iter();
         reasons
-            .map(|(error, ids)| (secrets.scrubbed(&error.to_string()), ids))
+            .map(|(error, ids)| (told(&error.to_string(), &secrets), ids))
             .collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use mapstack::{Error, Way};
+use mapstack::{Error, Way, told};
 use mapstack_fleet::{self as fleet, Group, Subject, Turn};
 use serde::Serialize;
 
@@ -161,7 +161,7 @@ impl<'r> From<&'r Report<'_>> for Differences<'r> {
         let secrets = report.secrets(&[]);
         let broken = differences.broken.iter().map(|(minion, error)| Broken {
             minion,
-            error: secrets.scrubbed(&error.to_string()),
+            error: told(&error.to_string(), &secrets),
         });
         let failing = differences.failures();
         Differences {

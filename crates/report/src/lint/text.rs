@@ -14,6 +14,16 @@ use crate::words::{count, some};
 /// Limit on the findings of one rule that are shown one by one.
 const MOST_OF_A_RULE: usize = 300;
 
+/// Limit on the bytes of all findings: further ones are counted.
+const MOST_SHOWN: usize = 10 << 20;
+
+/// The number of findings of a rule that were shown, and of those that were not.
+#[derive(Debug, Default)]
+struct Printed {
+    shown: usize,
+    left_out: usize,
+}
+
 /// Reports for people: findings of one cause are shown once.
 pub struct Text<'r> {
     reports: &'r [(String, Report)],
@@ -40,15 +50,17 @@ impl<'r> Text<'r> {
         (only_errors, each): (bool, bool),
         finding: impl Fn(&Report, &Finding) -> String,
     ) -> String {
-        let (mut text, mut found) = (String::new(), BTreeMap::<Rule, usize>::new());
+        let (mut text, mut found) = (String::new(), BTreeMap::<Rule, Printed>::new());
         for ((_, report), causes) in self.reports.iter().zip(&self.causes) {
             let shown = |one: &&Finding| one.level == Level::Error || !only_errors;
             let mut add = |one: &Finding| {
                 let of_rule = found.entry(one.rule).or_default();
-                *of_rule += 1;
-                if *of_rule <= MOST_OF_A_RULE {
+                if of_rule.shown < MOST_OF_A_RULE && text.len() < MOST_SHOWN {
                     text.push_str(&finding(report, one));
                     text.push_str("\n\n");
+                    of_rule.shown += 1;
+                } else {
+                    of_rule.left_out += 1;
                 }
             };
             match each {
@@ -60,9 +72,8 @@ impl<'r> Text<'r> {
             }
         }
         for (rule, found) in found {
-            let more = found.saturating_sub(MOST_OF_A_RULE);
-            if more > 0 {
-                let more = count(more, "more finding");
+            if found.left_out > 0 {
+                let more = count(found.left_out, "more finding");
                 text.push_str(&format!(
                     "{more} of {} not shown; -o json has all\n\n",
                     rule.name()

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use mapstack::secrets::{Redacted, Secrets};
 use mapstack::value::{Key, Value};
-use mapstack::{Diagnostic, Error};
+use mapstack::{Diagnostic, Error, told};
 use mapstack_expect::{Case, Counts, Difference};
 use mapstack_fleet::Masking;
 
@@ -80,7 +80,7 @@ impl Report {
 
     /// A failure in one line, without secrets.
     fn message(&self, case: &Case, error: &Error) -> String {
-        self.secrets(case).scrubbed(&error.to_string())
+        told(&error.to_string(), &self.secrets(case))
     }
 
     /// The warnings of all runs, each once, without secrets.
