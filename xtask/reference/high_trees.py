@@ -1,14 +1,16 @@
 """Trees of sls, and the high and low data that Salt's state compiler makes of them.
 
-    python high_trees.py SEED COUNT
+    python high_trees.py SEED COUNT [tops]
 
-writes records with results, one a line.
+writes records with results, one a line. With `tops`, trees have top files of several saltenvs, with all kinds of targets and
+options, and all kinds of requisites. Results that depend on the order of Python's sets are left out.
 """
 import json
 import os
 import random
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 
@@ -22,6 +24,14 @@ IDS = ["x", "y", "z", "/etc/w", "v"]
 FUNCTIONS = ["pkg.installed", "file.managed", "test.nop", "cmd.run", "service.running"]
 ODD = ["5", "null", "text", "a.b.c", "[]", "[x]", "{}", "{a: 1}", "true", "'.'", "[{a: b}]"]
 INCLUDES = [".e", ".f", "..b", "...c", ".", "..", "d.*", "*", "zz*", "nosuch", ".nosuch", "{dev: a}", "{base: b}", "{dev: d.e}", "{_xenv: c}", "{nosuch: a}", "{}", "5", "null", "{base: .e}", "{dev: nosuch}", "....a"]
+
+
+# Targets with their matchers, of which some mean the minion.
+TARGETS = [("*", None), ("m*", None), ("m", "glob"), ("x*", None), ("[mn]", None), ("os:Debian", "grain"), ("os:D*n", "grain"), ("os:Arch", "grain"),
+           ("os:^(D|A)", "grain_pcre"), ("^m$", "pcre"), ("m,n", "list"), ("n", "list"), ("G@os:Debian and not x*", "compound"), ("E@^m or L@n", "compound"),
+           ("not m", "compound"), ("( G@os:Arch )", "compound"), ("127.0.0.0/8", "ipcidr"), ("nosuch:*", "pillar")]
+OPTIONS = {"top_file_merging_strategy": ["merge", "same", "merge_all", "merge", "merge_all"], "env_order": [["prod", "dev", "base"], ["dev"], ["nosuch", "base"]],
+           "default_top": ["dev", "base", "prod", "nosuch"], "state_top_saltenv": ["dev", "base", "nosuch"]}
 
 
 class Maker:
@@ -104,6 +114,98 @@ class Maker:
         return envs
 
 
+class TopsMaker(Maker):
+    """Trees with more top files, options and requisites."""
+
+    def argument(self, ids):
+        r = self.r
+        roll = r.random()
+        module = r.choice(FUNCTIONS).split(".")[0]
+        if roll < 0.45:
+            moved = r.random() < 0.4
+            name = r.choice(high_data.MOVED + ["prereq_in"] if moved else high_data.DIRECT)
+            # Mostly IDs of the same sls that are there, before this one.
+            there = self.there[: self.at] if self.at and not moved else ids
+            target = lambda: r.choice([f"{{sls: {r.choice(self.names)}}}"] + [json.dumps(r.choice(there)), f"{{id: {json.dumps(r.choice(there))}}}"] * 3 + [f"{{{module}: '*'}}"])
+            if not self.at and not moved and r.random() < 0.9:
+                return "{mode: 1}"
+            return f"{{{name}: [{', '.join(target() for _ in range(r.choice([1, 1, 2])))}]}}"
+        if roll < 0.6:
+            return f"{{order: {r.choice(high_data.ORDERS)}}}"
+        if roll < 0.7:
+            return self.odd(f"{{names: [n1, {r.choice(['n2', '{n2: [{mode: 5}]}', json.dumps(r.choice(ids))])}]}}")
+        return self.odd(f"{{{r.choice(['user', 'mode', 'name'])}: {r.choice(['root', 'n1', '5'])}}}")
+
+    def sls(self, name):
+        r = self.r
+        if r.random() < 0.08:
+            return super().sls(name)
+        # A name in two saltenvs is a conflict.
+        prefix = name if r.random() < 0.05 else f"{self.env}-{name}"
+        self.there = [f"{prefix}-{id_}" for id_ in IDS[: r.choice([1, 2, 3])]]
+        lines = []
+        for self.at, id_ in enumerate(self.there):
+            lines.append(f"{json.dumps(id_)}: {self.state(self.there)}")
+        later = self.names[self.names.index(name) + 1:]
+        if later and r.random() < 0.5:
+            other = r.choice(later)
+            lines.insert(0, f"include: [{other if r.random() < 0.9 else self.include()}]")
+            if r.random() < 0.3:
+                extended = self.state([f"{self.env}-{other}-x"], True)
+                lines.append(f"extend: {{{self.env}-{other}-x: {extended}}}")
+        if r.random() < 0.08:
+            lines.append(f"exclude: [{r.choice([r.choice(self.names), {'id': self.there[0]}, {'sls': 'd*'}])}]")
+        return "\n".join(lines) + "\n"
+
+    def target(self, names):
+        r = self.r
+        text, match = r.choice(TARGETS) if r.random() < 0.7 else ("*", None)
+        entries = [r.choice(names + (["d*", "nosuch"] if r.random() < 0.04 else [])) for _ in range(r.choice([1, 1, 2, 3]))]
+        if match:
+            entries.insert(r.choice([0, len(entries)]), {"match": match})
+        if r.random() < 0.1:
+            entries.append({"order": r.choice([1, 5, -1])})
+        if r.random() < 0.05:
+            entries.append({"ignore_missing": True})
+        if r.random() < 0.01:
+            entries.append({"match": "nosuch"})
+        return text, entries if r.random() > 0.02 else r.choice([names[0], {}, None])
+
+    def top(self, env, envs, names):
+        r = self.r
+        about = [env] if r.random() < 0.5 else r.sample(envs, r.choice([1, len(envs)]))
+        return {one: dict(self.target(names) for _ in range(r.choice([1, 2, 3]))) for one in about}
+
+    def tree(self):
+        r = self.r
+        # Faults hide what comes behind them.
+        self.names = names = r.sample(SLS, r.choice([2, 3, 5]))
+        self.there, self.at = names, 0
+        envs = ["base", "dev", "prod"][: r.choice([1, 2, 2, 3])]
+        r.shuffle(envs)
+        made = {}
+        for env in envs:
+            own = names if r.random() < 0.85 else r.sample(names, r.choice([1, 2]))
+            self.env = env
+            made[env] = {PATHS.get(name, f"{name}.sls"): self.sls(name) for name in sorted(own)}
+            if r.random() < 0.75:
+                made[env]["top.sls"] = json.dumps(self.top(env, envs, names)) + "\n"
+        return made
+
+    def include(self):
+        return self.r.choice(SLS) if self.r.random() < 0.9 else super().include()
+
+
+def with_tops(r):
+    """A question about top files, mostly."""
+    made = {"envs": TopsMaker(r).tree(), "form": r.choice(["highstate", "lowstate", "lowstate", "top", "low_sls"])}
+    made["opts"] = {name: r.choice(values) for name, values in OPTIONS.items() if r.random() < 0.25}
+    if made["form"] == "low_sls":
+        made["sls"] = r.sample(SLS, r.choice([1, 2, 3]))
+        made["saltenv"] = r.choice(list(made["envs"]))
+    return made
+
+
 def one(r):
     maker = Maker(r)
     made = {"envs": maker.tree(), "form": r.choice(["highstate", "highstate", "lowstate", "sls", "low_sls"])}
@@ -142,6 +244,7 @@ class Masterless:
             os.makedirs(roots[env])
             reference.write_files(roots[env], files)
         opts["file_roots"] = {env: [root] for env, root in roots.items()}
+        opts.update(record.get("opts", {}))
         opts["cachedir"] = os.path.join(here, "cache")
         client = salt.fileclient.get_file_client(opts)
         matchers = self.matchers = getattr(self, "matchers", None) or salt.loader.matchers(opts)
@@ -173,6 +276,9 @@ def shown(tree, record):
         return tree.compile_highstate()
     if record["form"] == "lowstate":
         return tree.compile_low_chunks()
+    if record["form"] == "top":
+        top = tree.get_top()
+        return tree.verify_tops(top) or tree.top_matches(top)
     high, errors = tree.render_highstate({record.get("saltenv", "base"): record["sls"]})
     errors += tree.state.verify_high(high)
     if errors or record["form"] == "sls":
@@ -197,11 +303,19 @@ def compiled(record):
 
 
 def main():
-    seed, count = int(sys.argv[1]), int(sys.argv[2])
-    r = random.Random(seed)
-    for _ in range(count):
-        record = one(r)
-        print(json.dumps({**record, **compiled(record)}, ensure_ascii=False), flush=True)
+    seed, count, *rest = sys.argv[1:]
+    make = with_tops if "tops" in rest else one
+    if "raw" in rest:
+        r = random.Random(int(seed))
+        for _ in range(int(count)):
+            record = make(r)
+            print(json.dumps({**record, **compiled(record)}, ensure_ascii=False), flush=True)
+        return
+    command = [sys.executable, __file__, seed, count, *rest, "raw"]
+    runs = [subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONHASHSEED": hashes}, text=True) for hashes in ("1", "2")]
+    for lines in zip(*(run.stdout for run in runs)):
+        if len(set(lines)) == 1:
+            print(lines[0], end="")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ use mapstack::{Engine, sls_name};
 /// The sls of each saltenv, by name; listed when they are asked for.
 pub(crate) struct Available<'e> {
     engine: &'e Engine,
+    /// The only saltenvs that there are, beside `base`, if it names any (Salt: the option `env_order`).
+    order: Vec<String>,
     listed: Mutex<HashMap<String, std::sync::Arc<Names>>>,
 }
 
@@ -16,9 +18,10 @@ pub(crate) struct Available<'e> {
 type Names = BTreeMap<String, String>;
 
 impl<'e> Available<'e> {
-    pub fn new(engine: &'e Engine) -> Self {
+    pub fn new(engine: &'e Engine, order: Vec<String>) -> Self {
         Available {
             engine,
+            order,
             listed: Mutex::default(),
         }
     }
@@ -80,8 +83,16 @@ impl<'e> Available<'e> {
         listed.or_else(|| paths_of(name).into_iter().find(served))
     }
 
+    /// True if Salt has a saltenv (Salt: `saltenv in self.avail`).
     pub fn has_env(&self, saltenv: &str) -> bool {
-        self.engine.files().envs().iter().any(|env| env == saltenv)
+        let is_ordered = || self.order.is_empty() || self.order.iter().any(|env| env == saltenv);
+        let is_served = || self.engine.files().envs().iter().any(|env| env == saltenv);
+        saltenv == "base" || is_ordered() && is_served()
+    }
+
+    /// True if Salt has a saltenv, or the one that stands for all.
+    pub fn has_env_or_any(&self, saltenv: &str) -> bool {
+        self.has_env(saltenv) || self.has_env("__env__")
     }
 }
 

@@ -70,8 +70,8 @@ impl<'e> Gatherer<'e> {
         Gatherer {
             engine,
             master_tops: MasterTops::new(&options.all),
+            available: Available::new(engine, options.env_order.clone()),
             options,
-            available: Available::new(engine),
             renders: Renders::new(engine),
             compiles: SharedByRenders::default(),
         }

@@ -229,7 +229,7 @@ impl Building<'_, '_> {
     fn build(&mut self) -> Result<DictRef> {
         let high = DictRef::new(Default::default());
         for (saltenv, patterns) in self.matches {
-            if !self.has_env(saltenv) {
+            if !self.gatherer.available.has_env_or_any(saltenv) {
                 let message = format!(
                     "{} of the saltenv '{saltenv}', which has no root",
                     named(patterns)
@@ -260,11 +260,6 @@ impl Building<'_, '_> {
         }
         self.compile.clean_extensions(&high)?;
         Ok(high)
-    }
-
-    fn has_env(&self, saltenv: &str) -> bool {
-        let has = |env: &str| self.gatherer.available.has_env(env);
-        saltenv == "base" || has(saltenv) || has("__env__")
     }
 
     fn refuse(&mut self, kind: RefusalKind, sls: &str, message: String) {
@@ -331,7 +326,7 @@ impl Building<'_, '_> {
             wanted => (next.saltenv.to_owned(), wanted.clone()),
         };
         let shown = described(&wanted);
-        if !self.has_env(&env) {
+        if !self.gatherer.available.has_env_or_any(&env) {
             let message =
                 format!("{shown} is included from the saltenv '{env}', which has no root");
             self.refuse(RefusalKind::UnknownSaltenv, next.name, message);

@@ -77,8 +77,10 @@ const WORDS: [(&str, RefusalKind); 32] = [
 pub fn says(refusal: &Refusal, message: &str) -> bool {
     let kind = WORDS.iter().find(|(words, _)| message.contains(words));
     let names: Vec<&str> = match refusal.kind {
-        // It names the arguments, and not the ID.
-        RefusalKind::MissingRequisite | RefusalKind::RequisiteNotText => quoted(&refusal.message),
+        // It names what is missing, and not where.
+        RefusalKind::MissingRequisite
+        | RefusalKind::RequisiteNotText
+        | RefusalKind::MissingInclude => quoted(&refusal.message),
         RefusalKind::MissingSls | RefusalKind::UnknownSaltenv => Vec::new(),
         RefusalKind::RequisiteUnhashable | RefusalKind::RequisiteWithDot => {
             refusal.sls.as_deref().into_iter().collect()
