@@ -83,6 +83,10 @@ class Minion:
 
         self.tree = Tree
 
+    def is_changed(self, pillar):
+        """True if a template changed the pillar in place, which the next one must not see."""
+        return self.state.opts["pillar"] != pillar
+
     def low(self, sls):
         self.state._processed_sls_files = set()
         high, errors = self.tree().render_highstate({"base": [sls]})
@@ -99,8 +103,12 @@ def salts_answers(formula, minions, names, out):
     answers = {}
     with tempfile.TemporaryDirectory(prefix="mapstack-low-") as home:
         for minion in minions:
-            asked = Minion(os.path.join(home, minion["id"]), formula, minion)
+            asked = None
             for sls in names:
+                if asked and asked.is_changed(minion["pillar"]):
+                    asked = asked.own.close()
+                if asked is None:
+                    asked = Minion(os.path.join(home, minion["id"]), formula, minion)
                 corpus.blocked.clear()
                 signal.alarm(60)
                 try:
@@ -112,7 +120,8 @@ def salts_answers(formula, minions, names, out):
                 if corpus.blocked:
                     answer["blocked"] = corpus.blocked[-1]
                 answers[f"{minion['id']} {sls}"] = answer
-            asked.own.close()
+            if asked:
+                asked.own.close()
     out.write_text(json.dumps(answers, default=repr))
 
 

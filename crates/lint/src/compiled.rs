@@ -10,7 +10,6 @@ use mapstack_states::compile::{CompileOptions, Refusal, RefusalKind};
 use mapstack_states::{Gathered, Gatherer, GotSls, Places, Rendered, TopOptions, Wanted, included};
 
 use crate::misuse::{Misuse, MisuseKey, calls_of_high, calls_of_low, misuses};
-use crate::own_modules::OwnModules;
 use crate::states::Made;
 use crate::subject::Subject;
 use crate::work::side_by_side;
@@ -57,7 +56,7 @@ struct Compiled {
 /// The faults in the sls that were gathered for a minion, without those that a missing part may explain.
 fn compiled(
     gatherer: &Gatherer<'_>,
-    (subject, own): (&Subject<'_>, &OwnModules),
+    subject: &Subject<'_>,
     (minion, wanted): (&Minion, Wanted<'_>),
     (gathered, is_open): (&Gathered, bool),
 ) -> Result<Compiled, Error> {
@@ -68,7 +67,7 @@ fn compiled(
         Ok(states) => calls_of_low(states),
         Err(_) => calls_of_high(&high.data),
     };
-    let misuses = misuses(&calls, own, &places);
+    let misuses = misuses(&calls, &high.own, &places);
     let may_be_elsewhere = |refusal: &Refusal| refusal.missing.is_some() && is_open;
     let refused = low.err().unwrap_or_default().into_iter();
     let found = refused.filter(|one| !may_be_elsewhere(one));
@@ -102,12 +101,11 @@ impl Subject<'_> {
                 .push(run);
         }
         let groups: Vec<Vec<usize>> = groups.into_values().collect();
-        let own = self.own_states();
         let done = side_by_side(&groups, |runs| {
             let (minion, gathered) = (&minions[runs[0]], &gathered[runs[0]]);
             let is_open = gathered.sls.iter().any(|sls| self.is_empty_elsewhere(sls));
             let of = (minion, Wanted::Highstate);
-            compiled(gatherer, (self, &own), of, (gathered, is_open))
+            compiled(gatherer, self, of, (gathered, is_open))
         })?;
         let mut faults = Faults::default();
         for (runs, found) in groups.iter().zip(done) {
@@ -118,7 +116,7 @@ impl Subject<'_> {
                 let names = std::slice::from_ref(name);
                 let saltenv = &self.saltenv;
                 let of = (first, Wanted::Sls { saltenv, names });
-                compiled(gatherer, (self, &own), of, (gathered, true))
+                compiled(gatherer, self, of, (gathered, true))
             })?;
             for ((name, _), found) in alone.iter().zip(done) {
                 let own = found.map(|mut found| {
@@ -154,11 +152,6 @@ impl Subject<'_> {
         self.misuses = faults.misuses.into_values().collect();
     }
 
-    /// The state modules of the file server.
-    fn own_states(&self) -> OwnModules {
-        OwnModules::of(self.engine, &self.saltenv, &["_states/"])
-    }
-
     /// True if an sls lies elsewhere and an empty one takes its place, or if it cannot be rendered here.
     fn is_empty_elsewhere(&self, sls: &GotSls) -> bool {
         let Rendered { data, warnings, .. } = &*sls.rendered;
@@ -172,7 +165,6 @@ impl Subject<'_> {
     pub(crate) fn compile_formula(&mut self) -> Result<(), Error> {
         let gatherer = Gatherer::new(self.engine, TopOptions::default());
         let gatherer = gatherer.secrets(self.secrets.clone());
-        let own = self.own_states();
         let alone = self.alone();
         let jobs: Vec<(&Closure, usize)> = alone
             .iter()
@@ -183,7 +175,7 @@ impl Subject<'_> {
             let names = std::slice::from_ref(&self.states[closure.root].name);
             let saltenv = &self.saltenv;
             let of = (self.runs[*run].minion, Wanted::Sls { saltenv, names });
-            compiled(&gatherer, (self, &own), of, (&gathered, is_open))
+            compiled(&gatherer, self, of, (&gathered, is_open))
         })?;
         let mut faults = Faults::default();
         let mut failed: BTreeMap<FaultKey, Vec<usize>> = BTreeMap::new();

@@ -24,7 +24,6 @@ mod mask;
 mod misuse;
 mod names;
 mod origins;
-mod own_modules;
 pub mod pillar;
 mod report;
 mod rule;

@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use mapstack::Place;
 use mapstack::value::{Key, Value};
 use mapstack_states::compile::{LowState, is_of_every_state};
-use mapstack_states::{Home, Places, StateFunction, state_modules};
-
-use crate::own_modules::OwnModules;
+use mapstack_states::{Home, OwnModules, Places, StateFunction, state_modules};
 
 /// The reason for which a function cannot run a state.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,7 +9,7 @@ use mapstack_pyobject::{Budget, Limits, Obj};
 use crate::compile::{CompileOptions, Compiler, Failed};
 use crate::high::matches_of;
 use crate::runs::{Compiled, State};
-use crate::{Gatherer, High, Places, watches};
+use crate::{Gatherer, High, Places};
 
 impl<'e> Gatherer<'e> {
     /// The states that top files give a minion.
@@ -59,10 +59,10 @@ impl<'e> Gatherer<'e> {
         budget: &'b Budget<'b>,
     ) -> Compiled {
         let options = CompileOptions {
-            watches: &watches,
+            watches: &|module| high.watches(module),
             ..options
         };
-        let compiler = Compiler::new(options, budget).after(high.refusals);
+        let compiler = Compiler::new(options, budget).after(high.refusals.clone());
         let (states, errors) = match compiler.low(states) {
             Ok(low) => (low.iter().map(State::of).collect(), Vec::new()),
             Err(Failed::Refused(refusals)) => {

@@ -1,6 +1,7 @@
 //! The sls of a minion, with those that they include (Salt: `render_highstate` and `render_state`).
 
 use std::cell::RefCell;
+use std::sync::{Arc, OnceLock};
 
 use mapstack::Engine;
 use mapstack::minion::Minion;
@@ -11,6 +12,7 @@ use mapstack_value::Value;
 
 use crate::available::Available;
 use crate::options::TopOptions;
+use crate::own_modules::OwnModules;
 use crate::render::{GotSls, MinionRenders, Renders};
 use crate::runs::Compiled;
 use crate::shared::SharedByRenders;
@@ -55,6 +57,8 @@ pub struct Gatherer<'e> {
     options: TopOptions,
     master_tops: MasterTops,
     pub(crate) available: Available<'e>,
+    /// The state modules of the file server, once they are asked for.
+    own: OnceLock<Arc<OwnModules>>,
     pub(crate) renders: Renders<'e>,
     pub(crate) compiles: SharedByRenders<Compiled>,
 }
@@ -71,6 +75,7 @@ impl<'e> Gatherer<'e> {
             engine,
             master_tops: MasterTops::new(&options.all),
             available: Available::new(engine, options.env_order.clone()),
+            own: OnceLock::new(),
             options,
             renders: Renders::new(engine),
             compiles: SharedByRenders::default(),
@@ -82,6 +87,13 @@ impl<'e> Gatherer<'e> {
     pub fn secrets(mut self, secrets: Secrets) -> Self {
         self.renders.secrets = secrets;
         self
+    }
+
+    /// The state modules of the file server.
+    #[must_use]
+    pub fn own_modules(&self) -> &Arc<OwnModules> {
+        let made = || Arc::new(OwnModules::of(self.engine, &["_states/"]));
+        self.own.get_or_init(made)
     }
 
     /// The sls of a minion, from its top files.

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use mapstack::minion::Minion;
@@ -16,7 +17,7 @@ use crate::compile::work::Work as Compile;
 use crate::compile::{CompileOptions, Compiler, Failed, LowState, Refusal, RefusalKind};
 use crate::gather::{DEPTH, stacked};
 use crate::render::{GotSls, MinionRenders};
-use crate::{Gathered, Gatherer, Top, included, watches};
+use crate::{Gathered, Gatherer, OwnModules, Top, included, watches};
 
 /// The states that are asked for.
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +44,8 @@ pub struct High {
     pub data: Value,
     /// The reasons for which Salt refuses the states.
     pub refusals: Vec<Refusal>,
+    /// The state modules of the file server.
+    pub own: Arc<OwnModules>,
 }
 
 /// The number of the first state without an order.
@@ -151,6 +154,7 @@ impl<'e> Gatherer<'e> {
         let high = High {
             refusals: building.compile.refusals,
             sls: building.sls,
+            own: self.own_modules().clone(),
             ..High::default()
         };
         then(high, Obj::Dict(states))
@@ -180,6 +184,13 @@ impl High {
         Ok((states, refusals))
     }
 
+    /// True if a state module does something about what it watches: one of the file server takes the place of Salt's.
+    #[must_use]
+    pub fn watches(&self, module: &str) -> bool {
+        let own = self.own.watches(module);
+        own.unwrap_or_else(|| watches(module))
+    }
+
     fn compiled(
         &self,
         high: &Obj,
@@ -187,7 +198,7 @@ impl High {
     ) -> Result<Result<Vec<LowState>, Vec<Refusal>>, Error> {
         let budget = Budget::new(Limits::default(), None);
         let options = CompileOptions {
-            watches: &watches,
+            watches: &|module| self.watches(module),
             ..CompileOptions::of(minion)
         };
         let compiler = Compiler::new(options, &budget).after(self.refusals.clone());

@@ -1,6 +1,10 @@
 //! The table of what state modules have.
 
-use mapstack_states::{Home, StateFunction, functions_of, state_modules};
+use mapstack::loader::MemoryFiles;
+use mapstack::{Engine, minion::Minion};
+use mapstack_states::{
+    Gatherer, Home, StateFunction, TopOptions, Wanted, functions_of, state_modules,
+};
 
 #[test]
 fn the_table_is_read_whole_and_is_small() {
@@ -35,4 +39,53 @@ fn functions_have_salts_signatures_and_homes() {
     // Required arguments without a default, whatever comes behind them.
     let needed: Vec<&str> = of("sysctl", "present").required().collect();
     assert_eq!(needed, ["name", "value"]);
+}
+
+#[test]
+fn modules_of_the_tree_watch_if_their_source_says_so() {
+    let files = MemoryFiles::new()
+        .file(
+            "base",
+            "_states/web.py",
+            "def mod_watch(name, **kwargs):\n    return {}\n",
+        )
+        .file(
+            "base",
+            "_states/db.py",
+            "def running(name):\n    return {}\n",
+        )
+        .file(
+            "base",
+            "_states/service.py",
+            "__virtualname__ = 'service'\n",
+        )
+        .file(
+            "base",
+            "all.sls",
+            "{% for module in ['web', 'db', 'service', 'cmd', 'file'] %}\n\
+             {{ module }}:\n  {{ module }}.running:\n    - watch: [{test: one}]\n\
+             {% endfor %}\n\
+             one: test.nop\n",
+        );
+    let engine = Engine::new(files);
+    let gatherer = Gatherer::new(&engine, TopOptions::default());
+    let minion = Minion::new("web1").complete();
+    let names = ["all".to_owned()];
+    let wanted = Wanted::Sls {
+        saltenv: "base",
+        names: &names,
+    };
+    let low = gatherer
+        .high(&minion, wanted)
+        .low(&minion)
+        .unwrap()
+        .unwrap();
+    let watching = low
+        .iter()
+        .filter(|state| state.chunk.get_str("watch").is_some());
+    let watching: Vec<String> = watching
+        .filter_map(|state| Some(state.chunk.get_str("state")?.as_str()?.to_string()))
+        .collect();
+    // `service` of the tree takes the place of Salt's.
+    assert_eq!(watching, ["web", "cmd"]);
 }

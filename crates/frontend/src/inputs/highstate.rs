@@ -8,7 +8,7 @@ use mapstack_files::ManagedFiles;
 use mapstack_pyobject::{Budget, Obj};
 use mapstack_report::states::StateRow;
 use mapstack_states::compile::{CompileOptions, Compiler, Failed, LowState, Refusal};
-use mapstack_states::{Gatherer, High, Places, TopOptions, Wanted, watches};
+use mapstack_states::{Gatherer, High, Places, TopOptions, Wanted};
 
 use crate::inputs::deployed::with_roots;
 use crate::inputs::flags::SiteFlags;
@@ -276,7 +276,7 @@ impl Highstate<'_> {
     fn compiled(&self, form: Form) -> Result<Vec<LowState>, Refused> {
         let budget = Budget::new(*self.engine.limits(), None);
         let options = CompileOptions {
-            watches: &watches,
+            watches: &|module| self.high.watches(module),
             ..CompileOptions::of(&self.minion)
         };
         let compiler = Compiler::new(options, &budget).after(self.high.refusals.clone());

@@ -1,12 +1,12 @@
 //! Templates that Jinja refuses, and calls of functions that do not exist.
 
 use mapstack::{Answerer, Means, SALT_MODULES, is_in_salt, nearest};
+use mapstack_states::OwnModules;
 
 use super::failures::on;
 use super::imports::{is_at, minions};
 use crate::Rule;
 use crate::finding::{Finding, Level};
-use crate::own_modules::OwnModules;
 use crate::subject::Subject;
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
@@ -24,7 +24,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     });
     // Of minions, and of `salt-ssh`.
     let folders = ["_modules/", "_wrapper/"];
-    let own = OwnModules::of(subject.engine, &subject.saltenv, &folders);
+    let own = OwnModules::of(subject.engine, &folders);
     let unknown = subject.survey.calls.iter().filter_map(|call| {
         let name = call.function.as_deref()?;
         let (module, function) = name.split_once('.')?;

@@ -2,21 +2,20 @@
 
 use mapstack::minion::SaltVersion;
 use mapstack::{Place, nearest};
-use mapstack_states::{Home, StateFunction, functions_of, state_modules};
+use mapstack_states::{Home, OwnModules, StateFunction, functions_of, state_modules};
 
 use super::failures::on;
 use crate::Rule;
 use crate::document::SourceFile;
 use crate::finding::{Finding, Level};
 use crate::misuse::{Misuse, Misused, is_of_salt};
-use crate::own_modules::OwnModules;
 use crate::subject::Subject;
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     if subject.misuses.is_empty() {
         return Vec::new();
     }
-    let own = OwnModules::of(subject.engine, &subject.saltenv, &["_states/"]);
+    let own = OwnModules::of(subject.engine, &["_states/"]);
     let misuses = subject.misuses.iter();
     misuses
         .filter_map(|misuse| of_misuse((subject, &own), misuse))
