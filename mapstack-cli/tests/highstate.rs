@@ -271,3 +271,53 @@ fn a_fleet_says_who_gets_which_states() {
     assert_eq!(fleet("a b").status, Some(2));
     assert_eq!(fleet("-o yaml").status, Some(2));
 }
+
+#[test]
+fn a_file_reaches_the_states_that_read_it() {
+    let tree = explained_tree();
+    tree.write(
+        "r/top.sls",
+        b"base:\n  'web*': [web]\n  'db*': [bad, broken]\n",
+    );
+    tree.write("r/unread.jinja", b"{% set a = 1 %}\n");
+    for id in ["web1", "web2", "db1"] {
+        let text = format!("id: {id}\ngrains: {{os: Debian}}\npillar: {{port: 80}}\n");
+        tree.write(&format!("m/{id}.yaml"), text.as_bytes());
+    }
+    let impact = |what: &str| run_line(tree.path(), &format!("impact {what} --root r --minions m"));
+    for (what, minions) in [
+        ("r/web.sls", "states: 2 minions: web1, web2"),
+        ("r/conf/site.sls", "states: 2 minions: web1, web2"),
+        ("r/map.jinja", "states: 2 minions: web1, web2"),
+        // Those that do not compile count, too.
+        ("r/bad.sls", "states: 1 minion: db1"),
+        ("r/broken.sls", "states: 1 minion: db1"),
+    ] {
+        let ran = impact(what);
+        assert_eq!(ran.status, Some(0), "{what}: {}{}", ran.stdout, ran.stderr);
+        assert!(ran.stdout.contains(minions), "{what}: {}", ran.stdout);
+    }
+    let ran = impact("r/unread.jinja");
+    assert_eq!(ran.status, Some(2), "{}", ran.stdout);
+    assert!(
+        ran.stderr.contains("managed files are not followed"),
+        "{}",
+        ran.stderr
+    );
+    let ran = impact("r/web.sls -o json");
+    assert!(
+        ran.stdout.contains("\"states\": [\n    \"web1\""),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn requisites_are_printed_as_a_graph() {
+    let tree = tree();
+    let ran = highstate(&tree, "web.only --graph");
+    assert_eq!((ran.status, ran.said()), (Some(0), ""));
+    assert_snapshot("highstate/graph.txt", &ran.stdout);
+    assert_eq!(highstate(&tree, "--graph -o json").status, Some(2));
+    assert_eq!(highstate(&tree, "--graph --low").status, Some(2));
+}

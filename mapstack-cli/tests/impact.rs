@@ -270,9 +270,10 @@ fn a_file_of_the_pillar_reaches_pillars() {
         ),
         (
             "salt/motd.sls",
-            2,
-            "it is not known what salt://motd.sls reaches",
+            1,
+            "reaches 2 of 4 minions; 2 not looked at\nstates: 2 minions: web1, web2",
         ),
+        ("salt/top.sls", 1, "states: 2 minions: web1, web2"),
     ] {
         // The layout of the checkout says what the configuration does.
         for how in ["--config master ", ""] {

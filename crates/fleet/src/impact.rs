@@ -13,6 +13,7 @@ use mapstack_lineage::Spot;
 use mapstack_share::{FactRead, Outcome};
 
 use crate::read_by_pillar::ByPillars;
+use crate::read_by_states::ByStates;
 use crate::unfollowed::{Unfollowed, unfollowed};
 use crate::{Fleet, Masking, Minions, Pace, ordered};
 
@@ -49,11 +50,15 @@ impl What {
     }
 }
 
+/// The pillars and the states of minions that are looked at, too.
+pub type By<'b> = (Option<&'b ByPillars<'b>>, Option<&'b ByStates<'b>>);
+
 /// Looks at minions, on several threads.
 struct Reach<'r, 'e> {
     what: &'r What,
     fleet: &'r Fleet<'e>,
     by_pillars: Option<&'r ByPillars<'r>>,
+    by_states: Option<&'r ByStates<'r>>,
     /// The reached ones of the outcomes that minions share; they are kept, so that their addresses stay theirs.
     known: Mutex<HashMap<(usize, usize), Arc<SharedOutcome>>>,
 }
@@ -72,6 +77,8 @@ struct Looked {
     outcomes: Vec<Arc<SharedOutcome>>,
     /// True if its pillar is reached.
     by_pillar: bool,
+    /// True if its states are reached.
+    by_states: bool,
     failed: Vec<Redacted<Error>>,
 }
 
@@ -81,6 +88,8 @@ struct ReachSoFar<'r> {
     formulas: Vec<OfFormula>,
     /// The minions whose pillar is reached.
     by_pillar: Vec<String>,
+    /// The minions whose states are reached.
+    by_states: Vec<String>,
     minions: usize,
     not_looked_at: usize,
     /// True if any minion has what is asked about.
@@ -118,11 +127,12 @@ struct OfValue {
 
 impl<'r, 'e> Reach<'r, 'e> {
     /// Nothing was looked at so far.
-    fn new(what: &'r What, fleet: &'r Fleet<'e>, by_pillars: Option<&'r ByPillars<'r>>) -> Self {
+    fn new(what: &'r What, fleet: &'r Fleet<'e>, (by_pillars, by_states): By<'r>) -> Self {
         Reach {
             what,
             fleet,
             by_pillars,
+            by_states,
             known: Mutex::default(),
         }
     }
@@ -137,6 +147,7 @@ impl<'r, 'e> Reach<'r, 'e> {
                 minion,
                 outcomes: Vec::new(),
                 by_pillar,
+                by_states: false,
                 failed: secrets.redact_all(&errors),
             });
         }
@@ -148,11 +159,22 @@ impl<'r, 'e> Reach<'r, 'e> {
             let secrets = masking.of_formula(&minion, self.fleet, formula, Some(error));
             secrets.redact(error)
         });
-        let failed = failed.collect();
+        let mut failed: Vec<Redacted<Error>> = failed.collect();
+        let path = match self.what {
+            What::File(path) => Some(path),
+            _ => None,
+        };
+        let by_states = self.by_states.zip(path);
+        let by_states = by_states.map(|(by, path)| by.look(&minion, path));
+        let by_states = by_states.unwrap_or(Ok(false)).unwrap_or_else(|error| {
+            failed.push(masking.of([&minion]).redact(&error));
+            false
+        });
         Some(Looked {
             minion,
             outcomes,
             by_pillar,
+            by_states,
             failed,
         })
     }
@@ -211,7 +233,9 @@ impl<'r, 'e> Reach<'r, 'e> {
         let known = known.unwrap_or_else(PoisonError::into_inner);
         let files = known.values().flat_map(|known| known.outcome.files.iter());
         let found = files.filter(|read| read.kind == FileReadKind::Found);
-        found.map(|read| read.path.to_string()).collect()
+        let of_states = self.by_states.map(ByStates::read).unwrap_or_default();
+        let found = found.map(|read| read.path.to_string());
+        found.chain(of_states).collect()
     }
 
     /// The origin of the value in question.
@@ -237,6 +261,7 @@ impl<'r> ReachSoFar<'r> {
             what,
             formulas: vec![OfFormula::default(); formulas],
             by_pillar: Vec::new(),
+            by_states: Vec::new(),
             minions: 0,
             not_looked_at: 0,
             is_there: false,
@@ -250,10 +275,13 @@ impl<'r> ReachSoFar<'r> {
     fn take_in(&mut self, looked: Looked) {
         let minion = &looked.minion;
         self.minions += 1;
-        let is_looked_at = looked.by_pillar || !looked.outcomes.is_empty();
+        let is_looked_at = looked.by_pillar || looked.by_states || !looked.outcomes.is_empty();
         self.not_looked_at += usize::from(!is_looked_at && !looked.failed.is_empty());
         if looked.by_pillar {
             self.by_pillar.push(minion.id().to_string());
+        }
+        if looked.by_states {
+            self.by_states.push(minion.id().to_string());
         }
         self.note_fact(minion);
         if self.sample.is_none() {
@@ -382,6 +410,7 @@ impl<'r> ReachSoFar<'r> {
             minions: self.minions,
             not_looked_at: self.not_looked_at,
             pillar: self.by_pillar,
+            states: self.by_states,
             formulas,
             failed: self.failed,
             unknown,
@@ -406,6 +435,8 @@ pub struct Impact {
     pub formulas: Vec<Reached>,
     /// The minions whose pillar is reached.
     pub pillar: Vec<String>,
+    /// The minions whose states are reached, if they are looked at.
+    pub states: Vec<String>,
     /// The errors of minions, with their ids.
     pub failed: Vec<(String, Redacted<Error>)>,
     /// The files that the followed configurations read.
@@ -426,7 +457,8 @@ impl Impact {
         unfollowed((engine, saltenv), what, &self.read)
     }
 
-    /// Find what is reached on some minions, side by side; in their pillars as well, if these are compiled here.
+    /// Find what is reached on some minions, side by side; in their pillars and their states as well, if these are
+    /// compiled here.
     ///
     /// ```
     /// use mapstack::{Engine, Error, loader::MemoryFiles, minion::Minion, secrets::Secrets};
@@ -443,18 +475,18 @@ impl Impact {
     /// let fleet = Fleet::new(&engine).formula("ssh");
     /// let (what, ids) = (What::File("ssh/parameters/defaults.yaml".into()), ["web1".into(), "web2".into()]);
     /// let masking = Masking::new(Secrets::without_digests());
-    /// let impact = Impact::of((&what, &fleet, None), &Named, &ids, Pace::default(), &masking);
+    /// let impact = Impact::of((&what, &fleet, (None, None)), &Named, &ids, Pace::default(), &masking);
     /// assert_eq!(impact.formulas[0].minions, ["web1", "web2"]);
     /// ```
     #[must_use]
     pub fn of(
-        (what, fleet, by_pillars): (&What, &Fleet<'_>, Option<&ByPillars<'_>>),
+        (what, fleet, by): (&What, &Fleet<'_>, By<'_>),
         minions: &dyn Minions,
         ids: &[String],
         pace: Pace,
         masking: &Masking,
     ) -> Self {
-        let reach = Reach::new(what, fleet, by_pillars);
+        let reach = Reach::new(what, fleet, by);
         let mut found = ReachSoFar::new(what, fleet.formulas().count());
         std::thread::scope(|scope| {
             let work = |id: &String| Ok(reach.look(&minions.read(id)?, masking));

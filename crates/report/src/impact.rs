@@ -27,6 +27,9 @@ pub struct Reach<'i> {
     formulas: Vec<Formula<'i>>,
     /// The minions whose pillar is reached, for a file of the pillar.
     pillar: &'i [String],
+    /// The minions whose states are reached, for a file that an sls reads; left out where states are not followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    states: Option<&'i [String]>,
     /// The reason why the reach is unknown, if nothing that was looked at is reached.
     not_followed: Option<String>,
     /// The places in states and templates that are not followed, and that name the file or the fact.
@@ -41,6 +44,8 @@ pub struct Followed<'f> {
     pub configurations: Vec<(String, Way)>,
     /// True if pillars are compiled: facts that they look at are not followed.
     pub has_pillars: bool,
+    /// True if the states that top files give are compiled.
+    pub has_states: bool,
     /// True if external pillars read their files around the file that is asked about.
     pub is_external: bool,
     /// The places that name the file or the fact in what is not followed.
@@ -54,7 +59,8 @@ impl Followed<'_> {
     /// The reason why the reach is unknown, if nothing that was looked at is reached.
     #[must_use]
     pub fn gap(&self, impact: &Impact) -> Option<String> {
-        let is_reached = !impact.formulas.is_empty() || !impact.pillar.is_empty();
+        let is_reached =
+            !impact.formulas.is_empty() || !impact.pillar.is_empty() || !impact.states.is_empty();
         if is_reached || matches!(self.what, What::Value(..) | What::Pillar(..)) {
             return None;
         }
@@ -62,18 +68,24 @@ impl Followed<'_> {
             let why = "no pillar reads it, and no root serves it";
             return (!self.is_external).then(|| why.into());
         }
-        if self.configurations.is_empty() && !self.follows_pillars() {
+        let follows_states = self.follows_states();
+        if self.configurations.is_empty() && !self.follows_pillars() && !follows_states {
             return Some(
                 "no formula has parameters/ or a map.jinja, and states are not followed".into(),
             );
         }
         let configuration = match self.configurations.len() {
+            _ if self.follows_pillars() && follows_states => {
+                "no configuration, no pillar and no state reads it"
+            }
+            _ if follows_states => "no configuration and no state reads it",
             _ if self.follows_pillars() => "no configuration and no pillar reads it",
             1 => "the configuration followed does not read it",
             _ => "no configuration reads it",
         };
         let others = match self.has_pillars {
             true if !self.follows_pillars() => "states, managed files and pillars are not followed",
+            _ if follows_states => "managed files are not followed",
             _ => "states and managed files are not followed",
         };
         let is_known = match self.what {
@@ -118,6 +130,11 @@ impl Followed<'_> {
         self.is_about_a_file() && self.has_pillars
     }
 
+    /// True if the files that states read are looked at.
+    fn follows_states(&self) -> bool {
+        matches!(self.what, What::File(_)) && self.has_states
+    }
+
     /// True for a file that only configurations are made of.
     fn is_parameters(&self, path: &str) -> bool {
         let mut formulas = self.configurations.iter();
@@ -139,7 +156,9 @@ impl Followed<'_> {
             What::Pillar(..) | What::External(_) => "followed: pillars".into(),
             _ => {
                 let pillars = self.follows_pillars().then(|| "pillars".into());
-                let all: Vec<String> = made_by(&self.configurations).chain(pillars).collect();
+                let states = self.follows_states().then(|| "states".into());
+                let all = made_by(&self.configurations).chain(pillars).chain(states);
+                let all: Vec<String> = all.collect();
                 format!("followed: {}", all.join("; "))
             }
         }
@@ -177,6 +196,7 @@ impl<'i> Reach<'i> {
             minions: impact.minions,
             minions_not_looked_at: impact.not_looked_at,
             pillar: &impact.pillar,
+            states: followed.follows_states().then_some(&impact.states),
             not_followed: followed.gap(impact),
             unfollowed: followed.unfollowed_places().collect(),
             formulas: impact.formulas.iter().map(Formula::of).collect(),
@@ -191,7 +211,8 @@ impl<'i> Reach<'i> {
         };
         let count = |n: usize| count(n, "minion");
         let of_formulas = self.formulas.iter().flat_map(|row| row.minions);
-        let mut reached: Vec<&String> = of_formulas.chain(self.pillar).collect();
+        let of_states = self.states.unwrap_or_default();
+        let mut reached: Vec<&String> = of_formulas.chain(self.pillar).chain(of_states).collect();
         reached.sort_unstable();
         reached.dedup();
         let not_looked_at = match self.minions_not_looked_at {
@@ -212,6 +233,10 @@ impl<'i> Reach<'i> {
                 "pillar: {}: {minions}\n",
                 count(self.pillar.len())
             ));
+        }
+        if !of_states.is_empty() {
+            let minions = some(of_states, NAMED);
+            text.push_str(&format!("states: {}: {minions}\n", count(of_states.len())));
         }
         for row in &self.formulas {
             let minions = some(row.minions, NAMED);

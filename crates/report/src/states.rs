@@ -73,6 +73,50 @@ pub fn listing(rows: &[StateRow], sls: usize) -> String {
     text
 }
 
+/// The states as a graph in the language of Graphviz: an arrow leads to a state that comes before by a requisite.
+///
+/// ```
+/// use mapstack_report::states::{StateRow, graph};
+/// let row = |function: &str, after: &[(&'static str, Vec<usize>)]| StateRow {
+///     function: function.into(),
+///     name: "nginx".into(),
+///     place: "web.sls:1".into(),
+///     after: after.to_vec(),
+///     is_test: false,
+/// };
+/// let rows = [row("pkg.installed", &[]), row("service.running", &[("watch", vec![0])])];
+/// assert_eq!(
+///     graph("web1", &rows),
+///     "digraph \"web1\" {\n  rankdir=RL\n  node [shape=box]\n\
+///      \x20 1 [label=\"1 pkg.installed\\nnginx\\nweb.sls:1\"]\n\
+///      \x20 2 [label=\"2 service.running\\nnginx\\nweb.sls:1\"]\n\
+///      \x20 2 -> 1 [label=\"watch\"]\n}\n"
+/// );
+/// ```
+#[must_use]
+pub fn graph(minion: &str, rows: &[StateRow]) -> String {
+    let quoted = |text: &str| printable(text).replace('\\', "\\\\").replace('"', "\\\"");
+    let mut text = format!("digraph \"{}\" {{\n", quoted(minion));
+    text.push_str("  rankdir=RL\n  node [shape=box]\n");
+    for (number, row) in (1..).zip(rows) {
+        let [function, name, place] =
+            [&row.function, &row.name, &row.place].map(|text| quoted(text));
+        let test = if row.is_test { " in test mode" } else { "" };
+        let label = format!("{number} {function}{test}\\n{name}\\n{place}");
+        let _ = writeln!(text, "  {number} [label=\"{label}\"]");
+    }
+    for (number, row) in (1..).zip(rows) {
+        for (requisite, positions) in &row.after {
+            for position in positions {
+                let other = position + 1;
+                let _ = writeln!(text, "  {number} -> {other} [label=\"{requisite}\"]");
+            }
+        }
+    }
+    text.push_str("}\n");
+    text
+}
+
 /// The requisites of a state, by number.
 fn relations(row: &StateRow) -> String {
     let mut parts: Vec<String> = Vec::new();

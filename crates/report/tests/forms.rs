@@ -109,7 +109,7 @@ fn what_a_file_and_a_fact_reach_is_named_without_secrets() {
     let ids = IDS.map(str::to_owned);
     let look = |what: &What| {
         let impact = Impact::of(
-            (what, &fleet, None),
+            (what, &fleet, (None, None)),
             &Named,
             &ids,
             Pace::threads(2),
@@ -129,6 +129,7 @@ followed: parameters of users
         what,
         configurations: vec![("users".into(), Way::Data)],
         has_pillars: false,
+        has_states: false,
         is_external: false,
         unfollowed: Vec::new(),
     };

@@ -149,6 +149,12 @@ impl<'e> Gatherer<'e> {
         gathered
     }
 
+    /// True if a path is that of the top files of states.
+    #[must_use]
+    pub fn is_top(&self, path: &str) -> bool {
+        self.options.state_top == path
+    }
+
     pub(crate) fn engine(&self) -> &'e Engine {
         self.engine
     }

@@ -6,7 +6,7 @@ use mapstack::value::{Map, Value};
 use mapstack_frontend::inputs::flags::SiteFlags;
 use mapstack_frontend::inputs::{Highstate as States, HighstateJob, Refused};
 use mapstack_report::pillar::of_one_or_many;
-use mapstack_report::states::listing;
+use mapstack_report::states::{graph, listing};
 
 use crate::forms::Format;
 use crate::memory;
@@ -32,6 +32,9 @@ pub struct Highstate {
     /// Print the sls that top files give: state.show_top
     #[arg(long, conflicts_with = "sls")]
     pub top: bool,
+    /// Print a graph of the states and their requisites, for Graphviz: mapstack highstate --graph | dot -Tsvg
+    #[arg(long, conflicts_with_all = ["low", "top"])]
+    pub graph: bool,
     #[command(flatten)]
     pub site: SiteFlags,
     /// Output format
@@ -55,6 +58,11 @@ pub fn run(args: &Highstate, reporter: &Reporter) -> Result<(), Failure> {
             "--low prints data: add -o yaml or -o json".into(),
         ));
     }
+    if args.graph && args.format != Shown::Text {
+        return Err(Failure::Usage(
+            "--graph has a form of its own: leave -o out".into(),
+        ));
+    }
     let job = HighstateJob::new(&args.site, memory::limit, reporter)?;
     let gatherer = job.gatherer();
     let (mut all, mut lists) = (Map::new(), String::new());
@@ -62,14 +70,16 @@ pub fn run(args: &Highstate, reporter: &Reporter) -> Result<(), Failure> {
     for (id, minion) in &job.chosen.minions {
         let made = match minion {
             Ok(minion) => made(
-                args,
+                (args, id),
                 job.states(&gatherer, minion, &args.sls, reporter),
                 reporter,
             )?,
             Err(error) => Err(vec![error.clone()]),
         };
         match made {
-            Ok(Made::List(list)) if job.chosen.many => lists.push_str(&format!("{id}: {list}")),
+            Ok(Made::List(list)) if job.chosen.many && !args.graph => {
+                lists.push_str(&format!("{id}: {list}"));
+            }
             Ok(Made::List(list)) => lists.push_str(&list),
             Ok(Made::Data(data)) => drop(all.insert(id.as_str(), data)),
             Err(errors) => {
@@ -107,7 +117,7 @@ enum Made {
 
 /// The result for a minion. Warnings are reported, whether there is one or not.
 fn made(
-    args: &Highstate,
+    (args, id): (&Highstate, &str),
     states: Result<States<'_>, Refused>,
     reporter: &Reporter,
 ) -> Result<Result<Made, Refused>, Failure> {
@@ -119,6 +129,7 @@ fn made(
     Ok(match args.format {
         // The sls of top files have one form.
         _ if args.top => Ok(Made::Data(states.top())),
+        Shown::Text if args.graph => states.rows().map(|rows| Made::List(graph(id, &rows))),
         Shown::Text => states
             .rows()
             .map(|rows| Made::List(listing(&rows, states.count()))),

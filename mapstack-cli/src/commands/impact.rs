@@ -6,7 +6,7 @@ use clap::{Args, ValueHint};
 use mapstack::Engine;
 use mapstack::loader::{Fetched, SaltPath, Snapshot};
 use mapstack_fleet::impact::What;
-use mapstack_fleet::{ByPillars, Fleet, by_reason};
+use mapstack_fleet::{ByPillars, ByStates, Fleet, by_reason};
 use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
 use mapstack_frontend::inputs::{
     Configured, ConfiguredPillars, Many, PillarPlaces, Plan, Served, asked, formulas,
@@ -16,6 +16,7 @@ use mapstack_report::impact::{Followed, Reach};
 use mapstack_report::values::pick;
 use mapstack_report::words::count;
 use mapstack_salt_config::Config;
+use mapstack_states::{Gatherer, TopOptions};
 
 use crate::forms::Listing;
 use crate::output;
@@ -34,7 +35,7 @@ Examples:
   mapstack impact pillar/web.sls --config master
       the minions whose pillar a file is read for, also one of PillarStack or of another external pillar
 
-Configurations and pillars are followed; states and managed files are not.
+Configurations and pillars are followed, and where there is a top file the states of minions; managed files are not.
 
 Exit status: 0 what is reached, 1 an error, 2 nothing that was followed is reached, and something else can be.")]
 pub struct Impact {
@@ -89,10 +90,16 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
         what: &what,
         configurations: plan.ways([&fleet, &fleet]),
         has_pillars: of_pillar.are_compiled,
+        has_states: has_top(&engine, config.as_ref()),
         is_external: of_pillar.have_around(Path::new(&args.what)),
         unfollowed: Vec::new(),
     };
-    let impact = reached(args, (&followed, &fleet), config.as_ref(), reporter)?;
+    let impact = reached(
+        args,
+        (&followed, &fleet, &engine),
+        config.as_ref(),
+        reporter,
+    )?;
     if let Some(error) = &impact.unknown {
         return Err(error.clone().into());
     }
@@ -109,10 +116,14 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
         }
         _ => why,
     });
-    let failed = failure(&impact, reporter);
+    ended(&args.what, gap, failure(&impact, reporter))
+}
+
+/// The end of a run: what is not known of the question counts before the minions that failed.
+fn ended(asked: &str, gap: Option<String>, failed: Result<(), Failure>) -> Result<(), Failure> {
     match gap {
         Some(why) => Err(Failure::Incomplete {
-            message: format!("{}: {why}", args.what),
+            message: format!("{asked}: {why}"),
             status: UNKNOWN,
         }),
         None => failed,
@@ -154,13 +165,26 @@ fn failure(impact: &mapstack_fleet::Impact, reporter: &Reporter) -> Result<(), F
     Err(Failure::Incomplete { message, status: 1 })
 }
 
+fn top_options(config: Option<&Config>) -> TopOptions {
+    config.map_or_else(TopOptions::default, |config| {
+        TopOptions::of(config.options())
+    })
+}
+
+/// True if a saltenv has a top file of states.
+fn has_top(engine: &Engine, config: Option<&Config>) -> bool {
+    let top = top_options(config).state_top;
+    let mut envs = engine.files().envs().into_iter();
+    envs.any(|env| is_there(engine, &env, &top))
+}
+
 /// The exit status where nothing that could be reached was followed.
 const UNKNOWN: u8 = 2;
 
 /// The reach on the minions that flags choose.
 fn reached(
     args: &Impact,
-    (followed, fleet): (&Followed<'_>, &Fleet<'_>),
+    (followed, fleet, engine): (&Followed<'_>, &Fleet<'_>, &Engine),
     config: Option<&Config>,
     reporter: &Reporter,
 ) -> Result<mapstack_fleet::Impact, Failure> {
@@ -184,7 +208,11 @@ fn reached(
     let by_pillars = noting
         .as_ref()
         .map(|noting| ByPillars::new(noting, on_disk));
-    let about = (followed.what, fleet, by_pillars.as_ref());
+    let gatherer = Gatherer::new(engine, top_options(config));
+    let by_states = (followed.has_states && matches!(followed.what, What::File(_)))
+        .then(|| ByStates::new(&gatherer));
+    let by = (by_pillars.as_ref(), by_states.as_ref());
+    let about = (followed.what, fleet, by);
     let (masking, pace) = (reporter.masking(), args.work.pace());
     let impact = mapstack_fleet::Impact::of(about, &minions, &ids, pace, &masking);
     count_warnings(pillars.as_ref(), reporter)?;
