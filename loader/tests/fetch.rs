@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::git_server::{Contents, Fault, Server};
+use crate::git_server::{Contents, Fault, Hostile, Server};
 use gix::ObjectId;
 use mapstack_loader::git::{FetchError, GitFs, Origin, Progress, Remote, Updated, fetch};
 use mapstack_loader::{Fetched, FileServer, SaltPath};
@@ -251,6 +251,49 @@ fn whatever_a_server_does_the_mirror_is_whole() {
         failed > 10 && first_failed > 1,
         "{failed} and {first_failed} fetches failed"
     );
+}
+
+#[test]
+fn a_hostile_server_is_an_error_or_gives_what_it_has() {
+    for kind in Hostile::ALL {
+        let mirrors = tempfile::tempdir().unwrap();
+        let below = mirrors.path().join("a/b");
+        fs::create_dir_all(&below).unwrap();
+        let server = Server::start(one_commit());
+        server.set(Fault::Hostile(kind));
+        let origin = Origin::new(&server.url);
+        // A silent server is git's to give up, after two minutes: the user does not wait as long.
+        let interrupt = AtomicBool::new(false);
+        let result = thread::scope(|scope| {
+            if kind == Hostile::Silence {
+                scope.spawn(|| {
+                    thread::sleep(Duration::from_millis(300));
+                    interrupt.store(true, Ordering::Relaxed);
+                });
+            }
+            fetch(&origin, &below, &Progress::default(), &interrupt)
+        });
+        let said = result
+            .as_ref()
+            .err()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        assert!(said.len() < 8_000, "{kind:?}: {} bytes", said.len());
+        let acts = |c: char| c.is_control() && c != '\n';
+        assert!(!said.contains(acts), "{kind:?}: {said:?}");
+        // What is there can be served, and nothing lies beside the mirrors.
+        let files = served(&origin, &below);
+        match result {
+            Ok(_) => assert_eq!(files, Ok(kind.files()), "{kind:?}"),
+            Err(_) => assert!(!matches!(files, Ok(Some(_))), "{kind:?}: {files:?}"),
+        }
+        let beside: Vec<_> = [mirrors.path().to_path_buf(), mirrors.path().join("a")]
+            .iter()
+            .flat_map(|folder| fs::read_dir(folder).unwrap())
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        assert_eq!(beside, ["a", "b"], "{kind:?}");
+    }
 }
 
 #[test]

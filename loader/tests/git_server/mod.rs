@@ -107,6 +107,72 @@ pub enum Fault {
     Status(u16),
     /// Every answer takes so many milliseconds.
     Slow(u64),
+    /// The answers of a hostile server.
+    Hostile(Hostile),
+}
+
+/// A kind of hostile server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hostile {
+    /// `HEAD` is a reference outside of the repository.
+    SymrefOutside,
+    /// References have names that lead out of the repository.
+    NamesOutside,
+    /// There are very many references.
+    ManyReferences,
+    /// Each address redirects to another.
+    Redirects,
+    /// The address redirects to a file of the machine.
+    RedirectToFile,
+    /// A packet is longer than its header says.
+    WrongLength,
+    /// The body is shorter than the header says.
+    ShortBody,
+    /// The server is silent.
+    Silence,
+    /// The server is one of web pages.
+    Page,
+    /// The old protocol, with objects of other servers.
+    Alternates,
+    /// A line of megabytes.
+    LongLine,
+    /// Megabytes of messages, which steer the terminal.
+    Talk,
+    /// A pack of more objects than there are.
+    MoreObjects,
+    /// A pack of very many small objects.
+    SmallObjects,
+    /// An object of many zeros.
+    Zeros,
+    /// A commit of which the tree has names that lead out of it.
+    TreeOutside,
+}
+
+impl Hostile {
+    pub const ALL: [Hostile; 16] = [
+        Hostile::SymrefOutside,
+        Hostile::NamesOutside,
+        Hostile::ManyReferences,
+        Hostile::Redirects,
+        Hostile::RedirectToFile,
+        Hostile::WrongLength,
+        Hostile::ShortBody,
+        Hostile::Silence,
+        Hostile::Page,
+        Hostile::Alternates,
+        Hostile::LongLine,
+        Hostile::Talk,
+        Hostile::MoreObjects,
+        Hostile::SmallObjects,
+        Hostile::Zeros,
+        Hostile::TreeOutside,
+    ];
+
+    /// The number that a file of the server has after a fetch that works; without the branch there is no file.
+    pub fn files(self) -> Option<u64> {
+        let has_branch = !matches!(self, Hostile::NamesOutside | Hostile::ManyReferences);
+        has_branch.then_some(0)
+    }
 }
 
 pub struct Server {
@@ -158,7 +224,7 @@ impl Server {
                 let work = move || {
                     let _ = answer(stream, &contents, fault, &authorization, &packs, &budget);
                 };
-                if matches!(fault, Fault::Slow(_)) {
+                if matches!(fault, Fault::Slow(_) | Fault::Hostile(_)) {
                     thread::spawn(work);
                 } else {
                     work();
@@ -229,6 +295,9 @@ fn answer(
     let request = read(&stream)?;
     if let Fault::Slow(milliseconds) = fault {
         thread::sleep(Duration::from_millis(milliseconds));
+    }
+    if let Fault::Hostile(kind) = fault {
+        return hostile(stream, contents, kind, &request);
     }
     let wanted = authorization.lock().unwrap().clone();
     let text = String::from_utf8_lossy(&request.body).into_owned();
@@ -329,4 +398,128 @@ fn objects(contents: &Contents, fault: Fault, is_done: bool) -> Vec<u8> {
     }
     lines.extend_from_slice(b"0000");
     lines
+}
+
+/// The longest that a hostile server keeps a connection open.
+const OPEN: Duration = Duration::from_secs(20);
+
+/// The answer of a hostile server.
+fn hostile(
+    mut stream: TcpStream,
+    contents: &Contents,
+    kind: Hostile,
+    request: &Request,
+) -> std::io::Result<()> {
+    let text = String::from_utf8_lossy(&request.body).into_owned();
+    let (status, more, body) = match kind {
+        Hostile::Silence => {
+            thread::sleep(OPEN);
+            return Ok(());
+        }
+        Hostile::Redirects => {
+            let next = format!("Location: /x{}\r\n", request.path);
+            (301, next, Vec::new())
+        }
+        Hostile::RedirectToFile => (301, "Location: file:///etc/\r\n".to_owned(), Vec::new()),
+        Hostile::Page => (
+            200,
+            String::new(),
+            b"<html>\n<p>hello</p>\n</html>\n".to_vec(),
+        ),
+        Hostile::Alternates => (200, String::new(), of_old_protocol(contents, &request.path)),
+        _ if request.path.contains("/info/refs") => (200, String::new(), advertisement()),
+        _ if text.contains("command=ls-refs") => (200, String::new(), listed(contents, kind)),
+        _ => (200, String::new(), packed(contents, kind)),
+    };
+    let content = match (kind, request.path.contains("/info/refs")) {
+        (Hostile::Page, _) => "text/html",
+        (Hostile::Alternates, _) => "text/plain",
+        (_, true) => "application/x-git-upload-pack-advertisement",
+        (_, false) => "application/x-git-upload-pack-result",
+    };
+    let length = match kind {
+        Hostile::ShortBody => body.len() + 1000,
+        _ => body.len(),
+    };
+    let head = format!(
+        "HTTP/1.1 {status} X\r\nContent-Type: {content}\r\n{more}Content-Length: {length}\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(&[head.as_bytes(), &body].concat())
+}
+
+fn listed(contents: &Contents, kind: Hostile) -> Vec<u8> {
+    let id = contents.references["refs/heads/master"];
+    match kind {
+        Hostile::SymrefOutside => [
+            packet(format!("{id} HEAD symref-target:../../x\n")),
+            packet(format!("{id} refs/heads/master\n")),
+            b"0000".to_vec(),
+        ]
+        .concat(),
+        Hostile::NamesOutside => [
+            packet(format!("{id} refs/heads/../../../x\n")),
+            packet(format!("{id} refs/heads//etc/passwd\n")),
+            packet(format!("{id} refs/heads/a\x1b]0;x\x07\n")),
+            b"0000".to_vec(),
+        ]
+        .concat(),
+        Hostile::ManyReferences => {
+            let mut lines: Vec<u8> = (0..20_000)
+                .flat_map(|number| packet(format!("{id} refs/heads/b{number}\n")))
+                .collect();
+            lines.extend_from_slice(b"0000");
+            lines
+        }
+        Hostile::WrongLength => format!("0009{id} refs/heads/master\n0000").into_bytes(),
+        Hostile::LongLine => format!("fffe{}", "x".repeat(4 << 20)).into_bytes(),
+        _ => references(contents),
+    }
+}
+
+fn packed(contents: &Contents, kind: Hostile) -> Vec<u8> {
+    let mut contents = contents.clone();
+    match kind {
+        Hostile::SmallObjects => (0..2_000).for_each(|number| {
+            contents.add(Kind::Blob, format!("{number}"));
+        }),
+        Hostile::Zeros => drop(contents.add(Kind::Blob, vec![0; 4 << 20])),
+        Hostile::TreeOutside => {
+            let blob = contents.add(Kind::Blob, "x");
+            let tree = [b"100644 ../../x\0".as_slice(), blob.as_bytes()].concat();
+            contents.add(Kind::Tree, tree);
+        }
+        _ => {}
+    }
+    let mut pack = contents.pack();
+    if kind == Hostile::MoreObjects {
+        pack[8..12].copy_from_slice(&u32::MAX.to_be_bytes());
+    }
+    let mut lines = packet("packfile\n");
+    if kind == Hostile::Talk {
+        for _ in 0..2_000 {
+            lines.extend(packet(
+                [b"\x02\x1b]0;x\x07".as_slice(), &[b'y'; 1000], b"\n"].concat(),
+            ));
+        }
+        lines.extend(packet(b"\x03the end\x1b[2J\n"));
+        return lines;
+    }
+    for part in pack.chunks(60_000) {
+        lines.extend(packet([b"\x01", part].concat()));
+    }
+    lines.extend_from_slice(b"0000");
+    lines
+}
+
+/// The files of a server of the old protocol: its objects are elsewhere.
+fn of_old_protocol(contents: &Contents, path: &str) -> Vec<u8> {
+    let id = contents.references["refs/heads/master"];
+    match path.rsplit('/').next() {
+        Some(name) if name.starts_with("refs") => format!("{id}\trefs/heads/master\n").into_bytes(),
+        Some("HEAD") => b"ref: refs/heads/master\n".to_vec(),
+        Some("http-alternates" | "alternates") => {
+            b"file:///etc/\n/etc/\nhttp://127.0.0.1:1/x/objects/\n".to_vec()
+        }
+        _ => Vec::new(),
+    }
 }
