@@ -144,7 +144,16 @@ fn expectations() {
 fn impacts() {
     let impact = recorded("impact/port.json");
     assert_strict("impact", &impact);
-    assert_valid("impact", &[impact], &[]);
+    let tree = Tree::new(&[
+        ("salt/top.sls", "base: {'*': [web]}\n"),
+        ("salt/web.sls", "web: {test.nop: []}\n"),
+        ("minions.yaml", "one: {id: one}\n"),
+    ]);
+    let states = printed(
+        &tree,
+        "impact salt/web.sls --root salt --minions minions.yaml -o json",
+    );
+    assert_valid("impact", &[impact, states], &[]);
 }
 
 #[test]
@@ -182,8 +191,48 @@ fn origins() {
             "external",
             "named_at",
             "id",
+            "printed",
         ],
     );
+}
+
+#[test]
+fn states() {
+    let tree = Tree::new(&[
+        ("salt/top.sls", "base: {'*': [web]}\n"),
+        ("salt/web/defaults.yaml", "{port: 80, user: www}\n"),
+        (
+            "salt/web/init.sls",
+            "{% import_yaml 'web/defaults.yaml' as web %}\n\
+             web-{{ web.port }}: {pkg.installed: [{name: 'web-{{ web.port }}-{{ web.user }}'}]}\n\
+             web: {service.running: [{require: [{pkg: 'web-{{ web.port }}'}]}]}\n\
+             after: {cmd.run: [name: x, require_in: [{service: web}]]}\n",
+        ),
+        ("salt/off.sls", "off: {pkg.nothing: []}\n"),
+        ("minions.yaml", "one: {id: one}\n"),
+    ]);
+    let explained = printed(
+        &tree,
+        "explain highstate --root salt --minions minions.yaml -o json",
+    );
+    assert_strict("explain-highstate", &explained);
+    let problems: Vec<String> = validator("explain-highstate")
+        .iter_errors(&explained)
+        .map(|e| format!("{}: {e}", e.instance_path()))
+        .collect();
+    assert!(problems.is_empty(), "{problems:#?}");
+    let mut seen = BTreeSet::new();
+    keys(&explained, &mut seen);
+    for name in ["printed", "given_by", "requisites", "reached"] {
+        assert!(seen.contains(name), "nothing prints {name}");
+    }
+    let all = "fleet highstate --root salt --minions minions.yaml -o json";
+    let whole = printed(&tree, all);
+    assert_strict("fleet-highstate", &whole);
+    let package = printed(&tree, &all.replace("highstate", "highstate pkg:web-80-www"));
+    fs::write(tree.path().join("salt/web/init.sls"), "a: {x.y: []\n").unwrap();
+    let failing = printed(&tree, all);
+    assert_valid("fleet-highstate", &[whole, package, failing], &["common"]);
 }
 
 #[test]

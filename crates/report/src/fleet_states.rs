@@ -26,6 +26,8 @@ pub struct FleetStates {
     of: Option<String>,
     /// What minions get.
     gotten: Vec<Gotten>,
+    /// The minions to which top files give nothing.
+    without: Vec<String>,
     /// The minions that do not compile, by cause.
     failed: Vec<Failing>,
 }
@@ -111,6 +113,11 @@ impl FleetStates {
             compiled,
             of: of.map(str::to_owned),
             gotten: gotten(groups, of, census),
+            without: groups
+                .iter()
+                .filter(|(states, _)| states.sls.is_empty())
+                .flat_map(|(_, ids)| ids.iter().cloned())
+                .collect(),
             failed,
         };
         all.failed.sort_by_key(|one| std::cmp::Reverse(one.count));
@@ -150,14 +157,28 @@ impl FleetStates {
                 some(&one.minions, NAMED)
             ));
         }
+        if !self.without.is_empty() {
+            text.push_str(&format!(
+                "no states from top files  {}: {}\n",
+                count(self.without.len(), "minion"),
+                some(&self.without, NAMED)
+            ));
+        }
         let all = count(self.minions, "minion");
         text.push_str(&match (self.failed(), self.minions) {
+            _ if self.gives_none() => format!("{all}, none gets states\n"),
             (0, 1) => "1 minion, which compiles\n".to_owned(),
             (0, _) => format!("{all}, all compile\n"),
             (1, _) => format!("{all}, 1 does not compile\n"),
             (failed, _) => format!("{all}, {failed} do not compile\n"),
         });
         text
+    }
+
+    /// True if no minion gets states.
+    #[must_use]
+    pub fn gives_none(&self) -> bool {
+        self.without.len() == self.minions
     }
 
     /// The number of minions that do not compile.

@@ -11,18 +11,24 @@ use serde_json::{Value, json};
 
 use crate::document::{Data, Plain, Steps, True};
 use crate::{
-    config, diff, explain, files, fleet, impact, lint, parse, pillar, platforms, sources, test,
+    config, diff, explain, files, fleet, fleet_states, impact, lint, parse, pillar, platforms,
+    sources, test,
 };
 
 /// The name of each schema, which `docs/NAME.schema.json` contains.
-pub fn all() -> [(&'static str, Schema); 14] {
+pub fn all() -> [(&'static str, Schema); 16] {
     [
         of::<Vec<lint::Call<'_>>>("calls", "mapstack lint --calls -o json"),
         of::<config::Options<'_>>("config", "mapstack config -o json"),
         of::<diff::Rows<'_>>("diff", "mapstack diff -o json"),
         of::<explain::Explained<'_>>("explain", "mapstack explain -o json"),
+        of::<explain::ExplainedHighstate<'_>>(
+            "explain-highstate",
+            "mapstack explain highstate -o json",
+        ),
         of::<Vec<files::FileRow>>("file", "mapstack file -o json"),
         of::<fleet::Line<'_>>("fleet", "a line of mapstack fleet -o jsonl"),
+        of::<fleet_states::FleetStates>("fleet-highstate", "mapstack fleet highstate -o json"),
         of::<impact::Reach<'_>>("impact", "mapstack impact -o json"),
         of::<lint::Findings<'_>>("lint", "mapstack lint -o json"),
         of::<parse::Parsed<'_>>("parse", "mapstack parse -o json"),

@@ -183,6 +183,10 @@ fn highstate(args: &FleetArgs, of: Option<&str>, reporter: &Reporter) -> Result<
     }
     match (missing, states.failed()) {
         (Some(error), _) => Err(error.into()),
+        (None, 0) if states.gives_none() => Err(Failure::Incomplete {
+            message: "top files give no minion states, so none were compiled".to_owned(),
+            status: 2,
+        }),
         (None, 0) => Ok(()),
         (None, failed) => Err(Failure::Incomplete {
             message: format!("{failed} of {} failed", count(fleet.minions, "minion")),
