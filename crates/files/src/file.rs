@@ -94,7 +94,7 @@ pub struct ManagedFile {
     pub source: Option<Source>,
     /// The template engine, if the text is a template.
     pub template: Option<String>,
-    /// What else decides over the file, a sentence each.
+    /// Further conditions for the file to be written, a sentence each.
     pub notes: Vec<String>,
     /// The reason why the mode is not known, if the state wants that of the source.
     pub mode_unknown: Option<Unknown>,

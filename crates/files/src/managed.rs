@@ -150,7 +150,7 @@ pub(crate) fn keep_mode(world: &World<'_>, chunk: Chunk<'_>, file: &mut ManagedF
     }
 }
 
-/// What else decides over a file.
+/// Further conditions for a file to be written.
 pub(crate) fn notes(chunk: Chunk<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if !chunk.is_not_off("replace") {

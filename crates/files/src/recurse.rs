@@ -49,7 +49,7 @@ const OWN: [&str; 27] = [
     "mode",
 ];
 
-/// What a state makes below its path.
+/// The files and folders that a state makes below its path.
 #[derive(Default)]
 struct Tree {
     /// The URLs of files, by their paths.
@@ -135,7 +135,7 @@ fn described(file: &mut ManagedFile, world: &World<'_>, chunk: Chunk<'_>) {
     };
 }
 
-/// What a state makes (Salt: `_gen_recurse_managed_files`).
+/// The files that a state makes (Salt: `_gen_recurse_managed_files`).
 fn tree(world: &World<'_>, chunk: Chunk<'_>) -> Result<Tree, Plan> {
     let path = chunk.path();
     if chunk.map.contains_key("mode") {
@@ -168,7 +168,7 @@ fn sources(world: &World<'_>, chunk: Chunk<'_>) -> Result<Vec<String>, Plan> {
         .collect();
     if let Some(other) = given.iter().find(|source| !source.starts_with("salt://")) {
         return Err(Plan::failed(format!(
-            "the source '{other}' is no directory of the file server"
+            "the source '{other}' is not a directory of the file server"
         )));
     }
     let is_there = |source: &&String| {
@@ -231,7 +231,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Add a link, so that what is behind it is no file.
+    /// Add a link, so that its target is not a file here.
     fn link(
         &mut self,
         chunk: Chunk<'_>,

@@ -1,4 +1,4 @@
-//! What follows from the machine alone.
+//! The parts of a file that the machine alone decides.
 
 use mapstack_diagnostic::Error;
 

@@ -44,7 +44,7 @@ impl<'w> World<'w> {
         run.following_secrets()
     }
 
-    /// What a saltenv has. What cannot be listed is empty: reading it fails in its turn.
+    /// The files of a saltenv. A saltenv that cannot be listed has none: reading a file of it fails.
     pub fn listed(&self, saltenv: &str) -> Arc<Listed> {
         let mut known = self.listed.0.lock().unwrap_or_else(PoisonError::into_inner);
         let listed = known.entry(saltenv.to_owned()).or_insert_with(|| {

@@ -9,7 +9,7 @@ use mapstack::{Engine, TemplateOptions};
 /// Expressions whose results differ deliberately, with the reason.
 const DIFFERENCES: &[(&str, &str)] = &[];
 
-/// What `xtask/reference/library.py` wrote.
+/// The recordings of `xtask/reference/library.py`.
 const RECORDINGS: [&str; 2] = [
     include_str!("data/python_library.json"),
     include_str!("data/python_packages.json"),

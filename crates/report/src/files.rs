@@ -74,7 +74,7 @@ pub struct FileRow {
     /// The reason for which Salt refuses the state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What else decides over the file.
+    /// Further conditions for the file to be written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -186,7 +186,7 @@ impl FileRow {
         }
     }
 
-    /// What the file comes from.
+    /// The source of the file.
     fn from(&self) -> String {
         if let Some(unknown) = &self.unknown {
             return format!("unknown: {}", unknown.why);

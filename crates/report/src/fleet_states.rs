@@ -24,7 +24,7 @@ pub struct FleetStates {
     /// The name that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     of: Option<String>,
-    /// What minions get.
+    /// The sls, states and packages that minions get.
     gotten: Vec<Gotten>,
     /// The minions to which top files give nothing.
     without: Vec<String>,
@@ -65,7 +65,7 @@ enum ItemKind {
 struct Gotten {
     #[serde(flatten)]
     item: Item,
-    /// What the minions have in common, and no others.
+    /// A trait that these minions have, and no others.
     #[serde(skip_serializing_if = "Option::is_none")]
     common: Option<String>,
     /// The number of minions.
@@ -189,7 +189,7 @@ impl FleetStates {
 }
 
 impl Gotten {
-    /// What it is, in words.
+    /// Its kind and names, in words.
     fn shown(&self) -> String {
         let Item {
             kind,

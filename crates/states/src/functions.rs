@@ -1,4 +1,4 @@
-//! What the functions of state modules take.
+//! The arguments of the functions of state modules.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 /// (`xtask/reference/state_functions.py` writes and describes it).
 const FUNCTIONS: &str = include_str!("functions.txt");
 
-/// Where state modules and functions are.
+/// The owner of a state module or function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Home {
     /// Part of Salt 3008.
@@ -100,7 +100,7 @@ impl StateFunction {
         before.is_some_and(|(_, before)| before.split_whitespace().any(|one| one == argument))
     }
 
-    /// What it takes now.
+    /// Its arguments in the present version.
     fn now(&self) -> &'static str {
         let now = self.arguments.split_once('~').map(|(now, _)| now);
         now.unwrap_or(self.arguments).trim_end()

@@ -52,7 +52,7 @@ impl WorkKey for RenderKey {
 /// Bytes of renders that minions share.
 const SHARED: usize = 64 << 20;
 
-/// What sls render to.
+/// The results of rendering sls.
 pub(crate) struct Renders<'e> {
     engine: &'e Engine,
     shared: SharedWork<RenderKey, Arc<Rendered>>,
@@ -117,7 +117,7 @@ impl<'e> MinionRenders<'_, 'e> {
         self
     }
 
-    /// What the sls at a path renders to.
+    /// The result of rendering the sls at a path.
     pub fn rendered(&mut self, saltenv: &str, path: &str) -> Arc<Rendered> {
         if let Some(known) = self.known.get(&(saltenv.to_owned(), path.to_owned())) {
             return known.clone();

@@ -168,7 +168,7 @@ impl Hostile {
         Hostile::TreeOutside,
     ];
 
-    /// The number that a file of the server has after a fetch that works; without the branch there is no file.
+    /// The number that a file of the server has after a fetch that works; without the branch the file does not exist.
     pub fn files(self) -> Option<u64> {
         let has_branch = !matches!(self, Hostile::NamesOutside | Hostile::ManyReferences);
         has_branch.then_some(0)

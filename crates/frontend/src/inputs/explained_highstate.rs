@@ -92,7 +92,7 @@ impl ExplainedHighstate {
     }
 }
 
-/// What finding an ID needs.
+/// The facts and files in which an ID is found.
 type Where<'w> = (&'w Gatherer<'w>, &'w Session, &'w High);
 
 /// The ID that a text begins with, and what is behind the colon that follows it. IDs can have colons, too.

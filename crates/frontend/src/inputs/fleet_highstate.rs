@@ -26,11 +26,11 @@ pub struct FleetHighstate {
     pub failed: Vec<(Redacted<Error>, Vec<String>)>,
     /// The number of minions.
     pub minions: usize,
-    /// What minions have in common.
+    /// The traits that minions have in common.
     pub census: Census,
 }
 
-/// What is known of a minion.
+/// A minion and its states.
 struct Looked {
     minion: Minion,
     states: Result<Arc<Compiled>, Vec<Error>>,

@@ -1,4 +1,4 @@
-//! What the tags of a template printed, in order.
+//! The texts that the tags of a template printed, in order.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -17,7 +17,7 @@ type Tag = (Arc<str>, usize);
 /// The number of prints of a tag among which the one that is meant is looked for.
 const MAX_SKIPPED: usize = 1_000;
 
-/// What each tag printed. One in a loop or a macro prints several times.
+/// The texts that each tag printed. One in a loop or a macro prints several times.
 #[derive(Default)]
 pub(super) struct Prints(HashMap<Tag, Vec<Print>, RandomState>);
 

@@ -5,7 +5,7 @@ use mapstack_pyobject::{Budget, Limits, Obj, repr};
 use mapstack_states::compile::{CompileOptions, Compiler, Failed, LowState, RefusalKind};
 use mapstack_yaml::load_rendered;
 
-use crate::words::{WATCHES, says, text, texts};
+use super::words::{WATCHES, says, text, texts};
 
 fn compiled(record: &Map) -> Result<Vec<LowState>, Failed> {
     let high = load_rendered(&text(record, "high"), &Default::default()).unwrap();

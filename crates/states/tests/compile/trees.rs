@@ -8,7 +8,7 @@ use mapstack_pyobject::{Budget, Limits, Obj};
 use mapstack_states::compile::{CompileOptions, Compiler, Failed, LowState, Refusal, RefusalKind};
 use mapstack_states::{Gatherer, Top, TopOptions, Wanted};
 
-use crate::words::{WATCHES, says, text, texts};
+use super::words::{WATCHES, says, text, texts};
 
 /// The high or low data as JSON, or the refusals, of which there are none where the top files are not of the form that
 /// Salt takes.
@@ -71,7 +71,7 @@ fn ours(record: &Map) -> Result<String, Vec<Refusal>> {
     }
 }
 
-/// What `state.show_top` has.
+/// The result of `state.show_top`.
 fn top_data(top: &Top) -> Value {
     let envs = top.entries.iter().map(|(env, entries)| {
         let names: Value = entries.iter().map(|entry| entry.sls.as_str()).collect();
@@ -146,7 +146,7 @@ fn is_own(message: &str) -> bool {
     !message.starts_with("Error when rendering state")
 }
 
-/// More records, one a line: `MAPSTACK_TREES=FILE cargo test --workspace --test compile trees`.
+/// More records, one a line: `MAPSTACK_TREES=FILE cargo test --workspace --test all compile trees`.
 fn more() -> String {
     let path = std::env::var_os("MAPSTACK_TREES");
     path.map_or_else(String::new, |path| std::fs::read_to_string(path).unwrap())

@@ -1,0 +1,5 @@
+//! The tests of the crate, in one program: each one more would link everything once more.
+
+mod compile;
+mod functions;
+mod tops;
