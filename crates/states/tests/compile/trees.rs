@@ -146,7 +146,7 @@ fn is_own(message: &str) -> bool {
     !message.starts_with("Error when rendering state")
 }
 
-/// More records, one a line: `MAPSTACK_TREES=FILE cargo test --workspace --test all compile trees`.
+/// More records, one a line: `MAPSTACK_TREES=FILE cargo test --workspace --test all trees`.
 fn more() -> String {
     let path = std::env::var_os("MAPSTACK_TREES");
     path.map_or_else(String::new, |path| std::fs::read_to_string(path).unwrap())
