@@ -1,5 +1,6 @@
 //! The arguments of a state.
 
+use mapstack_states::compile::is_internal;
 use mapstack_value::{Map, Value};
 
 /// A state of low data.
@@ -8,62 +9,6 @@ pub(crate) struct Chunk<'c> {
     pub position: usize,
     pub map: &'c Map,
 }
-
-/// Arguments that state functions do not get (Salt: `STATE_INTERNAL_KEYWORDS`).
-const INTERNAL: [&str; 52] = [
-    "require",
-    "require_any",
-    "watch",
-    "watch_any",
-    "prereq",
-    "onfail",
-    "onfail_any",
-    "onfail_all",
-    "onchanges",
-    "onchanges_any",
-    "listen",
-    "onfail_stop",
-    "prerequired",
-    "onchanges_in",
-    "onfail_in",
-    "prereq_in",
-    "watch_in",
-    "require_in",
-    "listen_in",
-    "fun",
-    "state",
-    "check_cmd",
-    "cmd_opts_exclude",
-    "failhard",
-    "onlyif",
-    "unless",
-    "creates",
-    "retry",
-    "order",
-    "parallel",
-    "reload_modules",
-    "reload_grains",
-    "reload_pillar",
-    "runas",
-    "runas_password",
-    "no_log",
-    "fire_event",
-    "saltenv",
-    "umask",
-    "use",
-    "use_in",
-    "__env__",
-    "__sls__",
-    "__id__",
-    "__sls_included_from__",
-    "__orchestration_jid__",
-    "__prereq__",
-    "__prerequiring__",
-    "__umask__",
-    "__reqs__",
-    "name",
-    "env",
-];
 
 const NONE: &Value = &Value::None;
 
@@ -117,10 +62,10 @@ impl<'c> Chunk<'c> {
         }
     }
 
-    /// The arguments that are none of the function's own parameters.
+    /// The arguments beside those of Salt itself and the function's own parameters.
     pub fn others(self, parameters: &[&str]) -> Map {
         let is_other = |name: &str| {
-            !INTERNAL.contains(&name) && !name.starts_with("__pub_") && !parameters.contains(&name)
+            !is_internal(name) && !name.starts_with("__pub_") && !parameters.contains(&name)
         };
         let entries = self.map.iter();
         let others = entries.filter(|(name, _)| name.as_str().is_none_or(is_other));

@@ -47,14 +47,9 @@ pub enum Shown {
 
 pub fn run(args: &FileArgs, reporter: &Reporter) -> Result<(), Failure> {
     let job = HighstateJob::new(&args.site, memory::limit, reporter)?;
-    let gatherer = job.gatherer();
     let (mut found, mut names) = (Vec::new(), Vec::new());
     let mut refused: Vec<(Error, Vec<&str>)> = Vec::new();
-    for (id, minion) in &job.chosen.minions {
-        let states = match minion {
-            Ok(minion) => job.states(&gatherer, minion, &args.sls, reporter),
-            Err(error) => Err(vec![error.clone()]),
-        };
+    for (id, states) in job.each(&args.sls, reporter) {
         let made = match states {
             Ok(states) => made(args, id, (&states, &mut names), reporter)?,
             Err(errors) => Err(errors),

@@ -64,27 +64,18 @@ pub fn run(args: &Highstate, reporter: &Reporter) -> Result<(), Failure> {
         ));
     }
     let job = HighstateJob::new(&args.site, memory::limit, reporter)?;
-    let gatherer = job.gatherer();
     let (mut all, mut lists) = (Map::new(), String::new());
     let mut refused: Vec<(Error, Vec<&str>)> = Vec::new();
-    for (id, minion) in &job.chosen.minions {
-        let made = match minion {
-            Ok(minion) => made(
-                (args, id),
-                job.states(&gatherer, minion, &args.sls, reporter),
-                reporter,
-            )?,
-            Err(error) => Err(vec![error.clone()]),
-        };
-        match made {
+    for (id, states) in job.each(&args.sls, reporter) {
+        match made((args, id), states, reporter)? {
             Ok(Made::List(list)) if job.chosen.many && !args.graph => {
                 lists.push_str(&format!("{id}: {list}"));
             }
             Ok(Made::List(list)) => lists.push_str(&list),
-            Ok(Made::Data(data)) => drop(all.insert(id.as_str(), data)),
+            Ok(Made::Data(data)) => drop(all.insert(id, data)),
             Err(errors) => {
                 if job.chosen.many {
-                    all.insert(id.as_str(), errors_of(&errors, reporter));
+                    all.insert(id, errors_of(&errors, reporter));
                 }
                 add_errors(&mut refused, errors, id);
             }

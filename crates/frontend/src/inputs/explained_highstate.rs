@@ -4,13 +4,13 @@ use mapstack::minion::Minion;
 use mapstack::value::{Key, Value};
 use mapstack::{Engine, Error, ErrorKind, nearest};
 use mapstack_lineage::{ExplainedStates, explain_pillar, explain_states};
-use mapstack_states::{Gatherer, High, Places, TopOptions, Wanted};
+use mapstack_states::{Gatherer, High, Places};
 
 use crate::inputs::flags::Input;
 use crate::inputs::functions::MemoryOf;
-use crate::inputs::highstate::Refused;
 use crate::inputs::pillars::Silent;
 use crate::inputs::session::Session;
+use crate::inputs::state_facts::{Refused, top_options, wanted};
 use crate::inputs::{InputError, Warn, configuration};
 
 /// A minion and its states, for questions about where they come from.
@@ -44,22 +44,9 @@ impl ExplainedHighstate {
         let session = Session::new(input, warn, memory)?;
         let id = input.facts.id.as_deref();
         let config = configuration::read(&input.files, id, None, &Silent)?;
-        let options = config.map(|config| TopOptions::of(config.options()));
-        let options = options.unwrap_or_default();
-        let saltenv = input.files.saltenv.clone().or(options.saltenv.clone());
-        let wanted = match sls {
-            [] => Wanted::Highstate,
-            names => Wanted::Sls {
-                saltenv: saltenv.as_deref().unwrap_or("base"),
-                names,
-            },
-        };
-        let options = TopOptions {
-            saltenv: saltenv.clone(),
-            ..options
-        };
-        let gatherer = Gatherer::new(&session.engine, options);
-        let mut high = gatherer.high(&session.minion, wanted);
+        let options = top_options(config.as_ref(), &input.files);
+        let gatherer = Gatherer::new(&session.engine, options.clone());
+        let mut high = gatherer.high(&session.minion, wanted(sls, &options));
         if let Some(Err(error)) = high.top.take_if(|top| top.is_err()) {
             return Err(error.into());
         }

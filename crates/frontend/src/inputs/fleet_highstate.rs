@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mapstack::loader::Snapshot;
 use mapstack::minion::Minion;
 use mapstack::secrets::Redacted;
-use mapstack::{Engine, Error, ErrorKind};
+use mapstack::{Engine, Error};
 use mapstack_fleet::{Census, Masking, Minions as _, Pace, Panicked, Traits, ordered};
 use mapstack_states::{Compiled, Gatherer, TopOptions};
 
@@ -16,6 +16,7 @@ use crate::inputs::functions::{MemoryOf, engine};
 use crate::inputs::minions::{Many, pillar_changes};
 use crate::inputs::pillars::{Configured, ConfiguredPillars};
 use crate::inputs::served::Served;
+use crate::inputs::state_facts::{Refused, give_pillar, top_options};
 use crate::inputs::{InputError, Warn};
 
 /// The states of many minions.
@@ -33,11 +34,11 @@ pub struct FleetHighstate {
 /// A minion and its states.
 struct Looked {
     minion: Minion,
-    states: Result<Arc<Compiled>, Vec<Error>>,
+    states: Result<Arc<Compiled>, Refused>,
 }
 
 /// Compiles the states of minions, whose pillars are compiled first.
-pub struct StatesOf<'s> {
+struct StatesOf<'s> {
     gatherer: Gatherer<'s>,
     engine: &'s Engine,
     pillars: Option<&'s ConfiguredPillars>,
@@ -49,7 +50,7 @@ impl<'s> StatesOf<'s> {
     ///
     /// # Errors
     /// Flags change pillars in a way that cannot be.
-    pub fn new(
+    fn new(
         engine: &'s Engine,
         (options, facts): (TopOptions, &Facts),
         pillars: Option<&'s ConfiguredPillars>,
@@ -64,7 +65,7 @@ impl<'s> StatesOf<'s> {
 
     fn look(&self, minion: &Minion) -> Looked {
         let mut minion = self.engine.with_tree_grains(minion).into_owned();
-        let states = self.with_pillar(&mut minion);
+        let states = give_pillar(&mut minion, self.pillars, &self.changes);
         let states = states.and_then(|()| self.states(&minion));
         Looked { minion, states }
     }
@@ -73,28 +74,12 @@ impl<'s> StatesOf<'s> {
     ///
     /// # Errors
     /// Salt refuses them, or the top files cannot be used.
-    pub fn states(&self, minion: &Minion) -> Result<Arc<Compiled>, Vec<Error>> {
+    fn states(&self, minion: &Minion) -> Result<Arc<Compiled>, Refused> {
         let compiled = self.gatherer.compiled(minion).map_err(|e| vec![e])?;
         match &compiled.errors[..] {
             [] => Ok(compiled),
             errors => Err(errors.to_vec()),
         }
-    }
-
-    fn with_pillar(&self, minion: &mut Minion) -> Result<(), Vec<Error>> {
-        if let Some(pillars) = self.pillars.filter(|_| minion.pillar.is_empty()) {
-            let pillar = pillars.compile(minion).map_err(|e| vec![e])?;
-            let failures = pillar.failures();
-            if !failures.is_empty() {
-                return Err(failures);
-            }
-            minion.pillar = pillar.data;
-        }
-        for (path, value) in &self.changes {
-            let set = minion.set(path, value.clone());
-            set.map_err(|e| vec![Error::new(ErrorKind::Facts, e.to_string())])?;
-        }
-        Ok(())
     }
 }
 
@@ -119,12 +104,7 @@ impl FleetHighstate {
         let engine = with_roots(engine, &input.files, config);
         let minions = minions.selected(&engine, &work.target)?;
         let ids = work.of(minions.ids());
-        let options = config.map(|config| TopOptions::of(config.options()));
-        let options = options.unwrap_or_default();
-        let options = TopOptions {
-            saltenv: input.files.saltenv.clone().or(options.saltenv.clone()),
-            ..options
-        };
+        let options = top_options(config, &input.files);
         let states = StatesOf::new(&engine, (options, &input.facts), pillars.as_ref())?;
         Ok(Self::made((&states, &minions), &ids, work.pace(), masking))
     }

@@ -8,7 +8,7 @@ use mapstack_files::ManagedFiles;
 use mapstack_pyobject::{Budget, Obj};
 use mapstack_report::states::StateRow;
 use mapstack_states::compile::{CompileOptions, Compiler, Failed, LowState, Refusal};
-use mapstack_states::{Gatherer, High, Places, TopOptions, Wanted};
+use mapstack_states::{Gatherer, High, Places, TopOptions};
 
 use crate::inputs::deployed::with_roots;
 use crate::inputs::flags::SiteFlags;
@@ -16,6 +16,7 @@ use crate::inputs::functions::{MemoryOf, engine};
 use crate::inputs::minions::{Chosen, minions, pillar_changes};
 use crate::inputs::pillars::{Configured, ConfiguredPillars};
 use crate::inputs::served::Served;
+use crate::inputs::state_facts::{Refused, give_pillar, top_options, wanted};
 use crate::inputs::{InputError, Warn, configuration};
 
 /// The minions of flags, and what compiles their states.
@@ -58,31 +59,33 @@ impl HighstateJob {
             let missing = read.filter_map(|minion| configuration::missing_pillar(config, minion));
             warn.warn_of(&missing.take(1).collect::<Vec<_>>())?;
         }
-        let options = config.map(|config| TopOptions::of(config.options()));
-        let options = options.unwrap_or_default();
         Ok(HighstateJob {
             chosen,
             engine,
-            options: TopOptions {
-                saltenv: files.saltenv.clone().or(options.saltenv.clone()),
-                ..options
-            },
+            options: top_options(config, files),
             pillars,
             changes: pillar_changes(facts)?,
         })
     }
 
-    /// The gatherer of the minions' sls.
-    #[must_use]
-    pub fn gatherer(&self) -> Gatherer<'_> {
-        Gatherer::new(&self.engine, self.options.clone())
+    /// The id of each minion with its states: those of some sls, or without any those that top files give. An error says
+    /// that the minion cannot be read, its pillar has errors, or the top files cannot be used.
+    pub fn each<'j>(
+        &'j self,
+        sls: &'j [String],
+        warn: &'j dyn Warn,
+    ) -> impl Iterator<Item = (&'j str, Result<Highstate<'j>, Refused>)> {
+        let gatherer = Gatherer::new(&self.engine, self.options.clone());
+        self.chosen.minions.iter().map(move |(id, minion)| {
+            let states = match minion {
+                Ok(minion) => self.states(&gatherer, minion, sls, warn),
+                Err(error) => Err(vec![error.clone()]),
+            };
+            (id.as_str(), states)
+        })
     }
 
-    /// The states of a minion: those of some sls, or without any those that top files give.
-    ///
-    /// # Errors
-    /// The pillar has errors, or the top files cannot be used.
-    pub fn states<'j>(
+    fn states<'j>(
         &'j self,
         gatherer: &Gatherer<'_>,
         minion: &Minion,
@@ -90,27 +93,9 @@ impl HighstateJob {
         warn: &dyn Warn,
     ) -> Result<Highstate<'j>, Refused> {
         let mut minion = self.engine.with_tree_grains(minion).into_owned();
-        if let Some(pillars) = self.pillars.as_ref().filter(|_| minion.pillar.is_empty()) {
-            let pillar = pillars.compile(&minion).map_err(|e| vec![e])?;
-            let failures = pillar.failures();
-            if !failures.is_empty() {
-                return Err(failures);
-            }
-            minion.pillar = pillar.data;
-        }
-        for (path, value) in &self.changes {
-            let set = minion.set(path, value.clone());
-            set.map_err(|e| vec![Error::new(ErrorKind::Facts, e.to_string())])?;
-        }
+        give_pillar(&mut minion, self.pillars.as_ref(), &self.changes)?;
         warn.knows(&minion);
-        let wanted = match sls {
-            [] => Wanted::Highstate,
-            names => Wanted::Sls {
-                saltenv: self.options.saltenv.as_deref().unwrap_or("base"),
-                names,
-            },
-        };
-        let mut high = gatherer.high(&minion, wanted);
+        let mut high = gatherer.high(&minion, wanted(sls, &self.options));
         if let Some(Err(error)) = high.top.take_if(|top| top.is_err()) {
             return Err(vec![error]);
         }
@@ -144,9 +129,6 @@ enum Form {
     /// Those of `state.show_low_sls`.
     LowSls,
 }
-
-/// The errors that keep a minion from its states.
-pub type Refused = Vec<Error>;
 
 impl Highstate<'_> {
     /// The warnings of top files and templates, each once.

@@ -138,6 +138,38 @@ const OF_SALT: [&str; 21] = [
     "listen_in",
 ];
 
+/// Arguments that Salt adds to states, and those of the state itself (Salt: `_STATE_INTERNAL_KEYWORDS` without the above).
+const ADDED: [&str; 11] = [
+    "__env__",
+    "__sls__",
+    "__id__",
+    "__sls_included_from__",
+    "__orchestration_jid__",
+    "__prereq__",
+    "__prerequiring__",
+    "__umask__",
+    "__reqs__",
+    "name",
+    "env",
+];
+
+fn is_of_salt(argument: &str) -> bool {
+    is_requisite(argument) || is_moved(argument) || OF_SALT.contains(&argument)
+}
+
+/// True if functions that pass on their unknown arguments, such as `file.managed`, leave one out (Salt:
+/// `STATE_INTERNAL_KEYWORDS`).
+///
+/// ```
+/// use mapstack_states::compile::is_internal;
+/// assert!(is_internal("require_in") && is_internal("name") && is_internal("__id__"));
+/// assert!(!is_internal("port"));
+/// ```
+#[must_use]
+pub fn is_internal(argument: &str) -> bool {
+    is_of_salt(argument) || ADDED.contains(&argument)
+}
+
 /// True if every state may have an argument, such as a requisite: its function does not get it, unless it names it.
 ///
 /// ```
@@ -147,10 +179,7 @@ const OF_SALT: [&str; 21] = [
 /// ```
 #[must_use]
 pub fn is_of_every_state(argument: &str) -> bool {
-    argument.starts_with("__")
-        || is_requisite(argument)
-        || is_moved(argument)
-        || OF_SALT.contains(&argument)
+    argument.starts_with("__") || is_of_salt(argument)
 }
 
 /// True if a name is a shell pattern.
