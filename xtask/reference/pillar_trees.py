@@ -1,6 +1,6 @@
 """Make up whole pillars: top files, sls and options of a master, in the form of the recorded ones.
 
-`<DIR>` stands for the directory that the files are in.
+`<DIR>` is the directory that the files are in.
 """
 import json
 

@@ -1,6 +1,6 @@
 """Make up whole trees of PillarStack and MakoStack, in the form of the recorded ones.
 
-`<DIR>` stands for the directory that the tree is in.
+`<DIR>` is the directory that the tree is in.
 """
 import yaml
 

@@ -2,7 +2,7 @@
 
 A record has `files` and git `repositories` below a directory, the text of a `master` configuration, `minion_id`, `grains`, and what a minion
 may ask with: `saltenv`, `pillarenv`, `override`, `ext`, `extra_minion_data`. The minion is accepted, and its grains are
-in the master's cache. Directories are read in the order of names, instead of that on disk. `<DIR>` stands for the directory in files, options and results.
+in the master's cache. Directories are read in the order of names, instead of that on disk. `<DIR>` is the directory in files, options and results.
 """
 import contextlib
 import copy

@@ -231,7 +231,7 @@ impl Diagnostic {
         if self.kind != ErrorKind::File || self.place.is_some() {
             redacted.message = secrets.scrubbed(&self.message);
         }
-        // A secret that a cut went through would not be found any more.
+        // A search does not find a secret that a cut divides.
         shorten(&mut redacted.message);
         redacted.cause = self.cause.clone().filter(|cause| cause.is_free_of(secrets));
         let texts = redacted.notes.iter_mut().chain(&mut redacted.help);

@@ -12,7 +12,7 @@ use crate::unknown::{Reason, Unknown};
 pub enum Content {
     /// The bytes of a file, or of a fragment of one.
     Bytes(Arc<[u8]>),
-    /// There are no bytes: a directory, a link, or a file whose content is not managed.
+    /// Without bytes: a directory, a link, or a file whose content is not managed.
     Nothing,
     /// The bytes do not follow from the files and facts.
     Unknown(Unknown),

@@ -32,7 +32,7 @@ pub(crate) fn contents(world: &World<'_>, chunk: Chunk<'_>) -> Result<Option<Con
     } else {
         return Ok(None);
     };
-    // A value that is `None` is no content, as if the argument were missing.
+    // `None` counts as a missing argument.
     if given.is_none() {
         return Ok(None);
     }

@@ -129,7 +129,7 @@ impl<'f> ManagedFiles<'f> {
             },
         };
         let is_file = matches!(template.from, From::Url(_));
-        // Salt takes what is no text as it is.
+        // Salt takes a value other than a text as it is.
         if is_file && std::str::from_utf8(&file.bytes).is_err() && is_binary(&file.bytes) {
             return Ok(file.bytes.to_vec());
         }

@@ -54,7 +54,7 @@ pub(crate) fn file(
         ),
         "uncomment" => (
             Plan::bytes(text("regex")),
-            "lines that match are no comments any more".to_owned(),
+            "matching lines are uncommented".to_owned(),
         ),
         _ => return None,
     };

@@ -1,7 +1,7 @@
 //! The files that the states of a minion manage (Salt: `salt.states.file`).
 //!
-//! What follows from the file server, templates and data is computed. What depends on the machine is unknown, with its
-//! reason. The crate does not know about top files, the state compiler, command lines or output formats.
+//! Content that follows from the file server, templates and data is computed. Content that depends on the machine is unknown,
+//! with its reason. The crate does not know about top files, minions' sls, command lines or output formats.
 //!
 #![doc = include_str!("../README.md")]
 

@@ -9,7 +9,7 @@ pub struct Change {
     pub path: Vec<Key>,
     /// The value before; `None` if there was none.
     pub old: Option<Value>,
-    /// The value now; `None` if there is none any more.
+    /// The value now; `None` if it was removed.
     pub new: Option<Value>,
 }
 

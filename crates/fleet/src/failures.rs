@@ -14,7 +14,7 @@ pub enum Turn {
     Otherwise,
     /// It is gone, and others are left.
     Less,
-    /// It is gone, and nothing fails any more.
+    /// The failure is gone, and no other came.
     Fixed,
     /// It was there, and is.
     Still,

@@ -336,8 +336,8 @@ impl Lineage {
         self.visit_below(&[], visit);
     }
 
-    /// Visit the value at a path, and every value in it, with its whole path and origin, in the order of keys. Nothing is
-    /// visited where there is no value.
+    /// Visit the value at a path, and every value in it, with its whole path and origin, in the order of keys. A
+    /// path without a value is skipped.
     pub fn visit_below(&self, path: &[Key], visit: &mut dyn FnMut(&[Key], &Ancestry)) {
         if let Some((node, value, key)) = self.inside(path) {
             self.walk(&mut path.to_vec(), (&node, value, key.as_ref()), visit);

@@ -14,7 +14,7 @@ pub(crate) enum Misused {
     Module,
     /// The state module has no such function.
     Function,
-    /// Salt 3008 does not have it, or not any more.
+    /// Salt 3008 lacks it; an extension or an older version has it.
     Elsewhere(Home),
     /// The function does not take an argument.
     Argument(String),
@@ -90,7 +90,7 @@ pub(crate) struct Call {
     module: String,
     function: String,
     arguments: BTreeSet<String>,
-    /// True if there are no more arguments.
+    /// True if the arguments are complete.
     is_whole: bool,
 }
 

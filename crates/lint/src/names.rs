@@ -295,7 +295,7 @@ fn words(name: &str) -> Vec<String> {
         .collect()
 }
 
-/// The digits of a name: those of another version are no slip.
+/// The digits of a name: names that differ in a version are not misspelt.
 pub(crate) fn digits(name: &str) -> String {
     name.chars().filter(char::is_ascii_digit).collect()
 }

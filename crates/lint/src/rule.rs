@@ -264,7 +264,7 @@ rules! {
         "Install the extension that is named on the minions, or use another state.";
     UnknownArgument "unknown-argument" Error
         "An argument that the function of a state does not take."
-        "Salt ends the run with an exception where it comes to the state: what comes behind it is not applied."
+        "Salt stops with an exception at the state, and later states are not applied."
         "/etc/motd:\n  file.symlink:\n    - target: /run/motd\n    - force_it: true"
         "Correct the name of the argument, or remove it.";
     MissingArgument "missing-argument" Error

@@ -64,7 +64,7 @@ struct Work<T> {
     refused: AtomicUsize,
 }
 
-/// Work that so often gave results which no other minion can have is not recorded any more.
+/// Work stops being recorded once it gave so many results that no other minion can have.
 const MAX_REFUSED: usize = 8;
 
 /// Bytes that a piece of work takes besides its key and what is recorded: the root of its tree, and allocations.

@@ -90,7 +90,7 @@ impl<'e> Available<'e> {
         saltenv == "base" || is_ordered() && is_served()
     }
 
-    /// True if Salt has a saltenv, or the one that stands for all.
+    /// True if Salt has a saltenv, or `__env__`, which serves any.
     pub fn has_env_or_any(&self, saltenv: &str) -> bool {
         self.has_env(saltenv) || self.has_env("__env__")
     }

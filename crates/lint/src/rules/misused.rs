@@ -114,7 +114,7 @@ fn unknown_module(misuse: &Misuse, file: &SourceFile, own: &OwnModules) -> Findi
     let Misuse {
         module, function, ..
     } = misuse;
-    let message = format!("there is no state module '{module}'");
+    let message = format!("unknown state module '{module}'");
     let finding = finding(Rule::UnknownState, misuse, file, message);
     let has = |name: &&str| functions_of(name).any(|one| one == function);
     let having = state_modules().map(|(name, _)| name).filter(has);
@@ -193,7 +193,7 @@ fn unknown_argument(
     let declared = format!("{}.{}", misuse.module, misuse.function);
     let message = format!("'{declared}' does not take the argument '{argument}'");
     let finding = finding(Rule::UnknownArgument, misuse, file, message);
-    let finding = finding.note("Salt ends the run with an exception where it comes to the state");
+    let finding = finding.note("Salt stops with an exception at this state");
     const OFTEN: [&str; 8] = [
         "require",
         "watch",

@@ -78,7 +78,7 @@ impl Work<'_> {
             facts: views.map(|views| views.templates.clone()),
             opts_have_pillar: views.is_some_and(|views| views.external.is_some()),
             pillar_of_targets: views.map(|_| listed(&self.settings.functions)),
-            // The options that the function gives the matchers have no pillar any more.
+            // By then, the options that the function gives the matchers lack the pillar.
             pillar_of_functions: views.is_none().then(|| Map::new().into()),
         }
     }

@@ -401,7 +401,7 @@ def _parameters(function):
 
 
 def load_and_call(kind, module, function, args, kwargs):
-    """What comes of a job: a word for what came of it, and that."""
+    """The outcome of a job: a word for its kind, and the result."""
     enter_module_mode()
     if kind == "grains":
         return _grains_of(module, function)

@@ -346,7 +346,7 @@ def render_objects(number, text, data, saltenv, sls, keywords):
 
 
 def render_by(name, text, data, saltenv, sls, keywords):
-    """What a renderer of the tree makes of a text, or of data in a tuple: a word for what came of it, and that."""
+    """The outcome of a renderer of the tree for a text, or for data in a tuple: a word for its kind, and the result."""
     enter_module_mode()
     loaded, _, reason = loader_of["renderers"]._find(f"{name}.render")
     if loaded is None:

@@ -136,7 +136,7 @@ def _invalid_kwargs(invalid_kwargs, raise_exc=True):
 
 
 def _yamlify_arg(arg):
-    """What a word of a command line stands for."""
+    """The value of a word of a command line."""
     if not isinstance(arg, str) or arg.strip() in ("", "---", "...") or any(char in arg for char in "\t\r\n"):
         return arg
     if "_" in arg and all(char in "0123456789_" for char in arg.strip()):

@@ -17,7 +17,7 @@ use seccompiler::{
 /// The newest rules that are asked for; an older kernel has those that it knows.
 const RULES: ABI = ABI::V6;
 
-/// No file can be opened any more, no port, and no signal sent to other programs.
+/// From here on, no file or port can be opened, and no signal sent to other programs.
 pub(super) fn close_files() -> io::Result<()> {
     let restricted = || {
         Ruleset::default()

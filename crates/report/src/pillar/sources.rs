@@ -245,7 +245,7 @@ struct Facts<'f> {
 }
 
 impl Facts<'_> {
-    /// The facts that a target looks at, in words. What the pillar had by then is not known any more.
+    /// The facts that a target looks at, in words. The pillar as it was by then is not kept.
     fn because(self, target: &str, matcher: &str) -> String {
         let facts: Vec<String> = match matcher {
             "compound" => {

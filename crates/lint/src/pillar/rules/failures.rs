@@ -112,7 +112,7 @@ fn elsewhere(subject: &Subject<'_>, missing: &[&Failed]) -> Option<Finding> {
 }
 
 /// The warnings about external pillars: what is in the configuration, or in files of theirs beside the roots, and gives
-/// nothing. Those that are not built in are no findings.
+/// nothing. Those that are not built in give no finding.
 pub(super) fn externals(subject: &Subject<'_>) -> Vec<Finding> {
     let finding = |(warning, ids): &(Diagnostic, Vec<String>)| {
         let place = warning.place.clone()?;

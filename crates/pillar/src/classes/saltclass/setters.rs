@@ -132,7 +132,7 @@ impl Setters {
                 known.items.extend(more.items);
                 known.joined.push(place);
             }
-            // Nothing is known of its items any more.
+            // Its items are unknown from here on.
             (Some(known), ..) => known.items.clear(),
             (None, ..) => {}
         }

@@ -13,7 +13,7 @@ class Format(enum.IntEnum):
 
 
 class ForwardRef:
-    """A name that stands for a type."""
+    """The name of a type that is evaluated later."""
 
     def __init__(self, arg, *, module=None, owner=None, is_argument=True, is_class=False):
         self.__forward_arg__, self.__forward_module__ = arg, module

@@ -201,7 +201,7 @@ impl<'t> Scanner<'t> {
 
 /// Possible keys.
 impl Scanner<'_> {
-    /// Forget what no colon can make a key of any more.
+    /// Forget the tokens that a colon can no longer make a key.
     fn drop_stale_keys(&mut self) -> Result<(), Error> {
         let now = self.cursor.mark();
         while let Some(key) = self.keys.pop_front_if(|key| key.is_stale(now)) {

@@ -52,7 +52,7 @@ class Rendering(Live):
 
 
 def _value(dunder):
-    """What one of Salt's dunders stands for."""
+    """The value of one of Salt's dunders."""
     return dunder.value() if type(dunder).__name__ == "NamedLoaderContext" else dunder
 
 
