@@ -131,7 +131,7 @@ fn what_is_not_known_and_what_is_wrong_have_a_status_each() {
         ("/etc/wrong", 1, "r/web/files/wrong.j:2:4"),
         ("/etc/nowhere", 1, "did you mean salt://web/files/motd.j?"),
         ("/etc/mott", 2, "did you mean '/etc/motd'?"),
-        ("/var/lib/x", 0, "makes no text"),
+        ("/var/lib/x", 0, "has no content"),
     ] {
         let ran = file(&tree, name);
         assert_eq!(

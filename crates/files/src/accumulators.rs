@@ -110,7 +110,7 @@ impl Accumulators {
     }
 }
 
-/// The states of files that a state comes before by its own words; nothing if there is none.
+/// The file states that a state names in `require_in` or `watch_in`; `None` if it names none.
 fn states(chunk: Chunk<'_>) -> Option<Vec<String>> {
     let lists = ["require_in", "watch_in"];
     let lists = lists.iter().filter_map(|name| chunk.get(name).as_list());

@@ -1,5 +1,7 @@
 //! The arguments of a state.
 
+use std::collections::BTreeSet;
+
 use mapstack_states::compile::is_internal;
 use mapstack_value::{Map, Value};
 
@@ -63,9 +65,9 @@ impl<'c> Chunk<'c> {
     }
 
     /// The arguments beside those of Salt itself and the function's own parameters.
-    pub fn others(self, parameters: &[&str]) -> Map {
+    pub fn others(self, parameters: &BTreeSet<&str>) -> Map {
         let is_other = |name: &str| {
-            !is_internal(name) && !name.starts_with("__pub_") && !parameters.contains(&name)
+            !is_internal(name) && !name.starts_with("__pub_") && !parameters.contains(name)
         };
         let entries = self.map.iter();
         let others = entries.filter(|(name, _)| name.as_str().is_none_or(is_other));

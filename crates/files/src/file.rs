@@ -80,11 +80,11 @@ pub struct ManagedFile {
     pub state: Origin,
     /// The kind of thing that it makes.
     pub kind: Kind,
-    /// The owner; `None` if the state says none.
+    /// The owner; `None` if the state does not set it.
     pub user: Value,
-    /// The group; `None` if the state says none.
+    /// The group; `None` if the state does not set it.
     pub group: Value,
-    /// The mode with four digits; nothing if the state says none.
+    /// The mode with four digits; nothing if the state does not set it.
     pub mode: Option<String>,
     /// The attributes, as `chattr` writes them.
     pub attrs: Option<String>,
@@ -126,7 +126,7 @@ impl ManagedFile {
             || name.starts_with("salt://") && url.is_some_and(is_source)
     }
 
-    /// A file of a state, of which no more is said.
+    /// A file with defaults for everything but its kind and plan.
     pub(crate) fn of(chunk: Chunk<'_>, kind: Kind, plan: Plan) -> Self {
         ManagedFile {
             path: chunk.path(),

@@ -65,10 +65,10 @@ impl<'f> ManagedFiles<'f> {
         }
     }
 
-    /// The texts that templates have made of secrets so far.
+    /// The texts that templates made of secrets since the last call.
     #[must_use]
-    pub fn secret_texts(&self) -> Vec<Str> {
-        self.secrets.borrow().clone()
+    pub fn take_secret_texts(&self) -> Vec<Str> {
+        self.secrets.take()
     }
 
     /// The warnings of templates so far, each once.

@@ -1,4 +1,4 @@
-//! States that change a part of a file. The part is what is known of it.
+//! States that change part of a file; only that part is known.
 
 use mapstack_value::{Map, Value};
 
@@ -26,7 +26,7 @@ pub(crate) fn file(
             let place = if name == "append" { "end" } else { "beginning" };
             (
                 Plan::Texts(texts, Joined::Lines),
-                format!("goes to the {place} of the file, unless it is there"),
+                format!("added at the {place} of the file unless already present"),
             )
         }
         "blockreplace" => (

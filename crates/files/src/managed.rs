@@ -1,6 +1,7 @@
 //! `file.managed`.
 
 use mapstack::normalized_mode;
+use mapstack_states::StateFunction;
 use mapstack_value::{Map, Value};
 
 use crate::accumulators::Accumulators;
@@ -13,64 +14,21 @@ use crate::source::{resolve, served, unread};
 use crate::unknown::{Reason, Unknown};
 use crate::world::{World, encoded, is_of_file_server};
 
-/// The parameters of the function.
-pub(crate) const PARAMETERS: [&str; 54] = [
-    "source",
-    "source_hash",
-    "source_hash_name",
-    "keep_source",
-    "user",
-    "group",
-    "mode",
-    "attrs",
-    "template",
-    "makedirs",
-    "dir_mode",
-    "context",
-    "replace",
-    "defaults",
-    "backup",
-    "show_changes",
-    "create",
-    "contents",
-    "tmp_dir",
-    "tmp_ext",
-    "contents_pillar",
-    "contents_grains",
-    "contents_newline",
-    "contents_delimiter",
-    "encoding",
-    "encoding_errors",
-    "allow_empty",
-    "follow_symlinks",
-    "check_cmd",
-    "skip_verify",
-    "selinux",
-    "win_owner",
-    "win_perms",
-    "win_deny_perms",
-    "win_inheritance",
-    "win_perms_reset",
-    "verify_ssl",
-    "use_etag",
-    "signature",
-    "source_hash_sig",
-    "signed_by_any",
-    "signed_by_all",
-    "keyring",
-    "gnupghome",
-    "ignore_ordering",
-    "ignore_whitespace",
-    "ignore_comment_characters",
-    "new_file_diff",
-    "sig_backend",
-    // What the functions that it calls have, besides.
-    "saltenv",
-    "sfn",
-    "ret",
-    "source_sum",
-    "keep_mode",
-];
+/// Parameters of the functions that `file.managed` calls.
+const CALLED: [&str; 5] = ["saltenv", "sfn", "ret", "source_sum", "keep_mode"];
+
+/// The arguments that a template does not get as variables.
+pub(crate) fn parameters() -> impl Iterator<Item = &'static str> {
+    parameters_of("managed").chain(CALLED)
+}
+
+/// The parameters of a function of the state module `file`.
+pub(crate) fn parameters_of(function: &str) -> impl Iterator<Item = &'static str> {
+    let function = StateFunction::named("file", function);
+    function
+        .into_iter()
+        .flat_map(|function| function.arguments().collect::<Vec<_>>())
+}
 
 /// Arguments that Salt itself gives a template, so that it refuses them.
 const TAKEN: [&str; 5] = ["salt", "pillar", "grains", "opts", "tmplsrc"];
@@ -167,11 +125,10 @@ pub(crate) fn notes(chunk: Chunk<'_>) -> Vec<String> {
     notes
 }
 
-/// The first thing for which Salt refuses the arguments.
+/// The first reason for which Salt refuses the arguments.
 fn wrong(world: &World<'_>, chunk: Chunk<'_>) -> Option<Plan> {
-    let has = |name: &&&str| !chunk.get(name).is_none();
-    let given: Vec<&&str> = ARGUMENTS.iter().filter(has).collect();
     let is_given = |name: &str| !chunk.get(name).is_none();
+    let given: Vec<&&str> = ARGUMENTS.iter().filter(|name| is_given(name)).collect();
     let path = chunk.path();
     let why = match &given[..] {
         _ if path.is_empty() => "the name is empty".to_owned(),
@@ -205,7 +162,7 @@ pub(crate) fn wrong_variables(chunk: Chunk<'_>) -> Option<Plan> {
 /// The reason why a state is not known until it runs: an argument that is the answer of a function.
 pub(crate) fn slot(chunk: Chunk<'_>) -> Option<Plan> {
     let name = chunk.slot()?;
-    let why = format!("'{name}' is what a function answers when the state runs");
+    let why = format!("'{name}' is computed by a function when the state runs");
     Some(Plan::Unknown(Unknown::new(Reason::Slot, why)))
 }
 
@@ -277,7 +234,7 @@ fn of_source(chunk: Chunk<'_>, (file, accumulators): (&ManagedFile, &Accumulator
     let Some(url) = file.source.as_ref().and_then(url) else {
         return Plan::Nothing;
     };
-    let others = chunk.others(&PARAMETERS);
+    let others = chunk.others(&parameters().collect());
     template_or_file(chunk, (file, accumulators), (&url, others))
 }
 

@@ -10,44 +10,15 @@ use mapstack_value::posixpath::{join, normpath, split};
 use crate::accumulators::Accumulators;
 use crate::arguments::Chunk;
 use crate::file::{Kind, ManagedFile};
-use crate::managed::{PARAMETERS, keep_mode, mode, notes, slot, template_or_file, wrong_variables};
+use crate::managed::{
+    keep_mode, mode, notes, parameters, parameters_of, slot, template_or_file, wrong_variables,
+};
 use crate::plan::Plan;
 use crate::source::Source;
 use crate::source::path_and_saltenv;
 use crate::texts::parts;
 use crate::unknown::{Reason, Unknown};
 use crate::world::World;
-
-/// The parameters of the function, and those that it does not pass on.
-const OWN: [&str; 27] = [
-    "source",
-    "keep_source",
-    "clean",
-    "require",
-    "user",
-    "group",
-    "dir_mode",
-    "file_mode",
-    "sym_mode",
-    "template",
-    "context",
-    "replace",
-    "defaults",
-    "include_empty",
-    "backup",
-    "include_pat",
-    "exclude_pat",
-    "maxdepth",
-    "keep_symlinks",
-    "force_symlinks",
-    "win_owner",
-    "win_perms",
-    "win_deny_perms",
-    "win_inheritance",
-    "merge",
-    "makedirs",
-    "mode",
-];
 
 /// The files and folders that a state makes below its path.
 #[derive(Default)]
@@ -57,7 +28,7 @@ struct Tree {
     /// The targets of links, by their paths.
     links: BTreeMap<String, String>,
     directories: BTreeSet<String>,
-    /// Directories above world.
+    /// Directories above those.
     above: BTreeSet<String>,
 }
 
@@ -86,12 +57,12 @@ pub(crate) fn files(
         file.path.clone_from(path);
         file
     };
-    let directories: BTreeSet<&String> = tree.directories.iter().collect();
-    for path in directories {
+    for path in &tree.directories {
         let mut file = base(Kind::Directory, path);
         file.mode = mode(chunk, "dir_mode");
         all.push(file);
     }
+    let others = chunk.others(&parameters_of("recurse").chain(parameters()).collect());
     for (path, url) in &tree.files {
         let mut file = base(Kind::File, path);
         file.mode = mode(chunk, "file_mode");
@@ -107,8 +78,7 @@ pub(crate) fn files(
             all.push(file);
             continue;
         }
-        let others = chunk.others(&[&OWN[..], &PARAMETERS[..]].concat());
-        file.plan = template_or_file(chunk, (&file, accumulators), (url, others));
+        file.plan = template_or_file(chunk, (&file, accumulators), (url, others.clone()));
         all.push(file);
     }
     for (path, target) in &tree.links {

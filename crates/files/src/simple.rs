@@ -5,7 +5,6 @@ use crate::file::{Kind, ManagedFile};
 use crate::managed::mode;
 use crate::plan::Plan;
 use crate::unknown::{Reason, Unknown};
-use mapstack_value::Value;
 
 /// The file of a state with this function.
 pub(crate) fn file(chunk: Chunk<'_>, name: &str) -> ManagedFile {
@@ -25,7 +24,7 @@ pub(crate) fn file(chunk: Chunk<'_>, name: &str) -> ManagedFile {
     let is_directory = kind == Kind::Directory;
     file.mode = mode(
         chunk,
-        if is_directory && has(chunk.get("dir_mode")) {
+        if is_directory && chunk.is_on("dir_mode") {
             "dir_mode"
         } else {
             "mode"
@@ -52,15 +51,11 @@ pub(crate) fn file(chunk: Chunk<'_>, name: &str) -> ManagedFile {
     file
 }
 
-fn has(value: &Value) -> bool {
-    value.truthy()
-}
-
 fn of_machine(chunk: Chunk<'_>, name: &str) -> Unknown {
     let source = chunk.text("source").unwrap_or_default();
     let why = match name {
         "copy" | "rename" => format!("the bytes are those of {source} on the minion"),
-        "patch" => "what a patch gives depends on the file".to_owned(),
+        "patch" => "the result of a patch depends on the file".to_owned(),
         _ => format!("'file.{name}' is not followed"),
     };
     Unknown::new(Reason::LocalSource, why)

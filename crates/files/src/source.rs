@@ -1,5 +1,6 @@
 //! The source of a file: one, or the first of several that exists.
 
+use mapstack::loader::without_login;
 use mapstack::scheme;
 use mapstack_value::Value;
 
@@ -10,7 +11,7 @@ use crate::world::{World, is_of_file_server};
 /// The source of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Source {
-    /// The source that counts, as the state writes it; nothing if none exists, or none is known to.
+    /// The chosen source, as written in the state; `None` if no source exists or none is known to exist.
     pub url: Option<String>,
     /// All sources that the state names, in order, if it has a list of them.
     pub candidates: Vec<Candidate>,
@@ -32,7 +33,7 @@ pub enum Found {
     Chosen,
     /// It does not exist.
     Missing,
-    /// Nothing says here if it exists.
+    /// Its existence cannot be known offline.
     Unknown,
     /// An earlier one counts, so nothing looks for it.
     NotAsked,
@@ -122,24 +123,24 @@ pub(crate) fn path_and_saltenv(url: &str) -> (String, Option<String>) {
 
 /// The reason why a source of another kind than those of the file server is not read.
 pub(crate) fn unread(url: &str) -> Unknown {
-    match scheme(url).as_deref() {
-        Some("http" | "https" | "ftp" | "s3" | "swift") => Unknown::new(
+    match is_remote(url) {
+        true => Unknown::new(
             Reason::RemoteSource,
-            format!(
-                "the source {} is fetched by the minion",
-                without_password(url)
-            ),
+            format!("the source {} is fetched by the minion", without_login(url)),
         ),
-        _ => Unknown::new(
+        false => Unknown::new(
             Reason::LocalSource,
             format!("the source {url} is a path of the minion"),
         ),
     }
 }
 
-/// A URL without the name and password in it.
-fn without_password(url: &str) -> String {
-    mapstack::loader::without_login(url).to_string()
+/// True if the minion fetches a source from another server.
+fn is_remote(url: &str) -> bool {
+    matches!(
+        scheme(url).as_deref(),
+        Some("http" | "https" | "ftp" | "s3" | "swift")
+    )
 }
 
 /// The way to the bytes of the source that counts.
@@ -147,14 +148,10 @@ pub(crate) fn served(url: &str, has_hash: bool) -> Plan {
     if is_of_file_server(url) {
         return Plan::Served(url.to_owned());
     }
-    let is_remote = matches!(
-        scheme(url).as_deref(),
-        Some("http" | "https" | "ftp" | "s3" | "swift")
-    );
-    match is_remote && !has_hash {
+    match is_remote(url) && !has_hash {
         true => Plan::failed(format!(
             "the source {} needs a 'source_hash', or 'skip_verify'",
-            without_password(url)
+            without_login(url)
         )),
         false => Plan::Unknown(unread(url)),
     }

@@ -30,24 +30,7 @@ pub(crate) fn joined(parts: &[String], line_end: &str) -> String {
 /// The bytes that decide over a file.
 const LOOKED_AT: usize = 2048;
 
-/// True if bytes are hardly those of a text (Salt: `salt.utils.files.is_binary`).
-///
-/// ```ignore
-/// assert!(is_binary(b"a\0b"));
-/// assert!(!is_binary("naïve".as_bytes()));
-/// ```
+/// True if bytes are probably not a text.
 pub(crate) fn is_binary(bytes: &[u8]) -> bool {
-    let bytes = &bytes[..bytes.len().min(LOOKED_AT)];
-    if bytes.contains(&0) {
-        return true;
-    }
-    // A character that is cut off at the end does no harm.
-    let is_text = std::str::from_utf8(bytes).map_or_else(|e| e.error_len().is_none(), |_| true);
-    let is_usual = |byte: &u8| match byte {
-        32..=126 | b'\n' | b'\r' | b'\t' | 8 | 12 => true,
-        128..=254 => is_text,
-        _ => false,
-    };
-    let odd = bytes.iter().filter(|byte| !is_usual(byte)).count();
-    odd * 10 > bytes.len() * 3
+    mapstack_value::pytext::is_binary(&bytes[..bytes.len().min(LOOKED_AT)])
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use mapstack::value::Value;
 use mapstack::{Call, CallError, regex_matches};
+use mapstack_value::pytext::is_binary;
 use nix::unistd::{AccessFlags, access};
 
 use crate::args::{
@@ -265,22 +266,4 @@ fn start_of(path: &Path, most: u64) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path).ok()?.take(most).read_to_end(&mut bytes).ok()?;
     Some(bytes)
-}
-
-/// Salt's guess: a zero byte, or more than three in ten bytes that text does not have.
-fn is_binary(data: &[u8]) -> bool {
-    if data.contains(&0) {
-        return true;
-    }
-    // A character cut off at the end does not make the file binary.
-    let utf8 = std::str::from_utf8(data)
-        .err()
-        .is_none_or(|e| e.error_len().is_none());
-    let is_text = |byte: &&u8| match byte {
-        32..=126 | b'\n' | b'\r' | b'\t' | 0x0c | 0x08 => true,
-        128..=254 => utf8,
-        _ => false,
-    };
-    let other = data.len() - data.iter().filter(is_text).count();
-    other * 10 > data.len() * 3
 }

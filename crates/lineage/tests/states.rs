@@ -82,7 +82,8 @@ fn explained(files: &Files, facts: &str) -> ExplainedStates {
     let minion = Minion::parse(facts.as_bytes(), "m").unwrap().complete();
     let gatherer = Gatherer::new(&engine, TopOptions::default());
     let high = gatherer.high(&minion, Wanted::Highstate);
-    explain_states(&engine, &minion, &high, None).unwrap()
+    let settled = high.settled(&minion).unwrap();
+    explain_states(&engine, &minion, (&high, settled), None)
 }
 
 fn at<'v>(data: &'v Value, path: &[Key]) -> Option<&'v Value> {

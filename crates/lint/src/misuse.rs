@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use mapstack::Place;
 use mapstack::value::{Key, Value};
 use mapstack_states::compile::{LowState, is_of_every_state};
-use mapstack_states::{Home, OwnModules, Places, StateFunction, state_modules};
+use mapstack_states::{Home, OwnModules, Places, StateFunction, homes};
 
 /// The reason for which a function cannot run a state.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,9 +78,7 @@ impl Misuse {
 
 /// True if Salt 3008 has a state module of a name.
 pub(crate) fn is_of_salt(module: &str) -> bool {
-    let mut modules = state_modules();
-    let found = modules.find(|(name, _)| *name == module);
-    found.is_some_and(|(_, mut homes)| homes.any(|home| home == Home::Salt))
+    homes(module).any(|home| home == Home::Salt)
 }
 
 /// A state as its function gets it.
@@ -189,7 +187,7 @@ impl Call {
         }
         let is_own = own.has_module(&self.module);
         let Some(function) = StateFunction::named(&self.module, &self.function) else {
-            let is_known = is_own || state_modules().any(|(name, _)| name == self.module);
+            let is_known = is_own || homes(&self.module).next().is_some();
             return vec![match is_known {
                 true => Misused::Function,
                 false => Misused::Module,

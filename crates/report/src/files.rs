@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::document::{Plain, names};
 use crate::terminal::printable;
+use crate::words::{count, width};
 
 /// A file that a state manages.
 #[derive(Debug, Clone, Serialize)]
@@ -32,13 +33,13 @@ pub struct FileRow {
     pub saltenv: String,
     /// The file and line of the ID, or the file alone where a template makes it.
     pub place: String,
-    /// The owner, if the state says one.
+    /// The owner, if the state sets one.
     #[serde(skip_serializing_if = "Option::is_none")]
     user: Option<Plain>,
-    /// The group, if the state says one.
+    /// The group, if the state sets one.
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<Plain>,
-    /// The mode with four digits, if the state says one.
+    /// The mode with four digits, if the state sets one.
     #[serde(skip_serializing_if = "Option::is_none")]
     mode: Option<String>,
     /// The attributes, as chattr writes them.
@@ -227,7 +228,7 @@ const WIDEST: usize = 44;
 
 /// The files of a minion, a line each, and what is not known of them.
 #[must_use]
-pub fn listing(rows: &[FileRow]) -> String {
+pub fn listing(rows: &[&FileRow]) -> String {
     let cells: Vec<[String; 5]> = rows
         .iter()
         .map(|row| {
@@ -241,17 +242,10 @@ pub fn listing(rows: &[FileRow]) -> String {
             cells.map(|cell| printable(&cell).replace('\n', " "))
         })
         .collect();
-    let width = |column: usize| {
-        let widths = cells.iter().map(|row| row[column].chars().count());
-        widths.filter(|width| *width <= WIDEST).max().unwrap_or(0)
-    };
-    let widths = [0, 1, 2, 3].map(width);
-    let mut text = match rows.len() {
-        1 => "1 file".to_owned(),
-        count => format!("{count} files"),
-    };
-    for (count, what) in counted(rows) {
-        let _ = write!(text, "; {count} {what}");
+    let widths = [0, 1, 2, 3].map(|column| width(cells.iter().map(|row| &row[column]), WIDEST));
+    let mut text = count(rows.len(), "file");
+    for (number, what) in counted(rows) {
+        let _ = write!(text, "; {number} {what}");
     }
     text.push('\n');
     for row in &cells {
@@ -267,7 +261,7 @@ pub fn listing(rows: &[FileRow]) -> String {
 }
 
 /// The number of files that are not known, by reason, and of those that Salt refuses.
-fn counted(rows: &[FileRow]) -> Vec<(usize, String)> {
+fn counted(rows: &[&FileRow]) -> Vec<(usize, String)> {
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     for unknown in rows.iter().filter_map(|row| row.unknown.as_ref()) {
         *reasons.entry(unknown.reason).or_default() += 1;

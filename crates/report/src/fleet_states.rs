@@ -1,4 +1,4 @@
-//! Who gets which states: sls, states and packages, with the minions that have them.
+//! The sls, states and packages of a fleet, with the minions that get them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use mapstack_states::Compiled;
 use serde::Serialize;
 
 use crate::terminal::printable;
-use crate::words::{count, some};
+use crate::words::{count, some, width};
 
 /// The minions that are named for each line.
 const NAMED: usize = 6;
@@ -95,13 +95,12 @@ impl FleetStates {
     /// Those that groups of minions get: the sls, or what has a name. `sls:NAME`, `id:NAME` and `pkg:NAME` are names of one
     /// kind.
     ///
-    /// # Errors
-    /// No minion that compiles gets anything of the name.
+    /// The error says that no minion that compiles gets anything of the name.
     pub fn new<'e>(
         groups: &[Group<'_>],
         failed: impl IntoIterator<Item = (&'e Error, &'e [String])>,
         (of, census): (Option<&str>, &Census),
-    ) -> Result<Self, (Self, Error)> {
+    ) -> (Self, Option<Error>) {
         let failed = failed
             .into_iter()
             .map(|(error, ids)| Failing::of(error, ids));
@@ -121,30 +120,23 @@ impl FleetStates {
             failed,
         };
         all.failed.sort_by_key(|one| std::cmp::Reverse(one.count));
-        match of.filter(|_| all.gotten.is_empty()) {
-            Some(of) => {
-                let error = nothing(groups, of, &all);
-                Err((all, error))
-            }
-            None => Ok(all),
-        }
+        let missing = of.filter(|_| all.gotten.is_empty());
+        let missing = missing.map(|of| nothing(groups, of, &all));
+        (all, missing)
     }
 
     /// For people.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
-        let width = |of: fn(&Gotten) -> String| {
-            let widths = self.gotten.iter().map(|one| of(one).chars().count());
-            widths.filter(|width| *width <= 60).max().unwrap_or(0)
-        };
-        let widest = width(Gotten::shown);
-        for one in &self.gotten {
+        let shown: Vec<String> = self.gotten.iter().map(Gotten::shown).collect();
+        let widest = width(&shown, 60);
+        for (one, shown) in self.gotten.iter().zip(&shown) {
             let minions = match &one.common {
                 Some(common) => common.clone(),
                 None => some(&one.minions, NAMED),
             };
-            let (shown, number) = (one.shown(), count(one.count, "minion"));
+            let number = count(one.count, "minion");
             text.push_str(&format!("{shown:widest$}  {number}: {minions}\n"));
         }
         for one in &self.failed {

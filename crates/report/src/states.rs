@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::terminal::printable;
+use crate::words::{count, width};
 
 /// A state that runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,16 +44,10 @@ const WIDEST: usize = 44;
 /// ```
 #[must_use]
 pub fn listing(rows: &[StateRow], sls: usize) -> String {
-    let states = match rows.len() {
-        1 => "1 state".to_owned(),
-        count => format!("{count} states"),
-    };
+    let states = count(rows.len(), "state");
     let mut text = format!("{states} of {sls} sls, in the order in which they run\n");
     let width = |column: fn(&StateRow) -> &str| {
-        let widths = rows
-            .iter()
-            .map(|row| printable(column(row)).chars().count());
-        widths.filter(|width| *width <= WIDEST).max().unwrap_or(0)
+        width(rows.iter().map(|row| printable(column(row))), WIDEST)
     };
     let widths = [
         width(|row| &row.function),

@@ -12,6 +12,12 @@ pub fn count(n: usize, one: &str) -> String {
     format!("{n} {one}{}", if n == 1 { "" } else { "s" })
 }
 
+/// The width of a column: that of its widest cell, but wider cells than `widest` stick out.
+pub(crate) fn width<T: AsRef<str>>(cells: impl IntoIterator<Item = T>, widest: usize) -> usize {
+    let widths = cells.into_iter().map(|cell| cell.as_ref().chars().count());
+    widths.filter(|width| *width <= widest).max().unwrap_or(0)
+}
+
 /// The first of some names, and how many more there are.
 ///
 /// ```

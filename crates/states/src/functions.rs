@@ -113,6 +113,15 @@ pub fn state_modules() -> impl Iterator<Item = (&'static str, impl Iterator<Item
     MODULES.iter().map(move |(name, all)| (*name, homes(all)))
 }
 
+/// The homes of a state module; without any, it is unknown.
+pub fn homes(module: &str) -> impl Iterator<Item = Home> {
+    MODULES
+        .get(module)
+        .into_iter()
+        .flatten()
+        .map(|(home, _)| *home)
+}
+
 /// The functions of a state module that states are made of, without those that Salt calls by itself.
 pub fn functions_of(module: &str) -> impl Iterator<Item = &'static str> {
     let homes = MODULES.get(module).into_iter().flatten();

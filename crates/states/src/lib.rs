@@ -18,7 +18,7 @@ mod runs;
 mod shared;
 mod top;
 
-pub use functions::{Home, StateFunction, functions_of, state_modules, watches};
+pub use functions::{Home, StateFunction, functions_of, homes, state_modules, watches};
 pub use gather::{Gathered, Gatherer, Problem, ProblemKind, included};
 pub use high::{High, Wanted};
 pub use options::{Strategy, TopOptions};

@@ -37,7 +37,7 @@ pub struct Explain {
     /// The formula: its folder below a root, or the tpldir of a template in it [default: the only one there is]; or
     /// `pillar`, where pillars are compiled; or `highstate`
     pub formula: Option<String>,
-    /// The key to explain, as in users:tom:shell; numbers pick items of lists. Of states ID or ID:ARGUMENT
+    /// The key to explain, as in users:tom:shell; numbers pick items of lists. For states: ID or ID:ARGUMENT
     pub key: Option<String>,
     /// The key to explain, as a flag
     #[arg(long, value_name = "KEY", conflicts_with_all = ["key", "why_not"])]

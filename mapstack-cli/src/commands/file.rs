@@ -120,7 +120,10 @@ fn made(
     let mut made = Vec::new();
     for file in all.iter().filter(|file| is_meant(file)) {
         let mut content = files.content(file);
-        reporter.knows_texts(files.secret_texts());
+        let secrets = files.take_secret_texts();
+        if !secrets.is_empty() {
+            reporter.knows_texts(secrets);
+        }
         let state = &file.state;
         let (said, place) = place_of_id(&places, (&state.sls, &state.saltenv), &state.id);
         // An error of a template has a place of its own.
@@ -177,7 +180,7 @@ fn print(args: &FileArgs, found: &[Made], many: bool) -> Result<(), Failure> {
 
 /// The lists of files, one for each minion.
 fn lists(found: &[Made], many: bool) -> String {
-    let rows: Vec<FileRow> = found.iter().map(|one| one.row.clone()).collect();
+    let rows: Vec<&FileRow> = found.iter().map(|one| &one.row).collect();
     if !many {
         return listing(&rows);
     }
@@ -205,7 +208,7 @@ fn incomplete(args: &FileArgs, found: &[Made], reporter: &Reporter) -> Result<()
         }
         if let (Content::Nothing, false) = (&one.content, args.format == Shown::Json) {
             reporter.note(&format!(
-                "{}, and makes no text: {}",
+                "{}, which has no content: {}",
                 one.said(),
                 one.row.kind
             ));

@@ -54,8 +54,8 @@ pub struct FleetArgs {
     pub verb: Option<FleetVerb>,
     /// Formulas: their folders below a root [default: the only one there is]; or `highstate`
     ///
-    /// Behind `highstate` may be the name of an sls, a state or a package; sls:NAME, id:NAME and pkg:NAME are names of one
-    /// kind.
+    /// `highstate` can be followed by the name of an sls, a state or a package; sls:NAME, id:NAME and pkg:NAME restrict
+    /// the kind.
     #[arg(value_name = "FORMULA")]
     pub formulas: Vec<String>,
     #[command(flatten)]
@@ -163,23 +163,24 @@ fn estate(what: (&Input, &WorkFlags), is_json: bool, reporter: &Reporter) -> Res
 
 /// Print who gets which states.
 fn highstate(args: &FleetArgs, of: Option<&str>, reporter: &Reporter) -> Result<(), Failure> {
+    let is_json = match args.format {
+        Some(FleetFormat::Json | FleetFormat::Jsonl) => true,
+        Some(FleetFormat::Text) | None => false,
+        Some(_) => {
+            let usage = "fleet highstate prints -o text or -o json";
+            return Err(Failure::Usage(usage.into()));
+        }
+    };
     let flags = (&args.input, &args.work);
     let masking = reporter.masking();
     let fleet = FleetHighstate::of(flags, &masking, memory::limit, reporter)?;
     let groups = fleet.groups.iter();
     let groups: Vec<Group<'_>> = groups.map(|(states, ids)| (&**states, &ids[..])).collect();
     let failed = fleet.failed.iter().map(|(error, ids)| (&**error, &ids[..]));
-    let (states, missing) = match FleetStates::new(&groups, failed, (of, &fleet.census)) {
-        Ok(states) => (states, None),
-        Err((states, error)) => (states, Some(error)),
-    };
-    match args.format {
-        Some(FleetFormat::Json | FleetFormat::Jsonl) => output::write_json(&states)?,
-        Some(FleetFormat::Text) | None => output::write_listing(&states.text())?,
-        Some(_) => {
-            let usage = "fleet highstate prints -o text or -o json";
-            return Err(Failure::Usage(usage.into()));
-        }
+    let (states, missing) = FleetStates::new(&groups, failed, (of, &fleet.census));
+    match is_json {
+        true => output::write_json(&states)?,
+        false => output::write_listing(&states.text())?,
     }
     match (missing, states.failed()) {
         (Some(error), _) => Err(error.into()),

@@ -8,10 +8,9 @@ use mapstack_states::{Gatherer, High, Places};
 
 use crate::inputs::flags::Input;
 use crate::inputs::functions::MemoryOf;
-use crate::inputs::pillars::Silent;
 use crate::inputs::session::Session;
 use crate::inputs::state_facts::{Refused, top_options, wanted};
-use crate::inputs::{InputError, Warn, configuration};
+use crate::inputs::{InputError, Warn};
 
 /// A minion and its states, for questions about where they come from.
 pub struct ExplainedHighstate {
@@ -42,20 +41,19 @@ impl ExplainedHighstate {
         warn: &dyn Warn,
     ) -> Result<Self, InputError> {
         let session = Session::new(input, warn, memory)?;
-        let id = input.facts.id.as_deref();
-        let config = configuration::read(&input.files, id, None, &Silent)?;
-        let options = top_options(config.as_ref(), &input.files);
+        let options = top_options(session.config.as_ref(), &input.files);
         let gatherer = Gatherer::new(&session.engine, options.clone());
         let mut high = gatherer.high(&session.minion, wanted(sls, &options));
         if let Some(Err(error)) = high.top.take_if(|top| top.is_err()) {
             return Err(error.into());
         }
+        let settled = high.settled(&session.minion)?;
         let asked = match asked {
-            Some(asked) => Some(found(asked, (&gatherer, &session, &high))?),
+            Some(asked) => Some(found(asked, &settled.0, (&gatherer, &session, &high))?),
             None => None,
         };
         let only = asked.as_ref().map(|(id, _)| id);
-        let mut states = explain_states(&session.engine, &session.minion, &high, only)?;
+        let mut states = explain_states(&session.engine, &session.minion, (&high, settled), only);
         if let Some(pillar) = session.explained_pillar()?
             && let Some(pillar) = explain_pillar(&pillar, &session.minion, session.engine.policy())
         {
@@ -82,12 +80,12 @@ impl ExplainedHighstate {
 /// The facts and files in which an ID is found.
 type Where<'w> = (&'w Gatherer<'w>, &'w Session, &'w High);
 
-/// The ID that a text begins with, and what is behind the colon that follows it. IDs can have colons, too.
+/// The ID at the start of a text, and the text after the colon that follows it. IDs can contain colons.
 fn found(
     asked: &str,
+    states: &Value,
     (gatherer, session, high): Where<'_>,
 ) -> Result<(Key, Option<String>), Error> {
-    let (states, _) = high.settled(&session.minion)?;
     let ids = states.as_map().into_iter().flatten().map(|(id, _)| id);
     let ids: Vec<&Key> = ids.filter(|id| !id.to_string().starts_with("__")).collect();
     let rest = |id: &str| match asked.strip_prefix(id) {

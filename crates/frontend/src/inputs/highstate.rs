@@ -158,7 +158,7 @@ impl Highstate<'_> {
             SaltVersion::default()
         );
         let warning = Diagnostic::warning(ErrorKind::Unsupported, message);
-        Some(warning.with_help("the order of states and what is refused can be others there"))
+        Some(warning.with_help("the order of states and the errors can differ in that version"))
     }
 
     /// A warning where top files give the minion nothing.

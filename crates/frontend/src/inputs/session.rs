@@ -8,6 +8,7 @@ use mapstack::value::Value;
 use mapstack::{Configuration, DataOptions, Diagnostic, Engine, Error, ErrorKind, Run, Way};
 use mapstack_fleet::read_back;
 use mapstack_pillar::WholePillar;
+use mapstack_salt_config::Config;
 
 use crate::inputs::configuration;
 use crate::inputs::flags::{Input, ResultFlags};
@@ -27,6 +28,8 @@ pub struct Session {
     roots: Roots,
     saltenv: Option<String>,
     pillars: Option<ConfiguredPillars>,
+    /// The configuration of flags or of the checkout.
+    pub(super) config: Option<Config>,
 }
 
 impl Session {
@@ -62,6 +65,7 @@ impl Session {
             roots,
             saltenv,
             pillars,
+            config,
         })
     }
 

@@ -4,7 +4,7 @@ mod traced;
 mod written;
 
 use mapstack::Engine;
-use mapstack_diagnostic::{Diagnostic, Place, Result};
+use mapstack_diagnostic::{Diagnostic, Place};
 use mapstack_minion::{FactPlaces, Minion};
 use mapstack_states::High;
 use mapstack_states::compile::Refusal;
@@ -45,7 +45,8 @@ pub struct StateOrigin {
     pub saltenv: String,
     /// The place of the ID.
     pub place: Option<Place>,
-    /// Why the minion gets the sls: what includes it, what includes that, …, the entries of top files.
+    /// The chain by which the minion gets the sls: the sls that includes it, the one that includes that, and so on, up to the entries
+    /// of top files.
     pub reasons: Vec<Reason>,
     /// Its requisites.
     pub requisites: Vec<RequisiteOrigin>,
@@ -64,7 +65,8 @@ pub struct RequisiteOrigin {
     pub given_by: Option<(Key, String)>,
 }
 
-/// The states of a minion with the origins of their arguments: those of an ID, or all.
+/// The states of a minion with the origins of their arguments: those of an ID, or all. The high data comes with what it
+/// settles to ([`High::settled`]).
 ///
 /// ```
 /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion, value::Key};
@@ -77,21 +79,19 @@ pub struct RequisiteOrigin {
 /// let engine = Engine::new(files);
 /// let minion = Minion::new("web1").complete();
 /// let high = Gatherer::new(&engine, TopOptions::default()).high(&minion, Wanted::Highstate);
-/// let explained = explain_states(&engine, &minion, &high, None).unwrap();
+/// let settled = high.settled(&minion).unwrap();
+/// let explained = explain_states(&engine, &minion, (&high, settled), None);
 /// let port = explained.lineage.at(&["site", "http.query", "port"].map(Key::from)).unwrap();
 /// assert_eq!(port.spot.to_string(), "web.sls:4:13");
 /// assert_eq!(port.printed[0].spot.to_string(), "map.jinja:1:15");
 /// ```
-///
-/// # Errors
-/// The limits were reached.
+#[must_use]
 pub fn explain_states(
     engine: &Engine,
     minion: &Minion,
-    high: &High,
+    (high, (states, refusals)): (&High, (Value, Vec<Refusal>)),
     only: Option<&Key>,
-) -> Result<ExplainedStates> {
-    let (states, refusals) = high.settled(minion)?;
+) -> ExplainedStates {
     let written = Written::of(&high.sls);
     let mut explaining = Explaining {
         traced: TracedSls::new(engine, minion, high),
@@ -124,7 +124,7 @@ pub fn explain_states(
         Some(shown) => shown.clone(),
         None => format!("{}{path}", crate::flow::SERVED),
     };
-    Ok(ExplainedStates {
+    ExplainedStates {
         states: states
             .into_iter()
             .map(|state| state.placed(&lineage))
@@ -133,7 +133,7 @@ pub fn explain_states(
         lineage: lineage.with_shown(&shown),
         refusals,
         warnings: done.warnings,
-    })
+    }
 }
 
 fn is_internal(key: &Key) -> bool {

@@ -189,7 +189,8 @@ impl<'t> TracedSls<'t> {
         self.whole(argument.sls)?.follow(&argument.path)
     }
 
-    /// Why the minion gets an sls: what includes it, what includes that, …, the entries of top files.
+    /// The chain by which the minion gets an sls: the sls that includes it, the one that includes that, and so on, up to the entries
+    /// of top files.
     pub fn reasons(&mut self, sls: usize) -> Vec<Reason> {
         let (all, mut reasons) = (self.sls, Vec::new());
         let (mut here, mut left) = (all.get(sls), all.len());

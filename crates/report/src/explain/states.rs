@@ -34,7 +34,7 @@ struct StateRow<'r> {
     saltenv: &'r str,
     /// file:line:column of the ID
     at: Option<String>,
-    /// Why the minion has the sls: what includes it, what includes that, the entry of a top file.
+    /// The chain by which the minion gets the sls: the sls that includes it, the one that includes that, up to the entry of a top file.
     reached: Vec<Reason<'r>>,
     requisites: Vec<RequisiteRow<'r>>,
 }

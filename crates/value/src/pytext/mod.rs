@@ -29,6 +29,7 @@
 //! Every function here is tested against recorded results of Python, or against rows checked with it.
 
 pub mod base64;
+mod binary;
 pub mod case;
 pub mod classes;
 pub mod codec;
@@ -42,5 +43,6 @@ pub mod shlex;
 pub mod spec;
 pub mod split;
 
+pub use binary::is_binary;
 pub use fnmatch::{Fnmatch, fnmatch, has_magic};
 pub use repr::{float_repr, is_printable, quote_bytes, quote_str};
