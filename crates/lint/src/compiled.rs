@@ -23,7 +23,7 @@ pub(crate) struct Fault {
     pub path: String,
     /// The runs for which the states are refused.
     pub runs: BTreeSet<usize>,
-    /// An sls that includes the one that has the fault, and with which it is none.
+    /// An sls that includes the faulty one and compiles without the fault.
     pub works_with: Option<String>,
     /// The sls that is refused, of a formula.
     pub within: Option<String>,
@@ -201,8 +201,8 @@ impl Subject<'_> {
         Ok(())
     }
 
-    /// Find the sls with which a fault is none, and the one that has what is missing. Each of the sls that fail can be part
-    /// of one that works.
+    /// Find an sls that compiles without the fault, and one that has the missing state. A failing sls can be part of one
+    /// that works.
     fn settle(&self, fault: &mut Fault, alone: &[(Closure, Vec<usize>)], failed: &[usize]) {
         let with = |number: usize, run: usize| {
             let part = alone[number].0.root;
@@ -378,7 +378,7 @@ impl Contents {
 struct Faults {
     all: BTreeMap<FaultKey, Fault>,
     misuses: BTreeMap<MisuseKey, Misuse>,
-    /// Why some states were not compiled.
+    /// The reason for which some states were not compiled.
     limit: Option<String>,
 }
 

@@ -144,7 +144,7 @@ pub(crate) struct Examined<'s> {
     /// Its layers, if it has parameter files and their values are few enough for the rules. Minions that differ in nothing
     /// of them share them.
     pub layered: Option<Arc<Layered>>,
-    /// Why it has no layers though it has parameter files.
+    /// The reason for which it has no layers despite its parameter files.
     pub too_large: Option<String>,
     /// The error of its `map.jinja`.
     pub map_error: Option<Error>,
@@ -468,7 +468,7 @@ impl<'s> Subject<'s> {
         (layered, why, run.events())
     }
 
-    /// Say that the results of layers are not gone through.
+    /// Report that results of layers are too large to check.
     fn name_large_results(&mut self) {
         let large = self.runs.iter().rev().find_map(|run| run.too_large.clone());
         if let Some(why) = large {

@@ -71,8 +71,8 @@ fn lower(level: Level, why: &str, finding: Finding) -> Finding {
     }
 }
 
-/// A finding at the place of the state: what is wrong, where the file has it as it is, or else a line that is about the
-/// function, or the ID.
+/// A finding at the faulty text where the file has it literally, and otherwise at the line that declares the function or
+/// the ID.
 fn finding(rule: Rule, misuse: &Misuse, file: &SourceFile, message: String) -> Finding {
     let Misuse {
         module, function, ..
