@@ -131,18 +131,35 @@ fn the_number_of_threads_changes_nothing() {
 #[test]
 fn what_is_not_followed_is_not_known() {
     let tree = tree();
-    tree.write("r/ssh/init.sls", b"a: {test.nop: []}\n");
-    tree.write("r/ssh/files/motd", b"hello\n");
-    tree.write("r/ssh/states.jinja", b"{% set a = 1 %}\n");
     tree.write(
         "r/all/parameters/defaults.yaml.jinja",
         b"values: {n: {{ grains | length }}}\n",
     );
-    let unknown = "states and managed files are not followed";
+    tree.write("r/ssh/files/motd", b"hello\n");
+    let without_states = "states and managed files are not followed";
+    assert_line(
+        tree.path(),
+        "impact r/ssh/files/motd --root r --minions minions",
+        2,
+        ("it is not known what", without_states),
+    );
+    tree.write("r/ssh/init.sls", b"a: {test.nop: []}\n");
+    tree.write("r/ssh/states.jinja", b"{% set a = 1 %}\n");
+    tree.write(
+        "r/ssh/refused/init.sls",
+        b"a: {test.nop: [{require: [{test: b}]}]}\n",
+    );
+    let refused =
+        "of 3 minions states do not compile, so that their files are not known: db1, web1, web2";
     for (what, status, out, err) in [
-        ("r/ssh/init.sls", 2, "it is not known what", unknown),
-        ("r/ssh/files/motd", 2, "it is not known what", unknown),
-        ("r/ssh/states.jinja", 2, "it is not known what", unknown),
+        (
+            "r/ssh/init.sls",
+            0,
+            "states: 3 minions: db1, web1, web2\nfollowed: parameters of all, ssh, web; states of each sls alone and their managed files\n",
+            "",
+        ),
+        ("r/ssh/files/motd", 2, "it is not known what", refused),
+        ("r/ssh/states.jinja", 2, "it is not known what", refused),
         ("salt://ssh/nope.sls", 2, "", "there is no such file"),
         (
             "r/ssh/parameters/defaults.yaml --formula web",
@@ -159,23 +176,138 @@ fn what_is_not_followed_is_not_known() {
             "",
         ),
         ("opts:jinja_lstrip_blocks", 0, "reaches 3 of 3 minions", ""),
-        ("opts:nothing", 0, "reaches 0 of 3 minions", ""),
+        ("opts:nothing", 2, "", refused),
         ("grains:virtual", 0, "all: 3 minions", ""),
-        (
-            "pillar:nothing",
-            0,
-            "reaches 0 of 3 minions\nfollowed: parameters of all, ssh, web\n",
-            "",
-        ),
     ] {
         let line = format!("impact {what} --root r --minions minions");
         assert_line(tree.path(), &line, status, (out, err));
     }
     let ran = run_line(
         tree.path(),
-        "impact r/ssh/init.sls --root r --minions minions -o json",
+        "impact r/ssh/states.jinja --root r --minions minions -o json",
     );
-    assert!(ran.stdout.contains(unknown), "{}", ran.stdout);
+    assert_snapshot("impact/refused.json", &ran.stdout);
+}
+
+#[test]
+fn states_that_compile_are_followed() {
+    let tree = tree();
+    tree.write("r/ssh/files/motd", b"hello\n");
+    tree.write("r/ssh/init.sls", b"a: {test.nop: []}\n");
+    tree.write("r/_grains/own.py", b"def own():\n    return {}\n");
+    for (what, status, out, err) in [
+        (
+            "r/ssh/files/motd",
+            0,
+            "reaches 0 of 3 minions\nfollowed: ",
+            "",
+        ),
+        ("opts:nothing", 0, "reaches 0 of 3 minions", ""),
+        (
+            "pillar:nothing",
+            0,
+            "reaches 0 of 3 minions\nfollowed: parameters of ssh, web; states",
+            "",
+        ),
+        (
+            "r/_grains/own.py",
+            2,
+            "",
+            "what plugins of Salt do is not followed",
+        ),
+    ] {
+        let line = format!("impact {what} --root r --minions minions");
+        assert_line(tree.path(), &line, status, (out, err));
+    }
+}
+
+/// A checkout whose states manage files.
+fn files() -> Tree {
+    Tree::new(&[
+        (
+            "salt/top.sls",
+            "base: {'*': [web], 'G@os:Debian': [debian]}\n",
+        ),
+        ("salt/debian.sls", "d: {test.nop: []}\n"),
+        (
+            "salt/web/init.sls",
+            "{% from 'web/lib.jinja' import port %}\n/etc/web.conf:\n  file.managed:\n    - source:\n      - salt://web/files/{{ grains.id }}/web.conf\n      \
+             - salt://web/files/default/web.conf\n    - template: jinja\n    - context: {port: {{ port }}}\n/etc/web.d:\n  file.recurse:\n    \
+             - source: salt://web/tree\n    - exclude_pat: '*.bak'\n/etc/key:\n  file.managed:\n    - contents_pillar: web:key\n\
+             run:\n  cmd.script:\n    - source: salt://web/files/run.sh\n",
+        ),
+        ("salt/web/lib.jinja", "{% set port = 80 %}\n"),
+        ("salt/web/macros.jinja", "{% set a = 1 %}\n"),
+        (
+            "salt/web/files/default/web.conf",
+            "{% from 'web/macros.jinja' import a %}{{ a }} {{ port }} {{ grains.role }}\n",
+        ),
+        (
+            "salt/web/files/web1/web.conf",
+            "own {{ pillar.get('web') }}\n",
+        ),
+        ("salt/web/files/unused.conf", "x\n"),
+        ("salt/web/files/run.sh", "true\n"),
+        ("salt/web/tree/a.conf", "a\n"),
+        ("salt/web/tree/b.bak", "b\n"),
+        (
+            "salt/orch/x.sls",
+            "a: {test.nop: [{x: salt://web/files/unused.conf}]}\n",
+        ),
+        ("pillar/top.sls", "base: {'*': [web], 'db*': [unread]}\n"),
+        ("pillar/web.sls", "web: {key: k}\n"),
+        ("pillar/unread.sls", "other: 1\n"),
+        (
+            "minions/web1.yaml",
+            "{id: web1, grains: {os: Debian, role: a}}\n",
+        ),
+        (
+            "minions/web2.yaml",
+            "{id: web2, grains: {os: Arch, role: b}}\n",
+        ),
+        (
+            "minions/db1.yaml",
+            "{id: db1, grains: {os: Arch, role: b}}\n",
+        ),
+    ])
+}
+
+#[test]
+fn managed_files_are_followed() {
+    let tree = files();
+    let mut reported = String::new();
+    for what in [
+        "salt/web/files/default/web.conf",
+        "salt/web/files/web1/web.conf",
+        "salt/web/macros.jinja",
+        "salt/web/lib.jinja",
+        "salt/web/init.sls",
+        "salt/web/files/run.sh",
+        "salt/web/tree/a.conf",
+        "salt/web/tree/b.bak",
+        "salt/web/files/unused.conf",
+        "salt/orch/x.sls",
+        "pillar/web.sls",
+        "pillar/unread.sls",
+        "grains:role",
+        "grains:os",
+        "grains:id",
+        "pillar:web:key",
+        "pillar:other",
+    ] {
+        let ran = run_line(tree.path(), &format!("impact {what} --minions minions"));
+        let status = ran.status.unwrap_or_default();
+        reported.push_str(&format!(
+            "$ impact {what}\n{}{}= {status}\n\n",
+            ran.stdout, ran.stderr
+        ));
+    }
+    assert_snapshot("impact/files.txt", &reported);
+    let ran = run_line(
+        tree.path(),
+        "impact salt/web/files/default/web.conf --minions minions -o json",
+    );
+    assert_snapshot("impact/files.json", &ran.stdout);
 }
 
 #[test]
@@ -209,18 +341,19 @@ fn what_names_a_file_and_is_not_followed_is_said() {
     let of = |name: &str, status, said: &str| {
         reach(&format!("r/ssh/parameters/{name}.yaml"), status, said);
     };
-    of("unread", 0, "reaches 0 of 3 minions\nfollowed: ");
-    of("sls", 2, "; r/ssh/init.sls:1:1 names it, and states and");
+    of("unread", 0, "reaches 0 of 3 minions\n");
+    of("sls", 2, "; r/ssh/init.sls:1:1 names it\n");
     of("managed", 2, "; r/ssh/files/a.conf:1:1 names it");
-    of("source", 2, "; r/ssh/config.sls:3:22 names it");
-    reach("pillar:of", 2, "; r/ssh/init.sls:2:24 names it");
-    reach("salt://ssh/lib.jinja", 0, "parameters of ssh, web\n");
+    let source = "file.managed a (ssh.config) has it as its source\n  3 minions: ";
+    of("source", 0, source);
+    reach("pillar:of", 2, "; r/ssh/init.sls:2:24 names it\n");
+    reach("salt://ssh/lib.jinja", 0, "parameters of ssh, web; states");
     tree.write(
         "r/web/init.sls",
         b"{% from 'ssh/lib.jinja' import p %}\n{% import_yaml 'web/' ~ grains.os as w %}\n",
     );
-    let also = "not followed, and names it: r/web/init.sls:1:1\n";
-    reach("salt://ssh/lib.jinja", 0, also);
+    // It fails, so that it is not known what it reads behind the failure.
+    reach("salt://ssh/lib.jinja", 0, "states: 3 minions: ");
     of("unread", 0, "reaches 0 of 3 minions\n");
     tree.write("r/web/parameters/unread.yaml", b"a: 1\n");
     let computed = "; r/web/init.sls:2:1 computes the name of a file";
@@ -260,7 +393,7 @@ fn a_file_of_the_pillar_reaches_pillars() {
         (
             "pillar/db.sls",
             1,
-            "pillar: 1 minion: db1\nfollowed: pillars\n",
+            "pillar: 1 minion: db1\nfollowed: pillars; states",
         ),
         ("pillar/top.sls", 1, "reaches 3 of 4 minions"),
         (
@@ -353,7 +486,7 @@ fn files_of_external_pillars_are_followed() {
         ("pillar/web/read.yaml", 0, all),
         ("salt/web/read.yaml", 0, all),
         ("salt/_modules/own.py", 0, "web: 2 minions: web1, web2\n"),
-        ("salt/web/init.sls", 2, unknown),
+        ("salt/web/init.sls", 0, "states: 2 minions: web1, web2\n"),
         ("master", 2, unknown),
         ("minions/web1.yaml", 2, unknown),
     ] {

@@ -153,7 +153,9 @@ fn impacts() {
         &tree,
         "impact salt/web.sls --root salt --minions minions.yaml -o json",
     );
-    assert_valid("impact", &[impact, states], &[]);
+    let [files, refused] =
+        ["files", "refused"].map(|name| recorded(&format!("impact/{name}.json")));
+    assert_valid("impact", &[impact, states, files, refused], &[]);
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! A file that a state manages.
 
-use mapstack_value::Value;
+use mapstack::minion::Part;
+use mapstack_share::FactRead;
+use mapstack_value::{Key, Value};
 
 use crate::arguments::Chunk;
 use crate::plan::Plan;
 use crate::source::Source;
 use crate::source::path_and_saltenv;
+use crate::texts::parts;
 use crate::unknown::Unknown;
 
 /// The state that manages a file.
@@ -96,6 +99,8 @@ pub struct ManagedFile {
     pub template: Option<String>,
     /// Further conditions for the file to be written, a sentence each.
     pub notes: Vec<String>,
+    /// The facts that the state names, to have their values as its content.
+    pub looked_up: Vec<FactRead>,
     /// The reason why the mode is not known, if the state wants that of the source.
     pub mode_unknown: Option<Unknown>,
     pub(crate) plan: Plan,
@@ -126,6 +131,16 @@ impl ManagedFile {
             || name.starts_with("salt://") && url.is_some_and(is_source)
     }
 
+    /// True if a file of the file server is the source.
+    #[must_use]
+    pub fn has_source(&self, path: &str) -> bool {
+        let url = self
+            .source
+            .as_ref()
+            .and_then(|source| source.url.as_deref());
+        url.is_some_and(|url| url.starts_with("salt://") && path_and_saltenv(url).0 == path)
+    }
+
     /// A file with defaults for everything but its kind and plan.
     pub(crate) fn of(chunk: Chunk<'_>, kind: Kind, plan: Plan) -> Self {
         ManagedFile {
@@ -141,10 +156,34 @@ impl ManagedFile {
             source: None,
             template: None,
             notes: conditions(chunk),
+            looked_up: looked_up(chunk),
             mode_unknown: None,
             plan,
         }
     }
+}
+
+/// The facts whose values a state has as the content of its file.
+fn looked_up(chunk: Chunk<'_>) -> Vec<FactRead> {
+    let delimiter = chunk.text("contents_delimiter");
+    let delimiter = delimiter.unwrap_or_else(|| ":".into());
+    let named = match chunk.get("fun").as_str() {
+        Some("managed") => vec![
+            ("contents_pillar", Part::Pillar, &*delimiter),
+            ("contents_grains", Part::Grains, &*delimiter),
+        ],
+        Some("serialize") => vec![("dataset_pillar", Part::Pillar, ":")],
+        _ => Vec::new(),
+    };
+    let reads = named.into_iter().flat_map(|(name, part, delimiter)| {
+        let given = Some(chunk.get(name)).filter(|given| given.truthy());
+        let keys = given.map(parts).unwrap_or_default();
+        keys.into_iter().map(move |key| FactRead {
+            part: Some(part),
+            path: key.split(delimiter).map(Key::from).collect(),
+        })
+    });
+    reads.collect()
 }
 
 /// The conditions under which a state runs.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mapstack::loader::{NotServed, SaltPath, Unserved};
 use mapstack::minion::Minion;
-use mapstack::{Engine, Run, scheme};
+use mapstack::{Engine, Error, Run, scheme};
 use mapstack_value::pytext::codec;
 use mapstack_value::{Map, Value};
 
@@ -13,43 +13,29 @@ use crate::content::{Content, of_error};
 use crate::plan::Plan;
 use crate::unknown::{Reason, Unknown};
 
+/// Calls a function in a saltenv, with its arguments.
+type Caller<'w> = dyn Fn(&str, &str, &[Value], &Map) -> Result<Value, Error> + 'w;
+
 /// The file server and the facts of a minion.
 pub(crate) struct World<'w> {
     engine: &'w Engine,
-    minion: &'w Minion,
+    caller: Box<Caller<'w>>,
+    is_windows: bool,
     /// The names in each saltenv, which all minions of the engine share.
     listed: Arc<AllListed>,
 }
 
+/// The names in all saltenvs, listed when they are asked for.
 #[derive(Default)]
-struct AllListed(Mutex<HashMap<String, Arc<Listed>>>);
+pub(crate) struct AllListed(Mutex<HashMap<String, Arc<Listed>>>);
 
-/// The names in a saltenv.
-pub(crate) struct Listed {
-    pub files: Vec<String>,
-    pub directories: HashSet<String>,
-}
-
-impl<'w> World<'w> {
-    pub fn new(engine: &'w Engine, minion: &'w Minion) -> Self {
-        World {
-            engine,
-            minion,
-            listed: engine.extension(),
-        }
-    }
-
-    pub fn run(&self, saltenv: &str) -> Run<'w> {
-        let run = self.engine.run(self.minion).with_saltenv(saltenv);
-        run.following_secrets()
-    }
-
+impl AllListed {
     /// The files of a saltenv. A saltenv that cannot be listed has none: reading a file of it fails.
-    pub fn listed(&self, saltenv: &str) -> Arc<Listed> {
-        let mut known = self.listed.0.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn of(&self, engine: &Engine, saltenv: &str) -> Arc<Listed> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let listed = known.entry(saltenv.to_owned()).or_insert_with(|| {
-            let mut files = self.engine.list(saltenv, "").unwrap_or_default();
-            files.extend(self.dangling(saltenv));
+            let mut files = engine.list(saltenv, "").unwrap_or_default();
+            files.extend(dangling(engine, saltenv));
             files.sort_unstable();
             let above = |path: &String| -> Vec<String> {
                 let slashes = path.match_indices('/');
@@ -60,16 +46,47 @@ impl<'w> World<'w> {
         });
         listed.clone()
     }
+}
 
-    /// The links that lead nowhere. Salt lists them like files, and then does not find what they lead to.
-    fn dangling(&self, saltenv: &str) -> impl Iterator<Item = String> {
-        let unserved = self
-            .engine
-            .files()
-            .unserved(saltenv, "")
-            .unwrap_or_default();
-        let is_link = |one: &Unserved| one.why != NotServed::NotUtf8;
-        unserved.into_iter().filter(is_link).map(|one| one.path)
+/// The links that lead nowhere. Salt lists them like files, and then does not find what they lead to.
+fn dangling(engine: &Engine, saltenv: &str) -> impl Iterator<Item = String> {
+    let unserved = engine.files().unserved(saltenv, "").unwrap_or_default();
+    let is_link = |one: &Unserved| one.why != NotServed::NotUtf8;
+    unserved.into_iter().filter(is_link).map(|one| one.path)
+}
+
+/// The names in a saltenv.
+pub(crate) struct Listed {
+    pub files: Vec<String>,
+    pub directories: HashSet<String>,
+}
+
+impl<'w> World<'w> {
+    /// A world in which each function is called in a run of its own.
+    pub fn new(engine: &'w Engine, minion: &'w Minion) -> Self {
+        World {
+            engine,
+            caller: Box::new(move |saltenv, name, args, kwargs| {
+                run(engine, minion, saltenv).call_function(name, args, kwargs)
+            }),
+            is_windows: is_windows(minion),
+            listed: engine.extension(),
+        }
+    }
+
+    /// A world in which functions are called in one run.
+    pub fn in_run<'r: 'w>(run: &'w Run<'r>, is_windows: bool) -> Self {
+        World {
+            engine: run.engine(),
+            caller: Box::new(move |_, name, args, kwargs| run.call_function(name, args, kwargs)),
+            is_windows,
+            listed: run.engine().extension(),
+        }
+    }
+
+    /// The files of a saltenv.
+    pub fn listed(&self, saltenv: &str) -> Arc<Listed> {
+        self.listed.of(self.engine, saltenv)
     }
 
     /// The mode of a file of the file server, with four digits (Salt: `cp.stat_file`).
@@ -100,7 +117,7 @@ impl<'w> World<'w> {
         name: &str,
         (args, kwargs): (&[Value], Map),
     ) -> Result<Value, Plan> {
-        let called = self.run(saltenv).call_function(name, args, &kwargs);
+        let called = (self.caller)(saltenv, name, args, &kwargs);
         called.map_err(|error| match of_error(error) {
             Content::Unknown(unknown) => Plan::Unknown(unknown),
             Content::Failed(error) => Plan::Failed(error.diagnostic().message.clone()),
@@ -110,8 +127,7 @@ impl<'w> World<'w> {
 
     /// True if the minion runs Windows.
     pub fn is_on_windows(&self) -> bool {
-        let kernel = self.minion.grains.get("kernel");
-        kernel.and_then(Value::as_str) == Some("Windows")
+        self.is_windows
     }
 
     /// The end of a line in texts that states make.
@@ -138,6 +154,17 @@ impl<'w> World<'w> {
             false => path.starts_with(['/', '~']),
         }
     }
+}
+
+/// A run of a minion in a saltenv.
+pub(crate) fn run<'e>(engine: &'e Engine, minion: &Minion, saltenv: &str) -> Run<'e> {
+    let run = engine.run(minion).with_saltenv(saltenv);
+    run.following_secrets()
+}
+
+pub(crate) fn is_windows(minion: &Minion) -> bool {
+    let kernel = minion.grains.get("kernel");
+    kernel.and_then(Value::as_str) == Some("Windows")
 }
 
 /// A text in an encoding, as Python writes it.

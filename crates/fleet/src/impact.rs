@@ -12,8 +12,9 @@ use mapstack::{Engine, Error, ErrorKind, nearest, yaml};
 use mapstack_lineage::Spot;
 use mapstack_share::{FactRead, Outcome};
 
+use crate::reached_file::{ReachedFile, ReachedFiles};
 use crate::read_by_pillar::ByPillars;
-use crate::read_by_states::ByStates;
+use crate::read_by_states::{ByStates, ReachedStates};
 use crate::unfollowed::{Unfollowed, unfollowed};
 use crate::{Fleet, Masking, Minions, Pace, ordered};
 
@@ -77,8 +78,8 @@ struct Looked {
     outcomes: Vec<Arc<SharedOutcome>>,
     /// True if its pillar is reached.
     by_pillar: bool,
-    /// True if its states are reached.
-    by_states: bool,
+    /// Its states, as far as they are reached.
+    by_states: ReachedStates,
     failed: Vec<Redacted<Error>>,
 }
 
@@ -90,6 +91,9 @@ struct ReachSoFar<'r> {
     by_pillar: Vec<String>,
     /// The minions whose states are reached.
     by_states: Vec<String>,
+    files: ReachedFiles,
+    /// The minions of which states are refused.
+    refused: Vec<String>,
     minions: usize,
     not_looked_at: usize,
     /// True if any minion has what is asked about.
@@ -147,7 +151,7 @@ impl<'r, 'e> Reach<'r, 'e> {
                 minion,
                 outcomes: Vec::new(),
                 by_pillar,
-                by_states: false,
+                by_states: ReachedStates::default(),
                 failed: secrets.redact_all(&errors),
             });
         }
@@ -160,15 +164,13 @@ impl<'r, 'e> Reach<'r, 'e> {
             secrets.redact(error)
         });
         let mut failed: Vec<Redacted<Error>> = failed.collect();
-        let path = match self.what {
-            What::File(path) => Some(path),
-            _ => None,
-        };
-        let by_states = self.by_states.zip(path);
-        let by_states = by_states.map(|(by, path)| by.look(&minion, path));
-        let by_states = by_states.unwrap_or(Ok(false)).unwrap_or_else(|error| {
+        let by_states = self
+            .by_states
+            .map(|by| by.look(&minion, (self.what, by_pillar)));
+        let by_states = by_states.unwrap_or(Ok(ReachedStates::default()));
+        let by_states = by_states.unwrap_or_else(|error| {
             failed.push(masking.of([&minion]).redact(&error));
-            false
+            ReachedStates::default()
         });
         Some(Looked {
             minion,
@@ -227,7 +229,7 @@ impl<'r, 'e> Reach<'r, 'e> {
         }
     }
 
-    /// The files that were read for the outcomes.
+    /// The files that were read for the outcomes and for states.
     fn read(self) -> BTreeSet<String> {
         let known = self.known.into_inner();
         let known = known.unwrap_or_else(PoisonError::into_inner);
@@ -262,6 +264,8 @@ impl<'r> ReachSoFar<'r> {
             formulas: vec![OfFormula::default(); formulas],
             by_pillar: Vec::new(),
             by_states: Vec::new(),
+            files: ReachedFiles::default(),
+            refused: Vec::new(),
             minions: 0,
             not_looked_at: 0,
             is_there: false,
@@ -275,14 +279,16 @@ impl<'r> ReachSoFar<'r> {
     fn take_in(&mut self, looked: Looked) {
         let minion = &looked.minion;
         self.minions += 1;
-        let is_looked_at = looked.by_pillar || looked.by_states || !looked.outcomes.is_empty();
+        let states = looked.by_states;
+        let is_looked_at = looked.by_pillar
+            || states.is_reached
+            || !states.files.is_empty()
+            || !looked.outcomes.is_empty();
         self.not_looked_at += usize::from(!is_looked_at && !looked.failed.is_empty());
         if looked.by_pillar {
             self.by_pillar.push(minion.id().to_string());
         }
-        if looked.by_states {
-            self.by_states.push(minion.id().to_string());
-        }
+        self.take_in_states(states, &minion.id().to_string());
         self.note_fact(minion);
         if self.sample.is_none() {
             let mut results = looked.outcomes.iter().enumerate();
@@ -299,6 +305,19 @@ impl<'r> ReachSoFar<'r> {
         let id = minion.id().to_string();
         let failed = looked.failed.into_iter();
         self.failed.extend(failed.map(|error| (id.clone(), error)));
+    }
+
+    fn take_in_states(&mut self, states: ReachedStates, id: &str) {
+        if states.is_reached {
+            self.by_states.push(id.to_owned());
+        }
+        let has_file = states.files.iter().any(|file| file.how.is_reach());
+        if states.is_refused && !states.is_reached && !has_file {
+            self.refused.push(id.to_owned());
+        }
+        for file in states.files {
+            self.files.add(file, id);
+        }
     }
 
     /// Count a minion that cannot be looked at.
@@ -402,8 +421,9 @@ impl<'r> ReachSoFar<'r> {
             .map(row)
             .filter(|row| !row.minions.is_empty())
             .collect();
+        let is_reached = !Vec::is_empty(&formulas) || !self.by_states.is_empty();
         let (unknown, sample) = match formulas {
-            _ if self.is_there || !Vec::is_empty(&formulas) => (None, None),
+            _ if self.is_there || is_reached => (None, None),
             _ => (self.unknown(), self.sample(fleet, masking)),
         };
         Impact {
@@ -411,6 +431,8 @@ impl<'r> ReachSoFar<'r> {
             not_looked_at: self.not_looked_at,
             pillar: self.by_pillar,
             states: self.by_states,
+            files: self.files.into_all(),
+            refused: self.refused,
             formulas,
             failed: self.failed,
             unknown,
@@ -437,6 +459,10 @@ pub struct Impact {
     pub pillar: Vec<String>,
     /// The minions whose states are reached, if they are looked at.
     pub states: Vec<String>,
+    /// The files of states and the states that are reached, and those that are not though they could be.
+    pub files: Vec<ReachedFile>,
+    /// The minions that are not reached, and of which states are refused, so that their files are not known.
+    pub refused: Vec<String>,
     /// The errors of minions, with their ids.
     pub failed: Vec<(String, Redacted<Error>)>,
     /// The files that the followed configurations read.

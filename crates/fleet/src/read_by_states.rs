@@ -1,52 +1,274 @@
-//! The minions whose states read a file.
+//! The minions whose states, or the files of these, read a file or a fact.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mapstack::Error;
-use mapstack::minion::Minion;
-use mapstack_states::{Compiled, Gatherer};
+use mapstack::minion::{Minion, Part};
+use mapstack::trace::FileReadKind;
+use mapstack::value::Key;
+use mapstack_files::{Content, FileOfMinion, SharedFiles};
+use mapstack_share::FactRead;
+use mapstack_states::{Compiled, Gatherer, Rendered};
 
-/// The states that may read a file.
+use crate::impact::What;
+use crate::reached_file::{FileOfState, How, candidate, naming};
+
+/// The saltenvs and names of some sls.
+pub type NamedSls = Vec<(String, String)>;
+
+/// The states that may read a file or a fact, and their files.
 pub struct ByStates<'s> {
     gatherer: &'s Gatherer<'s>,
-    /// The files that states read, by the address of the states, which are kept so that it stays theirs.
-    known: Mutex<HashMap<usize, (Arc<Compiled>, bool)>>,
+    files: SharedFiles<'s>,
+    /// The saltenvs and names of the sls, each of which is looked at alone; nothing if top files say what minions get.
+    sls: Option<NamedSls>,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    /// The facts about states without their files, by their address and the number of subjects; they are kept so that the
+    /// address stays theirs.
+    states: HashMap<(usize, usize), (Arc<Compiled>, Arc<OfStates>)>,
+    /// The files that were read.
+    read: BTreeSet<String>,
+    /// Those of work that failed or is not known to its end.
+    open: BTreeSet<String>,
+}
+
+/// The facts about states without their files.
+struct OfStates {
+    is_reached: bool,
+    /// The states that name a file.
+    naming: Vec<FileOfState>,
+}
+
+/// The states of a minion that are reached.
+#[derive(Debug, Default)]
+pub(crate) struct ReachedStates {
+    /// True if an sls or a top file reads what is in question.
+    pub is_reached: bool,
+    /// The files of states, and the states that name a file.
+    pub files: Vec<FileOfState>,
+    /// True if Salt refuses states that may have it, so that their files are not known.
+    pub is_refused: bool,
+}
+
+/// The subject that states may read.
+#[derive(Clone, Copy)]
+enum Asked<'a> {
+    File(&'a str),
+    Fact(Part, &'a [Key]),
+    /// Anything of the pillar.
+    Pillar,
+}
+
+impl Asked<'_> {
+    fn is_seen(self, read: &FactRead) -> bool {
+        match self {
+            Asked::File(_) => false,
+            Asked::Fact(part, path) => read.sees(part, path),
+            Asked::Pillar => read.part.is_none_or(|part| part == Part::Pillar),
+        }
+    }
+
+    /// True if states may have it that do not compile: those of the folder of a file.
+    fn is_near(self, compiled: &Compiled) -> bool {
+        let folder = |path: &'_ str| path.split('/').next().map(str::to_owned);
+        match self {
+            Asked::File(path) => {
+                let mut sls = compiled.sls.iter();
+                sls.any(|sls| folder(&sls.path) == folder(path))
+            }
+            _ => true,
+        }
+    }
+
+    /// True if facts among which it may be are read; `None` if it is not known what is read.
+    fn is_among(self, facts: Option<&[FactRead]>) -> Option<bool> {
+        match self {
+            Asked::File(_) => Some(false),
+            _ => Some(facts?.iter().any(|read| self.is_seen(read))),
+        }
+    }
 }
 
 impl<'s> ByStates<'s> {
-    /// The states that a gatherer compiles.
+    /// The states that a gatherer compiles: those that top files give, or those of some sls. It has to keep low data, and
+    /// to note facts.
     #[must_use]
-    pub fn new(gatherer: &'s Gatherer<'s>) -> Self {
+    pub fn new(gatherer: &'s Gatherer<'s>, sls: Option<NamedSls>) -> Self {
         ByStates {
+            files: SharedFiles::new(gatherer.engine()).noting_facts(),
             gatherer,
+            sls,
             known: Mutex::default(),
         }
     }
 
-    /// True if a file is read for the states of a minion that has its pillar, also of those that do not compile.
-    pub(crate) fn look(&self, minion: &Minion, path: &str) -> Result<bool, Error> {
-        let compiled = self.gatherer.compiled(minion)?;
-        if self.gatherer.is_top(path) {
-            return Ok(true);
+    /// Looks at the states of a minion that has its pillar, also of those that do not compile. A pillar that is
+    /// reached counts as reached where states read it.
+    ///
+    /// # Errors
+    /// The top files cannot be used.
+    pub(crate) fn look(
+        &self,
+        minion: &Minion,
+        (what, by_pillar): (&What, bool),
+    ) -> Result<ReachedStates, Error> {
+        let own = match what {
+            What::File(path) => Some(Asked::File(path)),
+            What::Fact(part, path) => Some(Asked::Fact(*part, path)),
+            What::Value(..) | What::Pillar(..) | What::External(_) => None,
+        };
+        let asked: Vec<Asked<'_>> = own
+            .into_iter()
+            .chain(by_pillar.then_some(Asked::Pillar))
+            .collect();
+        let mut reached = ReachedStates::default();
+        let all = match &self.sls {
+            Some(sls) => {
+                let compiled =
+                    |(env, name): &(String, String)| self.gatherer.compiled_sls(minion, env, name);
+                sls.iter().map(compiled).collect()
+            }
+            None => {
+                reached.is_reached = self.is_read_by_top(minion, &asked)?;
+                vec![self.gatherer.compiled(minion)?]
+            }
+        };
+        for compiled in all {
+            self.look_at(minion, &compiled, (&asked, &mut reached));
         }
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let address = Arc::as_ptr(&compiled) as usize;
-        let (_, is_read) = known.entry(address).or_insert_with(|| {
-            let is_read = files(&compiled).any(|file| file == path);
-            (compiled, is_read)
-        });
-        Ok(*is_read)
+        Ok(reached)
     }
 
-    /// The files that were read for states.
+    /// True if top files decide by it what the minion gets.
+    fn is_read_by_top(&self, minion: &Minion, asked: &[Asked<'_>]) -> Result<bool, Error> {
+        let facts = asked.iter().any(|one| !matches!(one, Asked::File(_)));
+        let top = match facts {
+            true => Some(self.gatherer.top(minion)?),
+            false => None,
+        };
+        Ok(asked.iter().any(|one| match (one, &top) {
+            (Asked::File(path), _) => self.gatherer.top_path() == *path,
+            (one, Some(top)) => one.is_among(top.facts.as_deref()).unwrap_or(true),
+            (_, None) => false,
+        }))
+    }
+
+    fn look_at(
+        &self,
+        minion: &Minion,
+        compiled: &Arc<Compiled>,
+        (asked, reached): (&[Asked<'_>], &mut ReachedStates),
+    ) {
+        let of_states = self.of_states(compiled, asked);
+        reached.is_reached |= of_states.is_reached;
+        reached.is_refused |=
+            !compiled.errors.is_empty() && asked.iter().any(|asked| asked.is_near(compiled));
+        let mut left_out = of_states.naming.clone();
+        for one in self.files.of(minion, compiled) {
+            self.note(&one);
+            let how = asked.iter().find_map(|asked| how(&one, *asked));
+            let Some(how) = how else { continue };
+            // The folder of its source has the file, and the state does not leave it out.
+            left_out.retain(|named| named.how != How::LeftOut || named.id != one.file.state.id);
+            reached.files.push(FileOfState::of(&one.file, how));
+        }
+        reached.files.extend(left_out);
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        // Nothing panics while it holds the lock.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The facts about states without their files, which minions share. The pillar is in question for all minions or
+    /// for none that share them, as it is read for them or not.
+    fn of_states(&self, compiled: &Arc<Compiled>, asked: &[Asked<'_>]) -> Arc<OfStates> {
+        let key = (Arc::as_ptr(compiled) as usize, asked.len());
+        if let Some((_, known)) = self.known().states.get(&key) {
+            return known.clone();
+        }
+        let renders = compiled.sls.iter().map(|sls| &*sls.rendered);
+        let is_reached = renders.clone().any(|rendered| is_read(rendered, asked));
+        let file = asked.iter().find_map(|asked| match asked {
+            Asked::File(path) => Some(*path),
+            _ => None,
+        });
+        let naming = file.map(|path| naming(&compiled.low, path));
+        let made = Arc::new(OfStates {
+            is_reached,
+            naming: naming.unwrap_or_default(),
+        });
+        let mut known = self.known();
+        for sls in &compiled.sls {
+            let files = sls.rendered.files.iter().cloned();
+            match sls.rendered.data.is_ok() && compiled.errors.is_empty() {
+                true => known.read.extend(files),
+                false => known.open.extend(files),
+            }
+        }
+        let kept = (compiled.clone(), made.clone());
+        known.states.insert(key, kept);
+        made
+    }
+
+    /// Note which files were read for a file.
+    fn note(&self, one: &FileOfMinion) {
+        let reads = one.made.reads.iter();
+        let found = reads.filter(|read| read.kind == FileReadKind::Found);
+        let is_done = matches!(one.made.content, Content::Bytes(_) | Content::Nothing);
+        let mut known = self.known();
+        let known = &mut *known;
+        for read in found {
+            let files = match is_done {
+                true => &mut known.read,
+                false => &mut known.open,
+            };
+            if !files.contains(&*read.path) {
+                files.insert(read.path.to_string());
+            }
+        }
+    }
+
+    /// The files that were read for states and their files, as far as these are known to their end.
     pub(crate) fn read(&self) -> BTreeSet<String> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let files = known.values().flat_map(|(compiled, _)| files(compiled));
-        files.cloned().collect()
+        let known = self.known();
+        let mut read = &known.read - &known.open;
+        if self.sls.is_none() {
+            read.insert(self.gatherer.top_path().to_owned());
+        }
+        read
     }
 }
 
-fn files(compiled: &Compiled) -> impl Iterator<Item = &String> {
-    compiled.sls.iter().flat_map(|sls| &sls.rendered.files)
+fn is_read(rendered: &Rendered, asked: &[Asked<'_>]) -> bool {
+    asked.iter().any(|asked| match asked {
+        Asked::File(path) => rendered.files.iter().any(|file| file == path),
+        asked => asked.is_among(rendered.facts()).unwrap_or(true),
+    })
+}
+
+/// The way in which a file of a minion is reached, or would be; nothing if it is not.
+fn how(one: &FileOfMinion, asked: Asked<'_>) -> Option<How> {
+    let Asked::File(path) = asked else {
+        let is_named = one.file.looked_up.iter().any(|read| asked.is_seen(read));
+        return match (asked, asked.is_among(one.made.facts())) {
+            (_, Some(false)) if !is_named => None,
+            (_, None) if !is_named => Some(How::MayRead),
+            (Asked::Pillar, _) => Some(How::Pillar),
+            _ => Some(How::Read),
+        };
+    };
+    if one.file.has_source(path) {
+        return Some(How::Source);
+    }
+    let mut reads = one.made.reads.iter();
+    match reads.any(|read| *read.path == *path && read.kind == FileReadKind::Found) {
+        true => Some(How::Read),
+        false => candidate(&one.file, path),
+    }
 }

@@ -307,11 +307,7 @@ impl Subject<'_> {
             name: name.to_owned(),
             path,
             included_by: None,
-            rendered: Arc::new(Rendered {
-                data,
-                warnings: Vec::new(),
-                files: Vec::new(),
-            }),
+            rendered: Arc::new(Rendered::of(data)),
         };
         let own = closure.states.iter().filter_map(|number| {
             let state = &self.states[*number];

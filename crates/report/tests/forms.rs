@@ -9,7 +9,7 @@ use mapstack_fleet::impact::What;
 use mapstack_fleet::{Comparison, Differences, Fleet, Impact, Masking, Minions, Pace};
 use mapstack_report::diff;
 use mapstack_report::document::Document;
-use mapstack_report::impact::{Followed, Reach};
+use mapstack_report::impact::{Followed, Reach, StatesOf};
 
 /// Minions whose operating system is in their id; `broken` cannot be read.
 struct Named;
@@ -129,7 +129,7 @@ followed: parameters of users
         what,
         configurations: vec![("users".into(), Way::Data)],
         has_pillars: false,
-        has_states: false,
+        states: StatesOf::Nothing,
         is_external: false,
         unfollowed: Vec::new(),
     };

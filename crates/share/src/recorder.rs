@@ -15,7 +15,7 @@ use mapstack_value::Key;
 use crate::exact::Exact;
 use crate::layer_files::{LayerFiles, LayerPaths};
 use crate::probe::Probe;
-use crate::question::{HashedAnswer, InternedQuestion, Question};
+use crate::question::{FactRead, HashedAnswer, InternedQuestion, Question};
 
 /// A run with more questions is not shared: asking another minion all of them would cost as much as running it.
 const MAX_QUESTIONS: usize = 256;
@@ -57,6 +57,18 @@ pub(crate) enum Record {
     Shared(Vec<RecordedRead>),
     /// The result is valid for this minion only.
     NotShareable,
+}
+
+impl Record {
+    /// The facts that the run read, each once; `None` if they are not known.
+    pub fn facts(&self) -> Option<Vec<FactRead>> {
+        let Record::Shared(steps) = self else {
+            return None;
+        };
+        let mut seen = HashSet::new();
+        let reads = steps.iter().flat_map(|step| step.question.question.reads());
+        Some(reads.filter(|read| seen.insert(read.clone())).collect())
+    }
 }
 
 #[derive(Default)]

@@ -1,6 +1,5 @@
 //! One formula whose results are shared by many minions.
 
-use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
@@ -145,12 +144,7 @@ impl<'e> SharedFormula<'e> {
     pub fn facts(&self, minion: &Minion) -> Option<Vec<FactRead>> {
         let minion = &*self.engine.with_tree_grains(minion);
         let probe = Answers::new(minion).probe(self.engine, self.saltenv.as_ref());
-        let (_, Record::Shared(steps)) = self.recorded(minion, probe) else {
-            return None;
-        };
-        let mut seen = HashSet::new();
-        let reads = steps.iter().flat_map(|step| step.question.question.reads());
-        Some(reads.filter(|read| seen.insert(read.clone())).collect())
+        self.recorded(minion, probe).1.facts()
     }
 
     /// The minion's secrets, and the texts that templates made of them. Each call runs the formula; the texts are

@@ -15,7 +15,7 @@ use mapstack_diagnostic::{Diagnostic, Result};
 
 use crate::decisions::{DecisionTree, Walk};
 use crate::probe::Probe;
-use crate::question::Question;
+use crate::question::{FactRead, Question};
 use crate::recorder::{Record, RecordedRead, Recorder};
 
 /// The key of a piece of work, with the memory that it takes.
@@ -54,6 +54,8 @@ pub struct SharedWork<K, T> {
     works: RwLock<Works<K, T>>,
     bytes: AtomicUsize,
     max_bytes: usize,
+    /// True if results know the facts that they depend on.
+    notes_facts: bool,
 }
 
 type Works<K, T> = HashMap<K, Arc<Work<T>>, RandomState>;
@@ -78,6 +80,7 @@ pub struct Done<T> {
     warnings: Vec<Diagnostic>,
     reads: Vec<FileRead>,
     steps: u64,
+    facts: Option<Vec<FactRead>>,
 }
 
 /// The known result of a piece of work for a minion.
@@ -117,7 +120,7 @@ impl<'e, T> Found<'e, T> {
     ) -> Self {
         let probe = answers.probe(run);
         let beside = run.beside(None);
-        let done = Done::in_run(work(&beside), &beside, run);
+        let done = Done::in_run((work(&beside), None), &beside, run);
         let is_changed = !has_given_facts(&beside, probe);
         Found::done(done, beside, is_changed, false)
     }
@@ -141,6 +144,27 @@ impl<'e> MinionAnswers<'e> {
         let make = || Rc::new(Probe::new(run.engine(), run.beside(None)));
         self.0.get_or_init(make)
     }
+
+    /// The result of work in a separate run, with the facts that it read, as [`Done::facts`].
+    ///
+    /// ```
+    /// use mapstack::{Engine, loader::MemoryFiles, minion::{Minion, Part}};
+    /// use mapstack_share::MinionAnswers;
+    /// let engine = Engine::new(MemoryFiles::new().file("base", "a.sls", "os: {{ grains.get('os') }}"));
+    /// let run = engine.run(&Minion::new("web1"));
+    /// let (_, facts) = MinionAnswers::default().noting(&run, |run| run.sls("a.sls"));
+    /// assert!(facts.unwrap().iter().any(|fact| fact.sees(Part::Grains, &["os".into()])));
+    /// ```
+    pub fn noting<T>(
+        &self,
+        run: &Run<'e>,
+        work: impl FnOnce(&Run<'e>) -> T,
+    ) -> (T, Option<Vec<FactRead>>) {
+        let recorder = Rc::new(Recorder::new(self.probe(run).clone()));
+        let beside = run.beside(Some(recorder.clone()));
+        let made = work(&beside);
+        (made, recorder.finish(&beside).facts())
+    }
 }
 
 /// True if a run still sees the facts and options that its minion was given. If not, its work is nothing that other
@@ -161,7 +185,15 @@ impl<K: WorkKey, T> SharedWork<K, T> {
             works: RwLock::default(),
             bytes: AtomicUsize::new(0),
             max_bytes,
+            notes_facts: false,
         }
+    }
+
+    /// The same with results that know the facts that they depend on, as [`Done::facts`].
+    #[must_use]
+    pub fn noting_facts(mut self) -> Self {
+        self.notes_facts = true;
+        self
     }
 
     /// Look for the result of a piece of work, for the minion of a run. If no minion with the same answers has it, the
@@ -189,21 +221,26 @@ impl<K: WorkKey, T> SharedWork<K, T> {
         let probe = answers.probe(run);
         let recorded = match self.look_up(key, probe, run.steps_left()) {
             LookedUp::Known(done) => return Found::Known(done),
+            LookedUp::NotShared if self.notes_facts => None,
             LookedUp::NotShared => return Found::alone(answers, run, |run| work(run).0),
-            LookedUp::Unknown(known) => known,
+            LookedUp::Unknown(known) => Some(known),
         };
         let recorder = Rc::new(Recorder::new(probe.clone()));
         let beside = run.beside(Some(hooks(recorder.clone())));
         let (value, size) = work(&beside);
-        let done = Done::in_run(value, &beside, run);
         let is_changed = !has_given_facts(&beside, probe);
-        let is_shared = match (recorder.finish(&beside), size, is_changed) {
-            (Record::Shared(steps), Some(size), false) => {
-                self.keep(&recorded, steps, &done, size);
+        let record = recorder.finish(&beside);
+        let facts = self.notes_facts.then(|| record.facts()).flatten();
+        let done = Done::in_run((value, facts), &beside, run);
+        let is_shared = match (record, size, is_changed, &recorded) {
+            (Record::Shared(steps), Some(size), false, Some(recorded)) => {
+                self.keep(recorded, steps, &done, size);
                 true
             }
-            _ => {
-                recorded.refused.fetch_add(1, Ordering::Relaxed);
+            (.., recorded) => {
+                if let Some(recorded) = recorded {
+                    recorded.refused.fetch_add(1, Ordering::Relaxed);
+                }
                 false
             }
         };
@@ -273,13 +310,31 @@ impl<K: WorkKey, T> SharedWork<K, T> {
 
 impl<T> Done<T> {
     /// The result of work that was done in a run beside another one.
-    fn in_run(value: T, beside: &Run<'_>, run: &Run<'_>) -> Arc<Self> {
+    fn in_run(
+        (value, facts): (T, Option<Vec<FactRead>>),
+        beside: &Run<'_>,
+        run: &Run<'_>,
+    ) -> Arc<Self> {
         Arc::new(Done {
             value,
+            facts,
             warnings: beside.warnings(),
             reads: beside.file_reads(),
             steps: run.steps_left().saturating_sub(beside.steps_left()),
         })
+    }
+
+    /// The facts that the result depends on, each once. `None` if they are not known: some languages do not say what
+    /// they read, and nothing is noted without [`SharedWork::noting_facts`].
+    #[must_use]
+    pub fn facts(&self) -> Option<&[FactRead]> {
+        self.facts.as_deref()
+    }
+
+    /// The files that were accessed for the result.
+    #[must_use]
+    pub fn reads(&self) -> &[FileRead] {
+        &self.reads
     }
 
     /// Let a run have the warnings, the reads of files and the steps of the work as if it had done it.
@@ -301,7 +356,8 @@ impl<T> Done<T> {
             .iter()
             .map(|warning| warning.message.len() + 256);
         let reads = self.reads.iter().map(|read| read.path.len() + 64);
-        256 + warnings.sum::<usize>() + reads.sum::<usize>()
+        let facts = self.facts.as_ref().map_or(0, |facts| 96 * facts.len());
+        256 + warnings.sum::<usize>() + reads.sum::<usize>() + facts
     }
 }
 

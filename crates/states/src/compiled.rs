@@ -5,9 +5,10 @@ use std::sync::Arc;
 use mapstack::minion::Minion;
 use mapstack_diagnostic::{Error, ErrorKind};
 use mapstack_pyobject::{Budget, Limits, Obj};
+use mapstack_value::Value;
 
-use crate::compile::{CompileOptions, Compiler, Failed};
-use crate::high::matches_of;
+use crate::compile::{CompileOptions, Compiler, Failed, LowState};
+use crate::high::{Matches, matches_of};
 use crate::runs::{Compiled, State};
 use crate::{Gatherer, High, Places};
 
@@ -30,9 +31,18 @@ impl<'e> Gatherer<'e> {
     /// # Errors
     /// The top files cannot be used.
     pub fn compiled(&self, minion: &Minion) -> Result<Arc<Compiled>, Error> {
-        let top = self.top(minion);
-        let matches = matches_of(&top);
-        top?;
+        let top = self.top(minion)?;
+        Ok(self.compiled_of(minion, &matches_of(&Ok(top))))
+    }
+
+    /// The states of one sls, and of those that it includes.
+    #[must_use]
+    pub fn compiled_sls(&self, minion: &Minion, saltenv: &str, name: &str) -> Arc<Compiled> {
+        let names = vec![name.to_owned()];
+        self.compiled_of(minion, &[(saltenv.to_owned(), names)].into())
+    }
+
+    fn compiled_of(&self, minion: &Minion, matches: &Matches) -> Arc<Compiled> {
         let options = CompileOptions::of(minion);
         let start = format!(
             "{matches:?} {:?} {:?}",
@@ -40,15 +50,15 @@ impl<'e> Gatherer<'e> {
         );
         let mut renders = self.renders.of(minion);
         if let Some(known) = self.compiles.find(&start, &mut renders) {
-            return Ok(known);
+            return known;
         }
         let budget = Budget::new(Limits::default(), None);
-        let compiled = self.building(&budget, renders, &matches, |high, states| {
+        let compiled = self.building(&budget, renders, matches, |high, states| {
             Arc::new(self.compile(high, &states, options, &budget))
         });
         let kept = (&compiled, compiled.size());
         self.compiles.keep(start, &compiled.sls, kept);
-        Ok(compiled)
+        compiled
     }
 
     fn compile<'b>(
@@ -63,8 +73,19 @@ impl<'e> Gatherer<'e> {
             ..options
         };
         let compiler = Compiler::new(options, budget).after(high.refusals.clone());
+        let mut chunks = Vec::new();
         let (states, errors) = match compiler.low(states) {
-            Ok(low) => (low.iter().map(State::of).collect(), Vec::new()),
+            Ok(low) => {
+                let states = low.iter().map(State::of).collect();
+                let errors = match self.low_data(low) {
+                    Ok(made) => {
+                        chunks = made;
+                        Vec::new()
+                    }
+                    Err(error) => vec![error],
+                };
+                (states, errors)
+            }
             Err(Failed::Refused(refusals)) => {
                 let places = Places::new(self.engine(), &high.sls);
                 (Vec::new(), places.errors(&refusals))
@@ -76,8 +97,17 @@ impl<'e> Gatherer<'e> {
         };
         Compiled {
             sls: high.sls,
+            low: chunks,
             states,
             errors,
         }
+    }
+
+    /// The low data of states, if it is kept.
+    fn low_data(&self, low: Vec<LowState>) -> Result<Vec<Value>, Error> {
+        let kept = low.into_iter().filter(|_| self.keeps_low);
+        let chunks = kept.map(|state| Obj::Dict(state.chunk).to_value());
+        let chunks = chunks.collect::<Result<_, _>>();
+        chunks.map_err(|e| Error::new(ErrorKind::Limit, e.message.clone()))
     }
 }

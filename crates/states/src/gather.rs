@@ -61,6 +61,9 @@ pub struct Gatherer<'e> {
     own: OnceLock<Arc<OwnModules>>,
     pub(crate) renders: Renders<'e>,
     pub(crate) compiles: SharedByRenders<Compiled>,
+    /// True if compiled states have their low data.
+    pub(crate) keeps_low: bool,
+    notes_facts: bool,
 }
 
 /// The depth to which sls may include each other before the rest is left out. Each is rendered once, so this bounds
@@ -79,7 +82,24 @@ impl<'e> Gatherer<'e> {
             options,
             renders: Renders::new(engine),
             compiles: SharedByRenders::default(),
+            keeps_low: false,
+            notes_facts: false,
         }
+    }
+
+    /// The same with the low data of states in [`Compiled::low`].
+    #[must_use]
+    pub fn keeping_low(mut self) -> Self {
+        self.keeps_low = true;
+        self
+    }
+
+    /// The same with renders and top files that know the facts that they depend on.
+    #[must_use]
+    pub fn noting_facts(mut self) -> Self {
+        self.renders = self.renders.noting_facts();
+        self.notes_facts = true;
+        self
     }
 
     /// The secrets that no error may contain.
@@ -137,6 +157,7 @@ impl<'e> Gatherer<'e> {
             master_tops: &self.master_tops,
             renders: RefCell::new(self.renders.of(minion)),
             texts: RefCell::default(),
+            notes_facts: self.notes_facts,
         };
         reader.read()
     }
@@ -149,13 +170,15 @@ impl<'e> Gatherer<'e> {
         gathered
     }
 
-    /// True if a path is that of the top files of states.
+    /// The path of the top files of states.
     #[must_use]
-    pub fn is_top(&self, path: &str) -> bool {
-        self.options.state_top == path
+    pub fn top_path(&self) -> &str {
+        &self.options.state_top
     }
 
-    pub(crate) fn engine(&self) -> &'e Engine {
+    /// The engine whose file server has the sls.
+    #[must_use]
+    pub fn engine(&self) -> &'e Engine {
         self.engine
     }
 

@@ -1,14 +1,14 @@
 //! Sls as they render for minions, which share the results.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mapstack::minion::Minion;
 use mapstack::secrets::{Redact, Secrets};
 use mapstack::trace::FileReadKind;
 use mapstack::{Engine, Run};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind};
-use mapstack_share::{Found, MinionAnswers, SharedWork, WorkKey};
+use mapstack_share::{FactRead, Found, MinionAnswers, SharedWork, WorkKey};
 use mapstack_value::{Str, Value, weight};
 
 /// The rendered data of an sls for a minion.
@@ -20,6 +20,27 @@ pub struct Rendered {
     pub warnings: Vec<Diagnostic>,
     /// The paths of the files that were read for it, its own and those of templates and functions.
     pub files: Vec<String>,
+    facts: OnceLock<Vec<FactRead>>,
+}
+
+impl Rendered {
+    /// Data that no file was read for.
+    #[must_use]
+    pub fn of(data: Result<Value, Error>) -> Self {
+        Rendered {
+            data,
+            warnings: Vec::new(),
+            files: Vec::new(),
+            facts: OnceLock::new(),
+        }
+    }
+
+    /// The facts that were read for it; `None` if they are not known. A gatherer has to note them
+    /// ([`Gatherer::noting_facts`](crate::Gatherer::noting_facts)).
+    #[must_use]
+    pub fn facts(&self) -> Option<&[FactRead]> {
+        self.facts.get().map(Vec::as_slice)
+    }
 }
 
 /// An sls that a minion gets.
@@ -66,6 +87,14 @@ impl<'e> Renders<'e> {
             engine,
             shared: SharedWork::new(SHARED),
             secrets: Secrets::numbered(),
+        }
+    }
+
+    /// The same with renders that know the facts that they depend on.
+    pub fn noting_facts(self) -> Self {
+        Renders {
+            shared: self.shared.noting_facts(),
+            ..self
         }
     }
 
@@ -147,14 +176,17 @@ impl<'e> MinionRenders<'_, 'e> {
                 size.map(|size| size + files.iter().map(|file| 64 + file.len()).sum::<usize>());
             let warnings = run.warnings();
             let rendered = Rendered {
-                data,
                 warnings,
                 files,
+                ..Rendered::of(data)
             };
             (Arc::new(rendered), size)
         };
-        match renders.shared.find(key, &self.answers, run, work) {
-            Found::Known(done) | Found::Done { done, .. } => done.value.clone(),
+        let found = renders.shared.find(key, &self.answers, run, work);
+        let (Found::Known(done) | Found::Done { done, .. }) = found;
+        if let Some(facts) = done.facts() {
+            done.value.facts.get_or_init(|| facts.to_vec());
         }
+        done.value.clone()
     }
 }

@@ -14,6 +14,8 @@ pub struct Compiled {
     pub sls: Vec<GotSls>,
     /// The states in the order in which they run. There are none if Salt refuses them.
     pub states: Vec<State>,
+    /// The low data of the states, if the gatherer keeps it ([`Gatherer::keeping_low`](crate::Gatherer::keeping_low)).
+    pub low: Vec<Value>,
     /// The reasons for which Salt refuses the states, with their places.
     pub errors: Vec<Error>,
 }
@@ -93,6 +95,11 @@ impl Compiled {
         };
         let sls = self.sls.iter();
         let sls: usize = sls.map(|sls| 512 + of_render(&sls.rendered)).sum();
-        states + sls + 2048 * self.errors.len()
+        let low: usize = self
+            .low
+            .iter()
+            .map(|chunk| 48 * mapstack_value::weight(chunk))
+            .sum();
+        states + sls + low + 2048 * self.errors.len()
     }
 }

@@ -10,6 +10,7 @@ use mapstack::minion::Minion;
 use mapstack::{Engine, Run, top_slips};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, nearest};
 use mapstack_pillar::MasterTops;
+use mapstack_share::{FactRead, MinionAnswers};
 use mapstack_value::{Key, Map, Value};
 
 use crate::available::Available;
@@ -38,11 +39,20 @@ pub struct Top {
     pub files: Vec<String>,
     /// Mistakes in them, such as a misspelt matcher.
     pub warnings: Vec<Diagnostic>,
+    /// The facts that decide what the minion gets; `None` if they are not known. A gatherer has to note them.
+    pub facts: Option<Vec<FactRead>>,
     /// Their names and texts.
     texts: Vec<(String, Arc<str>)>,
 }
 
 impl Top {
+    fn add_facts(&mut self, facts: Option<&[FactRead]>) {
+        self.facts = self.facts.take().zip(facts).map(|(mut known, facts)| {
+            known.extend_from_slice(facts);
+            known
+        });
+    }
+
     /// The place of an entry of a saltenv: of the sls, or else of the target.
     #[must_use]
     pub fn place(&self, saltenv: &str, entry: &Entry) -> Option<Place> {
@@ -80,12 +90,17 @@ pub(crate) struct TopReader<'t, 'e> {
     pub renders: RefCell<MinionRenders<'t, 'e>>,
     /// The names and texts of the top files that were read.
     pub texts: RefCell<Vec<(String, Arc<str>)>>,
+    /// True if to note the facts that decide what the minion gets.
+    pub notes_facts: bool,
 }
 
 impl TopReader<'_, '_> {
     /// Read the top files.
     pub fn read(&self) -> Result<Top> {
-        let mut top = Top::default();
+        let mut top = Top {
+            facts: self.notes_facts.then(Vec::new),
+            ..Top::default()
+        };
         let tops = self.tops(&mut top)?;
         let merged = match self.options.strategy {
             Strategy::Merge => self.merged(tops)?,
@@ -254,6 +269,7 @@ impl TopReader<'_, '_> {
             found.files.push(shown.clone());
         }
         let rendered = self.renders.borrow_mut().rendered(saltenv, path);
+        found.add_facts(rendered.facts());
         match rendered.data.clone()? {
             Value::Map(top) => Ok(top),
             other if !other.truthy() => Ok(Map::new()),
@@ -294,6 +310,16 @@ impl TopReader<'_, '_> {
     /// The entries of the targets that mean the minion (Salt: `top_matches`).
     fn matches(&self, merged: &Targets, top: &mut Top) -> Result<()> {
         let run = self.run("base");
+        if !self.notes_facts {
+            return self.matches_in(&run, merged, top);
+        }
+        let answers = MinionAnswers::default();
+        let (matched, facts) = answers.noting(&run, |run| self.matches_in(run, merged, top));
+        top.add_facts(facts.as_deref());
+        matched
+    }
+
+    fn matches_in(&self, run: &Run<'_>, merged: &Targets, top: &mut Top) -> Result<()> {
         let id = self.minion.id().to_string();
         let matched = run.with_targets(&id, |is_meant| {
             for (env, targets) in merged {

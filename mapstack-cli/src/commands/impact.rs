@@ -6,13 +6,13 @@ use clap::{Args, ValueHint};
 use mapstack::Engine;
 use mapstack::loader::{Fetched, SaltPath, Snapshot};
 use mapstack_fleet::impact::What;
-use mapstack_fleet::{ByPillars, ByStates, Fleet, by_reason};
+use mapstack_fleet::{ByPillars, ByStates, Fleet, NamedSls, by_reason};
 use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
 use mapstack_frontend::inputs::{
     Configured, ConfiguredPillars, Many, PillarPlaces, Plan, Served, asked, formulas,
     pillar_changes, selects_none,
 };
-use mapstack_report::impact::{Followed, Reach};
+use mapstack_report::impact::{Followed, Reach, StatesOf};
 use mapstack_report::values::pick;
 use mapstack_report::words::count;
 use mapstack_salt_config::Config;
@@ -35,7 +35,8 @@ Examples:
   mapstack impact pillar/web.sls --config master
       the minions whose pillar a file is read for, also one of PillarStack or of another external pillar
 
-Configurations and pillars are followed, and where there is a top file the states of minions; managed files are not.
+Configurations, pillars, states and managed files are followed: the states that top files give, or without a top file
+those of each sls alone.
 
 Exit status: 0 what is reached, 1 an error, 2 nothing that was followed is reached, and something else can be.")]
 pub struct Impact {
@@ -79,25 +80,28 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
         .into_iter()
         .collect();
     let what = asked(&args.what, &known, &roots, &of_pillar)?;
-    plan.formulas = match (&what, args.formula.is_empty()) {
-        (What::Pillar(..) | What::External(_), _) => Vec::new(),
-        (What::Value(formula, _), _) => vec![formula.clone()],
-        (_, true) => known,
-        (_, false) => formulas::named(&args.formula),
-    };
+    plan.formulas = looked_at(args, &what, known);
     let fleet = plan.fleet(&engine)?;
+    let sls = match has_top(&engine, config.as_ref()) {
+        true => None,
+        false => Some(sls_of(&engine, plan.saltenv(), &args.formula)?),
+    };
     let mut followed = Followed {
         what: &what,
         configurations: plan.ways([&fleet, &fleet]),
         has_pillars: of_pillar.are_compiled,
-        has_states: has_top(&engine, config.as_ref()),
+        states: match &sls {
+            None => StatesOf::Top,
+            Some(sls) if sls.is_empty() => StatesOf::Nothing,
+            Some(_) => StatesOf::Sls,
+        },
         is_external: of_pillar.have_around(Path::new(&args.what)),
         unfollowed: Vec::new(),
     };
     let impact = reached(
         args,
         (&followed, &fleet, &engine),
-        config.as_ref(),
+        (config.as_ref(), sls),
         reporter,
     )?;
     if let Some(error) = &impact.unknown {
@@ -105,11 +109,7 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     }
     has_value(&args.what, &what, &impact)?;
     followed.unfollowed = impact.unfollowed(&engine, plan.saltenv(), &what)?;
-    let reach = Reach::new(&args.what, &followed, &impact);
-    match args.format {
-        Listing::Text => output::write_listing(&reach.text(&followed))?,
-        Listing::Json => output::write_json(&reach)?,
-    }
+    print(args, &followed, &impact)?;
     let gap = followed.gap(&impact).map(|why| match &what {
         What::File(path) if !is_there(&engine, plan.saltenv(), path) => {
             "there is no such file".into()
@@ -117,6 +117,28 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
         _ => why,
     });
     ended(&args.what, gap, failure(&impact, reporter))
+}
+
+/// The formulas whose configurations are looked at.
+fn looked_at(args: &Impact, what: &What, known: Vec<String>) -> Vec<String> {
+    match (what, args.formula.is_empty()) {
+        (What::Pillar(..) | What::External(_), _) => Vec::new(),
+        (What::Value(formula, _), _) => vec![formula.clone()],
+        (_, true) => known,
+        (_, false) => formulas::named(&args.formula),
+    }
+}
+
+fn print(
+    args: &Impact,
+    followed: &Followed<'_>,
+    impact: &mapstack_fleet::Impact,
+) -> Result<(), Failure> {
+    let reach = Reach::new(&args.what, followed, impact);
+    match args.format {
+        Listing::Text => output::write_listing(&reach.text(followed)),
+        Listing::Json => output::write_json(&reach),
+    }
 }
 
 /// The end of a run: what is not known of the question counts before the minions that failed.
@@ -178,6 +200,23 @@ fn has_top(engine: &Engine, config: Option<&Config>) -> bool {
     envs.any(|env| is_there(engine, &env, &top))
 }
 
+/// The sls of formulas: those that are named, or all.
+fn sls_of(engine: &Engine, saltenv: &str, named: &[String]) -> Result<NamedSls, Failure> {
+    let folders = match named.is_empty() {
+        true => {
+            let all = formulas::all(engine, saltenv)?;
+            &all | &formulas::others(engine, saltenv)?
+        }
+        false => formulas::named(named).into_iter().collect(),
+    };
+    let gatherer = Gatherer::new(engine, TopOptions::default());
+    let is_of = |name: &str| folders.contains(name.split('.').next().unwrap_or_default());
+    let all = gatherer.all().into_iter();
+    Ok(all
+        .filter(|(env, name)| env == saltenv && is_of(name))
+        .collect())
+}
+
 /// The exit status where nothing that could be reached was followed.
 const UNKNOWN: u8 = 2;
 
@@ -185,7 +224,7 @@ const UNKNOWN: u8 = 2;
 fn reached(
     args: &Impact,
     (followed, fleet, engine): (&Followed<'_>, &Fleet<'_>, &Engine),
-    config: Option<&Config>,
+    (config, sls): (Option<&Config>, Option<NamedSls>),
     reporter: &Reporter,
 ) -> Result<mapstack_fleet::Impact, Failure> {
     let input = &args.input;
@@ -209,8 +248,10 @@ fn reached(
         .as_ref()
         .map(|noting| ByPillars::new(noting, on_disk));
     let gatherer = Gatherer::new(engine, top_options(config));
-    let by_states = (followed.has_states && matches!(followed.what, What::File(_)))
-        .then(|| ByStates::new(&gatherer));
+    let gatherer = gatherer.keeping_low().noting_facts();
+    let by_states = followed
+        .follows_states()
+        .then(|| ByStates::new(&gatherer, sls));
     let by = (by_pillars.as_ref(), by_states.as_ref());
     let about = (followed.what, fleet, by);
     let (masking, pace) = (reporter.masking(), args.work.pace());
