@@ -179,7 +179,10 @@ impl Command {
 
     /// The exit status where nothing was done.
     pub fn nothing_done(&self) -> u8 {
-        let compares = matches!(self, Command::Diff(_) | Command::Lint(_) | Command::Test(_));
+        let compares = matches!(
+            self,
+            Command::Convert(_) | Command::Diff(_) | Command::Lint(_) | Command::Test(_)
+        );
         if compares { 2 } else { 1 }
     }
 
@@ -201,6 +204,7 @@ impl Command {
             Command::Watch(args) => args.input.parts(),
             Command::Test(args) => args.input.parts(),
             Command::Lint(args) => args.site.parts(),
+            Command::Convert(args) => args.parts(),
             Command::Schema(args) => args.site.parts(),
             Command::Pillar(args) => args.site.parts(),
             _ => return None,

@@ -4,6 +4,7 @@ use clap::{ArgMatches, Args, FromArgMatches};
 
 use crate::commands::completions::Completions;
 use crate::commands::config::ConfigArgs;
+use crate::commands::convert::Convert;
 use crate::commands::data::Data;
 use crate::commands::diff::Diff;
 use crate::commands::explain::Explain;
@@ -100,6 +101,7 @@ verbs! {
         "watch" => Watch(Box<Watch>), "Show what each change to a file does, as it happens";
         "test" => Test(Box<Test>), "Compare formulas with their recorded expectations, or record them";
         "lint" => Lint(Box<Lint>), "Find mistakes in formulas and pillars: dead files, YAML traps, plain secrets";
+        "convert" => Convert(Box<Convert>), "Turn a formula's map.jinja into layers of map.data, if nothing changes by it";
     }
     "Setting up" {
         "init" => Init(Init), "Write a .mapstack.yaml with the roots and minions found in this checkout";

@@ -3,6 +3,7 @@
 mod common;
 
 mod config;
+mod convert;
 mod definitions;
 mod deployed;
 mod diff;

@@ -15,6 +15,7 @@
 //! | a line, document or row for each minion | [`fleet`] |
 //! | findings of the linter | [`lint`] |
 //! | results of recorded expectations | [`mod@test`] |
+//! | a formula that is converted, and the proof | [`convert`] |
 //!
 //! # Features
 //!
@@ -22,6 +23,7 @@
 //! - `schemas`: the JSON Schemas of what is printed, for the tests that compare them with `docs/*.schema.json`
 
 pub mod config;
+pub mod convert;
 pub mod diff;
 pub mod document;
 pub mod estate;

@@ -2,6 +2,7 @@
 
 pub mod completions;
 pub mod config;
+pub mod convert;
 pub mod data;
 pub mod diff;
 pub mod explain;
@@ -73,6 +74,7 @@ fn run_verb(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
         Command::Test(args) => test::run(args, reporter),
         Command::Schema(args) => schema::run(args, reporter),
         Command::Lint(args) => lint::run(args, reporter),
+        Command::Convert(args) => convert::run(args, reporter),
         Command::Config(args) => config::run(args, reporter),
         #[cfg(feature = "fetch")]
         Command::Fetch(args) => fetch::run(args, reporter),

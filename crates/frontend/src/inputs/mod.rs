@@ -44,6 +44,7 @@ mod brief;
 mod compared_directory;
 mod compared_files;
 pub mod configuration;
+mod converted;
 mod deployed;
 mod deployed_flags;
 pub mod estate;
@@ -93,6 +94,7 @@ use mapstack::{Diagnostic, Error};
 pub use stacks::{Stacks, ext_pillars};
 
 pub use compared_files::{ComparedFiles, ComparedPillarFiles};
+pub use converted::{Converted, FoundPillars, WorkTree};
 pub use deployed::with_roots;
 pub use fleet_highstate::FleetHighstate;
 pub use following::{FollowedChange, Following};

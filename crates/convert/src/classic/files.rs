@@ -1,0 +1,297 @@
+//! The files of a map's layers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mapstack_render::jinja::ast::Span;
+
+use super::Stop;
+use super::layer::{Layer, Origin};
+use super::reader::{Bound, Known, Main, Reader};
+use super::rest::{Imports, Rest};
+use crate::libraries::used_by_others;
+use crate::proposal::{Kind, Left};
+use crate::source::{built_in, pillar_keys};
+use crate::table::{Block, Row};
+use crate::values::HEADER;
+use crate::{Formula, Proposal};
+
+/// The proposal for a map of layers.
+pub(crate) fn proposal(
+    formula: &Formula,
+    reader: &Reader<'_>,
+    (main, rest): (&Main, &Rest),
+    imports: &Imports,
+) -> Known<Proposal> {
+    let span = reader
+        .set_at
+        .get(&main.name)
+        .map_or(Span { start: 0, end: 1 }, |stmt| stmt.span);
+    let mut files = Files {
+        proposal: Proposal {
+            kind: Kind::Tables,
+            variable: main.name.clone(),
+            ..Proposal::default()
+        },
+        sources: Vec::new(),
+        grains: BTreeSet::new(),
+        span,
+    };
+    for (at, layer) in main.layers.iter().enumerate() {
+        files.layer(at, layer)?;
+    }
+    let Files {
+        mut proposal,
+        sources,
+        ..
+    } = files;
+    proposal.keys = sources.iter().filter_map(|one| pillar_keys(one)).collect();
+    if sources != built_in(formula.name()) {
+        let list: String = sources.iter().map(|one| format!("    - {one}\n")).collect();
+        let list = match list.is_empty() {
+            true => "  sources: []\n".to_owned(),
+            false => format!("  sources:\n{list}"),
+        };
+        let text = format!("{HEADER}---\nvalues:\n{list}");
+        proposal = proposal.writing("parameters/map_jinja.yaml", &text);
+        proposal.done.push(format!(
+            "parameters/map_jinja.yaml: the sources in the order of map.jinja: {}",
+            sources.join(", ")
+        ));
+    }
+    let proposal = map_and_rest(proposal, formula, reader, (main, rest), imports);
+    Ok(remove_tables(proposal, formula, reader))
+}
+
+/// Files that are being made.
+struct Files {
+    proposal: Proposal,
+    sources: Vec<String>,
+    /// The grains whose folders are taken.
+    grains: BTreeSet<String>,
+    span: Span,
+}
+
+impl Files {
+    fn stop(&self, why: String) -> Stop {
+        Stop::new(why, self.span)
+    }
+
+    fn write(&mut self, path: &str, block: &Block) -> Known<()> {
+        if self.proposal.write.contains_key(path) {
+            return Err(self.stop(format!("two tables would be {path}")));
+        }
+        self.proposal = std::mem::take(&mut self.proposal).writing(path, &block.file());
+        Ok(())
+    }
+
+    fn layer(&mut self, at: usize, layer: &Layer) -> Known<()> {
+        match layer {
+            Layer::Raw(definition) => self.sources.push(definition.clone()),
+            Layer::Always(block, origin) if at == 0 => {
+                self.write("parameters/defaults.yaml", block)?;
+                self.say(origin, "parameters/defaults.yaml");
+            }
+            Layer::Always(block, origin) => {
+                let stem = stem(origin);
+                let path = format!("parameters/{stem}.yaml");
+                self.write(&path, block)?;
+                self.sources.push(format!("Y!P@{stem}"));
+                self.say(origin, &path);
+            }
+            Layer::ByGrain {
+                grain,
+                rows,
+                origin,
+            } => self.by_grain(grain, rows, origin)?,
+        }
+        Ok(())
+    }
+
+    fn by_grain(&mut self, grain: &str, rows: &[Row], origin: &Origin) -> Known<()> {
+        let is_first = self.grains.insert(grain.to_owned());
+        let (folder, source) = match is_first {
+            true => (grain.to_owned(), format!("Y!G@{grain}")),
+            false => {
+                let stem = stem(origin);
+                (format!("{stem}/{grain}"), format!("Y!P@{stem}|G@{grain}"))
+            }
+        };
+        self.sources.push(source);
+        let mut written = 0;
+        for row in rows {
+            if row.block.is_empty() {
+                continue;
+            }
+            let name = row.key.to_string();
+            if name.contains(['*', '?', '[']) {
+                return Err(self.stop(format!(
+                    "the entry `{name}` is a pattern for several systems"
+                )));
+            }
+            let parts = || name.split('/');
+            if parts().any(|part| matches!(part, "" | "." | ".."))
+                || name.contains(['\\', '\0', '\n'])
+            {
+                return Err(self.stop(format!("the entry `{name}` cannot be the name of a file")));
+            }
+            if name.ends_with(".yaml") || name.ends_with(".jinja") {
+                return Err(self.stop(format!("map.data would look for `{name}` itself")));
+            }
+            self.write(&format!("parameters/{folder}/{name}.yaml"), &row.block)?;
+            written += 1;
+        }
+        let files = match written {
+            0 => {
+                if let Origin::File(path) = origin {
+                    self.proposal.done.push(format!("{path} has no entry"));
+                }
+                return Ok(());
+            }
+            1 => "1 file".to_owned(),
+            n => format!("{n} files"),
+        };
+        self.say(origin, &format!("{files} in parameters/{folder}/"));
+        Ok(())
+    }
+
+    fn say(&mut self, origin: &Origin, what: &str) {
+        let from = match origin {
+            Origin::File(path) => path,
+            Origin::Map => "the table in map.jinja",
+        };
+        self.proposal.done.push(format!("{from} becomes {what}"));
+    }
+}
+
+fn stem(origin: &Origin) -> String {
+    match origin {
+        Origin::File(path) => {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            name.split('.').next().unwrap_or(name).to_owned()
+        }
+        Origin::Map => "map".into(),
+    }
+}
+
+/// The way in which a map is written.
+struct Style {
+    open: &'static str,
+    quote: char,
+    /// The argument of `map.data`.
+    tpldir: String,
+}
+
+impl Style {
+    fn of(reader: &Reader<'_>) -> Self {
+        let source = reader.map.source();
+        let quote = match source.matches("salt[\"").count() > source.matches("salt['").count() {
+            true => '"',
+            false => '\'',
+        };
+        // A map that names itself may be imported from anywhere.
+        let is_relative = ["tpldir", "\"./", "'./"]
+            .iter()
+            .any(|word| source.contains(word));
+        Style {
+            open: match source.contains("{%-") {
+                true => "{%-",
+                false => "{%",
+            },
+            quote,
+            tpldir: match is_relative {
+                true => "tpldir".to_owned(),
+                false => format!("{quote}{}{quote}", reader.formula.name()),
+            },
+        }
+    }
+
+    fn set(&self, name: &str, value: &str) -> String {
+        format!("{} set {name} = {value} %}}\n", self.open)
+    }
+}
+
+/// The new `map.jinja`, and what ran behind its tables.
+fn map_and_rest(
+    mut proposal: Proposal,
+    formula: &Formula,
+    reader: &Reader<'_>,
+    (main, rest): (&Main, &Rest),
+    imports: &Imports,
+) -> Proposal {
+    let style = Style::of(reader);
+    let in_map = rest.is_code && (rest.stays || formula.has("post-map.jinja"));
+    let cache = match imports.changes || in_map {
+        true => ", cache=False",
+        false => "",
+    };
+    let (quote, tpldir) = (style.quote, &style.tpldir);
+    let call = format!("salt[{quote}map.data{quote}]({tpldir}{cache})");
+    let mut map = format!("{}\n{}", rest.header, style.set(&main.name, &call));
+    let others = main.aliases.iter().filter(|alias| **alias != main.name);
+    let is_used = |name: &&String| rest.text.contains(name.as_str()) || imports.has(name);
+    let kept: Vec<&String> = others.filter(is_used).collect();
+    for alias in kept.iter().filter(|name| in_map || imports.has(name)) {
+        map.push_str(&style.set(alias, &main.name));
+    }
+    if in_map {
+        map.push_str(&format!("{}\n{}", needs(reader, rest, false), rest.text));
+    } else if rest.is_code {
+        let mut post = format!("{}\n", rest.header);
+        for name in [&main.name].into_iter().chain(kept) {
+            post.push_str(&style.set(name, "mapdata"));
+        }
+        post.push_str(&format!("{}\n{}", needs(reader, rest, true), rest.text));
+        proposal = proposal.writing("post-map.jinja", post.trim_start_matches('\n'));
+        let done = "post-map.jinja has what map.jinja did with the merged values";
+        proposal.done.push(done.into());
+    }
+    if imports.changes {
+        proposal.advice.push(
+            "states change the map that they import, so map.jinja has cache=False: without such changes it can be cached".into(),
+        );
+    }
+    let lines = |text: &str| text.lines().count();
+    proposal.done.push(format!(
+        "map.jinja calls map.data: {} lines become {}",
+        lines(reader.map.source()),
+        lines(&map)
+    ));
+    proposal.writing("map.jinja", map.trim_start_matches('\n'))
+}
+
+/// The statements of the map that the rest needs again.
+fn needs(reader: &Reader<'_>, rest: &Rest, has_tplroot: bool) -> String {
+    let names = rest
+        .needs
+        .iter()
+        .filter(|name| !has_tplroot || *name != "tplroot");
+    let statements = names.filter_map(|name| reader.set_at.get(name));
+    statements
+        .map(|stmt| format!("{}\n", reader.map.text(stmt.span)))
+        .collect()
+}
+
+/// Remove the files of tables that are layers now.
+fn remove_tables(mut proposal: Proposal, formula: &Formula, reader: &Reader<'_>) -> Proposal {
+    let files = reader.names.values().filter_map(|bound| match bound {
+        Bound::File(path) => Some(path.clone()),
+        _ => None,
+    });
+    let files: BTreeSet<String> = files.collect();
+    let used = used_by_others(formula, &proposal, &files).unwrap_or_default();
+    let mut of: BTreeMap<bool, Vec<String>> = BTreeMap::new();
+    for path in files {
+        of.entry(used.contains(&path)).or_default().push(path);
+    }
+    for path in of.remove(&true).unwrap_or_default() {
+        proposal.left.push(Left {
+            what: path,
+            why: "another template reads it, so its values are in two places".into(),
+            place: None,
+        });
+    }
+    proposal
+        .remove
+        .extend(of.remove(&false).unwrap_or_default());
+    proposal
+}

@@ -1,0 +1,240 @@
+//! `grains.filter_by`, as layers.
+
+use mapstack::value::{Key, Map, Value};
+use mapstack_render::jinja::ast::{Args, Expr, ExprKind, Span};
+
+use super::Stop;
+use super::layer::{Layer, Origin};
+use super::reader::{Bound, Known, Reader};
+use super::yaml;
+use crate::leaves::{at, leaves};
+use crate::table::Row;
+use crate::template::argument;
+
+/// A table: its entries, or layers for those that are layers themselves.
+struct Table {
+    rows: Vec<Row>,
+    /// The layers of entries that have some.
+    layered: Vec<(Key, usize, Vec<Layer>)>,
+    origin: Origin,
+}
+
+/// The layers of a call.
+pub(crate) fn filter_by<'m>(
+    reader: &mut Reader<'m>,
+    args: &'m Args,
+    span: Span,
+) -> Known<Bound<'m>> {
+    let table = argument(args, 0, "lookup_dict");
+    let table = table.ok_or_else(|| Stop::new("filter_by has no table", span))?;
+    let named = |reader: &Reader<'m>, at, name: &str| match argument(args, at, name) {
+        None => Ok(None),
+        Some(given) => match reader.text(given) {
+            Some(text) => Ok(Some(text)),
+            None if matches!(&given.kind, ExprKind::Const(Value::None)) => Ok(None),
+            None => Err(Stop::new(
+                format!("filter_by computes its `{name}`"),
+                given.span,
+            )),
+        },
+    };
+    let grain = named(reader, 1, "grain")?.unwrap_or_else(|| "os_family".into());
+    let default = named(reader, 3, "default")?.unwrap_or_else(|| "default".into());
+    let base = named(reader, 4, "base")?;
+    let mut layers = match reader.value(table)? {
+        Bound::Source(definition) if base.is_none() => {
+            vec![Layer::Raw(format!("{definition}:{default}"))]
+        }
+        Bound::Nothing => Vec::new(),
+        bound => {
+            let table = self::table(reader, &bound, table)?;
+            if let [(key, number, layers)] = &table.layered[..]
+                && table.rows.is_empty()
+                && *key == Key::from(default.as_str())
+                && argument(args, 2, "merge").is_none()
+            {
+                return Ok(Bound::Layers(*number, layers.clone()));
+            }
+            picked(table, (&grain, &default, base.as_deref()), span)?
+        }
+    };
+    if let Some(merge) = argument(args, 2, "merge") {
+        layers.extend(reader.layers(merge)?);
+    }
+    // A look-up alone stays one.
+    if let [Layer::Raw(definition)] = &layers[..] {
+        return Ok(Bound::Source(definition.clone()));
+    }
+    Ok(Bound::Layers(reader.number(), layers))
+}
+
+fn table<'m>(reader: &mut Reader<'m>, bound: &Bound<'m>, expr: &'m Expr) -> Known<Table> {
+    match bound {
+        Bound::File(path) => Ok(Table {
+            rows: reader.rows_of(path, expr.span)?,
+            layered: Vec::new(),
+            origin: Origin::File(path.clone()),
+        }),
+        Bound::Data(data) => inline(reader, data),
+        _ => Err(Stop::new(
+            "filter_by picks from what is no table",
+            expr.span,
+        )),
+    }
+}
+
+/// A table that is written in the map.
+fn inline<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> Known<Table> {
+    let ExprKind::Dict(entries) = &data.kind else {
+        return Err(Stop::new(
+            "filter_by picks from what is no table",
+            data.span,
+        ));
+    };
+    let mut table = Table {
+        rows: Vec::new(),
+        layered: Vec::new(),
+        origin: Origin::Map,
+    };
+    for (key, value) in entries {
+        let literal = crate::template::literal(key);
+        let key = literal.and_then(|key| Key::try_from(&key).ok());
+        let key = key.ok_or_else(|| Stop::new("a key of the table is computed", data.span))?;
+        match &value.kind {
+            ExprKind::Dict(_) => {
+                let block = yaml::block(reader, value)?;
+                table.rows.push(Row { key, block });
+            }
+            _ => match reader.value(value)? {
+                Bound::Layers(number, layers) => table.layered.push((key, number, layers)),
+                Bound::Nothing => {
+                    let block = crate::table::Block::of_value(&Value::map());
+                    table.rows.push(Row { key, block });
+                }
+                Bound::Data(data) => {
+                    let block = yaml::block(reader, data)?;
+                    table.rows.push(Row { key, block });
+                }
+                _ => return Err(Stop::new("an entry of the table is no mapping", value.span)),
+            },
+        }
+    }
+    Ok(table)
+}
+
+/// The layers of a table.
+fn picked(
+    table: Table,
+    (grain, default, base): (&str, &str, Option<&str>),
+    span: Span,
+) -> Known<Vec<Layer>> {
+    let Table {
+        rows,
+        layered,
+        origin,
+    } = table;
+    if let [(key, _, layers)] = &layered[..]
+        && rows.is_empty()
+        && [Some(default), base].contains(&Some(&*key.to_string()))
+    {
+        return Ok(layers.clone());
+    }
+    if !layered.is_empty() {
+        return Err(Stop::new(
+            "the table mixes entries with what was merged before",
+            span,
+        ));
+    }
+    let is = |row: &Row, name: Option<&str>| name.is_some_and(|name| row.key.to_string() == name);
+    if let Some(odd) = rows.iter().find(|row| !row.block.is_mapping()) {
+        return Err(Stop::new(
+            format!("the entry `{}` is no mapping", odd.key),
+            span,
+        ));
+    }
+    let fallback = rows
+        .iter()
+        .find(|row| is(row, Some(default)) && !row.block.is_empty())
+        .cloned();
+    let below = rows.iter().find(|row| is(row, base)).cloned();
+    let others = rows
+        .into_iter()
+        .filter(|row| !is(row, Some(default)) && !is(row, base));
+    let others: Vec<Row> = others.collect();
+    let always = always(below, fallback, &others, span)?;
+    let always = always.filter(|row| !row.block.is_empty());
+    let mut layers: Vec<Layer> = always
+        .into_iter()
+        .map(|row| Layer::Always(row.block, origin.clone()))
+        .collect();
+    if !others.is_empty() {
+        layers.push(Layer::ByGrain {
+            grain: grain.to_owned(),
+            rows: others,
+            origin,
+        });
+    }
+    Ok(layers)
+}
+
+/// The entry that is merged for every system.
+fn always(
+    base: Option<Row>,
+    fallback: Option<Row>,
+    others: &[Row],
+    span: Span,
+) -> Known<Option<Row>> {
+    match (base, fallback) {
+        (Some(base), Some(fallback)) if base.key != fallback.key && !others.is_empty() => {
+            let why = format!(
+                "systems without an entry get `{}` over `{}`",
+                fallback.key, base.key
+            );
+            Err(Stop::new(why, span))
+        }
+        (Some(base), _) => Ok(Some(base)),
+        (None, Some(fallback)) => {
+            covered(&fallback, others, span)?;
+            Ok(Some(fallback))
+        }
+        (None, None) => Ok(None),
+    }
+}
+
+/// Layers can have a fallback if each entry has all of its keys.
+fn covered(fallback: &Row, others: &[Row], span: Span) -> Known<()> {
+    if others.is_empty() {
+        return Ok(());
+    }
+    let none = Map::new();
+    let map = |row: &'_ Row| match &row.block.value {
+        Some(Value::Map(map)) => Some(map.clone()),
+        Some(_) => Some(Map::new()),
+        None => None,
+    };
+    let Some(wanted) = map(fallback) else {
+        return Err(Stop::new(
+            format!("a template computes the entry `{}`", fallback.key),
+            span,
+        ));
+    };
+    for row in others {
+        let has = map(row).unwrap_or_else(|| none.clone());
+        let lacking = leaves(&wanted)
+            .into_iter()
+            .find(|path| at(&has, path).is_none());
+        if let Some(path) = lacking {
+            let path: Vec<String> = path.iter().map(ToString::to_string).collect();
+            return Err(Stop::new(
+                format!(
+                    "only systems without an entry get `{}`, and `{}` lacks its key `{}`",
+                    fallback.key,
+                    row.key,
+                    path.join(":")
+                ),
+                span,
+            ));
+        }
+    }
+    Ok(())
+}

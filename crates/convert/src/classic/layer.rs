@@ -1,0 +1,52 @@
+//! Layers that a map is made of, as far as they are known.
+
+use crate::table::{Block, Row};
+
+/// A layer of a map.
+#[derive(Debug, Clone)]
+pub(crate) enum Layer {
+    /// Values of every minion, and where they were.
+    Always(Block, Origin),
+    /// The values that a grain picks.
+    ByGrain {
+        grain: String,
+        rows: Vec<Row>,
+        origin: Origin,
+    },
+    /// What a source definition finds.
+    Raw(String),
+}
+
+/// The place of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A file of the formula.
+    File(String),
+    /// The map itself.
+    Map,
+}
+
+impl Layer {
+    /// The same below keys; nothing of what is looked up.
+    pub fn below(self, keys: &[String]) -> Option<Self> {
+        Some(match self {
+            Layer::Always(block, origin) => Layer::Always(block.below(keys), origin),
+            Layer::ByGrain {
+                grain,
+                rows,
+                origin,
+            } => {
+                let below = |row: Row| Row {
+                    key: row.key,
+                    block: row.block.below(keys),
+                };
+                Layer::ByGrain {
+                    grain,
+                    rows: rows.into_iter().map(below).collect(),
+                    origin,
+                }
+            }
+            Layer::Raw(_) => return None,
+        })
+    }
+}

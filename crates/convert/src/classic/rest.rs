@@ -1,0 +1,313 @@
+//! What a map does beside its tables, and who imports what of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mapstack::{Result, Survey};
+use mapstack_render::jinja::ast::{Expr, ExprKind, Span, Stmt, StmtKind, Target};
+use mapstack_render::jinja::{Node, visit};
+
+use super::Stop;
+use super::reader::{Bound, Known, Main, Reader};
+use crate::Formula;
+use crate::template::Parsed;
+
+/// The imports of a formula's map by its templates.
+pub(crate) struct Imports {
+    names: BTreeMap<String, usize>,
+    /// True if a template imports the map as a module.
+    pub as_module: bool,
+    /// True if a template changes what it imports.
+    pub changes: bool,
+}
+
+/// Methods that change what they are called on.
+const CHANGING: [&str; 8] = [
+    "update",
+    "append",
+    "extend",
+    "insert",
+    "pop",
+    "remove",
+    "clear",
+    "setdefault",
+];
+
+impl Imports {
+    pub fn of(formula: &Formula) -> Result<Self> {
+        let own = format!("{}/", formula.name());
+        let paths = formula.paths().map(|path| format!("{own}{path}")).collect();
+        let survey = Survey::of(paths, |path| {
+            let bytes = path.strip_prefix(&own).and_then(|path| formula.bytes(path));
+            Ok::<_, mapstack::Error>(bytes.map(|bytes| (path.to_owned(), bytes.clone())))
+        })?;
+        let map = format!("{own}map.jinja");
+        let sites = survey.imports.iter().filter(|site| {
+            let file = site.template.as_deref();
+            file == Some(&*map) || file == Some("map.jinja")
+        });
+        let mut imports = Imports {
+            names: BTreeMap::new(),
+            as_module: false,
+            changes: false,
+        };
+        for site in sites {
+            imports.as_module |= site.module.is_some();
+            for name in &site.names {
+                *imports.names.entry(name.to_string()).or_default() += 1;
+            }
+        }
+        imports.changes = survey.templates.iter().any(|path| {
+            let below = path.strip_prefix(&own).filter(|path| *path != "map.jinja");
+            let parsed = below.and_then(|path| Parsed::of(formula, path).ok().flatten());
+            parsed.is_some_and(|parsed| changes_imported(&parsed))
+        });
+        Ok(imports)
+    }
+
+    /// The name that most imports have.
+    pub fn most_used(&self) -> Option<String> {
+        let most = self.names.values().max()?;
+        let mut names = self.names.iter();
+        names
+            .find(|(_, n)| *n == most)
+            .map(|(name, _)| name.clone())
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.names.contains_key(name)
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.keys().map(String::as_str)
+    }
+}
+
+/// True if a template changes in place what it imports from a map.
+fn changes_imported(parsed: &Parsed) -> bool {
+    let mut imported: BTreeSet<String> = BTreeSet::new();
+    let mut changes = false;
+    parsed.any(|node| {
+        match node {
+            Node::Stmt(Stmt {
+                kind:
+                    StmtKind::FromImport {
+                        template, names, ..
+                    },
+                ..
+            }) if parsed.text(template.span).contains("map.jinja") => {
+                imported.extend(names.iter().map(|(_, name)| name.to_string()));
+            }
+            Node::Expr(Expr {
+                kind: ExprKind::Call { callee, .. },
+                ..
+            }) => {
+                if let ExprKind::Attr(of, method) = &callee.kind
+                    && CHANGING.contains(&&**method)
+                    && root(of).is_some_and(|name| imported.contains(name))
+                {
+                    changes = true;
+                }
+            }
+            _ => {}
+        }
+        changes
+    });
+    changes
+}
+
+/// The name at the beginning of a path of attributes and items.
+fn root(expr: &Expr) -> Option<&str> {
+    match &expr.kind {
+        ExprKind::Name(name) => Some(name),
+        ExprKind::Attr(of, _) | ExprKind::Item(of, _) => root(of),
+        _ => None,
+    }
+}
+
+/// The statements of a map that are not tables.
+pub(crate) struct Rest {
+    /// The lines for editors at the top of the map.
+    pub header: String,
+    /// The statements, without those whose meaning is in the tables.
+    pub text: String,
+    /// True if there is anything to run.
+    pub is_code: bool,
+    /// True if they have to stay in the map: others import what they set.
+    pub stays: bool,
+    /// Statements that they need again.
+    pub needs: Vec<String>,
+}
+
+impl Rest {
+    pub fn of(reader: &Reader<'_>, main: &Main, imports: &Imports) -> Known<Self> {
+        let kept = |stmt: &&Stmt| !reader.read.contains(&stmt.span);
+        let kept: Vec<&Stmt> = reader.map.template.body.iter().filter(kept).collect();
+        let used = used_names(reader.map, &reader.read);
+        let is_code = kept
+            .iter()
+            .any(|stmt| !matches!(stmt.kind, StmtKind::Text(_)));
+        let mut rest = Rest {
+            header: header(reader.map.source()),
+            text: String::new(),
+            is_code,
+            stays: false,
+            needs: Vec::new(),
+        };
+        rest.text = crate::values::trimmed(&without(reader, rest.header.len()));
+        let set: BTreeSet<String> = kept.iter().flat_map(|stmt| set_by(stmt)).collect();
+        let rebinds = main.aliases.iter().any(|alias| set.contains(alias));
+        rest.stays = imports.as_module || rebinds || set.iter().any(|name| imports.has(name));
+        for name in &reader.order {
+            let is_used = used.contains(name) && !main.aliases.contains(name);
+            let Some(bound) = reader.names.get(name).filter(|_| is_used) else {
+                continue;
+            };
+            match bound {
+                Bound::Text(_) | Bound::Source(_) => rest.needs.push(name.clone()),
+                _ => {
+                    let place = reader
+                        .set_at
+                        .get(name)
+                        .map_or(Span { start: 0, end: 1 }, |stmt| stmt.span);
+                    let why = format!(
+                        "the rest of the map uses `{name}`, which is a table or part of one"
+                    );
+                    return Err(Stop::new(why, place));
+                }
+            }
+        }
+        for name in imports.names() {
+            let other = match reader.names.get(name) {
+                Some(Bound::Layers(number, _)) => *number != main.number,
+                Some(Bound::Text(_) | Bound::Source(_)) => {
+                    rest.stays = true;
+                    rest.needs.push(name.to_owned());
+                    false
+                }
+                Some(_) => true,
+                None => false,
+            };
+            if other {
+                let place = reader
+                    .set_at
+                    .get(name)
+                    .map_or(Span { start: 0, end: 1 }, |stmt| stmt.span);
+                let why = format!("it exports two maps, `{}` and `{name}`", main.name);
+                return Err(Stop::new(why, place));
+            }
+        }
+        rest.needs
+            .sort_by_key(|name| reader.order.iter().position(|known| known == name));
+        rest.needs.dedup();
+        Ok(rest)
+    }
+}
+
+/// The names that statements read which are not in the tables.
+fn used_names(map: &Parsed, read: &[Span]) -> BTreeSet<String> {
+    let is_inside = |at: u32| read.iter().any(|span| span.start <= at && at < span.end);
+    let mut names = BTreeSet::new();
+    let _: std::result::Result<(), ()> = visit(&map.template, &mut |node, _| {
+        if let Node::Expr(expr) = node
+            && let ExprKind::Name(name) = &expr.kind
+            && !is_inside(expr.span.start)
+        {
+            names.insert(name.to_string());
+        }
+        Ok(())
+    });
+    names
+}
+
+/// The names that a statement sets for those that import the template.
+fn set_by(stmt: &Stmt) -> Vec<String> {
+    let mut names = Vec::new();
+    add_set(stmt, &mut names);
+    names
+}
+
+fn add_set(stmt: &Stmt, names: &mut Vec<String>) {
+    let target = |target: &Target, names: &mut Vec<String>| match target {
+        Target::Name(name) => names.push(name.to_string()),
+        Target::Tuple(parts) => {
+            for part in parts {
+                if let Target::Name(name) = part {
+                    names.push(name.to_string());
+                }
+            }
+        }
+        Target::Attribute(..) => {}
+    };
+    match &stmt.kind {
+        StmtKind::Set { target: to, .. }
+        | StmtKind::SetBlock { target: to, .. }
+        | StmtKind::Load { target: to, .. }
+        | StmtKind::ImportData { target: to, .. } => target(to, names),
+        StmtKind::Macro(one) => names.push(one.name.to_string()),
+        StmtKind::Import { target, .. } => names.push(target.to_string()),
+        StmtKind::FromImport {
+            names: imported, ..
+        } => {
+            names.extend(imported.iter().map(|(_, name)| name.to_string()));
+        }
+        StmtKind::If { arms, otherwise } => {
+            let bodies = arms.iter().flat_map(|(_, body)| body);
+            bodies
+                .chain(otherwise)
+                .for_each(|stmt| add_set(stmt, names));
+        }
+        _ => {}
+    }
+}
+
+/// The lines for editors at the top.
+fn header(source: &str) -> String {
+    let is_mode = |line: &&str| {
+        let is_comment = line.starts_with('#') || line.starts_with("{#");
+        is_comment && (line.contains("-*-") || line.contains("-* ") || line.contains("vim:"))
+    };
+    let lines = source.lines().take_while(is_mode);
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// The source behind the header, without the statements that were read and the comments above them.
+fn without(reader: &Reader<'_>, header: usize) -> String {
+    let source = reader.map.source();
+    let mut spans: Vec<Span> = reader.read.clone();
+    spans.sort_by_key(|span| span.start);
+    let mut text = String::new();
+    let mut done = header.min(source.len());
+    for span in spans {
+        let (start, end) = (span.start as usize, span.end as usize);
+        if start < done {
+            continue;
+        }
+        text.push_str(&source[done..start]);
+        drop_comments(&mut text);
+        // The rest of the line goes with the statement.
+        let rest = &source[end..];
+        let blank = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+        done = match rest[blank..].strip_prefix('\n') {
+            Some(_) => end + blank + 1,
+            None => end,
+        };
+    }
+    text.push_str(source.get(done..).unwrap_or_default());
+    text
+}
+
+/// Take the comments away that a text ends with, down to an empty line.
+fn drop_comments(text: &mut String) {
+    loop {
+        let kept = text.trim_end_matches([' ', '\t']);
+        let line = kept.strip_suffix('\n').unwrap_or(kept);
+        let Some(before) = line.trim_end_matches([' ', '\t']).strip_suffix("#}") else {
+            text.truncate(kept.len());
+            return;
+        };
+        let Some(start) = before.rfind("{#") else {
+            return;
+        };
+        text.truncate(start);
+    }
+}

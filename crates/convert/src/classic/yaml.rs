@@ -1,0 +1,139 @@
+//! Data of templates as YAML.
+
+use mapstack::value::{Key, Map, Value};
+use mapstack_render::jinja::ast::{Expr, ExprKind};
+
+use super::Stop;
+use super::layer::{Layer, Origin};
+use super::reader::{Known, Reader};
+use crate::table::Block;
+use crate::template::{called, literal, names_of};
+use crate::values::{HEADER, indented, lines_of};
+
+/// Names that files of parameters have, too.
+const GIVEN: [&str; 5] = ["salt", "grains", "pillar", "opts", "tplroot"];
+
+/// Values in which templates compute some.
+#[derive(Default)]
+struct Text {
+    lines: String,
+    /// The names of the map that are used.
+    needs: Vec<String>,
+}
+
+/// The layers of a mapping in the map: those of its entries, below their keys.
+pub(crate) fn layers<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> Known<Vec<Layer>> {
+    let ExprKind::Dict(entries) = &data.kind else {
+        return Err(Stop::new("it merges what is no mapping", data.span));
+    };
+    let mut own: Vec<(&Expr, &Expr)> = Vec::new();
+    let mut nested = Vec::new();
+    for (key, value) in entries {
+        let is_table = called(value).is_some_and(|(name, _)| name == "grains.filter_by");
+        match (reader.text(key), is_table) {
+            (Some(name), true) => match reader.layers(value) {
+                Ok(layers) => nested.push((name, layers)),
+                Err(_) => own.push((key, value)),
+            },
+            _ => own.push((key, value)),
+        }
+    }
+    let mut all = Vec::new();
+    if !own.is_empty() {
+        let mut text = Text::default();
+        for (key, value) in own {
+            text.entry(reader, key, value)?;
+        }
+        all.push(Layer::Always(text.block(reader, data)?, Origin::Map));
+    }
+    for (name, layers) in nested {
+        for layer in layers {
+            let below = layer.below(std::slice::from_ref(&name));
+            all.push(below.ok_or_else(|| {
+                Stop::new(format!("a look-up is merged below `{name}`"), data.span)
+            })?);
+        }
+    }
+    Ok(all)
+}
+
+/// A mapping in the map as a block.
+pub(crate) fn block(reader: &Reader<'_>, data: &Expr) -> Known<Block> {
+    if let Some(value) = literal(data) {
+        return Ok(Block::of_value(&value));
+    }
+    let mut text = Text::default();
+    if let ExprKind::Dict(entries) = &data.kind {
+        for (key, value) in entries {
+            text.entry(reader, key, value)?;
+        }
+    }
+    text.block(reader, data)
+}
+
+impl Text {
+    fn entry(&mut self, reader: &Reader<'_>, key: &Expr, value: &Expr) -> Known<()> {
+        let name = literal(key).and_then(|key| Key::try_from(&key).ok());
+        let name = name.ok_or_else(|| Stop::new("it computes a key", key.span))?;
+        if let Some(value) = literal(value) {
+            let one = Map::from_iter([(name, value)]);
+            self.lines.push_str(&lines_of(&Value::from(one)));
+            return Ok(());
+        }
+        let line = lines_of(&Value::from(Map::from_iter([(name, Value::None)])));
+        let key = line.trim_end().trim_end_matches("null").trim_end();
+        if let ExprKind::Dict(entries) = &value.kind {
+            let mut inner = Text::default();
+            for (key, value) in entries {
+                inner.entry(reader, key, value)?;
+            }
+            self.lines
+                .push_str(&format!("{key}\n{}", indented(&inner.lines, 2)));
+            self.needs.extend(inner.needs);
+            return Ok(());
+        }
+        let mut names = Vec::new();
+        names_of(value, &mut names);
+        for name in names.into_iter().filter(|name| !GIVEN.contains(name)) {
+            self.needs.push(name.to_owned());
+        }
+        let source = reader.map.text(value.span);
+        let source = source.split_whitespace().collect::<Vec<_>>().join(" ");
+        self.lines
+            .push_str(&format!("{key} {{{{ ({source}) | json }}}}\n"));
+        Ok(())
+    }
+
+    /// The block, with the statements of the map that it needs.
+    fn block(self, reader: &Reader<'_>, data: &Expr) -> Known<Block> {
+        let mut needed: Vec<String> = Vec::new();
+        let mut asked = self.needs;
+        while let Some(name) = asked.pop() {
+            if needed.contains(&name) || GIVEN.contains(&name.as_str()) {
+                continue;
+            }
+            let set = reader.set_at.get(&name);
+            let value = set.and_then(|stmt| match &stmt.kind {
+                mapstack_render::jinja::ast::StmtKind::Set { value, .. } => Some(value),
+                _ => None,
+            });
+            let Some(value) = value else {
+                let why = format!("the table uses `{name}`, which map.jinja computes");
+                return Err(Stop::new(why, data.span));
+            };
+            let mut names = Vec::new();
+            names_of(value, &mut names);
+            asked.extend(names.into_iter().map(str::to_owned));
+            needed.push(name);
+        }
+        let in_order = reader.order.iter().filter(|name| needed.contains(name));
+        let statements = in_order.filter_map(|name| reader.set_at.get(name));
+        let preamble = statements.map(|stmt| format!("{}\n", reader.map.text(stmt.span)));
+        Ok(Block {
+            header: HEADER.into(),
+            preamble: preamble.collect(),
+            body: self.lines,
+            ..Block::default()
+        })
+    }
+}

@@ -1,0 +1,342 @@
+//! Formulas that carry `libmapstack.jinja`.
+
+use std::collections::BTreeMap;
+
+use mapstack::value::{Key, Str, Value};
+use mapstack::yaml::{Limits, Lines, load_marked};
+use mapstack::{Error, ErrorKind, Result};
+use mapstack_render::jinja::ast::{BinaryOp, Expr, ExprKind, StmtKind};
+use mapstack_render::jinja::{Node, visit};
+
+use crate::libraries::remove_unused;
+use crate::proposal::{Kind, Left};
+use crate::source::{built_in, modern, pillar_keys, sub_key};
+use crate::template::Parsed;
+use crate::values::HEADER;
+use crate::{Formula, Proposal};
+
+/// The file with a formula's sources.
+const META: &str = "parameters/map_jinja.yaml";
+
+/// The file that keeps what users may set in pillars.
+const META_TEMPLATE: &str = "parameters/map_jinja.yaml.jinja";
+
+/// What a formula of libmapstack would be.
+pub(crate) fn propose(formula: &Formula, map: &Parsed) -> Result<Proposal> {
+    let lists = Lists::of(map);
+    let Some(in_map) = lists.sources() else {
+        let message = format!("salt://{}/map.jinja has no list of sources", formula.name());
+        return Err(Error::new(ErrorKind::Unsupported, message)
+            .note("`convert` knows maps that begin with a list such as [\"Y:G@os_family\", …]"));
+    };
+    let mut proposal = Proposal {
+        kind: Kind::Libmapstack,
+        variable: "mapdata".into(),
+        ..Proposal::default()
+    };
+    let map_text = "{#- -*- coding: utf-8 -*- #}
+{#- vim: ft=jinja #}
+
+\
+         {%- set mapdata = salt[\"map.data\"](tpldir) %}
+";
+    proposal = proposal.writing("map.jinja", map_text);
+    proposal
+        .done
+        .push("map.jinja calls map.data in place of libmapstack.jinja".into());
+    let sources = sources(formula, &mut proposal, &in_map)?;
+    proposal.keys = sources.iter().filter_map(|one| pillar_keys(one)).collect();
+    keep_options_of_pillars(formula, &mut proposal);
+    layers(formula, &mut proposal);
+    sub_keys(formula, &sources, &mut proposal);
+    remove_unused(formula, &mut proposal)?;
+    if formula.has("post-map.jinja") {
+        proposal
+            .done
+            .push("post-map.jinja stays: map.data runs it".into());
+    }
+    if formula.has("libtofs.jinja") {
+        proposal.left.push(Left {
+            what: "libtofs.jinja".into(),
+            why: "map.tofs looks for files in other folders, so states keep files_switch".into(),
+            place: None,
+        });
+    }
+    Ok(proposal.without_same(formula))
+}
+
+/// The lists of texts that a template sets.
+struct Lists<'f> {
+    formula: &'f str,
+    set: Vec<(Str, Vec<String>)>,
+}
+
+impl<'f> Lists<'f> {
+    fn of(map: &'f Parsed) -> Self {
+        let mut lists = Lists {
+            formula: &map.formula,
+            set: Vec::new(),
+        };
+        let _: std::result::Result<(), ()> = visit(&map.template, &mut |node, _| {
+            if let Node::Stmt(stmt) = node
+                && let StmtKind::Set { target, value } = &stmt.kind
+                && let mapstack_render::jinja::ast::Target::Name(name) = target
+                && let Some(list) = lists.list(value)
+            {
+                lists.set.push((name.clone(), list));
+            }
+            Ok(())
+        });
+        lists
+    }
+
+    fn list(&self, expr: &Expr) -> Option<Vec<String>> {
+        match &expr.kind {
+            ExprKind::List(items) => items.iter().map(|item| self.text(item)).collect(),
+            _ => None,
+        }
+    }
+
+    fn text(&self, expr: &Expr) -> Option<String> {
+        match &expr.kind {
+            ExprKind::Const(Value::Str(text)) => Some(text.to_string()),
+            ExprKind::Name(name) if &**name == "tplroot" => Some(self.formula.to_owned()),
+            ExprKind::Concat(parts) => parts.iter().map(|part| self.text(part)).collect(),
+            ExprKind::Binary(BinaryOp::Add, a, b) => Some(self.text(a)? + &self.text(b)?),
+            _ => None,
+        }
+    }
+
+    /// The list that has definitions of sources.
+    fn sources(self) -> Option<Vec<String>> {
+        let is_sources = |list: &[String]| list.iter().any(|one| one.contains('@'));
+        let mut lists = self.set.into_iter().map(|(_, list)| list);
+        lists.find(|list| is_sources(list))
+    }
+}
+
+/// The sources of a formula as `map.data` takes them, in `map_jinja.yaml` where they are others than the default.
+fn sources(formula: &Formula, proposal: &mut Proposal, in_map: &[String]) -> Result<Vec<String>> {
+    let modern_or_same = |one: &String| modern(one).unwrap_or_else(|| one.clone());
+    if let Some(text) = formula.text(META) {
+        let (text, sources) = rewritten(text).map_err(|why| {
+            let message = format!("salt://{}/{META}: {why}", formula.name());
+            Error::new(ErrorKind::Yaml, message)
+        })?;
+        if let Some(text) = text {
+            *proposal = std::mem::take(proposal).writing(META, &text);
+            proposal.done.push(format!("{META}: `Y:` is written `Y!`"));
+        }
+        if let Some(sources) = sources {
+            return Ok(sources.iter().map(modern_or_same).collect());
+        }
+    }
+    let sources: Vec<String> = in_map.iter().map(modern_or_same).collect();
+    if sources == built_in(formula.name()) {
+        return Ok(sources);
+    }
+    match formula.text(META) {
+        Some(_) => proposal.left.push(Left {
+            what: META.into(),
+            why: "it names no sources, and those of map.jinja are not map.data's default".into(),
+            place: None,
+        }),
+        None => {
+            let list: String = sources.iter().map(|one| format!("    - {one}\n")).collect();
+            let text = format!("{HEADER}---\nvalues:\n  sources:\n{list}");
+            *proposal = std::mem::take(proposal).writing(META, &text);
+            let built_in = built_in(formula.name());
+            let added = sources.iter().filter(|one| !built_in.contains(one));
+            let added: Vec<&str> = added.map(String::as_str).collect();
+            let why = match added.is_empty() {
+                true => "in the order that map.jinja had".to_owned(),
+                false => format!(
+                    "with {}, which map.data does not have by default",
+                    added.join(", ")
+                ),
+            };
+            proposal.done.push(format!("{META}: the sources, {why}"));
+        }
+    }
+    Ok(sources)
+}
+
+/// A file of sources with modern definitions, if it changes, and the sources that it names as they were.
+fn rewritten(
+    text: &str,
+) -> std::result::Result<(Option<String>, Option<Vec<String>>), mapstack::yaml::Error> {
+    let (value, marks) = load_marked(text, &Limits::default())?;
+    let lines = Lines::of(text);
+    let values = value.as_map().and_then(|map| map.get("values"));
+    let sources = values.and_then(|values| values.as_map()?.get("sources"));
+    let Some(Value::List(sources)) = sources else {
+        return Ok((None, None));
+    };
+    let path = [Key::from("values"), Key::from("sources")];
+    let marks = path
+        .iter()
+        .try_fold((&value, &marks), |(value, marks), key| {
+            let map = value.as_map()?;
+            let at = map.index_of(key)?;
+            Some((map.get(key)?, marks.child(at)?))
+        });
+    let mut new = text.to_owned();
+    let found: Vec<&str> = sources.iter().filter_map(Value::as_str).collect();
+    for (at, one) in found.iter().enumerate().rev() {
+        let place = marks
+            .and_then(|(_, marks)| marks.child(at))
+            .map(mapstack::yaml::Marks::mark);
+        if let (Some(modern), Some(mark)) = (modern(one), place) {
+            let start = lines.offset(text, mark);
+            let end = text[start..]
+                .find('\n')
+                .map_or(text.len(), |end| start + end);
+            let written = text[start..end].replacen(one, &modern, 1);
+            new.replace_range(start..end, &written);
+        }
+    }
+    let named = found.iter().map(|one| (*one).to_owned()).collect();
+    Ok(((new != text).then_some(new), Some(named)))
+}
+
+/// Keep the options of merging that libmapstack reads from the formula's pillar.
+fn keep_options_of_pillars(formula: &Formula, proposal: &mut Proposal) {
+    if formula.has(META_TEMPLATE) {
+        proposal.left.push(Left {
+            what: META_TEMPLATE.into(),
+            why: "it stays as it is; pillars can set the strategy of merging no more".into(),
+            place: None,
+        });
+        return;
+    }
+    let name = formula.name();
+    let text = format!(
+        "{{#- -*- coding: utf-8 -*- #}}\n{{#- vim: ft=yaml.jinja #}}\n\
+         {{#- Pillars may set `{name}:strategy` and `{name}:merge_lists`, as with libmapstack #}}\n\
+         ---\nvalues:\n  \
+         config_get_strategy: {{{{ salt[\"config.get\"](tplroot ~ \":strategy\") | json }}}}\n  \
+         default_merge_lists: {{{{ salt[\"config.get\"](tplroot ~ \":merge_lists\", False) | to_bool | json }}}}\n"
+    );
+    *proposal = std::mem::take(proposal).writing(META_TEMPLATE, &text);
+    proposal.advice.push(format!(
+        "{META_TEMPLATE} reads {name}:strategy and {name}:merge_lists, as libmapstack did: remove it if no pillar sets them"
+    ));
+}
+
+/// Layers as `map.data` takes them: options as booleans, and values in each.
+fn layers(formula: &Formula, proposal: &mut Proposal) {
+    let is_layer = |path: &&str| {
+        let is_data = path.ends_with(".yaml");
+        path.starts_with("parameters/") && is_data && *path != META
+    };
+    let paths: Vec<&str> = formula.paths().filter(is_layer).collect();
+    let (mut booleans, mut filled) = (Vec::new(), Vec::new());
+    for path in paths {
+        let Some(text) = formula.text(path) else {
+            continue;
+        };
+        let Ok((value, marks)) = load_marked(text, &Limits::default()) else {
+            continue;
+        };
+        match &value {
+            Value::None => {
+                let text = format!("{}values: {{}}\n", ended(text));
+                *proposal = std::mem::take(proposal).writing(path, &text);
+                filled.push(path.to_owned());
+            }
+            Value::Map(map) => {
+                let option = map.index_of("merge_lists").and_then(|at| {
+                    let (_, value) = map.entry_at(at)?;
+                    Some((value.as_str()?, marks.child(at)?.mark()))
+                });
+                if let Some((written, mark)) = option {
+                    let start = Lines::of(text).offset(text, mark);
+                    let end = text[start..]
+                        .find('\n')
+                        .map_or(text.len(), |end| start + end);
+                    let is_true = matches!(&*written.to_lowercase(), "yes" | "true" | "1" | "on");
+                    let line = quoted_replaced(&text[start..end], written, is_true);
+                    let mut new = text.to_owned();
+                    new.replace_range(start..end, &line);
+                    *proposal = std::mem::take(proposal).writing(path, &new);
+                    booleans.push(path.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    if !booleans.is_empty() {
+        let done = format!("merge_lists is a boolean in {}", booleans.join(", "));
+        proposal.done.push(done);
+    }
+    if !filled.is_empty() {
+        let done = format!(
+            "`values: {{}}` in {}, which map.data refuses without",
+            filled.join(", ")
+        );
+        proposal.done.push(done);
+    }
+}
+
+/// A line that begins with a text in quotes, with a boolean in its place.
+fn quoted_replaced(line: &str, written: &str, is_true: bool) -> String {
+    let forms = [
+        format!("'{written}'"),
+        format!("\"{written}\""),
+        written.to_owned(),
+    ];
+    let form = forms.iter().find(|form| line.starts_with(form.as_str()));
+    let rest = form.map_or(line, |form| &line[form.len()..]);
+    format!("{is_true}{rest}")
+}
+
+fn ended(text: &str) -> String {
+    let text = text.trim_end_matches("...\n");
+    match text.is_empty() || text.ends_with('\n') {
+        true => text.to_owned(),
+        false => format!("{text}\n"),
+    }
+}
+
+/// libmapstack makes the key of a `SUB` source even if nothing is found: it belongs to the defaults.
+fn sub_keys(formula: &Formula, sources: &[String], proposal: &mut Proposal) {
+    const DEFAULTS: &str = "parameters/defaults.yaml";
+    let keys: BTreeMap<&str, ()> = sources
+        .iter()
+        .filter_map(|one| Some((sub_key(one)?, ())))
+        .collect();
+    let written = proposal.write.get(DEFAULTS).cloned();
+    let Some(text) = written.or_else(|| formula.text(DEFAULTS).map(str::to_owned)) else {
+        return;
+    };
+    let Ok((value, marks)) = load_marked(&text, &Limits::default()) else {
+        return;
+    };
+    let values = value.as_map().and_then(|map| {
+        let at = map.index_of("values")?;
+        Some((map.get("values")?.as_map()?, marks.child(at)?))
+    });
+    let Some((values, marks)) = values else {
+        return;
+    };
+    let missing: Vec<&str> = keys
+        .into_keys()
+        .filter(|key| !values.contains_key(*key))
+        .collect();
+    let first = marks.key(0);
+    if let (false, Some(first)) = (missing.is_empty(), first) {
+        let at = Lines::of(&text).offset(&text, first);
+        let line = text[..at].rfind('\n').map_or(0, |at| at + 1);
+        let pad = &text[line..at];
+        let added: String = missing
+            .iter()
+            .map(|key| format!("{pad}{key}: {{}}\n"))
+            .collect();
+        let text = format!("{}{added}{}", &text[..line], &text[line..]);
+        *proposal = std::mem::take(proposal).writing(DEFAULTS, &text);
+        proposal.done.push(format!(
+            "{DEFAULTS} has {}, which libmapstack made even if no pillar did",
+            missing.join(", ")
+        ));
+    }
+}

@@ -1,0 +1,437 @@
+//! The proof that a formula gives minions what it gave them.
+
+use mapstack::minion::{Minion, Part};
+use mapstack::value::{Key, Value};
+use mapstack::{Configuration, DataOptions, Engine, Error, Result, Spent, Way};
+use mapstack_fleet::{Pace, changes, ordered};
+use mapstack_states::{Gatherer, TopOptions};
+
+use crate::leaves::sorted;
+use crate::proposal::Kind;
+use crate::states::{Compared, Low, compared};
+use crate::{GivenPillar, Pillars, Proposal};
+
+/// Two states of a formula, which are to be the same.
+pub struct Proof<'e> {
+    engines: [&'e Engine; 2],
+    maps: [Vec<Configuration>; 2],
+    formula: String,
+    saltenv: String,
+    kind: Kind,
+}
+
+/// Something that is not what it was.
+#[derive(Debug, Clone)]
+pub struct Difference {
+    /// The key of the map, or the name of the sls.
+    pub what: String,
+    /// The value before, or the error.
+    pub before: String,
+    /// The value after, or the error.
+    pub after: String,
+    /// The minion on which it was seen first.
+    pub minion: String,
+    /// The pillar with which it was.
+    pub pillar: String,
+    /// How often it was seen.
+    pub count: usize,
+}
+
+/// How much was compared.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// The minions.
+    pub minions: usize,
+    /// The given pillars, with the empty one: each for every minion.
+    pub pillars: usize,
+    /// The changed pillars.
+    pub changed: usize,
+    /// The minions for which there are the changed pillars, too: one for each family of systems.
+    pub sampled: usize,
+    /// The maps that were compared.
+    pub maps: usize,
+    /// Among them those that fail in the same way before and after.
+    pub maps_fail: usize,
+    /// Among them those that were nothing at all and are an empty mapping.
+    pub maps_empty: usize,
+    /// The sls.
+    pub sls: usize,
+    /// The lists of states that were compared.
+    pub states: usize,
+    /// Among them those that fail in the same way before and after.
+    pub states_fail: usize,
+    /// Among them those with the same states in another order.
+    pub states_reordered: usize,
+}
+
+/// The outcome of a proof.
+#[derive(Debug, Clone, Default)]
+pub struct Proven {
+    /// How much was compared.
+    pub counts: Counts,
+    /// What is not what it was, each thing once.
+    pub differences: Vec<Difference>,
+    /// The part of the budget of the whole run that was used up before all was compared.
+    pub spent: Option<Spent>,
+}
+
+impl Proven {
+    /// True if all is what it was, and something was compared that works.
+    #[must_use]
+    pub fn is_equal(&self) -> bool {
+        self.differences.is_empty() && self.spent.is_none() && self.works()
+    }
+
+    /// True if a map works somewhere.
+    #[must_use]
+    pub fn works(&self) -> bool {
+        self.counts.maps > self.counts.maps_fail + self.counts.maps_empty
+    }
+}
+
+/// The comparison of one map or of the states of one sls.
+enum Seen {
+    Same,
+    FailsAlike,
+    Empty,
+    Reordered,
+    Differs(Vec<[String; 3]>),
+}
+
+impl<'e> Proof<'e> {
+    /// The formula before and after a proposal.
+    ///
+    /// # Errors
+    /// The formula's files cannot be listed.
+    pub fn new(
+        engines: [&'e Engine; 2],
+        (formula, saltenv): (&str, &str),
+        proposal: &Proposal,
+    ) -> Result<Self> {
+        let maps = |engine: &Engine| -> Result<Vec<Configuration>> {
+            let of = Configuration::of(engine, formula, saltenv, DataOptions::default())?;
+            let of = of.made(engine, Way::Map)?;
+            Ok(vec![of.with_variable(Some(&proposal.variable))])
+        };
+        let [before, after] = engines;
+        Ok(Proof {
+            engines,
+            maps: [maps(before)?, maps(after)?],
+            formula: formula.into(),
+            saltenv: saltenv.into(),
+            kind: proposal.kind,
+        })
+    }
+
+    /// The maps of minions as they are now, where they work.
+    #[must_use]
+    pub fn maps(&self, minions: &[Minion]) -> Vec<Value> {
+        let computed = |minion| self.map(0, 0, minion).ok();
+        one_per_family(minions)
+            .into_iter()
+            .filter_map(computed)
+            .collect()
+    }
+
+    /// Compare maps and states for minions and pillars.
+    ///
+    /// # Errors
+    /// The formula's files cannot be listed.
+    pub fn run(&self, minions: &[Minion], pillars: &Pillars, pace: Pace) -> Result<Proven> {
+        let sampled = one_per_family(minions);
+        let mut work: Vec<(&Minion, &GivenPillar)> = Vec::new();
+        for pillar in &pillars.given {
+            work.extend(minions.iter().map(|minion| (minion, pillar)));
+        }
+        for pillar in &pillars.changed {
+            work.extend(sampled.iter().map(|minion| (*minion, pillar)));
+        }
+        let mut proven = Proven {
+            counts: Counts {
+                minions: minions.len(),
+                pillars: pillars.given.len(),
+                changed: pillars.changed.len(),
+                sampled: sampled.len(),
+                ..Counts::default()
+            },
+            ..Proven::default()
+        };
+        let seen = side_by_side(&work, pace, |(minion, pillar)| {
+            let minion = Minion::clone(minion).with(Part::Pillar, pillar.data.clone());
+            let all = 0..self.maps[0].len();
+            all.map(|at| self.compare_map(at, &minion))
+                .collect::<Vec<Seen>>()
+        });
+        for (of, seen) in work.iter().zip(seen) {
+            for seen in seen? {
+                proven.counts.maps += 1;
+                proven.add(seen, *of, None);
+            }
+        }
+        if proven.differences.is_empty() {
+            self.states(minions, pillars, pace, &mut proven)?;
+        }
+        proven.spent = self.engines.iter().find_map(|engine| engine.spent());
+        Ok(proven)
+    }
+
+    fn map(&self, side: usize, at: usize, minion: &Minion) -> Result<Value> {
+        let run = self.engines[side]
+            .run(minion)
+            .with_saltenv(self.saltenv.as_str());
+        self.maps[side][at].compute(&run)
+    }
+
+    fn compare_map(&self, at: usize, minion: &Minion) -> Seen {
+        match (self.map(0, at, minion), self.map(1, at, minion)) {
+            (Ok(before), Ok(after)) => self.compare_values(&before, &after),
+            (Err(before), Err(after)) if is_alike(&before, &after) => Seen::FailsAlike,
+            (before, after) => {
+                let [before, after] = [before, after].map(|one| match one {
+                    Ok(_) => "works".to_owned(),
+                    Err(error) => one_line(&error),
+                });
+                Seen::Differs(vec![["the map".into(), before, after]])
+            }
+        }
+    }
+
+    fn compare_values(&self, before: &Value, after: &Value) -> Seen {
+        let is_own = |path: &[Key], gone: bool| {
+            let name = |key: &Key, name: &str| matches!(key, Key::Str(key) if &**key == name);
+            let is_meta = path.first().is_some_and(|key| name(key, "map_jinja"));
+            // map.data takes the options of merging out of what it merges.
+            let is_option = gone
+                && path.len() <= 2
+                && path
+                    .last()
+                    .is_some_and(|key| name(key, "strategy") || name(key, "merge_lists"));
+            is_meta || (self.kind == Kind::Libmapstack && is_option)
+        };
+        if let (Value::None, Value::Map(after)) = (before, after)
+            && after
+                .keys()
+                .all(|key| is_own(std::slice::from_ref(key), false))
+        {
+            return Seen::Empty;
+        }
+        // libmapstack sorts keys, and map.data keeps their order.
+        let found = match self.kind {
+            Kind::Libmapstack => changes(&sorted(before), &sorted(after)),
+            Kind::Tables => changes(before, after),
+        };
+        let found: Vec<[String; 3]> = found
+            .iter()
+            .filter(|change| !is_own(&change.path, change.new.is_none()))
+            .map(|change| {
+                let path = change.path.iter().map(ToString::to_string);
+                let path = path.collect::<Vec<_>>().join(":");
+                let shown =
+                    |value: &Option<Value>| value.as_ref().map_or("nothing".into(), Value::repr);
+                let what = match path.is_empty() {
+                    true => "the map".into(),
+                    false => path,
+                };
+                [what, shown(&change.old), shown(&change.new)]
+            })
+            .collect();
+        match found.is_empty() {
+            true => Seen::Same,
+            false => Seen::Differs(found),
+        }
+    }
+
+    fn states(
+        &self,
+        minions: &[Minion],
+        pillars: &Pillars,
+        pace: Pace,
+        proven: &mut Proven,
+    ) -> Result<()> {
+        let listed = self.engines[0].list(&self.saltenv, &format!("{}/", self.formula))?;
+        let names: Vec<String> = listed.iter().filter_map(|path| sls_name(path)).collect();
+        proven.counts.sls = names.len();
+        // What a formula with very many sls gives is compared on fewer minions.
+        let sampled = one_per_family(minions);
+        let is_large = names.len() * minions.len() * pillars.given.len() > MAX_STATES;
+        let on: Vec<&Minion> = match is_large {
+            true => sampled,
+            false => minions.iter().collect(),
+        };
+        let mut work: Vec<(&Minion, &GivenPillar)> = Vec::new();
+        for pillar in &pillars.given {
+            work.extend(on.iter().map(|minion| (*minion, pillar)));
+        }
+        let gatherers = self
+            .engines
+            .map(|engine| Gatherer::new(engine, TopOptions::default()));
+        let seen = side_by_side(&work, pace, |(minion, pillar)| {
+            let minion = Minion::clone(minion).with(Part::Pillar, pillar.data.clone());
+            let is_empty = matches!(self.compare_map(0, &minion), Seen::Empty);
+            let of = (&minion, is_empty);
+            let compared = names
+                .iter()
+                .map(|sls| self.compare_states(&gatherers, of, sls));
+            compared.collect::<Vec<Seen>>()
+        });
+        for (of, seen) in work.iter().zip(seen) {
+            for (sls, seen) in names.iter().zip(seen?) {
+                proven.counts.states += 1;
+                proven.add(seen, *of, Some(sls));
+            }
+        }
+        Ok(())
+    }
+
+    fn compared(&self, before: &[Value], after: &[Value]) -> Compared {
+        let all = |states: &[Value]| states.iter().map(sorted).collect::<Vec<_>>();
+        match self.kind {
+            Kind::Libmapstack => compared(&all(before), &all(after)),
+            Kind::Tables => compared(before, after),
+        }
+    }
+
+    fn compare_states(
+        &self,
+        gatherers: &[Gatherer<'_>; 2],
+        (minion, is_empty): (&Minion, bool),
+        sls: &str,
+    ) -> Seen {
+        let low = |gatherer| Low::of(gatherer, minion, (&self.saltenv, sls), is_empty);
+        let [before, after] = gatherers.each_ref().map(low);
+        let failed = |low: &Low| match low {
+            Low::States(_) => "works".to_owned(),
+            Low::Fails { message, .. } => message.lines().next().unwrap_or_default().to_owned(),
+        };
+        match (&before, &after) {
+            (Low::States(before), Low::States(after)) => match self.compared(before, after) {
+                Compared::Same => Seen::Same,
+                Compared::Reordered => Seen::Reordered,
+                Compared::Differ(states) => Seen::Differs(vec![of_states(sls, &states)]),
+            },
+            (Low::Fails { kind: a, .. }, Low::Fails { kind: b, .. }) if is_empty || a == b => {
+                Seen::FailsAlike
+            }
+            _ => Seen::Differs(vec![[
+                format!("the states of {sls}"),
+                failed(&before),
+                failed(&after),
+            ]]),
+        }
+    }
+}
+
+/// A state that differs: what of it, before and after.
+fn of_states(sls: &str, states: &[Option<Value>; 2]) -> [String; 3] {
+    let what = format!("the states of {sls}");
+    let [Some(before), Some(after)] = states else {
+        let shown = |state: &Option<Value>| state.as_ref().map_or("no state".into(), Value::repr);
+        return [what, shown(&states[0]), shown(&states[1])];
+    };
+    let id = |state: &Value| state.as_map()?.get("__id__").map(ToString::to_string);
+    match (id(before), changes(before, after).first()) {
+        (Some(of), Some(change)) if id(after).as_ref() == Some(&of) => {
+            let path = change.path.iter().map(ToString::to_string);
+            let path = path.collect::<Vec<_>>().join(":");
+            let shown =
+                |value: &Option<Value>| value.as_ref().map_or("nothing".into(), Value::repr);
+            [
+                format!("{what}: {of}: {path}"),
+                shown(&change.old),
+                shown(&change.new),
+            ]
+        }
+        _ => [what, before.repr(), after.repr()],
+    }
+}
+
+/// Lists of states that are compared on every minion.
+const MAX_STATES: usize = 3_000;
+
+/// Differences that are told apart.
+const MAX_DIFFERENCES: usize = 200;
+
+impl Proven {
+    fn add(&mut self, seen: Seen, (minion, pillar): (&Minion, &GivenPillar), sls: Option<&str>) {
+        let counts = &mut self.counts;
+        match (seen, sls) {
+            (Seen::Same, _) => {}
+            (Seen::FailsAlike, None) => counts.maps_fail += 1,
+            (Seen::FailsAlike, Some(_)) => counts.states_fail += 1,
+            (Seen::Empty, _) => counts.maps_empty += 1,
+            (Seen::Reordered, _) => counts.states_reordered += 1,
+            (Seen::Differs(found), _) => {
+                for [what, before, after] in found {
+                    self.differ(Difference {
+                        what,
+                        before,
+                        after,
+                        minion: minion.id().to_string(),
+                        pillar: pillar.name.clone(),
+                        count: 1,
+                    });
+                }
+            }
+        }
+    }
+
+    fn differ(&mut self, new: Difference) {
+        let known = self
+            .differences
+            .iter()
+            .position(|known| known.what == new.what);
+        match known {
+            Some(at) => self.differences[at].count += 1,
+            None if self.differences.len() < MAX_DIFFERENCES => self.differences.push(new),
+            None => {}
+        }
+    }
+}
+
+/// Do work for each item on several threads.
+fn side_by_side<I: Sync, T: Send>(
+    items: &[I],
+    pace: Pace,
+    work: impl Fn(&I) -> T + Send + Sync,
+) -> Vec<Result<T>> {
+    std::thread::scope(|scope| {
+        let done = ordered(scope, items.iter(), pace, work);
+        done.map(|result| result.map_err(Error::from)).collect()
+    })
+}
+
+/// The first minion of each family of systems.
+fn one_per_family(minions: &[Minion]) -> Vec<&Minion> {
+    let mut families: Vec<Option<&Value>> = Vec::new();
+    let mut found = Vec::new();
+    for minion in minions {
+        let family = minion.grains.get("os_family");
+        if !families.contains(&family) {
+            families.push(family);
+            found.push(minion);
+        }
+    }
+    found
+}
+
+/// True if two errors are of one kind.
+fn is_alike(before: &Error, after: &Error) -> bool {
+    before.kind() == after.kind()
+}
+
+/// The first line of an error, with its place.
+fn one_line(error: &Error) -> String {
+    let text = error.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    match &error.diagnostic().place {
+        Some(place) => format!("{place}: {line}"),
+        None => line.to_owned(),
+    }
+}
+
+/// The name of an sls.
+fn sls_name(path: &str) -> Option<String> {
+    let stem = path.strip_suffix(".sls")?;
+    let stem = stem.strip_suffix("/init").unwrap_or(stem);
+    Some(stem.replace('/', "."))
+}

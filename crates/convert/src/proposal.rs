@@ -1,0 +1,118 @@
+//! What a formula would be with `map.data`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mapstack::{Error, ErrorKind, Place, Result};
+
+use crate::template::Parsed;
+use crate::{Formula, classic, libmapstack};
+
+/// The way in which a formula makes its configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Kind {
+    /// By `libmapstack.jinja`.
+    Libmapstack,
+    /// By tables: `grains.filter_by`, `defaults.yaml`, `osfamilymap.yaml` and their like.
+    #[default]
+    Tables,
+}
+
+/// Something that stays as it was, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Left {
+    /// What, such as `the table osmap.yaml`.
+    pub what: String,
+    /// Why.
+    pub why: String,
+    /// Where.
+    pub place: Option<Place>,
+}
+
+/// The files of a formula as they would be with `map.data`. Paths are below the formula's folder.
+#[derive(Debug, Clone, Default)]
+pub struct Proposal {
+    /// How the formula makes its configuration now.
+    pub kind: Kind,
+    /// The files to write, with their texts.
+    pub write: BTreeMap<String, String>,
+    /// The files to remove.
+    pub remove: BTreeSet<String>,
+    /// What is converted, each in a sentence.
+    pub done: Vec<String>,
+    /// What stays as it was.
+    pub left: Vec<Left>,
+    /// What a maintainer could do next.
+    pub advice: Vec<String>,
+    /// The variable of `map.jinja` with the configuration.
+    pub variable: String,
+    /// The keys of the pillar that the configuration is made of.
+    pub keys: Vec<Vec<String>>,
+}
+
+impl Proposal {
+    /// What a formula would be.
+    ///
+    /// # Errors
+    /// The formula has no `map.jinja`, uses `map.data` already, or makes its configuration in a way that has no
+    /// counterpart. The error says where.
+    pub fn of(formula: &Formula) -> Result<Self> {
+        let map = match formula.has("map.jinja") {
+            true => Parsed::of(formula, "map.jinja")?,
+            false => return Err(no_map(formula)),
+        };
+        let Some(map) = map else {
+            return Err(Error::new(
+                ErrorKind::Template,
+                format!(
+                    "salt://{}/map.jinja is not a Jinja template",
+                    formula.name()
+                ),
+            ));
+        };
+        if map.calls("map.data") && !map.imports("libmapstack.jinja") {
+            let message = format!("salt://{}/map.jinja calls map.data", formula.name());
+            return Err(
+                Error::new(ErrorKind::Unsupported, message).note("there is nothing to convert")
+            );
+        }
+        match map.imports("libmapstack.jinja") {
+            true => libmapstack::propose(formula, &map),
+            false => classic::propose(formula, &map),
+        }
+    }
+
+    /// Write a file.
+    #[must_use]
+    pub fn writing(mut self, path: &str, text: &str) -> Self {
+        self.remove.remove(path);
+        self.write.insert(path.into(), text.into());
+        self
+    }
+
+    /// True if a file is written or removed.
+    #[must_use]
+    pub fn touches(&self, path: &str) -> bool {
+        self.write.contains_key(path) || self.remove.contains(path)
+    }
+
+    /// Leave files alone that have the text already.
+    pub(crate) fn without_same(mut self, formula: &Formula) -> Self {
+        self.write
+            .retain(|path, text| formula.text(path) != Some(text));
+        self
+    }
+}
+
+fn no_map(formula: &Formula) -> Error {
+    let name = formula.name();
+    let has_layers = formula.paths().any(|path| path.starts_with("parameters/"));
+    let note = match has_layers {
+        true => "it has parameters/ already: map.data reads them",
+        false => "its states do not use a map, so there is no configuration to convert",
+    };
+    Error::new(
+        ErrorKind::Unsupported,
+        format!("salt://{name} has no map.jinja"),
+    )
+    .note(note)
+}

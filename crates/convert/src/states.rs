@@ -1,0 +1,133 @@
+//! The states of a formula's sls, in both states of the files.
+
+use mapstack::minion::Minion;
+use mapstack::value::{Map, Value};
+use mapstack_fleet::changes;
+use mapstack_render::Obj;
+use mapstack_states::{Gatherer, Wanted};
+
+/// The states that an sls gives a minion, or the kind of the fault.
+pub(crate) enum Low {
+    States(Vec<Value>),
+    Fails { kind: String, message: String },
+}
+
+impl Low {
+    /// Those of an sls, with those that it includes.
+    ///
+    /// `is_empty` is for a map that was nothing and is an empty mapping: both are the same then.
+    pub fn of(
+        gatherer: &Gatherer<'_>,
+        minion: &Minion,
+        (saltenv, sls): (&str, &str),
+        is_empty: bool,
+    ) -> Self {
+        let names = [sls.to_owned()];
+        let wanted = Wanted::Sls {
+            saltenv,
+            names: &names,
+        };
+        let high = gatherer.high(minion, wanted);
+        let low = match high.low(minion) {
+            Ok(Ok(low)) => low,
+            Ok(Err(refusals)) => {
+                let Some(first) = refusals.first() else {
+                    return Low::States(Vec::new());
+                };
+                let kind = first
+                    .cause
+                    .as_ref()
+                    .map(|cause| format!("{:?}", cause.kind()));
+                return Low::Fails {
+                    kind: kind.unwrap_or_else(|| format!("{:?}", first.kind)),
+                    message: match &first.cause {
+                        Some(cause) => cause.to_string(),
+                        None => first.message.clone(),
+                    },
+                };
+            }
+            Err(error) => {
+                return Low::Fails {
+                    kind: format!("{:?}", error.kind()),
+                    message: error.to_string(),
+                };
+            }
+        };
+        let chunks: Result<Vec<Value>, _> = low
+            .iter()
+            .map(|state| Obj::Dict(state.chunk.clone()).to_value())
+            .collect();
+        match chunks {
+            Ok(chunks) => Low::States(
+                chunks
+                    .iter()
+                    .map(|chunk| comparable(chunk, is_empty))
+                    .collect(),
+            ),
+            Err(error) => Low::Fails {
+                kind: "Limit".into(),
+                message: error.message.clone(),
+            },
+        }
+    }
+}
+
+/// A chunk without what differs by itself: the number of its place, and the arguments of `map.data`.
+fn comparable(chunk: &Value, is_empty: bool) -> Value {
+    match chunk {
+        Value::Map(map) => {
+            let kept = map.iter().filter(|(key, _)| {
+                !matches!(key, mapstack::value::Key::Str(name) if matches!(&**name, "map_jinja" | "order"))
+            });
+            let kept = kept.map(|(key, value)| (key.clone(), comparable(value, is_empty)));
+            let kept: Map = kept.collect();
+            match is_empty && kept.is_empty() {
+                true => Value::None,
+                false => kept.into(),
+            }
+        }
+        Value::List(items) => {
+            let items = items.iter().map(|item| comparable(item, is_empty));
+            items.collect::<Vec<_>>().into()
+        }
+        other => other.clone(),
+    }
+}
+
+/// The comparison of two lists of states.
+pub(crate) enum Compared {
+    Same,
+    /// The same states in another order.
+    Reordered,
+    /// The first state that differs: before and after.
+    Differ([Option<Value>; 2]),
+}
+
+/// Compare the states before and after.
+pub(crate) fn compared(before: &[Value], after: &[Value]) -> Compared {
+    let differs = |(a, b): &(&Value, &Value)| !changes(a, b).is_empty();
+    let mut pairs = before.iter().zip(after);
+    let Some((first, second)) = pairs.find(differs) else {
+        return match before.len() == after.len() {
+            true => Compared::Same,
+            false => {
+                let at = before.len().min(after.len());
+                Compared::Differ([before.get(at).cloned(), after.get(at).cloned()])
+            }
+        };
+    };
+    let mut rest: Vec<&Value> = after.iter().collect();
+    for state in before {
+        let found = rest
+            .iter()
+            .position(|other| changes(state, other).is_empty());
+        match found {
+            Some(at) => drop(rest.swap_remove(at)),
+            None => return Compared::Differ([Some(first.clone()), Some(second.clone())]),
+        }
+    }
+    match rest.first() {
+        None => Compared::Reordered,
+        Some(more) => Compared::Differ([None, Some((*more).clone())]),
+    }
+}

@@ -1,0 +1,275 @@
+//! A formula that is converted: what is done, what is proven, and what is left.
+
+use std::fmt::Write as _;
+
+use mapstack_convert::{Difference, Formula, Left, Proposal, Proven};
+use similar::TextDiff;
+
+use crate::words::{count, some};
+
+/// A proposal with its proof.
+pub struct Conversion<'c> {
+    /// The formula as it is.
+    pub formula: &'c Formula,
+    /// What it would be.
+    pub proposal: &'c Proposal,
+    /// The comparison of both.
+    pub proven: &'c Proven,
+    /// The names of the pillars of the repository that were compared.
+    pub pillars: Vec<String>,
+    /// Pillars that do not render: the name, and why.
+    pub broken: Vec<(String, String)>,
+    /// The functions whose answers were made up.
+    pub assumed: Vec<String>,
+    /// Takes secrets out of texts.
+    pub starred: &'c dyn Fn(&str) -> String,
+}
+
+/// Differences that are shown, and the characters of a value.
+const SHOWN: usize = 8;
+const WIDTH: usize = 160;
+
+impl Conversion<'_> {
+    /// The summary for a terminal.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        let name = self.formula.name();
+        match self.proven.is_equal() {
+            true => text.push_str(&format!("{name}: map.data gives what map.jinja gave\n")),
+            false => self.add_differences(&mut text),
+        }
+        if self.proven.is_equal() {
+            for done in &self.proposal.done {
+                let _ = writeln!(text, "  {done}");
+            }
+        }
+        add_list(
+            &mut text,
+            "left as it is",
+            self.proposal.left.iter().map(left),
+        );
+        if self.proven.is_equal() {
+            add_list(
+                &mut text,
+                "to do by hand",
+                self.proposal.advice.iter().cloned(),
+            );
+        }
+        add_list(&mut text, "compared", self.compared().into_iter());
+        text
+    }
+
+    fn add_differences(&self, text: &mut String) {
+        let name = self.formula.name();
+        let all = &self.proven.differences;
+        if let (true, Some(spent)) = (all.is_empty(), &self.proven.spent) {
+            let _ = writeln!(
+                text,
+                "{name}: not converted: {spent}, so not all was compared ({})",
+                spent.help()
+            );
+            return;
+        }
+        if all.is_empty() {
+            let _ = writeln!(
+                text,
+                "{name}: not converted: the map works on no minion, so nothing is proven"
+            );
+            return;
+        }
+        let _ = writeln!(
+            text,
+            "{name}: not converted: {} would change",
+            count(all.len(), "thing")
+        );
+        for difference in all.iter().take(SHOWN) {
+            self.add_difference(text, difference);
+        }
+        if all.len() > SHOWN {
+            let names: Vec<&str> = all.iter().skip(SHOWN).map(|one| &*one.what).collect();
+            let _ = writeln!(text, "  and {}", some(&names, SHOWN));
+        }
+    }
+
+    fn add_difference(&self, text: &mut String, difference: &Difference) {
+        let shown = |value: &str| cut(&(self.starred)(value));
+        let more = match difference.count {
+            1 => String::new(),
+            n => format!(", and {} more", count(n - 1, "time")),
+        };
+        let _ = write!(
+            text,
+            "  {}\n    - {}\n    + {}\n    on {} with {}{more}\n",
+            difference.what,
+            shown(&difference.before),
+            shown(&difference.after),
+            difference.minion,
+            difference.pillar,
+        );
+    }
+
+    /// How much was compared, a line for each thing.
+    fn compared(&self) -> Vec<String> {
+        let counts = &self.proven.counts;
+        let mut lines = vec![format!(
+            "{}: {} with {}, {} of them with {} in which values differ{}",
+            count(counts.maps, "map"),
+            count(counts.minions, "minion"),
+            count(counts.pillars, "pillar"),
+            counts.sampled,
+            count(counts.changed, "more pillar"),
+            aside(&[
+                (counts.maps_fail, "fail before and after"),
+                (
+                    counts.maps_empty,
+                    "have no entry for the system before and after"
+                ),
+            ]),
+        )];
+        if self.proven.is_equal() || counts.states > 0 {
+            lines.push(format!(
+                "{} of {}{}",
+                count(counts.states, "list of states")
+                    .replace("list of statess", "lists of states"),
+                count(counts.sls, "sls").replace("slss", "sls"),
+                aside(&[
+                    (counts.states_fail, "fail before and after"),
+                    (
+                        counts.states_reordered,
+                        "have the same states in another order"
+                    ),
+                ]),
+            ));
+        }
+        if !self.pillars.is_empty() {
+            lines.push(format!("pillars: {}", some(&self.pillars, SHOWN)));
+        }
+        if !self.assumed.is_empty() {
+            let names = some(&self.assumed, SHOWN);
+            lines.push(format!(
+                "answers of {names} are made up, the same before and after"
+            ));
+        }
+        let broken = self.broken.iter();
+        lines.extend(broken.map(|(name, why)| format!("not compared: {name}: {}", cut(why))));
+        lines
+    }
+
+    /// The changes of files.
+    #[must_use]
+    pub fn diff(&self) -> String {
+        let name = self.formula.name();
+        let mut text = String::new();
+        let none = String::new();
+        let paths = self.proposal.write.keys().chain(&self.proposal.remove);
+        let mut paths: Vec<&String> = paths.collect();
+        paths.sort();
+        for path in paths {
+            let before = self.formula.text(path);
+            let after = self.proposal.write.get(path);
+            let [old, new] = [before.unwrap_or(&none), after.unwrap_or(&none)];
+            let (old, new) = ((self.starred)(old), (self.starred)(new));
+            let side = |there: bool, side: &str| match there {
+                true => format!("{side}/{name}/{path}"),
+                false => "/dev/null".into(),
+            };
+            let (from, to) = (side(before.is_some(), "a"), side(after.is_some(), "b"));
+            let diff = TextDiff::from_lines(&old, &new);
+            text.push_str(&diff.unified_diff().header(&from, &to).to_string());
+        }
+        text
+    }
+
+    /// The text of a pull request.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let name = self.formula.name();
+        let mut text = format!("### `{name}`: layers of `map.data` in place of `map.jinja`\n\n");
+        if !self.proven.is_equal() {
+            text.push_str("Not equal, so nothing was changed:\n\n```\n");
+            self.add_differences(&mut text);
+            text.push_str("```\n\n");
+        }
+        add_section(
+            &mut text,
+            "What is converted",
+            self.proposal.done.iter().cloned(),
+        );
+        if self.proven.is_equal() {
+            text.push_str(
+                "**What is proven**: the maps and the states are what they were, as mapstack computes both.\n\n",
+            );
+        }
+        add_items(&mut text, self.compared().into_iter());
+        add_section(
+            &mut text,
+            "What is left, and why",
+            self.proposal.left.iter().map(left),
+        );
+        add_section(
+            &mut text,
+            "What could be next",
+            self.proposal.advice.iter().cloned(),
+        );
+        text.push_str(
+            "The formula needs [saltext.formula](https://github.com/salt-extensions/saltext-formula), \
+             which has `map.data`, on the minions that use it.\n",
+        );
+        text
+    }
+}
+
+fn left(left: &Left) -> String {
+    match &left.place {
+        Some(place) => format!("{} ({place}): {}", left.what, left.why),
+        None => format!("{}: {}", left.what, left.why),
+    }
+}
+
+/// Numbers of results with something special, in brackets.
+fn aside(numbers: &[(usize, &str)]) -> String {
+    let shown: Vec<String> = numbers
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, what)| format!("{n} {what}"))
+        .collect();
+    match shown.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", shown.join(", ")),
+    }
+}
+
+fn add_list(text: &mut String, title: &str, lines: impl Iterator<Item = String>) {
+    let lines: Vec<String> = lines.collect();
+    if !lines.is_empty() {
+        let _ = writeln!(text, "{title}");
+        for line in &lines {
+            let _ = writeln!(text, "  {line}");
+        }
+    }
+}
+
+fn add_section(text: &mut String, title: &str, items: impl Iterator<Item = String>) {
+    let items: Vec<String> = items.collect();
+    if !items.is_empty() {
+        let _ = writeln!(text, "**{title}**\n");
+        add_items(text, items.into_iter());
+    }
+}
+
+fn add_items(text: &mut String, items: impl Iterator<Item = String>) {
+    for item in items {
+        let _ = writeln!(text, "- {item}");
+    }
+    text.push('\n');
+}
+
+/// A text on one line that is not too long.
+fn cut(text: &str) -> String {
+    let line = text.replace('\n', " ");
+    match line.char_indices().nth(WIDTH) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
+}

@@ -1,0 +1,166 @@
+//! `mapstack convert`.
+
+use clap::Args;
+use mapstack::minion::{Minion, platforms};
+use mapstack::{Error, ErrorKind};
+use mapstack_convert::{GivenPillar, Pillars, Proof, Proposal, Proven};
+use mapstack_fleet::Pace;
+use mapstack_frontend::inputs::flags::{Facts, Files, Functions};
+use mapstack_frontend::inputs::{Converted, FoundPillars, WorkTree};
+use mapstack_frontend::outputs::write_proposal;
+use mapstack_report::convert::Conversion;
+use mapstack_report::words::some;
+
+use crate::memory;
+use crate::output;
+use mapstack_frontend::console::{Failure, Reporter};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The formula's map and states are computed before and after, on all built-in platforms, with an empty pillar, those of
+the repository (pillar.example, tests), and pillars in which values differ. Files are written only if all are equal.
+
+Examples:
+  mapstack convert
+      the formula of this checkout
+  mapstack convert ntp --root . --diff
+      what would change, as a patch
+  mapstack convert ntp --root . --check
+      whether it can be converted; nothing is written
+  mapstack convert --pr > description.md
+      convert it, and describe that for a pull request
+
+Exit status: 0 converted, or it could be (--check, --dry-run, --diff); 1 something would change, or there is no way;
+2 wrong usage, or uncommitted changes.")]
+pub struct Convert {
+    /// The formula: its folder below a root [default: the only one there is]
+    #[arg(value_name = "FORMULA")]
+    pub formula: Option<String>,
+    /// Prove it and write nothing
+    #[arg(long)]
+    pub check: bool,
+    /// Print the changes as a patch and write nothing
+    #[arg(long, conflicts_with = "pr")]
+    pub diff: bool,
+    /// Say what would be done and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print Markdown for a pull request: what is converted, proven and left
+    #[arg(long)]
+    pub pr: bool,
+    /// Change files even if the formula has uncommitted changes
+    #[arg(long, visible_alias = "force")]
+    pub allow_dirty: bool,
+    #[command(flatten)]
+    pub files: Files,
+    #[command(flatten)]
+    pub functions: Functions,
+}
+
+impl Convert {
+    /// The flags that a project can add to.
+    pub fn parts(&mut self) -> (&mut Files, Option<&mut Facts>, &mut Functions) {
+        (&mut self.files, None, &mut self.functions)
+    }
+
+    fn writes(&self) -> bool {
+        !(self.check || self.diff || self.dry_run)
+    }
+}
+
+pub fn run(args: &Convert, reporter: &Reporter) -> Result<(), Failure> {
+    let flags = (&args.files, &args.functions);
+    let converted = Converted::of(args.formula.as_ref(), flags, memory::limit, reporter)?;
+    if args.writes() {
+        check_work_tree(args, &converted, reporter)?;
+    }
+    let proposal = Proposal::of(&converted.formula)?;
+    let found = converted.pillars(&args.functions, memory::limit);
+    let after = converted.after(&proposal, flags, memory::limit)?;
+    let names = (converted.formula.name(), converted.saltenv.as_str());
+    let proof = Proof::new([&converted.engine, &after], names, &proposal)?;
+    let proven = prove(&proof, &proposal, &found.pillars)?;
+    print(args, (&converted, &proposal, &proven), &found, reporter)?;
+    if !proven.is_equal() {
+        return Err(Failure::Found);
+    }
+    if args.writes() {
+        write_proposal(&converted.directory, &converted.formula, &proposal)?;
+        let written = proposal.write.len();
+        let removed = proposal.remove.len();
+        reporter.say(&format!(
+            "{}: {written} written, {removed} removed",
+            converted.directory.display()
+        ));
+    }
+    Ok(())
+}
+
+/// Compare both states on all platforms.
+fn prove(proof: &Proof<'_>, proposal: &Proposal, given: &[GivenPillar]) -> Result<Proven, Failure> {
+    let platforms = platforms::all().iter();
+    let minions: Vec<Minion> = platforms
+        .map(|platform| platform.minion().complete())
+        .collect();
+    let maps = proof.maps(&minions);
+    let pillars = Pillars::of(given.to_vec(), &proposal.keys, &maps, proposal.kind);
+    Ok(proof.run(&minions, &pillars, Pace::default())?)
+}
+
+/// Make sure that nothing is lost that was not committed.
+fn check_work_tree(
+    args: &Convert,
+    converted: &Converted,
+    reporter: &Reporter,
+) -> Result<(), Failure> {
+    if args.allow_dirty {
+        return Ok(());
+    }
+    match converted.work_tree()? {
+        WorkTree::Clean => Ok(()),
+        WorkTree::NoGit => {
+            reporter.note("the formula is in no commit of a git repository: nothing but a copy brings its files back");
+            Ok(())
+        }
+        WorkTree::Changed(paths) => Err(Failure::Usage(format!(
+            "there are changes that are not committed: {}\n\
+             commit them, or convert all the same with --allow-dirty; --check and --diff write nothing",
+            some(&paths, 5)
+        ))),
+    }
+}
+
+fn print(
+    args: &Convert,
+    (converted, proposal, proven): (&Converted, &Proposal, &Proven),
+    found: &FoundPillars,
+    reporter: &Reporter,
+) -> Result<(), Failure> {
+    let secrets = reporter.secrets();
+    let starred = |text: &str| secrets.starred(text).to_string();
+    let broken = found.broken.iter();
+    let broken = broken.map(|(name, error)| (name.clone(), starred(&first_line(error))));
+    let conversion = Conversion {
+        formula: &converted.formula,
+        proposal,
+        proven,
+        pillars: found.pillars.iter().map(|one| one.name.clone()).collect(),
+        broken: broken.collect(),
+        assumed: converted.assumed.names(),
+        starred: &starred,
+    };
+    let text = match () {
+        () if args.pr => conversion.markdown(),
+        () if args.diff && proven.is_equal() => conversion.diff(),
+        () => conversion.text(),
+    };
+    output::write_listing(&text)
+}
+
+fn first_line(error: &Error) -> String {
+    let text = match error.kind() {
+        ErrorKind::Unsupported => format!("it needs more than files: {error}"),
+        _ => error.to_string(),
+    };
+    text.lines().next().unwrap_or_default().to_owned()
+}
