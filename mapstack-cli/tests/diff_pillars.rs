@@ -386,7 +386,7 @@ fn a_checkout_needs_no_flags() {
     tree.write("dev/d.sls", b"d: 2\n");
     let changed = lines("diff", 1);
     assert!(
-        changed.starts_with("pillar: a\n") && changed.contains("pillar: d\n"),
+        changed.contains("\n\npillar: a\n") && changed.contains("pillar: d\n"),
         "{changed}"
     );
     assert!(changed.ends_with("compared: pillars\n"), "{changed}");

@@ -9,6 +9,7 @@ mod deployed;
 mod diff;
 mod diff_pillars;
 mod diff_stacks;
+mod diff_states;
 mod errors;
 mod estate;
 mod examples;

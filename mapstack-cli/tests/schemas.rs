@@ -99,6 +99,7 @@ fn differences() {
     let changes = [
         recorded("diff/changes.json"),
         recorded("diff_pillars/changes.json"),
+        recorded("diff_states/changes.json"),
     ];
     assert_strict("diff", &changes[0]);
     let tree = Tree::new(&[

@@ -22,6 +22,7 @@ use crate::pillar_pair::PillarPair;
 use crate::pillars::Pillar;
 use crate::reach::{ChangedFile, ChangedFiles};
 use crate::scope::Scope;
+use crate::states::{Planned, StatePlans, StatesPair, WantedStates};
 
 /// Compares the results of minions before and after a change.
 ///
@@ -61,6 +62,7 @@ pub struct Comparison<'f, 'e> {
     has_data: Vec<[bool; 2]>,
     /// The comparisons so far, for minions that share their results.
     known: Mutex<HashMap<(usize, usize, usize), Known>>,
+    known_states: Mutex<HashMap<(usize, usize), Arc<StatesPair>>>,
     seen: Mutex<Seen>,
     /// The kinds of outcomes.
     kinds: Kinds,
@@ -79,6 +81,8 @@ struct Seen {
     stacked: HashSet<String>,
     /// The kinds of pillars whose files were noted, before or after, with those of failures or without.
     pillars: HashSet<(bool, u64, bool)>,
+    /// True if what states do was compared.
+    has_states: bool,
 }
 
 /// A result of a minion: the configuration of a formula, by its index, or its pillar.
@@ -88,6 +92,8 @@ pub enum Subject {
     Formula(usize),
     /// The pillar.
     Pillar,
+    /// What its states do.
+    States,
 }
 
 /// A pair, with the outcomes it is of: as long as they are kept, their addresses stay theirs.
@@ -141,8 +147,9 @@ pub enum Compared {
     LeftOut,
     /// Its facts are of no use.
     Broken(Error),
-    /// The comparison of its pillar and its formulas, those left out that have the result they had.
-    Formulas(Vec<Arc<Pair>>),
+    /// The comparison of its pillar and its formulas, those left out that have the result they had; and of what its
+    /// states do.
+    Formulas(Vec<Arc<Pair>>, Vec<Arc<StatesPair>>),
 }
 
 /// The comparison of a minion whose outcomes before were known.
@@ -159,6 +166,8 @@ pub enum Advanced {
 
 /// Pairs that are remembered before starting over.
 const MAX_PAIRS: usize = 100_000;
+/// The same of what states do, which takes more room.
+const MAX_STATES: usize = 2_000;
 
 impl<'f, 'e> Comparison<'f, 'e> {
     /// Compare two fleets of the same formulas in the same order.
@@ -178,6 +187,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
             only_formulas: false,
             named: NamedGroups::default(),
             known: Mutex::default(),
+            known_states: Mutex::default(),
             seen: Mutex::default(),
             kinds: Kinds::default(),
         }
@@ -259,6 +269,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
             Some(both) => self.of_both(&both, None),
             None => {
                 let (compared, outcomes) = self.formulas([minion, minion], None, false);
+                let compared = self.with_states(compared, [minion, minion]);
                 (compared, outcomes.into())
             }
         }
@@ -287,7 +298,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
             let compared = match self.means(both.minions()) {
                 Ok(true) => {
                     self.note_pillar_files(both);
-                    Compared::Formulas(pairs)
+                    Compared::Formulas(pairs, Vec::new())
                 }
                 Ok(false) => Compared::LeftOut,
                 Err(error) => Compared::Broken(error),
@@ -296,13 +307,13 @@ impl<'f, 'e> Comparison<'f, 'e> {
         }
         let (compared, after) = self.formulas(both.minions(), before, !both.is_same());
         let compared = match compared {
-            Compared::Formulas(of_formulas) => {
+            Compared::Formulas(of_formulas, _) => {
                 pairs.extend(of_formulas);
-                Compared::Formulas(pairs)
+                self.with_states(Compared::Formulas(pairs, Vec::new()), both.minions())
             }
             other => other,
         };
-        if matches!(compared, Compared::Formulas(_)) {
+        if matches!(compared, Compared::Formulas(..)) {
             self.note_pillar_files(both);
         }
         (compared, minion_data(after))
@@ -330,7 +341,108 @@ impl<'f, 'e> Comparison<'f, 'e> {
         };
         let after = self.after(&before, &reached, new);
         self.look(before.iter().chain(&after));
-        (Compared::Formulas(self.pairs(&before, &after)), after)
+        let pairs = self.pairs(&before, &after);
+        (Compared::Formulas(pairs, Vec::new()), after)
+    }
+
+    /// The comparison of a minion with that of what its states do, if it could be compared.
+    fn with_states(&self, compared: Compared, minions: [&Minion; 2]) -> Compared {
+        match compared {
+            Compared::Formulas(pairs, _) => Compared::Formulas(pairs, self.states(minions)),
+            other => other,
+        }
+    }
+
+    /// Compare what states do on a minion, which may have other facts after the change: for all that top files give, or
+    /// for each sls that is run.
+    fn states(&self, [old, new]: [&Minion; 2]) -> Vec<Arc<StatesPair>> {
+        // Patterns of keys mean no states.
+        let has_scope = self.scope.is_some_and(Scope::has_get);
+        let (Some(before), Some(after), false) =
+            (self.before.states(), self.after.states(), has_scope)
+        else {
+            return Vec::new();
+        };
+        let old = self.before.engine().with_tree_grains(old);
+        let new = self.after.engine().with_tree_grains(new);
+        let names = match before.wanted() {
+            WantedStates::Top(_) => {
+                let sides = [before.of_top(&old), after.of_top(&new)];
+                return vec![self.states_pair([before, after], sides, None)];
+            }
+            WantedStates::Sls(names) => names,
+        };
+        let plans = [before, after];
+        let mut covered: [HashSet<(String, String)>; 2] = Default::default();
+        let mut pairs = Vec::new();
+        // An sls that is there in one state alone may have another name in the other.
+        let mut one_sided: [Vec<Arc<Planned>>; 2] = Default::default();
+        for (saltenv, name) in names {
+            let key = (saltenv.clone(), name.clone());
+            if covered.iter().all(|covered| covered.contains(&key)) {
+                continue;
+            }
+            let run = (saltenv.as_str(), name.as_str());
+            let sides = [before.of_sls(&old, run), after.of_sls(&new, run)];
+            for (covered, side) in covered.iter_mut().zip(&sides) {
+                let sls = side.compiled.sls.iter();
+                covered.extend(sls.map(|sls| (sls.saltenv.clone(), sls.name.clone())));
+            }
+            match plans.map(|plans| plans.has_sls(run)) {
+                [true, false] => one_sided[0].push(sides[0].clone()),
+                [false, true] => one_sided[1].push(sides[1].clone()),
+                _ => pairs.push(self.states_pair(plans, sides, Some(name))),
+            }
+            for covered in &mut covered {
+                covered.insert(key.clone());
+            }
+        }
+        if one_sided.iter().any(|of_side| !of_side.is_empty()) {
+            let [old, new] = one_sided;
+            let sides = [before.joined(old), after.joined(new)];
+            pairs.push(self.states_pair(plans, sides, Some(&"others".to_owned())));
+        }
+        pairs
+    }
+
+    fn states_pair(
+        &self,
+        plans: [&StatePlans<'_>; 2],
+        sides: [Arc<Planned>; 2],
+        sls: Option<&String>,
+    ) -> Arc<StatesPair> {
+        let known = || {
+            self.known_states
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        let [old, new] = sides.each_ref().map(|side| Arc::as_ptr(side) as usize);
+        if let Some(known) = known().get(&(old, new)) {
+            return known.clone();
+        }
+        let pair = Arc::new(StatesPair::of(plans, sides, sls.cloned()));
+        if !pair.fails_still() {
+            self.note_files_of_states(&pair);
+        }
+        let mut known = known();
+        if known.len() >= MAX_STATES {
+            known.clear();
+        }
+        known.entry((old, new)).or_insert(pair).clone()
+    }
+
+    /// Note the changed files that compared states are made of.
+    fn note_files_of_states(&self, pair: &StatesPair) {
+        let Some(changed) = &self.changed else {
+            return;
+        };
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.has_states = true;
+        for side in &pair.sides {
+            for (env, path) in changed.among(&side.reads) {
+                seen.files.insert((env.clone(), path.clone()));
+            }
+        }
     }
 
     /// True if a minion is meant: a condition that asks for its pillar may be true in one of the states.
@@ -447,7 +559,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
                 let outcomes = self.after(&before.outcomes, &reached, &minion);
                 self.look(before.outcomes.iter().chain(&outcomes));
                 let pairs = self.pairs(&before.outcomes, &outcomes);
-                (Compared::Formulas(pairs), outcomes.into())
+                (Compared::Formulas(pairs, Vec::new()), outcomes.into())
             }
         };
         Ok(Advanced::Reached(compared, now.into()))
@@ -525,7 +637,8 @@ impl<'f, 'e> Comparison<'f, 'e> {
         let changed = self.changed.as_ref()?;
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let is_unseen = |(env, path): &ChangedFile<'_>| {
-            !seen.files.contains(&((*env).clone(), (*path).clone()))
+            let is_top = seen.has_states && self.is_top(path);
+            !is_top && !seen.files.contains(&((*env).clone(), (*path).clone()))
         };
         Some(
             changed
@@ -534,6 +647,13 @@ impl<'f, 'e> Comparison<'f, 'e> {
                 .map(|(_, path)| path.clone())
                 .collect(),
         )
+    }
+
+    /// True if a path is that of the top files by which minions get states.
+    fn is_top(&self, path: &str) -> bool {
+        self.after
+            .states()
+            .is_some_and(|states| states.is_top(path))
     }
 
     /// The same of the files of the pillar, which no compared pillar is made of. `None` if none is compared.
@@ -692,6 +812,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
                     };
                     fleet.pillars()?.origins(&bare)
                 }
+                Subject::States => None,
             }
         })
     }

@@ -17,6 +17,7 @@ use crate::ordered::ordered;
 use crate::origins::{Origins, read_back};
 use crate::own::Own;
 use crate::pace::Pace;
+use crate::states::{StateGroups, StatesPair};
 
 /// Pairs of origins that are kept before starting over.
 const MAX_ORIGINS: usize = 256;
@@ -76,6 +77,8 @@ pub struct Differences {
     explained_apart: usize,
     failing: Vec<(Turn, Failing)>,
     by_failure: HashMap<(Turn, Subject, String), usize>,
+    /// The changes of what states do.
+    pub states: StateGroups,
     /// The minions that were compared, as far as they are known.
     pub census: Census,
     /// Minions whose facts are of no use, with why.
@@ -138,8 +141,9 @@ impl Differences {
         let pairs = match compared {
             Compared::LeftOut => return,
             Compared::Broken(error) => return self.add_broken(id, error),
-            Compared::Formulas(pairs) => pairs,
+            Compared::Formulas(pairs, states) => (pairs, states),
         };
+        let (pairs, states) = pairs;
         self.minions += 1;
         let (mut affected, mut fails_still) = (false, false);
         for pair in pairs {
@@ -160,8 +164,38 @@ impl Differences {
                 }
             }
         }
+        for pair in &states {
+            affected |= !pair.is_same() && !pair.fails_still();
+            fails_still |= pair.fails_still();
+            self.add_states(comparison, id, pair, &read);
+        }
         self.unaffected += usize::from(!affected);
         self.fail_still += usize::from(fails_still);
+    }
+
+    /// Take in what states do on a minion now. An error that its formulas have as well is not said again.
+    fn add_states(
+        &mut self,
+        comparison: &Comparison<'_, '_>,
+        id: &str,
+        pair: &Arc<StatesPair>,
+        read: &impl Fn() -> Minion,
+    ) {
+        for (turn, error) in &pair.failures {
+            let text = error.to_string();
+            let mut of_formulas = self.by_failure.iter();
+            let is_said = of_formulas.any(|((of, subject, said), at)| {
+                let is_it = of == turn && *subject != Subject::States && *said == text;
+                let group = self.failing.get(*at).filter(|_| is_it);
+                group.is_some_and(|(_, group)| group.minions.last().is_some_and(|last| last == id))
+            });
+            if is_said {
+                continue;
+            }
+            self.failure(comparison, (*turn, Subject::States, error), id, read);
+        }
+        let examples = || comparison.examples(read());
+        self.states.add(id, pair, &examples);
     }
 
     /// Take in a minion that cannot be compared, and why.
@@ -385,7 +419,7 @@ impl Differences {
     /// True if nothing is different.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.groups.is_empty() && self.failing().next().is_none()
+        self.groups.is_empty() && self.states.is_empty() && self.failing().next().is_none()
     }
 }
 

@@ -79,7 +79,7 @@ fn texts<'r>(errors: &[Error], files: impl Iterator<Item = &'r FileRead>) -> Vec
 
 /// The text of an error, without what is called otherwise in each state: where its file lies, and a revision with its
 /// commit, as in `HEAD@0123456789ab:`.
-fn text(error: &Error, files: &[&str]) -> String {
+pub(crate) fn text(error: &Error, files: &[&str]) -> String {
     let diagnostic = error.diagnostic();
     let Some(place) = &diagnostic.place else {
         return without_revisions(&diagnostic.message);
@@ -100,7 +100,7 @@ pub(crate) fn is_at(file: &str, path: &str) -> bool {
     above.is_some_and(|above| above.is_empty() || above.ends_with(['/', ':']))
 }
 
-fn without_revisions(message: &str) -> String {
+pub(crate) fn without_revisions(message: &str) -> String {
     let words = message.split(' ').map(without_revision);
     words.collect::<Vec<_>>().join(" ")
 }

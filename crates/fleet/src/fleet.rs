@@ -13,12 +13,14 @@ use crate::minion_data::MinionData;
 use crate::ordered::{Panicked, ordered};
 use crate::origins::Origins;
 use crate::pillars::{Pillar, Pillars};
+use crate::states::StatePlans;
 
 /// The work that is done for every minion of a fleet.
 pub struct Fleet<'e> {
     engine: &'e Engine,
     formulas: Vec<SharedFormula<'e>>,
     pillars: Option<Pillars<'e>>,
+    states: Option<StatePlans<'e>>,
     conditions: Vec<Condition>,
 }
 
@@ -38,6 +40,7 @@ impl<'e> Fleet<'e> {
             engine,
             formulas: Vec::new(),
             pillars: None,
+            states: None,
             conditions: Vec::new(),
         }
     }
@@ -61,6 +64,18 @@ impl<'e> Fleet<'e> {
     pub fn with_pillars(mut self, pillars: Pillars<'e>) -> Self {
         self.pillars = Some(pillars);
         self
+    }
+
+    /// Compile what states do, for a [`Comparison`](crate::Comparison).
+    #[must_use]
+    pub fn with_states(mut self, states: StatePlans<'e>) -> Self {
+        self.states = Some(states);
+        self
+    }
+
+    /// The compiler of what states do.
+    pub(crate) fn states(&self) -> Option<&StatePlans<'e>> {
+        self.states.as_ref()
     }
 
     /// The engine.

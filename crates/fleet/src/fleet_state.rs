@@ -175,7 +175,7 @@ impl FleetState {
                     Ok(None) => {}
                     Ok(Some(Ok(Advanced::Unreached { fails }))) => differences.add_unreached(fails),
                     Ok(Some(Ok(Advanced::Reached(compared, data)))) => {
-                        let is_whole = matches!(compared, Compared::Formulas(_));
+                        let is_whole = matches!(compared, Compared::Formulas(..));
                         differences.add(comparison, id, compared, read);
                         if is_whole {
                             for (by, pair) in kept.recovered(past, &data) {

@@ -47,6 +47,7 @@ mod read_by_states;
 mod scope;
 mod seen;
 mod shard;
+pub mod states;
 mod summary;
 mod tally;
 mod unfollowed;

@@ -143,6 +143,11 @@ pub struct UnknownKey {
 }
 
 impl Scope {
+    /// True if only some keys count.
+    pub(crate) fn has_get(&self) -> bool {
+        !self.wanted.is_empty()
+    }
+
     /// Read paths of keys.
     #[must_use]
     pub fn new(wanted: &[String], ignored: &[String]) -> Self {

@@ -172,6 +172,8 @@ pub enum Of {
     Formula,
     /// The pillar.
     Pillar,
+    /// What states do.
+    States,
 }
 
 impl Of {

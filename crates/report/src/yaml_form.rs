@@ -114,6 +114,41 @@ pub fn lines(old: Option<&Redacted<Value>>, new: Option<&Redacted<Value>>) -> Ve
     lines
 }
 
+/// The lines of a text that go and come, at most so many if not as many as usual.
+pub(crate) fn text_lines(old: Option<&str>, new: Option<&str>, most: Option<usize>) -> Vec<Line> {
+    let split = |text: Option<&str>| -> Vec<String> {
+        let text = text.unwrap_or_default();
+        let whole = text.strip_suffix('\n').unwrap_or(text);
+        let lines = (!text.is_empty()).then(|| whole.split('\n'));
+        lines.into_iter().flatten().map(str::to_owned).collect()
+    };
+    let (before, after) = (split(old), split(new));
+    let mut lines = match before.len().max(after.len()) {
+        _ if before == after => Vec::new(),
+        0..=MAX_COMPARED => compared(&before, &after),
+        _ => whole(before, after),
+    };
+    let ends = |text: Option<&str>| text.is_none_or(|text| text.is_empty() || text.ends_with('\n'));
+    match most {
+        Some(most) => cut(&mut lines, most, |line| {
+            matches!(line.sign, Sign::Gone | Sign::New)
+        }),
+        None => limit(&mut lines),
+    }
+    match (ends(old), ends(new)) {
+        (true, false) => lines.push(line(Sign::New, "(no line break at the end)")),
+        (false, true) => lines.push(line(Sign::Gone, "(no line break at the end)")),
+        _ if lines.is_empty() => lines.push(note("an empty text".into())),
+        _ => {}
+    }
+    lines
+}
+
+/// A line about others.
+pub(crate) fn note(text: String) -> Line {
+    line(Sign::Omitted, text)
+}
+
 fn line(sign: Sign, text: impl Into<String>) -> Line {
     Line {
         sign,

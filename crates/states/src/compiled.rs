@@ -9,7 +9,7 @@ use mapstack_value::Value;
 
 use crate::compile::{CompileOptions, Compiler, Failed, LowState};
 use crate::high::{Matches, matches_of};
-use crate::runs::{Compiled, State};
+use crate::runs::{Compiled, LowRun, State};
 use crate::{Gatherer, High, Places};
 
 impl<'e> Gatherer<'e> {
@@ -73,10 +73,13 @@ impl<'e> Gatherer<'e> {
             ..options
         };
         let compiler = Compiler::new(options, budget).after(high.refusals.clone());
-        let mut chunks = Vec::new();
+        let (mut chunks, mut runs) = (Vec::new(), Vec::new());
         let (states, errors) = match compiler.low(states) {
             Ok(low) => {
                 let states = low.iter().map(State::of).collect();
+                let kept = low.iter().filter(|_| self.keeps_low);
+                let run = |state| LowRun::of(state, &|module| high.watches(module));
+                runs = kept.map(run).collect();
                 let errors = match self.low_data(low) {
                     Ok(made) => {
                         chunks = made;
@@ -98,6 +101,7 @@ impl<'e> Gatherer<'e> {
         Compiled {
             sls: high.sls,
             low: chunks,
+            runs,
             states,
             errors,
         }

@@ -25,5 +25,5 @@ pub use options::{Strategy, TopOptions};
 pub use own_modules::OwnModules;
 pub use places::Places;
 pub use render::{GotSls, Rendered};
-pub use runs::{Compiled, State};
+pub use runs::{Compiled, LowRun, State};
 pub use top::{Entry, Top};

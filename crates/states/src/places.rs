@@ -65,6 +65,20 @@ impl<'p> Places<'p> {
         places.next()
     }
 
+    /// The file and line of an ID of an sls, as far as they are known, and the place.
+    #[must_use]
+    pub fn of_id(&self, (name, saltenv): (&str, &str), id: &str) -> (String, Option<Place>) {
+        let sls = self.sls(name, Some(saltenv));
+        let Some(sls) = sls.or_else(|| self.sls(name, None)) else {
+            return (name.to_owned(), None);
+        };
+        let place = self.place(sls, &[id]);
+        match &place {
+            Some(at) => (format!("{}:{}", sls.path, at.line()), place),
+            None => (sls.path.clone(), None),
+        }
+    }
+
     fn file(&self, sls: &GotSls) -> Option<File> {
         let key = (sls.saltenv.clone(), sls.path.clone());
         let mut files = self.files.borrow_mut();

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use mapstack::minion::Minion;
 use mapstack::secrets::{Redact, Secrets};
-use mapstack::trace::FileReadKind;
+use mapstack::trace::{FileRead, FileReadKind};
 use mapstack::{Engine, Run};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind};
 use mapstack_share::{FactRead, Found, MinionAnswers, SharedWork, WorkKey};
@@ -20,6 +20,10 @@ pub struct Rendered {
     pub warnings: Vec<Diagnostic>,
     /// The paths of the files that were read for it, its own and those of templates and functions.
     pub files: Vec<String>,
+    /// The files that were looked at for it, those included that are not there.
+    pub reads: Vec<FileRead>,
+    /// The texts that templates made of secrets.
+    pub secret_texts: Vec<Str>,
     facts: OnceLock<Vec<FactRead>>,
 }
 
@@ -31,6 +35,8 @@ impl Rendered {
             data,
             warnings: Vec::new(),
             files: Vec::new(),
+            reads: Vec::new(),
+            secret_texts: Vec::new(),
             facts: OnceLock::new(),
         }
     }
@@ -169,15 +175,21 @@ impl<'e> MinionRenders<'_, 'e> {
                 Err(_) => Some(1024),
                 Ok(value) => Some(48 * weight(value)),
             };
-            let found = run.file_reads().into_iter();
+            let reads = run.file_reads();
+            let secret_texts = run.secret_texts();
+            let found = reads.iter();
             let found = found.filter(|read| read.kind == FileReadKind::Found);
             let files: Vec<String> = found.map(|read| read.path.to_string()).collect();
-            let size =
-                size.map(|size| size + files.iter().map(|file| 64 + file.len()).sum::<usize>());
+            let of_reads = reads.iter().map(|read| 128 + 2 * read.path.len());
+            let of_texts = secret_texts.iter().map(|text| 32 + text.len());
+            let more: usize = of_reads.chain(of_texts).sum();
+            let size = size.map(|size| size + more);
             let warnings = run.warnings();
             let rendered = Rendered {
                 warnings,
                 files,
+                reads,
+                secret_texts,
                 ..Rendered::of(data)
             };
             (Arc::new(rendered), size)

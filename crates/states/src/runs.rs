@@ -4,7 +4,7 @@ use mapstack_diagnostic::Error;
 use mapstack_pyobject::Obj;
 use mapstack_value::Value;
 
-use crate::compile::LowState;
+use crate::compile::{LowState, Requisite};
 use crate::render::{GotSls, Rendered};
 
 /// The states of minions as they run, or why they do not.
@@ -16,6 +16,8 @@ pub struct Compiled {
     pub states: Vec<State>,
     /// The low data of the states, if the gatherer keeps it ([`Gatherer::keeping_low`](crate::Gatherer::keeping_low)).
     pub low: Vec<Value>,
+    /// Beside each chunk of low data, how it runs.
+    pub runs: Vec<LowRun>,
     /// The reasons for which Salt refuses the states, with their places.
     pub errors: Vec<Error>,
 }
@@ -79,6 +81,28 @@ fn packages(arguments: [Obj; 3]) -> Vec<String> {
     };
     let mut found = arguments.into_iter().map(names);
     found.find(|names| !names.is_empty()).unwrap_or_default()
+}
+
+/// The way in which a chunk of low data runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LowRun {
+    /// The positions of states that come before it by a requisite.
+    pub after: Vec<(usize, Requisite)>,
+    /// True if it runs in test mode here, since another state has it as `prereq`.
+    pub is_test: bool,
+    /// True if its state module does something about what it watches.
+    pub watches: bool,
+}
+
+impl LowRun {
+    pub(crate) fn of(state: &LowState, watches: &dyn Fn(&str) -> bool) -> Self {
+        let module = state.chunk.get_str("state").unwrap_or_default();
+        LowRun {
+            after: state.after.clone(),
+            is_test: state.is_test,
+            watches: module.as_str().is_some_and(|module| watches(module)),
+        }
+    }
 }
 
 impl Compiled {

@@ -1,9 +1,10 @@
 //! `mapstack diff`.
 
 use clap::{Args, ValueEnum};
-use mapstack_fleet::Differences;
+use mapstack::Way;
+use mapstack_fleet::{Comparison, Differences};
 use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags, ScopeFlags, WorkFlags};
-use mapstack_frontend::inputs::{InputError, Many, Plan, States, selects_none};
+use mapstack_frontend::inputs::{InputError, Many, Parts, Plan, States, selects_none, top_options};
 use mapstack_report::diff::{self, Accounting};
 use mapstack_report::words::count;
 
@@ -25,8 +26,9 @@ Examples:
   mapstack diff users --from ../old/salt --to salt --config /etc/salt/master
       two directories, on the minions in a master's cache
 
-Files that changed and that no compared result is made of, such as states, are listed: nothing is said of
-what they do. Documents, tests and the like, which no file of Salt's asks for, are nothing to it.
+Compared are pillars, maps of formulas, and what states do: those of top files, or else of each sls of the
+formulas, with the files that they make. Files that changed and that none of these is made of are listed:
+nothing is said of what they do. Documents, tests and the like, which no file of Salt's asks for, are nothing to it.
 
 Exit status: 0 no change, 1 changes, 2 the comparison failed, at least for some minions, or nothing that
 changed was compared (with --strict, or not all of it).")]
@@ -96,13 +98,15 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     )?;
     let config = input.config(reporter)?;
     let scope = args.scope.scope();
-    let states = States::new(
+    let mut states = States::new(
         input,
         (&args.from, &args.to),
         config.as_ref(),
         memory::limit,
     )?;
-    states.plan(&mut plan, &args.formulas)?;
+    let parts = Parts::ALL;
+    let options = top_options(config.as_ref(), &input.files);
+    states.plan(&mut plan, &args.formulas, (parts, options))?;
     let [before, after] = &states.fleets(&plan)?;
     let only_formulas = !args.formulas.is_empty();
     let comparison = states.comparison([before, after], only_formulas);
@@ -123,19 +127,11 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     check_select(args, &differences, &minions, &ids)?;
     scope.check().map_err(InputError::from)?;
     let masking = reporter.masking();
-    let counted = states.counted(&comparison);
-    let unserved = states.unserved()?;
-    let accounting = Accounting::new(
-        plan.ways([before, after]),
-        (counted.changed, counted.unread),
-        only_formulas,
-    )
-    .with_pillars(counted.changed_of_pillar, counted.unread_of_pillar)
-    .with_unrelated(counted.unrelated)
-    .with_renamed(counted.renamed)
-    .with_unserved(unserved.different, unserved.same)
-    .without_pillars(states.no_pillars.clone())
-    .with_outside(counted.unread_outside, states.outside.unknown.clone());
+    let accounting = accounting(
+        (&states, &comparison),
+        (plan.ways([before, after]), only_formulas),
+        &differences,
+    )?;
     let report = diff::Report {
         accounting: &accounting,
         from: &args.from,
@@ -147,6 +143,30 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     };
     print(args.format, &report, reporter)?;
     verdict(&differences, &accounting, reporter)
+}
+
+/// What was compared, and which of the changed files were not.
+fn accounting(
+    (states, comparison): (&States, &Comparison<'_, '_>),
+    (ways, only_formulas): (Vec<(String, Way)>, bool),
+    differences: &Differences,
+) -> Result<Accounting, Failure> {
+    let counted = states.counted(comparison);
+    let unserved = states.unserved()?;
+    Ok(
+        Accounting::new(ways, (counted.changed, counted.unread), only_formulas)
+            .with_pillars(counted.changed_of_pillar, counted.unread_of_pillar)
+            .with_unrelated(counted.unrelated)
+            .with_renamed(counted.renamed)
+            .with_unserved(unserved.different, unserved.same)
+            .with_states(
+                states
+                    .run_of_top()
+                    .filter(|_| differences.states.are_compared()),
+            )
+            .without_pillars(states.no_pillars.clone())
+            .with_outside(counted.unread_outside, states.outside.unknown.clone()),
+    )
 }
 
 /// There are minions, or none was asked for.

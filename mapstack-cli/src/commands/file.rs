@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use mapstack::{Error, nearest};
 use mapstack_files::{Content, ManagedFile};
 use mapstack_frontend::inputs::flags::SiteFlags;
-use mapstack_frontend::inputs::{Highstate, HighstateJob, Refused, place_of_id};
+use mapstack_frontend::inputs::{Highstate, HighstateJob, Refused};
 use mapstack_report::files::{FileRow, listing};
 
 use crate::memory;
@@ -125,7 +125,7 @@ fn made(
             reporter.knows_texts(secrets);
         }
         let state = &file.state;
-        let (said, place) = place_of_id(&places, (&state.sls, &state.saltenv), &state.id);
+        let (said, place) = places.of_id((&state.sls, &state.saltenv), &state.id);
         // An error of a template has a place of its own.
         if let Content::Failed(error) = &mut content
             && error.diagnostic().place.is_none()

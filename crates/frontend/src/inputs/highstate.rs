@@ -3,7 +3,7 @@
 use mapstack::loader::Snapshot;
 use mapstack::minion::{Minion, SaltVersion};
 use mapstack::value::{Map, Value};
-use mapstack::{Diagnostic, Engine, Error, ErrorKind, Place};
+use mapstack::{Diagnostic, Engine, Error, ErrorKind};
 use mapstack_files::ManagedFiles;
 use mapstack_pyobject::{Budget, Obj};
 use mapstack_report::states::StateRow;
@@ -280,24 +280,6 @@ impl Highstate<'_> {
     }
 }
 
-/// The file and line of an ID of an sls, as far as they are known, and the place.
-#[must_use]
-pub fn place_of_id(
-    places: &Places<'_>,
-    (name, saltenv): (&str, &str),
-    id: &str,
-) -> (String, Option<Place>) {
-    let sls = places.sls(name, Some(saltenv));
-    let Some(sls) = sls.or_else(|| places.sls(name, None)) else {
-        return (name.to_owned(), None);
-    };
-    let place = places.place(sls, &[id]);
-    match &place {
-        Some(at) => (format!("{}:{}", sls.path, at.line()), place),
-        None => (sls.path.clone(), None),
-    }
-}
-
 /// A state of low data as a row of a list.
 fn row(places: &Places<'_>, state: &LowState) -> StateRow {
     let text = |name: &str| {
@@ -306,11 +288,7 @@ fn row(places: &Places<'_>, state: &LowState) -> StateRow {
             .as_str()
             .map_or_else(|| format!("{value:?}"), ToString::to_string)
     };
-    let (place, _) = place_of_id(
-        places,
-        (&text("__sls__"), &text("__env__")),
-        &text("__id__"),
-    );
+    let (place, _) = places.of_id((&text("__sls__"), &text("__env__")), &text("__id__"));
     let mut after: Vec<(&'static str, Vec<usize>)> = Vec::new();
     for (position, requisite) in &state.after {
         let name = requisite.name();

@@ -13,7 +13,7 @@ use crate::inputs::pillars::ConfiguredPillars;
 pub type Refused = Vec<Error>;
 
 /// The options for top files: those of a configuration, with the saltenv of flags.
-pub(super) fn top_options(config: Option<&Config>, files: &Files) -> TopOptions {
+pub fn top_options(config: Option<&Config>, files: &Files) -> TopOptions {
     let options = config.map(|config| TopOptions::of(config.options()));
     let options = options.unwrap_or_default();
     TopOptions {

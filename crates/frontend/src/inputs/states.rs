@@ -7,9 +7,11 @@ use std::sync::Arc;
 use mapstack::loader::{Fetched, FileServer, SaltPath, Snapshot, Unserved};
 use mapstack::value::{Key, Value};
 use mapstack::{Engine, Error, ErrorKind, yaml};
+use mapstack_fleet::states::{StatePlans, WantedStates};
 use mapstack_fleet::{ChangedFiles, Comparison, Fleet, NamedGroups, Pillars};
 use mapstack_pillar::Master;
 use mapstack_salt_config::Config;
+use mapstack_states::TopOptions;
 
 use crate::inputs::compared_directory::ComparedDirectory;
 use crate::inputs::compared_files::{ComparedFiles, ComparedPillarFiles};
@@ -26,6 +28,8 @@ pub struct States {
     states: [Arc<State>; 2],
     pillars: Option<Compiled>,
     changed: ChangedFiles,
+    /// The states of minions that are compared, and how top files are read.
+    run: Option<(TopOptions, WantedStates)>,
     /// Why pillars are not compared, though the configuration compiles them.
     pub no_pillars: Option<String>,
     /// The files around the roots that are different.
@@ -107,6 +111,35 @@ pub(crate) struct Compiling {
     pub below_roots: Vec<String>,
     /// The directory of mirrors of git repositories, if external pillars need them.
     pub mirrors: Option<PathBuf>,
+}
+
+/// The parts of what minions get that are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parts {
+    /// The maps of formulas.
+    pub maps: bool,
+    /// The pillars.
+    pub pillar: bool,
+    /// What states are told, and their order.
+    pub states: bool,
+    /// The files that states make.
+    pub files: bool,
+}
+
+impl Parts {
+    /// All of them.
+    pub const ALL: Self = Parts {
+        maps: true,
+        pillar: true,
+        states: true,
+        files: true,
+    };
+
+    /// True if states are compiled.
+    #[must_use]
+    pub fn has_states(self) -> bool {
+        self.states || self.files
+    }
 }
 
 /// The pillars of two states.
@@ -243,6 +276,7 @@ impl States {
         Ok(States {
             changed: changed(before.engine.files(), after.engine.files())?,
             pillars: compiled.map(of_pillar).transpose()?,
+            run: None,
             no_pillars: None,
             outside: UnservedFiles::default(),
             states,
@@ -266,14 +300,69 @@ impl States {
         }
     }
 
-    /// Plan to compare formulas: those given, or all.
+    /// Plan to compare formulas: those given, or all; and what states do, unless other parts are wanted.
     ///
     /// # Errors
-    /// The formula does not exist; or neither formulas nor pillars were found.
-    pub fn plan(&self, plan: &mut Plan, given: &[String]) -> Result<(), InputError> {
+    /// The formula does not exist; or nothing was found that could be compared.
+    pub fn plan(
+        &mut self,
+        plan: &mut Plan,
+        given: &[String],
+        (parts, options): (Parts, TopOptions),
+    ) -> Result<(), InputError> {
+        if parts.has_states() {
+            let wanted = self.wanted_states(plan.saltenv(), given, &options)?;
+            self.run = wanted.map(|wanted| (options, wanted));
+        }
         let engines = self.states.each_ref().map(|state| &state.engine);
-        let formulas = formulas::compared(engines, plan.saltenv(), given, self.has_pillars())?;
+        let has_others = self.has_pillars() || self.run.is_some();
+        let formulas = formulas::compared(engines, plan.saltenv(), given, has_others)?;
+        let formulas = match parts.maps {
+            true => formulas,
+            false => Vec::new(),
+        };
         Ok(plan.compare(formulas, engines)?)
+    }
+
+    /// The states that minions run: those of top files if there are any in one of the states, or else those of each sls
+    /// of the formulas; nothing if there are none of either.
+    fn wanted_states(
+        &self,
+        saltenv: &str,
+        given: &[String],
+        options: &TopOptions,
+    ) -> Result<Option<WantedStates>, Error> {
+        let named = formulas::named(given);
+        let has_top = |state: &Arc<State>| has_top(state.engine.files(), options);
+        if self.states.iter().any(has_top) {
+            return Ok(Some(WantedStates::Top(named)));
+        }
+        let mut names: BTreeSet<String> = BTreeSet::new();
+        for state in &self.states {
+            let folders = match named.is_empty() {
+                true => formulas::all(&state.engine, saltenv)?,
+                false => named.iter().cloned().collect(),
+            };
+            let listed = state.engine.list(saltenv, "")?;
+            let of_folder = |path: &&String| {
+                path.split_once('/')
+                    .is_some_and(|(folder, _)| folders.contains(folder))
+            };
+            names.extend(
+                listed
+                    .iter()
+                    .filter(of_folder)
+                    .filter_map(|path| sls_of(path)),
+            );
+        }
+        let mut names: Vec<String> = names.into_iter().collect();
+        // Sls that include others come first.
+        names.sort_by_cached_key(|name| (name.matches('.').count(), name.clone()));
+        let names: Vec<(String, String)> = names
+            .into_iter()
+            .map(|name| (saltenv.to_owned(), name))
+            .collect();
+        Ok((!names.is_empty()).then_some(WantedStates::Sls(names)))
     }
 
     /// The work on both states.
@@ -282,11 +371,28 @@ impl States {
     /// As [`Plan::fleet`].
     pub fn fleets(&self, plan: &Plan) -> Result<[Fleet<'_>; 2], Error> {
         let compiling = self.pillars.as_ref().map(|compiled| &compiled.by);
-        let [before, after] = &self.states;
+        let [before, after] = self.states.each_ref();
         Ok([
-            before.fleet(plan, compiling)?,
-            after.fleet(plan, compiling)?,
+            self.running(before.fleet(plan, compiling)?, &before.engine),
+            self.running(after.fleet(plan, compiling)?, &after.engine),
         ])
+    }
+
+    /// True if what states do is that of top files, false if it is that of each sls; nothing if it is not compared.
+    #[must_use]
+    pub fn run_of_top(&self) -> Option<bool> {
+        let (_, wanted) = self.run.as_ref()?;
+        Some(matches!(wanted, WantedStates::Top(_)))
+    }
+
+    /// A fleet that compiles what states do, if that is compared.
+    fn running<'e>(&self, fleet: Fleet<'e>, engine: &'e Engine) -> Fleet<'e> {
+        match &self.run {
+            Some((options, wanted)) => {
+                fleet.with_states(StatePlans::new(engine, options.clone(), wanted.clone()))
+            }
+            None => fleet,
+        }
     }
 
     /// The files of the project that are different, those of the pillar included.
@@ -423,6 +529,22 @@ impl States {
             (unread, ..) => (unread, Vec::new()),
         }
     }
+}
+
+/// True if there are top files, or something else that gives minions their sls.
+fn has_top(files: &dyn FileServer, options: &TopOptions) -> bool {
+    let path = SaltPath::from_relative(&options.state_top);
+    let envs = files.envs().into_iter();
+    let mut tops = envs.map(|env| files.fetch(&path, &env));
+    options.all.get("master_tops").is_some_and(Value::truthy)
+        || tops.any(|top| matches!(top, Ok(Fetched::Found { .. })))
+}
+
+/// The name of the sls at a path, if it is one.
+fn sls_of(path: &str) -> Option<String> {
+    let name = path.strip_suffix(".sls")?;
+    let name = name.strip_suffix("/init").unwrap_or(name);
+    (!name.contains('.')).then(|| name.replace('/', "."))
 }
 
 fn changed(before: &dyn FileServer, after: &dyn FileServer) -> Result<ChangedFiles, Error> {

@@ -37,6 +37,8 @@ pub struct Accounting {
     pub unserved: Vec<Unserved>,
     /// The names that neither state serves, and that are the same.
     pub unserved_alike: Vec<Unserved>,
+    /// What was compared of what states do.
+    states: Option<&'static str>,
     /// True if only the formulas at hand were to be compared.
     only: bool,
 }
@@ -166,6 +168,16 @@ impl Accounting {
         self
     }
 
+    /// With what states do: in what top files give, or else in each sls.
+    #[must_use]
+    pub fn with_states(mut self, are_of_top: Option<bool>) -> Self {
+        self.states = are_of_top.map(|is_top| match is_top {
+            true => "states and files of top files",
+            false => "states and files of each sls",
+        });
+        self
+    }
+
     /// With why pillars were not compared.
     #[must_use]
     pub fn without_pillars(mut self, why: Option<String>) -> Self {
@@ -281,9 +293,13 @@ impl Accounting {
         let pillars = self.pillars.is_some().then(|| "pillars".to_owned());
         let all: Vec<String> = pillars
             .into_iter()
+            .chain(self.states.map(str::to_owned))
             .chain(made_by(&self.configurations))
             .collect();
-        format!("compared: {}", all.join("; "))
+        match all.is_empty() {
+            true => "nothing was compared".into(),
+            false => format!("compared: {}", all.join("; ")),
+        }
     }
 
     fn kinds(&self) -> String {

@@ -8,6 +8,7 @@ use mapstack::yaml::{DumpOptions, dump};
 use mapstack_fleet::{Failing, Group, Subject, Turn};
 
 use super::renames::renames;
+use super::states::{StatesEntry, entries};
 use super::{NAMED, Report};
 use crate::words::{count, some};
 
@@ -43,12 +44,14 @@ pub(super) struct Shown<'d> {
     /// The failures that are new or gone, the worst first.
     pub failures: Vec<ShownFailure<'d>>,
     pub changes: Vec<ShownChange<'d>>,
+    /// The changes of what states do.
+    pub states: Vec<StatesEntry<'d>>,
     /// The failures that stay.
     pub still: Vec<ShownFailure<'d>>,
 }
 
 impl<'d> Shown<'d> {
-    pub fn of(report: &'d Report<'_>) -> Self {
+    pub fn of(report: &Report<'d>) -> Self {
         let differences = report.differences;
         let each = report.each;
         let folded = fold(differences.failures(), |(turn, failing)| {
@@ -84,8 +87,15 @@ impl<'d> Shown<'d> {
         Shown {
             failures,
             changes: changes.collect(),
+            states: entries(report),
             still,
         }
+    }
+
+    /// True if anything is listed.
+    pub fn has_entries(&self) -> bool {
+        let failures = self.failures.len() + self.still.len();
+        failures + self.changes.len() + self.states.len() > 0
     }
 
     /// All failures, in the order in which a list of them has them.
@@ -107,7 +117,7 @@ fn with_renames<'d>(groups: &[&'d Group]) -> impl Iterator<Item = (&'d Group, Op
 }
 
 /// Things that are alike as one, with the minions of all. Without a text of what they have in common, each stays.
-fn fold<'d, T>(
+pub(super) fn fold<'d, T>(
     things: impl Iterator<Item = T>,
     of: impl Fn(&T) -> (Option<String>, &'d Vec<String>),
 ) -> Vec<(T, Minions<'d>)> {
@@ -202,6 +212,16 @@ impl Minions<'_> {
     }
 }
 
+/// The turn of the refusal of states.
+fn of_states(turn: Turn) -> &'static str {
+    match turn {
+        Turn::Broken => "states are refused now",
+        Turn::Fixed => "states are no longer refused",
+        Turn::Otherwise | Turn::Less => "states are refused, and with other errors",
+        Turn::Still => "states are refused in both states of the files",
+    }
+}
+
 impl ShownFailure<'_> {
     /// The worst turn.
     pub fn turn(&self) -> Turn {
@@ -218,6 +238,7 @@ impl ShownFailure<'_> {
     pub fn title(&self) -> String {
         let (turn, is_pillar) = (self.turn(), self.subject == Subject::Pillar);
         match turn {
+            _ if self.subject == Subject::States => of_states(turn).into(),
             Turn::Broken if !is_pillar => "fails now".into(),
             Turn::Fixed if !is_pillar => "works again".into(),
             Turn::Otherwise | Turn::Less if !is_pillar => "fails with something else".into(),
@@ -266,7 +287,12 @@ impl ShownFailure<'_> {
 
     /// Of what something happened, where the title does not say so.
     pub fn of(&self, report: &Report<'_>) -> String {
-        match self.subject == Subject::Pillar && self.turn() != Turn::Still {
+        let is_said = match self.subject {
+            Subject::Pillar => self.turn() != Turn::Still,
+            Subject::States => true,
+            Subject::Formula(_) => false,
+        };
+        match is_said {
             true => String::new(),
             false => report.subjects(&[self.subject]),
         }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use mapstack::Means;
 
 use super::folded::{Shown, ShownChange, ShownFailure};
+use super::states::StatesEntry;
 use super::text::place;
 use super::{NAMED, Report};
 use crate::terminal::printable;
@@ -22,7 +23,7 @@ pub fn comment(report: &Report<'_>) -> String {
         code(report.from),
         code(report.to)
     );
-    for line in report.accounting.lines() {
+    for line in report.closing() {
         // Writing to text does not fail.
         let _ = write!(text, "\n{}\n", escaped(&line));
     }
@@ -35,6 +36,8 @@ pub fn comment(report: &Report<'_>) -> String {
         .map(|(message, ids)| not_compared(message, ids));
     let changes = shown.changes.iter().map(|change| one(report, change));
     let still = shown.still.iter().map(failed);
+    let states = shown.states.iter().map(|entry| of_states(report, entry));
+    let changes = changes.chain(states);
     for part in failures.chain(broken).chain(changes).chain(still) {
         if text.len() + part.len() > MAX_LENGTH {
             left_out += 1;
@@ -115,6 +118,30 @@ fn one(report: &Report<'_>, change: &ShownChange<'_>) -> String {
         }
     }
     let _ = write!(body, "\n\n{}", escaped(&change.minions.text(report)));
+    details(&title, &body)
+}
+
+fn of_states(report: &Report<'_>, entry: &StatesEntry<'_>) -> String {
+    let title = format!(
+        "{} · {}",
+        html_code(&entry.title),
+        count(entry.minions.ids.len(), "minion")
+    );
+    let title = match entry.reactions.is_empty() {
+        true => title,
+        false => format!("{title} · {}", escaped(&entry.reactions)),
+    };
+    let lines = entry.lines.iter();
+    let lines = lines.map(|line| format!("{} {}", line.sign.as_char(), line.text));
+    let lines: Vec<String> = lines.collect();
+    let mut body = String::new();
+    if !lines.is_empty() {
+        let _ = write!(body, "{}\n\n", fenced("diff", &lines.join("\n")));
+    }
+    if !entry.place.is_empty() {
+        let _ = write!(body, "at {}\n\n", code(&entry.place));
+    }
+    body.push_str(&escaped(&entry.minions.text(report)));
     details(&title, &body)
 }
 

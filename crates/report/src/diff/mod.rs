@@ -7,6 +7,8 @@ mod markdown;
 mod page;
 mod renames;
 mod rows;
+mod state_rows;
+mod states;
 mod text;
 
 use std::collections::{BTreeSet, HashSet};
@@ -33,6 +35,8 @@ use crate::yaml_form::{Line, Sign, lines};
 
 /// The name of the pillar beside formulas.
 const PILLAR: &str = "pillar";
+/// The name of what states do.
+const STATES: &str = "states";
 
 /// Minions that are named with each change; more are described by what they have in common.
 const NAMED: usize = 8;
@@ -165,6 +169,7 @@ impl Report<'_> {
         let name = |subject: &Subject| match subject {
             Subject::Formula(index) => self.formulas.get(*index).map(String::as_str),
             Subject::Pillar => Some(PILLAR),
+            Subject::States => Some(STATES),
         };
         let mut names: Vec<&str> = subjects.iter().filter_map(name).collect();
         names.dedup();
@@ -217,11 +222,12 @@ impl Report<'_> {
         let mut summary = match affected {
             0 if differences.not_compared == 0 => format!("no change on {all}"),
             0 => format!("no change on {unaffected} of {all}"),
-            _ if shown.changes.is_empty() => {
+            _ if shown.changes.is_empty() && shown.states.is_empty() => {
                 format!("{affected} of {all} affected; {unaffected} unaffected")
             }
             _ => {
-                let changes = count(shown.changes.len(), "change");
+                let changes = shown.changes.len() + shown.states.len();
+                let changes = count(changes, "change");
                 format!("{changes} on {affected} of {all}; {unaffected} unaffected")
             }
         };
@@ -249,7 +255,16 @@ impl Report<'_> {
             "fails in both states",
             "fail in both states",
         );
+        if let Some(unknown) = states::unknown_in_short(self) {
+            summary.push_str(&format!("; {unknown}"));
+        }
         summary
+    }
+
+    /// Sentences at the end: what was compared, what was not, and what is unknown.
+    fn closing(&self) -> Vec<String> {
+        let unknown = states::closing(self).into_iter();
+        self.accounting.lines().into_iter().chain(unknown).collect()
     }
 
     /// The minions that could not be compared, by why.

@@ -7,10 +7,11 @@ use mapstack::{Error, ErrorKind};
 use mapstack_diagnostic::redact::Excerpts;
 use mapstack_lineage::Spot;
 
-use super::Report;
 use super::folded::{Minions, Shown, ShownChange, ShownFailure};
+use super::states::StatesEntry;
 use super::text::place;
-use crate::yaml_form::Sign;
+use super::{Report, STATES};
+use crate::yaml_form::{Line, Sign};
 
 /// The differences as a page for a browser.
 ///
@@ -25,12 +26,13 @@ pub fn html(report: &Report<'_>) -> Result<String, Error> {
         from: report.from.into(),
         to: report.to.into(),
         summary: report.summary(&shown),
-        notes: report.accounting.lines(),
+        notes: report.closing(),
         failures: failures.chain(broken).collect(),
         changes: shown
             .changes
             .iter()
             .map(|change| changed(report, change))
+            .chain(shown.states.iter().map(|entry| of_states(report, entry)))
             .collect(),
     };
     page.to_html()
@@ -41,16 +43,6 @@ fn changed(report: &Report<'_>, change: &ShownChange<'_>) -> Changed {
     let group = change.group;
     let (old, new) = report.values(group);
     let (of, title) = report.heading(change);
-    let line = |line: crate::yaml_form::Line| ChangedLine {
-        sign: match line.sign {
-            Sign::Same => "same",
-            Sign::Gone => "gone",
-            Sign::New => "new",
-            Sign::Omitted => "omitted",
-        }
-        .into(),
-        text: line.text,
-    };
     let secrets = report.secrets(&group.examples).derived(&group.secret_texts);
     let quoted = |spot: &Option<Spot>, value: &Option<Value>, shown: Option<&Value>| {
         let masked = value
@@ -71,9 +63,42 @@ fn changed(report: &Report<'_>, change: &ShownChange<'_>) -> Changed {
                 quoted(&renamed.new_origin, &renamed.change.new, new.as_deref())
             }
         },
-        lines: report.lines(change).into_iter().map(line).collect(),
+        lines: report.lines(change).into_iter().map(changed_line).collect(),
         common: common(report, &change.minions),
         minions: change.minions.ids.to_vec(),
+        ..Changed::default()
+    }
+}
+
+fn changed_line(line: Line) -> ChangedLine {
+    ChangedLine {
+        sign: match line.sign {
+            Sign::Same => "same",
+            Sign::Gone => "gone",
+            Sign::New => "new",
+            Sign::Omitted => "omitted",
+        }
+        .into(),
+        text: line.text,
+    }
+}
+
+fn of_states(report: &Report<'_>, entry: &StatesEntry<'_>) -> Changed {
+    let place = (!entry.place.is_empty()).then(|| Quoted {
+        text: entry.place.clone(),
+        ..Quoted::default()
+    });
+    let title = match entry.reactions.is_empty() {
+        true => entry.title.clone(),
+        false => format!("{} ({})", entry.title, entry.reactions),
+    };
+    Changed {
+        formulas: STATES.into(),
+        title,
+        is: place,
+        lines: entry.lines.iter().cloned().map(changed_line).collect(),
+        common: common(report, &entry.minions),
+        minions: entry.minions.ids.to_vec(),
         ..Changed::default()
     }
 }

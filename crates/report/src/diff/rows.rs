@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::renames::renames;
+use super::state_rows::{self, OrderRow, StateRow, UnknownInBoth};
 use crate::document::{Data, Document, Of, Steps, names};
 use crate::origin::Origin;
 
@@ -67,6 +68,14 @@ pub struct Differences<'r> {
     /// Results that fail in the same way before and after.
     fail_in_both: usize,
     changes: Vec<Change<'r>>,
+    /// True if states and files were compared.
+    states_compared: bool,
+    /// States that appear, vanish or change.
+    states: Vec<StateRow<'r>>,
+    /// States that run before or after others than they did.
+    order: Vec<OrderRow<'r>>,
+    /// What is unknown in both states of the files.
+    unknown: Vec<UnknownInBoth>,
     failing: Vec<Failing<'r>>,
     /// Minions whose facts cannot be read.
     broken: Vec<Broken<'r>>,
@@ -201,6 +210,10 @@ impl<'r> From<&'r Report<'_>> for Differences<'r> {
             unaffected: differences.unaffected,
             fail_in_both: differences.fail_still,
             changes: changes(report),
+            states_compared: differences.states.are_compared(),
+            states: state_rows::states(report),
+            order: state_rows::order(report),
+            unknown: state_rows::unknown(report),
             failing: failing
                 .map(|(turn, one)| Failing::of(report, turn, one))
                 .collect(),
@@ -279,7 +292,7 @@ impl<'r> Change<'r> {
 fn formulas<'r>(report: &'r Report<'_>, subjects: &[Subject]) -> impl Iterator<Item = &'r str> {
     subjects.iter().filter_map(|subject| match subject {
         Subject::Formula(index) => report.formulas.get(*index).map(String::as_str),
-        Subject::Pillar => None,
+        Subject::Pillar | Subject::States => None,
     })
 }
 
@@ -287,7 +300,10 @@ impl<'r> Failing<'r> {
     fn of(report: &'r Report<'_>, turn: Turn, failing: &'r fleet::Failing) -> Self {
         Failing {
             turn: turn.into(),
-            of: Of::new(failing.subject == Subject::Pillar),
+            of: match failing.subject {
+                Subject::States => Of::States,
+                subject => Of::new(subject == Subject::Pillar),
+            },
             formula: formulas(report, &[failing.subject]).next(),
             error: report.message(failing),
             count: failing.minions.len(),

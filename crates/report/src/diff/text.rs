@@ -8,6 +8,7 @@ use mapstack_lineage::Spot;
 
 use super::Report;
 use super::folded::{Shown, ShownChange, ShownFailure};
+use super::states::StatesEntry;
 use crate::terminal::{KEY, ORIGIN, Styled, of_sign};
 use crate::yaml_form::{Line, Sign, lines};
 
@@ -16,18 +17,24 @@ use crate::yaml_form::{Line, Sign, lines};
 pub fn text(report: &Report<'_>) -> Styled {
     let shown = Shown::of(report);
     let mut text = Styled::default();
+    // Writing to text does not fail.
+    let _ = writeln!(text, "{}", report.summary(&shown));
+    if shown.has_entries() {
+        text.plain("\n");
+    }
     for failure in &shown.failures {
         failed(report, failure, &mut text);
     }
     for change in &shown.changes {
         one(report, change, &mut text);
     }
+    for entry in &shown.states {
+        of_states(report, entry, &mut text);
+    }
     for failure in &shown.still {
         failed(report, failure, &mut text);
     }
-    // Writing to text does not fail.
-    let _ = writeln!(text, "{}", report.summary(&shown));
-    for line in report.accounting.lines() {
+    for line in report.closing() {
         let _ = writeln!(text, "{line}");
     }
     text
@@ -84,6 +91,21 @@ fn one(report: &Report<'_>, change: &ShownChange<'_>, text: &mut Styled) {
     painted(report.lines(change), &places, "  ", text);
     // Writing to text does not fail.
     let _ = writeln!(text, "  {}\n", change.minions.text(report));
+}
+
+fn of_states(report: &Report<'_>, entry: &StatesEntry<'_>, text: &mut Styled) {
+    text.add(KEY, &entry.title);
+    if !entry.place.is_empty() {
+        text.plain("  ");
+        text.add(ORIGIN, &format!("({})", entry.place));
+    }
+    if !entry.reactions.is_empty() {
+        text.plain(&format!("  {}", entry.reactions));
+    }
+    text.plain("\n");
+    painted(entry.lines.clone(), &[None, None], "  ", text);
+    // Writing to text does not fail.
+    let _ = writeln!(text, "  {}\n", entry.minions.text(report));
 }
 
 /// Add a change line by line, with the places of the old and the new value.

@@ -1,0 +1,225 @@
+//! Equal changes of what states do on a fleet, folded.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use mapstack::minion::Minion;
+use mapstack::value::Str;
+
+use super::pair::{Places, PlanChange, StatesPair};
+use super::reactions::Reaction;
+use super::unknown::UnknownCause;
+use crate::own::Own;
+
+/// The same change of what states do on some minions.
+#[derive(Debug, Clone)]
+pub struct StatesGroup {
+    /// The change.
+    pub change: PlanChange,
+    /// The place of the state before and after.
+    pub places: Places,
+    /// The sls that are run in which it changes; none if it is in what top files give.
+    pub runs: BTreeSet<String>,
+    /// The minions, in order.
+    pub minions: Vec<String>,
+    /// One of them, in each state of the files if its pillar is compared.
+    pub examples: Vec<Minion>,
+    /// Texts that templates made of the example's secrets, in either state.
+    pub secret_texts: Vec<Str>,
+}
+
+/// What is unknown in both states of the files on some minions.
+#[derive(Debug, Clone)]
+pub struct UnknownGroup {
+    /// The cause, as the first minion has it.
+    pub cause: UnknownCause,
+    /// The number of minions.
+    pub minions: usize,
+}
+
+/// The changes of what states do on a fleet.
+#[derive(Debug, Default)]
+pub struct StateGroups {
+    groups: Vec<StatesGroup>,
+    by_key: HashMap<String, usize>,
+    /// What is unknown, and the last minion of each.
+    unknown: Vec<(UnknownGroup, String)>,
+    by_cause: HashMap<String, usize>,
+    /// The states that look for their source elsewhere and find the same.
+    relisted: BTreeSet<String>,
+    /// The groups of pairs that were seen, by their address; the pairs are kept, so that it stays theirs.
+    by_pair: HashMap<usize, Known>,
+    /// True if any were compared.
+    are_compared: bool,
+}
+
+/// A pair, with its groups and what is unknown of it.
+type Known = (Arc<StatesPair>, Vec<usize>, Vec<usize>);
+
+/// Pairs that are remembered before starting over.
+const MAX_PAIRS: usize = 4_000;
+
+impl StateGroups {
+    /// The changes, in the order they were first seen.
+    #[must_use]
+    pub fn groups(&self) -> &[StatesGroup] {
+        &self.groups
+    }
+
+    /// What is unknown, in the order it was first seen.
+    pub fn unknown(&self) -> impl Iterator<Item = &UnknownGroup> {
+        self.unknown.iter().map(|(group, _)| group)
+    }
+
+    /// The number of states that look for their source elsewhere than they did and find the same.
+    #[must_use]
+    pub fn relisted(&self) -> usize {
+        self.relisted.len()
+    }
+
+    /// True if what states do was compared on some minion.
+    #[must_use]
+    pub fn are_compared(&self) -> bool {
+        self.are_compared
+    }
+
+    /// True if nothing is different.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// Take in what changed on a minion.
+    pub(crate) fn add(
+        &mut self,
+        id: &str,
+        pair: &Arc<StatesPair>,
+        examples: &dyn Fn() -> Vec<Minion>,
+    ) {
+        self.are_compared |= !pair.fails_still();
+        let (groups, causes) = self.known(pair, examples);
+        for at in groups {
+            if let Some(group) = self.groups.get_mut(at)
+                && group.minions.last().is_none_or(|last| last != id)
+            {
+                group.minions.push(id.into());
+            }
+        }
+        for at in causes {
+            if let Some((group, last)) = self.unknown.get_mut(at)
+                && last != id
+            {
+                id.clone_into(last);
+                group.minions += 1;
+            }
+        }
+    }
+
+    /// The groups of a pair and what is unknown of it, found once for all minions that share it.
+    fn known(
+        &mut self,
+        pair: &Arc<StatesPair>,
+        examples: &dyn Fn() -> Vec<Minion>,
+    ) -> (Vec<usize>, Vec<usize>) {
+        let address = Arc::as_ptr(pair) as usize;
+        if let Some((_, groups, causes)) = self.by_pair.get(&address) {
+            return (groups.clone(), causes.clone());
+        }
+        let mut read: Option<Vec<Minion>> = None;
+        let mut groups = Vec::new();
+        for (change, places) in &pair.changes {
+            let examples = read.get_or_insert_with(examples);
+            groups.push(self.group(pair, (change, places), examples));
+        }
+        let mut causes = Vec::new();
+        if !pair.rest.unknown.is_empty() || !pair.rest.relisted.is_empty() {
+            let examples = read.get_or_insert_with(examples);
+            let own = examples.first().map(Own::of).unwrap_or_default();
+            for cause in &pair.rest.unknown {
+                causes.push(self.cause(cause, &own));
+            }
+            let relisted = pair.rest.relisted.iter();
+            self.relisted
+                .extend(relisted.map(|state| own.alike(&state.key())));
+        }
+        if self.by_pair.len() >= MAX_PAIRS {
+            self.by_pair.clear();
+        }
+        let known = (pair.clone(), groups.clone(), causes.clone());
+        self.by_pair.insert(address, known);
+        (groups, causes)
+    }
+
+    fn group(
+        &mut self,
+        pair: &StatesPair,
+        (change, places): (&PlanChange, &Places),
+        examples: &[Minion],
+    ) -> usize {
+        let is_run = pair.sls.is_some();
+        let key = change.key(&Own::default(), !is_run);
+        let next = self.groups.len();
+        let at = *self.by_key.entry(key).or_insert(next);
+        if at == next {
+            self.groups.push(StatesGroup {
+                change: change.clone(),
+                places: places.clone(),
+                runs: BTreeSet::new(),
+                minions: Vec::new(),
+                examples: examples.to_vec(),
+                secret_texts: pair.secret_texts(),
+            });
+        }
+        if let Some(group) = self.groups.get_mut(at) {
+            group.runs.extend(pair.sls.clone());
+            group.add_reactions(change);
+        }
+        at
+    }
+
+    fn cause(&mut self, cause: &UnknownCause, own: &Own) -> usize {
+        let key = format!("{}\0{}", cause.reason, own.alike(&cause.state.key()));
+        let next = self.unknown.len();
+        let at = *self.by_cause.entry(key).or_insert(next);
+        if at == next {
+            let group = UnknownGroup {
+                cause: cause.clone(),
+                minions: 0,
+            };
+            self.unknown.push((group, String::new()));
+        }
+        at
+    }
+}
+
+impl StatesGroup {
+    /// A text that is the same for changes that differ only in what is each minion's own.
+    #[must_use]
+    pub fn alike(&self) -> String {
+        let own = match (&self.minions[..], &self.examples[..]) {
+            ([_], [example, ..]) => Own::of(example),
+            _ => Own::default(),
+        };
+        self.change.key(&own, self.runs.is_empty())
+    }
+
+    /// The states that react to the change.
+    #[must_use]
+    pub fn reactions(&self) -> &[Reaction] {
+        match &self.change {
+            PlanChange::State(change) => &change.reactions,
+            PlanChange::Order(_) => &[],
+        }
+    }
+
+    /// Add the states that react in another run of sls.
+    fn add_reactions(&mut self, other: &PlanChange) {
+        if let (PlanChange::State(own), PlanChange::State(other)) = (&mut self.change, other) {
+            for reaction in &other.reactions {
+                if !own.reactions.contains(reaction) {
+                    own.reactions.push(reaction.clone());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! What a change of files does to what states do: states, files, order, and what restarts.
+
+mod arguments;
+mod compare;
+mod groups;
+mod keys;
+mod order;
+mod pair;
+mod pairing;
+mod plan;
+mod plans;
+mod reactions;
+mod unknown;
+
+pub use compare::{FileChange, PlanChanges, StateChange, compare};
+pub use groups::{StateGroups, StatesGroup, UnknownGroup};
+pub use order::OrderChange;
+pub use pair::{Places, PlanChange, StatesPair};
+pub use plan::{MinionPlan, PlannedFile, PlannedState, PlannedText, Reacts, StateName};
+pub(crate) use plans::Planned;
+pub use plans::{StatePlans, WantedStates};
+pub use reactions::Reaction;
+pub use unknown::UnknownCause;

@@ -1,0 +1,137 @@
+//! The comparison of what states do on minions that share it in both states of the files.
+
+use std::sync::Arc;
+
+use mapstack::Error;
+use mapstack::value::Str;
+
+use super::compare::{PlanChanges, StateChange, compare};
+use super::order::OrderChange;
+use super::plan::StateName;
+use super::plans::{Planned, StatePlans};
+use crate::failures::{Turn, turns};
+use crate::own::Own;
+
+/// What states do on minions that share it, before and after a change.
+pub struct StatesPair {
+    /// The plans, which stay, so that their addresses do.
+    pub(crate) sides: [Arc<Planned>; 2],
+    /// The sls that is run, if it is not what top files give.
+    pub(crate) sls: Option<String>,
+    /// The changes, each with its places.
+    pub(crate) changes: Vec<(PlanChange, Places)>,
+    /// What is unknown in both plans, and the sources that do not count.
+    pub(crate) rest: PlanChanges,
+    /// The errors that keep minions from the states in one of the files' states or in both.
+    pub(crate) failures: Vec<(Turn, Error)>,
+}
+
+impl std::fmt::Debug for StatesPair {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("StatesPair");
+        shown
+            .field("changes", &self.changes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The place of a state before and after.
+pub type Places = [Option<String>; 2];
+
+/// A change of what states do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PlanChange {
+    /// A state appears, vanishes or changes.
+    State(Box<StateChange>),
+    /// A state runs before or after another one now.
+    Order(Box<OrderChange>),
+}
+
+impl PlanChange {
+    /// A text that equal changes have in common, with a digest in place of each text of a file; `own` has the names of a
+    /// minion, which are left out.
+    pub(crate) fn key(&self, own: &Own, with_reactions: bool) -> String {
+        match self {
+            PlanChange::State(change) => change.key(own, with_reactions),
+            PlanChange::Order(change) => {
+                let states = [&change.state, &change.other].map(|state| own.alike(&state.key()));
+                format!("order {} {states:?}", change.is_before)
+            }
+        }
+    }
+}
+
+impl StatesPair {
+    pub(crate) fn of(
+        [before, after]: [&StatePlans<'_>; 2],
+        sides: [Arc<Planned>; 2],
+        sls: Option<String>,
+    ) -> Self {
+        let [old, new] = &sides;
+        let failures = turns(
+            (&old.errors, old.reads.iter()),
+            (&new.errors, new.reads.iter()),
+        );
+        let mut rest = match failures.is_empty() {
+            true => compare(&old.plan, &new.plan),
+            false => PlanChanges::default(),
+        };
+        let place = |plans: &StatePlans<'_>, side: &Planned, state: Option<&StateName>| {
+            state.map(|state| plans.place(side, state))
+        };
+        let states = std::mem::take(&mut rest.states).into_iter();
+        let states = states.map(|change| {
+            let places = [
+                place(before, old, change.old.as_ref()),
+                place(after, new, change.new.as_ref()),
+            ];
+            (PlanChange::State(Box::new(change)), places)
+        });
+        let order = std::mem::take(&mut rest.order).into_iter();
+        let order = order.map(|change| {
+            let places = [None, place(after, new, Some(&change.state))];
+            (PlanChange::Order(Box::new(change)), places)
+        });
+        StatesPair {
+            changes: states.chain(order).collect(),
+            rest,
+            failures,
+            sls,
+            sides,
+        }
+    }
+
+    /// True if nothing is different.
+    pub(crate) fn is_same(&self) -> bool {
+        self.changes.is_empty() && self.failures.is_empty()
+    }
+
+    /// True if it fails, and with the errors that it had.
+    pub(crate) fn fails_still(&self) -> bool {
+        let is_still = |(turn, _): &(Turn, Error)| *turn == Turn::Still;
+        !self.failures.is_empty() && self.failures.iter().all(is_still)
+    }
+
+    /// The texts that templates made of secrets.
+    pub(crate) fn secret_texts(&self) -> Vec<Str> {
+        let sides = self.sides.iter();
+        sides
+            .flat_map(|side| side.secret_texts.iter().cloned())
+            .collect()
+    }
+}
+
+impl StateName {
+    /// A text that no other state of a minion has.
+    pub(crate) fn key(&self) -> String {
+        let StateName {
+            saltenv,
+            sls,
+            id,
+            module,
+            function,
+            name,
+        } = self;
+        format!("{saltenv}\0{sls}\0{id}\0{module}.{function}\0{name}\0")
+    }
+}

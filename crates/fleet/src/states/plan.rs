@@ -1,0 +1,298 @@
+//! The states of a minion with the files that they make, as data that can be compared.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use mapstack::Error;
+use mapstack::trace::FileRead;
+use mapstack::value::{Map, Value};
+use mapstack_files::{Content, FileOfMinion, Kind, ManagedFile, Reason};
+use mapstack_states::compile::Requisite;
+use mapstack_states::{Compiled, LowRun};
+
+use super::arguments::{arguments, named, text_of};
+use crate::failures;
+
+/// The states of a minion in the order in which they run, with the files that they make.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MinionPlan {
+    /// The states. One that runs in test mode first, since others have it as `prereq`, is there once.
+    pub states: Vec<PlannedState>,
+}
+
+/// The name of a state: two states of a minion differ in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StateName {
+    /// The saltenv of the sls.
+    pub saltenv: String,
+    /// The sls.
+    pub sls: String,
+    /// The ID.
+    pub id: String,
+    /// The state module, such as `pkg`.
+    pub module: String,
+    /// The function of the module, such as `installed`.
+    pub function: String,
+    /// The name that the function gets.
+    pub name: String,
+}
+
+/// A state that runs on a minion.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PlannedState {
+    /// Its name.
+    pub name: StateName,
+    /// What it says, without what Salt adds. Of a list of sources there is the one that counts.
+    pub arguments: Map,
+    /// All sources that it names, if it has a list of them.
+    pub sources: Vec<String>,
+    /// The files that it makes, in the order of their paths.
+    pub files: Vec<PlannedFile>,
+    /// The states to whose changes it reacts, by their positions.
+    pub reacts: Vec<(usize, Reacts)>,
+    /// True if its state module does something about what it watches.
+    pub watches: bool,
+}
+
+/// The way in which a state reacts to changes of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reacts {
+    /// By `watch` or `listen`: `mod_watch` of its module is called.
+    Watching,
+    /// By `onchanges`: it runs.
+    Running,
+}
+
+/// A file that a state makes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedFile {
+    /// The path on the minion.
+    pub path: String,
+    /// The kind of thing that it is.
+    pub kind: Kind,
+    /// The owner; `None` if the state does not set it.
+    pub user: Value,
+    /// The group; `None` if the state does not set it.
+    pub group: Value,
+    /// The mode with four digits; nothing if the state does not set it.
+    pub mode: Option<String>,
+    /// The attributes, as `chattr` writes them.
+    pub attrs: Option<String>,
+    /// The target of a link.
+    pub target: Option<String>,
+    /// The source that counts.
+    pub source: Option<String>,
+    /// The text.
+    pub text: PlannedText,
+}
+
+/// The text of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PlannedText {
+    /// There is none: a directory, a link, or a file whose content is not managed.
+    Nothing,
+    /// The bytes of a file, or of a fragment of one.
+    Bytes(Arc<[u8]>),
+    /// The bytes do not follow from the files and facts.
+    Unknown {
+        /// The kind of reason.
+        reason: Reason,
+        /// The reason in words, with names.
+        why: String,
+    },
+    /// Salt refuses the state.
+    Failed {
+        /// The message, without what is called otherwise in each state of the files.
+        said: String,
+        /// The error.
+        error: Box<Error>,
+    },
+}
+
+impl PlannedText {
+    fn of(content: &Content, reads: &[FileRead]) -> Self {
+        match content {
+            Content::Nothing => PlannedText::Nothing,
+            Content::Bytes(bytes) => PlannedText::Bytes(bytes.clone()),
+            Content::Unknown(unknown) => PlannedText::Unknown {
+                reason: unknown.reason,
+                why: failures::without_revisions(&unknown.why),
+            },
+            Content::Failed(error) => {
+                let files: Vec<&str> = reads.iter().map(|read| &*read.path).collect();
+                PlannedText::Failed {
+                    said: failures::text(error, &files),
+                    error: error.clone(),
+                }
+            }
+        }
+    }
+
+    /// True if the bytes follow from files and facts, or there are none.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        matches!(self, PlannedText::Nothing | PlannedText::Bytes(_))
+    }
+}
+
+impl PlannedFile {
+    fn of(made: &FileOfMinion) -> Self {
+        let file: &ManagedFile = &made.file;
+        PlannedFile {
+            path: file.path.clone(),
+            kind: file.kind,
+            user: file.user.clone(),
+            group: file.group.clone(),
+            mode: file.mode.clone(),
+            attrs: file.attrs.clone(),
+            target: file.target.clone(),
+            source: file.source.as_ref().and_then(|source| source.url.clone()),
+            text: PlannedText::of(&made.made.content, &made.made.reads),
+        }
+    }
+}
+
+impl MinionPlan {
+    /// The plan of compiled states and their files; of the states of some folders, if any are named.
+    #[must_use]
+    pub fn of(compiled: &Compiled, files: &[FileOfMinion], only: &[String]) -> Self {
+        let mut by_state: HashMap<usize, Vec<&FileOfMinion>> = HashMap::new();
+        for file in files {
+            let position = file.file.state.position;
+            by_state.entry(position).or_default().push(file);
+        }
+        // The positions of states without those that run in test mode.
+        let mut positions: HashMap<usize, usize> = HashMap::new();
+        let both = compiled.low.iter().zip(&compiled.runs).enumerate();
+        let kept = both.filter_map(|(at, (chunk, run))| {
+            let map = chunk.as_map().filter(|_| !run.is_test)?;
+            let name = name_of(map);
+            is_of(&name.sls, only).then_some((at, map, run, name))
+        });
+        let kept: Vec<(usize, &Map, &LowRun, StateName)> = kept.collect();
+        for (index, (at, ..)) in kept.iter().enumerate() {
+            positions.insert(*at, index);
+        }
+        let states = kept.into_iter().map(|(at, map, run, name)| {
+            let of_state = by_state.get(&at).map(Vec::as_slice).unwrap_or_default();
+            planned(name, (map, run), (of_state, &positions))
+        });
+        let mut plan = MinionPlan {
+            states: states.collect(),
+        };
+        plan.add_listeners();
+        plan
+    }
+
+    /// Add the states of another plan that are not there yet.
+    pub(super) fn add(&mut self, other: &MinionPlan) {
+        let mut positions = Vec::with_capacity(other.states.len());
+        let first = self.states.len();
+        for state in &other.states {
+            let known = self
+                .states
+                .iter()
+                .position(|known| known.name == state.name);
+            let at = known.unwrap_or(self.states.len());
+            positions.push(at);
+            if known.is_none() {
+                self.states.push(state.clone());
+            }
+        }
+        for state in self.states.iter_mut().skip(first) {
+            for (to, _) in &mut state.reacts {
+                *to = positions.get(*to).copied().unwrap_or(usize::MAX);
+            }
+        }
+    }
+
+    /// Let states react to those that they listen to.
+    fn add_listeners(&mut self) {
+        let mut by_name: HashMap<(String, String), Vec<usize>> = HashMap::new();
+        for (at, state) in self.states.iter().enumerate() {
+            let StateName {
+                module, id, name, ..
+            } = &state.name;
+            for name in [id, name] {
+                let known = by_name.entry((module.clone(), name.clone())).or_default();
+                if known.last() != Some(&at) {
+                    known.push(at);
+                }
+            }
+        }
+        let meant = |state: &PlannedState, argument: &str| -> Vec<usize> {
+            let named = named(&state.arguments, argument);
+            let meant = named.iter().filter_map(|name| by_name.get(name));
+            meant.flatten().copied().collect()
+        };
+        let mut reacts: Vec<(usize, usize)> = Vec::new();
+        for (at, state) in self.states.iter().enumerate() {
+            reacts.extend(meant(state, "listen").into_iter().map(|to| (at, to)));
+            reacts.extend(meant(state, "listen_in").into_iter().map(|by| (by, at)));
+        }
+        for (at, to) in reacts {
+            if let Some(state) = self.states.get_mut(at) {
+                state.reacts.push((to, Reacts::Watching));
+            }
+        }
+    }
+}
+
+/// True if an sls is one of those of some folders; without any, all are.
+fn is_of(sls: &str, only: &[String]) -> bool {
+    let is_below = |folder: &String| {
+        let rest = sls.strip_prefix(folder.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    only.is_empty() || only.iter().any(is_below)
+}
+
+fn name_of(map: &Map) -> StateName {
+    StateName {
+        saltenv: text_of(map, "__env__"),
+        sls: text_of(map, "__sls__"),
+        id: text_of(map, "__id__"),
+        module: text_of(map, "state"),
+        function: text_of(map, "fun"),
+        name: text_of(map, "name"),
+    }
+}
+
+fn planned(
+    name: StateName,
+    (map, run): (&Map, &LowRun),
+    (files, positions): (&[&FileOfMinion], &HashMap<usize, usize>),
+) -> PlannedState {
+    let mut arguments = arguments(map);
+    let mut sources = Vec::new();
+    if let Some(source) = files.first().and_then(|one| one.file.source.as_ref())
+        && !source.candidates.is_empty()
+    {
+        sources = source
+            .candidates
+            .iter()
+            .map(|one| one.url.clone())
+            .collect();
+        if let Some(url) = &source.url {
+            arguments.insert("source", url.as_str());
+        }
+    }
+    let reacts = run.after.iter().filter_map(|(at, requisite)| {
+        let reacts = match requisite {
+            Requisite::Watch | Requisite::WatchAny => Reacts::Watching,
+            Requisite::Onchanges | Requisite::OnchangesAny => Reacts::Running,
+            _ => return None,
+        };
+        Some((*positions.get(at)?, reacts))
+    });
+    let mut files: Vec<PlannedFile> = files.iter().map(|one| PlannedFile::of(one)).collect();
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    PlannedState {
+        name,
+        arguments,
+        sources,
+        files,
+        reacts: reacts.collect(),
+        watches: run.watches,
+    }
+}

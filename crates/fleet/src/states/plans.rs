@@ -1,0 +1,247 @@
+//! The plans of minions in one state of the files.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mapstack::minion::Minion;
+use mapstack::trace::{FileRead, FileReadKind};
+use mapstack::value::Str;
+use mapstack::{Engine, Error};
+use mapstack_files::{Candidate, FileOfMinion, Found, SharedFiles};
+use mapstack_states::{Compiled, Gatherer, Places, TopOptions};
+
+use super::plan::{MinionPlan, PlannedText, StateName};
+
+/// The states that are compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WantedStates {
+    /// Those that top files give, of the sls in some folders if any are named.
+    Top(Vec<String>),
+    /// Those of each sls, by saltenv and name. One that another sls before it includes is no run of its own.
+    Sls(Vec<(String, String)>),
+}
+
+/// Compiles what states do on minions, from one state of the files.
+pub struct StatePlans<'e> {
+    engine: &'e Engine,
+    gatherer: Gatherer<'e>,
+    files: SharedFiles<'e>,
+    wanted: WantedStates,
+    /// The path of top files.
+    state_top: String,
+    /// The plans so far, by the addresses of what they are made of.
+    known: Mutex<HashMap<Vec<usize>, Arc<Planned>>>,
+    /// The plan of an sls that is not there.
+    nothing: Arc<Planned>,
+}
+
+/// The states and files of minions that have the same ones, or why there are none.
+pub(crate) struct Planned {
+    pub compiled: Arc<Compiled>,
+    pub plan: MinionPlan,
+    /// The errors that keep minions from the states.
+    pub errors: Vec<Error>,
+    /// What was looked at, for what is known.
+    pub reads: Vec<FileRead>,
+    /// The texts that templates made of secrets.
+    pub secret_texts: Vec<Str>,
+    /// They stay, so that their addresses do.
+    _files: Vec<FileOfMinion>,
+    /// The plans that it is joined of.
+    _joined: Vec<Arc<Planned>>,
+}
+
+/// Plans that are kept before starting over.
+const MAX_PLANS: usize = 2_000;
+
+impl<'e> StatePlans<'e> {
+    /// The states that are wanted, on the files of an engine.
+    #[must_use]
+    pub fn new(engine: &'e Engine, options: TopOptions, wanted: WantedStates) -> Self {
+        StatePlans {
+            engine,
+            state_top: options.state_top.clone(),
+            gatherer: Gatherer::new(engine, options).keeping_low(),
+            files: SharedFiles::new(engine),
+            wanted,
+            known: Mutex::default(),
+            nothing: Arc::new(Planned::nothing()),
+        }
+    }
+
+    /// True if a path is that of the top files that count.
+    pub(crate) fn is_top(&self, path: &str) -> bool {
+        matches!(self.wanted, WantedStates::Top(_)) && self.state_top == path
+    }
+
+    pub(crate) fn wanted(&self) -> &WantedStates {
+        &self.wanted
+    }
+
+    /// The plan of the states that top files give a minion.
+    pub(crate) fn of_top(&self, minion: &Minion) -> Arc<Planned> {
+        match self.gatherer.compiled(minion) {
+            Ok(compiled) => self.planned(minion, compiled),
+            Err(error) => Arc::new(Planned {
+                errors: vec![error],
+                ..Planned::nothing()
+            }),
+        }
+    }
+
+    /// The plan of the states of an sls; nothing if it is not there.
+    pub(crate) fn of_sls(&self, minion: &Minion, (saltenv, name): (&str, &str)) -> Arc<Planned> {
+        match self.gatherer.path(saltenv, name) {
+            Some(_) => self.planned(minion, self.gatherer.compiled_sls(minion, saltenv, name)),
+            None => self.nothing.clone(),
+        }
+    }
+
+    /// True if there is an sls of a name.
+    pub(crate) fn has_sls(&self, (saltenv, name): (&str, &str)) -> bool {
+        self.gatherer.path(saltenv, name).is_some()
+    }
+
+    /// Several plans as one.
+    pub(crate) fn joined(&self, plans: Vec<Arc<Planned>>) -> Arc<Planned> {
+        let mut key: Vec<usize> = plans
+            .iter()
+            .map(|plan| Arc::as_ptr(plan) as usize)
+            .collect();
+        match &plans[..] {
+            [] => return self.nothing.clone(),
+            [one] => return one.clone(),
+            // Other keys begin with the address of compiled states.
+            _ => key.insert(0, 0),
+        }
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known().get(&key) {
+            return known.clone();
+        }
+        let planned = Arc::new(Planned::joined(plans));
+        known().entry(key).or_insert(planned).clone()
+    }
+
+    fn planned(&self, minion: &Minion, compiled: Arc<Compiled>) -> Arc<Planned> {
+        let files = self.files.of(minion, &compiled);
+        let addresses = files.iter().flat_map(|one| {
+            [
+                Arc::as_ptr(&one.file) as usize,
+                Arc::as_ptr(&one.made) as usize,
+            ]
+        });
+        let key: Vec<usize> = [Arc::as_ptr(&compiled) as usize]
+            .into_iter()
+            .chain(addresses)
+            .collect();
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known().get(&key) {
+            return known.clone();
+        }
+        let only = match &self.wanted {
+            WantedStates::Top(only) => &only[..],
+            WantedStates::Sls(_) => &[],
+        };
+        let planned = Arc::new(Planned::of(compiled, files, only));
+        let mut known = known();
+        if known.len() >= MAX_PLANS {
+            known.clear();
+        }
+        known.entry(key).or_insert(planned).clone()
+    }
+
+    /// The place of a state, as a file and a line, or the file alone where a template makes the ID.
+    pub(crate) fn place(&self, planned: &Planned, state: &StateName) -> String {
+        let places = Places::new(self.engine, &planned.compiled.sls);
+        places.of_id((&state.sls, &state.saltenv), &state.id).0
+    }
+}
+
+impl Planned {
+    fn nothing() -> Self {
+        Planned {
+            compiled: Arc::default(),
+            plan: MinionPlan::default(),
+            errors: Vec::new(),
+            reads: Vec::new(),
+            secret_texts: Vec::new(),
+            _files: Vec::new(),
+            _joined: Vec::new(),
+        }
+    }
+
+    fn joined(plans: Vec<Arc<Planned>>) -> Self {
+        let mut all = Planned::nothing();
+        let mut sls = Vec::new();
+        for plan in &plans {
+            all.plan.add(&plan.plan);
+            all.errors.extend(plan.errors.iter().cloned());
+            all.reads.extend(plan.reads.iter().cloned());
+            all.secret_texts.extend(plan.secret_texts.iter().cloned());
+            sls.extend(plan.compiled.sls.iter().cloned());
+        }
+        all.compiled = Arc::new(Compiled {
+            sls,
+            ..Compiled::default()
+        });
+        all._joined = plans;
+        all
+    }
+
+    fn of(compiled: Arc<Compiled>, files: Vec<FileOfMinion>, only: &[String]) -> Self {
+        let plan = MinionPlan::of(&compiled, &files, only);
+        let renders = || compiled.sls.iter().map(|sls| &sls.rendered);
+        let of_files = files.iter().flat_map(|one| &one.made.secret_texts);
+        let secret_texts = renders().flat_map(|rendered| &rendered.secret_texts);
+        Planned {
+            secret_texts: secret_texts.chain(of_files).cloned().collect(),
+            reads: renders()
+                .flat_map(|rendered| rendered.reads.iter().cloned())
+                .chain(files.iter().flat_map(reads))
+                .collect(),
+            errors: compiled.errors.clone(),
+            plan,
+            compiled,
+            _files: files,
+            _joined: Vec::new(),
+        }
+    }
+}
+
+/// The files that a managed file is made of, and those that were looked for. Of one that is unknown nothing is
+/// compared.
+fn reads(one: &FileOfMinion) -> Vec<FileRead> {
+    if matches!(one.made.content, mapstack_files::Content::Unknown(_)) {
+        return Vec::new();
+    }
+    let source = one.file.source.iter();
+    let looked_for = source.flat_map(|source| &source.candidates);
+    let looked_for = looked_for.filter_map(|candidate| read(candidate, &one.file.state.saltenv));
+    looked_for.chain(one.made.reads.iter().cloned()).collect()
+}
+
+fn read(candidate: &Candidate, saltenv: &str) -> Option<FileRead> {
+    let kind = match candidate.found {
+        Found::Chosen => FileReadKind::Found,
+        Found::Missing => FileReadKind::Absent,
+        Found::Unknown | Found::NotAsked => return None,
+    };
+    let path = candidate.url.strip_prefix("salt://")?;
+    let (path, of_url) = match path.split_once("?saltenv=") {
+        Some((path, saltenv)) => (path, Some(saltenv)),
+        None => (path, None),
+    };
+    Some(FileRead {
+        saltenv: of_url.unwrap_or(saltenv).into(),
+        path: path.trim_start_matches('/').into(),
+        kind,
+    })
+}
+
+impl PlannedText {
+    /// True if Salt refuses the file.
+    #[must_use]
+    pub fn is_failed(&self) -> bool {
+        matches!(self, PlannedText::Failed { .. })
+    }
+}

@@ -1,0 +1,211 @@
+//! `mapstack diff` of what states do: states, files, order, and what restarts.
+
+use crate::common::{Tree, assert_line, assert_snapshot, run_line};
+
+const TOP: &str = "base: {'*': [ssh, fw]}\n";
+
+const OLD: &str = "\
+ssh-pkg:
+  pkg.installed:
+    - name: openssh-server
+sshd_config:
+  file.managed:
+    - name: /etc/ssh/sshd_config
+    - source:
+      - salt://ssh/files/{{ grains.id }}/sshd_config
+      - salt://ssh/files/sshd_config
+    - template: jinja
+    - mode: '0644'
+    - context: {port: {{ salt['pillar.get']('ssh:port', 22) }}, token: {{ salt['pillar.get']('ssh:token') }}}
+    - require: [{pkg: ssh-pkg}]
+ssh:
+  service.running:
+    - watch: [{file: sshd_config}]
+known_hosts:
+  file.managed:
+    - name: /etc/ssh/known_hosts
+    - source: http://example.org/known
+    - skip_verify: true
+logo:
+  file.managed:
+    - name: /srv/logo
+    - source: salt://ssh/files/logo
+motd:
+  cmd.run:
+    - name: echo
+    - unless: test -e /x
+gone:
+  test.nop: []
+";
+
+/// Two states of the files with a change of each kind.
+fn tree() -> Tree {
+    let new = OLD.replace("openssh-server", "openssh-daemon");
+    let new = new.replace("0644", "0600");
+    let (rest, _) = new.split_once("gone:").unwrap();
+    let (before, motd) = rest.split_once("motd:").unwrap();
+    let fresh = "\
+fresh:
+  file.managed:
+    - name: /etc/fresh
+    - contents: [a, b]
+    - listen_in: [{service: ssh}]
+";
+    let new = format!("motd:{motd}{before}{fresh}");
+    let config = "Port {{ port }}\nToken {{ token }}\nA\nB\nC\nhello {{ grains.id }}\n";
+    let minion = |id: &str| {
+        format!(
+            "id: {id}\ngrains: {{os: Debian, os_family: Debian, kernel: Linux}}\npillar: {{ssh: {{port: 2222, token: hidden-{id}}}}}\n"
+        )
+    };
+    let tree = Tree::new(&[
+        ("old/top.sls", TOP),
+        ("new/top.sls", TOP),
+        ("old/ssh/init.sls", OLD),
+        ("new/ssh/init.sls", &new),
+        (
+            "old/fw.sls",
+            "fw: {test.nop: [{require: [{file: sshd_config}]}]}\n",
+        ),
+        (
+            "new/fw.sls",
+            "fw: {test.nop: [{require: [{file: sshd_config}]}]}\n",
+        ),
+        ("old/ssh/files/sshd_config", config),
+        (
+            "new/ssh/files/sshd_config",
+            &format!("{config}PermitRootLogin no\n"),
+        ),
+        ("old/ssh/files/unused", "1\n"),
+        ("new/ssh/files/unused", "2\n"),
+        ("minions/web1.yaml", &minion("web1")),
+        ("minions/web2.yaml", &minion("web2")),
+    ]);
+    tree.write("old/ssh/files/logo", b"\xff\x00\x01");
+    tree.write("new/ssh/files/logo", b"\xff\x00\x02\x03");
+    tree
+}
+
+const LINE: &str = "diff --from old --to new --minions minions --digest-salt x";
+
+#[test]
+fn each_change_of_states_and_files_is_shown_once() {
+    let tree = tree();
+    let formats = [
+        ("text.txt", "text"),
+        ("changes.json", "json"),
+        ("comment.md", "markdown"),
+    ];
+    for (name, format) in formats {
+        let ran = run_line(tree.path(), &format!("{LINE} -o {format}"));
+        assert_eq!(ran.status, Some(1), "{format}: {}", ran.stderr);
+        assert_snapshot(&format!("diff_states/{name}"), &ran.stdout);
+        assert!(!ran.stdout.contains("hidden-"), "{format}:\n{}", ran.stdout);
+    }
+    let same = run_line(tree.path(), "diff --from old --to ./old --minions minions");
+    assert_eq!(same.status, Some(0), "{}", same.stdout);
+}
+
+#[test]
+#[cfg(feature = "html")]
+fn a_page_has_states_and_files() {
+    let ran = run_line(tree().path(), &format!("{LINE} -o html"));
+    let said = ["sshd_config", "restarts service ssh", "PermitRootLogin no"];
+    for said in said {
+        assert!(ran.stdout.contains(said), "{said}");
+    }
+}
+
+#[test]
+fn states_that_are_refused_are_a_change() {
+    let tree = tree();
+    tree.write(
+        "new/fw.sls",
+        b"fw: {test.nop: [{require: [{file: sshd_conf}]}]}\n",
+    );
+    let now = "states are refused now\n  + new/fw.sls:1:1: 'require' names 'file: sshd_conf', which is not there";
+    assert_line(tree.path(), LINE, 1, (now, ""));
+    tree.write(
+        "old/fw.sls",
+        b"fw: {test.nop: [{require: [{file: sshd_conf}]}]}\n",
+    );
+    let both = "states are refused in both states of the files\n";
+    let refused = "nothing that changed was compared";
+    assert_line(tree.path(), LINE, 2, (both, refused));
+}
+
+#[test]
+fn without_a_top_file_each_sls_is_run() {
+    let tree = Tree::new(&[
+        ("old/web/init.sls", "include: [web.pkg]\n"),
+        ("new/web/init.sls", "include: [web.pkg]\n"),
+        ("old/web/pkg.sls", "nginx: {pkg.installed: []}\n"),
+        ("new/web/pkg.sls", "nginx: {pkg.latest: []}\n"),
+        (
+            "old/web/clean.sls",
+            "nginx-gone: {pkg.removed: [{name: nginx}]}\n",
+        ),
+        (
+            "new/web/clean.sls",
+            "nginx-gone: {pkg.purged: [{name: nginx}]}\n",
+        ),
+    ]);
+    let expected = "\
+2 changes on 1 of 1 minion; 0 unaffected
+
+pkg.latest 'nginx': function  (web/pkg.sls:1)
+  - installed
+  + latest
+  on 1 minion: debian-12
+
+pkg.purged 'nginx-gone' (nginx): function  (web/clean.sls:1)
+  - removed
+  + purged
+  on 1 minion: debian-12
+
+compared: states and files of each sls
+";
+    let line = "diff --from old --to new --platform debian-12";
+    assert_line(tree.path(), line, 1, (expected, ""));
+}
+
+/// octocatalog-diff does not see it: the source of a file changed, and nothing else.
+#[test]
+fn a_changed_source_is_seen_and_so_is_one_that_wins_now() {
+    let state = "/etc/x: {file.managed: [{source: ['salt://web/files/{{ grains.id }}', 'salt://web/files/x']}]}\n";
+    let tree = Tree::new(&[
+        ("old/top.sls", "base: {'*': [web]}\n"),
+        ("new/top.sls", "base: {'*': [web]}\n"),
+        ("old/web/init.sls", state),
+        ("new/web/init.sls", state),
+        ("old/web/files/x", "one\n"),
+        ("new/web/files/x", "two\n"),
+        ("minions/a.yaml", "id: a\n"),
+        ("minions/b.yaml", "id: b\n"),
+    ]);
+    let line = "diff --from old --to new --minions minions";
+    let expected = "\
+1 change on 2 of 2 minions; 0 unaffected
+
+file /etc/x  (web/init.sls:1, salt://web/files/x)
+  - one
+  + two
+  on 2 minions: a, b
+
+compared: states and files of top files
+";
+    assert_line(tree.path(), line, 1, (expected, ""));
+    tree.write("new/web/files/x", b"one\n");
+    tree.write("new/web/files/b", b"of b\n");
+    let expected = "\
+1 change on 1 of 2 minions; 1 unaffected
+
+file /etc/x  (web/init.sls:1, salt://web/files/b)
+  - source: salt://web/files/x
+  + source: salt://web/files/b
+  - one
+  + of b
+  on 1 minion: b
+";
+    assert_line(tree.path(), line, 1, (expected, ""));
+}
