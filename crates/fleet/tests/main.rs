@@ -3,3 +3,4 @@
 mod compare;
 mod fleet;
 mod fleet_state;
+mod states;

@@ -42,6 +42,9 @@ pub struct Diff {
     /// The state after: a revision, a directory, or worktree
     #[arg(long, value_name = "REV|DIR", default_value = "worktree")]
     pub to: String,
+    /// Compare these parts alone: states (what they are told, and their order), files, pillar, maps
+    #[arg(long, value_enum, value_name = "PART", value_delimiter = ',')]
+    pub only: Vec<Part>,
     #[command(flatten)]
     pub scope: ScopeFlags,
     /// Output format
@@ -58,6 +61,32 @@ pub struct Diff {
     pub input: Input,
     #[command(flatten)]
     pub layering: Layering,
+}
+
+/// A part of what minions get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Part {
+    /// What states are told, and their order
+    States,
+    /// The files that states make
+    Files,
+    /// The pillar
+    Pillar,
+    /// The maps of formulas
+    Maps,
+}
+
+impl Diff {
+    /// The parts that are compared.
+    fn parts(&self) -> Parts {
+        let has = |part| self.only.is_empty() || self.only.contains(&part);
+        Parts {
+            maps: has(Part::Maps),
+            pillar: has(Part::Pillar),
+            states: has(Part::States),
+            files: has(Part::Files),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -104,12 +133,12 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
         config.as_ref(),
         memory::limit,
     )?;
-    let parts = Parts::ALL;
+    let parts = args.parts();
     let options = top_options(config.as_ref(), &input.files);
     states.plan(&mut plan, &args.formulas, (parts, options))?;
     let [before, after] = &states.fleets(&plan)?;
     let only_formulas = !args.formulas.is_empty();
-    let comparison = states.comparison([before, after], only_formulas);
+    let comparison = states.comparison([before, after], only_formulas || !parts.pillar);
     let named = states.named_groups(config.as_ref());
     let comparison = comparison.within(&scope).naming(named);
     let pillars = match states.has_pillars() || input.facts.pillar.is_some() {

@@ -7,6 +7,7 @@ use super::arguments::{attribute, is_text};
 use super::order::{OrderChange, moved};
 use super::pairing::pairs;
 use super::plan::{MinionPlan, PlannedFile, PlannedState, PlannedText, StateName};
+use super::plans::ShownParts;
 use super::reactions::{Reaction, reactions};
 use super::unknown::{UnknownCause, unknown};
 use crate::change::{Change, changes};
@@ -53,6 +54,26 @@ pub struct FileChange {
 }
 
 impl PlanChanges {
+    /// Leave out what is not shown.
+    pub(crate) fn keep(&mut self, shown: ShownParts) {
+        if !shown.states {
+            self.order.clear();
+            self.states.retain(|change| !change.files.is_empty());
+            for change in &mut self.states {
+                change.arguments.clear();
+            }
+        }
+        if !shown.files {
+            for change in &mut self.states {
+                change.files.clear();
+            }
+            let is_said = |change: &StateChange| {
+                change.old.is_none() || change.new.is_none() || !change.arguments.is_empty()
+            };
+            self.states.retain(is_said);
+        }
+    }
+
     /// True if nothing changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {

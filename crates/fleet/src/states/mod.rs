@@ -18,6 +18,6 @@ pub use order::OrderChange;
 pub use pair::{Places, PlanChange, StatesPair};
 pub use plan::{MinionPlan, PlannedFile, PlannedState, PlannedText, Reacts, StateName};
 pub(crate) use plans::Planned;
-pub use plans::{StatePlans, WantedStates};
+pub use plans::{ShownParts, StatePlans, WantedStates};
 pub use reactions::Reaction;
 pub use unknown::UnknownCause;

@@ -76,6 +76,7 @@ impl StatesPair {
             true => compare(&old.plan, &new.plan),
             false => PlanChanges::default(),
         };
+        rest.keep(after.shown());
         let place = |plans: &StatePlans<'_>, side: &Planned, state: Option<&StateName>| {
             state.map(|state| plans.place(side, state))
         };

@@ -21,12 +21,22 @@ pub enum WantedStates {
     Sls(Vec<(String, String)>),
 }
 
+/// The changes of states that are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShownParts {
+    /// States that appear and vanish, what they are told, and their order.
+    pub states: bool,
+    /// The files that they make.
+    pub files: bool,
+}
+
 /// Compiles what states do on minions, from one state of the files.
 pub struct StatePlans<'e> {
     engine: &'e Engine,
     gatherer: Gatherer<'e>,
     files: SharedFiles<'e>,
     wanted: WantedStates,
+    shown: ShownParts,
     /// The path of top files.
     state_top: String,
     /// The plans so far, by the addresses of what they are made of.
@@ -64,9 +74,24 @@ impl<'e> StatePlans<'e> {
             gatherer: Gatherer::new(engine, options).keeping_low(),
             files: SharedFiles::new(engine),
             wanted,
+            shown: ShownParts {
+                states: true,
+                files: true,
+            },
             known: Mutex::default(),
             nothing: Arc::new(Planned::nothing()),
         }
+    }
+
+    /// Only some changes are shown.
+    #[must_use]
+    pub fn showing(mut self, shown: ShownParts) -> Self {
+        self.shown = shown;
+        self
+    }
+
+    pub(crate) fn shown(&self) -> ShownParts {
+        self.shown
     }
 
     /// True if a path is that of the top files that count.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use mapstack::loader::{Fetched, FileServer, SaltPath, Snapshot, Unserved};
 use mapstack::value::{Key, Value};
 use mapstack::{Engine, Error, ErrorKind, yaml};
-use mapstack_fleet::states::{StatePlans, WantedStates};
+use mapstack_fleet::states::{ShownParts, StatePlans, WantedStates};
 use mapstack_fleet::{ChangedFiles, Comparison, Fleet, NamedGroups, Pillars};
 use mapstack_pillar::Master;
 use mapstack_salt_config::Config;
@@ -29,7 +29,7 @@ pub struct States {
     pillars: Option<Compiled>,
     changed: ChangedFiles,
     /// The states of minions that are compared, and how top files are read.
-    run: Option<(TopOptions, WantedStates)>,
+    run: Option<(TopOptions, WantedStates, ShownParts)>,
     /// Why pillars are not compared, though the configuration compiles them.
     pub no_pillars: Option<String>,
     /// The files around the roots that are different.
@@ -127,14 +127,6 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// All of them.
-    pub const ALL: Self = Parts {
-        maps: true,
-        pillar: true,
-        states: true,
-        files: true,
-    };
-
     /// True if states are compiled.
     #[must_use]
     pub fn has_states(self) -> bool {
@@ -312,7 +304,11 @@ impl States {
     ) -> Result<(), InputError> {
         if parts.has_states() {
             let wanted = self.wanted_states(plan.saltenv(), given, &options)?;
-            self.run = wanted.map(|wanted| (options, wanted));
+            let shown = ShownParts {
+                states: parts.states,
+                files: parts.files,
+            };
+            self.run = wanted.map(|wanted| (options, wanted, shown));
         }
         let engines = self.states.each_ref().map(|state| &state.engine);
         let has_others = self.has_pillars() || self.run.is_some();
@@ -381,15 +377,16 @@ impl States {
     /// True if what states do is that of top files, false if it is that of each sls; nothing if it is not compared.
     #[must_use]
     pub fn run_of_top(&self) -> Option<bool> {
-        let (_, wanted) = self.run.as_ref()?;
+        let (_, wanted, _) = self.run.as_ref()?;
         Some(matches!(wanted, WantedStates::Top(_)))
     }
 
     /// A fleet that compiles what states do, if that is compared.
     fn running<'e>(&self, fleet: Fleet<'e>, engine: &'e Engine) -> Fleet<'e> {
         match &self.run {
-            Some((options, wanted)) => {
-                fleet.with_states(StatePlans::new(engine, options.clone(), wanted.clone()))
+            Some((options, wanted, shown)) => {
+                let plans = StatePlans::new(engine, options.clone(), wanted.clone());
+                fleet.with_states(plans.showing(*shown))
             }
             None => fleet,
         }

@@ -388,7 +388,7 @@ pub(super) fn unknown_in_short(report: &Report<'_>) -> Option<String> {
     let all = unknown(report);
     let all = all
         .iter()
-        .map(|(reason, states)| format!("{} {reason}", states.len()));
+        .map(|(reason, states)| format!("{reason} ({})", states.len()));
     let all: Vec<String> = all.collect();
     (!all.is_empty()).then(|| format!("unknown in both states: {}", all.join(", ")))
 }

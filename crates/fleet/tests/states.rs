@@ -1,0 +1,108 @@
+//! What states do before and after a change, compared.
+
+use std::collections::HashMap;
+
+use mapstack::value::{Key, Map};
+use mapstack_fleet::states::{MinionPlan, PlannedState, StateName, compare};
+use proptest::prelude::*;
+
+/// A state of a few, with an argument.
+fn state() -> impl Strategy<Value = PlannedState> {
+    (0..3_u8, 0..4_u8, 0..2_u8, 0..3_u8, 0..3_i64).prop_map(|(sls, id, function, name, port)| {
+        PlannedState {
+            name: StateName {
+                saltenv: "base".into(),
+                sls: format!("sls{sls}"),
+                id: format!("id{id}"),
+                module: "pkg".into(),
+                function: format!("f{function}"),
+                name: format!("n{name}"),
+            },
+            arguments: Map::from_iter([("port", port)]),
+            ..PlannedState::default()
+        }
+    })
+}
+
+/// States of which no two have one name, as in a run.
+fn plan() -> impl Strategy<Value = MinionPlan> {
+    prop::collection::vec(state(), 0..12).prop_map(|mut states| {
+        let mut known = std::collections::HashSet::new();
+        states.retain(|state| known.insert(state.name.clone()));
+        MinionPlan { states }
+    })
+}
+
+/// The states of a plan by name.
+fn by_name(plan: &MinionPlan) -> HashMap<&StateName, &PlannedState> {
+    let states = plan.states.iter();
+    states.map(|state| (&state.name, state)).collect()
+}
+
+proptest! {
+    #[test]
+    fn nothing_changes_in_the_same_plan(plan in plan()) {
+        prop_assert!(compare(&plan, &plan).is_empty());
+    }
+
+    #[test]
+    fn each_state_that_differs_is_in_one_change(before in plan(), after in plan()) {
+        let found = compare(&before, &after);
+        let mut sides = [HashMap::new(), HashMap::new()];
+        for change in &found.states {
+            for (side, name) in sides.iter_mut().zip([&change.old, &change.new]) {
+                if let Some(name) = name {
+                    *side.entry(name.clone()).or_insert(0) += 1;
+                }
+            }
+        }
+        let (old, new) = (by_name(&before), by_name(&after));
+        for (side, (own, other)) in sides.iter().zip([(&old, &new), (&new, &old)]) {
+            for (name, state) in own {
+                let is_same = other.get(name).is_some_and(|other| other.arguments == state.arguments);
+                let times = side.get(*name).copied().unwrap_or(0);
+                prop_assert_eq!(times, usize::from(!is_same), "{:?}", name);
+            }
+        }
+        for change in &found.states {
+            if let (Some(from), Some(to)) = (&change.old, &change.new) {
+                let (from, to) = (old[from], new[to]);
+                let says = |part: &str| change.arguments.iter().any(|one| one.path == [Key::from(part)]);
+                prop_assert_eq!(says("port"), from.arguments != to.arguments);
+                prop_assert_eq!(says("name"), from.name.name != to.name.name);
+                prop_assert_eq!(says("function"), from.name.function != to.name.function);
+                prop_assert_eq!(says("ID"), from.name.id != to.name.id);
+                prop_assert_eq!(says("sls"), from.name.sls != to.name.sls);
+            }
+        }
+    }
+
+    #[test]
+    fn without_the_moved_states_the_order_is_what_it_was(plan in plan(), order in any::<u64>()) {
+        let mut states = plan.states.clone();
+        let count = states.len().max(1);
+        let mut rest = order;
+        for at in (1..states.len()).rev() {
+            let other = usize::try_from(rest % (at as u64 + 1)).unwrap();
+            rest = rest / count as u64 + rest % 1_000_003 * 7;
+            states.swap(at, other);
+        }
+        let shuffled = MinionPlan { states };
+        let found = compare(&plan, &shuffled);
+        prop_assert!(found.states.is_empty());
+        let stay = |plan: &MinionPlan| -> Vec<StateName> {
+            let names = plan.states.iter().map(|state| state.name.clone());
+            names.filter(|name| !found.order.iter().any(|moved| moved.state == *name)).collect()
+        };
+        prop_assert_eq!(stay(&plan), stay(&shuffled));
+        let at = |plan: &MinionPlan, name: &StateName| {
+            plan.states.iter().position(|state| state.name == *name).unwrap()
+        };
+        for moved in &found.order {
+            let (was, is) = (&plan, &shuffled);
+            let is_before = at(is, &moved.state) < at(is, &moved.other);
+            prop_assert_eq!(is_before, moved.is_before);
+            prop_assert_ne!(is_before, at(was, &moved.state) < at(was, &moved.other));
+        }
+    }
+}
