@@ -548,3 +548,59 @@ mod html {
         assert_eq!(ran.status, Some(2));
     }
 }
+
+/// A checkout with files of a minion.
+fn with_files() -> Tree {
+    Tree::new(&[
+        ("salt/top.sls", "base: {'*': [web]}\n"),
+        (
+            "salt/web/init.sls",
+            "/etc/web.conf:\n  file.managed:\n    - source: salt://web/files/web.conf\n    - template: jinja\n    - context:\n        port: {{ pillar.web.port }}\n\
+             key:\n  file.managed:\n    - name: /etc/key\n    - contents_pillar: web:password\nfar:\n  file.managed:\n    - name: /etc/far\n    - source: http://x/y\n    - skip_verify: true\n",
+        ),
+        (
+            "salt/web/files/web.conf",
+            "# managed\nport {{ port }} of {{ grains.id }}\npass {{ pillar.web.password }}\n",
+        ),
+        ("pillar/top.sls", "base: {'*': [web]}\n"),
+        (
+            "pillar/web.sls",
+            "web:\n  port: 8080\n  password: secret-one\n",
+        ),
+        ("minions/web1.yaml", "id: web1\n"),
+    ])
+}
+
+#[test]
+fn lines_of_files_have_their_origins() {
+    let tree = with_files();
+    let mut reported = String::new();
+    for asked in [
+        "file /etc/web.conf:2",
+        "/etc/web.conf",
+        "/etc/web.conf:3",
+        "salt/web/files/web.conf:2",
+        "file key:1",
+        "/etc/web.conf:9",
+        "/etc/wep.conf:9",
+        "salt://web/files/web.conf:9",
+        "/etc/far:1",
+    ] {
+        let ran = run_line(
+            tree.path(),
+            &format!("explain {asked} --minion minions/web1.yaml"),
+        );
+        let status = ran.status.unwrap_or_default();
+        assert!(!ran.stdout.contains("secret-one"), "{}", ran.stdout);
+        reported.push_str(&format!(
+            "$ explain {asked}\n{}{}= {status}\n\n",
+            ran.stdout, ran.stderr
+        ));
+    }
+    assert_snapshot("explain/files.txt", &reported);
+    let line = "explain file /etc/web.conf:2 --minion minions/web1.yaml -o json";
+    assert_snapshot(
+        "explain/file-line.json",
+        &run_line(tree.path(), line).stdout,
+    );
+}

@@ -5,6 +5,7 @@ use mapstack_share::FactRead;
 use mapstack_value::{Key, Value};
 
 use crate::arguments::Chunk;
+use crate::making::{Rendering, Way};
 use crate::plan::Plan;
 use crate::source::Source;
 use crate::source::path_and_saltenv;
@@ -129,6 +130,17 @@ impl ManagedFile {
         self.state.id == name
             || self.path.trim_end_matches('/') == name.trim_end_matches('/')
             || name.starts_with("salt://") && url.is_some_and(is_source)
+    }
+
+    /// The way in which the bytes are made.
+    #[must_use]
+    pub fn way(&self) -> Way<'_> {
+        match &self.plan {
+            Plan::Served(url) => Way::Served(url),
+            Plan::Template(template) => Way::Template(Rendering::of(template)),
+            Plan::Bytes(_) | Plan::Texts(..) => Way::Arguments,
+            Plan::Nothing | Plan::Unknown(_) | Plan::Failed(_) => Way::Nothing,
+        }
     }
 
     /// True if a file of the file server is the source.

@@ -12,7 +12,8 @@ use mapstack_value::Str;
 
 use crate::content::Content;
 use crate::file::ManagedFile;
-use crate::files::{all, content};
+use crate::files::all;
+use crate::making::content;
 use crate::plan::Plan;
 use crate::world::{World, is_windows, run};
 

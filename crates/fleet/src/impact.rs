@@ -1,13 +1,12 @@
 //! The minions and formulas that a file, a key or a fact reaches.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mapstack::minion::{Minion, Part};
 use mapstack::secrets::{Redacted, Secrets};
 use mapstack::trace::FileReadKind;
-use mapstack::value::{Key, Path as KeyPath, Str, Value};
+use mapstack::value::{Key, Str, Value};
 use mapstack::{Engine, Error, ErrorKind, nearest, yaml};
 use mapstack_lineage::Spot;
 use mapstack_share::{FactRead, Outcome};
@@ -16,40 +15,8 @@ use crate::reached_file::{ReachedFile, ReachedFiles};
 use crate::read_by_pillar::ByPillars;
 use crate::read_by_states::{ByStates, ReachedStates};
 use crate::unfollowed::{Unfollowed, unfollowed};
+pub use crate::what::What;
 use crate::{Fleet, Masking, Minions, Pace, ordered};
-
-/// The subject of a question.
-#[derive(Debug, Clone)]
-pub enum What {
-    /// A file, by its path from the file server's root.
-    File(String),
-    /// A file of the pillar: its saltenv, and its path from the root.
-    Pillar(String, String),
-    /// A file that lies below no root, which external pillars may read.
-    External(PathBuf),
-    /// A key of a formula's data.
-    Value(String, KeyPath),
-    /// A fact.
-    Fact(Part, Vec<Key>),
-}
-
-impl What {
-    /// The keys to a value.
-    fn keys(&self) -> Vec<Key> {
-        match self {
-            What::Value(_, path) => path.steps().iter().map(|step| step.0.clone()).collect(),
-            _ => Vec::new(),
-        }
-    }
-
-    /// The value of an outcome that is asked about.
-    fn value(&self, outcome: &Outcome) -> Option<Value> {
-        match (self, &outcome.result) {
-            (What::Value(_, path), Ok(data)) => yaml::traverse(data, path),
-            _ => None,
-        }
-    }
-}
 
 /// The pillars and the states of minions that are looked at, too.
 pub type By<'b> = (Option<&'b ByPillars<'b>>, Option<&'b ByStates<'b>>);

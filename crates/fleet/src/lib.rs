@@ -51,6 +51,7 @@ pub mod states;
 mod summary;
 mod tally;
 mod unfollowed;
+mod what;
 
 pub use assigned::NotAssigned;
 pub use census::{By, Census, Common, Traits};

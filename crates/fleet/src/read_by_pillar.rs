@@ -9,7 +9,7 @@ use mapstack::minion::Minion;
 use mapstack::trace::{FileRead, FileReadKind};
 use mapstack_pillar::PillarReads;
 
-use crate::impact::What;
+use crate::what::What;
 
 /// The pillar of a minion, as far as it could be compiled.
 pub struct WithPillar {

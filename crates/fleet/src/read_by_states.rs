@@ -11,8 +11,8 @@ use mapstack_files::{Content, FileOfMinion, SharedFiles};
 use mapstack_share::FactRead;
 use mapstack_states::{Compiled, Gatherer, Rendered};
 
-use crate::impact::What;
 use crate::reached_file::{FileOfState, How, candidate, naming};
+use crate::what::What;
 
 /// The saltenvs and names of some sls.
 pub type NamedSls = Vec<(String, String)>;
@@ -129,8 +129,10 @@ impl<'s> ByStates<'s> {
         let mut reached = ReachedStates::default();
         let all = match &self.sls {
             Some(sls) => {
-                let compiled =
-                    |(env, name): &(String, String)| self.gatherer.compiled_sls(minion, env, name);
+                let compiled = |(env, name): &(String, String)| {
+                    self.gatherer
+                        .compiled_sls(minion, env, std::slice::from_ref(name))
+                };
                 sls.iter().map(compiled).collect()
             }
             None => {

@@ -7,7 +7,7 @@ use mapstack::loader::{Fetched, SaltPath};
 use mapstack::value::Key;
 use mapstack::{Engine, Place, Result, Survey};
 
-use crate::impact::What;
+use crate::what::What;
 
 /// A place in a file that is not followed, such as an sls.
 #[derive(Debug, Clone)]

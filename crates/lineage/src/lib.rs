@@ -9,6 +9,7 @@
 //! | where values come from | [`Explain::explain`], [`Lineage`] |
 //! | where the values of a pillar come from | [`explain_pillar`] |
 //! | where the arguments of states come from | [`explain_states`] |
+//! | where the lines of a managed file come from | [`explain_file`] |
 //! | one value's place and history | [`Lineage::at`], [`Ancestry`], [`Spot`] |
 //! | all values | [`Lineage::visit`] |
 //! | the layers and the reason for each | [`Lineage::layers`], [`Layer`] |
@@ -45,7 +46,9 @@ pub use layers::{Because, Layer, LayerKind, Merged, Reason};
 pub use mapstack::hooks::Chosen;
 pub use pillar::explain_pillar;
 pub use source::LayerText;
-pub use states::{ExplainedStates, RequisiteOrigin, StateOrigin, explain_states};
+pub use states::{
+    ExplainedStates, FileLines, RequisiteOrigin, StateOrigin, explain_file, explain_states,
+};
 pub use tree::How;
 pub use why_not::{Instead, Sought, WhyNot};
 

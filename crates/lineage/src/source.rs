@@ -23,6 +23,8 @@ pub struct LayerText {
     secret: OnceLock<TouchedScalars>,
     /// The files that parts of it come from: every value of the text asks for them.
     files: OnceLock<BTreeSet<String>>,
+    /// True if it is no YAML: a line of it is secret as a whole.
+    is_lines: bool,
 }
 
 impl fmt::Debug for LayerText {
@@ -38,6 +40,15 @@ impl LayerText {
             lines: OnceLock::new(),
             secret: OnceLock::new(),
             files: OnceLock::new(),
+            is_lines: false,
+        }
+    }
+
+    /// A text that is read line by line.
+    pub(crate) fn of_lines(text: Text<'static>) -> Self {
+        LayerText {
+            is_lines: true,
+            ..LayerText::new(text)
         }
     }
 
@@ -105,6 +116,14 @@ impl LayerText {
     #[must_use]
     pub fn is_secret(&self, mark: Mark) -> bool {
         let ranges = self.text.secret();
+        if self.is_lines {
+            let start = self.offset(Mark { column: 1, ..mark });
+            let length = self.as_str()[start..].find('\n');
+            let end = length.map_or(self.as_str().len(), |length| start + length);
+            return ranges
+                .iter()
+                .any(|range| range.start < end && range.end > start);
+        }
         let leaves = || match load_marked(self.text.as_str(), &Limits::default()) {
             Ok((value, marks)) => {
                 TouchedScalars::of(&value, &marks, ranges, |mark| self.offset(mark))

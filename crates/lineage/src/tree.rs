@@ -353,6 +353,18 @@ impl Node {
         }
     }
 
+    /// Add the node to others; in place of one that is computed, the parts that it was printed of.
+    pub fn printed_parts(&self, all: &mut Vec<Node>) {
+        match self.claim().map(|claim| &claim.at) {
+            Some(At::Printed(inside, from))
+                if matches!(**inside, At::Computed(..) | At::Unknown) =>
+            {
+                from.iter().for_each(|node| node.printed_parts(all));
+            }
+            _ => all.push(self.clone()),
+        }
+    }
+
     /// The claim on the value; `None` after the value was removed.
     pub fn claim(&self) -> Option<&Claim> {
         self.now.claim.as_ref()

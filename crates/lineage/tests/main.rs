@@ -5,6 +5,7 @@ mod common;
 #[path = "../../pillar/tests/common/disk.rs"]
 mod disk;
 mod edits;
+mod files;
 mod lineage;
 mod maps;
 mod pillars;

@@ -35,11 +35,10 @@ impl<'e> Gatherer<'e> {
         Ok(self.compiled_of(minion, &matches_of(&Ok(top))))
     }
 
-    /// The states of one sls, and of those that it includes.
+    /// The states of some sls, and of those that they include.
     #[must_use]
-    pub fn compiled_sls(&self, minion: &Minion, saltenv: &str, name: &str) -> Arc<Compiled> {
-        let names = vec![name.to_owned()];
-        self.compiled_of(minion, &[(saltenv.to_owned(), names)].into())
+    pub fn compiled_sls(&self, minion: &Minion, saltenv: &str, names: &[String]) -> Arc<Compiled> {
+        self.compiled_of(minion, &[(saltenv.to_owned(), names.to_vec())].into())
     }
 
     fn compiled_of(&self, minion: &Minion, matches: &Matches) -> Arc<Compiled> {

@@ -5,10 +5,13 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 use mapstack::value::Value;
 use mapstack::{Run, Way};
+use mapstack_files::Content;
 use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags};
-use mapstack_frontend::inputs::{ExplainedHighstate, ExplainedPillar, Kwargs, Warn as _};
+use mapstack_frontend::inputs::{
+    ExplainedFile, ExplainedHighstate, ExplainedPillar, Kwargs, Warn as _,
+};
 use mapstack_lineage::{Explain as _, ExplainedStates, explain_pillar};
-use mapstack_report::explain::{self, Report, argument_paths, check_size};
+use mapstack_report::explain::{self, Report, argument_paths, check_size, line_path};
 use mapstack_report::terminal::Styled;
 
 use crate::memory;
@@ -30,14 +33,17 @@ Examples:
       the same for the pillar that a master compiles: the sls, the top file, and what they overrode
   mapstack explain highstate /etc/motd:contents --minion examples/minions/web1.yaml
       why a minion gets a state, and where one of its arguments comes from
+  mapstack explain file /etc/motd:3 --minion examples/minions/web1.yaml
+      where a line of a managed file comes from: the template's line, its expressions, and each of their values
 
 Secrets: values of the pillar, and those under keys such as *password*, are printed as numbers that
 tell them apart.")]
 pub struct Explain {
     /// The formula: its folder below a root, or the tpldir of a template in it [default: the only one there is]; or
-    /// `pillar`, where pillars are compiled; or `highstate`
+    /// `pillar`, where pillars are compiled; `highstate`; or `file`
     pub formula: Option<String>,
-    /// The key to explain, as in users:tom:shell; numbers pick items of lists. For states: ID or ID:ARGUMENT
+    /// The key to explain, as in users:tom:shell; numbers pick items of lists. For states: ID or ID:ARGUMENT. For files:
+    /// PATH or PATH:LINE, of the minion, or of a template on disk or as salt://PATH
     pub key: Option<String>,
     /// The key to explain, as a flag
     #[arg(long, value_name = "KEY", conflicts_with_all = ["key", "why_not"])]
@@ -45,7 +51,7 @@ pub struct Explain {
     /// Show why a file is not used for the configuration: a parameter file, or one that a map.jinja could load
     #[arg(long, value_name = "PATH", conflicts_with = "key", value_hint = ValueHint::FilePath)]
     pub why_not: Option<PathBuf>,
-    /// For highstate: explain the states of these sls (repeatable), not those that top files give
+    /// For highstate and file: explain the states of these sls (repeatable), not those that top files give
     #[arg(long, value_name = "SLS")]
     pub sls: Vec<String>,
     /// text, blame (the data with an origin on each line), json, or html (one page for a browser)
@@ -86,8 +92,12 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
     if name == Some(ExplainedHighstate::NAME) && args.why_not.is_none() {
         return highstate(args, reporter);
     }
+    if let Some(asked) = file_of(args) {
+        return file(args, asked, reporter);
+    }
     if !args.sls.is_empty() {
-        return Err(Failure::Usage("--sls is for `explain highstate`".into()));
+        let message = "--sls is for `explain highstate` and `explain file`";
+        return Err(Failure::Usage(message.into()));
     }
     let options = Kwargs::data_options(&args.input, &args.layering)?;
     let elsewhere = args.layering.is_elsewhere() || args.input.kwargs.is_some();
@@ -132,6 +142,82 @@ fn pillar(args: &Explain, made: &ExplainedPillar, reporter: &Reporter) -> Result
         print(args, &data, &report, reporter)?;
     }
     reporter.errors(reporter.redact_all(&made.errors()))
+}
+
+/// The file that is asked for, if one is.
+fn file_of(args: &Explain) -> Option<&str> {
+    if args.why_not.is_some() || args.result.way().is_some() {
+        return None;
+    }
+    let key = args.key.as_deref().or(args.get.as_deref());
+    match (args.formula.as_deref()?, key) {
+        (ExplainedFile::NAME, key) => key,
+        (name, None) => Some(name).filter(|name| ExplainedFile::is_named(name)),
+        _ => None,
+    }
+}
+
+/// Explain the lines of a minion's file.
+fn file(args: &Explain, asked: &str, reporter: &Reporter) -> Result<(), Failure> {
+    let made = ExplainedFile::of(&args.input, (&args.sls, asked), memory::limit, reporter)?;
+    reporter.knows(&made.minion);
+    for (lines, _) in &made.files {
+        reporter.knows_texts(lines.explained.lineage.secret_texts());
+        reporter.warn(&reporter.redact_all(&lines.explained.warnings))?;
+    }
+    print_files(args, &made, reporter)?;
+    reporter.errors(reporter.redact_all(&made.refused))?;
+    let mut errors = Vec::new();
+    let mut unknown = None;
+    for (path, content) in made.unknown {
+        match content {
+            Content::Failed(error) => errors.push(error.note(format!("in the file {path}"))),
+            Content::Unknown(why) => {
+                unknown = Some(format!("the lines of {path} are not known: {}", why.why));
+            }
+            Content::Nothing | Content::Bytes(_) => {
+                unknown = Some(format!("{path} has no lines that a state makes"));
+            }
+        }
+    }
+    reporter.errors(reporter.redact_all(&errors))?;
+    match unknown {
+        Some(message) => Err(Failure::Incomplete { message, status: 2 }),
+        None => Ok(()),
+    }
+}
+
+fn print_files(args: &Explain, made: &ExplainedFile, to: &Reporter) -> Result<(), Failure> {
+    let secrets = to.secrets();
+    let mut text = Styled::default();
+    for (lines, numbers) in &made.files {
+        let report = Report::of_file(&lines.explained.lineage, &secrets, &made.minion);
+        let below = match &numbers[..] {
+            [one] => line_path(lines, *one),
+            _ => line_path(lines, 0)[..1].to_vec(),
+        };
+        #[cfg(feature = "html")]
+        if let Some(file) = &args.html {
+            return output::write_file(file, &report.html(&below)?);
+        }
+        match args.format {
+            ExplainFormat::Json => {
+                output::write_json(&report.file_rows(&lines.explained, &below))?;
+                continue;
+            }
+            #[cfg(feature = "html")]
+            ExplainFormat::Html => return output::write(&report.html(&below)?),
+            ExplainFormat::Text | ExplainFormat::Blame => {}
+        }
+        let is_whole = numbers.is_empty() || args.format == ExplainFormat::Blame;
+        match is_whole {
+            true => text.append(&report.file(lines)),
+            false => numbers
+                .iter()
+                .for_each(|number| text.append(&report.file_line(lines, *number))),
+        }
+    }
+    output::write_styled(&text, to.colors_output())
 }
 
 /// Explain a minion's states, as far as there are any.

@@ -1,10 +1,10 @@
 //! `mapstack file`.
 
 use clap::{Args, ValueEnum};
-use mapstack::{Error, nearest};
+use mapstack::Error;
 use mapstack_files::{Content, ManagedFile};
 use mapstack_frontend::inputs::flags::SiteFlags;
-use mapstack_frontend::inputs::{Highstate, HighstateJob, Refused};
+use mapstack_frontend::inputs::{Highstate, HighstateJob, Refused, unknown_file};
 use mapstack_report::files::{FileRow, listing};
 
 use crate::memory;
@@ -69,7 +69,7 @@ pub fn run(args: &FileArgs, reporter: &Reporter) -> Result<(), Failure> {
     }
     let is_known = !found.is_empty() || !refused.is_empty();
     if let (Some(name), false) = (&args.name, is_known) {
-        return Err(Failure::Usage(unknown_name(name, &names)));
+        return Err(Failure::Usage(unknown_file(name, &names)));
     }
     print(args, &found, job.chosen.many)?;
     let errors = named_errors(refused, job.chosen.many);
@@ -138,13 +138,6 @@ fn made(
     }
     reporter.warn(&reporter.redact_all(&files.warnings()))?;
     Ok(Ok(made))
-}
-
-fn unknown_name(name: &str, names: &[String]) -> String {
-    let near = nearest(name, names);
-    let near = near.map(|near| format!(": did you mean '{near}'?"));
-    let near = near.unwrap_or_else(|| "; `mapstack file` without a name lists them".into());
-    format!("no state manages a file of the name '{name}'{near}")
 }
 
 fn print(args: &FileArgs, found: &[Made], many: bool) -> Result<(), Failure> {

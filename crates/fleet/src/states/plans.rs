@@ -117,7 +117,11 @@ impl<'e> StatePlans<'e> {
     /// The plan of the states of an sls; nothing if it is not there.
     pub(crate) fn of_sls(&self, minion: &Minion, (saltenv, name): (&str, &str)) -> Arc<Planned> {
         match self.gatherer.path(saltenv, name) {
-            Some(_) => self.planned(minion, self.gatherer.compiled_sls(minion, saltenv, name)),
+            Some(_) => self.planned(
+                minion,
+                self.gatherer
+                    .compiled_sls(minion, saltenv, &[name.to_owned()]),
+            ),
             None => self.nothing.clone(),
         }
     }

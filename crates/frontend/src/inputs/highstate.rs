@@ -3,7 +3,7 @@
 use mapstack::loader::Snapshot;
 use mapstack::minion::{Minion, SaltVersion};
 use mapstack::value::{Map, Value};
-use mapstack::{Diagnostic, Engine, Error, ErrorKind};
+use mapstack::{Diagnostic, Engine, Error, ErrorKind, nearest};
 use mapstack_files::ManagedFiles;
 use mapstack_pyobject::{Budget, Obj};
 use mapstack_report::states::StateRow;
@@ -278,6 +278,15 @@ impl Highstate<'_> {
     fn errors(&self, refusals: &[Refusal]) -> Refused {
         Places::new(self.engine, &self.high.sls).errors(refusals)
     }
+}
+
+/// The message for a name that no file of a minion has, of which these are the names.
+#[must_use]
+pub fn unknown_file(name: &str, names: &[String]) -> String {
+    let near = nearest(name, names.iter().map(String::as_str));
+    let near = near.map(|near| format!(": did you mean '{near}'?"));
+    let near = near.unwrap_or_else(|| "; `mapstack file` without a name lists them".into());
+    format!("no state manages a file of the name '{name}'{near}")
 }
 
 /// A state of low data as a row of a list.

@@ -30,7 +30,10 @@ impl State {
             {
                 Some(self.literal(by, value))
             }
-            ExprKind::Name(name) => self.variable(by.table?, name, value),
+            ExprKind::Name(name) => {
+                let own = by.table.and_then(|table| self.variable(table, name, value));
+                own.or_else(|| self.given(name, value))
+            }
             ExprKind::Tuple(_) | ExprKind::List(_) => Some(self.sequence(by, operands, value)),
             ExprKind::Dict(_) => Some(self.mapping(by, operands, value)),
             ExprKind::Attr(_, name) => {

@@ -9,6 +9,7 @@ mod documents;
 mod expression;
 mod filters;
 mod functions;
+mod lines;
 mod merging;
 mod methods;
 mod objects;
@@ -40,6 +41,7 @@ use objects::{Objects, is_container};
 use prints::Prints;
 use sources::{Sources, shown};
 
+pub(crate) use lines::{Given, Lines, Printing, line_ranges};
 pub(crate) use merging::{merged, stacked};
 pub(crate) use sources::SERVED;
 
@@ -79,6 +81,10 @@ pub(crate) struct State {
     /// All that tags printed, if the text of the template counts.
     prints: Option<Prints>,
     texts: Texts,
+    /// The variables that the template gets.
+    given: Given,
+    /// Those that are scalars, once the render has begun.
+    given_scalars: HashMap<Str, Operand, RandomState>,
     /// The layers of nested folds, which are listed even if another layer replaced all of their values.
     folded: BTreeSet<usize>,
 }
@@ -121,6 +127,17 @@ impl ValueTracer {
     /// The same tracer, for a template whose text is read.
     pub fn with_prints(self) -> Self {
         self.state.borrow_mut().prints = Some(Prints::default());
+        self
+    }
+
+    /// The same tracer, for a template that gets variables whose origins are known. Their layers have the numbers that
+    /// they have in this list.
+    pub fn with_given(self, given: Given, layers: Vec<Layer>) -> Self {
+        {
+            let state = &mut *self.state.borrow_mut();
+            state.sources.add(layers);
+            state.given = given;
+        }
         self
     }
 
@@ -213,6 +230,8 @@ impl State {
             printed: Printed::new(),
             prints: None,
             texts: Texts::new(),
+            given: Given::new(),
+            given_scalars: HashMap::default(),
             folded: BTreeSet::new(),
         }
     }

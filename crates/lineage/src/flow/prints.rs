@@ -9,7 +9,7 @@ use mapstack_render::{Obj, TemplatePlace, python};
 use mapstack_value::Str;
 
 use crate::source::LayerText;
-use crate::tree::Node;
+use crate::tree::{At, Claim, Node};
 
 /// The source of a tag and its offset.
 type Tag = (Arc<str>, usize);
@@ -19,7 +19,14 @@ const MAX_SKIPPED: usize = 1_000;
 
 /// The texts that each tag printed. One in a loop or a macro prints several times.
 #[derive(Default)]
-pub(super) struct Prints(HashMap<Tag, Vec<Print>, RandomState>);
+pub(super) struct Prints {
+    by_tag: HashMap<Tag, Vec<Print>, RandomState>,
+    /// What tags of macros printed that is not yet known to be part of what another tag printed.
+    of_macros: Vec<(Str, Node)>,
+}
+
+/// The number of prints of macros among which the parts of a text are looked for.
+const MAX_PARTS: usize = 1_000;
 
 struct Print {
     text: Str,
@@ -37,9 +44,42 @@ impl Prints {
             },
         };
         if !text.is_empty() {
+            let node = self.with_parts(&text, node);
+            if let Some(node) = node.as_ref().filter(|_| is_in_macro(by)) {
+                self.of_macros.push((text.clone(), node.clone()));
+            }
             let tag = (by.source.clone(), by.span.start as usize);
-            self.0.entry(tag).or_default().push(Print { text, node });
+            let prints = self.by_tag.entry(tag).or_default();
+            prints.push(Print { text, node });
         }
+    }
+
+    /// The origins of a text that is computed, with those of its parts that tags of macros printed before.
+    fn with_parts(&mut self, text: &str, node: Option<Node>) -> Option<Node> {
+        let (mut left, mut parts) = (text, Vec::new());
+        while parts.len() < MAX_PARTS {
+            let last = self.of_macros.last();
+            let Some(at) = last.and_then(|(part, _)| left.rfind(&**part)) else {
+                break;
+            };
+            left = &left[..at];
+            parts.extend(self.of_macros.pop().map(|(_, node)| node));
+        }
+        let node = node?;
+        let is_computed = |claim: &&Claim| matches!(claim.at, At::Computed(..) | At::Unknown);
+        let Some(claim) = node
+            .claim()
+            .filter(is_computed)
+            .filter(|_| !parts.is_empty())
+        else {
+            return Some(node);
+        };
+        let mut flat = Vec::new();
+        parts
+            .iter()
+            .rev()
+            .for_each(|node| node.printed_parts(&mut flat));
+        Some(Node::whole(claim.clone().printed(flat)))
     }
 
     /// The ranges of a text that tags printed, with the origins of what they printed there.
@@ -48,7 +88,7 @@ impl Prints {
         let found = text.printed().into_iter().map(|(range, place)| {
             let tag = (place.source.clone(), place.start);
             let piece = text.as_str().get(range.clone()).unwrap_or_default();
-            let prints = self.0.get(&tag).map_or(&[][..], Vec::as_slice);
+            let prints = self.by_tag.get(&tag).map_or(&[][..], Vec::as_slice);
             let from = next.entry(tag).or_default();
             let meant = (*from..prints.len()).take(MAX_SKIPPED);
             let meant = meant.filter_map(|at| Some((at, printed(piece, &prints[at..])?)));
@@ -66,6 +106,18 @@ impl Prints {
         });
         found.collect()
     }
+}
+
+/// True if a tag is in a macro, or in a block that is passed to one.
+fn is_in_macro(by: &TemplatePlace) -> bool {
+    let before = by.source.get(..by.span.start as usize).unwrap_or_default();
+    let begins = [" macro ", "-macro ", "{%macro ", " call "];
+    let begin = begins.iter().filter_map(|word| before.rfind(word)).max();
+    let end = ["endmacro", "endcall"]
+        .iter()
+        .filter_map(|word| before.rfind(word))
+        .max();
+    begin.is_some_and(|begin| end.is_none_or(|end| end < begin))
 }
 
 /// The number of prints, from the first on, that make a text. The line break at the end of a template counts as printed.

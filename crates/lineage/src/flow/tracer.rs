@@ -29,6 +29,7 @@ impl Tracer for ValueTracer {
                     state.objects.insert(facts, whole(layer, known.into(), at));
                 }
             }
+            state.take_given(variables);
         });
     }
 
@@ -149,6 +150,34 @@ impl State {
             node: None,
         });
         self.variables.insert((table, name.clone()), known);
+    }
+
+    /// Note the origins of the variables that the template gets.
+    fn take_given(&mut self, variables: &Names) {
+        for (name, value, node) in std::mem::take(&mut self.given) {
+            let Some(object) = variables.get(&name) else {
+                continue;
+            };
+            if !data(object).is_same(&value) {
+                continue;
+            }
+            match is_container(object) {
+                true => self.objects.insert(object, node),
+                false => {
+                    let operand = Operand {
+                        value: object.clone(),
+                        node: Some(node),
+                    };
+                    self.given_scalars.insert(name, operand);
+                }
+            }
+        }
+    }
+
+    /// The origins of a scalar that the template gets as a variable.
+    pub(super) fn given(&self, name: &Str, value: &Obj) -> Option<Node> {
+        let known = self.given_scalars.get(name)?;
+        known.node.clone().filter(|_| known.value.is_same(value))
     }
 
     /// The origins of a scalar in a variable.

@@ -1,5 +1,6 @@
 //! The origins of states: of each argument, in the sls that wrote it, and of what templates printed there.
 
+mod file;
 mod traced;
 mod written;
 
@@ -9,6 +10,8 @@ use mapstack_minion::{FactPlaces, Minion};
 use mapstack_states::High;
 use mapstack_states::compile::Refusal;
 use mapstack_value::{Key, Map, Value};
+
+pub use file::{FileLines, explain_file};
 
 use crate::Lineage;
 use crate::flow::Traced;
@@ -93,12 +96,7 @@ pub fn explain_states(
     only: Option<&Key>,
 ) -> ExplainedStates {
     let written = Written::of(&high.sls);
-    let mut explaining = Explaining {
-        traced: TracedSls::new(engine, minion, high),
-        written: &written,
-        states: Vec::new(),
-        requisites: Vec::new(),
-    };
+    let mut explaining = Explaining::new((engine, minion), high, &written);
     let (mut data, mut node) = (Map::new(), Node::default());
     for (id, body) in states.as_map().into_iter().flatten() {
         if only.is_some_and(|only| only != id) || is_internal(id) {
@@ -109,36 +107,15 @@ pub fn explain_states(
         data.insert(id.clone(), value);
         node.set(id, inside, key);
     }
-    let data = Value::Map(data);
-    let Explaining { traced, states, .. } = explaining;
-    let done = traced.finish();
-    let traced = Traced {
-        layers: done.layers,
-        node,
-        printed: Default::default(),
-        texts: done.texts,
-    };
-    let secrets = (done.secrets, engine.policy().clone());
-    let lineage = Lineage::of_map(traced, data.clone(), FactPlaces::new(minion), secrets);
-    let shown = |path: &str| match done.shown.get(path) {
-        Some(shown) => shown.clone(),
-        None => format!("{}{path}", crate::flow::SERVED),
-    };
-    ExplainedStates {
-        states: states
-            .into_iter()
-            .map(|state| state.placed(&lineage))
-            .collect(),
-        data,
-        lineage: lineage.with_shown(&shown),
-        refusals,
-        warnings: done.warnings,
-    }
+    explaining.finish((engine, minion), (data, node), refusals)
 }
 
 fn is_internal(key: &Key) -> bool {
     key.as_str().is_some_and(|key| key.starts_with("__"))
 }
+
+/// The engine and the minion.
+type Of<'x> = (&'x Engine, &'x Minion);
 
 /// A part of the data with its origins, and the claim on its key.
 type Explained = (Value, Node, Option<Claim>);
@@ -174,6 +151,48 @@ impl Unplaced {
             place: id.and_then(|known| place(known.key?)),
             requisites: requisites.collect(),
             ..self.state
+        }
+    }
+}
+
+impl<'x> Explaining<'x> {
+    fn new((engine, minion): Of<'x>, high: &'x High, written: &'x Written) -> Self {
+        Explaining {
+            traced: TracedSls::new(engine, minion, high),
+            written,
+            states: Vec::new(),
+            requisites: Vec::new(),
+        }
+    }
+
+    /// What was found, about some data with its origins.
+    fn finish(
+        self,
+        (engine, minion): Of<'x>,
+        (data, node): (Map, Node),
+        refusals: Vec<Refusal>,
+    ) -> ExplainedStates {
+        let data = Value::Map(data);
+        let done = self.traced.finish();
+        let traced = Traced {
+            layers: done.layers,
+            node,
+            printed: Default::default(),
+            texts: done.texts,
+        };
+        let secrets = (done.secrets, engine.policy().clone());
+        let lineage = Lineage::of_map(traced, data.clone(), FactPlaces::new(minion), secrets);
+        let shown = |path: &str| match done.shown.get(path) {
+            Some(shown) => shown.clone(),
+            None => format!("{}{path}", crate::flow::SERVED),
+        };
+        let placed = |state: Unplaced| state.placed(&lineage);
+        ExplainedStates {
+            states: self.states.into_iter().map(placed).collect(),
+            data,
+            lineage: lineage.with_shown(&shown),
+            refusals,
+            warnings: done.warnings,
         }
     }
 }

@@ -4,16 +4,17 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use mapstack::loader::{Fetched, SaltPath};
-use mapstack::{Engine, Run};
-use mapstack_diagnostic::{Diagnostic, Place};
-use mapstack_minion::Minion;
+use mapstack::{Engine, Run, Text};
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place};
+use mapstack_files::Way;
+use mapstack_minion::{Minion, Part};
 use mapstack_states::{GotSls, High, Top};
 use mapstack_value::{Key, Str, Value};
 
 use super::unknown;
 use super::written::Argument;
-use crate::flow::{SERVED, Traced, ValueTracer};
-use crate::layers::{Layer, LayerKind, Reason};
+use crate::flow::{Given, SERVED, Traced, ValueTracer};
+use crate::layers::{Because, Layer, LayerKind, Reason};
 use crate::pillar::layer;
 use crate::tracker::Texts;
 use crate::tree::{Claim, Node};
@@ -166,6 +167,66 @@ impl<'t> TracedSls<'t> {
         let texts = texts.map(|(layer, text)| (number(layer), text));
         self.done.texts.extend(texts);
         node
+    }
+
+    /// The lines of a managed file that a template makes, with the origins of the variables that it gets; or of a file of
+    /// the file server as it is.
+    ///
+    /// # Errors
+    /// The file is not served, or the template fails.
+    pub fn lines(
+        &mut self,
+        saltenv: &str,
+        (way, given): (Way<'_>, Given),
+    ) -> Result<(Value, Node), Error> {
+        let run = self.engine.run(self.minion).with_saltenv(saltenv);
+        let run = run.following_secrets();
+        let tracer = ValueTracer::new(self.minion.clone(), self.engine.limits()).with_prints();
+        let tracer = Rc::new(tracer.with_given(given, self.done.layers.clone()));
+        let (path, text) = match way {
+            Way::Template(rendering) => {
+                let (file, template) = rendering.parts(&run)?;
+                let text =
+                    run.with_hooks(tracer.clone(), || run.traced_managed_text(&file, &template))?;
+                (file.path, text)
+            }
+            Way::Served(url) => {
+                let missing = || Error::new(ErrorKind::File, format!("{url} does not exist"));
+                let file = run.served_file(url)?.ok_or_else(missing)?;
+                let text = Text::plain(&file, file.text()?).into_owned();
+                (file.path, text)
+            }
+            Way::Arguments | Way::Nothing => return Ok((Value::map(), Node::default())),
+        };
+        let (data, traced) = tracer.of_lines(&path, &text);
+        self.note(&run, &traced);
+        Ok((data, self.taken(traced)))
+    }
+
+    /// The value of a fact.
+    pub fn fact(&self, part: Part, path: &[Key]) -> Value {
+        let facts = match part {
+            Part::Grains => &self.minion.grains,
+            Part::Pillar => &self.minion.pillar,
+            Part::Opts => &self.minion.opts,
+        };
+        let facts = Value::Map(facts.clone());
+        let found = path
+            .iter()
+            .try_fold(&facts, |value, key| value.as_map()?.get(key));
+        found.cloned().unwrap_or_default()
+    }
+
+    /// The layer of the facts.
+    pub fn facts(&mut self, part: Part) -> usize {
+        let because = Because {
+            matcher: part.name().into(),
+            found: Value::None,
+        };
+        self.done.number(Layer {
+            because: vec![because],
+            ..layer(LayerKind::Value)
+        })
     }
 
     /// The claim on what lies at a path of an sls.

@@ -10,6 +10,7 @@ use mapstack_value::{Key, Map, Str, Value};
 use crate::engine::Run;
 use crate::file::File;
 use crate::render::{Job, Language};
+use crate::text::Text;
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 
 /// The arguments of [`Run::template`] besides the file, named as in `file.managed`.
@@ -122,6 +123,22 @@ impl Run<'_> {
         self.rendered(file, template, &self.saltenv)
     }
 
+    /// The same with the places of the text, traced if hooks do so.
+    ///
+    /// # Errors
+    /// As [`managed_text`](Self::managed_text).
+    pub fn traced_managed_text(
+        &self,
+        file: &File,
+        template: &ManagedTemplate<'_>,
+    ) -> Result<Text<'static>> {
+        // Calls of `map.data` in the template are nested, as in a map.
+        self.nested("a managed file was asked for", "ask for it alone", || {
+            self.traced(|| self.run_managed(file, template, &self.saltenv))
+        })
+        .map(|(text, _)| text.into_owned())
+    }
+
     /// The file behind a URL of the file server; nothing if none is served.
     ///
     /// # Errors
@@ -139,6 +156,19 @@ impl Run<'_> {
         template: &ManagedTemplate<'_>,
         saltenv: &Str,
     ) -> Result<String> {
+        let (text, language) = self.run_managed(file, template, saltenv)?;
+        Ok(match language {
+            Language::Py => text.as_str().to_owned(),
+            _ => self.with_line_ends(text.as_str()),
+        })
+    }
+
+    fn run_managed<'f>(
+        &self,
+        file: &'f File,
+        template: &ManagedTemplate<'_>,
+        saltenv: &Str,
+    ) -> Result<(Text<'f>, Language)> {
         let language = known_engine(template.engine, &file.shown)?;
         let mut variables = self.common_variables(saltenv);
         let entries = |entries: &Map| -> Vec<(Str, Obj)> {
@@ -171,10 +201,7 @@ impl Run<'_> {
             edit_log: None,
         };
         let text = self.run_template(file, &source, job, Vec::new())?;
-        Ok(match language {
-            Language::Py => text.as_str().to_owned(),
-            _ => self.with_line_ends(text.as_str()),
-        })
+        Ok((text, language))
     }
 
     /// The file that a caller named, with its saltenv.

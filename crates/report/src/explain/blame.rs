@@ -12,6 +12,27 @@ use crate::terminal::{ORIGIN, Styled};
 /// Wider data has its origins less aligned.
 const MAX_WIDTH: usize = 60;
 
+/// Lines with their origins at the right.
+pub(super) fn aligned(rows: impl Iterator<Item = (String, Option<String>)>) -> Styled {
+    let rows: Vec<(String, Option<String>)> = rows.collect();
+    let widths = rows.iter().map(|(line, _)| line.chars().count());
+    let width = widths
+        .filter(|width| *width <= MAX_WIDTH)
+        .max()
+        .unwrap_or(0);
+    let mut blamed = Styled::default();
+    for (line, origin) in &rows {
+        blamed.plain(line);
+        if let Some(origin) = origin {
+            let padding = " ".repeat(width.saturating_sub(line.chars().count()) + 2);
+            blamed.plain(&padding);
+            blamed.add(ORIGIN, &format!("# {origin}"));
+        }
+        blamed.plain("\n");
+    }
+    blamed
+}
+
 impl Report<'_> {
     /// The data at and below a path, with the origin of each scalar on its line.
     pub fn blame(&self, data: &Value, path: &[Key]) -> Styled {
@@ -31,23 +52,8 @@ impl Report<'_> {
         let (shown, spots) = self.spots(here, path);
         let text = yaml::dump(&shown, &yaml::DumpOptions::output());
         let origins = lines(&text, &shown, &spots);
-        let width = text
-            .lines()
-            .map(|line| line.chars().count())
-            .filter(|width| *width <= MAX_WIDTH)
-            .max()
-            .unwrap_or(0);
-        let mut blamed = Styled::default();
-        for (number, line) in text.lines().enumerate() {
-            blamed.plain(line);
-            if let Some(origin) = origins.get(&number) {
-                let padding = " ".repeat(width.saturating_sub(line.chars().count()) + 2);
-                blamed.plain(&padding);
-                blamed.add(ORIGIN, &format!("# {origin}"));
-            }
-            blamed.plain("\n");
-        }
-        blamed
+        let rows = text.lines().enumerate();
+        aligned(rows.map(|(number, line)| (line.to_owned(), origins.get(&number).cloned())))
     }
 
     /// The data without secrets, and the place of each of its scalars.
@@ -86,7 +92,7 @@ fn positions(value: &Value, path: &[Key]) -> Option<Vec<usize>> {
     Some(positions)
 }
 
-fn described(known: &Ancestry) -> String {
+pub(super) fn described(known: &Ancestry) -> String {
     let spot = match &known.spot {
         spot @ Spot::File { computed: true, .. } if known.printed.is_empty() => {
             format!("{spot} (computed)")

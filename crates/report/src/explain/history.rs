@@ -17,10 +17,10 @@ pub(super) const PLACE: Style = AnsiColor::Cyan.on_default();
 
 /// A line of pieces in styles.
 #[derive(Default)]
-struct Line(Vec<(Style, String)>);
+pub(super) struct Line(Vec<(Style, String)>);
 
 impl Line {
-    fn of(text: String) -> Self {
+    pub(super) fn of(text: String) -> Self {
         Line(vec![(Style::new(), text)])
     }
 
@@ -37,7 +37,7 @@ impl Line {
     }
 
     /// Add the line without blanks at its end.
-    fn add_to(&self, text: &mut Styled) {
+    pub(super) fn add_to(&self, text: &mut Styled) {
         let last = self.0.len().saturating_sub(1);
         for (index, (style, piece)) in self.0.iter().enumerate() {
             text.add(
@@ -87,7 +87,7 @@ impl Report<'_> {
     }
 
     /// The source of a value and its reason, and all that it overrode.
-    fn origins(&self, path: &[Key], known: &Ancestry) -> Vec<Line> {
+    pub(super) fn origins(&self, path: &[Key], known: &Ancestry) -> Vec<Line> {
         let at = |line: Line, spot: &Spot, layer| line.with(PLACE, self.place(spot, layer));
         let now = short(&inline(&self.now(path, &known.value)));
         let first = Line::of("  ".into())

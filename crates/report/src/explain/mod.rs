@@ -4,6 +4,7 @@ mod blame;
 mod history;
 #[cfg(feature = "html")]
 mod html;
+mod lines;
 mod rows;
 mod states;
 mod why_not;
@@ -19,6 +20,7 @@ use mapstack_lineage::{Ancestor, Ancestry, Layer, LayerKind, Lineage, MAX_VALUES
 use crate::terminal::Styled;
 use crate::values::nothing_under;
 use crate::words::joined;
+pub use lines::line_path;
 pub use rows::Explained;
 pub use states::{ExplainedHighstate, argument_paths};
 pub use why_not::text as why_not;
@@ -104,6 +106,11 @@ impl<'r> Report<'r> {
     /// The origins that `lineage` knows of a minion's states.
     pub fn of_states(lineage: &'r Lineage, secrets: &'r Secrets, minion: &'r Minion) -> Self {
         Report::new(lineage, secrets, minion, "highstate")
+    }
+
+    /// The origins that `lineage` knows of the lines of a minion's file.
+    pub fn of_file(lineage: &'r Lineage, secrets: &'r Secrets, minion: &'r Minion) -> Self {
+        Report::new(lineage, secrets, minion, "file")
     }
 
     /// For people: the history of the value at a path, or the data with an origin on each line.

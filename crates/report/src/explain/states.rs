@@ -121,7 +121,7 @@ impl Report<'_> {
         text
     }
 
-    fn head(&self, state: &StateOrigin, text: &mut Styled) {
+    pub(super) fn head(&self, state: &StateOrigin, text: &mut Styled) {
         text.plain(&format!("{}: ", self.masked_key(&state.id)));
         text.add(KEY, &state.function);
         if let Some(place) = &state.place {
@@ -165,6 +165,19 @@ impl Report<'_> {
         let id = above.first();
         let states = explained.states.iter();
         let states = states.filter(|state| id.is_none_or(|id| *id == state.id));
+        ExplainedHighstate {
+            explained: self.rows(above),
+            states: states.map(|state| self.state_row(state)).collect(),
+        }
+    }
+
+    /// Everything that is known of the lines of a file and of its state, for programs.
+    pub fn file_rows<'r>(
+        &'r self,
+        explained: &'r ExplainedStates,
+        above: &[Key],
+    ) -> ExplainedHighstate<'r> {
+        let states = explained.states.iter();
         ExplainedHighstate {
             explained: self.rows(above),
             states: states.map(|state| self.state_row(state)).collect(),

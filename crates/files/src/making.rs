@@ -1,0 +1,163 @@
+//! The bytes that plans lead to.
+
+use mapstack::loader::SaltPath;
+use mapstack::{Error, ErrorKind, File, ManagedTemplate, Run};
+
+use crate::content::{Content, of_error};
+use crate::plan::{From, Joined, Plan, Template};
+use crate::texts::is_binary;
+use crate::world::{AllListed, encoded};
+
+/// The way in which the bytes of a file are made.
+#[derive(Clone, Copy)]
+pub enum Way<'f> {
+    /// They are those of a file of the file server, whose URL this is.
+    Served(&'f str),
+    /// A template makes them.
+    Template(Rendering<'f>),
+    /// They are made of arguments of the state.
+    Arguments,
+    /// There are none, or they are not known.
+    Nothing,
+}
+
+/// The render of a template.
+#[derive(Clone, Copy)]
+pub struct Rendering<'f>(&'f Template);
+
+impl<'f> Rendering<'f> {
+    pub(crate) fn of(template: &'f Template) -> Self {
+        Rendering(template)
+    }
+
+    /// The file with the template and what it gets, in a run of the saltenv of its state.
+    ///
+    /// # Errors
+    /// The file is not served.
+    pub fn parts(self, run: &Run<'_>) -> Result<(File, ManagedTemplate<'f>), Error> {
+        let template = self.0;
+        let file = match source(run, template) {
+            Ok(file) => file,
+            Err(Content::Failed(error)) => return Err(*error),
+            Err(_) => return Err(Error::new(ErrorKind::File, "the template is not known")),
+        };
+        Ok((file, asked(template)))
+    }
+}
+
+/// The content that a plan leads to, in a run of the saltenv of its state.
+pub(crate) fn content(run: &Run<'_>, plan: &Plan) -> Content {
+    match made(run, plan) {
+        Ok(Some(bytes)) => Content::Bytes(bytes.into()),
+        Ok(None) => Content::Nothing,
+        Err(content) => content,
+    }
+}
+
+fn made(run: &Run<'_>, plan: &Plan) -> Result<Option<Vec<u8>>, Content> {
+    match plan {
+        Plan::Nothing => Ok(None),
+        Plan::Bytes(bytes) => Ok(Some(bytes.to_vec())),
+        Plan::Unknown(unknown) => Err(Content::Unknown(unknown.clone())),
+        Plan::Failed(why) => Err(failed(Error::new(ErrorKind::DataSource, why.clone()))),
+        Plan::Served(url) => served(run, url).map(|file| Some(file.bytes.to_vec())),
+        Plan::Template(template) => rendered(run, template).map(Some),
+        Plan::Texts(parts, joined) => {
+            let mut all = Vec::new();
+            for part in parts {
+                all.extend(made(run, part)?);
+            }
+            Ok(Some(together(&all, joined)))
+        }
+    }
+}
+
+/// The file with a template.
+pub(crate) fn source(run: &Run<'_>, template: &Template) -> Result<File, Content> {
+    match &template.from {
+        From::Url(url) => served(run, url),
+        From::Text(text) => Ok(File {
+            path: String::new(),
+            shown: template.shown.clone(),
+            bytes: text.as_bytes().into(),
+        }),
+    }
+}
+
+/// The engine and the variables of a template.
+pub(crate) fn asked(template: &Template) -> ManagedTemplate<'_> {
+    ManagedTemplate {
+        engine: &template.engine,
+        variables: template.variables.clone(),
+        context: template.context.clone(),
+    }
+}
+
+fn rendered(run: &Run<'_>, template: &Template) -> Result<Vec<u8>, Content> {
+    let file = source(run, template)?;
+    let is_file = matches!(template.from, From::Url(_));
+    // Salt takes a value other than a text as it is.
+    if is_file && std::str::from_utf8(&file.bytes).is_err() && is_binary(&file.bytes) {
+        return Ok(file.bytes.to_vec());
+    }
+    let text = run
+        .managed_text(&file, &asked(template))
+        .map_err(of_error)?;
+    match &template.encoding {
+        None => Ok(text.into_bytes()),
+        Some((encoding, errors)) => encoded(&text, encoding, errors).map_err(|plan| match plan {
+            Plan::Unknown(unknown) => Content::Unknown(unknown),
+            Plan::Failed(why) => failed(Error::new(ErrorKind::DataSource, why)),
+            _ => Content::Nothing,
+        }),
+    }
+}
+
+fn served(run: &Run<'_>, url: &str) -> Result<File, Content> {
+    match run.served_file(url) {
+        Ok(Some(file)) => Ok(file),
+        Ok(None) => Err(failed(not_served(run, url))),
+        Err(error) => Err(of_error(error)),
+    }
+}
+
+/// The error of a source that the file server does not have, which says why as far as it is known.
+fn not_served(run: &Run<'_>, url: &str) -> Error {
+    let asked = SaltPath::parse(url);
+    let saltenv = asked.as_ref().ok().and_then(SaltPath::saltenv);
+    let saltenv = saltenv.unwrap_or(run.saltenv()).to_owned();
+    let message = format!("the source {url} does not exist in saltenv {saltenv}");
+    let mut error = Error::new(ErrorKind::File, message);
+    for warning in run.warnings() {
+        error = error.note(warning.message);
+    }
+    let listed = run.engine().extension::<AllListed>();
+    let listed = listed.of(run.engine(), &saltenv);
+    let path = asked.map(|path| path.to_string()).unwrap_or_default();
+    match mapstack_diagnostic::nearest(&path, &listed.files) {
+        Some(near) => error.help(format!("did you mean salt://{near}?")),
+        None => error,
+    }
+}
+
+fn failed(error: Error) -> Content {
+    Content::Failed(Box::new(error))
+}
+
+/// The texts of a fragment as one.
+fn together(parts: &[Vec<u8>], joined: &Joined) -> Vec<u8> {
+    let mut text = Vec::new();
+    for part in parts {
+        text.extend(part);
+        if *joined == Joined::Lines && !text.is_empty() && !text.ends_with(b"\n") {
+            text.push(b'\n');
+        }
+    }
+    if let Joined::Between(start, end) = joined {
+        if !text.is_empty() && !text.ends_with(b"\n") {
+            text.push(b'\n');
+        }
+        text = [start.as_bytes(), b"\n", &text, end.as_bytes(), b"\n"].concat();
+    }
+    text
+}

@@ -1,0 +1,426 @@
+//! The origins of the lines of a managed file.
+
+use mapstack::Engine;
+use mapstack_diagnostic::Error;
+use mapstack_files::{Content, ManagedFile, ManagedFiles, Way};
+use mapstack_minion::{Minion, Part};
+use mapstack_states::High;
+use mapstack_states::compile::Refusal;
+use mapstack_value::{Key, Map, Str, Value};
+use mapstack_yaml::{Limits, Mark, Marks, load_marked};
+
+use super::written::Written;
+use super::{ExplainedStates, Explaining};
+use crate::flow::{Given, Lines, Printing, line_ranges};
+use crate::tree::{At, Claim, How, Node};
+
+/// The lines of a managed file with their origins.
+#[derive(Debug)]
+pub struct FileLines {
+    /// The path of the file on the minion.
+    pub path: String,
+    /// The lines by their numbers, below the path: the text of each, and the values of the expressions that printed parts of
+    /// it, by their sources.
+    pub explained: ExplainedStates,
+}
+
+/// The lines of a file that the states of a minion manage, with their origins. The high data comes with what it settles
+/// to ([`High::settled`]).
+///
+/// ```
+/// use mapstack::{Engine, loader::MemoryFiles, minion::Minion, value::Key};
+/// use mapstack_files::ManagedFiles;
+/// use mapstack_lineage::explain_file;
+/// use mapstack_states::{Gatherer, TopOptions, Wanted};
+/// let files = MemoryFiles::new()
+///     .file("base", "top.sls", "base: {'*': [web]}")
+///     .file("base", "web.sls", "/etc/web:\n  file.managed:\n    - source: salt://web.conf\n    - template: jinja\n    - port: 80\n")
+///     .file("base", "web.conf", "# of states\nport = {{ port }}\n");
+/// let engine = Engine::new(files);
+/// let minion = Minion::new("web1").complete();
+/// let gatherer = Gatherer::new(&engine, TopOptions::default()).keeping_low();
+/// let compiled = gatherer.compiled(&minion).unwrap();
+/// let managed = ManagedFiles::new(&engine, &minion, &compiled.low);
+/// let high = gatherer.high(&minion, Wanted::Highstate);
+/// let settled = high.settled(&minion).unwrap();
+/// let file = &managed.all()[0];
+/// let lines = explain_file((&engine, &minion), (&high, settled), (&managed, file)).unwrap();
+/// let at = |steps: &[Key]| lines.explained.lineage.at(steps).unwrap();
+/// let line = at(&["/etc/web".into(), 2.into(), "text".into()]);
+/// assert_eq!(line.value.to_string(), "port = 80");
+/// assert_eq!(line.spot.to_string(), "web.conf:2:1");
+/// assert_eq!(line.printed[0].spot.to_string(), "web.sls:5:13");
+/// ```
+///
+/// # Errors
+/// The bytes of the file are not known, or Salt refuses the state.
+pub fn explain_file<'x>(
+    (engine, minion): (&'x Engine, &'x Minion),
+    (high, (states, refusals)): (&'x High, (Value, Vec<Refusal>)),
+    (files, file): (&ManagedFiles<'_>, &ManagedFile),
+) -> Result<FileLines, Content> {
+    let written = Written::of(&high.sls);
+    let mut explaining = Explaining::new((engine, minion), high, &written);
+    let arguments = explaining.of_state(&states, file);
+    let (lines, node) = match file.way() {
+        way @ (Way::Served(_) | Way::Template(_)) => {
+            let given = given(file, &arguments);
+            let made = explaining.traced.lines(&file.state.saltenv, (way, given));
+            made.map_err(failed)?
+        }
+        Way::Arguments | Way::Nothing => {
+            let bytes = match files.content(file) {
+                Content::Bytes(bytes) => bytes,
+                other => return Err(other),
+            };
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            explaining.of_arguments(&text, (file, &arguments))
+        }
+    };
+    let (data, whole) = arguments.with_lines(&file.path, (lines, node));
+    let mut explained = explaining.finish((engine, minion), (data, whole), refusals);
+    explained
+        .states
+        .retain(|state| state.function == file.function);
+    Ok(FileLines {
+        path: file.path.clone(),
+        explained,
+    })
+}
+
+fn failed(error: Error) -> Content {
+    Content::Failed(Box::new(error))
+}
+
+/// The arguments of a state with their origins.
+#[derive(Default)]
+struct Arguments {
+    values: Map,
+    node: Node,
+    /// The functions of the ID, and the claim on it.
+    of_id: Option<(Key, Map, Node, Option<Claim>)>,
+}
+
+impl Arguments {
+    /// The lines of a file below its path, beside the functions of the ID below that.
+    fn with_lines(self, path: &str, (lines, node): (Value, Node)) -> (Map, Node) {
+        let path = Key::from(path);
+        let (mut data, mut whole) = (Map::new(), Node::default());
+        let mut own = Map::new();
+        if let Some((id, functions, node, key)) = self.of_id {
+            if id == path {
+                own.clone_from(&functions);
+            }
+            data.insert(id.clone(), Value::Map(functions));
+            whole.set(&id, node, key);
+        }
+        let numbered = lines.as_map().cloned().unwrap_or_default();
+        if own.is_empty() {
+            whole.set(&path, node, None);
+        } else {
+            // The ID is the path.
+            for number in numbered.keys() {
+                let line = node.child(number).unwrap_or_default();
+                *whole.follow_mut(&[path.clone(), number.clone()]) = line;
+            }
+        }
+        own.extend(
+            numbered
+                .iter()
+                .map(|(number, line)| (number.clone(), line.clone())),
+        );
+        data.insert(path, Value::Map(own));
+        (data, whole)
+    }
+
+    fn get(&self, name: &str) -> Option<(&Value, Node)> {
+        let key = Key::from(name);
+        Some((self.values.get(&key)?, self.node.child(&key)?))
+    }
+}
+
+/// The variables that a template gets, with their origins: the arguments, under `defaults`, under `context`.
+fn given(file: &ManagedFile, arguments: &Arguments) -> Given {
+    let mut given = Given::new();
+    let mut add = |name: &Key, value: &Value, node: Option<Node>| {
+        let (Some(name), Some(node)) = (name.as_str(), node) else {
+            return;
+        };
+        match given
+            .iter_mut()
+            .find(|(known, ..): &&mut (Str, _, _)| **known == *name)
+        {
+            Some((_, known, old)) => {
+                *known = value.clone();
+                *old = std::mem::take(old).then(node, How::Replaced);
+            }
+            None => given.push((name.into(), value.clone(), node)),
+        }
+    };
+    for (name, value) in &arguments.values {
+        add(name, value, arguments.node.child(name));
+    }
+    for name in ["defaults", "context"] {
+        let Some((Value::Map(map), node)) = arguments.get(name) else {
+            continue;
+        };
+        for (name, value) in map {
+            add(name, value, node.child(name));
+        }
+    }
+    // Salt's own variable of this name is the source that counts.
+    if let Some(url) = file.source.as_ref().and_then(|source| source.url.as_ref()) {
+        given.retain(|(name, value, _)| **name != *"source" || value.as_str() == Some(url));
+    }
+    given
+}
+
+/// The arguments that hold a content.
+const CONTENTS: [&str; 6] = ["contents", "text", "content", "repl", "value", "key_values"];
+
+/// The text of a line, its range, and the origins that it may have.
+type LineOf<'l> = (&'l str, Option<Claim>, Vec<Printing>);
+
+impl Explaining<'_> {
+    /// The arguments of the state of a file.
+    fn of_state(&mut self, states: &Value, file: &ManagedFile) -> Arguments {
+        let own = states.as_map().into_iter().flatten();
+        let mut own = own.filter(|(id, _)| id.to_string() == file.state.id);
+        let found = own.find_map(|(id, body)| Some((id, body.as_map()?)));
+        let Some((id, body)) = found else {
+            return Arguments::default();
+        };
+        let (data, node, key) = self.state(id, body);
+        let name = Key::from(&*file.function);
+        let functions = data.as_map().cloned().unwrap_or_default();
+        let values = functions.get(&name).and_then(Value::as_map).cloned();
+        Arguments {
+            values: values.unwrap_or_default(),
+            node: node.child(&name).unwrap_or_default(),
+            of_id: Some((id.clone(), functions, node, key)),
+        }
+    }
+
+    /// The lines of a content that arguments have, or facts that they name.
+    fn of_arguments(
+        &mut self,
+        text: &str,
+        (file, arguments): (&ManagedFile, &Arguments),
+    ) -> (Value, Node) {
+        let unknown = self.traced.unknown(&Value::None);
+        let owner = arguments.node.claim().cloned().unwrap_or(unknown);
+        let facts: Vec<Node> = file
+            .looked_up
+            .iter()
+            .filter_map(|read| {
+                let part = read.part?;
+                Some(self.fact(part, &read.path))
+            })
+            .collect();
+        let data = facts
+            .first()
+            .cloned()
+            .filter(|_| file.function == "file.serialize");
+        let data = data.or_else(|| Some(arguments.get("dataset")?.1));
+        let serialized = data.and_then(|node| Serialized::new(text, node));
+        let given = CONTENTS.iter().filter_map(|name| arguments.get(name));
+        let mut pool: Vec<Piece> = given
+            .flat_map(|(value, node)| pieces(value, &node))
+            .collect();
+        pool.extend(facts.iter().flat_map(|node| {
+            let value = node.claim().map(|claim| claim.value.clone());
+            pieces(&value.unwrap_or_default(), node)
+        }));
+        let mut lines = Lines::default();
+        for (number, range) in line_ranges(text).enumerate() {
+            if lines.is_full() {
+                break;
+            }
+            let line = &text[range];
+            let (line, claim, printed): LineOf<'_> = match &serialized {
+                Some(data) => data.line(line, number),
+                None => of_pool(line, &mut pool),
+            };
+            let near = || Claim {
+                at: owner.at.nearby(),
+                ..owner.clone()
+            };
+            lines.add(&claim.unwrap_or_else(near).over(&line.into()), printed);
+        }
+        lines.finish(&owner)
+    }
+
+    /// The origins of a fact.
+    fn fact(&mut self, part: Part, path: &[Key]) -> Node {
+        let layer = self.traced.facts(part);
+        let value = self.traced.fact(part, path);
+        Node::whole(Claim {
+            layer,
+            value,
+            at: At::Fact(Some(part), path.to_vec()),
+        })
+    }
+}
+
+/// A text that an argument has, and where the search for the next line of it begins.
+struct Piece {
+    text: String,
+    node: Node,
+    done: usize,
+}
+
+/// The texts of an argument.
+fn pieces(value: &Value, node: &Node) -> Vec<Piece> {
+    let piece = |value: &Value, node: Node| Piece {
+        text: value.to_string(),
+        node,
+        done: 0,
+    };
+    match value {
+        Value::List(items) => items
+            .iter()
+            .enumerate()
+            .filter_map(|(index, item)| Some(piece(item, node.child(&Key::of_index(index))?)))
+            .collect(),
+        Value::Map(map) => map
+            .iter()
+            .filter_map(|(key, value)| Some(piece(value, node.child(key)?)))
+            .collect(),
+        value => vec![piece(value, node.clone())],
+    }
+}
+
+/// The origins of a line among those of the texts that have it, the first whose end is not reached.
+fn of_pool<'l>(line: &'l str, pool: &mut [Piece]) -> LineOf<'l> {
+    let has = |piece: &mut Piece| {
+        let rest = piece.text.get(piece.done..)?;
+        let found =
+            line_ranges(rest).find(|range| rest[range.clone()].trim_end() == line.trim_end());
+        let found = found.or_else(|| {
+            // A line can be made of several, such as a key and its value.
+            (!rest.is_empty() && line.contains(rest)).then_some(0..rest.len())
+        })?;
+        let before = piece.text[..piece.done + found.start].matches('\n').count();
+        piece.done += found.end;
+        Some((piece.node.clone(), before))
+    };
+    let Some((node, number)) = pool.iter_mut().find_map(has) else {
+        return (line, None, Vec::new());
+    };
+    let claim = node.claim().map(|claim| in_scalar(claim, (line, number)));
+    (line, claim, Vec::new())
+}
+
+/// The claim on a line of a scalar of several.
+fn in_scalar(claim: &Claim, (line, number): (&str, usize)) -> Claim {
+    let (at, from) = match &claim.at {
+        At::Printed(at, from) => (&**at, &from[..]),
+        at => (at, &[][..]),
+    };
+    let At::Text(text, marks) = at else {
+        return claim.clone();
+    };
+    let start = marks.mark();
+    let lines = text.as_str().split('\n');
+    let below = lines.enumerate().skip(start.line as usize - 1);
+    // The lines of a block follow its mark, in order.
+    let is_it = |text: &str| text.trim() == line.trim();
+    let mut found =
+        below.filter(|(at, text)| *at >= start.line as usize - 1 + number && is_it(text));
+    let place = found
+        .next()
+        .filter(|_| claim.value.to_string().contains('\n'));
+    let at = place.and_then(|(at, text)| {
+        let indent = text.len() - text.trim_start().len();
+        Some(Mark {
+            line: u32::try_from(at + 1).ok()?,
+            column: u32::try_from(indent + 1).ok()?,
+        })
+    });
+    let has = |node: &&Node| {
+        let value = node.claim().map(|claim| claim.value.to_string());
+        value.is_some_and(|value| value.contains(line) || line.contains(&value))
+    };
+    let from: Vec<Node> = from.iter().filter(has).cloned().collect();
+    let at = at.map_or_else(
+        || At::Mark(text.clone(), start),
+        |mark| At::Mark(text.clone(), mark),
+    );
+    Claim {
+        at,
+        ..claim.clone()
+    }
+    .printed(from)
+}
+
+/// Data that is serialized, with the places of its parts in the text.
+struct Serialized {
+    node: Node,
+    /// The paths of scalars and keys, by the number of their line.
+    paths: Vec<(usize, Vec<Key>)>,
+}
+
+impl Serialized {
+    fn new(text: &str, node: Node) -> Option<Self> {
+        let (value, marks) = load_marked(text, &Limits::default()).ok()?;
+        let is_whole = matches!(value, Value::Map(_) | Value::List(_));
+        let mut paths = Vec::new();
+        if is_whole {
+            visit(&value, &marks, &mut Vec::new(), &mut paths);
+        }
+        Some(Serialized { node, paths })
+    }
+
+    fn line<'l>(&self, line: &'l str, number: usize) -> LineOf<'l> {
+        let begin = self.paths.partition_point(|(at, _)| *at < number);
+        let on_line = self.paths[begin..]
+            .iter()
+            .take_while(|(at, _)| *at == number);
+        let mut claim = None;
+        let mut printed = Vec::new();
+        for (_, path) in on_line {
+            let Some(node) = self.node.follow(path) else {
+                continue;
+            };
+            let Some(own) = node.claim() else { continue };
+            let at = At::Somewhere(Box::new(own.at.clone()));
+            claim.get_or_insert(Claim { at, ..own.clone() });
+            if !matches!(own.value, Value::Map(_) | Value::List(_)) {
+                let steps: Vec<String> = path.iter().map(Key::to_string).collect();
+                printed.push(Printing {
+                    source: steps.join(":"),
+                    value: own.value.clone(),
+                    node,
+                });
+            }
+        }
+        (line, claim, printed)
+    }
+}
+
+/// The lines of all keys and items, in the order of the text.
+fn visit(value: &Value, marks: &Marks, path: &mut Vec<Key>, all: &mut Vec<(usize, Vec<Key>)>) {
+    let steps: Vec<(Key, &Value)> = match value {
+        Value::Map(map) => map
+            .iter()
+            .map(|(key, value)| (key.clone(), value))
+            .collect(),
+        Value::List(items) => {
+            let items = items.iter().enumerate();
+            items
+                .map(|(index, item)| (Key::of_index(index), item))
+                .collect()
+        }
+        _ => return,
+    };
+    for (index, (step, inside)) in steps.into_iter().enumerate() {
+        let Some(own) = marks.child(index) else {
+            continue;
+        };
+        let line = marks.key(index).unwrap_or(own.mark()).line as usize;
+        path.push(step);
+        all.push((line.saturating_sub(1), path.clone()));
+        visit(inside, own, path, all);
+        path.pop();
+    }
+}

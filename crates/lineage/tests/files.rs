@@ -1,0 +1,214 @@
+//! The origins of the lines of managed files: what is edited at the place of a line, or of a value on it, changes the
+//! line, and what is edited at a place that another overrides does not.
+
+use std::collections::BTreeMap;
+
+use mapstack::Engine;
+use mapstack::loader::MemoryFiles;
+use mapstack::minion::Minion;
+use mapstack::value::{Key, Path, Value};
+use mapstack_files::ManagedFiles;
+use mapstack_lineage::{Ancestry, FileLines, Spot, explain_file};
+use mapstack_states::{Gatherer, TopOptions, Wanted};
+
+type Files = BTreeMap<String, String>;
+
+const FACTS: &str = "\
+id: web1
+grains: {os: Debian, os_family: Debian, role: front}
+pillar: {port: 8080, text: \"first\\nsecond\\n\", data: {a: one, b: {c: two}}, web: {user: www, hosts: [x1, x2]}}
+";
+
+const TREE: &[(&str, &str)] = &[
+    ("top.sls", "base: {'*': [web]}\n"),
+    (
+        "web/map.jinja",
+        "{% import_yaml 'web/defaults.yaml' as web %}\n{% do web.update(pillar.get('web', {})) %}\n",
+    ),
+    (
+        "web/defaults.yaml",
+        "user: nobody\ngroup: adm\nlevel: warn\n",
+    ),
+    (
+        "web/lib.jinja",
+        "{% macro option(name, value) %}{{ name }} = {{ value }}\n{% endmacro %}\n",
+    ),
+    ("web/files/plain.conf", "one\ntwo\n"),
+    (
+        "web/files/web.conf",
+        "# managed\n{% from 'web/lib.jinja' import option %}user {{ web.user }};\ngroup {{ web.group }} {{ level }};\n\
+         {% for host in web.hosts %}host {{ host }};\n{% endfor %}{{ option('port', port) }}role {{ grains.role }};\nmode {{ own }};\nend\n",
+    ),
+    (
+        "web/init.sls",
+        "{% from 'web/map.jinja' import web with context %}\n\
+         /etc/plain.conf:\n  file.managed:\n    - source: salt://web/files/plain.conf\n\
+         /etc/web.conf:\n  file.managed:\n    - source:\n      - salt://web/files/{{ grains.role }}.conf\n      - salt://web/files/web.conf\n    - template: jinja\n\
+         \x20   - defaults:\n        level: low\n        port: 1\n    - own: tight\n    - context:\n        web: {{ web | json }}\n        port: {{ pillar.port }}\n\
+         /etc/contents:\n  file.managed:\n    - contents: |\n        port {{ pillar.port }}\n        fixed text\n        os {{ grains.os }}\n\
+         /etc/list:\n  file.managed:\n    - contents:\n      - alpha\n      - beta {{ web.group }}\n\
+         /etc/pillar:\n  file.managed:\n    - contents_pillar: text\n\
+         /etc/data.yaml:\n  file.serialize:\n    - serializer: yaml\n    - dataset:\n        name: {{ web.user }}\n        deep: {er: fixed}\n        list: [l1, l2]\n\
+         /etc/data.json:\n  file.serialize:\n    - serializer: json\n    - dataset_pillar: data\n\
+         /etc/more:\n  file.append:\n    - text: |\n        appended {{ grains.os }}\n",
+    ),
+];
+
+fn files() -> Files {
+    let tree = TREE.iter();
+    tree.map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+        .collect()
+}
+
+fn minion() -> Minion {
+    Minion::parse(FACTS.as_bytes(), "m").unwrap().complete()
+}
+
+/// The lines of all files.
+fn explained(files: &Files, minion: &Minion) -> Vec<FileLines> {
+    let served = files.iter();
+    let served = served.fold(MemoryFiles::new(), |served, (path, text)| {
+        served.file("base", path, text)
+    });
+    let engine = Engine::new(served);
+    let gatherer = Gatherer::new(&engine, TopOptions::default()).keeping_low();
+    let low = gatherer.compiled(minion).unwrap();
+    if !low.errors.is_empty() {
+        return Vec::new();
+    }
+    let managed = ManagedFiles::new(&engine, minion, &low.low);
+    let high = gatherer.high(minion, Wanted::Highstate);
+    let settled = high.settled(minion).unwrap();
+    let of = |file| {
+        explain_file(
+            (&engine, minion),
+            (&high, settled.clone()),
+            (&managed, file),
+        )
+    };
+    managed.all().iter().map(|file| of(file).unwrap()).collect()
+}
+
+/// The text of a line, with the origins of that and of the values on it.
+type Line = (String, Vec<(Key, Ancestry)>);
+
+/// The lines by the path of their file and their number.
+fn lines(files: &[FileLines]) -> BTreeMap<(String, i64), Line> {
+    let mut lines: BTreeMap<(String, i64), Line> = BTreeMap::new();
+    for file in files {
+        let lineage = &file.explained.lineage;
+        lineage.visit_below(&[Key::from(&*file.path)], &mut |path, known| {
+            let [_, Key::Int(number), key] = path else {
+                return;
+            };
+            let number = number.to_i64().unwrap();
+            let line = lines.entry((file.path.clone(), number)).or_default();
+            if key.as_str() == Some("text") {
+                line.0 = known.value.to_string();
+            }
+            line.1.push((key.clone(), known.clone()));
+        });
+    }
+    lines
+}
+
+/// The tree and the minion with a letter more at a place.
+fn edited(spot: &Spot, value: &Value) -> Option<(Files, Minion)> {
+    let (mut files, mut minion) = (files(), minion());
+    match spot {
+        Spot::File { computed: true, .. } => return None,
+        Spot::File { place, .. } => {
+            let text = files.get_mut(place.file.trim_start_matches("salt://"))?;
+            if text[place.start..].starts_with(['{', '[']) {
+                return None;
+            }
+            let quote = usize::from(text[place.start..].starts_with(['\'', '"']));
+            text.insert(place.start + quote, 'Z');
+        }
+        Spot::Fact { part, path, .. } => {
+            let steps: Vec<String> = path.iter().map(ToString::to_string).collect();
+            let given = format!("{}.{}", (*part)?.name(), steps.join("."));
+            let parsed = Path::split(&steps.join(":"), ":").ok()?;
+            assert!(!parsed.steps().is_empty());
+            minion.set(&given, format!("Z{value}")).ok()?;
+        }
+        _ => return None,
+    }
+    Some((files, minion))
+}
+
+/// The places of a value on a line, of what was printed there, and of those that it overrode.
+fn places(known: &Ancestry) -> [Vec<(Spot, Value)>; 2] {
+    let (mut own, mut past) = (Vec::new(), Vec::new());
+    let mut add = |known: &Ancestry| {
+        let is_leaf = !matches!(known.value, Value::Map(_) | Value::List(_));
+        if is_leaf {
+            own.push((known.spot.clone(), known.value.clone()));
+        }
+        let before = known.past.iter().filter(|_| is_leaf);
+        past.extend(before.map(|past| (past.spot.clone(), past.value.clone())));
+    };
+    add(known);
+    known.printed.iter().for_each(add);
+    [own, past]
+}
+
+#[test]
+fn edits_prove_the_places_of_lines() {
+    let before = lines(&explained(&files(), &minion()));
+    assert!(!before.is_empty());
+    let (mut proved, mut overridden) = (0, 0);
+    for (at, (text, known)) in &before {
+        let mut count = 0;
+        for (key, known) in known {
+            let [own, past] = places(known);
+            let is_text = key.as_str() == Some("text");
+            for (spot, value) in own {
+                // The place of a line that is made of a scalar with tags is that of its literal text.
+                let is_fact_line = is_text && matches!(spot, Spot::Fact { .. });
+                let Some((files, minion)) = edited(&spot, &value).filter(|_| !is_fact_line) else {
+                    continue;
+                };
+                let after = lines(&explained(&files, &minion));
+                let new = after.get(at).map(|(text, _)| text);
+                assert!(new != Some(text), "{at:?} {key:?}: {text:?} at {spot}");
+                count += 1;
+            }
+            for (spot, value) in past {
+                let Some((files, minion)) = edited(&spot, &value) else {
+                    continue;
+                };
+                let after = lines(&explained(&files, &minion));
+                let new = after.get(at).map(|(text, _)| text);
+                assert_eq!(new, Some(text), "{at:?} {key:?} over {spot}");
+                overridden += 1;
+            }
+        }
+        proved += usize::from(count > 0);
+    }
+    assert!(proved >= 20 && overridden >= 1, "{proved}, {overridden}");
+}
+
+#[test]
+fn lines_have_their_places_and_values() {
+    let all = lines(&explained(&files(), &minion()));
+    let mut shown = String::new();
+    for ((path, number), (text, known)) in &all {
+        shown.push_str(&format!("{path}:{number}: {text}\n"));
+        for (key, known) in known {
+            shown.push_str(&format!("  {key}: {} {}", known.value.repr(), known.spot));
+            let printed = known.printed.iter();
+            let printed = printed.map(|one| format!(" from {} {}", one.value.repr(), one.spot));
+            shown.extend(printed);
+            let past = known.past.iter();
+            shown.extend(past.map(|one| format!(" over {} {}", one.value.repr(), one.spot)));
+            shown.push('\n');
+        }
+    }
+    let expected = include_str!("files.txt");
+    if std::env::var("SNAPSHOTS").is_ok_and(|how| how == "overwrite") {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files.txt");
+        std::fs::write(file, &shown).unwrap();
+    }
+    assert_eq!(shown, expected, "SNAPSHOTS=overwrite writes it again");
+}
