@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::common;
-use crate::common::{Tree, assert_snapshot, repository, run, run_line};
+use crate::common::{Tree, assert_line, assert_snapshot, repository, run, run_line};
 
 const DEFAULTS: &str =
     "values:\n  port: 22\n  shell: /bin/sh\n  admins: [root, toor]\n  api_token: hunter2-is-here\n";
@@ -832,5 +832,91 @@ fn update_writes_nothing_outside_of_the_repository() {
         reported.contains("web1.yaml leads out of the repository")
             && reported.contains("copy the file into"),
         "{reported}"
+    );
+}
+
+/// A formula with states.
+fn with_states() -> Tree {
+    Tree::new(&[
+        ("r/web/map.jinja", "{% set web = {'port': 80} %}\n"),
+        (
+            "r/web/init.sls",
+            "{% from 'web/map.jinja' import web %}\ninclude: [web.more]\n/etc/web.conf:\n  file.managed:\n    - source: salt://web/web.conf\n    \
+             - template: jinja\n    - mode: '0640'\n    - port: {{ web.port }}\nfar:\n  file.managed:\n    - name: /etc/far\n    - source: http://x/y\n    - skip_verify: true\n",
+        ),
+        (
+            "r/web/more.sls",
+            "web-pkg:\n  pkg.installed:\n    - name: web-{{ grains.os_family }}\n",
+        ),
+        ("r/web/web.conf", "# managed\nport {{ port }}\nend\n"),
+    ])
+}
+
+#[test]
+fn states_and_files_are_recorded_and_compared() {
+    let tree = with_states();
+    let run = |line: &str, status: i32| {
+        let ran = run_line(tree.path(), &format!("test web --root r {line}"));
+        assert_eq!(
+            ran.status,
+            Some(status),
+            "{line}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
+        ran.stdout
+    };
+    let recorded = run(
+        "--update --states --platform debian-12 --platform rockylinux-9",
+        0,
+    );
+    assert!(
+        recorded.contains(
+            "web debian-12 states recorded in r/tests/mapstack/web/debian-12.states.yaml"
+        ),
+        "{recorded}"
+    );
+    let file = tree
+        .path()
+        .join("r/tests/mapstack/web/debian-12.states.yaml");
+    assert_snapshot("test/states.yaml", &std::fs::read_to_string(&file).unwrap());
+    assert!(run("", 0).contains("2 as expected"));
+    run("--update --platform debian-12", 0);
+    assert!(run("", 0).contains("3 as expected"));
+    tree.write("r/web/web.conf", b"# managed\nport {{ port }}\nmore\nend\n");
+    let more =
+        "web-pkg:\n  pkg.installed:\n    - name: web-{{ grains.os_family }}\n    - version: 2\n";
+    tree.write("r/web/more.sls", more.as_bytes());
+    let differs = run("", 1);
+    assert_snapshot("test/states-differ.txt", &differs);
+    run("--update", 0);
+    assert!(run("", 0).contains("3 as expected"));
+    // Other sls, as the document before the data says.
+    tree.write(
+        "r/tests/mapstack/web/debian-12.states.yaml",
+        b"sls: [web.more]\n---\n{}\n",
+    );
+    run("--update", 0);
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(
+        text.starts_with("sls: [web.more]\n---\n") && !text.contains("web.conf"),
+        "{text}"
+    );
+    tree.write(
+        "r/web/more.sls",
+        b"a: {test.nop: [{require: [{test: b}]}]}\n",
+    );
+    assert!(run("", 1).contains("fail"));
+}
+
+#[test]
+fn a_formula_without_an_sls_has_no_states() {
+    let tree = Tree::new(&[("r/web/map.jinja", "{% set web = {'port': 80} %}\n")]);
+    let line = "test web --root r --update --states --platform debian-12";
+    assert_line(
+        tree.path(),
+        line,
+        1,
+        ("", "there is no sls 'web' in saltenv base"),
     );
 }

@@ -4,7 +4,7 @@ use mapstack::minion::Minion;
 use mapstack::value::Str;
 use mapstack::{Diagnostic, Error, ErrorKind};
 
-use crate::{Difference, Expectation};
+use crate::{Difference, Expectation, Form};
 
 /// The result of one expectation.
 #[derive(Debug)]
@@ -56,6 +56,9 @@ impl Case {
     pub fn name(&self) -> String {
         match &self.expectation.suite {
             Some((suite, _)) => format!("{suite}/{}", self.expectation.name),
+            None if self.expectation.form == Form::States => {
+                format!("{} states", self.expectation.name)
+            }
             None => self.expectation.name.clone(),
         }
     }

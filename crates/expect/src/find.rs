@@ -54,6 +54,8 @@ pub struct Places<'p> {
 
 /// The folder of the plain form, below a root or beside it.
 const PLAIN: &str = "tests/mapstack";
+/// The end of the names of files with states, before their extension.
+const STATES: &str = ".states";
 /// The folder of the form that formulas' own tests have.
 const MAPDATA: &str = "_mapdata";
 
@@ -111,6 +113,7 @@ impl Places<'_> {
                 one.formula.clone(),
                 one.suite.as_ref().map(|(suite, _)| suite.clone()),
                 one.name.clone(),
+                one.form == Form::States,
             )
         };
         found.sort_by_key(key);
@@ -119,8 +122,15 @@ impl Places<'_> {
 
     /// The file for a minion that has none yet.
     #[must_use]
-    pub fn new_file(&self, formula: &str, minion: &str) -> Option<Expectation> {
-        let name = format!("{minion}.yaml");
+    pub fn new_file(
+        &self,
+        formula: &str,
+        (minion, is_of_states): (&str, bool),
+    ) -> Option<Expectation> {
+        let (name, form) = match is_of_states {
+            true => (format!("{minion}{STATES}.yaml"), Form::States),
+            false => (format!("{minion}.yaml"), Form::Plain),
+        };
         let expectation = |file, form, suite, home| Expectation {
             formula: formula.into(),
             file,
@@ -131,7 +141,7 @@ impl Places<'_> {
         };
         if let Some(directory) = self.named.first() {
             let home = self.home_of(directory);
-            if is_mapdata(directory) {
+            if is_mapdata(directory) && !is_of_states {
                 return Some(expectation(
                     directory.join(name),
                     Form::Mapdata,
@@ -141,7 +151,7 @@ impl Places<'_> {
             }
             return Some(expectation(
                 directory.join(formula).join(name),
-                Form::Plain,
+                form,
                 None,
                 home,
             ));
@@ -161,7 +171,7 @@ impl Places<'_> {
             .or_else(own)?;
         Some(expectation(
             below(&home, PLAIN).join(formula).join(name),
-            Form::Plain,
+            form,
             None,
             home,
         ))
@@ -328,6 +338,11 @@ fn expectation(
         .file_stem()
         .map(|stem| stem.to_string_lossy().into_owned())
         .unwrap_or_default();
+    let of_states = name.strip_suffix(STATES).map(str::to_owned);
+    let (name, form) = match of_states.filter(|_| form == Form::Plain) {
+        Some(name) => (name, Form::States),
+        None => (name, form),
+    };
     Expectation {
         formula: formula.into(),
         file,

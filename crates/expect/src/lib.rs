@@ -22,6 +22,7 @@ mod recorded;
 mod repository;
 mod runs;
 mod state;
+mod states;
 mod subject;
 mod top;
 mod writing;

@@ -17,6 +17,8 @@ pub enum Form {
     Mapdata,
     /// The data, and if need be a [`Header`] before it, as a separate document.
     Plain,
+    /// As the plain form; the data are the states and managed files of a minion.
+    States,
 }
 
 /// The description of the run, in the first document of a file in the plain form.
@@ -34,6 +36,8 @@ pub struct Header {
     pub of: Option<String>,
     /// The variable of `map.jinja`.
     pub variable: Option<String>,
+    /// The sls whose states are meant; those of the formula itself without any.
+    pub sls: Vec<String>,
 }
 
 /// The content of a file with an expectation.
@@ -77,7 +81,7 @@ impl Recorded {
         };
         let (header, data) = match form {
             Form::Mapdata => (None, 0),
-            Form::Plain => split(&text),
+            Form::Plain | Form::States => split(&text),
         };
         let (head, body) = (&text[..data], &text[data..]);
         let header = match header {
@@ -123,6 +127,12 @@ impl Recorded {
             marks,
             lead,
         })
+    }
+
+    /// The form of the file.
+    #[must_use]
+    pub fn form(&self) -> Form {
+        self.form
     }
 
     /// The text of a file with such data, behind its lead.
@@ -330,7 +340,9 @@ fn leading(text: &str) -> usize {
 }
 
 /// The keys of a header.
-const KEYS: [&str; 6] = ["minion", "platform", "pillar", "set", "of", "variable"];
+const KEYS: [&str; 7] = [
+    "minion", "platform", "pillar", "set", "of", "variable", "sls",
+];
 
 fn unknown(key: &str) -> String {
     let advice = match nearest(key, KEYS) {
@@ -363,6 +375,12 @@ impl Header {
                     .iter()
                     .map(|(path, value)| (path.as_str(), value.clone()))
                     .collect::<Map>(),
+            );
+        }
+        if !self.sls.is_empty() {
+            map.insert(
+                "sls",
+                self.sls.iter().map(String::as_str).collect::<Value>(),
             );
         }
         match map.is_empty() {
@@ -402,6 +420,13 @@ impl Header {
                     if header.of.is_none() {
                         return Err((mark, format!("`of` is {value}; it can be data or map")));
                     }
+                }
+                "sls" => {
+                    let one = [value.clone()];
+                    let names = value.as_list().unwrap_or(&one).iter();
+                    let names = names.map(|name| name.as_str().map(str::to_owned));
+                    let names = names.collect::<Option<Vec<String>>>();
+                    header.sls = names.ok_or((mark, "`sls` is not a list of names".to_owned()))?;
                 }
                 "set" => {
                     let facts = value.as_map();

@@ -247,7 +247,10 @@ impl<'r> Runs<'r> {
                 &own
             }
         };
-        let actual = subject.actual(expectation.form, &minion);
+        let actual = match expectation.form {
+            Form::States => subject.states(&header.sls, &minion)?,
+            form => subject.actual(form, &minion),
+        };
         case.warnings = actual.warnings;
         case.secret_texts = actual.secret_texts;
         let actual = actual.result?;

@@ -9,7 +9,7 @@ use mapstack_fleet::{Change, Origins, Scope, changes, read_back};
 use mapstack_lineage::Spot;
 
 use crate::recorded::{Form, Recorded, VALUES};
-use crate::state;
+use crate::{state, states};
 
 /// A formula whose results are compared.
 pub struct Subject<'e> {
@@ -116,6 +116,23 @@ impl<'e> Subject<'e> {
         }
     }
 
+    /// The states and managed files of a minion: of some sls, or of the formula's own.
+    ///
+    /// # Errors
+    /// The formula has no sls of its name, and none is given.
+    pub fn states(&self, sls: &[String], minion: &Minion) -> Result<Actual, Error> {
+        let formula = self.configuration.formula();
+        if sls.is_empty() {
+            states::check(self.engine, &self.saltenv, formula)?;
+        }
+        let of = (&*self.saltenv, formula);
+        let made = states::actual(self.engine, of, sls, minion);
+        Ok(Actual {
+            result: made.result.map(|value| read_back(&value)),
+            ..made
+        })
+    }
+
     /// Compare the data of a minion with the recorded data. `secret_texts` are those of the
     /// [`Actual`].
     #[must_use]
@@ -130,7 +147,8 @@ impl<'e> Subject<'e> {
         scope.look(actual);
         let changes = scope.of(changes(&recorded.data, &recorded.settled(actual)));
         // Origins are needed only for differences.
-        let origins = (!changes.is_empty()).then(|| {
+        let has_origins = !changes.is_empty() && recorded.form() != Form::States;
+        let origins = has_origins.then(|| {
             let run = || self.run(minion);
             Origins::of(&self.configuration, run, secret_texts.to_vec())
         });

@@ -24,14 +24,14 @@ pub enum NoFile {
 /// Writes a file as a whole.
 type Write<'w> = dyn Fn(&Path, &str) -> io::Result<()> + Sync + 'w;
 
-/// The files that are not there yet, of formulas and minions.
+/// The files that are not there yet, of formulas and minions: those of maps, or those of states.
 ///
 /// # Errors
 /// A minion or a formula that can have none.
 pub fn missing(
     places: &Places<'_>,
     there: &[(Expectation, bool)],
-    ids: &[String],
+    (ids, is_of_states): (&[String], bool),
 ) -> Result<Vec<Expectation>, NoFile> {
     if let Some(bad) = ids.iter().find(|id| is_not_a_name(id)) {
         return Err(NoFile::Name(bad.clone()));
@@ -44,12 +44,14 @@ pub fn missing(
     for formula in places.formulas {
         let has = |id: &str| {
             there.iter().any(|(one, _)| {
-                one.formula == *formula && (one.name == id || named(&one.name) == id)
+                one.formula == *formula
+                    && (one.form == Form::States) == is_of_states
+                    && (one.name == id || named(&one.name) == id)
             })
         };
         for id in ids.iter().filter(|id| !has(id)) {
             let file = places
-                .new_file(formula, id)
+                .new_file(formula, (id, is_of_states))
                 .ok_or_else(|| NoFile::Folder(formula.clone()))?;
             new.push(file);
         }
@@ -129,7 +131,7 @@ pub(crate) fn new(
 ) -> Result<(), Error> {
     let lead = match expectation.form {
         Form::Mapdata => "---\n".into(),
-        Form::Plain => header.text(),
+        Form::Plain | Form::States => header.text(),
     };
     write(
         expectation,

@@ -23,6 +23,7 @@ Expectations of a root R are looked for in two forms, below R and beside it (bel
   test/integration/SUITE/files/_mapdata/PLATFORM.yaml   as formulas of the Salt project keep them; the
                                                         suite's pillar comes from kitchen.yml
   tests/mapstack/FORMULA/NAME.yaml                      what `mapstack data` prints for a platform or minion
+  tests/mapstack/FORMULA/NAME.states.yaml               its states and managed files
 
 Examples:
   mapstack test --root .
@@ -30,7 +31,7 @@ Examples:
   mapstack test users timesync --root examples/formulas
       two formulas
   mapstack test users --root examples/formulas --expectations tests --update --platform debian-12 --platform freebsd-14
-      record what two platforms get now, in tests/users/
+      record what two platforms get now, in tests/users/; with --states their states and managed files
   mapstack test --root . --format junit > report.xml
       for a server that runs tests
 
@@ -45,6 +46,9 @@ pub struct Test {
     /// Rewrite files that differ, and create missing ones for formulas and minions that are named
     #[arg(long)]
     pub update: bool,
+    /// With --update: record the states and managed files of the minions that are named, in NAME.states.yaml
+    #[arg(long, requires = "update")]
+    pub states: bool,
     #[command(flatten)]
     pub result: ResultFlags,
     #[command(flatten)]
@@ -184,8 +188,20 @@ fn wanted(
     let mut wanted: Vec<(Expectation, bool)> =
         places.find()?.into_iter().map(|one| (one, false)).collect();
     if let Some(ids) = chosen.filter(|_| args.update && !args.formulas.is_empty()) {
-        let new = missing(places, &wanted, &ids).map_err(|why| no_file(&why))?;
-        wanted.extend(new.into_iter().map(|one| (one, true)));
+        let new = |is_of_states| {
+            let new = missing(places, &wanted, (&ids, is_of_states));
+            new.map_err(|why| no_file(&why))
+        };
+        let of_states = match args.states {
+            true => new(true)?,
+            false => Vec::new(),
+        };
+        let of_maps = match args.states {
+            true => Vec::new(),
+            false => new(false)?,
+        };
+        let all = of_maps.into_iter().chain(of_states);
+        wanted.extend(all.map(|one| (one, true)));
     }
     if wanted.is_empty() {
         return Err(nothing(args, places));
