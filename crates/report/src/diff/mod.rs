@@ -220,6 +220,10 @@ impl Report<'_> {
         let (affected, all) = (differences.affected(), count(differences.minions, "minion"));
         let unaffected = differences.unaffected;
         let mut summary = match affected {
+            0 if differences.fail_still > 0 => {
+                let compared = unaffected.saturating_sub(differences.fail_still);
+                format!("no change on {compared} of {all}")
+            }
             0 if differences.not_compared == 0 => format!("no change on {all}"),
             0 => format!("no change on {unaffected} of {all}"),
             _ if shown.changes.is_empty() && shown.states.is_empty() => {

@@ -102,10 +102,23 @@ pub(super) fn called(name: &StateName, secrets: &Secrets) -> String {
         name,
         ..
     } = name;
-    let shown = |text: &str| secrets.scrubbed(text);
+    let shown = |text: &str| on_a_line(&secrets.scrubbed(text));
     match id == name || name.is_empty() {
         true => format!("{module}.{function} '{}'", shown(id)),
         false => format!("{module}.{function} '{}' ({})", shown(id), shown(name)),
+    }
+}
+
+/// The most of a name that is shown.
+const MAX_NAME: usize = 120;
+
+/// The beginning of a name, such as a command of several lines.
+fn on_a_line(name: &str) -> String {
+    let line = name.lines().next().unwrap_or_default();
+    let line: String = line.chars().take(MAX_NAME).collect();
+    match line.len() == name.len() {
+        true => line,
+        false => format!("{line}…"),
     }
 }
 
@@ -131,7 +144,7 @@ fn of_state<'d>(
     let reactions: Vec<String> = change
         .reactions
         .iter()
-        .map(|reaction| secrets.scrubbed(&reaction.to_string()))
+        .map(|reaction| on_a_line(&secrets.scrubbed(&reaction.to_string())))
         .collect();
     StatesEntry {
         place: place(group, change),
