@@ -269,7 +269,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
             Some(both) => self.of_both(&both, None),
             None => {
                 let (compared, outcomes) = self.formulas([minion, minion], None, false);
-                let compared = self.with_states(compared, [minion, minion]);
+                let compared = self.with_states(compared, [minion, minion], true);
                 (compared, outcomes.into())
             }
         }
@@ -309,7 +309,8 @@ impl<'f, 'e> Comparison<'f, 'e> {
         let compared = match compared {
             Compared::Formulas(of_formulas, _) => {
                 pairs.extend(of_formulas);
-                self.with_states(Compared::Formulas(pairs, Vec::new()), both.minions())
+                let compared = Compared::Formulas(pairs, Vec::new());
+                self.with_states(compared, both.minions(), both.is_same())
             }
             other => other,
         };
@@ -346,16 +347,19 @@ impl<'f, 'e> Comparison<'f, 'e> {
     }
 
     /// The comparison of a minion with that of what its states do, if it could be compared.
-    fn with_states(&self, compared: Compared, minions: [&Minion; 2]) -> Compared {
+    /// `is_same` if it has the same facts before and after.
+    fn with_states(&self, compared: Compared, minions: [&Minion; 2], is_same: bool) -> Compared {
         match compared {
-            Compared::Formulas(pairs, _) => Compared::Formulas(pairs, self.states(minions)),
+            Compared::Formulas(pairs, _) => {
+                Compared::Formulas(pairs, self.states(minions, is_same))
+            }
             other => other,
         }
     }
 
     /// Compare what states do on a minion, which may have other facts after the change: for all that top files give, or
     /// for each sls that is run.
-    fn states(&self, [old, new]: [&Minion; 2]) -> Vec<Arc<StatesPair>> {
+    fn states(&self, [old, new]: [&Minion; 2], is_same: bool) -> Vec<Arc<StatesPair>> {
         // Patterns of keys mean no states.
         let has_scope = self.scope.is_some_and(Scope::has_get);
         let (Some(before), Some(after), false) =
@@ -365,9 +369,13 @@ impl<'f, 'e> Comparison<'f, 'e> {
         };
         let old = self.before.engine().with_tree_grains(old);
         let new = self.after.engine().with_tree_grains(new);
+        // With other facts, states can be other ones.
+        let changed = self.changed.as_ref().filter(|_| is_same);
         let names = match before.wanted() {
             WantedStates::Top(_) => {
-                let sides = [before.of_top(&old), after.of_top(&new)];
+                let old = before.of_top(&old);
+                let new = after.of_top_after(&old, &new, changed);
+                let sides = [old, new];
                 return vec![self.states_pair([before, after], sides, None)];
             }
             WantedStates::Sls(names) => names,
@@ -383,7 +391,9 @@ impl<'f, 'e> Comparison<'f, 'e> {
                 continue;
             }
             let run = (saltenv.as_str(), name.as_str());
-            let sides = [before.of_sls(&old, run), after.of_sls(&new, run)];
+            let earlier = before.of_sls(&old, run);
+            let later = after.of_sls_after(&earlier, (&new, run), changed);
+            let sides = [earlier, later];
             for (covered, side) in covered.iter_mut().zip(&sides) {
                 let sls = side.compiled.sls.iter();
                 covered.extend(sls.map(|sls| (sls.saltenv.clone(), sls.name.clone())));

@@ -128,6 +128,20 @@ impl ChangedFiles {
         new().any(is_new_layer) || reads.iter().any(|read| self.has(read))
     }
 
+    /// True if states that looked at some files can be other ones now. A file that is new, and one of a module, may be
+    /// something that they look for.
+    pub(crate) fn reaches_states<'r>(
+        &self,
+        reads: impl IntoIterator<Item = &'r FileRead>,
+        has_one_saltenv: bool,
+    ) -> bool {
+        let mut changed = self.files.values().flatten();
+        let may_reach = |(path, was_there): (&String, &bool)| {
+            !was_there || path.starts_with('_') || (!has_one_saltenv && path.ends_with(".sls"))
+        };
+        changed.any(may_reach) || reads.into_iter().any(|read| self.has(read))
+    }
+
     /// The files among the reads of a result: those that it is made of, or that it is made without.
     pub(crate) fn among<'c>(&'c self, reads: &[FileRead]) -> impl Iterator<Item = ChangedFile<'c>> {
         reads.iter().filter_map(|read| {

@@ -2,8 +2,15 @@
 
 use std::collections::HashMap;
 
+use mapstack::Engine;
+use mapstack::loader::MemoryFiles;
+use mapstack::minion::Minion;
 use mapstack::value::{Key, Map};
-use mapstack_fleet::states::{MinionPlan, PlannedState, StateName, compare};
+use mapstack_fleet::states::{
+    MinionPlan, PlannedState, StateName, StatePlans, WantedStates, compare,
+};
+use mapstack_fleet::{ChangedFiles, Comparison, Differences, Fleet};
+use mapstack_states::TopOptions;
 use proptest::prelude::*;
 
 /// A state of a few, with an argument.
@@ -37,6 +44,108 @@ fn plan() -> impl Strategy<Value = MinionPlan> {
 fn by_name(plan: &MinionPlan) -> HashMap<&StateName, &PlannedState> {
     let states = plan.states.iter();
     states.map(|state| (&state.name, state)).collect()
+}
+
+/// Files of a saltenv, by path.
+type Tree = Vec<(&'static str, &'static str)>;
+
+const TREE: [(&str, &str); 8] = [
+    ("top.sls", "base: {'*': [web, db]}\n"),
+    (
+        "web/init.sls",
+        "{% from 'web/map.jinja' import port with context %}\ninclude: [web.more]\nconf:\n  file.managed:\n    - name: /etc/web\n    - source: ['salt://web/files/{{ grains.id }}', 'salt://web/files/web']\n    - template: jinja\n    - context: {port: {{ port }}}\n",
+    ),
+    (
+        "web/more.sls",
+        "more: {test.nop: [{require: [{file: conf}]}]}\n",
+    ),
+    ("web/map.jinja", "{% set port = 80 %}\n"),
+    (
+        "web/files/web",
+        "{% include 'web/files/part' %} {{ port }} {{ grains.id }}\n",
+    ),
+    ("web/files/part", "part\n"),
+    (
+        "db.sls",
+        "dir: {file.recurse: [{name: /srv}, {source: 'salt://db/dir'}]}\n",
+    ),
+    ("db/dir/a", "a\n"),
+];
+
+/// Other contents of the files, and files that can come.
+const EDITS: [(&str, &str); 10] = [
+    ("top.sls", "base: {'*': [web]}\n"),
+    ("web/more.sls", "more: {test.nop: []}\n"),
+    ("web/map.jinja", "{% set port = 81 %}\n"),
+    ("web/files/web", "{{ port }}\n"),
+    ("web/files/part", "other\n"),
+    ("web/files/a", "of a\n"),
+    (
+        "db.sls",
+        "dir: {file.recurse: [{name: /srv/x}, {source: 'salt://db/dir'}]}\n",
+    ),
+    ("db/dir/a", "b\n"),
+    ("db/dir/b", "b\n"),
+    ("web/unused", "x\n"),
+];
+
+fn served(tree: &Tree) -> Engine {
+    let files = tree.iter().fold(MemoryFiles::new(), |files, (path, text)| {
+        files.file("base", path, text)
+    });
+    Engine::new(files)
+}
+
+/// The changes on two minions, as far as they are looked for.
+fn changes_of([old, new]: [&Engine; 2], changed: Option<ChangedFiles>) -> Vec<String> {
+    let fleet = |engine| {
+        let wanted = WantedStates::Top(Vec::new());
+        Fleet::new(engine).with_states(StatePlans::new(engine, TopOptions::default(), wanted))
+    };
+    let (before, after) = (fleet(old), fleet(new));
+    let comparison = Comparison::new(&before, &after);
+    let comparison = match changed {
+        Some(changed) => comparison.reached_by(changed),
+        None => comparison,
+    };
+    let mut differences = Differences::default();
+    for id in ["a", "b"] {
+        let minion = Minion::new(id).complete();
+        let compared = comparison.compare(&minion);
+        differences.add(&comparison, id, compared, || minion.clone());
+    }
+    let groups = differences.states.groups().iter();
+    let groups =
+        groups.map(|group| format!("{:?} {:?} {:?}", group.change, group.places, group.minions));
+    let failing = differences
+        .failing()
+        .map(|(turn, one)| format!("{turn:?} {}", one.error));
+    groups.chain(failing).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn what_no_change_reaches_is_what_computing_everything_gives(
+        edits in prop::collection::vec(0..EDITS.len(), 0..4),
+        gone in prop::option::of(0..TREE.len()),
+    ) {
+        let old: Tree = TREE.to_vec();
+        let mut new: Tree = TREE.to_vec();
+        if let Some(gone) = gone {
+            new.remove(gone);
+        }
+        for edit in edits {
+            let (path, text) = EDITS[edit];
+            new.retain(|(known, _)| *known != path);
+            new.push((path, text));
+        }
+        let engines = [served(&old), served(&new)];
+        let changed = ChangedFiles::between(engines[0].files(), engines[1].files()).unwrap();
+        let [old, new] = &engines;
+        prop_assert_eq!(changes_of([old, new], Some(changed)), changes_of([old, new], None));
+    }
 }
 
 proptest! {

@@ -3,14 +3,16 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use mapstack::loader::{Fetched, SaltPath};
 use mapstack::minion::Minion;
 use mapstack::trace::{FileRead, FileReadKind};
-use mapstack::value::Str;
+use mapstack::value::{Str, Value};
 use mapstack::{Engine, Error};
 use mapstack_files::{Candidate, FileOfMinion, Found, SharedFiles};
 use mapstack_states::{Compiled, Gatherer, Places, TopOptions};
 
 use super::plan::{MinionPlan, PlannedText, StateName};
+use crate::reach::ChangedFiles;
 
 /// The states that are compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +41,8 @@ pub struct StatePlans<'e> {
     shown: ShownParts,
     /// The path of top files.
     state_top: String,
+    /// True if top files are no templates, and nothing else gives minions their sls.
+    has_plain_top: bool,
     /// The plans so far, by the addresses of what they are made of.
     known: Mutex<HashMap<Vec<usize>, Arc<Planned>>>,
     /// The plan of an sls that is not there.
@@ -71,6 +75,7 @@ impl<'e> StatePlans<'e> {
         StatePlans {
             engine,
             state_top: options.state_top.clone(),
+            has_plain_top: has_plain_top(engine, &options),
             gatherer: Gatherer::new(engine, options).keeping_low(),
             files: SharedFiles::new(engine),
             wanted,
@@ -151,6 +156,49 @@ impl<'e> StatePlans<'e> {
         known().entry(key).or_insert(planned).clone()
     }
 
+    /// The plan of the states that top files give a minion, which another one has from before a change, or from other
+    /// states.
+    pub(crate) fn of_top_after(
+        &self,
+        before: &Planned,
+        minion: &Minion,
+        changed: Option<&ChangedFiles>,
+    ) -> Arc<Planned> {
+        let top_stays = changed.is_some_and(|changed| {
+            let envs = self.engine.files().envs();
+            self.has_plain_top
+                && !envs
+                    .iter()
+                    .any(|env| changed.has_path(env, &self.state_top))
+        });
+        match top_stays && self.stays(before, changed) {
+            true => self.planned(minion, before.compiled.clone()),
+            false => self.of_top(minion),
+        }
+    }
+
+    /// The same of an sls.
+    pub(crate) fn of_sls_after(
+        &self,
+        before: &Planned,
+        (minion, run): (&Minion, (&str, &str)),
+        changed: Option<&ChangedFiles>,
+    ) -> Arc<Planned> {
+        match self.has_sls(run) && self.stays(before, changed) {
+            true => self.planned(minion, before.compiled.clone()),
+            false => self.of_sls(minion, run),
+        }
+    }
+
+    /// True if no change can reach compiled states; their files are something else.
+    fn stays(&self, before: &Planned, changed: Option<&ChangedFiles>) -> bool {
+        let is_whole = before.errors.is_empty() && !before.compiled.sls.is_empty();
+        let has_one_saltenv = self.engine.files().envs().len() < 2;
+        let sls = before.compiled.sls.iter();
+        let reads = sls.flat_map(|sls| &sls.rendered.reads);
+        is_whole && changed.is_some_and(|changed| !changed.reaches_states(reads, has_one_saltenv))
+    }
+
     fn planned(&self, minion: &Minion, compiled: Arc<Compiled>) -> Arc<Planned> {
         let files = self.files.of(minion, &compiled);
         let addresses = files.iter().flat_map(|one| {
@@ -184,6 +232,22 @@ impl<'e> StatePlans<'e> {
         let places = Places::new(self.engine, &planned.compiled.sls);
         places.of_id((&state.sls, &state.saltenv), &state.id).0
     }
+}
+
+/// True if top files are no templates, and nothing else gives minions their sls.
+fn has_plain_top(engine: &Engine, options: &TopOptions) -> bool {
+    let path = SaltPath::from_relative(&options.state_top);
+    let files = engine.files();
+    let is_plain = |env: String| match files.fetch(&path, &env) {
+        Ok(Fetched::Found { bytes, .. }) => {
+            let text = String::from_utf8_lossy(&bytes);
+            !text.starts_with("#!") && !text.contains("{%") && !text.contains("{{")
+        }
+        Ok(_) => true,
+        Err(_) => false,
+    };
+    !options.all.get("master_tops").is_some_and(Value::truthy)
+        && files.envs().into_iter().all(is_plain)
 }
 
 impl Planned {
