@@ -44,6 +44,9 @@ struct OfStates {
     naming: Vec<FileOfState>,
 }
 
+/// The number of states of which the facts are kept.
+const KEPT: usize = 256;
+
 /// The states of a minion that are reached.
 #[derive(Debug, Default)]
 pub(crate) struct ReachedStates {
@@ -212,6 +215,10 @@ impl<'s> ByStates<'s> {
                 true => known.read.extend(files),
                 false => known.open.extend(files),
             }
+        }
+        // Minions that have states of their own would keep them all.
+        if known.states.len() >= KEPT {
+            known.states.clear();
         }
         let kept = (compiled.clone(), made.clone());
         known.states.insert(key, kept);

@@ -16,7 +16,7 @@ type Files = BTreeMap<String, String>;
 const FACTS: &str = "\
 id: web1
 grains: {os: Debian, os_family: Debian, role: front}
-pillar: {port: 8080, text: \"first\\nsecond\\n\", data: {a: one, b: {c: two}}, web: {user: www, hosts: [x1, x2]}}
+pillar: {port: 8080, text: \"first\\nsecond\\n\", data: {a: one, b: {c: two}}, jobs: {j1: [same, x], j2: [same, x]}, web: {user: www, hosts: [x1, x2]}}
 ";
 
 const TREE: &[(&str, &str)] = &[
@@ -40,6 +40,10 @@ const TREE: &[(&str, &str)] = &[
          {% for host in web.hosts %}host {{ host }};\n{% endfor %}{{ option('port', port) }}role {{ grains.role }};\nmode {{ own }};\nend\n",
     ),
     (
+        "web/files/job",
+        "{% for item in job %}{{ item }}\n{% endfor %}",
+    ),
+    (
         "web/init.sls",
         "{% from 'web/map.jinja' import web with context %}\n\
          /etc/plain.conf:\n  file.managed:\n    - source: salt://web/files/plain.conf\n\
@@ -50,6 +54,7 @@ const TREE: &[(&str, &str)] = &[
          /etc/pillar:\n  file.managed:\n    - contents_pillar: text\n\
          /etc/data.yaml:\n  file.serialize:\n    - serializer: yaml\n    - dataset:\n        name: {{ web.user }}\n        deep: {er: fixed}\n        list: [l1, l2]\n\
          /etc/data.json:\n  file.serialize:\n    - serializer: json\n    - dataset_pillar: data\n\
+         {% for name, job in pillar.jobs.items() %}\n/etc/{{ name }}:\n  file.managed:\n    - source: salt://web/files/job\n    - template: jinja\n    - context:\n        job: {{ job | json }}\n{% endfor %}\n\
          /etc/more:\n  file.append:\n    - text: |\n        appended {{ grains.os }}\n",
     ),
 ];

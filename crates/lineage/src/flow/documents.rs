@@ -15,23 +15,60 @@ use crate::bounds::MAX_VALUES;
 use crate::source::LayerText;
 use crate::tree::{At, Claim, Node};
 
-/// Data that was written as text, by the text without surrounding space.
+/// Data that was written as text, by the text without surrounding space, in the order in which it was written.
 #[derive(Default)]
-pub(super) struct Dumps(HashMap<Str, (Value, Node), RandomState>);
+pub(super) struct Dumps(HashMap<Str, Vec<(Value, Node)>, RandomState>);
+
+/// The number of equal texts that are told apart.
+const MAX_EQUAL: usize = 1_000;
 
 impl Dumps {
     /// Data was written as this text.
     pub fn insert(&mut self, text: &str, data: Value, node: Node) {
         if is_full(&data) {
-            self.0.insert(text.trim().into(), (data, node));
+            let known = self.0.entry(text.trim().into()).or_default();
+            if known.len() >= MAX_EQUAL {
+                known.clear();
+            }
+            known.push((data, node));
         }
     }
 
     /// The origins of data that was read from a text, if the text is data that was written before.
     pub fn find(&self, text: &str, read: &Value) -> Option<Node> {
-        let (data, node) = self.0.get(text.trim())?;
+        self.nth(text, read, None)
+    }
+
+    /// The same for one of several equal texts, of which so many were written; the last one, if it is not known which.
+    fn nth(&self, text: &str, read: &Value, place: Option<(usize, usize)>) -> Option<Node> {
+        let known = self.0.get(text.trim())?;
+        let own = place.filter(|(_, count)| *count == known.len());
+        let (data, node) = match own {
+            Some((number, _)) => known.get(number)?,
+            None => known.last()?,
+        };
         // The order of keys can differ, as when JSON is written sorted.
         (data == read).then(|| node.clone())
+    }
+}
+
+/// How often each of some texts occurs, and how often it did so far.
+struct Occurrences<'t>(HashMap<&'t str, (usize, usize)>);
+
+impl<'t> Occurrences<'t> {
+    fn of(pieces: impl Iterator<Item = &'t str>) -> Self {
+        let mut counts = HashMap::new();
+        for piece in pieces {
+            counts.entry(piece.trim()).or_insert((0, 0)).1 += 1;
+        }
+        Occurrences(counts)
+    }
+
+    /// The number of the next occurrence of a text, from 0, and the number of all.
+    fn next(&mut self, piece: &str) -> Option<(usize, usize)> {
+        let (next, count) = self.0.get_mut(piece.trim())?;
+        *next += 1;
+        Some((*next - 1, *count))
     }
 }
 
@@ -119,15 +156,21 @@ impl Dumps {
         (data, marks): (&Value, &Marks),
     ) {
         let lines = Lines::of(text);
+        let printed: Vec<(usize, usize)> = printed.collect();
+        let pieces = printed
+            .iter()
+            .filter_map(|(start, end)| text.get(*start..*end));
+        let mut occurrences = Occurrences::of(pieces);
         for (start, end) in printed {
             let Some(piece) = text.get(start..end) else {
                 continue;
             };
+            let place = occurrences.next(piece);
             let begin = start + piece.len() - piece.trim_start().len();
             let at = |marks: &Marks| lines.offset(text, marks.mark());
             let mut path = Vec::new();
             if let Some(inside) = find(data, marks, begin, &at, &mut path)
-                && let Some(dump) = self.find(piece, inside)
+                && let Some(dump) = self.nth(piece, inside, place)
             {
                 match path.split_last() {
                     None => *node = dump,
