@@ -43,7 +43,7 @@ pub(crate) fn propose(formula: &Formula, map: &Parsed) -> Result<Proposal> {
     proposal = proposal.writing("map.jinja", map_text);
     proposal
         .done
-        .push("map.jinja calls map.data in place of libmapstack.jinja".into());
+        .push("map.jinja calls map.data, and merges nothing itself".into());
     let sources = sources(formula, &mut proposal, &in_map)?;
     proposal.keys = sources.iter().filter_map(|one| pillar_keys(one)).collect();
     keep_options_of_pillars(formula, &mut proposal);
@@ -63,6 +63,25 @@ pub(crate) fn propose(formula: &Formula, map: &Parsed) -> Result<Proposal> {
         });
     }
     Ok(proposal.without_same(formula))
+}
+
+/// True for a map that merges the layers of `parameters/` itself, as formulas did before there was libmapstack.
+pub(crate) fn is_inlined(formula: &Formula, map: &Parsed) -> bool {
+    let lists = Lists::of(map);
+    let has_names = |list: &Vec<String>| list.iter().any(|one| one == CONFIG_GET);
+    formula.has("parameters/defaults.yaml") && lists.set.iter().any(|(_, list)| has_names(list))
+}
+
+/// The source in such a map that is the formula's own configuration.
+const CONFIG_GET: &str = "config_get";
+
+/// A source of such a map: what it looks up by `config.get`.
+fn of_inlined(source: &str, formula: &str) -> String {
+    match source {
+        CONFIG_GET => format!("C@{formula}"),
+        "config_get_lookup" => format!("C@{formula}:lookup"),
+        other => format!("Y!C@{other}"),
+    }
 }
 
 /// The lists of texts that a template sets.
@@ -109,9 +128,17 @@ impl<'f> Lists<'f> {
 
     /// The list that has definitions of sources.
     fn sources(self) -> Option<Vec<String>> {
-        let is_sources = |list: &[String]| list.iter().any(|one| one.contains('@'));
+        let is_source = |one: &String| one.contains('@');
         let mut lists = self.set.into_iter().map(|(_, list)| list);
-        lists.find(|list| is_sources(list))
+        let found =
+            lists.find(|list| list.iter().any(|one| is_source(one) || one == CONFIG_GET))?;
+        Some(match found.iter().any(is_source) {
+            true => found,
+            false => found
+                .iter()
+                .map(|one| of_inlined(one, self.formula))
+                .collect(),
+        })
     }
 }
 
@@ -326,8 +353,20 @@ fn sub_keys(formula: &Formula, sources: &[String], proposal: &mut Proposal) {
     let first = marks.key(0);
     if let (false, Some(first)) = (missing.is_empty(), first) {
         let at = Lines::of(&text).offset(&text, first);
-        let line = text[..at].rfind('\n').map_or(0, |at| at + 1);
+        let mut line = start_of_line(&text, at);
         let pad = &text[line..at];
+        if !pad.bytes().all(|byte| byte == b' ') {
+            return;
+        }
+        // The comment above the first key stays with it.
+        while text[..line].ends_with('\n') {
+            let above = start_of_line(&text, line - 1);
+            let is_comment = text[above..line].trim_start().starts_with('#');
+            if !is_comment {
+                break;
+            }
+            line = above;
+        }
         let added: String = missing
             .iter()
             .map(|key| format!("{pad}{key}: {{}}\n"))
@@ -339,4 +378,8 @@ fn sub_keys(formula: &Formula, sources: &[String], proposal: &mut Proposal) {
             missing.join(", ")
         ));
     }
+}
+
+fn start_of_line(text: &str, at: usize) -> usize {
+    text[..at].rfind('\n').map_or(0, |at| at + 1)
 }

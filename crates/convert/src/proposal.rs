@@ -75,7 +75,7 @@ impl Proposal {
                 Error::new(ErrorKind::Unsupported, message).note("there is nothing to convert")
             );
         }
-        match map.imports("libmapstack.jinja") {
+        match map.imports("libmapstack.jinja") || libmapstack::is_inlined(formula, &map) {
             true => libmapstack::propose(formula, &map),
             false => classic::propose(formula, &map),
         }

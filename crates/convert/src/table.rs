@@ -149,8 +149,7 @@ fn rows_of_data(text: &str) -> Result<Vec<Row>, String> {
     };
     let parts = Parts::of(text, starts);
     let row = |(at, (key, value)): (usize, (&Key, &Value))| {
-        let text = parts.body(at);
-        let body = dedented(&trimmed(&text));
+        let body = dedented(&trimmed(&parts.body(at)));
         let keeps = load(&body).is_ok_and(|read| read.is_same(value));
         let block = Block {
             comment: parts.comment(at),
@@ -160,7 +159,9 @@ fn rows_of_data(text: &str) -> Result<Vec<Row>, String> {
             },
             value: Some(value.clone()),
             header: parts.header(),
-            whole: (map.len() == 1 && keeps).then(|| parts.with_values()),
+            whole: (map.len() == 1)
+                .then(|| parts.with_values(text.ends_with('\n')))
+                .filter(|whole| has_values(whole, value)),
             ..Block::default()
         };
         Row {
@@ -190,13 +191,16 @@ fn rows_of_template(text: &str) -> Result<Vec<Row>, String> {
         .filter(is_statement)
         .map(|line| format!("{line}\n"))
         .collect();
+    if compile(None, preamble.as_str().into(), &Syntax::default()).is_err() {
+        return Err("a statement of its template spans several entries".into());
+    }
     let parts = Parts::of(text, starts);
     let all = (0..parts.starts.len()).map(|at| parts.row_of_template(at, &preamble));
     let mut rows = all.collect::<Result<Vec<Row>, String>>()?;
     if let [row] = &mut rows[..]
         && row.block.value.is_none()
     {
-        row.block.whole = Some(parts.with_values());
+        row.block.whole = Some(parts.with_values(text.ends_with('\n')));
     }
     Ok(rows)
 }
@@ -230,7 +234,9 @@ impl<'t> Parts<'t> {
         };
         let alone = format!("{preamble}{raw}");
         if compile(None, alone.as_str().into(), &Syntax::default()).is_err() {
-            return Err("a statement of its template spans several entries".into());
+            return Err(format!(
+                "a statement of its template spans several entries, `{key}` among them"
+            ));
         }
         let value = match Syntax::has_marks(&raw) {
             true if is_inline => {
@@ -302,7 +308,7 @@ impl<'t> Parts<'t> {
     }
 
     /// The whole file, with `values` in place of its only key.
-    fn with_values(&self) -> String {
+    fn with_values(&self, is_ended: bool) -> String {
         let start = self.starts.first().copied().unwrap_or_default();
         let line = |(at, line): (usize, &&str)| match at == start {
             true => {
@@ -311,8 +317,21 @@ impl<'t> Parts<'t> {
             }
             false => format!("{line}\n"),
         };
-        self.lines.iter().enumerate().map(line).collect()
+        let mut text: String = self.lines.iter().enumerate().map(line).collect();
+        // A block scalar at the end has no line break where the file has none.
+        if !is_ended {
+            text.pop();
+        }
+        text
     }
+}
+
+/// True if a file has some values.
+fn has_values(text: &str, values: &Value) -> bool {
+    let read = load(text).ok();
+    let read = read.as_ref().and_then(Value::as_map);
+    read.and_then(|map| map.get("values"))
+        .is_some_and(|read| read.is_same(values))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! YAML texts of layers.
 
-use mapstack::value::Value;
+use mapstack::value::{Key, Map, Value};
 use mapstack::yaml::{DumpOptions, dump};
 
 /// The lines that a new layer begins with.
@@ -8,7 +8,50 @@ pub(crate) const HEADER: &str = "# -*- coding: utf-8 -*-\n# vim: ft=yaml\n";
 
 /// A value as lines of YAML, lists indented below their keys.
 pub(crate) fn lines_of(value: &Value) -> String {
-    dump(value, &DumpOptions::output())
+    let one = |value: &Value| dump(value, &DumpOptions::output());
+    let mut lines = String::new();
+    match value {
+        Value::Map(map) if !map.is_empty() => {
+            for (key, value) in map {
+                let inner = match value {
+                    Value::Map(map) if !map.is_empty() => lines_of(value),
+                    Value::List(items) if !items.is_empty() => lines_of(value),
+                    _ => {
+                        let entry = Map::from_iter([(key.clone(), value.clone())]);
+                        lines.push_str(&one(&entry.into()));
+                        continue;
+                    }
+                };
+                lines.push_str(&format!("{}\n{}", key_text(key), indented(&inner, 2)));
+            }
+        }
+        Value::List(items) if !items.is_empty() => {
+            for item in items.iter() {
+                let inner = match item {
+                    Value::Map(_) | Value::List(_) => lines_of(item),
+                    scalar => {
+                        lines.push_str(&one(&vec![scalar.clone()].into()));
+                        continue;
+                    }
+                };
+                let inner = indented(&inner, 2);
+                lines.push_str(&format!("- {}", inner.trim_start_matches(' ')));
+            }
+        }
+        other => lines = one(other),
+    }
+    lines
+}
+
+/// A key with its colon.
+pub(crate) fn key_text(key: &Key) -> String {
+    let entry = Map::from_iter([(key.clone(), Value::None)]);
+    let text = dump(&entry.into(), &DumpOptions::output());
+    let text = text.trim_end();
+    text.strip_suffix("null")
+        .unwrap_or(text)
+        .trim_end()
+        .to_owned()
 }
 
 /// Lines with this many blanks before each that is not empty.
@@ -48,5 +91,33 @@ pub(crate) fn trimmed(text: &str) -> String {
     match (first, last) {
         (Some(first), Some(last)) => lines[first..=last].join("\n") + "\n",
         _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mapstack::yaml::load;
+
+    use super::*;
+
+    #[test]
+    fn lists_stand_below_their_keys() {
+        let text = "a:\n  - 1\n  - x: 'yes'\n    y: {}\n  - - 1\nb: []\n'1': |\n  two\n  lines\nc:\n  d: null\n";
+        let value = load(text).unwrap();
+        let lines = lines_of(&value);
+        assert!(load(&lines).unwrap().is_same(&value), "{lines}");
+        assert!(
+            lines.starts_with("a:\n  - 1\n  - x: 'yes'\n    y: {}\n  - - 1\nb: []\n"),
+            "{lines}"
+        );
+    }
+
+    #[test]
+    fn lines_move_together() {
+        assert_eq!(
+            dedented("    a:\n# far left\n      b: 1\n"),
+            "a:\n# far left\n  b: 1\n"
+        );
+        assert_eq!(trimmed("\n\n a\n\n"), " a\n");
     }
 }

@@ -1,1 +1,4 @@
 //! The tests of the crate, in one program.
+
+mod libmapstack;
+mod tables;

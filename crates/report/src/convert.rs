@@ -86,6 +86,9 @@ impl Conversion<'_> {
         for difference in all.iter().take(SHOWN) {
             self.add_difference(text, difference);
         }
+        if all.iter().all(|one| one.after == "works") {
+            text.push_str("  what works that failed is no difference with --allow-fixed\n");
+        }
         if all.len() > SHOWN {
             let names: Vec<&str> = all.iter().skip(SHOWN).map(|one| &*one.what).collect();
             let _ = writeln!(text, "  and {}", some(&names, SHOWN));
@@ -121,6 +124,7 @@ impl Conversion<'_> {
             count(counts.changed, "more pillar"),
             aside(&[
                 (counts.maps_fail, "fail before and after"),
+                (counts.maps_fixed, "failed and work"),
                 (
                     counts.maps_empty,
                     "have no entry for the system before and after"
@@ -135,6 +139,7 @@ impl Conversion<'_> {
                 count(counts.sls, "sls").replace("slss", "sls"),
                 aside(&[
                     (counts.states_fail, "fail before and after"),
+                    (counts.states_fixed, "failed and work"),
                     (
                         counts.states_reordered,
                         "have the same states in another order"

@@ -51,6 +51,9 @@ pub struct Convert {
     /// Change files even if the formula has uncommitted changes
     #[arg(long, visible_alias = "force")]
     pub allow_dirty: bool,
+    /// Take it for no difference that a map or state works which failed before
+    #[arg(long)]
+    pub allow_fixed: bool,
     #[command(flatten)]
     pub files: Files,
     #[command(flatten)]
@@ -79,6 +82,7 @@ pub fn run(args: &Convert, reporter: &Reporter) -> Result<(), Failure> {
     let after = converted.after(&proposal, flags, memory::limit)?;
     let names = (converted.formula.name(), converted.saltenv.as_str());
     let proof = Proof::new([&converted.engine, &after], names, &proposal)?;
+    let proof = proof.allowing_fixed(args.allow_fixed);
     let proven = prove(&proof, &proposal, &found.pillars)?;
     print(args, (&converted, &proposal, &proven), &found, reporter)?;
     if !proven.is_equal() {

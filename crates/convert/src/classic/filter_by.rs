@@ -105,6 +105,9 @@ fn inline<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> Known<Table> {
                 let block = yaml::block(reader, value)?;
                 table.rows.push(Row { key, block });
             }
+            _ if crate::template::literal(value).is_some_and(|value| !value.is_none()) => {
+                return Err(Stop::new("an entry of the table is no mapping", value.span));
+            }
             _ => match reader.value(value)? {
                 Bound::Layers(number, layers) => table.layered.push((key, number, layers)),
                 Bound::Nothing => {

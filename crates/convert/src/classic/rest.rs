@@ -142,10 +142,20 @@ impl Rest {
     pub fn of(reader: &Reader<'_>, main: &Main, imports: &Imports) -> Known<Self> {
         let kept = |stmt: &&Stmt| !reader.read.contains(&stmt.span);
         let kept: Vec<&Stmt> = reader.map.template.body.iter().filter(kept).collect();
-        let used = used_names(reader.map, &reader.read);
-        let is_code = kept
-            .iter()
-            .any(|stmt| !matches!(stmt.kind, StmtKind::Text(_)));
+        // What is set and used by nobody does nothing.
+        let is_idle = |stmt: &Stmt| match &stmt.kind {
+            StmtKind::Text(_) => true,
+            StmtKind::Set {
+                target: Target::Name(name),
+                ..
+            } => {
+                !imports.as_module
+                    && !imports.has(name)
+                    && !main.aliases.iter().any(|alias| **alias == **name)
+            }
+            _ => false,
+        };
+        let is_code = !kept.iter().all(|stmt| is_idle(stmt));
         let mut rest = Rest {
             header: header(reader.map.source()),
             text: String::new(),
@@ -157,13 +167,24 @@ impl Rest {
         let set: BTreeSet<String> = kept.iter().flat_map(|stmt| set_by(stmt)).collect();
         let rebinds = main.aliases.iter().any(|alias| set.contains(alias));
         rest.stays = imports.as_module || rebinds || set.iter().any(|name| imports.has(name));
+        rest.of_names(reader, main)?;
+        rest.of_imports(reader, main, imports)?;
+        rest.needs
+            .sort_by_key(|name| reader.order.iter().position(|known| known == name));
+        rest.needs.dedup();
+        Ok(rest)
+    }
+
+    /// The names that the statements use: a text or a look-up can be set again, and a table is no more.
+    fn of_names(&mut self, reader: &Reader<'_>, main: &Main) -> Known<()> {
+        let used = used_names(reader.map, &reader.read);
         for name in &reader.order {
             let is_used = used.contains(name) && !main.aliases.contains(name);
             let Some(bound) = reader.names.get(name).filter(|_| is_used) else {
                 continue;
             };
             match bound {
-                Bound::Text(_) | Bound::Source(_) => rest.needs.push(name.clone()),
+                Bound::Text(_) | Bound::Source(_) => self.needs.push(name.clone()),
                 _ => {
                     let place = reader
                         .set_at
@@ -176,12 +197,17 @@ impl Rest {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// The names that others import: those that are no layers stay in the map.
+    fn of_imports(&mut self, reader: &Reader<'_>, main: &Main, imports: &Imports) -> Known<()> {
         for name in imports.names() {
             let other = match reader.names.get(name) {
                 Some(Bound::Layers(number, _)) => *number != main.number,
                 Some(Bound::Text(_) | Bound::Source(_)) => {
-                    rest.stays = true;
-                    rest.needs.push(name.to_owned());
+                    self.stays = true;
+                    self.needs.push(name.to_owned());
                     false
                 }
                 Some(_) => true,
@@ -196,10 +222,7 @@ impl Rest {
                 return Err(Stop::new(why, place));
             }
         }
-        rest.needs
-            .sort_by_key(|name| reader.order.iter().position(|known| known == name));
-        rest.needs.dedup();
-        Ok(rest)
+        Ok(())
     }
 }
 

@@ -8,7 +8,7 @@ use super::layer::{Layer, Origin};
 use super::reader::{Known, Reader};
 use crate::table::Block;
 use crate::template::{called, literal, names_of};
-use crate::values::{HEADER, indented, lines_of};
+use crate::values::{HEADER, indented, key_text, lines_of};
 
 /// Names that files of parameters have, too.
 const GIVEN: [&str; 5] = ["salt", "grains", "pillar", "opts", "tplroot"];
@@ -80,8 +80,7 @@ impl Text {
             self.lines.push_str(&lines_of(&Value::from(one)));
             return Ok(());
         }
-        let line = lines_of(&Value::from(Map::from_iter([(name, Value::None)])));
-        let key = line.trim_end().trim_end_matches("null").trim_end();
+        let key = key_text(&name);
         if let ExprKind::Dict(entries) = &value.kind {
             let mut inner = Text::default();
             for (key, value) in entries {
@@ -99,8 +98,18 @@ impl Text {
         }
         let source = reader.map.text(value.span);
         let source = source.split_whitespace().collect::<Vec<_>>().join(" ");
-        self.lines
-            .push_str(&format!("{key} {{{{ ({source}) | json }}}}\n"));
+        let is_one = matches!(
+            &value.kind,
+            ExprKind::Name(_) | ExprKind::Call { .. } | ExprKind::Attr(..) | ExprKind::Item(..)
+        );
+        let source = match is_one {
+            true => source,
+            false => format!("({source})"),
+        };
+        self.lines.push_str(&format!(
+            "{key} {{{{ {source} | json }}}}
+"
+        ));
         Ok(())
     }
 

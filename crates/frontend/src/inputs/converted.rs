@@ -232,7 +232,7 @@ fn of_tests(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) {
         let is_link = path.is_symlink();
         if path.is_dir() && !is_link {
             of_tests(&path, depth + 1, found);
-        } else if path.to_string_lossy().contains("pillar")
+        } else if is_of_pillar(&path)
             && [".sls", ".yaml", ".yml"]
                 .iter()
                 .any(|end| name.ends_with(end))
@@ -241,6 +241,16 @@ fn of_tests(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) {
             found.push(path);
         }
     }
+}
+
+/// True for a file of a folder such as `pillar`, and for one such as `pillar.sls`.
+fn is_of_pillar(path: &Path) -> bool {
+    let mut parts = path.iter().rev().filter_map(|part| part.to_str());
+    let is_file = parts.next().is_some_and(|name| name.starts_with("pillar"));
+    is_file
+        || parts
+            .take(MAX_DEPTH)
+            .any(|part| matches!(part, "pillar" | "pillars"))
 }
 
 fn entries(directory: &Path) -> Vec<PathBuf> {

@@ -1,0 +1,169 @@
+//! Maps of tables: the files that they become.
+
+use std::collections::BTreeMap;
+
+use mapstack_convert::{Formula, Proposal};
+
+fn formula(files: &[(&str, &str)]) -> Formula {
+    let files = files
+        .iter()
+        .map(|(path, text)| ((*path).to_owned(), text.as_bytes().into()));
+    Formula::new("ntp", files.collect::<BTreeMap<_, _>>())
+}
+
+/// The files of a map, or the reason for which there are none.
+fn converted(map: &str, others: &[(&str, &str)]) -> String {
+    let mut files = vec![("map.jinja", map)];
+    files.extend(others);
+    match Proposal::of(&formula(&files)) {
+        Ok(proposal) => {
+            let written = proposal.write.iter();
+            let written = written.map(|(path, text)| format!("== {path}\n{text}"));
+            written.collect()
+        }
+        Err(error) => format!("error: {}", error.diagnostic().message),
+    }
+}
+
+fn sources(map: &str, others: &[(&str, &str)]) -> String {
+    let all = converted(map, others);
+    let lines = all.lines().filter_map(|line| line.strip_prefix("    - "));
+    lines.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn layers_come_in_the_order_of_merging() {
+    let tables = [
+        ("defaults.yaml", "ntp:\n  a: 1\n"),
+        ("osmap.yaml", "Ubuntu:\n  a: 2\n"),
+        ("osfamilymap.yaml", "Debian:\n  a: 3\n"),
+    ];
+    let imports = "{% import_yaml 'ntp/defaults.yaml' as defaults %}\
+        {% import_yaml 'ntp/osmap.yaml' or {} as osmap %}{% import_yaml './osfamilymap.yaml' as osfamilymap %}";
+    for (map, expected) in [
+        (
+            "{% set ntp = salt['grains.filter_by'](defaults, merge=salt['grains.filter_by'](osfamilymap, \
+             merge=salt['grains.filter_by'](osmap, grain='os', merge=salt['pillar.get']('ntp', {}))), base='ntp') %}",
+            "Y!G@os_family Y!G@os I@ntp",
+        ),
+        (
+            "{% set config = salt['config.get']('ntp', default={}) %}\
+             {% set d = salt['grains.filter_by'](defaults, default='ntp', merge=salt['grains.filter_by'](config, default='lookup')) %}\
+             {% set ntp = salt['grains.filter_by']({'d': d}, default='d', merge=config) %}",
+            "C@ntp:lookup C@ntp",
+        ),
+        (
+            "{% do salt['defaults.merge'](defaults['ntp'], salt['grains.filter_by'](osfamilymap, grain='os_family') or {}) %}\
+             {% do salt['defaults.merge'](defaults.ntp, salt['pillar.get']('ntp:lookup', default={})) %}\
+             {% set ntp = salt['pillar.get']('ntp', default=defaults.ntp, merge=True) %}",
+            "Y!G@os_family I@ntp:lookup I@ntp",
+        ),
+        (
+            "{% set ntp = salt['slsutil.merge'](defaults.ntp, salt['grains.filter_by'](osmap, grain='os'), strategy='recurse') %}",
+            "Y!G@os",
+        ),
+        (
+            "{% set base = salt.grains.filter_by(osfamilymap) %}\
+             {% set ntp = salt['grains.filter_by'](defaults, default='ntp', merge=salt['grains.filter_by'](osmap, merge=base)) %}",
+            "Y!G@os_family Y!P@osfamilymap|G@os_family",
+        ),
+    ] {
+        let map = format!("{imports}{map}");
+        assert_eq!(
+            sources(&map, &tables),
+            expected,
+            "{}",
+            converted(&map, &tables)
+        );
+    }
+}
+
+#[test]
+fn tables_in_the_map_are_written_as_yaml() {
+    let map = "{% set distro = grains.get('oscodename') %}\n{% set ntp = salt['grains.filter_by']({\n\
+        'default': {'pkgs': ['ntp'], 'conf': '/etc/ntp.conf'},\n\
+        'FreeBSD': {'conf': '/usr/local/etc/ntp.conf', 'repo': 'deb ' ~ distro, 'service': salt['grains.filter_by']({'12': 'a',\n\
+        'default': 'b'}, grain='osmajorrelease')},\n}, merge=salt['pillar.get']('ntp:lookup'), base='default') %}\n";
+    let expected = "== map.jinja\n{% set ntp = salt['map.data']('ntp') %}\n\
+        == parameters/defaults.yaml\n# -*- coding: utf-8 -*-\n# vim: ft=yaml\n---\nvalues:\n  pkgs:\n    - ntp\n  conf: /etc/ntp.conf\n\
+        == parameters/map_jinja.yaml\n# -*- coding: utf-8 -*-\n# vim: ft=yaml\n---\nvalues:\n  sources:\n    - Y!G@os_family\n    - I@ntp:lookup\n\
+        == parameters/os_family/FreeBSD.yaml\n# -*- coding: utf-8 -*-\n# vim: ft=yaml\n{% set distro = grains.get('oscodename') %}\n---\nvalues:\n  \
+        conf: /usr/local/etc/ntp.conf\n  repo: {{ ('deb ' ~ distro) | json }}\n  \
+        service: {{ salt['grains.filter_by']({'12': 'a', 'default': 'b'}, grain='osmajorrelease') | json }}\n";
+    assert_eq!(converted(map, &[]), expected);
+}
+
+#[test]
+fn what_others_import_stays_in_the_map() {
+    let table = "{% set ntp = salt['grains.filter_by']({'Debian': {'a': 1}}) %}\n";
+    let map = format!("{table}{{% macro line(x) %}}{{{{ x }}}}{{% endmacro %}}\n");
+    let importing = (
+        "init.sls",
+        "{% from 'ntp/map.jinja' import ntp, line with context %}",
+    );
+    let all = converted(&map, &[importing]);
+    assert!(
+        all.contains("salt['map.data']('ntp', cache=False)") && all.contains("macro line"),
+        "{all}"
+    );
+    assert!(!all.contains("post-map"), "{all}");
+
+    let map = format!("{table}{{% do ntp.update({{'b': grains.os}}) %}}\n");
+    let all = converted(
+        &map,
+        &[("init.sls", "{% from 'ntp/map.jinja' import ntp %}")],
+    );
+    assert!(
+        all.contains("== post-map.jinja\n{% set ntp = mapdata %}\n\n{% do ntp.update"),
+        "{all}"
+    );
+    let changing = (
+        "init.sls",
+        "{% from 'ntp/map.jinja' import ntp as n %}{% do n.update({'c': 1}) %}",
+    );
+    assert!(converted(table, &[changing]).contains("cache=False"));
+}
+
+#[test]
+fn what_is_no_layer_is_refused() {
+    for (map, why) in [
+        (
+            "{% set ntp = salt['grains.filter_by']({'a/../../b': {'x': 1}}) %}",
+            "cannot be the name of a file",
+        ),
+        (
+            "{% set ntp = salt['grains.filter_by']({'b.yaml': {'x': 1}}) %}",
+            "would look for",
+        ),
+        (
+            "{% set ntp = salt['grains.filter_by']({'b': 1}) %}",
+            "no mapping",
+        ),
+        (
+            "{% set ntp = salt['grains.filter_by']({'b': {'x': 1}}, grain=x) %}",
+            "computes its `grain`",
+        ),
+        (
+            "{% set a = {'x': y} %}{% set ntp = salt['grains.filter_by'](a) %}",
+            "uses `y`",
+        ),
+        (
+            "{% set ntp = salt['grains.filter_by']({'b': {'x': 1}}, merge=salt['config.get']('ntp', {}, merge='recurse')) %}",
+            "merges what it finds",
+        ),
+        (
+            "{% set ntp = salt['grains.filter_by']({'b': {'x': 1}}, *x) %}",
+            "as a list",
+        ),
+        (
+            "{% set ntp = salt['slsutil.merge']({'x': 1}, {'x': 2}, strategy='overwrite') %}",
+            "merges with strategy",
+        ),
+    ] {
+        let all = converted(map, &[]);
+        assert!(
+            all.starts_with("error") && all.contains(why),
+            "{map}: {all}"
+        );
+    }
+}
