@@ -2,6 +2,7 @@
 
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
+use mapstack::{Error, ErrorKind};
 use mapstack_fleet::changes;
 use mapstack_render::Obj;
 use mapstack_states::{Gatherer, Wanted};
@@ -34,10 +35,7 @@ impl Low {
                 let Some(first) = refusals.first() else {
                     return Low::States(Vec::new());
                 };
-                let kind = first
-                    .cause
-                    .as_ref()
-                    .map(|cause| format!("{:?}", cause.kind()));
+                let kind = first.cause.as_ref().map(kind_of);
                 return Low::Fails {
                     kind: kind.unwrap_or_else(|| format!("{:?}", first.kind)),
                     message: match &first.cause {
@@ -48,7 +46,7 @@ impl Low {
             }
             Err(error) => {
                 return Low::Fails {
-                    kind: format!("{:?}", error.kind()),
+                    kind: kind_of(&error),
                     message: error.to_string(),
                 };
             }
@@ -69,6 +67,14 @@ impl Low {
                 message: error.message.clone(),
             },
         }
+    }
+}
+
+/// The kind of an error. What runs in post-map.jinja now has its error told as that of a template.
+fn kind_of(error: &Error) -> String {
+    match error.kind() {
+        ErrorKind::Undefined => format!("{:?}", ErrorKind::Template),
+        kind => format!("{kind:?}"),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Files of tables: an entry for each system, as text that keeps its comments.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use mapstack::value::{Key, Value};
@@ -71,7 +72,7 @@ impl Block {
             false => format!("values:\n{}", indented(&self.body, 2)),
         };
         let (header, comment) = (&self.header, &self.comment);
-        let preamble = match Syntax::has_marks(&self.body) {
+        let preamble = match uses(&self.body, &self.preamble) {
             true => &*self.preamble,
             false => "",
         };
@@ -89,6 +90,24 @@ impl Block {
         }
         self
     }
+}
+
+/// True if a template uses a name that statements before it mention.
+fn uses(body: &str, preamble: &str) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let words = |text: &str| -> HashSet<String> {
+        let words = text.split(|c| !is_name(c)).filter(|word| !word.is_empty());
+        words.map(str::to_owned).collect()
+    };
+    let set: HashSet<String> = words(preamble)
+        .into_iter()
+        .filter(|word| {
+            ["set", "as", "import", "macro"]
+                .iter()
+                .any(|tag| preamble.contains(&format!("{tag} {word}")))
+        })
+        .collect();
+    Syntax::has_marks(body) && !words(body).is_disjoint(&set)
 }
 
 /// The entries of a file; why it cannot be taken apart.
