@@ -1,6 +1,6 @@
 //! The arguments of states, as far as people wrote them.
 
-use mapstack::value::{Key, Map, Value};
+use mapstack::value::{Key, Map, MapKind, Value};
 
 /// Entries of low data that Salt numbers, or that name the state.
 const NAMES: [&str; 5] = ["state", "fun", "name", "order", "name_order"];
@@ -12,7 +12,8 @@ pub(super) fn arguments(chunk: &Map) -> Map {
         !name.starts_with("__") && !NAMES.contains(&name)
     };
     let said = chunk.iter().filter(|(key, _)| is_said(key));
-    said.map(|(key, value)| (key.clone(), value.clone()))
+    // The kinds of mappings depend on the way that they were made, and mean nothing to states.
+    said.map(|(key, value)| (key.clone(), value.with_map_kind(MapKind::Dict)))
         .collect()
 }
 
@@ -56,5 +57,20 @@ pub(super) fn attribute(argument: &str) -> Option<&'static str> {
         "attrs" => Some("attrs"),
         "target" => Some("target"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kind_of_a_mapping_is_no_change() {
+        let of = |kind| {
+            let requisite = Value::from(Map::from_iter([("pkg", "docker")])).with_map_kind(kind);
+            let require: Value = [requisite].into_iter().collect();
+            Value::from(arguments(&Map::from_iter([("require", require)])))
+        };
+        assert!(of(MapKind::Dict).is_same(&of(MapKind::Ordered)));
     }
 }
