@@ -23,6 +23,7 @@ mod overlay;
 mod pillars;
 mod proof;
 mod proposal;
+mod propose;
 mod source;
 mod states;
 mod table;

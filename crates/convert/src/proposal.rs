@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mapstack::{Error, ErrorKind, Place, Result};
+use mapstack::Place;
 
-use crate::template::Parsed;
-use crate::{Formula, classic, libmapstack};
+use crate::Formula;
 
 /// The way in which a formula makes its configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,37 +49,6 @@ pub struct Proposal {
 }
 
 impl Proposal {
-    /// What a formula would be.
-    ///
-    /// # Errors
-    /// The formula has no `map.jinja`, uses `map.data` already, or makes its configuration in a way that has no
-    /// counterpart. The error says where.
-    pub fn of(formula: &Formula) -> Result<Self> {
-        let map = match formula.has("map.jinja") {
-            true => Parsed::of(formula, "map.jinja")?,
-            false => return Err(no_map(formula)),
-        };
-        let Some(map) = map else {
-            return Err(Error::new(
-                ErrorKind::Template,
-                format!(
-                    "salt://{}/map.jinja is not a Jinja template",
-                    formula.name()
-                ),
-            ));
-        };
-        if map.calls("map.data") && !map.imports("libmapstack.jinja") {
-            let message = format!("salt://{}/map.jinja calls map.data", formula.name());
-            return Err(
-                Error::new(ErrorKind::Unsupported, message).note("there is nothing to convert")
-            );
-        }
-        match map.imports("libmapstack.jinja") || libmapstack::is_inlined(formula, &map) {
-            true => libmapstack::propose(formula, &map),
-            false => classic::propose(formula, &map),
-        }
-    }
-
     /// Write a file.
     #[must_use]
     pub fn writing(mut self, path: &str, text: &str) -> Self {
@@ -101,18 +69,4 @@ impl Proposal {
             .retain(|path, text| formula.text(path) != Some(text));
         self
     }
-}
-
-fn no_map(formula: &Formula) -> Error {
-    let name = formula.name();
-    let has_layers = formula.paths().any(|path| path.starts_with("parameters/"));
-    let note = match has_layers {
-        true => "it has parameters/ already: map.data reads them",
-        false => "its states do not use a map, so there is no configuration to convert",
-    };
-    Error::new(
-        ErrorKind::Unsupported,
-        format!("salt://{name} has no map.jinja"),
-    )
-    .note(note)
 }

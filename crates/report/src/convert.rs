@@ -86,9 +86,6 @@ impl Conversion<'_> {
         for difference in all.iter().take(SHOWN) {
             self.add_difference(text, difference);
         }
-        if all.iter().all(|one| one.after == "works") {
-            text.push_str("  what works that failed is no difference with --allow-fixed\n");
-        }
         if all.len() > SHOWN {
             let names: Vec<&str> = all.iter().skip(SHOWN).map(|one| &*one.what).collect();
             let _ = writeln!(text, "  and {}", some(&names, SHOWN));

@@ -86,6 +86,10 @@ pub fn run(args: &Convert, reporter: &Reporter) -> Result<(), Failure> {
     let proven = prove(&proof, &proposal, &found.pillars)?;
     print(args, (&converted, &proposal, &proven), &found, reporter)?;
     if !proven.is_equal() {
+        let all = &proven.differences;
+        if !all.is_empty() && all.iter().all(|one| one.after == "works") {
+            reporter.note("what works that failed is no difference with --allow-fixed");
+        }
         return Err(Failure::Found);
     }
     if args.writes() {

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mapstack_render::jinja::ast::Span;
 
-use super::Stop;
+use super::imports::Imports;
 use super::layer::{Layer, Origin};
 use super::reader::{Bound, Known, Main, Reader};
-use super::rest::{Imports, Rest};
+use super::rest::Rest;
+use super::stop::Stop;
 use crate::libraries::used_by_others;
 use crate::proposal::{Kind, Left};
 use crate::source::{built_in, pillar_keys};

@@ -3,9 +3,9 @@
 use mapstack::value::{Key, Map, Value};
 use mapstack_render::jinja::ast::{Args, Expr, ExprKind, Span};
 
-use super::Stop;
 use super::layer::{Layer, Origin};
 use super::reader::{Bound, Known, Reader};
+use super::stop::Stop;
 use super::yaml;
 use crate::leaves::{at, leaves};
 use crate::table::Row;

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use mapstack::value::Value;
 use mapstack_render::jinja::ast::{Args, BinaryOp, Expr, ExprKind, Span, Stmt, StmtKind, Target};
 
-use super::Stop;
 use super::filter_by::filter_by;
+use super::imports::Imports;
 use super::layer::{Layer, Origin};
-use super::rest::Imports;
+use super::stop::Stop;
 use crate::Formula;
 use crate::table;
 use crate::template::{Parsed, argument, called, literal};

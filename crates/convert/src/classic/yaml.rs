@@ -3,9 +3,9 @@
 use mapstack::value::{Key, Map, Value};
 use mapstack_render::jinja::ast::{Expr, ExprKind};
 
-use super::Stop;
 use super::layer::{Layer, Origin};
 use super::reader::{Known, Reader};
+use super::stop::Stop;
 use crate::table::Block;
 use crate::template::{called, literal, names_of};
 use crate::values::{HEADER, indented, key_text, lines_of};

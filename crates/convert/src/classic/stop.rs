@@ -1,0 +1,30 @@
+//! Why a map cannot be layers.
+
+use mapstack::{Error, ErrorKind};
+use mapstack_render::jinja::ast::Span;
+
+use crate::template::Parsed;
+
+/// A reason for which something has no counterpart in layers, and where it is.
+#[derive(Debug, Clone)]
+pub(crate) struct Stop {
+    pub why: String,
+    pub span: Span,
+}
+
+impl Stop {
+    pub fn new(why: impl Into<String>, span: Span) -> Self {
+        Stop {
+            why: why.into(),
+            span,
+        }
+    }
+
+    pub fn error(self, map: &Parsed) -> Error {
+        let message = format!(
+            "salt://{}/map.jinja cannot be layers: {}",
+            map.formula, self.why
+        );
+        Error::new(ErrorKind::Unsupported, message).at(Some(map.place(self.span)))
+    }
+}
