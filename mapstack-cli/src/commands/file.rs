@@ -9,7 +9,7 @@ use mapstack_report::files::{FileRow, listing};
 
 use crate::memory;
 use crate::output;
-use mapstack_frontend::console::{Failure, Reporter, add_errors, named_errors};
+use mapstack_frontend::console::{Failure, Reporter, named_errors};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -48,7 +48,7 @@ pub enum Shown {
 pub fn run(args: &FileArgs, reporter: &Reporter) -> Result<(), Failure> {
     let job = HighstateJob::new(&args.site, memory::limit, reporter)?;
     let (mut found, mut names) = (Vec::new(), Vec::new());
-    let mut refused: Vec<(Error, Vec<&str>)> = Vec::new();
+    let mut refused: Vec<(&str, Error)> = Vec::new();
     for (id, states) in job.each(&args.sls, reporter) {
         let made = match states {
             Ok(states) => made(args, id, (&states, &mut names), reporter)?,
@@ -59,12 +59,12 @@ pub fn run(args: &FileArgs, reporter: &Reporter) -> Result<(), Failure> {
                 for file in &files {
                     if let Content::Failed(error) = &file.content {
                         let error = error.as_ref().clone().note(file.said());
-                        add_errors(&mut refused, vec![error], id);
+                        refused.push((id, error));
                     }
                 }
                 found.append(&mut files);
             }
-            Err(errors) => add_errors(&mut refused, errors, id),
+            Err(errors) => refused.extend(errors.into_iter().map(|error| (id, error))),
         }
     }
     let is_known = !found.is_empty() || !refused.is_empty();
@@ -72,7 +72,7 @@ pub fn run(args: &FileArgs, reporter: &Reporter) -> Result<(), Failure> {
         return Err(Failure::Usage(unknown_file(name, &names)));
     }
     print(args, &found, job.chosen.many)?;
-    let errors = named_errors(refused, job.chosen.many);
+    let errors = named_errors(&refused, job.chosen.many);
     reporter.errors(reporter.redact_all(&errors))?;
     incomplete(args, &found, reporter)
 }

@@ -11,7 +11,7 @@ use mapstack_report::states::{graph, listing};
 use crate::forms::Format;
 use crate::memory;
 use crate::output;
-use mapstack_frontend::console::{Failure, Reporter, add_errors, named_errors};
+use mapstack_frontend::console::{Failure, Reporter, named_errors};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -65,7 +65,7 @@ pub fn run(args: &Highstate, reporter: &Reporter) -> Result<(), Failure> {
     }
     let job = HighstateJob::new(&args.site, memory::limit, reporter)?;
     let (mut all, mut lists) = (Map::new(), String::new());
-    let mut refused: Vec<(Error, Vec<&str>)> = Vec::new();
+    let mut refused: Vec<(&str, Error)> = Vec::new();
     for (id, states) in job.each(&args.sls, reporter) {
         match made((args, id), states, reporter)? {
             Ok(Made::List(list)) if job.chosen.many && !args.graph => {
@@ -77,7 +77,7 @@ pub fn run(args: &Highstate, reporter: &Reporter) -> Result<(), Failure> {
                 if job.chosen.many {
                     all.insert(id, errors_of(&errors, reporter));
                 }
-                add_errors(&mut refused, errors, id);
+                refused.extend(errors.into_iter().map(|error| (id, error)));
             }
         }
     }
@@ -96,7 +96,7 @@ pub fn run(args: &Highstate, reporter: &Reporter) -> Result<(), Failure> {
             )?)?;
         }
     }
-    let errors = named_errors(refused, job.chosen.many);
+    let errors = named_errors(&refused, job.chosen.many);
     reporter.errors(reporter.redact_all(&errors))
 }
 

@@ -148,26 +148,15 @@ pub fn report_reasons<'r>(
     }
 }
 
-/// The errors of minions, which are named if there are many.
+/// The errors of minions, each once. The minions are named if there are many.
 #[must_use]
-pub fn named_errors(errors: Vec<(Error, Vec<&str>)>, many: bool) -> Vec<Error> {
-    let named = errors.into_iter().map(|(error, ids)| match many {
-        true => error.note(format!("for the minions: {}", ids.join(", "))),
-        false => error,
+pub fn named_errors(errors: &[(&str, Error)], many: bool) -> Vec<Error> {
+    let reasons = by_reason(errors.iter().map(|(id, error)| (*id, error)));
+    let named = reasons.into_iter().map(|(error, ids)| match many {
+        true => error
+            .clone()
+            .note(format!("for the minions: {}", ids.join(", "))),
+        false => error.clone(),
     });
     named.collect()
-}
-
-/// Note errors of a minion; what others have, too, is said once.
-pub fn add_errors<'i>(refused: &mut Vec<(Error, Vec<&'i str>)>, errors: Vec<Error>, id: &'i str) {
-    for error in errors {
-        let text = error.to_string();
-        match refused
-            .iter_mut()
-            .find(|(known, _)| known.to_string() == text)
-        {
-            Some((_, ids)) => ids.push(id),
-            None => refused.push((error, vec![id])),
-        }
-    }
 }

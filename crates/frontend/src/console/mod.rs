@@ -21,7 +21,7 @@ mod reporter;
 pub use failure::Failure;
 pub use long::{Counted, INTERRUPTED, interrupted, shown_while};
 pub use minions::{
-    Whole, add_errors, named_errors, not_read, report_minions, report_not_compared, report_reasons,
+    Whole, named_errors, not_read, report_minions, report_not_compared, report_reasons,
     report_unread,
 };
 pub use reporter::Reporter;

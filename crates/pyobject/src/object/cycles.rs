@@ -20,10 +20,16 @@ thread_local! {
     static LAST: Cell<usize> = const { Cell::new(0) };
     /// Containers that were changed by them.
     static CHANGED: RefCell<Vec<WeakContainer>> = const { RefCell::new(Vec::new()) };
+    /// The number of them from which a search inside a render is worth its time.
+    static WORTH: Cell<usize> = const { Cell::new(0) };
 }
 
 /// More containers than this are looked through for those that are gone.
 const MANY: usize = 1 << 12;
+
+/// A search inside a render waits until so large a share of what the last one looked at was changed: it looks at that
+/// again, and one for each of many renders in another would take time by the square of what the outer one holds.
+const SHARE: usize = 4;
 
 /// Note a container that is changed.
 #[inline]
@@ -102,17 +108,24 @@ impl Drop for Sweep {
 }
 
 fn sweep() {
+    let is_inside = RENDERS.get() > 0;
+    let noted = CHANGED.try_with(|changed| changed.borrow().len());
+    if is_inside && noted.is_ok_and(|noted| noted < WORTH.get()) {
+        return;
+    }
     let Ok(mut noted) = CHANGED.try_with(RefCell::take) else {
         return;
     };
     LAST.set(0);
+    WORTH.set(0);
     if noted.is_empty() {
         return;
     }
-    free_unreachable(noted.iter().filter_map(WeakContainer::upgrade).collect());
+    let looked_at = free_unreachable(noted.iter().filter_map(WeakContainer::upgrade).collect());
     // Others hold what is left, perhaps a render around this one.
-    if RENDERS.get() > 0 {
+    if is_inside {
         forget_some(&mut noted);
+        WORTH.set(noted.len() + looked_at / SHARE);
         CHANGED.with_borrow_mut(|changed| changed.append(&mut noted));
     }
 }
@@ -176,8 +189,8 @@ fn nodes(containers: Vec<Obj>) -> Nodes {
     nodes
 }
 
-/// Empty the containers that only hold each other.
-fn free_unreachable(changed: Vec<Obj>) {
+/// Empty the containers that only hold each other. Returns the number of containers that were looked at.
+fn free_unreachable(changed: Vec<Obj>) -> usize {
     let mut nodes = nodes(changed);
     // One reference is the node's own.
     let is_held_elsewhere = |node: &Node| references(&node.object) > node.inner + 1;
@@ -200,6 +213,7 @@ fn free_unreachable(changed: Vec<Obj>) {
             _ => {}
         }
     }
+    nodes.len()
 }
 
 /// The identity of a container; `None` for objects that are not searched.
@@ -238,5 +252,56 @@ fn each_held(object: &Obj, look: &mut dyn FnMut(&Obj)) {
             }
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::{ListRef, Object};
+
+    struct Flag {
+        _alive: Rc<()>,
+    }
+
+    impl Object for Flag {
+        fn type_name(&self) -> &'static str {
+            "Flag"
+        }
+    }
+
+    /// Make a list that only holds itself and a flag.
+    fn make_circle(alive: &Rc<()>) {
+        let flag = Flag {
+            _alive: alive.clone(),
+        };
+        let list = ListRef::new(vec![Obj::native(flag)]);
+        list.change(|items| items.push(Obj::List(list.clone())));
+    }
+
+    #[test]
+    fn a_search_inside_a_render_waits_until_it_is_worth_its_time() {
+        let outer = Noted::new();
+        let kept = ListRef::new(Vec::new());
+        for _ in 0..400 {
+            let list = ListRef::new(Vec::new());
+            list.change(|items| items.push(Obj::None));
+            kept.change(|items| items.push(Obj::List(list)));
+        }
+        drop(Sweep::default());
+        let alive = Rc::new(());
+        let left: Vec<usize> = (0..300)
+            .map(|_| {
+                make_circle(&alive);
+                drop(Sweep::default());
+                Rc::strong_count(&alive) - 1
+            })
+            .collect();
+        let searches = left.iter().filter(|left| **left == 0).count();
+        assert!((2..=5).contains(&searches), "{left:?}");
+        assert_eq!(kept.items().len(), 400);
+        drop(outer);
+        drop(Sweep::default());
+        assert_eq!(Rc::strong_count(&alive), 1);
     }
 }

@@ -1,12 +1,14 @@
 //! High data as chunks, one for each function and name (Salt: `compile_high_data`).
 
-use mapstack_pyobject::{DictRef, Obj, to_str};
+use std::collections::HashSet;
+
+use mapstack_pyobject::{Budget, DictRef, Obj, hash_key, to_str};
 use mapstack_value::Key;
 use mapstack_value::pytext::Fnmatch;
 
 use super::CompileOptions;
 use super::graph::Graph;
-use super::python::{first, is_among, is_internal, item, items, key, mapping};
+use super::python::{first, is_in, is_internal, item, items, key, mapping};
 use super::refusal::{Result, exception};
 use super::work::Work;
 
@@ -37,6 +39,36 @@ struct Said {
     chunk: DictRef,
     function: Option<Obj>,
     names: Vec<Obj>,
+}
+
+/// Names, each once.
+#[derive(Default)]
+struct Names {
+    all: Vec<Obj>,
+    /// Those that can be keys.
+    keys: HashSet<Key>,
+    /// The others.
+    rest: Vec<Obj>,
+}
+
+impl Names {
+    fn add(&mut self, budget: &Budget<'_>, name: Obj) -> Result<()> {
+        let is_new = match hash_key(&name) {
+            Ok(key) => self.keys.insert(key),
+            Err(_) => {
+                budget.burn(self.rest.len())?;
+                let is_new = !is_in(&self.rest, &name)?;
+                if is_new {
+                    self.rest.push(name.clone());
+                }
+                is_new
+            }
+        };
+        if is_new {
+            self.all.push(name);
+        }
+        Ok(())
+    }
 }
 
 impl Work<'_> {
@@ -82,7 +114,7 @@ impl Work<'_> {
             }
         }
         chunk.insert("__id__", Obj::from(id));
-        let (mut function, mut names) = (None, Vec::new());
+        let (mut function, mut names) = (None, Names::default());
         for arg in items(self.budget, args)? {
             match &arg {
                 Obj::Str(_) | Obj::Markup(_) => drop(function.get_or_insert(arg)),
@@ -97,7 +129,7 @@ impl Work<'_> {
         Ok(Said {
             chunk,
             function,
-            names,
+            names: names.all,
         })
     }
 
@@ -106,14 +138,12 @@ impl Work<'_> {
         chunk: &DictRef,
         (name, value): (&Key, Obj),
         id: &Key,
-        names: &mut Vec<Obj>,
+        names: &mut Names,
     ) -> Result<()> {
         match name.as_str() {
             Some("names") => {
                 for one in items(self.budget, &value)? {
-                    if !is_among(self.budget, &Obj::list(names.clone()), &one)? {
-                        names.push(one);
-                    }
+                    names.add(self.budget, one)?;
                 }
             }
             Some("state") => {}

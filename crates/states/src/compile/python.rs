@@ -113,8 +113,13 @@ pub(crate) fn contains(budget: &Budget<'_>, object: &Obj, key: &Key) -> Result<b
 
 /// True if a list has an item.
 pub(crate) fn is_among(budget: &Budget<'_>, object: &Obj, wanted: &Obj) -> Result<bool> {
-    for item in items(budget, object)? {
-        if item.is_same(wanted) || equal(&item, wanted)? {
+    is_in(&items(budget, object)?, wanted)
+}
+
+/// True if an object is one of several.
+pub(crate) fn is_in(all: &[Obj], wanted: &Obj) -> Result<bool> {
+    for item in all {
+        if item.is_same(wanted) || equal(item, wanted)? {
             return Ok(true);
         }
     }

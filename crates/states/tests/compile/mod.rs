@@ -1,6 +1,7 @@
 //! The state compiler beside real Salt's: `cargo xtask reference` records again what that makes.
 
 mod high_data;
+mod names;
 mod shared;
 mod trees;
 mod words;
