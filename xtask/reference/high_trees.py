@@ -1,9 +1,9 @@
 """Trees of sls, and the high and low data that Salt's state compiler makes of them.
 
-    python high_trees.py SEED COUNT [tops]
+    python high_trees.py SEED COUNT [tops|facts]
 
 writes records with results, one a line. With `tops`, trees have top files of several saltenvs, with all kinds of targets and
-options, and all kinds of requisites. Results that depend on the order of Python's sets are left out.
+options, and all kinds of requisites. With `facts`, sls change pillar, grains and options in place, and print them. Results that depend on the order of Python's sets are left out.
 """
 import json
 import os
@@ -206,6 +206,41 @@ def with_tops(r):
     return made
 
 
+CHANGES = ["{% do pillar.update({'k': N}) %}", "{% do pillar.setdefault('l', []).append(N) %}", "{% do pillar.d.update({'N': sls}) %}",
+           "{% do salt['pillar.get']('l', []).append(N) %}", "{% do grains.update({'g': N}) %}", "{% do grains.setdefault('h', []).append(N) %}",
+           "{% do salt['grains.get']('h', []).append(N) %}", "{% do opts.update({'o': N}) %}", "{% set p = pillar %}{% do p.pop('k', none) %}"]
+READS = ["pillar.get('k')", "pillar.get('l')", "pillar.d", "salt['pillar.get']('k', 'none')", "salt['pillar.get']('d')", "grains.get('g')", "grains.get('h')",
+         "salt['grains.get']('g', 'none')", "salt['grains.get']('h')", "opts.get('o')", "salt['config.get']('k', 'none')"]
+
+
+class FactsMaker(Maker):
+    """Trees of plain sls that change facts."""
+
+    env = "base"
+
+    def sls(self, name):
+        r = self.r
+        later = SLS[SLS.index(name) + 1:]
+        lines = [r.choice(CHANGES).replace("N", str(r.randrange(9))) for _ in range(r.choice([0, 0, 1, 2]))]
+        if later and r.random() < 0.5:
+            lines.append(f"include: [{r.choice(later)}]")
+        if r.random() < 0.05:
+            lines.append("{{ nosuch() }}")
+        shown = " ".join("{{ " + r.choice(READS) + " }}" for _ in range(r.choice([1, 2, 3])))
+        lines.append(f'{self.env}-{name}-x: {{test.nop: [{{name: "{shown}"}}]}}')
+        return "\n".join(lines) + "\n"
+
+
+def with_facts(r):
+    """A question about sls of which some change the facts."""
+    maker, envs = FactsMaker(r), {}
+    for maker.env in ["base", "dev"][: r.choice([1, 2])]:
+        envs[maker.env] = {PATHS.get(name, f"{name}.sls"): maker.sls(name) for name in SLS}
+    for env, files in envs.items():
+        files["top.sls"] = json.dumps({env: {"*": r.sample(SLS, 3)}}) + "\n"
+    return {"envs": envs, "form": "highstate", "pillar": {"k": 0, "l": [0], "d": {"a": 1}}}
+
+
 def one(r):
     maker = Maker(r)
     made = {"envs": maker.tree(), "form": r.choice(["highstate", "highstate", "lowstate", "sls", "low_sls"])}
@@ -224,10 +259,16 @@ class Masterless:
         self.count = 0
         self.minion = state_run.masterless(os.path.join(home, "own"), {"files": {}, "grains": {"os": "Debian"}})
         self.minion.cmd("test.ping")
+        self.state = self.with_pillar({})
+
+    def with_pillar(self, pillar):
+        import copy
+
         import salt.state
 
-        self.state = salt.state.State(self.minion.opts, initial_pillar={})
-        self.state.states = high_data.Modules()
+        state = salt.state.State(copy.deepcopy(self.minion.opts), initial_pillar=copy.deepcopy(pillar))
+        state.states = high_data.Modules()
+        return state
 
     def answer(self, record):
         import copy
@@ -237,6 +278,8 @@ class Masterless:
         import salt.state
 
         self.count += 1
+        # Sls change the facts of their compiler.
+        state = self.with_pillar(record["pillar"]) if "pillar" in record else self.state
         here = os.path.join(self.home, str(self.count))
         opts = copy.copy(self.minion.opts)
         roots = {env: os.path.join(here, env) for env in record["envs"]}
@@ -253,10 +296,10 @@ class Masterless:
             def __init__(tree):
                 tree.client = client
                 super().__init__(opts)
-                tree.state = self.state
+                tree.state = state
                 tree.matchers = matchers
 
-        self.state._processed_sls_files = set()
+        state._processed_sls_files = set()
         signal.alarm(20)
         try:
             made = shown(Tree(), record)
@@ -304,7 +347,7 @@ def compiled(record):
 
 def main():
     seed, count, *rest = sys.argv[1:]
-    make = with_tops if "tops" in rest else one
+    make = with_tops if "tops" in rest else with_facts if "facts" in rest else one
     if "raw" in rest:
         r = random.Random(int(seed))
         for _ in range(int(count)):

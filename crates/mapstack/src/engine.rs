@@ -384,18 +384,26 @@ pub struct Run<'e> {
 pub(crate) struct Live {
     pub grains: Obj,
     pub pillar: Obj,
-    /// The grains and the pillar of a master's templates, if functions have others.
-    pub(crate) apart: Option<[Obj; 2]>,
+    /// The grains and the pillar of templates, if functions have others.
+    pub(crate) apart: Option<Apart>,
     /// Made on first use, and filled on first access: it has hundreds of entries.
     pub(crate) opts: OnceCell<Obj>,
     pub salt: Obj,
+}
+
+/// Facts of templates that functions do not see.
+pub(crate) struct Apart {
+    /// The grains and the pillar as they were given.
+    pub given: [Map; 2],
+    /// The same as templates have them.
+    pub live: [Obj; 2],
 }
 
 impl Live {
     /// The grains and the pillar of templates.
     pub(crate) fn of_templates(&self) -> [&Obj; 2] {
         match &self.apart {
-            Some([grains, pillar]) => [grains, pillar],
+            Some(apart) => apart.live.each_ref(),
             None => [&self.grains, &self.pillar],
         }
     }

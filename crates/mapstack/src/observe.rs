@@ -193,13 +193,12 @@ impl Run<'_> {
 
     /// True if the grains and the pillar of templates are unchanged, if functions have others.
     pub fn has_given_facts_of_templates(&self) -> bool {
-        let given = self.master.as_ref().and_then(|side| side.facts.as_ref());
         match self.facts_of_templates() {
-            Ok(Some(now)) => given.is_some_and(|given| {
+            Ok(Some(now)) => self.live.apart.as_ref().is_some_and(|apart| {
                 let is_same = |(now, given): (&Map, &Map)| {
-                    Value::from(now.clone()).is_same(&given.clone().into())
+                    now.ptr_eq(given) || Value::from(now.clone()).is_same(&given.clone().into())
                 };
-                now.iter().zip(given).all(is_same)
+                now.iter().zip(&apart.given).all(is_same)
             }),
             Ok(None) => true,
             Err(_) => false,

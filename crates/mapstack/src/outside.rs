@@ -98,9 +98,10 @@ impl Run<'_> {
     /// # Errors
     /// They contain something other than data.
     pub fn facts_of_templates(&self) -> mapstack_render::Result<Option<[Map; 2]>> {
-        let Some([grains, pillar]) = &self.live.apart else {
+        let Some(apart) = &self.live.apart else {
             return Ok(None);
         };
+        let [grains, pillar] = &apart.live;
         let map = |live: &Obj| -> mapstack_render::Result<Map> {
             let value = self.frozen(live)?;
             Ok(value.as_map().cloned().unwrap_or_default())

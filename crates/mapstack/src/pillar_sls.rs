@@ -13,7 +13,7 @@ use mapstack_render::pipe::Allowed;
 use mapstack_render::{DictRef, Obj};
 use mapstack_value::{Key, Map, Str, Value};
 
-use crate::engine::{Engine, Run};
+use crate::engine::{Apart, Engine, Run};
 use crate::file::File;
 use crate::hooks::Hooks;
 use crate::host::RunHost;
@@ -89,13 +89,12 @@ impl<'e> Run<'e> {
             Some(reader) => Obj::Dict(DictRef::tracked(side.opts.clone(), reader, Vec::new())),
             None => Obj::from(side.opts.clone()),
         };
-        let live =
-            |part: Part, facts: &Map| Run::live_dict(self.hooks.get().as_deref(), part, facts);
-        let apart = side.facts.as_ref();
-        self.live.apart =
-            apart.map(|[grains, pillar]| [live(Part::Grains, grains), live(Part::Pillar, pillar)]);
+        if let Some(facts) = &side.facts {
+            self = self.with_facts_of_templates(facts.clone());
+        }
         if side.opts_have_pillar
-            && let (Obj::Dict(opts), Some([_, pillar])) = (&opts, &self.live.apart)
+            && let (Obj::Dict(opts), Some([_, pillar])) =
+                (&opts, self.live.apart.as_ref().map(|apart| &apart.live))
         {
             opts.insert("pillar", pillar.clone());
         }
@@ -103,6 +102,18 @@ impl<'e> Run<'e> {
         let _ = self.live.opts.set(opts);
         self.is_elsewhere = side.opts.get("__role").and_then(Value::as_str) != Some("minion");
         self.master = Some(side);
+        self
+    }
+
+    /// The same run, whose templates have grains and a pillar of their own, as those of a state run: functions do not see
+    /// what templates change, nor the other way round (Salt: `LazyLoader`, which copies its options).
+    #[must_use]
+    pub fn with_facts_of_templates(mut self, given: [Map; 2]) -> Self {
+        let hooks = self.hooks.get();
+        let live = |part, facts| Run::live_dict(hooks.as_deref(), part, facts);
+        let live = [live(Part::Grains, &given[0]), live(Part::Pillar, &given[1])];
+        drop(hooks);
+        self.live.apart = Some(Apart { given, live });
         self
     }
 
@@ -127,9 +138,10 @@ impl<'e> Run<'e> {
         run.saltenv = self.saltenv.clone();
         run.stateconf = self.stateconf.clone();
         run.is_elsewhere = self.is_elsewhere;
-        match &self.master {
-            Some(side) => run.on_master(side.clone()),
-            None => run,
+        match (&self.master, &self.live.apart) {
+            (Some(side), _) => run.on_master(side.clone()),
+            (None, Some(apart)) => run.with_facts_of_templates(apart.given.clone()),
+            (None, None) => run,
         }
     }
 }

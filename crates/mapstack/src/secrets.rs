@@ -43,10 +43,7 @@ impl<'e> Run<'e> {
                 taint.add_object(&self.live.pillar);
                 taint.add_object(&self.live_pillar());
             }
-            let apart = self
-                .master
-                .iter()
-                .flat_map(|side| side.facts.iter().flatten());
+            let apart = self.live.apart.iter().flat_map(|apart| &apart.given);
             let own = [&minion.pillar, &minion.grains, &minion.opts];
             for facts in own.into_iter().chain(apart) {
                 policy.visit_map(facts, &mut |value| taint.add(value));

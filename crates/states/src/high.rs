@@ -46,6 +46,8 @@ pub struct High {
     pub refusals: Vec<Refusal>,
     /// The state modules of the file server.
     pub own: Arc<OwnModules>,
+    /// The minion with the facts as sls left them, if one changed them in place. Templates of files see these.
+    pub changed: Option<Minion>,
 }
 
 /// The number of the first state without an order.
@@ -155,6 +157,7 @@ impl<'e> Gatherer<'e> {
             refusals: building.compile.refusals,
             sls: building.sls,
             own: self.own_modules().clone(),
+            changed: building.renders.changed_minion(),
             ..High::default()
         };
         then(high, Obj::Dict(states))

@@ -41,6 +41,18 @@ impl Rendered {
         }
     }
 
+    /// Approximate size in bytes, if minions can share it.
+    fn size(&self) -> Option<usize> {
+        let size = match &self.data {
+            Err(e) if matches!(e.kind(), ErrorKind::Limit) => return None,
+            Err(_) => 1024,
+            Ok(value) => 48 * weight(value),
+        };
+        let of_reads = self.reads.iter().map(|read| 128 + 2 * read.path.len());
+        let of_texts = self.secret_texts.iter().map(|text| 32 + text.len());
+        Some(size + of_reads.chain(of_texts).sum::<usize>())
+    }
+
     /// The facts that were read for it; `None` if they are not known. A gatherer has to note them
     /// ([`Gatherer::noting_facts`](crate::Gatherer::noting_facts)).
     #[must_use]
@@ -111,7 +123,24 @@ impl<'e> Renders<'e> {
             minion,
             answers: MinionAnswers::default(),
             runs: HashMap::new(),
+            changed: None,
             known: HashMap::new(),
+        }
+    }
+
+    /// The sls at a path as a run renders it. Its files and warnings include those of what the run rendered before.
+    fn rendered(&self, run: &Run<'_>, path: &str) -> Rendered {
+        let data = run.sls(&format!("salt://{path}"));
+        let data = data.map_err(|e| self.redacted(&e, &run.secret_texts()));
+        let reads = run.file_reads();
+        let found = reads.iter();
+        let found = found.filter(|read| read.kind == FileReadKind::Found);
+        Rendered {
+            warnings: run.warnings(),
+            files: found.map(|read| read.path.to_string()).collect(),
+            secret_texts: run.secret_texts(),
+            reads,
+            ..Rendered::of(data)
         }
     }
 
@@ -139,6 +168,8 @@ pub(crate) struct MinionRenders<'w, 'e> {
     minion: &'w Minion,
     answers: MinionAnswers<'e>,
     runs: HashMap<String, Run<'e>>,
+    /// The run in which an sls changed the facts. All later sls see the changes, as in Salt.
+    changed: Option<Run<'e>>,
     /// Renders that need not be made, by saltenv and path.
     known: HashMap<(String, String), Arc<Rendered>>,
 }
@@ -152,50 +183,48 @@ impl<'e> MinionRenders<'_, 'e> {
         self
     }
 
+    /// The minion with the facts as sls left them, if one changed them.
+    pub fn changed_minion(&self) -> Option<Minion> {
+        let run = self.changed.as_ref()?;
+        run.sync_facts().ok()?;
+        Some(run.minion().clone())
+    }
+
     /// The result of rendering the sls at a path.
     pub fn rendered(&mut self, saltenv: &str, path: &str) -> Arc<Rendered> {
         if let Some(known) = self.known.get(&(saltenv.to_owned(), path.to_owned())) {
             return known.clone();
         }
         let renders = self.renders;
+        if let Some(run) = self.changed.take() {
+            let run = self.changed.insert(run.with_saltenv(saltenv));
+            return Arc::new(renders.rendered(run, path));
+        }
         let minion = self.minion;
         let run = self.runs.entry(saltenv.to_owned()).or_insert_with(|| {
             let run = renders.engine.run(minion).with_saltenv(saltenv);
-            run.following_secrets()
+            let given = {
+                let minion = run.minion();
+                [minion.grains.clone(), minion.pillar.clone()]
+            };
+            run.with_facts_of_templates(given).following_secrets()
         });
         let key = RenderKey {
             saltenv: saltenv.into(),
             path: path.into(),
         };
         let work = |run: &Run<'e>| {
-            let data = run.sls(&format!("salt://{path}"));
-            let data = data.map_err(|e| renders.redacted(&e, &run.secret_texts()));
-            let size = match &data {
-                Err(e) if matches!(e.kind(), ErrorKind::Limit) => None,
-                Err(_) => Some(1024),
-                Ok(value) => Some(48 * weight(value)),
-            };
-            let reads = run.file_reads();
-            let secret_texts = run.secret_texts();
-            let found = reads.iter();
-            let found = found.filter(|read| read.kind == FileReadKind::Found);
-            let files: Vec<String> = found.map(|read| read.path.to_string()).collect();
-            let of_reads = reads.iter().map(|read| 128 + 2 * read.path.len());
-            let of_texts = secret_texts.iter().map(|text| 32 + text.len());
-            let more: usize = of_reads.chain(of_texts).sum();
-            let size = size.map(|size| size + more);
-            let warnings = run.warnings();
-            let rendered = Rendered {
-                warnings,
-                files,
-                reads,
-                secret_texts,
-                ..Rendered::of(data)
-            };
+            let rendered = renders.rendered(run, path);
+            let size = rendered.size();
             (Arc::new(rendered), size)
         };
-        let found = renders.shared.find(key, &self.answers, run, work);
-        let (Found::Known(done) | Found::Done { done, .. }) = found;
+        let done = match renders.shared.find(key, &self.answers, run, work) {
+            Found::Known(done) => done,
+            Found::Done { done, changed, .. } => {
+                self.changed = changed.map(|run| *run);
+                done
+            }
+        };
         if let Some(facts) = done.facts() {
             done.value.facts.get_or_init(|| facts.to_vec());
         }

@@ -239,7 +239,8 @@ impl Highstate<'_> {
     /// The files that low data manages.
     #[must_use]
     pub fn managed<'m>(&'m self, low: &'m [Value]) -> ManagedFiles<'m> {
-        ManagedFiles::new(self.engine, &self.minion, low)
+        let minion = self.high.changed.as_ref().unwrap_or(&self.minion);
+        ManagedFiles::new(self.engine, minion, low)
     }
 
     /// Finds the places of states.

@@ -522,7 +522,7 @@ impl Run<'_> {
     fn sls_basics(&self, saltenv: &Str, sls: &str) -> Names {
         let mut names = self.common_variables(saltenv);
         // On a minion, renderers get a copy of the pillar: functions do not see changes that an sls makes in it.
-        if self.master.is_none() {
+        if self.master.is_none() && self.live.apart.is_none() {
             names.insert("pillar".into(), self.copied_facts(Part::Pillar));
         }
         names.insert("proxy".into(), Obj::from(Map::new()));

@@ -30,6 +30,8 @@ fn ours(record: &Map) -> Result<String, Vec<Refusal>> {
     let gatherer = Gatherer::new(&engine, TopOptions::of(&options));
     let grains = Map::from_iter([("os", "Debian")]);
     let minion = Minion::new("m").with(Part::Grains, grains);
+    let pillar = record.get("pillar").and_then(Value::as_map).cloned();
+    let minion = minion.with(Part::Pillar, pillar.unwrap_or_default());
     let minion = minion.with(Part::Opts, opts).complete();
     let names = texts(record, "sls");
     let saltenv = record
@@ -155,9 +157,12 @@ fn more() -> String {
 /// Trees with top files of several saltenvs.
 const TOPS: &str = include_str!("../data/top_trees.json");
 
+/// Trees of sls that change the facts in place.
+const FACTS: &str = include_str!("../data/facts_trees.json");
+
 #[test]
 fn recorded_trees_give_the_high_and_low_data_of_salt() {
-    let recorded = [include_str!("../data/trees.json"), TOPS];
+    let recorded = [include_str!("../data/trees.json"), TOPS, FACTS];
     let recorded = recorded.map(|text| json::loads(text).unwrap());
     let recorded = recorded.iter().flat_map(|all| all.as_list().unwrap());
     let more = more();
