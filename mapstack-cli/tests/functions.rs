@@ -322,7 +322,7 @@ fn unknown_permissions_and_commands_are_usage_errors() {
 fn the_mine_of_a_master_answers_minions_and_pillars() {
     let cache = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../crates/host/tests/data/cache"
+        "/../crates/frontend/tests/data/cache"
     );
     let layer = "values: {ips: {{ salt['mine.get']('web*', 'network.ip_addrs') | json }}}";
     let pillar = "a: {{ salt['saltutil.runner']('mine.get', tgt='web2', fun='plain') | json }}";

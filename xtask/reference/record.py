@@ -678,7 +678,7 @@ def json_text(record):
 
 FILES = {
     "crates/value/tests/data/json_texts.json": json_text,
-    "crates/host/tests/data/calls.json": host_call,
+    "crates/frontend/tests/data/calls.json": host_call,
     "matcher/tests/data/matcher_parse.json": matcher,
     "merge/tests/data/merge_table.json": merge,
     "merge/tests/data/stack_merge.json": stack_merge,
@@ -689,7 +689,7 @@ FILES = {
     "mapstack-cli/tests/data/master_commands.json": through_a_command,
     "crates/pillar/tests/data/makostacks.json": pillar_stack,
     "crates/pillar/tests/data/whole_pillars.json": whole_pillar.compiled,
-    "crates/host/tests/data/mine.json": mine.answer,
+    "crates/frontend/tests/data/mine.json": mine.answer,
     "crates/pillar/tests/data/version_pillars.json": whole_pillar.compiled,
     "crates/pillar/tests/data/external_pillars.json": whole_pillar.compiled,
     "crates/pillar/tests/data/reclass_pillars.json": whole_pillar.compiled,
@@ -901,7 +901,7 @@ def main():
         data = project / "crates/minion/tests/data"
         master_cache.record(platforms.all_grains(), data / "master", data / "salt_output")
     if not only or "mine" in only:
-        mine.write_cache(project / "crates/host/tests/data/cache")
+        mine.write_cache(project / "crates/frontend/tests/data/cache")
     if not only or "config_defaults" in only:
         record_config_defaults(project / "crates/salt-config/data/config_defaults.json")
     if not only or "gitfs" in only:

@@ -6,6 +6,7 @@
 
 pub mod budget;
 pub mod console;
+pub mod host;
 pub mod inputs;
 pub mod outputs;
 pub mod parts;

@@ -8,8 +8,11 @@ use super::code::strings;
 const ALLOWED: &[(&str, &str)] = &[
     ("crates/frontend/src/inputs/", "the flags of the command"),
     ("crates/python/", "the arguments of mapstack-python"),
-    ("crates/host/src/gpg.rs", "the arguments of gpg"),
-    ("crates/host/src/salt_call.rs", "the arguments of salt-call"),
+    ("crates/frontend/src/host/gpg.rs", "the arguments of gpg"),
+    (
+        "crates/frontend/src/host/salt_call.rs",
+        "the arguments of salt-call",
+    ),
     (
         "crates/functions/src/network.rs",
         "the arguments of salt-call",

@@ -18,7 +18,7 @@ const TOUCHES: &[Touch] = &[
         allowed: &[
             "crates/expect/",
             "crates/fleet/src/read_by_pillar.rs",
-            "crates/host/",
+            "crates/frontend/src/host/",
             // It reads the system's counters of this process.
             "crates/frontend/src/budget.rs",
             "crates/frontend/src/inputs/",
@@ -50,7 +50,7 @@ const TOUCHES: &[Touch] = &[
         allowed: &[
             "crates/expect/src/writing.rs",
             // It opens files for reading, so that a pipe does not wait.
-            "crates/host/src/file.rs",
+            "crates/frontend/src/host/file.rs",
             "crates/frontend/src/outputs/",
             "crates/frontend/src/parts/writer.rs",
             "loader/src/git/fetch/",
@@ -60,7 +60,7 @@ const TOUCHES: &[Touch] = &[
         what: "starts programs",
         words: &["Command::new"],
         allowed: &[
-            "crates/host/",
+            "crates/frontend/src/host/",
             "loader/src/git/fetch/",
             // The verbs of the command itself.
             "mapstack-cli/src/verbs.rs",
@@ -79,7 +79,7 @@ const TOUCHES: &[Touch] = &[
         ],
         allowed: &[
             "crates/frontend/src/console/",
-            "crates/host/",
+            "crates/frontend/src/host/",
             "crates/frontend/src/inputs/",
             "crates/python/src/main.rs",
             "loader/src/git/fetch/",
@@ -99,7 +99,7 @@ const TOUCHES: &[Touch] = &[
     Touch {
         what: "uses the network",
         words: &["TcpStream", "UdpSocket", "ToSocketAddrs", "ureq::"],
-        allowed: &["crates/host/"],
+        allowed: &["crates/frontend/src/host/"],
     },
     Touch {
         what: "prints",
@@ -207,7 +207,11 @@ mod tests {
             about("crates/mapstack/src/x.rs", "use crate::defs::X;\n"),
             [""; 0]
         );
-        for path in ["crates/host/src/x.rs", "xtask/src/x.rs", "merge/tests/x.rs"] {
+        for path in [
+            "crates/frontend/src/host/x.rs",
+            "xtask/src/x.rs",
+            "merge/tests/x.rs",
+        ] {
             assert_eq!(about(path, "use std::fs::File;\n"), [""; 0]);
         }
         let test = "fn f() {}\n#[cfg(test)]\nmod tests {\n    use std::fs;\n}\n// fs::read\n";

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use mapstack::loader::{Absent, FileServer};
 use mapstack::{Deadline, Engine, Error, ErrorKind, Limits, MemoryLimit, Stubs};
-use mapstack_host::mine::Mine;
-use mapstack_host::{Host, Permissions, SaltCall};
 
 use crate::budget::RUN;
+use crate::host::mine::Mine;
+use crate::host::{Host, Permissions, SaltCall};
 use crate::inputs::InputError;
 use crate::inputs::flags::{Functions, LimitFlags};
 use crate::inputs::read::text_file;

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use crate::names;
+use crate::host::names;
 
 /// Names of functions, filters and modules that templates may use.
 ///
 /// ```
-/// use mapstack_host::Permissions;
+/// use mapstack_frontend::host::Permissions;
 ///
 /// assert!(Permissions::parse(["file.*", "cmd.run", "which"]).is_ok());
 /// assert_eq!(
@@ -97,7 +97,7 @@ mod tests {
     use mapstack::{Call, Functions};
 
     use super::*;
-    use crate::Host;
+    use crate::host::Host;
 
     #[test]
     fn nothing_is_permitted_by_itself() {

@@ -9,7 +9,7 @@ use mapstack::value::{Value, json};
 use mapstack::{Call, CallError, Functions};
 use mapstack_value::pytext::shlex;
 
-use crate::process::{self, Ended, Setting};
+use crate::host::process::{self, Ended, Setting};
 
 /// Calls handed to a command such as `salt-call --local`.
 ///
@@ -18,7 +18,7 @@ use crate::process::{self, Ended, Setting};
 ///
 /// ```no_run
 /// use mapstack::{Call, Functions};
-/// use mapstack_host::SaltCall;
+/// use mapstack_frontend::host::SaltCall;
 ///
 /// let salt = SaltCall::new("salt-call --local").unwrap();
 /// let answer = salt.call(&Call::new("pkg.version").arg("openssh-server")).unwrap();

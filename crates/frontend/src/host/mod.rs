@@ -1,8 +1,18 @@
 //! The machine at hand as an answer to calls out of templates, behind permissions.
 //!
-//! The crate does not know about templates, layers or minions.
+//! `salt['cmd.run']`, `salt['file.read']` and filters such as `which` look at the machine that a
+//! template is rendered on. mapstack renders for a minion, which is another machine as a rule, so
+//! each of these is refused unless it is permitted by name. The module does not know about templates, layers or minions.
 //!
-#![doc = include_str!("../README.md")]
+//! ```
+//! use mapstack::{Call, Functions};
+//! use mapstack_frontend::host::{Host, Permissions};
+//!
+//! let host = Host::new(Permissions::parse(["file.*"]).unwrap());
+//! let call = Call::new("file.directory_exists").arg("/");
+//! assert_eq!(host.call(&call).unwrap().unwrap(), true.into());
+//! assert!(host.call(&Call::new("cmd.run").arg("id")).is_none());
+//! ```
 //!
 //! | part | functions |
 //! |---|---|

@@ -3,8 +3,8 @@
 use mapstack::Call;
 use mapstack::value::{Map, Value};
 
-use crate::args::{Result, required};
-use crate::table::Table;
+use crate::host::args::{Result, required};
+use crate::host::table::Table;
 
 pub(crate) const TABLE: Table = &[
     ("environ.get", get),

@@ -7,9 +7,9 @@ use mapstack::value::{Key, Map, Value};
 use mapstack::{Call, CallError};
 use nix::unistd::{Gid, Group, Uid, User};
 
-use crate::args::{Result, os_error, path, path_value, real_path, truth_or};
-use crate::hash;
-use crate::table::Table;
+use crate::host::args::{Result, os_error, path, path_value, real_path, truth_or};
+use crate::host::hash;
+use crate::host::table::Table;
 
 pub(crate) const TABLE: Table = &[
     ("file.get_gid", |call| one(call, "gid")),

@@ -11,7 +11,7 @@ use std::thread;
 use mapstack::value::json;
 use mapstack::value::{Map, Value};
 use mapstack::{Call, CallError, Functions};
-use mapstack_host::{Host, Permissions};
+use mapstack_frontend::host::{Host, Permissions};
 use serde_json::Value as Json;
 use tempfile::TempDir;
 

@@ -10,9 +10,11 @@ use mapstack::{Call, CallError};
 use mapstack_value::pytext::shlex;
 use nix::unistd::{AccessFlags, User, access, geteuid};
 
-use crate::args::{Result, expand_home, home, listed, map, pairs, required, truth_or, unsupported};
-use crate::process::{self, Ended, Setting};
-use crate::table::Table;
+use crate::host::args::{
+    Result, expand_home, home, listed, map, pairs, required, truth_or, unsupported,
+};
+use crate::host::process::{self, Ended, Setting};
+use crate::host::table::Table;
 
 pub(crate) const TABLE: Table = &[
     ("cmd.retcode", |call| {
@@ -169,7 +171,7 @@ fn execute(call: &Call, merged: bool) -> Result<Ran> {
         },
     );
     let ended = ended.map_err(|e| {
-        let reason = crate::args::errno(&e);
+        let reason = crate::host::args::errno(&e);
         CallError::new(format!(
             "Unable to run command '{}' in {cwd}, reason: {reason}",
             line.shown()

@@ -11,8 +11,8 @@ use mapstack::{Call, CallError, yaml};
 use ureq::http::{HeaderMap, Request};
 use ureq::tls::{RootCerts, TlsConfig};
 
-use crate::args::{Result, errno, pairs, required, text, truth_or, unsupported};
-use crate::table::Table;
+use crate::host::args::{Result, errno, pairs, required, text, truth_or, unsupported};
+use crate::host::table::Table;
 
 pub(crate) const TABLE: Table = &[("http.query", query), ("http_query", query)];
 

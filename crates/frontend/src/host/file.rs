@@ -10,11 +10,11 @@ use mapstack::{Call, CallError, regex_matches};
 use mapstack_value::pytext::is_binary;
 use nix::unistd::{AccessFlags, access};
 
-use crate::args::{
+use crate::host::args::{
     Result, only_path, os_error, path, path_value, real_path, required, text, text_or, truth_or,
 };
-use crate::find;
-use crate::table::Table;
+use crate::host::find;
+use crate::host::table::Table;
 
 pub(crate) const TABLE: Table = &[
     ("file.access", may_access),

@@ -3,7 +3,7 @@
 
 use mapstack::value::{Map, Value};
 use mapstack::{Call, Functions};
-use mapstack_host::{Host, Permissions};
+use mapstack_frontend::host::{Host, Permissions};
 
 /// The error of a call.
 fn refused(call: &Call) -> String {

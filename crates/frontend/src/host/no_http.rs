@@ -3,8 +3,8 @@
 use mapstack::value::Value;
 use mapstack::{Call, CallError, Means};
 
-use crate::args::Result;
-use crate::table::Table;
+use crate::host::args::Result;
+use crate::host::table::Table;
 
 pub(crate) const TABLE: Table = &[("http.query", query), ("http_query", query)];
 

@@ -6,7 +6,7 @@
 //!
 //! ```rust,no_run
 //! use mapstack::{Engine, loader::Backends};
-//! use mapstack_host::mine::Mine;
+//! use mapstack_frontend::host::mine::Mine;
 //!
 //! let mine = Mine::open("/var/cache/salt/master").unwrap().expect("a master's cache");
 //! let engine = Engine::new(Backends::default()).with_functions(mine);
@@ -45,7 +45,7 @@ const DATA: &str = "__data__";
 /// The mine of a master's minions. Each file is read when it is asked for.
 ///
 /// ```
-/// use mapstack_host::mine::Mine;
+/// use mapstack_frontend::host::mine::Mine;
 /// assert!(Mine::open("/nonexistent").unwrap().is_none());
 /// ```
 pub struct Mine {

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use mapstack::value::Value;
 use mapstack::{Call, CallError};
 
-use crate::args::{Result, text, truth_or};
-use crate::process::{self, Ended, Setting};
-use crate::table::Table;
+use crate::host::args::{Result, text, truth_or};
+use crate::host::process::{self, Ended, Setting};
+use crate::host::table::Table;
 
 pub(crate) const TABLE: Table = &[("gpg.decrypt", decrypt)];
 

@@ -9,7 +9,7 @@ use mapstack::minion::cache::Cache;
 use mapstack::value::{Key, Value};
 use mapstack::{CallError, Engine};
 
-use crate::mine::unreadable;
+use crate::host::mine::unreadable;
 
 /// The minions of a cache, read once.
 pub(crate) struct Targets {

@@ -7,9 +7,9 @@ use mapstack::value::Value;
 use mapstack::{Call, CallError};
 use sha1::Digest;
 
-use crate::args::{Result, expand_home, os_error, text, text_or};
-use crate::file::open;
-use crate::table::Table;
+use crate::host::args::{Result, expand_home, os_error, text, text_or};
+use crate::host::file::open;
+use crate::host::table::Table;
 
 pub(crate) const TABLE: Table = &[
     ("file.get_hash", get_hash),

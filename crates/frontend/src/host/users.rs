@@ -6,9 +6,9 @@ use mapstack::Call;
 use mapstack::value::Value;
 use nix::unistd::{Gid, Group, User, geteuid, getgrouplist};
 
-use crate::args::{Result, map, path_value, text, unsupported};
-use crate::stat::group_name;
-use crate::table::Table;
+use crate::host::args::{Result, map, path_value, text, unsupported};
+use crate::host::stat::group_name;
+use crate::host::table::Table;
 
 pub(crate) const TABLE: Table = &[
     ("get_uid", get_uid),

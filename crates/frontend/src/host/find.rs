@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use mapstack::value::{Key, Value};
 use mapstack::{Call, CallError, regex_matches, regex_of_name, types_of_files};
 
-use crate::args::{Result, expand_home, path_value, required, text, unsupported};
-use crate::table::Table;
+use crate::host::args::{Result, expand_home, path_value, required, text, unsupported};
+use crate::host::table::Table;
 
 pub(crate) const TABLE: Table = &[("file.find", find), ("list_files", list_files)];
 

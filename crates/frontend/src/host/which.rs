@@ -6,8 +6,8 @@ use mapstack::Call;
 use mapstack::value::Value;
 use nix::unistd::{AccessFlags, access};
 
-use crate::args::{Result, required};
-use crate::table::Table;
+use crate::host::args::{Result, required};
+use crate::host::table::Table;
 
 pub(crate) const TABLE: Table = &[
     ("cmd.has_exec", |call| {

@@ -8,8 +8,8 @@ use mapstack::{Call, CallError};
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::net::if_::InterfaceFlags;
 
-use crate::args::{Result, listed, map, required, text, truth_or, unsupported};
-use crate::table::Table;
+use crate::host::args::{Result, listed, map, required, text, truth_or, unsupported};
+use crate::host::table::Table;
 
 pub(crate) const TABLE: Table = &[
     ("dns_check", dns_check),

@@ -6,7 +6,7 @@ use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value, json};
 use mapstack::{Call, CallError, Engine, Functions};
-use mapstack_host::mine::Mine;
+use mapstack_frontend::host::mine::Mine;
 
 fn cache() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/cache")
