@@ -129,9 +129,42 @@ fn states_that_are_refused_are_a_change() {
         "old/fw.sls",
         b"fw: {test.nop: [{require: [{file: sshd_conf}]}]}\n",
     );
-    let both = "states are refused in both states of the files\n";
+    // The other sls compiles alone.
+    let ran = run_line(tree.path(), LINE);
+    assert_eq!(ran.status, Some(1), "{}", ran.stderr);
+    for said in [BOTH, "PermitRootLogin no", "sshd_conf'"] {
+        assert!(ran.stdout.contains(said), "{said}: {}", ran.stdout);
+    }
+}
+
+const BOTH: &str =
+    "states are refused in both states of the files; each sls that compiles alone is compared\n";
+
+#[test]
+fn of_an_sls_that_is_refused_in_both_states_nothing_is_said() {
+    let tree = Tree::new(&[
+        ("old/top.sls", TOP),
+        ("new/top.sls", TOP),
+        ("old/ssh.sls", "a: {test.nop: []}\n"),
+        ("new/ssh.sls", "a: {test.nop: []}\n"),
+        ("old/fw.sls", "b: {{ nosuch() }}\n"),
+        ("new/fw.sls", "b: {{ nosuch() }}\nc: {test.nop: []}\n"),
+        ("minions/web1.yaml", "id: web1\n"),
+    ]);
     let refused = "nothing that changed was compared";
-    assert_line(tree.path(), LINE, 2, (both, refused));
+    assert_line(tree.path(), LINE, 2, (BOTH, refused));
+    assert_line(
+        tree.path(),
+        LINE,
+        2,
+        ("changed, and not compared: 1 state file (fw.sls)", ""),
+    );
+    // An sls that compiles in one state alone is no change of its states.
+    tree.write("old/ssh.sls", b"a: {test.nop: []}\n");
+    tree.write("new/ssh.sls", b"a: {test.nop: [{require: [{test: c}]}]}\n");
+    let ran = run_line(tree.path(), LINE);
+    assert_eq!(ran.status, Some(2), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("test.nop"), "{}", ran.stdout);
 }
 
 #[test]

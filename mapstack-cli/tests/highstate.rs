@@ -300,7 +300,8 @@ fn a_file_reaches_the_states_that_read_it() {
     let ran = impact("r/unread.jinja");
     assert_eq!(ran.status, Some(2), "{}", ran.stdout);
     assert!(
-        ran.stderr.contains("managed files are not followed"),
+        ran.stderr
+            .contains("of 1 minion states do not compile, so that their files are not known: db1"),
         "{}",
         ran.stderr
     );

@@ -373,10 +373,16 @@ impl<'f, 'e> Comparison<'f, 'e> {
         let changed = self.changed.as_ref().filter(|_| is_same);
         let names = match before.wanted() {
             WantedStates::Top(_) => {
-                let old = before.of_top(&old);
-                let new = after.of_top_after(&old, &new, changed);
-                let sides = [old, new];
-                return vec![self.states_pair([before, after], sides, None)];
+                let earlier = before.of_top(&old);
+                let later = after.of_top_after(&earlier, &new, changed);
+                let parts = earlier.given();
+                let whole = self.states_pair([before, after], [earlier, later], None);
+                let mut pairs = match whole.fails_still() {
+                    true => self.parts([before, after], [&old, &new], (&parts, changed)),
+                    false => Vec::new(),
+                };
+                pairs.push(whole);
+                return pairs;
             }
             WantedStates::Sls(names) => names,
         };
@@ -413,6 +419,28 @@ impl<'f, 'e> Comparison<'f, 'e> {
             pairs.push(self.states_pair(plans, sides, Some(&"others".to_owned())));
         }
         pairs
+    }
+
+    /// The comparison of each sls that compiles alone in both states of the files, for a minion that is refused its states
+    /// in both: one sls that lacks a fact here does not hide what changes in the others.
+    fn parts(
+        &self,
+        plans: [&StatePlans<'_>; 2],
+        [old, new]: [&Minion; 2],
+        (sls, changed): (&[(String, String)], Option<&ChangedFiles>),
+    ) -> Vec<Arc<StatesPair>> {
+        let [before, after] = plans;
+        let pair = |(saltenv, name): &(String, String)| {
+            let run = (saltenv.as_str(), name.as_str());
+            let earlier = before.of_sls(old, run);
+            if !earlier.errors.is_empty() || !after.has_sls(run) {
+                return None;
+            }
+            let later = after.of_sls_after(&earlier, (new, run), changed);
+            let compiles = later.errors.is_empty();
+            compiles.then(|| self.states_pair(plans, [earlier, later], Some(name)))
+        };
+        sls.iter().filter_map(pair).collect()
     }
 
     fn states_pair(

@@ -76,18 +76,6 @@ impl Asked<'_> {
         }
     }
 
-    /// True if states may have it that do not compile: those of the folder of a file.
-    fn is_near(self, compiled: &Compiled) -> bool {
-        let folder = |path: &'_ str| path.split('/').next().map(str::to_owned);
-        match self {
-            Asked::File(path) => {
-                let mut sls = compiled.sls.iter();
-                sls.any(|sls| folder(&sls.path) == folder(path))
-            }
-            _ => true,
-        }
-    }
-
     /// True if facts among which it may be are read; `None` if it is not known what is read.
     fn is_among(self, facts: Option<&[FactRead]>) -> Option<bool> {
         match self {
@@ -171,8 +159,7 @@ impl<'s> ByStates<'s> {
     ) {
         let of_states = self.of_states(compiled, asked);
         reached.is_reached |= of_states.is_reached;
-        reached.is_refused |=
-            !compiled.errors.is_empty() && asked.iter().any(|asked| asked.is_near(compiled));
+        reached.is_refused |= !compiled.errors.is_empty();
         let mut left_out = of_states.naming.clone();
         for one in self.files.of(minion, compiled) {
             self.note(&one);

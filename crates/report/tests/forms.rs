@@ -73,12 +73,13 @@ fn a_change_is_reported_once_for_all_minions() {
         each: false,
     };
     let text = "\
+1 change on 2 of 4 minions; 1 unaffected; 1 not compared
+
 users: shell
   - /bin/bash  users/parameters/os_family/Debian.yaml:1:17
   + /bin/zsh  users/parameters/os_family/Debian.yaml:1:17
   on 2 minions: Debian-1, Debian-2
 
-1 change on 2 of 4 minions; 1 unaffected; 1 not compared
 compared: parameters of users
 changed, and not compared: 1 state file (users/init.sls)
 ";

@@ -251,6 +251,15 @@ fn has_plain_top(engine: &Engine, options: &TopOptions) -> bool {
 }
 
 impl Planned {
+    /// The saltenvs and names of the sls that top files give.
+    pub(crate) fn given(&self) -> Vec<(String, String)> {
+        let sls = self.compiled.sls.iter();
+        let given = sls.filter(|sls| sls.included_by.is_none());
+        given
+            .map(|sls| (sls.saltenv.clone(), sls.name.clone()))
+            .collect()
+    }
+
     fn nothing() -> Self {
         Planned {
             compiled: Arc::default(),

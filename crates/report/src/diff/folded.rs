@@ -218,7 +218,9 @@ fn of_states(turn: Turn) -> &'static str {
         Turn::Broken => "states are refused now",
         Turn::Fixed => "states are no longer refused",
         Turn::Otherwise | Turn::Less => "states are refused, and with other errors",
-        Turn::Still => "states are refused in both states of the files",
+        Turn::Still => {
+            "states are refused in both states of the files; each sls that compiles alone is compared"
+        }
     }
 }
 
