@@ -167,7 +167,7 @@ pub enum Advanced {
 /// Pairs that are remembered before starting over.
 const MAX_PAIRS: usize = 100_000;
 /// The same of what states do, which takes more room.
-const MAX_STATES: usize = 2_000;
+const MAX_STATES: usize = 128;
 
 impl<'f, 'e> Comparison<'f, 'e> {
     /// Compare two fleets of the same formulas in the same order.

@@ -57,7 +57,7 @@ pub struct StateGroups {
 type Known = (Arc<StatesPair>, Vec<usize>, Vec<usize>);
 
 /// Pairs that are remembered before starting over.
-const MAX_PAIRS: usize = 4_000;
+const MAX_PAIRS: usize = 128;
 
 impl StateGroups {
     /// The changes, in the order they were first seen.

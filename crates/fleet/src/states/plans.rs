@@ -66,7 +66,7 @@ pub(crate) struct Planned {
 }
 
 /// Plans that are kept before starting over.
-const MAX_PLANS: usize = 2_000;
+const MAX_PLANS: usize = 128;
 
 impl<'e> StatePlans<'e> {
     /// The states that are wanted, on the files of an engine.
