@@ -596,7 +596,7 @@ fn a_formula_that_has_data_now_is_one_change() {
     );
     let gone = diff("b", "a");
     assert!(
-        gone.contains("\n\nweb: has map data no more\n  - 2 keys: os, y")
+        gone.contains("\n\nweb: no longer has map data\n  - 2 keys: os, y")
             && gone.contains("; map.jinja of web"),
         "{gone}"
     );

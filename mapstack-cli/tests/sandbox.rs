@@ -42,7 +42,7 @@ fn program() -> PathBuf {
     Path::new(env!("CARGO_BIN_EXE_mapstack")).with_file_name("mapstack-python")
 }
 
-/// Run a command where the kernel has some system calls no more.
+/// Run a command where the kernel no longer has some system calls.
 fn without(calls: &[i64], mut command: Command) -> Output {
     let absent = libc::ENOSYS.unsigned_abs();
     let rules = calls.iter().map(|call| (*call, Vec::new())).collect();

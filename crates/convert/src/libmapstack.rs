@@ -21,7 +21,7 @@ const META: &str = "parameters/map_jinja.yaml";
 /// The file that keeps what users may set in pillars.
 const META_TEMPLATE: &str = "parameters/map_jinja.yaml.jinja";
 
-/// What a formula of libmapstack would be.
+/// The proposal for a formula of libmapstack.
 pub(crate) fn propose(formula: &Formula, map: &Parsed) -> Result<Proposal> {
     let lists = Lists::of(map);
     let Some(in_map) = lists.sources() else {
@@ -231,7 +231,7 @@ fn keep_options_of_pillars(formula: &Formula, proposal: &mut Proposal) {
     if formula.has(META_TEMPLATE) {
         proposal.left.push(Left {
             what: META_TEMPLATE.into(),
-            why: "it stays as it is; pillars can set the strategy of merging no more".into(),
+            why: "it stays as it is; pillars can no longer set the strategy of merging".into(),
             place: None,
         });
         return;

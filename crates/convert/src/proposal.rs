@@ -1,4 +1,4 @@
-//! What a formula would be with `map.data`.
+//! The proposed files of a formula with `map.data`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,17 +30,17 @@ pub struct Left {
 /// The files of a formula as they would be with `map.data`. Paths are below the formula's folder.
 #[derive(Debug, Clone, Default)]
 pub struct Proposal {
-    /// How the formula makes its configuration now.
+    /// The way in which the formula makes its configuration now.
     pub kind: Kind,
     /// The files to write, with their texts.
     pub write: BTreeMap<String, String>,
     /// The files to remove.
     pub remove: BTreeSet<String>,
-    /// What is converted, each in a sentence.
+    /// The conversions, a sentence each.
     pub done: Vec<String>,
-    /// What stays as it was.
+    /// The parts that stay as they are.
     pub left: Vec<Left>,
-    /// What a maintainer could do next.
+    /// The steps that a maintainer could take next.
     pub advice: Vec<String>,
     /// The variable of `map.jinja` with the configuration.
     pub variable: String,

@@ -1,4 +1,4 @@
-//! Finds out how a formula makes its configuration, and what it would be.
+//! Finds out how a formula makes its configuration, and proposes its files with `map.data`.
 
 use mapstack::{Error, ErrorKind, Result};
 
@@ -6,7 +6,7 @@ use crate::template::Parsed;
 use crate::{Formula, Proposal, classic, libmapstack};
 
 impl Proposal {
-    /// What a formula would be.
+    /// The proposal for a formula.
     ///
     /// # Errors
     /// The formula has no `map.jinja`, uses `map.data` already, or makes its configuration in a way that has no

@@ -295,7 +295,7 @@ impl<'t> Parts<'t> {
         begin
     }
 
-    /// The lines of an entry behind that of its key.
+    /// The lines of an entry after that of its key.
     fn body(&self, at: usize) -> String {
         let begin = self.starts[at] + 1;
         let end = self.begin(at + 1).max(begin);

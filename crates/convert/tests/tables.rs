@@ -137,7 +137,7 @@ fn what_is_no_layer_is_refused() {
         ),
         (
             "{% set ntp = salt['grains.filter_by']({'b': 1}) %}",
-            "no mapping",
+            "not a mapping",
         ),
         (
             "{% set ntp = salt['grains.filter_by']({'b': {'x': 1}}, grain=x) %}",

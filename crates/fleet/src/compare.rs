@@ -92,7 +92,7 @@ pub enum Subject {
     Formula(usize),
     /// The pillar.
     Pillar,
-    /// What its states do.
+    /// The plan of its states.
     States,
 }
 

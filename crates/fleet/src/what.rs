@@ -1,4 +1,4 @@
-//! What `impact` can be asked about.
+//! The subjects of `impact`.
 
 use std::path::PathBuf;
 

@@ -11,7 +11,7 @@ use crate::words::{count, some};
 pub struct Conversion<'c> {
     /// The formula as it is.
     pub formula: &'c Formula,
-    /// What it would be.
+    /// The proposal.
     pub proposal: &'c Proposal,
     /// The comparison of both.
     pub proven: &'c Proven,
@@ -109,7 +109,7 @@ impl Conversion<'_> {
         );
     }
 
-    /// How much was compared, a line for each thing.
+    /// The numbers of comparisons, a line for each kind.
     fn compared(&self) -> Vec<String> {
         let counts = &self.proven.counts;
         let mut lines = vec![format!(

@@ -172,7 +172,7 @@ pub enum Of {
     Formula,
     /// The pillar.
     Pillar,
-    /// What states do.
+    /// The effects of states.
     States,
 }
 

@@ -193,7 +193,7 @@ impl Followed<'_> {
         (!is_known).then(|| format!("{configuration}, and {}", others.unwrap_or(of_plugins)))
     }
 
-    /// What was looked at and does not read it, in words.
+    /// The things that were searched and do not read it, in words.
     fn unread(&self) -> &'static str {
         match (self.follows_states(), self.follows_pillars()) {
             (true, true) => "no configuration, no pillar, no state and no managed file reads it",
@@ -204,7 +204,7 @@ impl Followed<'_> {
         }
     }
 
-    /// What is not followed, in words.
+    /// The kinds of readers that are not followed, in words.
     fn unfollowed_kinds(&self) -> Option<&'static str> {
         let leaves_pillars = self.has_pillars && !self.follows_pillars();
         match (leaves_pillars, self.follows_states()) {

@@ -30,7 +30,7 @@ Examples:
   mapstack convert --pr > description.md
       convert it, and describe that for a pull request
 
-Exit status: 0 converted, or it could be (--check, --dry-run, --diff); 1 something would change, or there is no way;
+Exit status: 0 converted, or it could be (--check, --dry-run, --diff); 1 something would change, or the formula cannot be converted;
 2 wrong usage, or uncommitted changes.")]
 pub struct Convert {
     /// The formula: its folder below a root [default: the only one there is]
@@ -51,7 +51,7 @@ pub struct Convert {
     /// Change files even if the formula has uncommitted changes
     #[arg(long, visible_alias = "force")]
     pub allow_dirty: bool,
-    /// Take it for no difference that a map or state works which failed before
+    /// Accept that a map or state which failed before works now
     #[arg(long)]
     pub allow_fixed: bool,
     #[command(flatten)]
@@ -88,7 +88,7 @@ pub fn run(args: &Convert, reporter: &Reporter) -> Result<(), Failure> {
     if !proven.is_equal() {
         let all = &proven.differences;
         if !all.is_empty() && all.iter().all(|one| one.after == "works") {
-            reporter.note("what works that failed is no difference with --allow-fixed");
+            reporter.note("with --allow-fixed, something that failed may work now");
         }
         return Err(Failure::Found);
     }

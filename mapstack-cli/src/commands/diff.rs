@@ -66,7 +66,7 @@ pub struct Diff {
 /// A part of what minions get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Part {
-    /// What states are told, and their order
+    /// The arguments of states, and their order
     States,
     /// The files that states make
     Files,
@@ -174,7 +174,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     verdict(&differences, &accounting, reporter)
 }
 
-/// What was compared, and which of the changed files were not.
+/// The files that were compared, and the changed ones that were not.
 fn accounting(
     (states, comparison): (&States, &Comparison<'_, '_>),
     (ways, only_formulas): (Vec<(String, Way)>, bool),

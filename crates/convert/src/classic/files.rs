@@ -211,7 +211,7 @@ impl Style {
     }
 }
 
-/// The new `map.jinja`, and what ran behind its tables.
+/// The new `map.jinja`, and the statements that ran after its tables.
 fn map_and_rest(
     mut proposal: Proposal,
     formula: &Formula,

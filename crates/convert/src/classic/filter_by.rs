@@ -77,7 +77,7 @@ fn table<'m>(reader: &mut Reader<'m>, bound: &Bound<'m>, expr: &'m Expr) -> Know
         }),
         Bound::Data(data) => inline(reader, data),
         _ => Err(Stop::new(
-            "filter_by picks from what is no table",
+            "filter_by picks from something other than a table",
             expr.span,
         )),
     }
@@ -87,7 +87,7 @@ fn table<'m>(reader: &mut Reader<'m>, bound: &Bound<'m>, expr: &'m Expr) -> Know
 fn inline<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> Known<Table> {
     let ExprKind::Dict(entries) = &data.kind else {
         return Err(Stop::new(
-            "filter_by picks from what is no table",
+            "filter_by picks from something other than a table",
             data.span,
         ));
     };
@@ -106,7 +106,10 @@ fn inline<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> Known<Table> {
                 table.rows.push(Row { key, block });
             }
             _ if crate::template::literal(value).is_some_and(|value| !value.is_none()) => {
-                return Err(Stop::new("an entry of the table is no mapping", value.span));
+                return Err(Stop::new(
+                    "an entry of the table is not a mapping",
+                    value.span,
+                ));
             }
             _ => match reader.value(value)? {
                 Bound::Layers(number, layers) => table.layered.push((key, number, layers)),
@@ -118,7 +121,12 @@ fn inline<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> Known<Table> {
                     let block = yaml::block(reader, data)?;
                     table.rows.push(Row { key, block });
                 }
-                _ => return Err(Stop::new("an entry of the table is no mapping", value.span)),
+                _ => {
+                    return Err(Stop::new(
+                        "an entry of the table is not a mapping",
+                        value.span,
+                    ));
+                }
             },
         }
     }
@@ -151,7 +159,7 @@ fn picked(
     let is = |row: &Row, name: Option<&str>| name.is_some_and(|name| row.key.to_string() == name);
     if let Some(odd) = rows.iter().find(|row| !row.block.is_mapping()) {
         return Err(Stop::new(
-            format!("the entry `{}` is no mapping", odd.key),
+            format!("the entry `{}` is not a mapping", odd.key),
             span,
         ));
     }

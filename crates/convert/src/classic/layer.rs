@@ -13,7 +13,7 @@ pub(crate) enum Layer {
         rows: Vec<Row>,
         origin: Origin,
     },
-    /// What a source definition finds.
+    /// The result of a source definition.
     Raw(String),
 }
 

@@ -14,7 +14,7 @@ use mapstack::{Error, ErrorKind, Result};
 use crate::template::Parsed;
 use crate::{Formula, Proposal};
 
-/// What a formula of tables would be.
+/// The proposal for a formula of tables.
 pub(crate) fn propose(formula: &Formula, map: &Parsed) -> Result<Proposal> {
     if formula.paths().any(|path| path.starts_with("parameters/")) {
         let message = format!("salt://{} has tables and parameters/", formula.name());

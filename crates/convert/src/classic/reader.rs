@@ -22,7 +22,7 @@ pub(crate) enum Bound<'m> {
     File(String),
     /// Some data in the map itself.
     Data(&'m Expr),
-    /// What a source definition finds.
+    /// The result of a source definition.
     Source(String),
     /// Layers, by a number that aliases share.
     Layers(usize, Vec<Layer>),

@@ -1,4 +1,4 @@
-//! What a map does beside its tables.
+//! The statements of a map besides its tables.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ impl Rest {
     pub fn of(reader: &Reader<'_>, main: &Main, imports: &Imports) -> Known<Self> {
         let kept = |stmt: &&Stmt| !reader.read.contains(&stmt.span);
         let kept: Vec<&Stmt> = reader.map.template.body.iter().filter(kept).collect();
-        // What is set and used by nobody does nothing.
+        // A name that is set and never used has no effect.
         let is_idle = |stmt: &Stmt| match &stmt.kind {
             StmtKind::Text(_) => true,
             StmtKind::Set {
@@ -61,7 +61,7 @@ impl Rest {
         Ok(rest)
     }
 
-    /// The names that the statements use: a text or a look-up can be set again, and a table is no more.
+    /// The names that the statements use. Texts and look-ups can be set again; tables are gone.
     fn of_names(&mut self, reader: &Reader<'_>, main: &Main) -> Known<()> {
         let used = used_names(reader.map, &reader.read);
         for name in &reader.order {
@@ -86,7 +86,7 @@ impl Rest {
         Ok(())
     }
 
-    /// The names that others import: those that are no layers stay in the map.
+    /// The names that others import. Those that are not layers stay in the map.
     fn of_imports(&mut self, reader: &Reader<'_>, main: &Main, imports: &Imports) -> Known<()> {
         for name in imports.names() {
             let other = match reader.names.get(name) {
@@ -179,7 +179,7 @@ fn header(source: &str) -> String {
     lines.map(|line| format!("{line}\n")).collect()
 }
 
-/// The source behind the header, without the statements that were read and the comments above them.
+/// The source after the header, without the statements that were read and the comments above them.
 fn without(reader: &Reader<'_>, header: usize) -> String {
     let source = reader.map.source();
     let mut spans: Vec<Span> = reader.read.clone();

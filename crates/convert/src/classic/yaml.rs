@@ -24,7 +24,10 @@ struct Text {
 /// The layers of a mapping in the map: those of its entries, below their keys.
 pub(crate) fn layers<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> Known<Vec<Layer>> {
     let ExprKind::Dict(entries) = &data.kind else {
-        return Err(Stop::new("it merges what is no mapping", data.span));
+        return Err(Stop::new(
+            "it merges something other than a mapping",
+            data.span,
+        ));
     };
     let mut own: Vec<(&Expr, &Expr)> = Vec::new();
     let mut nested = Vec::new();

@@ -19,7 +19,7 @@ pub struct PlanChanges {
     pub states: Vec<StateChange>,
     /// The states that run before or after others than they did.
     pub order: Vec<OrderChange>,
-    /// What is known of neither plan.
+    /// The outcomes that are unknown in both plans.
     pub unknown: Vec<UnknownCause>,
     /// The states that name other sources than they did, of which the same one counts.
     pub relisted: Vec<StateName>,

@@ -28,7 +28,7 @@ pub struct StatesGroup {
     pub secret_texts: Vec<Str>,
 }
 
-/// What is unknown in both states of the files on some minions.
+/// An outcome that is unknown in both states of the files on some minions.
 #[derive(Debug, Clone)]
 pub struct UnknownGroup {
     /// The cause, as the first minion has it.
@@ -42,7 +42,7 @@ pub struct UnknownGroup {
 pub struct StateGroups {
     groups: Vec<StatesGroup>,
     by_key: HashMap<String, usize>,
-    /// What is unknown, and the last minion of each.
+    /// The unknown outcomes, and the last minion of each.
     unknown: Vec<(UnknownGroup, String)>,
     by_cause: HashMap<String, usize>,
     /// The states that look for their source elsewhere and find the same.
@@ -66,7 +66,7 @@ impl StateGroups {
         &self.groups
     }
 
-    /// What is unknown, in the order it was first seen.
+    /// The unknown outcomes, in the order in which they were first seen.
     pub fn unknown(&self) -> impl Iterator<Item = &UnknownGroup> {
         self.unknown.iter().map(|(group, _)| group)
     }

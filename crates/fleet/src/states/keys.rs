@@ -47,7 +47,7 @@ fn of_file(file: &PlannedFile, own: &Own, has_text: bool) -> (String, String) {
 }
 
 fn digest(text: &str, bytes: &[u8]) -> String {
-    // Bytes that are no text are not the same for the placeholders in their place.
+    // Bytes other than UTF-8 would look alike with placeholders in their place.
     match std::str::from_utf8(bytes) {
         Ok(_) => encode(Sha256::digest(text)),
         Err(_) => encode(Sha256::digest(bytes)),

@@ -1,4 +1,4 @@
-//! What a change of files does to what states do: states, files, order, and what restarts.
+//! The effect of a change on states: their arguments, files and order, and which services restart.
 
 mod arguments;
 mod compare;

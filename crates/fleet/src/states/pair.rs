@@ -12,7 +12,7 @@ use super::plans::{Planned, StatePlans};
 use crate::failures::{Turn, turns};
 use crate::own::Own;
 
-/// What states do on minions that share it, before and after a change.
+/// The plans of minions that share them, before and after a change.
 pub struct StatesPair {
     /// The plans, which stay, so that their addresses do.
     pub(crate) sides: [Arc<Planned>; 2],
@@ -20,7 +20,7 @@ pub struct StatesPair {
     pub(crate) sls: Option<String>,
     /// The changes, each with its places.
     pub(crate) changes: Vec<(PlanChange, Places)>,
-    /// What is unknown in both plans, and the sources that do not count.
+    /// The outcomes that are unknown in both plans, and the sources that do not count.
     pub(crate) rest: PlanChanges,
     /// The errors that keep minions from the states in one of the files' states or in both.
     pub(crate) failures: Vec<(Turn, Error)>,

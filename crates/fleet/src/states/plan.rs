@@ -42,7 +42,7 @@ pub struct StateName {
 pub struct PlannedState {
     /// Its name.
     pub name: StateName,
-    /// What it says, without what Salt adds. Of a list of sources there is the one that counts.
+    /// The arguments as people wrote them. A list of sources is replaced by the one that counts.
     pub arguments: Map,
     /// All sources that it names, if it has a list of them.
     pub sources: Vec<String>,

@@ -19,7 +19,7 @@ use crate::reach::ChangedFiles;
 pub enum WantedStates {
     /// Those that top files give, of the sls in some folders if any are named.
     Top(Vec<String>),
-    /// Those of each sls, by saltenv and name. One that another sls before it includes is no run of its own.
+    /// Those of each sls, by saltenv and name. One that an earlier sls includes has no run of its own.
     Sls(Vec<(String, String)>),
 }
 
@@ -41,7 +41,7 @@ pub struct StatePlans<'e> {
     shown: ShownParts,
     /// The path of top files.
     state_top: String,
-    /// True if top files are no templates, and nothing else gives minions their sls.
+    /// True if top files are plain YAML, and nothing else gives minions their sls.
     has_plain_top: bool,
     /// The plans so far, by the addresses of what they are made of.
     known: Mutex<HashMap<Vec<usize>, Arc<Planned>>>,
@@ -55,7 +55,7 @@ pub(crate) struct Planned {
     pub plan: MinionPlan,
     /// The errors that keep minions from the states.
     pub errors: Vec<Error>,
-    /// What was looked at, for what is known.
+    /// The files that the known parts were read from.
     pub reads: Vec<FileRead>,
     /// The texts that templates made of secrets.
     pub secret_texts: Vec<Str>,
@@ -234,7 +234,7 @@ impl<'e> StatePlans<'e> {
     }
 }
 
-/// True if top files are no templates, and nothing else gives minions their sls.
+/// True if top files are plain YAML, and nothing else gives minions their sls.
 fn has_plain_top(engine: &Engine, options: &TopOptions) -> bool {
     let path = SaltPath::from_relative(&options.state_top);
     let files = engine.files();

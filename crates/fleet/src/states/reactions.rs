@@ -6,7 +6,7 @@ use mapstack::value::Value;
 /// A state that does something because another one changes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reaction {
-    /// What it does, such as `restarts`.
+    /// The reaction as a verb, such as `restarts`.
     pub verb: &'static str,
     /// The state module, such as `service`.
     pub module: String,

@@ -1,4 +1,4 @@
-//! What is known of neither state of the files, since the machine decides it.
+//! Outcomes that the machine decides, unknown in both states of the files.
 
 use mapstack::value::Value;
 
@@ -16,7 +16,7 @@ pub struct UnknownCause {
 /// Arguments by which the machine decides if a state runs.
 const CONDITIONS: [&str; 3] = ["onlyif", "unless", "creates"];
 
-/// What is unknown of a state before and after.
+/// The outcomes of a state that are unknown before and after.
 pub(super) fn unknown(old: &PlannedState, new: &PlannedState) -> Vec<UnknownCause> {
     let both_have = |name: &&&str| {
         let has = |state: &PlannedState| state.arguments.contains_key(**name);

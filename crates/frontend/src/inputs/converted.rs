@@ -45,7 +45,7 @@ pub enum WorkTree {
     Clean,
     /// Some are not.
     Changed(Vec<String>),
-    /// There is no commit to compare with.
+    /// No commit exists to compare with.
     NoGit,
 }
 
@@ -59,7 +59,7 @@ impl Converted {
     /// The formula that is named, or the only one.
     ///
     /// # Errors
-    /// There is no such formula, or it is in no directory.
+    /// The formula does not exist, or lies outside of every directory.
     pub fn of(
         given: Option<&String>,
         (files, functions): (&Files, &Functions),
@@ -98,7 +98,7 @@ impl Converted {
     /// An engine that serves the formula as a proposal has it.
     ///
     /// # Errors
-    /// What [`of`](Self::of) fails for.
+    /// The errors of [`of`](Self::of).
     pub fn after(
         &self,
         proposal: &Proposal,
@@ -186,7 +186,7 @@ impl Converted {
         })
     }
 
-    /// The same without git: there is no commit.
+    /// The same without git, which has no commit.
     ///
     /// # Errors
     /// None.

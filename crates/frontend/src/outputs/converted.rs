@@ -69,7 +69,7 @@ fn check(directory: &Path, path: &str, formula: &Formula) -> io::Result<()> {
         };
         at.push(part);
         if fs::symlink_metadata(&at).is_ok_and(|is| is.is_symlink()) {
-            return refused("it is a link, or behind one");
+            return refused("it is a link, or reached through one");
         }
     }
     match (fs::read(&at), formula.bytes(path)) {
@@ -80,7 +80,7 @@ fn check(directory: &Path, path: &str, formula: &Formula) -> io::Result<()> {
     }
 }
 
-/// What has to be done to have everything as it was.
+/// The steps that restore everything.
 #[derive(Default)]
 struct Undo {
     /// Files with their former content, or without one.

@@ -52,7 +52,7 @@ impl Dumps {
     }
 }
 
-/// How often each of some texts occurs, and how often it did so far.
+/// The number of times that each of some texts occurs, and that it occurred so far.
 struct Occurrences<'t>(HashMap<&'t str, (usize, usize)>);
 
 impl<'t> Occurrences<'t> {

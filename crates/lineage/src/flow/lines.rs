@@ -146,7 +146,7 @@ impl OfText<'_> {
         claim.printed(nodes)
     }
 
-    /// The mark behind a part of a line.
+    /// The mark after a part of a line.
     fn mark(&self, line: usize, before: Range<usize>) -> Mark {
         let small = |number: usize| u32::try_from(number + 1).unwrap_or(u32::MAX);
         let text = self.text.as_str().get(before);
@@ -156,7 +156,7 @@ impl OfText<'_> {
         }
     }
 
-    /// What an expression printed into a line.
+    /// The text that an expression printed into a line.
     fn printing(
         &self,
         (run, nodes): (&Range<usize>, &[Node]),

@@ -21,7 +21,7 @@ const MAX_SKIPPED: usize = 1_000;
 #[derive(Default)]
 pub(super) struct Prints {
     by_tag: HashMap<Tag, Vec<Print>, RandomState>,
-    /// What tags of macros printed that is not yet known to be part of what another tag printed.
+    /// The texts that tags of macros printed, and that are not known yet to be part of another tag's text.
     of_macros: Vec<(Str, Node)>,
 }
 

@@ -165,7 +165,7 @@ impl<'x> Explaining<'x> {
         }
     }
 
-    /// What was found, about some data with its origins.
+    /// The places found for some data with its origins.
     fn finish(
         self,
         (engine, minion): Of<'x>,

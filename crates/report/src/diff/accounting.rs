@@ -37,7 +37,7 @@ pub struct Accounting {
     pub unserved: Vec<Unserved>,
     /// The names that neither state serves, and that are the same.
     pub unserved_alike: Vec<Unserved>,
-    /// What was compared of what states do.
+    /// The parts of states that were compared.
     states: Option<&'static str>,
     /// True if only the formulas at hand were to be compared.
     only: bool,

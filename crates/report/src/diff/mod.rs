@@ -104,7 +104,7 @@ impl Report<'_> {
         match (change.path.is_empty(), &change.old, &change.new) {
             (false, ..) => self.key(group),
             (true, None, _) => "has map data now".into(),
-            (true, _, None) => "has map data no more".into(),
+            (true, _, None) => "no longer has map data".into(),
             _ => "the whole result".into(),
         }
     }

@@ -74,7 +74,7 @@ pub struct Differences<'r> {
     states: Vec<StateRow<'r>>,
     /// States that run before or after others than they did.
     order: Vec<OrderRow<'r>>,
-    /// What is unknown in both states of the files.
+    /// The outcomes that are unknown in both states of the files.
     unknown: Vec<UnknownInBoth>,
     failing: Vec<Failing<'r>>,
     /// Minions whose facts cannot be read.

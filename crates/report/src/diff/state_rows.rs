@@ -31,7 +31,7 @@ pub(super) struct StateRow<'r> {
     files: Vec<ChangedFileRow>,
     /// The states that react, such as `restarts service ssh`.
     reactions: Vec<String>,
-    /// The sls that are run, where there are no top files.
+    /// The sls that are run one by one, without top files.
     runs: Vec<&'r str>,
     /// The number of minions that it is for.
     count: usize,
@@ -258,7 +258,7 @@ pub(super) fn order<'r>(report: &'r Report<'_>) -> Vec<OrderRow<'r>> {
     groups.filter_map(row).collect()
 }
 
-/// What is unknown in both states.
+/// An outcome that is unknown in both states.
 pub(super) fn unknown(report: &Report<'_>) -> Vec<UnknownInBoth> {
     let secrets = report.secrets(&[]);
     let all = report.differences.states.unknown();

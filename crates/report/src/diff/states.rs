@@ -19,9 +19,9 @@ use crate::yaml_form::{Line, Sign, lines, note, text_lines};
 pub(super) struct StatesEntry<'d> {
     /// The change, as the first minion has it.
     pub group: &'d StatesGroup,
-    /// What changed, such as `file /etc/motd`.
+    /// The subject of the change, such as `file /etc/motd`.
     pub title: String,
-    /// Where the state is written, and what its file is made of.
+    /// The place of the state, and the source of its file.
     pub place: String,
     /// The states that react.
     pub reactions: String,
@@ -93,7 +93,7 @@ fn is_move(change: &StateChange) -> bool {
     change.files.is_empty() && matches!(&change.arguments[..], [one] if is_sls(one))
 }
 
-/// What a state is called for people.
+/// The name of a state for people.
 pub(super) fn called(name: &StateName, secrets: &Secrets) -> String {
     let StateName {
         module,
@@ -160,7 +160,7 @@ pub(super) fn secrets(report: &Report<'_>, group: &StatesGroup) -> Secrets {
     report.secrets(&group.examples).derived(&group.secret_texts)
 }
 
-/// What changed; true if the only argument that changed is part of it.
+/// The subject of a change; true if it includes the only argument that changed.
 fn title(change: &StateChange, secrets: &Secrets) -> (String, bool) {
     let both = (&change.old, &change.new);
     let Some(name) = change.new.as_ref().or(change.old.as_ref()) else {
@@ -183,7 +183,7 @@ fn title(change: &StateChange, secrets: &Secrets) -> (String, bool) {
     }
 }
 
-/// What a file is called.
+/// The name of a file.
 pub(super) fn kind(file: &PlannedFile) -> &'static str {
     match file.kind.name() {
         "fragment" => "part of file",
@@ -254,7 +254,7 @@ fn file_lines(file: &FileChange, of: &StateChange, secrets: &Secrets) -> Vec<Lin
         let path = path.unwrap_or_default();
         let said = match (&file.old, &file.new) {
             (None, _) if of.old.is_some() => format!("{path} is new"),
-            (_, None) => format!("{path} is managed no more"),
+            (_, None) => format!("{path} is no longer managed"),
             _ => path,
         };
         all.push(note(said));
@@ -386,7 +386,7 @@ fn of_order<'d>(
     titled.collect()
 }
 
-/// What is unknown in both states, each kind of reason with the number of states.
+/// The unknown outcomes in both states, each kind of reason with the number of states.
 pub(super) fn unknown<'d>(report: &'d Report<'_>) -> BTreeMap<&'d str, Vec<&'d StateName>> {
     let mut all: BTreeMap<&str, Vec<&StateName>> = BTreeMap::new();
     for group in report.differences.states.unknown() {
@@ -396,7 +396,7 @@ pub(super) fn unknown<'d>(report: &'d Report<'_>) -> BTreeMap<&'d str, Vec<&'d S
     all
 }
 
-/// What is unknown in both states, in a few words; nothing if all is known.
+/// The unknown outcomes in both states, in a few words; nothing if all is known.
 pub(super) fn unknown_in_short(report: &Report<'_>) -> Option<String> {
     let all = unknown(report);
     let all = all
