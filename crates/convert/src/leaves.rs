@@ -1,8 +1,8 @@
-//! The values in data that are no mappings, and data with some of them changed.
+//! The values in data other than mappings, and data with some of them changed.
 
 use mapstack::value::{Key, Map, Value};
 
-/// The paths to all values that are no mappings, or empty ones.
+/// The paths to all values other than mappings, and to empty mappings.
 pub(crate) fn leaves(map: &Map) -> Vec<Vec<Key>> {
     let mut found = Vec::new();
     collect(map, &mut Vec::new(), &mut found);
@@ -25,7 +25,7 @@ fn collect(map: &Map, path: &mut Vec<Key>, found: &mut Vec<Vec<Key>>) {
     }
 }
 
-/// Data with each value that is no mapping as a function makes it; `None` takes it out.
+/// Data in which a function replaces each value other than a mapping; `None` takes it out.
 pub(crate) fn mapped(map: &Map, change: &dyn Fn(&Value) -> Option<Value>) -> Map {
     let mut changed = Map::new();
     for (key, value) in map {
@@ -65,6 +65,12 @@ pub(crate) fn at<'v>(map: &'v Map, path: &[Key]) -> Option<&'v Value> {
         true => Some(value),
         false => at(value.as_map()?, rest),
     }
+}
+
+/// The keys of a path with colons between them.
+pub(crate) fn joined(path: &[Key]) -> String {
+    let keys = path.iter().map(ToString::to_string);
+    keys.collect::<Vec<_>>().join(":")
 }
 
 /// The keys of several mappings, with the first value of each.

@@ -2,7 +2,7 @@
 
 use mapstack::value::{Key, Map, Value};
 
-use crate::leaves::{at, leaves, mapped, union, with};
+use crate::leaves::{at, joined, leaves, mapped, union, with};
 use crate::proposal::Kind;
 
 /// A pillar, and where it comes from.
@@ -138,7 +138,7 @@ impl Pillars {
 /// Makes another value of one; nothing to leave it out.
 type ChangeOf = fn(&Value) -> Option<Value>;
 
-/// What is changed of every value, and how.
+/// The changes of every value.
 const CHANGES: [(&str, ChangeOf); 4] = [
     ("other values", |value| Some(other(value))),
     ("values of other types", of_other_type),
@@ -189,9 +189,4 @@ fn nested(keys: &[String], data: Map) -> Map {
 fn spread<T: Clone>(items: &[T], most: usize) -> Vec<T> {
     let step = items.len().div_ceil(most).max(1);
     items.iter().step_by(step).cloned().collect()
-}
-
-fn joined(path: &[Key]) -> String {
-    let keys = path.iter().map(ToString::to_string);
-    keys.collect::<Vec<_>>().join(":")
 }

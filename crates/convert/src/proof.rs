@@ -1,24 +1,26 @@
 //! The proof that a formula gives minions what it gave them.
 
+use std::collections::HashSet;
+
 use mapstack::minion::{Minion, Part};
 use mapstack::value::{Key, Value};
-use mapstack::{Configuration, DataOptions, Engine, Error, ErrorKind, Result, Spent, Way};
+use mapstack::{Configuration, DataOptions, Engine, Error, Result, Spent, Way, sls_name};
 use mapstack_fleet::{Pace, changes, ordered};
 use mapstack_states::{Gatherer, TopOptions};
 
-use crate::leaves::sorted;
+use crate::leaves::{joined, sorted};
 use crate::proposal::Kind;
-use crate::states::{Compared, Low, compared};
+use crate::states::{Compared, Low, compared, kind_of};
 use crate::{GivenPillar, Pillars, Proposal};
 
 /// Two states of a formula, which are to be the same.
 pub struct Proof<'e> {
     engines: [&'e Engine; 2],
-    maps: [Vec<Configuration>; 2],
+    maps: [Configuration; 2],
     formula: String,
     saltenv: String,
     kind: Kind,
-    /// True if it is no difference that something works which failed.
+    /// True to accept that something which failed works now.
     allows_fixed: bool,
 }
 
@@ -35,11 +37,11 @@ pub struct Difference {
     pub minion: String,
     /// The pillar with which it was.
     pub pillar: String,
-    /// How often it was seen.
+    /// The number of times it was seen.
     pub count: usize,
 }
 
-/// How much was compared.
+/// The numbers of comparisons.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// The minions.
@@ -73,9 +75,9 @@ pub struct Counts {
 /// The outcome of a proof.
 #[derive(Debug, Clone, Default)]
 pub struct Proven {
-    /// How much was compared.
+    /// The numbers of comparisons.
     pub counts: Counts,
-    /// What is not what it was, each thing once.
+    /// The differences, each once.
     pub differences: Vec<Difference>,
     /// The part of the budget of the whole run that was used up before all was compared.
     pub spent: Option<Spent>,
@@ -115,15 +117,15 @@ impl<'e> Proof<'e> {
         (formula, saltenv): (&str, &str),
         proposal: &Proposal,
     ) -> Result<Self> {
-        let maps = |engine: &Engine| -> Result<Vec<Configuration>> {
+        let map = |engine: &Engine| -> Result<Configuration> {
             let of = Configuration::of(engine, formula, saltenv, DataOptions::default())?;
             let of = of.made(engine, Way::Map)?;
-            Ok(vec![of.with_variable(Some(&proposal.variable))])
+            Ok(of.with_variable(Some(&proposal.variable)))
         };
         let [before, after] = engines;
         Ok(Proof {
             engines,
-            maps: [maps(before)?, maps(after)?],
+            maps: [map(before)?, map(after)?],
             formula: formula.into(),
             saltenv: saltenv.into(),
             kind: proposal.kind,
@@ -131,7 +133,7 @@ impl<'e> Proof<'e> {
         })
     }
 
-    /// Take it for no difference that something works which failed.
+    /// Accept that something which failed works now.
     #[must_use]
     pub fn allowing_fixed(mut self, allows: bool) -> Self {
         self.allows_fixed = allows;
@@ -141,7 +143,7 @@ impl<'e> Proof<'e> {
     /// The maps of minions as they are now, where they work.
     #[must_use]
     pub fn maps(&self, minions: &[Minion]) -> Vec<Value> {
-        let computed = |minion| self.map(0, 0, minion).ok();
+        let computed = |minion| self.map(0, minion).ok();
         one_per_family(minions)
             .into_iter()
             .filter_map(computed)
@@ -173,34 +175,36 @@ impl<'e> Proof<'e> {
         };
         let seen = side_by_side(&work, pace, |(minion, pillar)| {
             let minion = Minion::clone(minion).with(Part::Pillar, pillar.data.clone());
-            let all = 0..self.maps[0].len();
-            all.map(|at| self.compare_map(at, &minion))
-                .collect::<Vec<Seen>>()
+            self.compare_map(&minion)
         });
+        // Nothing and an empty mapping are the same in states, too.
+        let mut empty: HashSet<Case<'_>> = HashSet::new();
         for (of, seen) in work.iter().zip(seen) {
-            for seen in seen? {
-                proven.counts.maps += 1;
-                proven.add(seen, *of, None);
+            let seen = seen?;
+            proven.counts.maps += 1;
+            if matches!(seen, Seen::Empty) {
+                empty.insert(case(*of));
             }
+            proven.add(seen, *of, None);
         }
         if proven.differences.is_empty() {
-            self.states(minions, pillars, pace, &mut proven)?;
+            self.states((minions, pillars, &empty), pace, &mut proven)?;
         }
         proven.spent = self.engines.iter().find_map(|engine| engine.spent());
         Ok(proven)
     }
 
-    fn map(&self, side: usize, at: usize, minion: &Minion) -> Result<Value> {
+    fn map(&self, side: usize, minion: &Minion) -> Result<Value> {
         let run = self.engines[side]
             .run(minion)
             .with_saltenv(self.saltenv.as_str());
-        self.maps[side][at].compute(&run)
+        self.maps[side].compute(&run)
     }
 
-    fn compare_map(&self, at: usize, minion: &Minion) -> Seen {
-        match (self.map(0, at, minion), self.map(1, at, minion)) {
+    fn compare_map(&self, minion: &Minion) -> Seen {
+        match (self.map(0, minion), self.map(1, minion)) {
             (Ok(before), Ok(after)) => self.compare_values(&before, &after),
-            (Err(before), Err(after)) if is_alike(&before, &after) => Seen::FailsAlike,
+            (Err(before), Err(after)) if kind_of(&before) == kind_of(&after) => Seen::FailsAlike,
             (Err(_), Ok(_)) if self.allows_fixed => Seen::Fixed,
             (before, after) => {
                 let [before, after] = [before, after].map(|one| match one {
@@ -240,15 +244,11 @@ impl<'e> Proof<'e> {
             .iter()
             .filter(|change| !is_own(&change.path, change.new.is_none()))
             .map(|change| {
-                let path = change.path.iter().map(ToString::to_string);
-                let path = path.collect::<Vec<_>>().join(":");
-                let shown =
-                    |value: &Option<Value>| value.as_ref().map_or("nothing".into(), Value::repr);
-                let what = match path.is_empty() {
+                let what = match change.path.is_empty() {
                     true => "the map".into(),
-                    false => path,
+                    false => joined(&change.path),
                 };
-                [what, shown(&change.old), shown(&change.new)]
+                [what, shown(change.old.as_ref()), shown(change.new.as_ref())]
             })
             .collect();
         match found.is_empty() {
@@ -259,15 +259,14 @@ impl<'e> Proof<'e> {
 
     fn states(
         &self,
-        minions: &[Minion],
-        pillars: &Pillars,
+        (minions, pillars, empty): (&[Minion], &Pillars, &HashSet<Case<'_>>),
         pace: Pace,
         proven: &mut Proven,
     ) -> Result<()> {
         let listed = self.engines[0].list(&self.saltenv, &format!("{}/", self.formula))?;
         let names: Vec<String> = listed.iter().filter_map(|path| sls_name(path)).collect();
         proven.counts.sls = names.len();
-        // What a formula with very many sls gives is compared on fewer minions.
+        // A formula with very many sls is compared on fewer minions.
         let sampled = one_per_family(minions);
         let is_large = names.len() * minions.len() * pillars.given.len() > MAX_STATES;
         let on: Vec<&Minion> = match is_large {
@@ -281,9 +280,10 @@ impl<'e> Proof<'e> {
         let gatherers = self
             .engines
             .map(|engine| Gatherer::new(engine, TopOptions::default()));
-        let seen = side_by_side(&work, pace, |(minion, pillar)| {
+        let seen = side_by_side(&work, pace, |of| {
+            let (minion, pillar) = *of;
+            let is_empty = empty.contains(&case(*of));
             let minion = Minion::clone(minion).with(Part::Pillar, pillar.data.clone());
-            let is_empty = matches!(self.compare_map(0, &minion), Seen::Empty);
             let of = (&minion, is_empty);
             let compared = names
                 .iter()
@@ -338,6 +338,11 @@ impl<'e> Proof<'e> {
     }
 }
 
+/// A value in a difference.
+fn shown(value: Option<&Value>) -> String {
+    value.map_or("nothing".into(), Value::repr)
+}
+
 /// A state that differs: what of it, before and after.
 fn of_states(sls: &str, states: &[Option<Value>; 2]) -> [String; 3] {
     let what = format!("the states of {sls}");
@@ -347,17 +352,11 @@ fn of_states(sls: &str, states: &[Option<Value>; 2]) -> [String; 3] {
     };
     let id = |state: &Value| state.as_map()?.get("__id__").map(ToString::to_string);
     match (id(before), changes(before, after).first()) {
-        (Some(of), Some(change)) if id(after).as_ref() == Some(&of) => {
-            let path = change.path.iter().map(ToString::to_string);
-            let path = path.collect::<Vec<_>>().join(":");
-            let shown =
-                |value: &Option<Value>| value.as_ref().map_or("nothing".into(), Value::repr);
-            [
-                format!("{what}: {of}: {path}"),
-                shown(&change.old),
-                shown(&change.new),
-            ]
-        }
+        (Some(of), Some(change)) if id(after).as_ref() == Some(&of) => [
+            format!("{what}: {of}: {}", joined(&change.path)),
+            shown(change.old.as_ref()),
+            shown(change.new.as_ref()),
+        ],
         _ => [what, before.repr(), after.repr()],
     }
 }
@@ -407,6 +406,13 @@ impl Proven {
     }
 }
 
+/// The identity of a minion with a pillar.
+type Case<'c> = (String, &'c str);
+
+fn case<'c>((minion, pillar): (&Minion, &'c GivenPillar)) -> Case<'c> {
+    (minion.id().to_string(), &pillar.name)
+}
+
 /// Do work for each item on several threads.
 fn side_by_side<I: Sync, T: Send>(
     items: &[I],
@@ -433,14 +439,6 @@ fn one_per_family(minions: &[Minion]) -> Vec<&Minion> {
     found
 }
 
-/// True if two errors are of one kind.
-fn is_alike(before: &Error, after: &Error) -> bool {
-    // What runs in post-map.jinja now has its error told as that of a template.
-    let is_of_template =
-        |error: &Error| matches!(error.kind(), ErrorKind::Template | ErrorKind::Undefined);
-    before.kind() == after.kind() || (is_of_template(before) && is_of_template(after))
-}
-
 /// The first line of an error, with its place.
 fn one_line(error: &Error) -> String {
     let text = error.to_string();
@@ -449,11 +447,4 @@ fn one_line(error: &Error) -> String {
         Some(place) => format!("{place}: {line}"),
         None => line.to_owned(),
     }
-}
-
-/// The name of an sls.
-fn sls_name(path: &str) -> Option<String> {
-    let stem = path.strip_suffix(".sls")?;
-    let stem = stem.strip_suffix("/init").unwrap_or(stem);
-    Some(stem.replace('/', "."))
 }

@@ -4,7 +4,7 @@ use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
 use mapstack::{Error, ErrorKind};
 use mapstack_fleet::changes;
-use mapstack_render::Obj;
+use mapstack_states::compile::low_data;
 use mapstack_states::{Gatherer, Wanted};
 
 /// The states that an sls gives a minion, or the kind of the fault.
@@ -51,27 +51,21 @@ impl Low {
                 };
             }
         };
-        let chunks: Result<Vec<Value>, _> = low
-            .iter()
-            .map(|state| Obj::Dict(state.chunk.clone()).to_value())
-            .collect();
-        match chunks {
-            Ok(chunks) => Low::States(
-                chunks
-                    .iter()
-                    .map(|chunk| comparable(chunk, is_empty))
-                    .collect(),
-            ),
+        match low_data(low) {
+            Ok(chunks) => {
+                let chunks = chunks.iter().map(|chunk| comparable(chunk, is_empty));
+                Low::States(chunks.collect())
+            }
             Err(error) => Low::Fails {
-                kind: "Limit".into(),
-                message: error.message.clone(),
+                kind: kind_of(&error),
+                message: error.to_string(),
             },
         }
     }
 }
 
-/// The kind of an error. What runs in post-map.jinja now has its error told as that of a template.
-fn kind_of(error: &Error) -> String {
+/// The kind of an error. Errors of statements that moved to post-map.jinja are those of a template now.
+pub(crate) fn kind_of(error: &Error) -> String {
     match error.kind() {
         ErrorKind::Undefined => format!("{:?}", ErrorKind::Template),
         kind => format!("{kind:?}"),

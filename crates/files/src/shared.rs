@@ -150,6 +150,7 @@ impl<'e> SharedFiles<'e> {
     /// ([`Gatherer::keeping_low`](mapstack_states::Gatherer::keeping_low)).
     #[must_use]
     pub fn of(&self, minion: &Minion, states: &Arc<Compiled>) -> Vec<FileOfMinion> {
+        let minion = states.changed.as_ref().unwrap_or(minion);
         let of_minion = OfMinion {
             shared: self,
             minion,

@@ -7,7 +7,7 @@ use mapstack_diagnostic::{Error, ErrorKind};
 use mapstack_pyobject::{Budget, Limits, Obj};
 use mapstack_value::Value;
 
-use crate::compile::{CompileOptions, Compiler, Failed, LowState};
+use crate::compile::{CompileOptions, Compiler, Failed, LowState, low_data};
 use crate::high::{Matches, matches_of};
 use crate::runs::{Compiled, LowRun, State};
 use crate::{Gatherer, High, Places};
@@ -79,7 +79,7 @@ impl<'e> Gatherer<'e> {
                 let kept = low.iter().filter(|_| self.keeps_low);
                 let run = |state| LowRun::of(state, &|module| high.watches(module));
                 runs = kept.map(run).collect();
-                let errors = match self.low_data(low) {
+                let errors = match self.kept(low) {
                     Ok(made) => {
                         chunks = made;
                         Vec::new()
@@ -98,6 +98,7 @@ impl<'e> Gatherer<'e> {
             }
         };
         Compiled {
+            changed: high.changed,
             sls: high.sls,
             low: chunks,
             runs,
@@ -107,10 +108,7 @@ impl<'e> Gatherer<'e> {
     }
 
     /// The low data of states, if it is kept.
-    fn low_data(&self, low: Vec<LowState>) -> Result<Vec<Value>, Error> {
-        let kept = low.into_iter().filter(|_| self.keeps_low);
-        let chunks = kept.map(|state| Obj::Dict(state.chunk).to_value());
-        let chunks = chunks.collect::<Result<_, _>>();
-        chunks.map_err(|e| Error::new(ErrorKind::Limit, e.message.clone()))
+    fn kept(&self, low: Vec<LowState>) -> Result<Vec<Value>, Error> {
+        low_data(low.into_iter().filter(|_| self.keeps_low))
     }
 }

@@ -165,6 +165,23 @@ impl<'e> Gatherer<'e> {
 }
 
 impl High {
+    /// The same, if its top files can be used.
+    ///
+    /// # Errors
+    /// They cannot.
+    pub fn with_usable_top(mut self) -> Result<Self, Error> {
+        match self.top.take_if(|top| top.is_err()) {
+            Some(Err(error)) => Err(error),
+            _ => Ok(self),
+        }
+    }
+
+    /// The minion as templates of files see it: with the facts as sls left them.
+    #[must_use]
+    pub fn minion_of_files<'m>(&'m self, given: &'m Minion) -> &'m Minion {
+        self.changed.as_ref().unwrap_or(given)
+    }
+
     /// The states as they run, or the reasons for which a state run refuses them.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! The states of minions as they run, as data that threads share.
 
+use mapstack::minion::Minion;
 use mapstack_diagnostic::Error;
 use mapstack_pyobject::Obj;
 use mapstack_value::Value;
@@ -20,6 +21,8 @@ pub struct Compiled {
     pub runs: Vec<LowRun>,
     /// The reasons for which Salt refuses the states, with their places.
     pub errors: Vec<Error>,
+    /// The minion with the facts as sls left them, if one changed them in place. Templates of files see these.
+    pub changed: Option<Minion>,
 }
 
 /// A state that runs.

@@ -7,7 +7,7 @@ use mapstack::value::{Key, Value};
 use mapstack::{Error, ErrorKind};
 use mapstack_files::{Content, ManagedFile, ManagedFiles};
 use mapstack_lineage::{FileLines, Spot, explain_file, explain_pillar};
-use mapstack_pyobject::Obj;
+use mapstack_states::compile::low_data;
 use mapstack_states::{Gatherer, High, Places};
 
 use crate::inputs::flags::Input;
@@ -55,7 +55,7 @@ impl Asked {
     }
 }
 
-/// A file and the number of a line behind it.
+/// A file and the number of a line after it.
 fn split(given: &str) -> (&str, Option<u64>) {
     let parts = given.rsplit_once(':');
     let found = parts.and_then(|(name, line)| Some((name, line.parse().ok()?)));
@@ -98,10 +98,8 @@ impl ExplainedFile {
         let session = Session::new(input, warn, memory)?;
         let options = top_options(session.config.as_ref(), &input.files);
         let gatherer = Gatherer::new(&session.engine, options.clone());
-        let mut high = gatherer.high(&session.minion, wanted(sls, &options));
-        if let Some(Err(error)) = high.top.take_if(|top| top.is_err()) {
-            return Err(error.into());
-        }
+        let high = gatherer.high(&session.minion, wanted(sls, &options));
+        let high = high.with_usable_top()?;
         let asked = Asked::of(asked, &session);
         let mut made = ExplainedFile {
             minion: session.minion.clone(),
@@ -113,7 +111,8 @@ impl ExplainedFile {
             Ok(low) => low,
             Err(refused) => return Ok(ExplainedFile { refused, ..made }),
         };
-        let files = ManagedFiles::new(&session.engine, &session.minion, &low);
+        let minion = high.minion_of_files(&session.minion);
+        let files = ManagedFiles::new(&session.engine, minion, &low);
         let all = files.all();
         let meant = all.iter().filter(|file| file.is_named(&asked.name));
         let meant: Vec<&ManagedFile> = meant.collect();
@@ -175,10 +174,7 @@ impl ExplainedFile {
 fn low(session: &Session, high: &High) -> Result<Vec<Value>, Refused> {
     let low = high.low(&session.minion).map_err(|e| vec![e])?;
     let refused = |refusals: Vec<_>| Places::new(&session.engine, &high.sls).errors(&refusals);
-    let chunks = low.map_err(refused)?.into_iter();
-    let chunks = chunks.map(|state| Obj::Dict(state.chunk).to_value());
-    let chunks = chunks.collect::<Result<Vec<Value>, _>>();
-    chunks.map_err(|e| vec![Error::new(ErrorKind::Limit, e.message.clone())])
+    low_data(low.map_err(refused)?).map_err(|e| vec![e])
 }
 
 /// The names by which files can be asked for.

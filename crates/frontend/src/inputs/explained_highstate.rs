@@ -43,10 +43,8 @@ impl ExplainedHighstate {
         let session = Session::new(input, warn, memory)?;
         let options = top_options(session.config.as_ref(), &input.files);
         let gatherer = Gatherer::new(&session.engine, options.clone());
-        let mut high = gatherer.high(&session.minion, wanted(sls, &options));
-        if let Some(Err(error)) = high.top.take_if(|top| top.is_err()) {
-            return Err(error.into());
-        }
+        let high = gatherer.high(&session.minion, wanted(sls, &options));
+        let high = high.with_usable_top()?;
         let settled = high.settled(&session.minion)?;
         let asked = match asked {
             Some(asked) => Some(found(asked, &settled.0, (&gatherer, &session, &high))?),

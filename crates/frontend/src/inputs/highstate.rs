@@ -7,7 +7,7 @@ use mapstack::{Diagnostic, Engine, Error, ErrorKind, nearest};
 use mapstack_files::ManagedFiles;
 use mapstack_pyobject::{Budget, Obj};
 use mapstack_report::states::StateRow;
-use mapstack_states::compile::{CompileOptions, Compiler, Failed, LowState, Refusal};
+use mapstack_states::compile::{CompileOptions, Compiler, Failed, LowState, Refusal, low_data};
 use mapstack_states::{Gatherer, High, Places, TopOptions};
 
 use crate::inputs::deployed::with_roots;
@@ -95,10 +95,8 @@ impl HighstateJob {
         let mut minion = self.engine.with_tree_grains(minion).into_owned();
         give_pillar(&mut minion, self.pillars.as_ref(), &self.changes)?;
         warn.knows(&minion);
-        let mut high = gatherer.high(&minion, wanted(sls, &self.options));
-        if let Some(Err(error)) = high.top.take_if(|top| top.is_err()) {
-            return Err(vec![error]);
-        }
+        let high = gatherer.high(&minion, wanted(sls, &self.options));
+        let high = high.with_usable_top().map_err(|e| vec![e])?;
         Ok(Highstate {
             engine: &self.engine,
             minion,
@@ -239,8 +237,7 @@ impl Highstate<'_> {
     /// The files that low data manages.
     #[must_use]
     pub fn managed<'m>(&'m self, low: &'m [Value]) -> ManagedFiles<'m> {
-        let minion = self.high.changed.as_ref().unwrap_or(&self.minion);
-        ManagedFiles::new(self.engine, minion, low)
+        ManagedFiles::new(self.engine, self.high.minion_of_files(&self.minion), low)
     }
 
     /// Finds the places of states.
@@ -250,10 +247,7 @@ impl Highstate<'_> {
     }
 
     fn values(&self, form: Form) -> Result<Vec<Value>, Refused> {
-        let chunks = self.compiled(form)?.into_iter();
-        let chunks = chunks.map(|state| Obj::Dict(state.chunk).to_value());
-        let chunks = chunks.collect::<Result<Vec<Value>, _>>();
-        chunks.map_err(|e| vec![Error::new(ErrorKind::Limit, e.message.clone())])
+        low_data(self.compiled(form)?).map_err(|e| vec![e])
     }
 
     fn compiled(&self, form: Form) -> Result<Vec<LowState>, Refused> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use mapstack::loader::{Fetched, FileServer, SaltPath, Snapshot, Unserved};
 use mapstack::value::{Key, Value};
-use mapstack::{Engine, Error, ErrorKind, yaml};
+use mapstack::{Engine, Error, ErrorKind, sls_name, yaml};
 use mapstack_fleet::states::{ShownParts, StatePlans, WantedStates};
 use mapstack_fleet::{ChangedFiles, Comparison, Fleet, NamedGroups, Pillars};
 use mapstack_pillar::Master;
@@ -120,7 +120,7 @@ pub struct Parts {
     pub maps: bool,
     /// The pillars.
     pub pillar: bool,
-    /// What states are told, and their order.
+    /// The arguments of states, and their order.
     pub states: bool,
     /// The files that states make.
     pub files: bool,
@@ -539,9 +539,8 @@ fn has_top(files: &dyn FileServer, options: &TopOptions) -> bool {
 
 /// The name of the sls at a path, if it is one.
 fn sls_of(path: &str) -> Option<String> {
-    let name = path.strip_suffix(".sls")?;
-    let name = name.strip_suffix("/init").unwrap_or(name);
-    (!name.contains('.')).then(|| name.replace('/', "."))
+    let stem = path.strip_suffix(".sls")?;
+    sls_name(path).filter(|_| !stem.contains('.'))
 }
 
 fn changed(before: &dyn FileServer, after: &dyn FileServer) -> Result<ChangedFiles, Error> {

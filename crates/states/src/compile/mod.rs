@@ -31,6 +31,7 @@ mod verify;
 pub(crate) mod work;
 
 use mapstack::minion::Minion;
+use mapstack_diagnostic::{Error as Diagnosed, ErrorKind};
 use mapstack_pyobject::{Budget, DictRef, Error, Obj};
 use mapstack_value::Value;
 
@@ -107,6 +108,18 @@ impl std::fmt::Debug for LowState {
             .field(&self.after)
             .finish()
     }
+}
+
+/// The low data of states as data.
+///
+/// # Errors
+/// The limits were reached.
+pub fn low_data(low: impl IntoIterator<Item = LowState>) -> Result<Vec<Value>, Diagnosed> {
+    let chunks = low
+        .into_iter()
+        .map(|state| Obj::Dict(state.chunk).to_value());
+    let chunks = chunks.collect::<Result<_, _>>();
+    chunks.map_err(|e| Diagnosed::new(ErrorKind::Limit, e.message.clone()))
 }
 
 /// Compiles high data, which it changes.
