@@ -307,7 +307,7 @@ impl<'t> Parts<'t> {
     /// The comment above an entry, without that of the file.
     fn comment(&self, at: usize) -> String {
         let lines = &self.lines[self.begin(at)..self.starts[at]];
-        // What stands at the top is about the file.
+        // Comments at the top are about the file.
         let is_top = at == 0 && self.begin(at) == 0;
         match is_top {
             true => String::new(),

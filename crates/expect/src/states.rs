@@ -121,21 +121,8 @@ fn all_files(files: &[FileOfMinion]) -> Value {
         let file = &one.file;
         let mut entry = Map::new();
         entry.insert("kind", file.kind.name());
-        for (name, value) in [("user", &file.user), ("group", &file.group)] {
-            if !value.is_none() {
-                entry.insert(name, value.clone());
-            }
-        }
-        let texts = [
-            ("mode", &file.mode),
-            ("attrs", &file.attrs),
-            ("target", &file.target),
-        ];
-        for (name, text) in texts {
-            if let Some(text) = text {
-                entry.insert(name, text.as_str());
-            }
-        }
+        let attributes = file.attributes.entries().into_iter();
+        entry.extend(attributes.filter(|(_, value)| !value.is_none()));
         match &one.made.content {
             Content::Nothing => {}
             Content::Bytes(bytes) => {

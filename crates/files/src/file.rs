@@ -2,9 +2,10 @@
 
 use mapstack::minion::Part;
 use mapstack_share::FactRead;
-use mapstack_value::{Key, Value};
+use mapstack_value::Key;
 
 use crate::arguments::Chunk;
+use crate::attributes::Attributes;
 use crate::making::{Rendering, Way};
 use crate::plan::Plan;
 use crate::source::Source;
@@ -84,16 +85,8 @@ pub struct ManagedFile {
     pub state: Origin,
     /// The kind of thing that it makes.
     pub kind: Kind,
-    /// The owner; `None` if the state does not set it.
-    pub user: Value,
-    /// The group; `None` if the state does not set it.
-    pub group: Value,
-    /// The mode with four digits; nothing if the state does not set it.
-    pub mode: Option<String>,
-    /// The attributes, as `chattr` writes them.
-    pub attrs: Option<String>,
-    /// The target of a link.
-    pub target: Option<String>,
+    /// The owner, the mode and the like.
+    pub attributes: Attributes,
     /// The source, if there is one.
     pub source: Option<Source>,
     /// The template engine, if the text is a template.
@@ -160,11 +153,7 @@ impl ManagedFile {
             function: chunk.function(),
             state: Origin::of(chunk),
             kind,
-            user: Value::None,
-            group: Value::None,
-            mode: None,
-            attrs: None,
-            target: None,
+            attributes: Attributes::default(),
             source: None,
             template: None,
             notes: conditions(chunk),

@@ -7,6 +7,7 @@
 
 mod accumulators;
 mod arguments;
+mod attributes;
 mod content;
 mod contents;
 mod file;
@@ -24,6 +25,7 @@ mod texts;
 mod unknown;
 mod world;
 
+pub use attributes::Attributes;
 pub use content::Content;
 pub use file::{Kind, ManagedFile, Origin};
 pub use files::ManagedFiles;

@@ -6,6 +6,7 @@ use mapstack_value::{Map, Value};
 
 use crate::accumulators::Accumulators;
 use crate::arguments::Chunk;
+use crate::attributes::Attributes;
 use crate::contents::{ARGUMENTS, Contents, contents};
 use crate::file::{Kind, ManagedFile};
 use crate::plan::{From, Plan, Template};
@@ -43,13 +44,9 @@ pub(crate) fn file(
     accumulators: &Accumulators,
 ) -> ManagedFile {
     let mut file = ManagedFile::of(chunk, Kind::File, Plan::Nothing);
-    file.user = chunk.user();
-    file.group = match world.is_on_windows() {
-        true => file.user.clone(),
-        false => chunk.get("group").clone(),
-    };
-    file.mode = mode(chunk, "mode");
-    file.attrs = chunk.text("attrs");
+    file.attributes = Attributes::owned(chunk.user(), chunk, world);
+    file.attributes.mode = mode(chunk, "mode");
+    file.attributes.attrs = chunk.text("attrs");
     file.template = chunk.text("template").filter(|_| chunk.is_on("template"));
     file.notes.extend(notes(chunk));
     let (source, refused) = resolve(world, chunk.get("source"), &chunk.saltenv());
@@ -103,7 +100,7 @@ pub(crate) fn keep_mode(world: &World<'_>, chunk: Chunk<'_>, file: &mut ManagedF
         return;
     }
     match world.mode(url, &chunk.saltenv()) {
-        Ok(mode) => file.mode = Some(mode),
+        Ok(mode) => file.attributes.mode = Some(mode),
         Err(unknown) => file.mode_unknown = Some(unknown),
     }
 }
@@ -268,9 +265,10 @@ pub(crate) fn template_or_file(
     let mut set = |name: &str, value: Value| drop(variables.insert(name, value));
     set("name", file.path.clone().into());
     set("source", url.into());
-    set("user", file.user.clone());
-    set("group", file.group.clone());
+    set("user", file.attributes.user.clone());
+    set("group", file.attributes.group.clone());
     let mode = file
+        .attributes
         .mode
         .clone()
         .filter(|_| !is_kept(chunk.get("mode")) && !is_kept(chunk.get("file_mode")));

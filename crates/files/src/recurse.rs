@@ -9,6 +9,7 @@ use mapstack_value::posixpath::{join, normpath, split};
 
 use crate::accumulators::Accumulators;
 use crate::arguments::Chunk;
+use crate::attributes::Attributes;
 use crate::file::{Kind, ManagedFile};
 use crate::managed::{
     keep_mode, mode, notes, parameters, parameters_of, slot, template_or_file, wrong_variables,
@@ -46,26 +47,26 @@ pub(crate) fn files(
         Ok(tree) => tree,
         Err(plan) => {
             let mut file = ManagedFile::of(chunk, Kind::Directory, plan);
-            described(&mut file, world, chunk);
+            file.attributes = Attributes::owned(chunk.user(), chunk, world);
             return vec![file];
         }
     };
     let mut all = Vec::new();
     let base = |kind, path: &String| {
         let mut file = ManagedFile::of(chunk, kind, Plan::Nothing);
-        described(&mut file, world, chunk);
+        file.attributes = Attributes::owned(chunk.user(), chunk, world);
         file.path.clone_from(path);
         file
     };
     for path in &tree.directories {
         let mut file = base(Kind::Directory, path);
-        file.mode = mode(chunk, "dir_mode");
+        file.attributes.mode = mode(chunk, "dir_mode");
         all.push(file);
     }
     let others = chunk.others(&parameters_of("recurse").chain(parameters()).collect());
     for (path, url) in &tree.files {
         let mut file = base(Kind::File, path);
-        file.mode = mode(chunk, "file_mode");
+        file.attributes.mode = mode(chunk, "file_mode");
         file.template = chunk.text("template").filter(|_| chunk.is_on("template"));
         file.source = Some(Source {
             url: Some(url.clone()),
@@ -83,8 +84,8 @@ pub(crate) fn files(
     }
     for (path, target) in &tree.links {
         let mut file = base(Kind::Link, path);
-        file.mode = mode(chunk, "sym_mode");
-        file.target = Some(target.clone());
+        file.attributes.mode = mode(chunk, "sym_mode");
+        file.attributes.target = Some(target.clone());
         all.push(file);
     }
     all.sort_by(|a, b| a.path.cmp(&b.path));
@@ -95,14 +96,6 @@ pub(crate) fn files(
         }
     }
     all
-}
-
-fn described(file: &mut ManagedFile, world: &World<'_>, chunk: Chunk<'_>) {
-    file.user = chunk.user();
-    file.group = match world.is_on_windows() {
-        true => file.user.clone(),
-        false => chunk.get("group").clone(),
-    };
 }
 
 /// The files that a state makes (Salt: `_gen_recurse_managed_files`).

@@ -3,6 +3,7 @@
 use mapstack_value::{Map, Value};
 
 use crate::arguments::Chunk;
+use crate::attributes::Attributes;
 use crate::file::{Kind, ManagedFile};
 use crate::managed::{in_encoding, mode, notes, slot};
 use crate::plan::Plan;
@@ -13,12 +14,8 @@ use crate::world::World;
 pub(crate) fn file(world: &World<'_>, chunk: Chunk<'_>) -> ManagedFile {
     let plan = content(world, chunk).unwrap_or_else(|plan| plan);
     let mut file = ManagedFile::of(chunk, Kind::File, plan);
-    file.user = chunk.get("user").clone();
-    file.group = match world.is_on_windows() {
-        true => file.user.clone(),
-        false => chunk.get("group").clone(),
-    };
-    file.mode = mode(chunk, "mode").or_else(|| chunk.text("mode"));
+    file.attributes = Attributes::owned(chunk.get("user").clone(), chunk, world);
+    file.attributes.mode = mode(chunk, "mode").or_else(|| chunk.text("mode"));
     file.notes.extend(notes(chunk));
     file
 }

@@ -19,10 +19,10 @@ pub(crate) fn file(chunk: Chunk<'_>, name: &str) -> ManagedFile {
         _ => (Kind::Other, Plan::Nothing),
     };
     let mut file = ManagedFile::of(chunk, kind, plan);
-    file.user = chunk.user();
-    file.group = chunk.get("group").clone();
+    file.attributes.user = chunk.user();
+    file.attributes.group = chunk.get("group").clone();
     let is_directory = kind == Kind::Directory;
-    file.mode = mode(
+    file.attributes.mode = mode(
         chunk,
         if is_directory && chunk.is_on("dir_mode") {
             "dir_mode"
@@ -30,7 +30,7 @@ pub(crate) fn file(chunk: Chunk<'_>, name: &str) -> ManagedFile {
             "mode"
         },
     );
-    file.target = chunk.text("target").filter(|_| kind == Kind::Link);
+    file.attributes.target = chunk.text("target").filter(|_| kind == Kind::Link);
     if is_directory {
         file.path = match file.path.strip_suffix('/') {
             Some(path) if !path.is_empty() => path.to_owned(),

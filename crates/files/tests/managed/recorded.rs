@@ -78,13 +78,13 @@ fn ours(files: &ManagedFiles<'_>, all: &[&ManagedFile]) -> Result<(Vec<Value>, b
         let text = |value: &Option<String>| value.as_deref().map_or(Value::None, Value::from);
         let mut row = Map::from_iter([
             ("path", Value::from(file.path.as_str())),
-            ("user", file.user.clone()),
-            ("group", file.group.clone()),
-            ("mode", text(&file.mode)),
+            ("user", file.attributes.user.clone()),
+            ("group", file.attributes.group.clone()),
+            ("mode", text(&file.attributes.mode)),
         ]);
-        match &file.target {
+        match &file.attributes.target {
             Some(target) => drop(row.insert("target", target.as_str())),
-            None => drop(row.insert("attrs", text(&file.attrs))),
+            None => drop(row.insert("attrs", text(&file.attributes.attrs))),
         }
         let url = file.source.as_ref().and_then(|source| source.url.clone());
         row.extend(url.map(|url| ("source", Value::from(url))));

@@ -1,6 +1,7 @@
 //! The changes between two plans of a minion.
 
 use mapstack::value::{Key, Map, Value};
+use mapstack_files::Attributes;
 use mapstack_states::compile::is_of_every_state;
 
 use super::arguments::{attribute, is_text};
@@ -273,11 +274,7 @@ fn new_file(file: &PlannedFile) -> FileChange {
     let nothing = PlannedFile {
         path: file.path.clone(),
         kind: file.kind,
-        user: Value::None,
-        group: Value::None,
-        mode: None,
-        attrs: None,
-        target: None,
+        attributes: Attributes::default(),
         source: None,
         text: PlannedText::Nothing,
     };
@@ -302,22 +299,18 @@ fn file_change(old: &PlannedFile, new: &PlannedFile) -> Option<FileChange> {
 
 /// The attributes of a file that changed.
 fn attributes(old: &PlannedFile, new: &PlannedFile) -> Vec<Change> {
-    let text = |text: &Option<String>| text.as_deref().map(Value::from);
-    let owner = |value: &Value| (!value.is_none()).then(|| value.clone());
-    let kind = |file: &PlannedFile| Some(Value::from(file.kind.name()));
-    let parts = [
-        ("kind", kind(old), kind(new)),
-        ("user", owner(&old.user), owner(&new.user)),
-        ("group", owner(&old.group), owner(&new.group)),
-        ("mode", text(&old.mode), text(&new.mode)),
-        ("attrs", text(&old.attrs), text(&new.attrs)),
-        ("target", text(&old.target), text(&new.target)),
-    ];
+    let all = |file: &PlannedFile| {
+        let kind = ("kind", Value::from(file.kind.name()));
+        std::iter::once(kind).chain(file.attributes.entries())
+    };
+    let set = |value: Value| (!value.is_none()).then_some(value);
+    let parts = all(old).zip(all(new));
+    let parts = parts.map(|((part, old), (_, new))| (part, set(old), set(new)));
     let is_other = |old: &Option<Value>, new: &Option<Value>| match (old, new) {
         (Some(old), Some(new)) => !old.is_same(new),
         (old, new) => old.is_some() || new.is_some(),
     };
-    let parts = parts.into_iter().filter(|(_, old, new)| is_other(old, new));
+    let parts = parts.filter(|(_, old, new)| is_other(old, new));
     parts
         .map(|(part, old, new)| Change {
             path: vec![part.into()],

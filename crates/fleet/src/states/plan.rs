@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use mapstack::Error;
 use mapstack::trace::FileRead;
-use mapstack::value::{Map, Value};
-use mapstack_files::{Content, FileOfMinion, Kind, ManagedFile, Reason};
+use mapstack::value::Map;
+use mapstack_files::{Attributes, Content, FileOfMinion, Kind, ManagedFile, Reason};
 use mapstack_states::compile::Requisite;
 use mapstack_states::{Compiled, LowRun};
 
@@ -70,16 +70,8 @@ pub struct PlannedFile {
     pub path: String,
     /// The kind of thing that it is.
     pub kind: Kind,
-    /// The owner; `None` if the state does not set it.
-    pub user: Value,
-    /// The group; `None` if the state does not set it.
-    pub group: Value,
-    /// The mode with four digits; nothing if the state does not set it.
-    pub mode: Option<String>,
-    /// The attributes, as `chattr` writes them.
-    pub attrs: Option<String>,
-    /// The target of a link.
-    pub target: Option<String>,
+    /// The owner, the mode and the like.
+    pub attributes: Attributes,
     /// The source that counts.
     pub source: Option<String>,
     /// The text.
@@ -141,11 +133,7 @@ impl PlannedFile {
         PlannedFile {
             path: file.path.clone(),
             kind: file.kind,
-            user: file.user.clone(),
-            group: file.group.clone(),
-            mode: file.mode.clone(),
-            attrs: file.attrs.clone(),
-            target: file.target.clone(),
+            attributes: file.attributes.clone(),
             source: file.source.as_ref().and_then(|source| source.url.clone()),
             text: PlannedText::of(&made.made.content, &made.made.reads),
         }

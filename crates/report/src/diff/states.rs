@@ -260,7 +260,7 @@ fn file_lines(file: &FileChange, of: &StateChange, secrets: &Secrets) -> Vec<Lin
         all.push(note(said));
     }
     for attribute in &file.attributes {
-        // What a new file is, is said already.
+        // The title has the kind of a new file.
         if file.old.is_some() || attribute.path != [Key::from("kind")] {
             all.extend(argument_lines(attribute, false, secrets));
         }
@@ -277,12 +277,11 @@ fn file_lines(file: &FileChange, of: &StateChange, secrets: &Secrets) -> Vec<Lin
 
 /// The lines of the text of a file that changed.
 pub(super) fn texts(file: &FileChange, most: Option<usize>, secrets: &Secrets) -> Vec<Line> {
-    let nothing = &PlannedText::Nothing;
-    let text = |side: Option<&PlannedFile>| side.map(|side| side.text.clone());
-    let sides = [text(file.old.as_ref()), text(file.new.as_ref())];
-    let sides = sides
-        .each_ref()
-        .map(|text| text.as_ref().unwrap_or(nothing));
+    let sides = [&file.old, &file.new];
+    let sides = sides.map(|side| {
+        side.as_ref()
+            .map_or(&PlannedText::Nothing, |side| &side.text)
+    });
     let is_binary = |text: &PlannedText| match text {
         PlannedText::Bytes(bytes) => std::str::from_utf8(bytes).is_err() || bytes.contains(&0),
         _ => false,
