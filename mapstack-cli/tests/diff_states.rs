@@ -159,12 +159,53 @@ fn of_an_sls_that_is_refused_in_both_states_nothing_is_said() {
         2,
         ("changed, and not compared: 1 state file (fw.sls)", ""),
     );
+    // What did not change of the other sls was compared.
+    tree.write("new/ssh.sls", b"# the same states\na: {test.nop: []}\n");
+    let unsure = "not all that changed was compared, and 1 minion fails in both states";
+    assert_line(tree.path(), LINE, 2, ("no change on 0 of 1 minion", unsure));
     // An sls that compiles in one state alone is no change of its states.
     tree.write("old/ssh.sls", b"a: {test.nop: []}\n");
     tree.write("new/ssh.sls", b"a: {test.nop: [{require: [{test: c}]}]}\n");
     let ran = run_line(tree.path(), LINE);
     assert_eq!(ran.status, Some(2), "{}", ran.stdout);
     assert!(!ran.stdout.contains("test.nop"), "{}", ran.stdout);
+}
+
+#[test]
+fn what_a_top_file_gives_now_is_compared_though_another_sls_is_refused() {
+    let users = "a: {test.nop: []}\n";
+    let tree = Tree::new(&[
+        ("old/top.sls", "base: {'*': [users, fw, gone]}\n"),
+        ("new/top.sls", "base: {'*': [common, fw, web, api]}\n"),
+        ("old/users.sls", users),
+        ("new/users.sls", users),
+        ("old/gone.sls", "g: {test.nop: []}\n"),
+        ("new/common.sls", "include: [users]\n"),
+        ("old/fw.sls", "include: [rules]\nb: {{ nosuch() }}\n"),
+        ("new/fw.sls", "include: [rules]\nb: {{ nosuch() }}\n"),
+        ("old/rules.sls", "r: {test.nop: []}\n"),
+        ("new/rules.sls", "r: {test.nop: []}\n"),
+        ("new/web.sls", "c: {test.nop: []}\n"),
+        ("new/api.sls", "include: [fw]\n"),
+        ("minions/web1.yaml", "id: web1\n"),
+    ]);
+    let expected = "\
+2 changes on 1 of 1 minion; 0 unaffected; 1 fails in both states
+
+test.nop 'c' is new  (web.sls:1)
+  on 1 minion: web1
+
+test.nop 'g' is gone  (gone.sls:1)
+  on 1 minion: web1
+
+";
+    assert_line(tree.path(), LINE, 1, (expected, ""));
+    assert_line(
+        tree.path(),
+        LINE,
+        1,
+        ("changed, and not compared: 1 state file (api.sls)", ""),
+    );
 }
 
 #[test]

@@ -22,7 +22,7 @@ use crate::pillar_pair::PillarPair;
 use crate::pillars::Pillar;
 use crate::reach::{ChangedFile, ChangedFiles};
 use crate::scope::Scope;
-use crate::states::{Planned, StatePlans, StatesPair, WantedStates};
+use crate::states::{Parts, Planned, StatePlans, StatesPair, WantedStates};
 
 /// Compares the results of minions before and after a change.
 ///
@@ -375,13 +375,13 @@ impl<'f, 'e> Comparison<'f, 'e> {
             WantedStates::Top(_) => {
                 let earlier = before.of_top(&old);
                 let later = after.of_top_after(&earlier, &new, changed);
-                let parts = earlier.given();
-                let whole = self.states_pair([before, after], [earlier, later], None);
-                let mut pairs = match whole.fails_still() {
-                    true => self.parts([before, after], [&old, &new], (&parts, changed)),
-                    false => Vec::new(),
-                };
-                pairs.push(whole);
+                let whole = [earlier, later];
+                let pair = self.states_pair([before, after], whole.clone(), None);
+                let mut pairs = Vec::new();
+                if pair.fails_still() {
+                    pairs.extend(self.parts([before, after], [&old, &new], &whole, changed));
+                }
+                pairs.push(pair);
                 return pairs;
             }
             WantedStates::Sls(names) => names,
@@ -421,26 +421,30 @@ impl<'f, 'e> Comparison<'f, 'e> {
         pairs
     }
 
-    /// The comparison of each sls that compiles alone in both states of the files, for a minion that is refused its states
-    /// in both: one sls that lacks a fact here does not hide what changes in the others.
+    /// The comparison of the sls that compile alone, for a minion that is refused its states before and after: one sls
+    /// that lacks a fact here does not hide what changes in the others. `None` if no sls compiles alone.
     fn parts(
         &self,
         plans: [&StatePlans<'_>; 2],
         [old, new]: [&Minion; 2],
-        (sls, changed): (&[(String, String)], Option<&ChangedFiles>),
-    ) -> Vec<Arc<StatesPair>> {
+        whole: &[Arc<Planned>; 2],
+        changed: Option<&ChangedFiles>,
+    ) -> Option<Arc<StatesPair>> {
         let [before, after] = plans;
-        let pair = |(saltenv, name): &(String, String)| {
-            let run = (saltenv.as_str(), name.as_str());
-            let earlier = before.of_sls(old, run);
-            if !earlier.errors.is_empty() || !after.has_sls(run) {
-                return None;
+        let earlier = Parts::of(&whole[0], |run| before.of_sls(old, (&run.0, &run.1)));
+        let later = Parts::of(&whole[1], |run| {
+            let name = (run.0.as_str(), run.1.as_str());
+            match earlier.plans.get(run) {
+                Some(known) => after.of_sls_after(known, (new, name), changed),
+                None => after.of_sls(new, name),
             }
-            let later = after.of_sls_after(&earlier, (new, run), changed);
-            let compiles = later.errors.is_empty();
-            compiles.then(|| self.states_pair(plans, [earlier, later], Some(name)))
-        };
-        sls.iter().filter_map(pair).collect()
+        });
+        let sides = [
+            before.joined(earlier.comparable(&later)),
+            after.joined(later.comparable(&earlier)),
+        ];
+        let is_empty = |side: &Arc<Planned>| side.compiled.sls.is_empty();
+        (!sides.iter().all(is_empty)).then(|| self.states_pair(plans, sides, None))
     }
 
     fn states_pair(

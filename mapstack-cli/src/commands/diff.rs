@@ -31,7 +31,7 @@ formulas, with the files that they make. Files that changed and that none of the
 nothing is said of what they do. Documents, tests and the like, which no file of Salt's asks for, are nothing to it.
 
 Exit status: 0 no change, 1 changes, 2 the comparison failed, at least for some minions, or nothing that
-changed was compared (with --strict, or not all of it).")]
+changed was compared (with --strict, or if minions fail in both states, or not all of it).")]
 pub struct Diff {
     /// Formulas: their folders below a root [default: all that have parameters/ or a map.jinja]
     #[arg(value_name = "FORMULA")]
@@ -243,10 +243,10 @@ fn verdict(
         });
     }
     // An untracked file is not among those that changed, and what it changes was compared.
-    let refusal = accounting.refusal(reporter.is_strict());
+    let refusal = accounting.refusal(reporter.is_strict(), differences.fail_still);
     if let Some(message) = refusal.filter(|_| differences.is_empty() || reporter.is_strict()) {
         return Err(Failure::Incomplete {
-            message: message.into(),
+            message,
             status: FAILED,
         });
     }

@@ -17,7 +17,7 @@ pub use groups::{StateGroups, StatesGroup, UnknownGroup};
 pub use order::OrderChange;
 pub use pair::{Places, PlanChange, StatesPair};
 pub use plan::{MinionPlan, PlannedFile, PlannedState, PlannedText, Reacts, StateName};
-pub(crate) use plans::Planned;
+pub(crate) use plans::{Parts, Planned};
 pub use plans::{ShownParts, StatePlans, WantedStates};
 pub use reactions::Reaction;
 pub use unknown::UnknownCause;

@@ -1,8 +1,9 @@
 //! The plans of minions in one state of the files.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use indexmap::IndexMap;
 use mapstack::loader::{Fetched, SaltPath};
 use mapstack::minion::Minion;
 use mapstack::trace::{FileRead, FileReadKind};
@@ -260,6 +261,12 @@ impl Planned {
             .collect()
     }
 
+    /// The saltenvs and names of all sls that it has states of.
+    fn sls(&self) -> impl Iterator<Item = (String, String)> + '_ {
+        let sls = self.compiled.sls.iter();
+        sls.map(|sls| (sls.saltenv.clone(), sls.name.clone()))
+    }
+
     fn nothing() -> Self {
         Planned {
             compiled: Arc::default(),
@@ -338,6 +345,43 @@ fn read(candidate: &Candidate, saltenv: &str) -> Option<FileRead> {
         path: path.trim_start_matches('/').into(),
         kind,
     })
+}
+
+/// The plans of the sls that top files give a minion, each compiled alone.
+pub(crate) struct Parts {
+    /// The plans that compile, in the order of the top files.
+    pub plans: IndexMap<(String, String), Arc<Planned>>,
+    /// The sls that do not, with those that they include.
+    refused: HashSet<(String, String)>,
+}
+
+impl Parts {
+    /// The parts of a minion's states.
+    pub(crate) fn of(whole: &Planned, plan: impl Fn(&(String, String)) -> Arc<Planned>) -> Self {
+        let mut parts = Parts {
+            plans: IndexMap::new(),
+            refused: HashSet::new(),
+        };
+        for run in whole.given() {
+            let plan = plan(&run);
+            if plan.errors.is_empty() {
+                parts.plans.insert(run, plan);
+            } else {
+                parts.refused.insert(run);
+                parts.refused.extend(plan.sls());
+            }
+        }
+        parts
+    }
+
+    /// The plans to compare with the other side's. An sls that only this side is given is left out if the other side
+    /// has a part of it in an sls that does not compile: its states may have been there before.
+    pub(crate) fn comparable(&self, other: &Parts) -> Vec<Arc<Planned>> {
+        let plans = self.plans.iter().filter(|(run, plan)| {
+            other.plans.contains_key(*run) || !plan.sls().any(|sls| other.refused.contains(&sls))
+        });
+        plans.map(|(_, plan)| plan.clone()).collect()
+    }
 }
 
 impl PlannedText {

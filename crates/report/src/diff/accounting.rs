@@ -213,15 +213,29 @@ impl Accounting {
         self.is_incomplete() && unread == self.changed
     }
 
-    /// Why the comparison does not count, if it does not: under `strict`, all that changed has to be compared.
+    /// True if no compared result is made of some served file that changed.
+    fn has_unread(&self) -> bool {
+        !self.not_compared.is_empty()
+            || !self.renamed.is_empty()
+            || !self.unread_pillar().is_empty()
+    }
+
+    /// Why "no change" cannot be said, if it cannot: of minions that fail in both states, `still_failing` of them, it is
+    /// unknown which files they would use. Under `strict`, all that changed has to be compared.
     #[must_use]
-    pub fn refusal(&self, strict: bool) -> Option<&'static str> {
-        match self.is_empty_handed() {
-            true => Some("nothing that changed was compared"),
-            false if strict && (self.is_incomplete() || self.is_unsure()) => {
-                Some("not all that changed was compared")
+    pub fn refusal(&self, strict: bool, still_failing: usize) -> Option<String> {
+        let is_partial = strict && (self.is_incomplete() || self.is_unsure());
+        match still_failing {
+            _ if self.is_empty_handed() => Some("nothing that changed was compared".into()),
+            _ if is_partial => Some("not all that changed was compared".into()),
+            1.. if self.has_unread() => {
+                let fail = if still_failing == 1 { "fails" } else { "fail" };
+                let minions = count(still_failing, "minion");
+                Some(format!(
+                    "not all that changed was compared, and {minions} {fail} in both states"
+                ))
             }
-            false => None,
+            _ => None,
         }
     }
 
