@@ -15,10 +15,13 @@
 
 mod assumed;
 mod classic;
+mod defaults;
+mod edit;
 mod formula;
 mod leaves;
 mod libmapstack;
 mod libraries;
+mod managed;
 mod overlay;
 mod pillars;
 mod proof;
@@ -31,8 +34,9 @@ mod template;
 mod values;
 
 pub use assumed::Assumed;
+pub use defaults::OwnDefault;
 pub use formula::Formula;
 pub use overlay::Overlay;
 pub use pillars::{GivenPillar, Pillars};
 pub use proof::{Counts, Difference, Proof, Proven};
-pub use proposal::{Kind, Left, Proposal};
+pub use proposal::{Kind, Left, Proposal, Shared};

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use mapstack::value::{Key, Str, Value};
 use mapstack::yaml::{Limits, Lines, load_marked};
 use mapstack::{Error, ErrorKind, Result};
-use mapstack_render::jinja::ast::{BinaryOp, Expr, ExprKind, StmtKind};
+use mapstack_render::jinja::ast::{Expr, ExprKind, StmtKind};
 use mapstack_render::jinja::{Node, visit};
 
 use crate::libraries::remove_unused;
 use crate::proposal::{Kind, Left};
 use crate::source::{built_in, modern, pillar_keys, sub_key};
-use crate::template::Parsed;
+use crate::template::{Parsed, text};
 use crate::values::HEADER;
 use crate::{Formula, Proposal};
 
@@ -117,13 +117,9 @@ impl<'f> Lists<'f> {
     }
 
     fn text(&self, expr: &Expr) -> Option<String> {
-        match &expr.kind {
-            ExprKind::Const(Value::Str(text)) => Some(text.to_string()),
-            ExprKind::Name(name) if &**name == "tplroot" => Some(self.formula.to_owned()),
-            ExprKind::Concat(parts) => parts.iter().map(|part| self.text(part)).collect(),
-            ExprKind::Binary(BinaryOp::Add, a, b) => Some(self.text(a)? + &self.text(b)?),
-            _ => None,
-        }
+        text(expr, &|name| {
+            (name == "tplroot").then(|| self.formula.to_owned())
+        })
     }
 
     /// The list that has definitions of sources.

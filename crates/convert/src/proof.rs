@@ -1,16 +1,16 @@
 //! The proof that a formula gives minions what it gave them.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use mapstack::minion::{Minion, Part};
 use mapstack::value::{Key, Value};
 use mapstack::{Configuration, DataOptions, Engine, Error, Result, Spent, Way, sls_name};
-use mapstack_fleet::{Pace, changes, ordered};
-use mapstack_states::{Gatherer, TopOptions};
+use mapstack_fleet::{Change, Pace, changes, ordered};
 
 use crate::leaves::{joined, sorted};
-use crate::proposal::Kind;
-use crate::states::{Compared, Low, compared, kind_of};
+use crate::managed::Files;
+use crate::proposal::{Kind, Shared};
+use crate::states::{Compared, Low, Side, compared, kind_of};
 use crate::{GivenPillar, Pillars, Proposal};
 
 /// Two states of a formula, which are to be the same.
@@ -20,6 +20,7 @@ pub struct Proof<'e> {
     formula: String,
     saltenv: String,
     kind: Kind,
+    shared: Option<Shared>,
     /// True to accept that something which failed works now.
     allows_fixed: bool,
 }
@@ -58,6 +59,8 @@ pub struct Counts {
     pub maps_fail: usize,
     /// Among them those that were nothing at all and are an empty mapping.
     pub maps_empty: usize,
+    /// Among them those of systems without an entry, which get what all entries have.
+    pub maps_added: usize,
     /// Among them those that failed and work, where that is allowed.
     pub maps_fixed: usize,
     /// The sls.
@@ -70,6 +73,14 @@ pub struct Counts {
     pub states_fixed: usize,
     /// Among them those with the same states in another order.
     pub states_reordered: usize,
+    /// The managed files whose bytes were compared.
+    pub files: usize,
+    /// The managed files whose bytes the machine decides, before and after.
+    pub files_unknown: usize,
+    /// The managed files that fail in the same way before and after.
+    pub files_fail: usize,
+    /// The managed files that show the map, which is compared itself.
+    pub files_of_map: usize,
 }
 
 /// The outcome of a proof.
@@ -93,7 +104,8 @@ impl Proven {
     /// True if a map works somewhere.
     #[must_use]
     pub fn works(&self) -> bool {
-        self.counts.maps > self.counts.maps_fail + self.counts.maps_empty
+        let counts = &self.counts;
+        counts.maps > counts.maps_fail + counts.maps_empty + counts.maps_added
     }
 }
 
@@ -102,9 +114,36 @@ enum Seen {
     Same,
     FailsAlike,
     Empty,
+    /// A system without an entry gets what all entries have.
+    Added {
+        was_nothing: bool,
+    },
     Fixed,
     Reordered,
     Differs(Vec<[String; 3]>),
+}
+
+/// Special things about a map on a minion with a pillar.
+#[derive(Debug, Clone, Copy, Default)]
+struct Special {
+    /// It was nothing and is a mapping: an empty one is the same in states, too.
+    was_nothing: bool,
+    /// It has values that the entries of other systems had.
+    is_added: bool,
+}
+
+impl Special {
+    fn of(seen: &Seen) -> Option<Self> {
+        let (was_nothing, is_added) = match seen {
+            Seen::Empty => (true, false),
+            Seen::Added { was_nothing } => (*was_nothing, true),
+            _ => return None,
+        };
+        Some(Special {
+            was_nothing,
+            is_added,
+        })
+    }
 }
 
 impl<'e> Proof<'e> {
@@ -129,6 +168,7 @@ impl<'e> Proof<'e> {
             formula: formula.into(),
             saltenv: saltenv.into(),
             kind: proposal.kind,
+            shared: proposal.shared.clone(),
             allows_fixed: false,
         })
     }
@@ -177,18 +217,17 @@ impl<'e> Proof<'e> {
             let minion = Minion::clone(minion).with(Part::Pillar, pillar.data.clone());
             self.compare_map(&minion)
         });
-        // Nothing and an empty mapping are the same in states, too.
-        let mut empty: HashSet<Case<'_>> = HashSet::new();
+        let mut special: HashMap<Case<'_>, Special> = HashMap::new();
         for (of, seen) in work.iter().zip(seen) {
             let seen = seen?;
             proven.counts.maps += 1;
-            if matches!(seen, Seen::Empty) {
-                empty.insert(case(*of));
+            if let Some(of_map) = Special::of(&seen) {
+                special.insert(case(*of), of_map);
             }
             proven.add(seen, *of, None);
         }
         if proven.differences.is_empty() {
-            self.states((minions, pillars, &empty), pace, &mut proven)?;
+            self.states((minions, pillars, &special), pace, &mut proven)?;
         }
         proven.spent = self.engines.iter().find_map(|engine| engine.spent());
         Ok(proven)
@@ -203,7 +242,11 @@ impl<'e> Proof<'e> {
 
     fn compare_map(&self, minion: &Minion) -> Seen {
         match (self.map(0, minion), self.map(1, minion)) {
-            (Ok(before), Ok(after)) => self.compare_values(&before, &after),
+            (Ok(before), Ok(after)) => {
+                let shared = self.shared.as_ref();
+                let shared = shared.filter(|shared| shared.is_new_for(minion));
+                self.compare_values(&before, &after, shared)
+            }
             (Err(before), Err(after)) if kind_of(&before) == kind_of(&after) => Seen::FailsAlike,
             (Err(_), Ok(_)) if self.allows_fixed => Seen::Fixed,
             (before, after) => {
@@ -216,7 +259,7 @@ impl<'e> Proof<'e> {
         }
     }
 
-    fn compare_values(&self, before: &Value, after: &Value) -> Seen {
+    fn compare_values(&self, before: &Value, after: &Value, shared: Option<&Shared>) -> Seen {
         let is_own = |path: &[Key], gone: bool| {
             let name = |key: &Key, name: &str| matches!(key, Key::Str(key) if &**key == name);
             let is_meta = path.first().is_some_and(|key| name(key, "map_jinja"));
@@ -228,21 +271,22 @@ impl<'e> Proof<'e> {
                     .is_some_and(|key| name(key, "strategy") || name(key, "merge_lists"));
             is_meta || (self.kind == Kind::Libmapstack && is_option)
         };
-        if let (Value::None, Value::Map(after)) = (before, after)
-            && after
-                .keys()
-                .all(|key| is_own(std::slice::from_ref(key), false))
-        {
-            return Seen::Empty;
-        }
+        let nothing = Value::map();
+        let (before, was_nothing) = match (before, after) {
+            (Value::None, Value::Map(_)) => (&nothing, true),
+            _ => (before, false),
+        };
         // libmapstack sorts keys, and map.data keeps their order.
         let found = match self.kind {
             Kind::Libmapstack => changes(&sorted(before), &sorted(after)),
             Kind::Tables => changes(before, after),
         };
+        let found = found.iter();
+        let found = found.filter(|change| !is_own(&change.path, change.new.is_none()));
+        let is_added = |change: &&Change| shared.is_some_and(|shared| shared.adds(change));
+        let (added, found): (Vec<&Change>, Vec<&Change>) = found.partition(is_added);
         let found: Vec<[String; 3]> = found
-            .iter()
-            .filter(|change| !is_own(&change.path, change.new.is_none()))
+            .into_iter()
             .map(|change| {
                 let what = match change.path.is_empty() {
                     true => "the map".into(),
@@ -251,15 +295,20 @@ impl<'e> Proof<'e> {
                 [what, shown(change.old.as_ref()), shown(change.new.as_ref())]
             })
             .collect();
-        match found.is_empty() {
-            true => Seen::Same,
-            false => Seen::Differs(found),
+        match (found.is_empty(), added.is_empty()) {
+            (true, true) if was_nothing => Seen::Empty,
+            (true, true) => Seen::Same,
+            (true, false) => Seen::Added { was_nothing },
+            (false, _) if was_nothing => {
+                Seen::Differs(vec![["the map".into(), shown(None), after.repr()]])
+            }
+            (false, _) => Seen::Differs(found),
         }
     }
 
     fn states(
         &self,
-        (minions, pillars, empty): (&[Minion], &Pillars, &HashSet<Case<'_>>),
+        (minions, pillars, special): (&[Minion], &Pillars, &HashMap<Case<'_>, Special>),
         pace: Pace,
         proven: &mut Proven,
     ) -> Result<()> {
@@ -277,23 +326,26 @@ impl<'e> Proof<'e> {
         for pillar in &pillars.given {
             work.extend(on.iter().map(|minion| (*minion, pillar)));
         }
-        let gatherers = self
-            .engines
-            .map(|engine| Gatherer::new(engine, TopOptions::default()));
+        let sides = self.engines.map(Side::new);
+        let shown = self.shown();
         let seen = side_by_side(&work, pace, |of| {
             let (minion, pillar) = *of;
-            let is_empty = empty.contains(&case(*of));
+            let special = special.get(&case(*of)).copied().unwrap_or_default();
+            // A state that shows the whole map shows what was compared before.
+            let is_seen = |sls: &&String| **sls == shown && special.is_added;
             let minion = Minion::clone(minion).with(Part::Pillar, pillar.data.clone());
-            let of = (&minion, is_empty);
+            let of = (&minion, special.was_nothing);
             let compared = names
                 .iter()
-                .map(|sls| self.compare_states(&gatherers, of, sls));
-            compared.collect::<Vec<Seen>>()
+                .filter(|sls| !is_seen(sls))
+                .map(|sls| (sls, self.compare_states(&sides, of, sls)));
+            compared.collect::<Vec<_>>()
         });
         for (of, seen) in work.iter().zip(seen) {
-            for (sls, seen) in names.iter().zip(seen?) {
+            for (sls, (seen, files)) in seen? {
                 proven.counts.states += 1;
                 proven.add(seen, *of, Some(sls));
+                proven.add_files(files, *of, sls);
             }
         }
         Ok(())
@@ -309,18 +361,18 @@ impl<'e> Proof<'e> {
 
     fn compare_states(
         &self,
-        gatherers: &[Gatherer<'_>; 2],
+        sides: &[Side<'_>; 2],
         (minion, is_empty): (&Minion, bool),
         sls: &str,
-    ) -> Seen {
-        let low = |gatherer| Low::of(gatherer, minion, (&self.saltenv, sls), is_empty);
-        let [before, after] = gatherers.each_ref().map(low);
+    ) -> (Seen, Files) {
+        let given = |side: &Side<'_>| side.given(minion, (&self.saltenv, sls), is_empty);
+        let [before, after] = sides.each_ref().map(given);
         let failed = |low: &Low| match low {
             Low::States(_) => "works".to_owned(),
             Low::Fails { message, .. } => message.lines().next().unwrap_or_default().to_owned(),
         };
-        match (&before, &after) {
-            (Low::States(before), Low::States(after)) => match self.compared(before, after) {
+        let seen = match (&before.low, &after.low) {
+            (Low::States(low), Low::States(then)) => match self.compared(low, then) {
                 Compared::Same => Seen::Same,
                 Compared::Reordered => Seen::Reordered,
                 Compared::Differ(states) => Seen::Differs(vec![of_states(sls, &states)]),
@@ -329,12 +381,23 @@ impl<'e> Proof<'e> {
                 Seen::FailsAlike
             }
             (Low::Fails { .. }, Low::States(_)) if self.allows_fixed => Seen::Fixed,
-            _ => Seen::Differs(vec![[
+            (low, then) => Seen::Differs(vec![[
                 format!("the states of {sls}"),
-                failed(&before),
-                failed(&after),
+                failed(low),
+                failed(then),
             ]]),
-        }
+        };
+        let files = match &seen {
+            Seen::Same | Seen::Reordered if sls == self.shown() => Files::of_map(&before.files),
+            Seen::Same | Seen::Reordered => Files::of(&before.files, &after.files),
+            _ => Files::default(),
+        };
+        (seen, files)
+    }
+
+    /// The sls that shows the whole map, as formulas of the Salt project have it for their tests.
+    fn shown(&self) -> String {
+        format!("{}._mapdata", self.formula)
     }
 }
 
@@ -375,6 +438,7 @@ impl Proven {
             (Seen::FailsAlike, None) => counts.maps_fail += 1,
             (Seen::FailsAlike, Some(_)) => counts.states_fail += 1,
             (Seen::Empty, _) => counts.maps_empty += 1,
+            (Seen::Added { .. }, _) => counts.maps_added += 1,
             (Seen::Fixed, None) => counts.maps_fixed += 1,
             (Seen::Fixed, Some(_)) => counts.states_fixed += 1,
             (Seen::Reordered, _) => counts.states_reordered += 1,
@@ -390,6 +454,24 @@ impl Proven {
                     });
                 }
             }
+        }
+    }
+
+    fn add_files(&mut self, files: Files, (minion, pillar): (&Minion, &GivenPillar), sls: &str) {
+        let counts = &mut self.counts;
+        counts.files += files.same + files.differ.len();
+        counts.files_unknown += files.unknown;
+        counts.files_fail += files.fail;
+        counts.files_of_map += files.of_map;
+        for [what, before, after] in files.differ {
+            self.differ(Difference {
+                what: format!("{what} of {sls}"),
+                before,
+                after,
+                minion: minion.id().to_string(),
+                pillar: pillar.name.clone(),
+                count: 1,
+            });
         }
     }
 

@@ -3,8 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mapstack::Place;
+use mapstack::minion::Minion;
+use mapstack::value::{Key, Map, Value};
+use mapstack_fleet::Change;
 
-use crate::Formula;
+use crate::leaves::at;
+use crate::{Formula, OwnDefault};
 
 /// The way in which a formula makes its configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,6 +31,49 @@ pub struct Left {
     pub place: Option<Place>,
 }
 
+/// Values that all entries of a table had. They are defaults now, so systems without an entry get them, too.
+#[derive(Debug, Clone)]
+pub struct Shared {
+    /// The values.
+    pub values: Map,
+    /// The grain that picks an entry.
+    pub grain: String,
+    /// The keys of the entries.
+    pub entries: Vec<Key>,
+}
+
+impl Shared {
+    /// True for a minion that has no entry in the table.
+    #[must_use]
+    pub fn is_new_for(&self, minion: &Minion) -> bool {
+        match minion.grains.get(self.grain.as_str()) {
+            None => true,
+            Some(Value::Str(own)) => !self.entries.contains(&Key::Str(own.clone())),
+            Some(_) => false,
+        }
+    }
+
+    /// True for a change that only adds such a value.
+    pub(crate) fn adds(&self, change: &Change) -> bool {
+        let is_part = |new: &Value| {
+            let shared = at(&self.values, &change.path);
+            shared.is_some_and(|shared| is_within(new, shared))
+        };
+        change.old.is_none() && change.new.as_ref().is_some_and(is_part)
+    }
+}
+
+/// True if all that a value has is in another one.
+fn is_within(value: &Value, other: &Value) -> bool {
+    match (value, other) {
+        (Value::Map(value), Value::Map(other)) => {
+            let mut entries = value.iter();
+            entries.all(|(key, value)| other.get(key).is_some_and(|other| is_within(value, other)))
+        }
+        _ => value.is_same(other),
+    }
+}
+
 /// The files of a formula as they would be with `map.data`. Paths are below the formula's folder.
 #[derive(Debug, Clone, Default)]
 pub struct Proposal {
@@ -42,6 +89,10 @@ pub struct Proposal {
     pub left: Vec<Left>,
     /// The steps that a maintainer could take next.
     pub advice: Vec<String>,
+    /// The defaults in states, which stay there.
+    pub own_defaults: Vec<OwnDefault>,
+    /// The values that all entries of a table had, which are defaults now.
+    pub shared: Option<Shared>,
     /// The variable of `map.jinja` with the configuration.
     pub variable: String,
     /// The keys of the pillar that the configuration is made of.

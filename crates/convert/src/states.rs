@@ -1,11 +1,23 @@
-//! The states of a formula's sls, in both states of the files.
+//! The states and managed files of a formula's sls, in both states of the files.
 
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
-use mapstack::{Error, ErrorKind};
+use mapstack::{Engine, Error, ErrorKind};
+use mapstack_files::{FileOfMinion, SharedFiles};
 use mapstack_fleet::changes;
-use mapstack_states::compile::low_data;
-use mapstack_states::{Gatherer, Wanted};
+use mapstack_states::{Gatherer, TopOptions};
+
+/// One state of the files, with what minions share in it.
+pub(crate) struct Side<'e> {
+    gatherer: Gatherer<'e>,
+    files: SharedFiles<'e>,
+}
+
+/// The states that an sls gives a minion, and their files.
+pub(crate) struct Given {
+    pub low: Low,
+    pub files: Vec<FileOfMinion>,
+}
 
 /// The states that an sls gives a minion, or the kind of the fault.
 pub(crate) enum Low {
@@ -13,52 +25,38 @@ pub(crate) enum Low {
     Fails { kind: String, message: String },
 }
 
-impl Low {
-    /// Those of an sls, with those that it includes.
+impl<'e> Side<'e> {
+    pub fn new(engine: &'e Engine) -> Self {
+        Side {
+            gatherer: Gatherer::new(engine, TopOptions::default()).keeping_low(),
+            files: SharedFiles::new(engine),
+        }
+    }
+
+    /// The states of an sls, with those that it includes.
     ///
     /// `is_empty` is for a map that was nothing and is an empty mapping: both are the same then.
-    pub fn of(
-        gatherer: &Gatherer<'_>,
-        minion: &Minion,
-        (saltenv, sls): (&str, &str),
-        is_empty: bool,
-    ) -> Self {
-        let names = [sls.to_owned()];
-        let wanted = Wanted::Sls {
-            saltenv,
-            names: &names,
-        };
-        let high = gatherer.high(minion, wanted);
-        let low = match high.low(minion) {
-            Ok(Ok(low)) => low,
-            Ok(Err(refusals)) => {
-                let Some(first) = refusals.first() else {
-                    return Low::States(Vec::new());
-                };
-                let kind = first.cause.as_ref().map(kind_of);
-                return Low::Fails {
-                    kind: kind.unwrap_or_else(|| format!("{:?}", first.kind)),
-                    message: match &first.cause {
-                        Some(cause) => cause.to_string(),
-                        None => first.message.clone(),
-                    },
-                };
-            }
-            Err(error) => {
-                return Low::Fails {
-                    kind: kind_of(&error),
+    pub fn given(&self, minion: &Minion, (saltenv, sls): (&str, &str), is_empty: bool) -> Given {
+        let compiled = self
+            .gatherer
+            .compiled_sls(minion, saltenv, &[sls.to_owned()]);
+        match compiled.errors.first() {
+            Some(error) => Given {
+                low: Low::Fails {
+                    kind: kind_of(error),
                     message: error.to_string(),
-                };
-            }
-        };
-        match low_data(low) {
-            Ok(chunks) => {
-                let chunks = chunks.iter().map(|chunk| comparable(chunk, is_empty));
-                Low::States(chunks.collect())
-            }
-            Err(error) => Low::Fails {
-                kind: kind_of(&error),
-                message: error.to_string(),
+                },
+                files: Vec::new(),
+            },
+            None => Given {
+                low: Low::States(
+                    compiled
+                        .low
+                        .iter()
+                        .map(|chunk| comparable(chunk, is_empty))
+                        .collect(),
+                ),
+                files: self.files.of(minion, &compiled),
             },
         }
     }
@@ -68,6 +66,8 @@ impl Low {
 pub(crate) fn kind_of(error: &Error) -> String {
     match error.kind() {
         ErrorKind::Undefined => format!("{:?}", ErrorKind::Template),
+        // A refusal says in its words alone which one it is.
+        ErrorKind::DataSource => error.diagnostic().message.clone(),
         kind => format!("{kind:?}"),
     }
 }

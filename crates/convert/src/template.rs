@@ -144,6 +144,30 @@ pub(crate) fn literal(expr: &Expr) -> Option<Value> {
     }
 }
 
+/// The text that an expression puts together of literals and of names whose texts are known.
+pub(crate) fn text(expr: &Expr, known: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    match &expr.kind {
+        ExprKind::Const(Value::Str(text)) => Some(text.to_string()),
+        ExprKind::Name(name) => known(name),
+        ExprKind::Concat(parts) => parts.iter().map(|part| text(part, known)).collect(),
+        ExprKind::Binary(BinaryOp::Add, a, b) => Some(text(a, known)? + &text(b, known)?),
+        // `tpldir.split('/')[0]`
+        ExprKind::Item(list, at) if literal(at)?.is_same(&0.into()) => {
+            let ExprKind::Call { callee, .. } = &list.kind else {
+                return None;
+            };
+            match &callee.kind {
+                ExprKind::Attr(of, split) if &**split == "split" => {
+                    let whole = text(of, known)?;
+                    Some(whole.split('/').next().unwrap_or_default().to_owned())
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
 /// The names that an expression reads.
 pub(crate) fn names_of<'e>(expr: &'e Expr, names: &mut Vec<&'e str>) {
     if let ExprKind::Name(name) = &expr.kind {

@@ -18,7 +18,7 @@ pub(crate) fn lines_of(value: &Value) -> String {
                     Value::List(items) if !items.is_empty() => lines_of(value),
                     _ => {
                         let entry = Map::from_iter([(key.clone(), value.clone())]);
-                        lines.push_str(&one(&entry.into()));
+                        lines.push_str(&quoted(one(&entry.into()), value));
                         continue;
                     }
                 };
@@ -30,7 +30,7 @@ pub(crate) fn lines_of(value: &Value) -> String {
                 let inner = match item {
                     Value::Map(_) | Value::List(_) => lines_of(item),
                     scalar => {
-                        lines.push_str(&one(&vec![scalar.clone()].into()));
+                        lines.push_str(&quoted(one(&vec![scalar.clone()].into()), scalar));
                         continue;
                     }
                 };
@@ -41,6 +41,18 @@ pub(crate) fn lines_of(value: &Value) -> String {
         other => lines = one(other),
     }
     lines
+}
+
+/// A line with a text at its end; one of digits alone, such as `008`, in quotes, so that it is not taken for a number.
+fn quoted(line: String, value: &Value) -> String {
+    let digits = value
+        .as_str()
+        .filter(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()));
+    let lead = digits.and_then(|digits| line.trim_end().strip_suffix(digits));
+    match (lead, digits) {
+        (Some(lead), Some(digits)) => format!("{lead}'{digits}'\n"),
+        _ => line,
+    }
 }
 
 /// A key with its colon.
@@ -102,12 +114,13 @@ mod tests {
 
     #[test]
     fn lists_stand_below_their_keys() {
-        let text = "a:\n  - 1\n  - x: 'yes'\n    y: {}\n  - - 1\nb: []\n'1': |\n  two\n  lines\nc:\n  d: null\n";
+        let text = "a:\n  - 1\n  - x: 'yes'\n    y: {}\n  - - 1\nb: []\n'1': |\n  two\n  lines\nc:\n  d: null\ne: '008'\n";
         let value = load(text).unwrap();
         let lines = lines_of(&value);
         assert!(load(&lines).unwrap().is_same(&value), "{lines}");
         assert!(
-            lines.starts_with("a:\n  - 1\n  - x: 'yes'\n    y: {}\n  - - 1\nb: []\n"),
+            lines.starts_with("a:\n  - 1\n  - x: 'yes'\n    y: {}\n  - - 1\nb: []\n")
+                && lines.ends_with("e: '008'\n"),
             "{lines}"
         );
     }

@@ -1,4 +1,5 @@
 //! The tests of the crate, in one program.
 
 mod libmapstack;
+mod shared;
 mod tables;

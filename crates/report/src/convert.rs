@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use mapstack_convert::{Difference, Formula, Left, Proposal, Proven};
+use mapstack_convert::{Difference, Formula, Left, OwnDefault, Proposal, Proven};
 use similar::TextDiff;
 
 use crate::words::{count, some};
@@ -29,6 +29,11 @@ pub struct Conversion<'c> {
 const SHOWN: usize = 8;
 const WIDTH: usize = 160;
 
+/// Defaults of states that a terminal shows.
+const DEFAULTS: usize = 12;
+const OWN_DEFAULTS: &str =
+    "defaults in states, which stay there and could be in parameters/defaults.yaml";
+
 impl Conversion<'_> {
     /// The summary for a terminal.
     #[must_use]
@@ -47,7 +52,7 @@ impl Conversion<'_> {
         add_list(
             &mut text,
             "left as it is",
-            self.proposal.left.iter().map(left),
+            self.proposal.left.iter().map(|one| self.left(one)),
         );
         if self.proven.is_equal() {
             add_list(
@@ -55,6 +60,13 @@ impl Conversion<'_> {
                 "to do by hand",
                 self.proposal.advice.iter().cloned(),
             );
+        }
+        if self.proven.is_equal() {
+            let all = self.own_defaults();
+            let more = all.len().saturating_sub(DEFAULTS);
+            let more = (more > 0).then(|| format!("and {more} more"));
+            let shown = all.into_iter().take(DEFAULTS).chain(more);
+            add_list(&mut text, OWN_DEFAULTS, shown);
         }
         add_list(&mut text, "compared", self.compared().into_iter());
         text
@@ -109,6 +121,25 @@ impl Conversion<'_> {
         );
     }
 
+    /// A part that stays, on one line.
+    fn left(&self, left: &Left) -> String {
+        let why = (self.starred)(&left.why).replace('\n', " ");
+        match &left.place {
+            Some(place) => format!("{} ({place}): {why}", left.what),
+            None => format!("{}: {why}", left.what),
+        }
+    }
+
+    /// The defaults that states have for the formula's pillar, a line for each.
+    fn own_defaults(&self) -> Vec<String> {
+        let shown = |one: &OwnDefault| {
+            let file = one.place.file.trim_start_matches("salt://");
+            let default = cut(&(self.starred)(&one.default));
+            format!("{file}:{}: {} is {default}", one.place.line(), one.key)
+        };
+        self.proposal.own_defaults.iter().map(shown).collect()
+    }
+
     /// The numbers of comparisons, a line for each kind.
     fn compared(&self) -> Vec<String> {
         let counts = &self.proven.counts;
@@ -125,6 +156,10 @@ impl Conversion<'_> {
                 (
                     counts.maps_empty,
                     "have no entry for the system before and after"
+                ),
+                (
+                    counts.maps_added,
+                    "are of systems without an entry, which get what all entries have"
                 ),
             ]),
         )];
@@ -144,6 +179,7 @@ impl Conversion<'_> {
                 ]),
             ));
         }
+        lines.extend(self.files());
         if !self.pillars.is_empty() {
             lines.push(format!("pillars: {}", some(&self.pillars, SHOWN)));
         }
@@ -156,6 +192,31 @@ impl Conversion<'_> {
         let broken = self.broken.iter();
         lines.extend(broken.map(|(name, why)| format!("not compared: {name}: {}", cut(why))));
         lines
+    }
+
+    /// The numbers of managed files, if there are any.
+    fn files(&self) -> Option<String> {
+        let counts = &self.proven.counts;
+        let all = [
+            counts.files,
+            counts.files_fail,
+            counts.files_unknown,
+            counts.files_of_map,
+        ];
+        let aside = aside(&[
+            (counts.files_fail, "more fail before and after"),
+            (
+                counts.files_unknown,
+                "more were not compared, as the machine decides their bytes",
+            ),
+            (
+                counts.files_of_map,
+                "more show the map, which is compared itself",
+            ),
+        ]);
+        let compared = count(counts.files, "file");
+        let is_any = all.iter().any(|files| *files > 0);
+        is_any.then(|| format!("the bytes of {compared} that the states manage{aside}"))
     }
 
     /// The changes of files.
@@ -200,14 +261,19 @@ impl Conversion<'_> {
         );
         if self.proven.is_equal() {
             text.push_str(
-                "**What is proven**: the maps and the states are what they were, as mapstack computes both.\n\n",
+                "**What is proven**: the maps, the states and the files are what they were, as mapstack computes both.\n\n",
             );
         }
         add_items(&mut text, self.compared().into_iter());
         add_section(
             &mut text,
             "What is left, and why",
-            self.proposal.left.iter().map(left),
+            self.proposal.left.iter().map(|one| self.left(one)),
+        );
+        add_section(
+            &mut text,
+            "Defaults in states, which stay there and could be in `parameters/defaults.yaml`",
+            self.own_defaults().into_iter(),
         );
         add_section(
             &mut text,
@@ -219,13 +285,6 @@ impl Conversion<'_> {
              which has `map.data`, on the minions that use it.\n",
         );
         text
-    }
-}
-
-fn left(left: &Left) -> String {
-    match &left.place {
-        Some(place) => format!("{} ({place}): {}", left.what, left.why),
-        None => format!("{}: {}", left.what, left.why),
     }
 }
 

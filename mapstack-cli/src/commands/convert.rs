@@ -77,13 +77,8 @@ pub fn run(args: &Convert, reporter: &Reporter) -> Result<(), Failure> {
     if args.writes() {
         check_work_tree(args, &converted, reporter)?;
     }
-    let proposal = Proposal::of(&converted.formula)?;
     let found = converted.pillars(&args.functions, memory::limit);
-    let after = converted.after(&proposal, flags, memory::limit)?;
-    let names = (converted.formula.name(), converted.saltenv.as_str());
-    let proof = Proof::new([&converted.engine, &after], names, &proposal)?;
-    let proof = proof.allowing_fixed(args.allow_fixed);
-    let proven = prove(&proof, &proposal, &found.pillars)?;
+    let (proposal, proven) = proven(args, &converted, &found.pillars)?;
     print(args, (&converted, &proposal, &proven), &found, reporter)?;
     if !proven.is_equal() {
         let all = &proven.differences;
@@ -102,6 +97,21 @@ pub fn run(args: &Convert, reporter: &Reporter) -> Result<(), Failure> {
         ));
     }
     Ok(())
+}
+
+/// The proposal with its proof.
+fn proven(
+    args: &Convert,
+    converted: &Converted,
+    pillars: &[GivenPillar],
+) -> Result<(Proposal, Proven), Failure> {
+    let names = (converted.formula.name(), converted.saltenv.as_str());
+    let flags = (&args.files, &args.functions);
+    Proposal::proven(&converted.formula, |proposal| {
+        let after = converted.after(proposal, flags, memory::limit)?;
+        let proof = Proof::new([&converted.engine, &after], names, proposal)?;
+        prove(&proof.allowing_fixed(args.allow_fixed), proposal, pillars)
+    })
 }
 
 /// Compare both states on all platforms.

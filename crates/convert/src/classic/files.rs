@@ -7,10 +7,12 @@ use mapstack_render::jinja::ast::Span;
 use super::imports::Imports;
 use super::layer::{Layer, Origin};
 use super::reader::{Bound, Known, Main, Reader};
+use super::repeated::Once;
 use super::rest::Rest;
 use super::stop::Stop;
 use crate::libraries::used_by_others;
 use crate::proposal::{Kind, Left};
+use crate::propose::Form;
 use crate::source::{built_in, pillar_keys};
 use crate::table::{Block, Row};
 use crate::values::HEADER;
@@ -18,11 +20,12 @@ use crate::{Formula, Proposal};
 
 /// The proposal for a map of layers.
 pub(crate) fn proposal(
-    formula: &Formula,
     reader: &Reader<'_>,
     (main, rest): (&Main, &Rest),
     imports: &Imports,
+    form: Form,
 ) -> Known<Proposal> {
+    let formula = reader.formula;
     let span = reader
         .set_at
         .get(&main.name)
@@ -37,7 +40,8 @@ pub(crate) fn proposal(
         grains: BTreeSet::new(),
         span,
     };
-    for (at, layer) in main.layers.iter().enumerate() {
+    let once = Once::of(main.layers.clone(), form.shares);
+    for (at, layer) in once.layers.iter().enumerate() {
         files.layer(at, layer)?;
     }
     let Files {
@@ -45,6 +49,7 @@ pub(crate) fn proposal(
         sources,
         ..
     } = files;
+    proposal.shared = once.shared;
     proposal.keys = sources.iter().filter_map(|one| pillar_keys(one)).collect();
     if sources != built_in(formula.name()) {
         let list: String = sources.iter().map(|one| format!("    - {one}\n")).collect();
@@ -159,6 +164,7 @@ impl Files {
         let from = match origin {
             Origin::File(path) => path,
             Origin::Map => "the table in map.jinja",
+            Origin::Entries => "what all entries of the table have",
         };
         self.proposal.done.push(format!("{from} becomes {what}"));
     }
@@ -170,7 +176,7 @@ fn stem(origin: &Origin) -> String {
             let name = path.rsplit('/').next().unwrap_or(path);
             name.split('.').next().unwrap_or(name).to_owned()
         }
-        Origin::Map => "map".into(),
+        Origin::Map | Origin::Entries => "map".into(),
     }
 }
 

@@ -24,6 +24,8 @@ pub(crate) enum Origin {
     File(String),
     /// The map itself.
     Map,
+    /// The entries of a table, which all have it.
+    Entries,
 }
 
 impl Layer {

@@ -5,17 +5,19 @@ mod filter_by;
 mod imports;
 mod layer;
 mod reader;
+mod repeated;
 mod rest;
 mod stop;
 mod yaml;
 
 use mapstack::{Error, ErrorKind, Result};
 
+use crate::propose::Form;
 use crate::template::Parsed;
 use crate::{Formula, Proposal};
 
 /// The proposal for a formula of tables.
-pub(crate) fn propose(formula: &Formula, map: &Parsed) -> Result<Proposal> {
+pub(crate) fn propose(formula: &Formula, map: &Parsed, form: Form) -> Result<Proposal> {
     if formula.paths().any(|path| path.starts_with("parameters/")) {
         let message = format!("salt://{} has tables and parameters/", formula.name());
         return Err(Error::new(ErrorKind::Unsupported, message)
@@ -25,7 +27,7 @@ pub(crate) fn propose(formula: &Formula, map: &Parsed) -> Result<Proposal> {
     let reader = reader::Reader::of(formula, map);
     let main = reader.main(&imports).map_err(|stop| stop.error(map))?;
     let rest = rest::Rest::of(&reader, &main, &imports).map_err(|stop| stop.error(map))?;
-    let proposal = files::proposal(formula, &reader, (&main, &rest), &imports);
+    let proposal = files::proposal(&reader, (&main, &rest), &imports, form);
     Ok(proposal
         .map_err(|stop| stop.error(map))?
         .without_same(formula))

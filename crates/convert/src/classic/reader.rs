@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use mapstack::value::Value;
-use mapstack_render::jinja::ast::{Args, BinaryOp, Expr, ExprKind, Span, Stmt, StmtKind, Target};
+use mapstack_render::jinja::ast::{Args, Expr, ExprKind, Span, Stmt, StmtKind, Target};
 
 use super::filter_by::filter_by;
 use super::imports::Imports;
@@ -11,7 +11,7 @@ use super::layer::{Layer, Origin};
 use super::stop::Stop;
 use crate::Formula;
 use crate::table;
-use crate::template::{Parsed, argument, called, literal};
+use crate::template::{self, Parsed, argument, called, literal};
 
 /// The value of a name or expression, as far as it is known.
 #[derive(Debug, Clone)]
@@ -151,33 +151,11 @@ impl<'m> Reader<'m> {
 
     /// The text that an expression is, if that is known.
     pub fn text(&self, expr: &Expr) -> Option<String> {
-        match &expr.kind {
-            ExprKind::Const(Value::Str(text)) => Some(text.to_string()),
-            ExprKind::Name(name) if matches!(&**name, "tpldir") => {
-                Some(self.formula.name().to_owned())
-            }
-            ExprKind::Name(name) => match self.names.get(&**name)? {
-                Bound::Text(text) => Some(text.clone()),
-                _ => None,
-            },
-            ExprKind::Concat(parts) => parts.iter().map(|part| self.text(part)).collect(),
-            ExprKind::Binary(BinaryOp::Add, a, b) => Some(self.text(a)? + &self.text(b)?),
-            // `tpldir.split('/')[0]`
-            ExprKind::Item(list, at) if matches!(&at.kind, ExprKind::Const(Value::Int(_))) => {
-                let ExprKind::Call { callee, .. } = &list.kind else {
-                    return None;
-                };
-                match &callee.kind {
-                    ExprKind::Attr(of, split) if &**split == "split" => {
-                        let is_first = literal(at)?.is_same(&0.into());
-                        let text = self.text(of)?;
-                        is_first.then(|| text.split('/').next().unwrap_or_default().to_owned())
-                    }
-                    _ => None,
-                }
-            }
+        template::text(expr, &|name| match (name, self.names.get(name)) {
+            ("tpldir", _) => Some(self.formula.name().to_owned()),
+            (_, Some(Bound::Text(text))) => Some(text.clone()),
             _ => None,
-        }
+        })
     }
 
     /// The value of an expression.
