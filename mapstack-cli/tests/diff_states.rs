@@ -16,6 +16,7 @@ sshd_config:
       - salt://ssh/files/sshd_config
     - template: jinja
     - mode: '0644'
+    - banner: quiet
     - context: {port: {{ salt['pillar.get']('ssh:port', 22) }}, token: {{ salt['pillar.get']('ssh:token') }}}
     - require: [{pkg: ssh-pkg}]
 ssh:
@@ -42,6 +43,7 @@ gone:
 fn tree() -> Tree {
     let new = OLD.replace("openssh-server", "openssh-daemon");
     let new = new.replace("0644", "0600");
+    let new = new.replace("quiet", "loud");
     let (rest, _) = new.split_once("gone:").unwrap();
     let (before, motd) = rest.split_once("motd:").unwrap();
     let fresh = "\
@@ -52,7 +54,8 @@ fresh:
     - listen_in: [{service: ssh}]
 ";
     let new = format!("motd:{motd}{before}{fresh}");
-    let config = "Port {{ port }}\nToken {{ token }}\nA\nB\nC\nhello {{ grains.id }}\n";
+    let config =
+        "Banner {{ banner }}\nPort {{ port }}\nToken {{ token }}\nA\nB\nC\nhello {{ grains.id }}\n";
     let minion = |id: &str| {
         format!(
             "id: {id}\ngrains: {{os: Debian, os_family: Debian, kernel: Linux}}\npillar: {{ssh: {{port: 2222, token: hidden-{id}}}}}\n"
@@ -228,13 +231,13 @@ fn without_a_top_file_each_sls_is_run() {
 2 changes on 1 of 1 minion; 0 unaffected
 
 pkg.latest 'nginx': function  (web/pkg.sls:1)
-  - installed
-  + latest
+  - installed  <- old/web/pkg.sls:1:9
+  + latest  <- new/web/pkg.sls:1:9
   on 1 minion: debian-12
 
 pkg.purged 'nginx-gone' (nginx): function  (web/clean.sls:1)
-  - removed
-  + purged
+  - removed  <- old/web/clean.sls:1:14
+  + purged  <- new/web/clean.sls:1:14
   on 1 minion: debian-12
 
 compared: states and files of each sls
@@ -262,8 +265,8 @@ fn a_changed_source_is_seen_and_so_is_one_that_wins_now() {
 1 change on 2 of 2 minions; 0 unaffected
 
 file /etc/x  (web/init.sls:1, salt://web/files/x)
-  - one
-  + two
+  - one  <- old/web/files/x:1:1
+  + two  <- new/web/files/x:1:1
   on 2 minions: a, b
 
 compared: states and files of top files
@@ -277,8 +280,8 @@ compared: states and files of top files
 file /etc/x  (web/init.sls:1, salt://web/files/b)
   - source: salt://web/files/x
   + source: salt://web/files/b
-  - one
-  + of b
+  - one  <- old/web/files/x:1:1
+  + of b  <- new/web/files/b:1:1
   on 1 minion: b
 ";
     assert_line(tree.path(), line, 1, (expected, ""));

@@ -819,6 +819,11 @@ impl<'f, 'e> Comparison<'f, 'e> {
         }
     }
 
+    /// The fleets before and after.
+    pub(crate) fn fleets(&self) -> [&Fleet<'e>; 2] {
+        [self.before, self.after]
+    }
+
     /// A minion as it is in each state.
     pub(crate) fn examples(&self, minion: Minion) -> Vec<Minion> {
         match self.both(&minion) {

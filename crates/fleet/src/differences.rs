@@ -126,6 +126,7 @@ impl Differences {
                 }
             }
         });
+        differences.explain_states(comparison);
         differences
     }
 
@@ -171,6 +172,11 @@ impl Differences {
         }
         self.unaffected += usize::from(!affected);
         self.fail_still += usize::from(fails_still);
+    }
+
+    /// Ask for each change of states and files where it comes from, once all minions are compared.
+    pub fn explain_states(&mut self, comparison: &Comparison<'_, '_>) {
+        self.states.explain(comparison.fleets());
     }
 
     /// Take in what states do on a minion now. An error that its formulas have as well is not said again.

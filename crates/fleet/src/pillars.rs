@@ -3,7 +3,7 @@
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
 use mapstack::{Engine, Error, ErrorKind};
-use mapstack_lineage::explain_pillar;
+use mapstack_lineage::{Lineage, explain_pillar};
 use mapstack_pillar::{Ask, Master, PillarReads};
 
 use crate::kinds::Kinds;
@@ -108,11 +108,20 @@ impl<'e> Pillars<'e> {
     /// The origins of the values of a minion's pillar; `None` for a pillar that it was given with.
     #[must_use]
     pub fn origins(&self, minion: &Minion) -> Option<Origins> {
-        let asked = minion.pillar.is_empty();
-        let asked = asked.then(|| self.master.explain(self.engine, minion, &Ask::of(minion)));
-        let whole = asked?.ok()?;
-        let lineage = explain_pillar(&whole, minion, self.engine.policy())?;
-        Some(Origins::of_pillar(whole.data.into(), lineage))
+        let (data, lineage) = self.lineage(minion).filter(|_| minion.pillar.is_empty())?;
+        Some(Origins::of_pillar(data, lineage))
+    }
+
+    /// The pillar that is compiled for a minion, whatever pillar it has, with its lineage.
+    pub(crate) fn lineage(&self, minion: &Minion) -> Option<(Value, Lineage)> {
+        let bare = Minion {
+            pillar: Map::new(),
+            ..minion.clone()
+        };
+        let whole = self.master.explain(self.engine, &bare, &Ask::of(&bare));
+        let whole = whole.ok()?;
+        let lineage = explain_pillar(&whole, &bare, self.engine.policy())?;
+        Some((whole.data.into(), lineage))
     }
 
     /// A pillar with the changes that are asked for.

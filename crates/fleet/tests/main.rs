@@ -1,5 +1,6 @@
 //! The tests of the crate, in one program: each one more would link everything once more.
 
+mod causes;
 mod compare;
 mod fleet;
 mod fleet_state;

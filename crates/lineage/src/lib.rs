@@ -10,6 +10,7 @@
 //! | where the values of a pillar come from | [`explain_pillar`] |
 //! | where the arguments of states come from | [`explain_states`] |
 //! | where the lines of a managed file come from | [`explain_file`] |
+//! | both, for many questions about one minion | [`StatesExplainer`] |
 //! | one value's place and history | [`Lineage::at`], [`Ancestry`], [`Spot`] |
 //! | all values | [`Lineage::visit`] |
 //! | the layers and the reason for each | [`Lineage::layers`], [`Layer`] |
@@ -47,7 +48,8 @@ pub use mapstack::hooks::Chosen;
 pub use pillar::explain_pillar;
 pub use source::LayerText;
 pub use states::{
-    ExplainedStates, FileLines, RequisiteOrigin, StateOrigin, explain_file, explain_states,
+    ExplainedStates, FileLines, RequisiteOrigin, StateOrigin, StatesExplainer, explain_file,
+    explain_states,
 };
 pub use tree::How;
 pub use why_not::{Instead, Sought, WhyNot};
@@ -67,7 +69,7 @@ pub struct Lineage {
     tree: OnceLock<Node>,
     facts: FactPlaces,
     /// The origins of the values of the minion's pillar, if it was compiled.
-    pillar: Option<Box<Lineage>>,
+    pillar: Option<Arc<Lineage>>,
     /// Texts that are secret: those of the pillar, and those that templates made of them.
     secrets: HashSet<Str>,
     /// The policy for secret facts.
@@ -142,6 +144,44 @@ pub enum Spot {
     Argument,
     /// Not known.
     Unknown,
+}
+
+impl Ancestry {
+    /// The origins of what the value was made of: of one that tags printed or a template computed, those of the parts, as
+    /// far as they are known; or else its own. Parts that are values come with them.
+    ///
+    /// ```
+    /// use mapstack::{Engine, loader::MemoryFiles, minion::{Minion, Part}, value::Key};
+    /// use mapstack_lineage::explain_states;
+    /// use mapstack_states::{Gatherer, TopOptions, Wanted};
+    /// let files = MemoryFiles::new()
+    ///     .file("base", "top.sls", "base: {'*': [web]}")
+    ///     .file("base", "web.sls", "motd:\n  test.nop:\n    - name: of {{ grains.id }}\n");
+    /// let engine = Engine::new(files);
+    /// let minion = Minion::new("web1").complete();
+    /// let high = Gatherer::new(&engine, TopOptions::default()).high(&minion, Wanted::Highstate);
+    /// let settled = high.settled(&minion).unwrap();
+    /// let explained = explain_states((&engine, &minion), (&high, settled), &[]);
+    /// let name = explained.lineage.at(&["motd", "test.nop", "name"].map(Key::from)).unwrap();
+    /// assert_eq!(name.spot.to_string(), "web.sls:3:13");
+    /// assert_eq!(name.sources()[0].1.to_string(), "grains:id (the minion's id)");
+    /// ```
+    #[must_use]
+    pub fn sources(&self) -> Vec<(Option<&Value>, &Spot)> {
+        let mut all = Vec::new();
+        self.add_sources(&mut all);
+        all
+    }
+
+    fn add_sources<'a>(&'a self, all: &mut Vec<(Option<&'a Value>, &'a Spot)>) {
+        for printed in &self.printed {
+            printed.add_sources(all);
+        }
+        all.extend(self.inputs.iter().map(|input| (None, input)));
+        if self.printed.is_empty() && self.inputs.is_empty() {
+            all.push((Some(&self.value), &self.spot));
+        }
+    }
 }
 
 impl Spot {
@@ -250,8 +290,8 @@ impl Lineage {
     /// Know where the values of the minion's pillar come from, as [`explain_pillar`] says it of a compile: positions of
     /// such facts are then those in the files of the pillar.
     #[must_use]
-    pub fn with_pillar(mut self, pillar: Lineage) -> Self {
-        self.pillar = Some(Box::new(pillar));
+    pub fn with_pillar(mut self, pillar: impl Into<Arc<Lineage>>) -> Self {
+        self.pillar = Some(pillar.into());
         self
     }
 
@@ -332,6 +372,14 @@ impl Lineage {
     pub fn at(&self, path: &[Key]) -> Option<Ancestry> {
         let (node, value, key) = self.inside(path)?;
         Some(self.ancestry(&node, value, key.as_ref()))
+    }
+
+    /// The origin of the key at the end of a path, as that of a value.
+    #[must_use]
+    pub fn key_at(&self, path: &[Key]) -> Option<Ancestry> {
+        let (_, _, key) = self.inside(path)?;
+        let value = path.last()?.to_value();
+        Some(self.ancestry(&Node::whole(key?), &value, None))
     }
 
     /// Visit every value with its path and origin, from the root down, in the order of keys.

@@ -7,6 +7,14 @@ use serde::Serialize;
 
 use crate::document::{Steps, True};
 
+/// A place in words.
+pub(crate) fn place(spot: &Spot) -> String {
+    match spot {
+        Spot::File { computed: true, .. } => format!("{spot} (computed)"),
+        _ => spot.to_string(),
+    }
+}
+
 /// The place of a value.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]

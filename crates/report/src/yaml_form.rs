@@ -78,6 +78,10 @@ pub struct Line {
     pub text: String,
     /// True if no other line of its sign follows.
     pub is_last: bool,
+    /// The number of the line, from 0, before or now.
+    pub number: Option<usize>,
+    /// The places that it comes from, if they are said.
+    pub from: String,
 }
 
 /// The lines that go and come: values that fit on a line, and of others the lines of their YAML.
@@ -149,11 +153,14 @@ pub(crate) fn note(text: String) -> Line {
     line(Sign::Omitted, text)
 }
 
-fn line(sign: Sign, text: impl Into<String>) -> Line {
+/// A line that is of a text.
+pub(crate) fn line(sign: Sign, text: impl Into<String>) -> Line {
     Line {
         sign,
         text: text.into(),
         is_last: false,
+        number: None,
+        from: String::new(),
     }
 }
 
@@ -168,9 +175,15 @@ fn repr(value: Option<&Redacted<Value>>) -> String {
 }
 
 fn whole(before: Vec<String>, after: Vec<String>) -> Vec<Line> {
-    let gone = before.into_iter().map(|text| line(Sign::Gone, text));
-    gone.chain(after.into_iter().map(|text| line(Sign::New, text)))
-        .collect()
+    let numbered = |sign: Sign, lines: Vec<String>| {
+        let lines = lines.into_iter().enumerate();
+        let lines = lines.map(move |(number, text)| Line {
+            number: Some(number),
+            ..line(sign, text)
+        });
+        lines.collect::<Vec<_>>()
+    };
+    [numbered(Sign::Gone, before), numbered(Sign::New, after)].concat()
 }
 
 fn compared(before: &[String], after: &[String]) -> Vec<Line> {
@@ -182,12 +195,15 @@ fn compared(before: &[String], after: &[String]) -> Vec<Line> {
         let start = group.first().map_or(next, |op| op.old_range().start);
         omitted(start.saturating_sub(next), "unchanged ", &mut lines);
         for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
-            let sign = match change.tag() {
-                ChangeTag::Equal => Sign::Same,
-                ChangeTag::Delete => Sign::Gone,
-                ChangeTag::Insert => Sign::New,
+            let (sign, number) = match change.tag() {
+                ChangeTag::Equal => (Sign::Same, None),
+                ChangeTag::Delete => (Sign::Gone, change.old_index()),
+                ChangeTag::Insert => (Sign::New, change.new_index()),
             };
-            lines.push(line(sign, change.value()));
+            lines.push(Line {
+                number,
+                ..line(sign, change.value())
+            });
         }
         next = group.last().map_or(next, |op| op.old_range().end);
     }

@@ -130,9 +130,11 @@ fn hostile_texts_stay_texts_among_changes() {
         let line = |sign: &str| ChangedLine {
             sign: sign.into(),
             text: text(),
+            from: text(),
         };
         let change = || Changed {
             formulas: text(),
+            from: text(),
             title: text(),
             lines: vec![line("gone"), line("new")],
             was: quoted(),

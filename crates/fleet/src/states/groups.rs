@@ -1,14 +1,18 @@
 //! Equal changes of what states do on a fleet, folded.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use mapstack::minion::Minion;
 use mapstack::value::Str;
 
+use super::causes::{StateCauses, causes};
+use super::compare::StateChange;
+use super::explained_side::{Asked, ExplainedStateSide, explained};
 use super::pair::{Places, PlanChange, StatesPair};
 use super::reactions::Reaction;
 use super::unknown::UnknownCause;
+use crate::fleet::Fleet;
 use crate::own::Own;
 
 /// The same change of what states do on some minions.
@@ -26,6 +30,8 @@ pub struct StatesGroup {
     pub examples: Vec<Minion>,
     /// Texts that templates made of the example's secrets, in either state.
     pub secret_texts: Vec<Str>,
+    /// The places from which the change comes, if they were asked for.
+    pub causes: Option<StateCauses>,
 }
 
 /// An outcome that is unknown in both states of the files on some minions.
@@ -51,6 +57,8 @@ pub struct StateGroups {
     by_pair: HashMap<usize, Known>,
     /// True if any were compared.
     are_compared: bool,
+    /// The number of changes of which the causes were not asked for.
+    unexplained: usize,
 }
 
 /// A pair, with its groups and what is unknown of it.
@@ -58,6 +66,13 @@ type Known = (Arc<StatesPair>, Vec<usize>, Vec<usize>);
 
 /// Pairs that are remembered before starting over.
 const MAX_PAIRS: usize = 128;
+/// Minions, or sls that are run on them, whose changes are explained.
+const MAX_EXPLAINED: usize = 64;
+/// Changes that are explained.
+const MAX_CHANGES: usize = 1_000;
+
+/// Changes of one minion: its id, the sls that is run, and their positions.
+type ToExplain = (String, Option<String>, Vec<usize>);
 
 impl StateGroups {
     /// The changes, in the order they were first seen.
@@ -69,6 +84,65 @@ impl StateGroups {
     /// The unknown outcomes, in the order in which they were first seen.
     pub fn unknown(&self) -> impl Iterator<Item = &UnknownGroup> {
         self.unknown.iter().map(|(group, _)| group)
+    }
+
+    /// The number of changes of which it was not asked where they come from, as there are too many.
+    #[must_use]
+    pub fn unexplained(&self) -> usize {
+        self.unexplained
+    }
+
+    /// Ask for each change where it comes from: for a minion that has it, and once for changes that differ only in what
+    /// is each minion's own.
+    pub(crate) fn explain(&mut self, fleets: [&Fleet<'_>; 2]) {
+        for (_, run, groups) in self.unasked() {
+            let all: Vec<&StatesGroup> = groups
+                .iter()
+                .filter_map(|at| self.groups.get(*at))
+                .collect();
+            let Some([first, ..]) = all.get(..1) else {
+                continue;
+            };
+            let minions = [first.examples.first(), first.examples.last()];
+            let changes: Vec<&StateChange> = all.iter().filter_map(|group| group.state()).collect();
+            let found = causes_of(fleets, minions, (run.as_deref(), &changes));
+            for (at, causes) in groups.into_iter().zip(found) {
+                if let Some(group) = self.groups.get_mut(at) {
+                    group.causes = Some(causes);
+                }
+            }
+        }
+    }
+
+    /// The changes of states to explain, by the minions that are examples of them.
+    fn unasked(&mut self) -> Vec<ToExplain> {
+        let mut seen = HashSet::new();
+        let mut all: Vec<ToExplain> = Vec::new();
+        let mut count = 0;
+        for (at, group) in self.groups.iter().enumerate() {
+            let is_new = group.state().is_some() && group.causes.is_none();
+            if !is_new || !seen.insert(group.alike()) {
+                continue;
+            }
+            let Some(id) = group.minions.first() else {
+                continue;
+            };
+            let run = group.runs.first();
+            let is_it = |(minion, of, _): &ToExplain| minion == id && of.as_ref() == run;
+            let known = all.iter().position(is_it);
+            match known {
+                Some(at_known) if count < MAX_CHANGES => all[at_known].2.push(at),
+                None if all.len() < MAX_EXPLAINED && count < MAX_CHANGES => {
+                    all.push((id.clone(), run.cloned(), vec![at]));
+                }
+                _ => {
+                    self.unexplained += 1;
+                    continue;
+                }
+            }
+            count += 1;
+        }
+        all
     }
 
     /// The number of states that look for their source elsewhere than they did and find the same.
@@ -168,6 +242,7 @@ impl StateGroups {
                 minions: Vec::new(),
                 examples: examples.to_vec(),
                 secret_texts: pair.secret_texts(),
+                causes: None,
             });
         }
         if let Some(group) = self.groups.get_mut(at) {
@@ -192,7 +267,42 @@ impl StateGroups {
     }
 }
 
+/// The causes of changes of states on a minion, which is given as it is in both states of the files.
+fn causes_of(
+    fleets: [&Fleet<'_>; 2],
+    minions: [Option<&Minion>; 2],
+    (run, changes): (Option<&str>, &[&StateChange]),
+) -> Vec<StateCauses> {
+    let [old, new] = [0, 1].map(|side| {
+        let asked = minions[side].map(|minion| Asked {
+            minion,
+            run,
+            changes,
+            side,
+        });
+        let found = asked.and_then(|asked| explained(fleets[side], &asked));
+        found.unwrap_or_else(|| {
+            changes
+                .iter()
+                .map(|_| ExplainedStateSide::default())
+                .collect()
+        })
+    });
+    let both = changes.iter().zip(old.iter().zip(&new));
+    both.map(|(change, (old, new))| causes(change, [old, new]))
+        .collect()
+}
+
 impl StatesGroup {
+    /// The change, if it is one of a state.
+    #[must_use]
+    pub fn state(&self) -> Option<&StateChange> {
+        match &self.change {
+            PlanChange::State(change) => Some(change),
+            PlanChange::Order(_) => None,
+        }
+    }
+
     /// A text that is the same for changes that differ only in what is each minion's own.
     #[must_use]
     pub fn alike(&self) -> String {

@@ -1,8 +1,12 @@
 //! The effect of a change on states: their arguments, files and order, and which services restart.
 
 mod arguments;
+mod blocks;
+mod causes;
 mod compare;
+mod explained_side;
 mod groups;
+mod hunks;
 mod keys;
 mod order;
 mod pair;
@@ -12,6 +16,7 @@ mod plans;
 mod reactions;
 mod unknown;
 
+pub use causes::{Cause, Causes, FileCauses, StateCauses};
 pub use compare::{FileChange, PlanChanges, StateChange, compare};
 pub use groups::{StateGroups, StatesGroup, UnknownGroup};
 pub use order::OrderChange;

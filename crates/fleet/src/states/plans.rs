@@ -105,6 +105,10 @@ impl<'e> StatePlans<'e> {
         matches!(self.wanted, WantedStates::Top(_)) && self.state_top == path
     }
 
+    pub(crate) fn gatherer(&self) -> &Gatherer<'e> {
+        &self.gatherer
+    }
+
     pub(crate) fn wanted(&self) -> &WantedStates {
         &self.wanted
     }

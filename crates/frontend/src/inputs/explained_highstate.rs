@@ -50,8 +50,12 @@ impl ExplainedHighstate {
             Some(asked) => Some(found(asked, &settled.0, (&gatherer, &session, &high))?),
             None => None,
         };
-        let only = asked.as_ref().map(|(id, _)| id);
-        let mut states = explain_states(&session.engine, &session.minion, (&high, settled), only);
+        let only = asked.as_ref().map(|(id, _)| id.clone());
+        let mut states = explain_states(
+            (&session.engine, &session.minion),
+            (&high, settled),
+            only.as_slice(),
+        );
         if let Some(pillar) = session.explained_pillar()?
             && let Some(pillar) = explain_pillar(&pillar, &session.minion, session.engine.policy())
         {

@@ -9,8 +9,7 @@ use mapstack_states::compile::Refusal;
 use mapstack_value::{Key, Map, Str, Value};
 use mapstack_yaml::{Limits, Mark, Marks, load_marked};
 
-use super::written::Written;
-use super::{ExplainedStates, Explaining};
+use super::{ExplainedStates, Explaining, StatesExplainer};
 use crate::flow::{Given, Lines, Printing, line_ranges};
 use crate::tree::{At, Claim, How, Node};
 
@@ -56,36 +55,50 @@ pub struct FileLines {
 /// The bytes of the file are not known, or Salt refuses the state.
 pub fn explain_file<'x>(
     (engine, minion): (&'x Engine, &'x Minion),
-    (high, (states, refusals)): (&'x High, (Value, Vec<Refusal>)),
+    (high, settled): (&'x High, (Value, Vec<Refusal>)),
     (files, file): (&ManagedFiles<'_>, &ManagedFile),
 ) -> Result<FileLines, Content> {
-    let written = Written::of(&high.sls);
-    let mut explaining = Explaining::new((engine, minion), high, &written);
-    let arguments = explaining.of_state(&states, file);
-    let (lines, node) = match file.way() {
-        way @ (Way::Served(_) | Way::Template(_)) => {
-            let given = given(file, &arguments);
-            let made = explaining.traced.lines(&file.state.saltenv, (way, given));
-            made.map_err(failed)?
-        }
-        Way::Arguments | Way::Nothing => {
-            let bytes = match files.content(file) {
-                Content::Bytes(bytes) => bytes,
-                other => return Err(other),
-            };
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            explaining.of_arguments(&text, (file, &arguments))
-        }
-    };
-    let (data, whole) = arguments.with_lines(&file.path, (lines, node));
-    let mut explained = explaining.finish((engine, minion), (data, whole), refusals);
-    explained
-        .states
-        .retain(|state| state.function == file.function);
-    Ok(FileLines {
-        path: file.path.clone(),
-        explained,
-    })
+    StatesExplainer::new((engine, minion), (high, settled)).file((files, file))
+}
+
+impl StatesExplainer<'_> {
+    /// The lines of a file with their origins, as [`explain_file`] says.
+    ///
+    /// # Errors
+    /// The bytes of the file are not known, or Salt refuses the state.
+    pub fn file(
+        &mut self,
+        (files, file): (&ManagedFiles<'_>, &ManagedFile),
+    ) -> Result<FileLines, Content> {
+        let states = self.states.clone();
+        let mut explaining = self.explaining();
+        let arguments = explaining.of_state(&states, file);
+        let (lines, node) = match file.way() {
+            way @ (Way::Served(_) | Way::Template(_)) => {
+                let given = given(file, &arguments);
+                let made = explaining.traced.lines(&file.state.saltenv, (way, given));
+                made.map_err(failed)?
+            }
+            Way::Arguments | Way::Nothing => {
+                let bytes = match files.content(file) {
+                    Content::Bytes(bytes) => bytes,
+                    other => return Err(other),
+                };
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                explaining.of_arguments(&text, (file, &arguments))
+            }
+        };
+        let states = explaining.states;
+        let whole = arguments.with_lines(&file.path, (lines, node));
+        let mut explained = self.explained(whole, states);
+        explained
+            .states
+            .retain(|state| state.function == file.function);
+        Ok(FileLines {
+            path: file.path.clone(),
+            explained,
+        })
+    }
 }
 
 fn failed(error: Error) -> Content {
@@ -181,7 +194,7 @@ const CONTENTS: [&str; 6] = ["contents", "text", "content", "repl", "value", "ke
 /// The text of a line, its range, and the origins that it may have.
 type LineOf<'l> = (&'l str, Option<Claim>, Vec<Printing>);
 
-impl Explaining<'_> {
+impl Explaining<'_, '_> {
     /// The arguments of the state of a file.
     fn of_state(&mut self, states: &Value, file: &ManagedFile) -> Arguments {
         let own = states.as_map().into_iter().flatten();

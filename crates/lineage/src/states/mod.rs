@@ -68,7 +68,7 @@ pub struct RequisiteOrigin {
     pub given_by: Option<(Key, String)>,
 }
 
-/// The states of a minion with the origins of their arguments: those of an ID, or all. The high data comes with what it
+/// The states of a minion with the origins of their arguments: those of some IDs, or all. The high data comes with what it
 /// settles to ([`High::settled`]).
 ///
 /// ```
@@ -83,47 +83,113 @@ pub struct RequisiteOrigin {
 /// let minion = Minion::new("web1").complete();
 /// let high = Gatherer::new(&engine, TopOptions::default()).high(&minion, Wanted::Highstate);
 /// let settled = high.settled(&minion).unwrap();
-/// let explained = explain_states(&engine, &minion, (&high, settled), None);
+/// let explained = explain_states((&engine, &minion), (&high, settled), &[]);
 /// let port = explained.lineage.at(&["site", "http.query", "port"].map(Key::from)).unwrap();
 /// assert_eq!(port.spot.to_string(), "web.sls:4:13");
 /// assert_eq!(port.printed[0].spot.to_string(), "map.jinja:1:15");
 /// ```
 #[must_use]
-pub fn explain_states(
-    engine: &Engine,
-    minion: &Minion,
-    (high, (states, refusals)): (&High, (Value, Vec<Refusal>)),
-    only: Option<&Key>,
+pub fn explain_states<'x>(
+    (engine, minion): (&'x Engine, &'x Minion),
+    (high, settled): (&'x High, (Value, Vec<Refusal>)),
+    only: &[Key],
 ) -> ExplainedStates {
-    let written = Written::of(&high.sls);
-    let mut explaining = Explaining::new((engine, minion), high, &written);
-    let (mut data, mut node) = (Map::new(), Node::default());
-    for (id, body) in states.as_map().into_iter().flatten() {
-        if only.is_some_and(|only| only != id) || is_internal(id) {
-            continue;
+    StatesExplainer::new((engine, minion), (high, settled)).states(only)
+}
+
+/// Explains the states and files of a minion, for several questions: each sls is followed once.
+pub struct StatesExplainer<'x> {
+    engine: &'x Engine,
+    minion: &'x Minion,
+    traced: TracedSls<'x>,
+    written: Written,
+    states: Value,
+    refusals: Vec<Refusal>,
+}
+
+impl<'x> StatesExplainer<'x> {
+    /// An explainer of high data, which comes with what it settles to ([`High::settled`]).
+    #[must_use]
+    pub fn new(
+        (engine, minion): (&'x Engine, &'x Minion),
+        (high, (states, refusals)): (&'x High, (Value, Vec<Refusal>)),
+    ) -> Self {
+        StatesExplainer {
+            engine,
+            minion,
+            traced: TracedSls::new(engine, minion, high),
+            written: Written::of(&high.sls),
+            states,
+            refusals,
         }
-        let Some(body) = body.as_map() else { continue };
-        let (value, inside, key) = explaining.state(id, body);
-        data.insert(id.clone(), value);
-        node.set(id, inside, key);
     }
-    explaining.finish((engine, minion), (data, node), refusals)
+
+    /// The states with the origins of their arguments, as [`explain_states`] says: those of some IDs, or all.
+    pub fn states(&mut self, only: &[Key]) -> ExplainedStates {
+        let states = self.states.clone();
+        let mut explaining = self.explaining();
+        let (mut data, mut node) = (Map::new(), Node::default());
+        for (id, body) in states.as_map().into_iter().flatten() {
+            if !(only.is_empty() || only.contains(id)) || is_internal(id) {
+                continue;
+            }
+            let Some(body) = body.as_map() else { continue };
+            let (value, inside, key) = explaining.state(id, body);
+            data.insert(id.clone(), value);
+            node.set(id, inside, key);
+        }
+        let states = explaining.states;
+        self.explained((data, node), states)
+    }
+
+    fn explaining(&mut self) -> Explaining<'_, 'x> {
+        Explaining {
+            traced: &mut self.traced,
+            written: &self.written,
+            states: Vec::new(),
+            requisites: Vec::new(),
+        }
+    }
+
+    /// The places found for some data with its origins.
+    fn explained(&self, (data, node): (Map, Node), states: Vec<Unplaced>) -> ExplainedStates {
+        let data = Value::Map(data);
+        let done = self.traced.done().clone();
+        let traced = Traced {
+            layers: done.layers,
+            node,
+            printed: Default::default(),
+            texts: done.texts,
+        };
+        let secrets = (done.secrets, self.engine.policy().clone());
+        let facts = FactPlaces::new(self.minion);
+        let lineage = Lineage::of_map(traced, data.clone(), facts, secrets);
+        let shown = |path: &str| match done.shown.get(path) {
+            Some(shown) => shown.clone(),
+            None => format!("{}{path}", crate::flow::SERVED),
+        };
+        let placed = |state: Unplaced| state.placed(&lineage);
+        ExplainedStates {
+            states: states.into_iter().map(placed).collect(),
+            data,
+            lineage: lineage.with_shown(&shown),
+            refusals: self.refusals.clone(),
+            warnings: done.warnings,
+        }
+    }
 }
 
 fn is_internal(key: &Key) -> bool {
     key.as_str().is_some_and(|key| key.starts_with("__"))
 }
 
-/// The engine and the minion.
-type Of<'x> = (&'x Engine, &'x Minion);
-
 /// A part of the data with its origins, and the claim on its key.
 type Explained = (Value, Node, Option<Claim>);
 
 /// The states that are explained so far.
-struct Explaining<'x> {
-    traced: TracedSls<'x>,
-    written: &'x Written,
+struct Explaining<'e, 'x> {
+    traced: &'e mut TracedSls<'x>,
+    written: &'e Written,
     states: Vec<Unplaced>,
     /// The requisites of the state that is being explained.
     requisites: Vec<(RequisiteOrigin, Vec<Key>)>,
@@ -155,49 +221,7 @@ impl Unplaced {
     }
 }
 
-impl<'x> Explaining<'x> {
-    fn new((engine, minion): Of<'x>, high: &'x High, written: &'x Written) -> Self {
-        Explaining {
-            traced: TracedSls::new(engine, minion, high),
-            written,
-            states: Vec::new(),
-            requisites: Vec::new(),
-        }
-    }
-
-    /// The places found for some data with its origins.
-    fn finish(
-        self,
-        (engine, minion): Of<'x>,
-        (data, node): (Map, Node),
-        refusals: Vec<Refusal>,
-    ) -> ExplainedStates {
-        let data = Value::Map(data);
-        let done = self.traced.finish();
-        let traced = Traced {
-            layers: done.layers,
-            node,
-            printed: Default::default(),
-            texts: done.texts,
-        };
-        let secrets = (done.secrets, engine.policy().clone());
-        let lineage = Lineage::of_map(traced, data.clone(), FactPlaces::new(minion), secrets);
-        let shown = |path: &str| match done.shown.get(path) {
-            Some(shown) => shown.clone(),
-            None => format!("{}{path}", crate::flow::SERVED),
-        };
-        let placed = |state: Unplaced| state.placed(&lineage);
-        ExplainedStates {
-            states: self.states.into_iter().map(placed).collect(),
-            data,
-            lineage: lineage.with_shown(&shown),
-            refusals,
-            warnings: done.warnings,
-        }
-    }
-}
-
-impl Explaining<'_> {
+impl Explaining<'_, '_> {
     /// The functions of an ID.
     fn state(&mut self, id: &Key, body: &Map) -> Explained {
         let text = |mark: &str| body.get(mark).and_then(Value::as_str).unwrap_or_default();

@@ -32,7 +32,7 @@ pub(super) struct TracedSls<'t> {
 }
 
 /// The layers of all that was followed, and what belongs to them.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub(super) struct Done {
     pub layers: Vec<Layer>,
     pub texts: Texts,
@@ -72,8 +72,9 @@ impl<'t> TracedSls<'t> {
         self.sls.iter().position(is_it)
     }
 
-    pub fn finish(self) -> Done {
-        self.done
+    /// All that was followed so far.
+    pub fn done(&self) -> &Done {
+        &self.done
     }
 
     /// A claim on a value of which it is not known where it comes from.

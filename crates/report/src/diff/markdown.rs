@@ -6,8 +6,8 @@ use mapstack::Means;
 
 use super::folded::{Shown, ShownChange, ShownFailure};
 use super::states::StatesEntry;
-use super::text::place;
 use super::{NAMED, Report};
+use crate::origin::place;
 use crate::terminal::printable;
 use crate::words::{count, some};
 
@@ -131,8 +131,13 @@ fn of_states(report: &Report<'_>, entry: &StatesEntry<'_>) -> String {
         true => title,
         false => format!("{title} · {}", escaped(&entry.reactions)),
     };
-    let lines = entry.lines.iter();
-    let lines = lines.map(|line| format!("{} {}", line.sign.as_char(), line.text));
+    let lines = entry.lines.iter().map(|line| {
+        let text = format!("{} {}", line.sign.as_char(), line.text);
+        match line.from.is_empty() {
+            true => text,
+            false => format!("{text}  {}", line.from),
+        }
+    });
     let lines: Vec<String> = lines.collect();
     let mut body = String::new();
     if !lines.is_empty() {
@@ -140,6 +145,9 @@ fn of_states(report: &Report<'_>, entry: &StatesEntry<'_>) -> String {
     }
     if !entry.place.is_empty() {
         let _ = write!(body, "at {}\n\n", code(&entry.place));
+    }
+    if !entry.from.is_empty() {
+        let _ = write!(body, "{}\n\n", code(&entry.from));
     }
     body.push_str(&escaped(&entry.minions.text(report)));
     details(&title, &body)

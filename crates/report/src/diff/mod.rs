@@ -1,6 +1,7 @@
 //! The effects of a change of the files on a fleet.
 
 mod accounting;
+mod causes;
 mod folded;
 mod markdown;
 #[cfg(feature = "html")]
@@ -25,13 +26,13 @@ pub use markdown::comment;
 #[cfg(feature = "html")]
 pub use page::html;
 pub use rows::{Differences as Rows, line};
-pub(crate) use text::{changed, place};
+pub(crate) use text::changed;
 pub use text::{text, text_of_step};
 
 use self::folded::{Shown, ShownChange};
 use crate::document::Steps;
 use crate::words::{count, joined, shown_path, some};
-use crate::yaml_form::{Line, Sign, lines};
+use crate::yaml_form::{Line, Sign, line as plain_line, lines};
 
 /// The name of the pillar beside formulas.
 const PILLAR: &str = "pillar";
@@ -68,9 +69,8 @@ fn named_keys(value: &Value, sign: Sign) -> Line {
         keys => format!("{}: {}", count(keys.len(), "key"), some(keys, NAMED)),
     };
     Line {
-        sign,
-        text,
         is_last: true,
+        ..plain_line(sign, text)
     }
 }
 

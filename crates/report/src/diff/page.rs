@@ -9,8 +9,8 @@ use mapstack_lineage::Spot;
 
 use super::folded::{Minions, Shown, ShownChange, ShownFailure};
 use super::states::StatesEntry;
-use super::text::place;
 use super::{Report, STATES};
+use crate::origin::place;
 use crate::yaml_form::{Line, Sign};
 
 /// The differences as a page for a browser.
@@ -80,6 +80,7 @@ fn changed_line(line: Line) -> ChangedLine {
         }
         .into(),
         text: line.text,
+        from: line.from,
     }
 }
 
@@ -95,6 +96,7 @@ fn of_states(report: &Report<'_>, entry: &StatesEntry<'_>) -> Changed {
     Changed {
         formulas: STATES.into(),
         title,
+        from: entry.from.clone(),
         is: place,
         lines: entry.lines.iter().cloned().map(changed_line).collect(),
         common: common(report, &entry.minions),

@@ -3,11 +3,12 @@
 use mapstack::secrets::Secrets;
 use mapstack_fleet::Change;
 use mapstack_fleet::states::{
-    FileChange, OrderChange, PlanChange, StateChange, StateName, StatesGroup,
+    Causes, FileCauses, FileChange, OrderChange, PlanChange, StateChange, StateName, StatesGroup,
 };
 use serde::Serialize;
 
 use super::Report;
+use super::causes::{CauseRow, LineRow};
 use super::states::{kind, secrets, shown_values, texts};
 use crate::document::Data;
 use crate::words::{joined, shown_path};
@@ -29,6 +30,11 @@ pub(super) struct StateRow<'r> {
     arguments: Vec<ArgumentRow>,
     /// The files that changed.
     files: Vec<ChangedFileRow>,
+    /// Of a state that is gone, the places that it came from: the value that its name is made of, or the entry that gave the minion
+    /// its sls. Of changes that differ only in the names of minions, the first has places, here and below.
+    old_origins: Vec<CauseRow>,
+    /// The same of a state that is new.
+    new_origins: Vec<CauseRow>,
     /// The states that react, such as `restarts service ssh`.
     reactions: Vec<String>,
     /// The sls that are run one by one, without top files.
@@ -70,6 +76,10 @@ struct ArgumentRow {
     old: Option<Data>,
     /// Masked, if it is a secret.
     new: Option<Data>,
+    /// The places of the old value, or of what it was made of; of a list, those of the items that go.
+    old_origins: Vec<CauseRow>,
+    /// The same of the new value.
+    new_origins: Vec<CauseRow>,
 }
 
 /// A file that changed.
@@ -91,6 +101,8 @@ struct ChangedFileRow {
     text: bool,
     /// The lines of the text that go and come, with a sign, and some around them. Of many lines there are the first.
     diff: Vec<String>,
+    /// The places that these lines come from, as far as they are known.
+    lines: Vec<LineRow>,
 }
 
 /// A state that runs before or after another one now.
@@ -141,18 +153,21 @@ impl NameRow {
 }
 
 impl ArgumentRow {
-    fn of(change: &Change, secrets: &Secrets) -> Self {
+    fn of(change: &Change, causes: Option<&Causes>, secrets: &Secrets) -> Self {
         let [old, new] = shown_values(change, secrets);
+        let [old_origins, new_origins] = rows_of(causes, secrets);
         ArgumentRow {
             argument: joined(&shown_path(&change.path, secrets)),
             old: old.map(Data),
             new: new.map(Data),
+            old_origins,
+            new_origins,
         }
     }
 }
 
 impl ChangedFileRow {
-    fn of(file: &FileChange, secrets: &Secrets) -> Option<Self> {
+    fn of(file: &FileChange, causes: Option<&FileCauses>, secrets: &Secrets) -> Option<Self> {
         let one = file.new.as_ref().or(file.old.as_ref())?;
         let source = |side: &Option<mapstack_fleet::states::PlannedFile>| {
             side.as_ref()?
@@ -161,7 +176,9 @@ impl ChangedFileRow {
                 .map(|source| secrets.scrubbed(source))
         };
         let lines = file.has_text.then(|| texts(file, None, secrets));
-        let attributes = file.attributes.iter();
+        let lines = lines.unwrap_or_default();
+        let attributes = file.attributes.iter().enumerate();
+        let of_attribute = |at: usize| causes.and_then(|causes| causes.attributes.get(at));
         Some(ChangedFileRow {
             what: fate(file.old.is_some(), file.new.is_some()),
             path: secrets.scrubbed(&one.path),
@@ -169,16 +186,27 @@ impl ChangedFileRow {
             old_source: source(&file.old),
             new_source: source(&file.new),
             attributes: attributes
-                .map(|change| ArgumentRow::of(change, secrets))
+                .map(|(at, change)| ArgumentRow::of(change, of_attribute(at), secrets))
                 .collect(),
             text: file.has_text,
+            lines: causes
+                .map(|causes| LineRow::all(&lines, causes, secrets))
+                .unwrap_or_default(),
             diff: lines
                 .into_iter()
-                .flatten()
                 .map(|line| format!("{} {}", line.sign.as_char(), line.text))
                 .collect(),
         })
     }
+}
+
+/// The causes on both sides.
+fn rows_of(causes: Option<&Causes>, secrets: &Secrets) -> [Vec<CauseRow>; 2] {
+    let nothing = Causes::default();
+    let causes = causes.unwrap_or(&nothing);
+    causes
+        .each_ref()
+        .map(|causes| CauseRow::all(causes, secrets))
 }
 
 fn fate(was: bool, is: bool) -> StateFate {
@@ -208,7 +236,9 @@ fn row<'r>(
     let name = change.new.as_ref().or(change.old.as_ref())?;
     let was = change.old.as_ref().filter(|old| *old != name);
     let [old_place, new_place] = group.places.each_ref().map(Option::as_deref);
-    let arguments = change.arguments.iter();
+    let arguments = change.arguments.iter().enumerate();
+    let causes = group.causes.as_ref();
+    let [old_origins, new_origins] = rows_of(causes.map(|causes| &causes.state), &secrets);
     Some(StateRow {
         what: fate(change.old.is_some(), change.new.is_some()),
         state: NameRow::of(name, &secrets),
@@ -216,13 +246,22 @@ fn row<'r>(
         old_place,
         new_place,
         arguments: arguments
-            .map(|change| ArgumentRow::of(change, &secrets))
+            .map(|(at, change)| {
+                let of = causes.and_then(|causes| causes.arguments.get(at));
+                ArgumentRow::of(change, of, &secrets)
+            })
             .collect(),
         files: change
             .files
             .iter()
-            .filter_map(|file| ChangedFileRow::of(file, &secrets))
+            .enumerate()
+            .filter_map(|(at, file)| {
+                let of = causes.and_then(|causes| causes.files.get(at));
+                ChangedFileRow::of(file, of, &secrets)
+            })
             .collect(),
+        old_origins,
+        new_origins,
         reactions: change
             .reactions
             .iter()

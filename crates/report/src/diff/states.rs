@@ -6,14 +6,15 @@ use mapstack::secrets::{Redacted, Secrets};
 use mapstack::value::{Key, Value};
 use mapstack_fleet::Change;
 use mapstack_fleet::states::{
-    FileChange, OrderChange, PlanChange, PlannedFile, PlannedText, StateChange, StateName,
-    StatesGroup,
+    FileCauses, FileChange, OrderChange, PlanChange, PlannedFile, PlannedText, StateCauses,
+    StateChange, StateName, StatesGroup,
 };
 
+use super::causes::{after_argument, after_lines, is_at, said};
 use super::folded::{Minions, fold};
 use super::{NAMED, Report};
 use crate::words::{count, joined, shown_path, some};
-use crate::yaml_form::{Line, Sign, lines, note, text_lines};
+use crate::yaml_form::{Line, Sign, line, lines, note, text_lines};
 
 /// A change of what states do, as it is shown.
 pub(super) struct StatesEntry<'d> {
@@ -23,6 +24,8 @@ pub(super) struct StatesEntry<'d> {
     pub title: String,
     /// The place of the state, and the source of its file.
     pub place: String,
+    /// The places from which a state is new or gone.
+    pub from: String,
     /// The states that react.
     pub reactions: String,
     pub lines: Vec<Line>,
@@ -129,13 +132,17 @@ fn of_state<'d>(
 ) -> StatesEntry<'d> {
     let secrets = secrets(report, group);
     let (title, is_only) = title(change, &secrets);
+    let nothing = StateCauses::default();
+    let causes = group.causes.as_ref().unwrap_or(&nothing);
     let mut all = Vec::new();
-    for argument in &change.arguments {
-        all.extend(argument_lines(argument, is_only, &secrets));
+    for (at, argument) in change.arguments.iter().enumerate() {
+        let lines = argument_lines(argument, is_only, &secrets);
+        let of = causes.arguments.get(at).cloned().unwrap_or_default();
+        all.extend(after_argument(lines, &of, &secrets));
     }
-    let shown = change.files.iter().take(MAX_FILES);
-    for file in shown {
-        all.extend(file_lines(file, change, &secrets));
+    for (at, file) in change.files.iter().take(MAX_FILES).enumerate() {
+        let of = causes.files.get(at).cloned().unwrap_or_default();
+        all.extend(file_lines((file, &of), change, &secrets));
     }
     let more = change.files.len().saturating_sub(MAX_FILES);
     if more > 0 {
@@ -146,8 +153,16 @@ fn of_state<'d>(
         .iter()
         .map(|reaction| on_a_line(&secrets.scrubbed(&reaction.to_string())))
         .collect();
+    let place = place(group, change);
+    let from = causes.state.concat();
+    let is_said = matches!(&from[..], [one] if is_at(one, &place));
     StatesEntry {
-        place: place(group, change),
+        from: if is_said {
+            String::new()
+        } else {
+            said(&from, &secrets)
+        },
+        place,
         reactions: some(&reactions, MAX_REACTIONS),
         group,
         title,
@@ -245,7 +260,11 @@ fn argument_lines(change: &Change, is_only: bool, secrets: &Secrets) -> Vec<Line
 }
 
 /// The lines of a file, below its path unless it is the only one.
-fn file_lines(file: &FileChange, of: &StateChange, secrets: &Secrets) -> Vec<Line> {
+fn file_lines(
+    (file, causes): (&FileChange, &FileCauses),
+    of: &StateChange,
+    secrets: &Secrets,
+) -> Vec<Line> {
     let is_only = of.files.len() == 1;
     let mut all = Vec::new();
     if !is_only {
@@ -259,10 +278,12 @@ fn file_lines(file: &FileChange, of: &StateChange, secrets: &Secrets) -> Vec<Lin
         };
         all.push(note(said));
     }
-    for attribute in &file.attributes {
+    for (at, attribute) in file.attributes.iter().enumerate() {
         // The title has the kind of a new file.
         if file.old.is_some() || attribute.path != [Key::from("kind")] {
-            all.extend(argument_lines(attribute, false, secrets));
+            let lines = argument_lines(attribute, false, secrets);
+            let of = causes.attributes.get(at).cloned().unwrap_or_default();
+            all.extend(after_argument(lines, &of, secrets));
         }
     }
     if file.has_text {
@@ -270,7 +291,7 @@ fn file_lines(file: &FileChange, of: &StateChange, secrets: &Secrets) -> Vec<Lin
             true => None,
             false => Some(MAX_NEW),
         };
-        all.extend(texts(file, most, secrets));
+        all.extend(after_lines(texts(file, most, secrets), causes, secrets));
     }
     all
 }
@@ -294,12 +315,19 @@ pub(super) fn texts(file: &FileChange, most: Option<usize>, secrets: &Secrets) -
     }
     match sides {
         [PlannedText::Bytes(old), PlannedText::Bytes(new)] => {
-            let shown = |bytes: &[u8]| secrets.scrubbed(&String::from_utf8_lossy(bytes));
-            let (before, after) = (shown(old), shown(new));
-            match before == after {
+            let [old, new] = [old, new].map(|bytes| String::from_utf8_lossy(bytes));
+            let [before, after] = [&old, &new].map(|text| secrets.scrubbed(text));
+            let count = |text: &str| text.matches('\n').count();
+            // A secret of several lines is shown on one.
+            let is_numbered = count(&before) == count(&old) && count(&after) == count(&new);
+            let mut lines = match before == after {
                 true => vec![note("the text differs in secrets alone".into())],
                 false => text_lines(Some(&before), Some(&after), most),
+            };
+            if !is_numbered {
+                lines.iter_mut().for_each(|line| line.number = None);
             }
+            lines
         }
         [PlannedText::Nothing, PlannedText::Bytes(new)] => {
             let shown = secrets.scrubbed(&String::from_utf8_lossy(new));
@@ -318,9 +346,8 @@ fn signed(sides: [&PlannedText; 2], said: impl Fn(&PlannedText) -> String) -> Ve
     let both = [Sign::Gone, Sign::New].into_iter().zip(sides);
     let both = both.filter(|(_, text)| **text != PlannedText::Nothing);
     both.map(|(sign, text)| Line {
-        sign,
-        text: said(text),
         is_last: true,
+        ..line(sign, said(text))
     })
     .collect()
 }
@@ -363,6 +390,7 @@ fn of_order<'d>(
                     group,
                     title: String::new(),
                     place: group.places[1].clone().unwrap_or_default(),
+                    from: String::new(),
                     reactions: String::new(),
                     lines: Vec::new(),
                     minions,
@@ -425,5 +453,12 @@ pub(super) fn closing(report: &Report<'_>) -> Vec<String> {
             if relisted == 1 { "finds" } else { "find" },
         )
     });
-    unknown.chain(relisted).collect()
+    let unexplained = match report.differences.states.unexplained() {
+        0 => None,
+        n => Some(format!(
+            "{} of states without the places that they come from: there are too many",
+            count(n, "change")
+        )),
+    };
+    unknown.chain(relisted).chain(unexplained).collect()
 }

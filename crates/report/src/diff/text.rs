@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use mapstack::secrets::Redacted;
 use mapstack::value::Value;
-use mapstack_lineage::Spot;
 
 use super::Report;
 use super::folded::{Shown, ShownChange, ShownFailure};
 use super::states::StatesEntry;
+use crate::origin::place;
 use crate::terminal::{KEY, ORIGIN, Styled, of_sign};
 use crate::yaml_form::{Line, Sign, lines};
 
@@ -99,6 +99,10 @@ fn of_states(report: &Report<'_>, entry: &StatesEntry<'_>, text: &mut Styled) {
         text.plain("  ");
         text.add(ORIGIN, &format!("({})", entry.place));
     }
+    if !entry.from.is_empty() {
+        text.plain("  ");
+        text.add(ORIGIN, &entry.from);
+    }
     if !entry.reactions.is_empty() {
         text.plain(&format!("  {}", entry.reactions));
     }
@@ -123,6 +127,7 @@ fn painted(lines: Vec<Line>, places: &[Option<String>; 2], indent: &str, text: &
         let place = places[usize::from(line.sign != Sign::Gone)]
             .as_deref()
             .filter(|_| line.is_last);
+        let place = place.or(Some(&*line.from).filter(|from| !from.is_empty()));
         text.plain(indent);
         match line.sign {
             Sign::Omitted => text.add(ORIGIN, &format!("  {}", line.text)),
@@ -136,13 +141,5 @@ fn painted(lines: Vec<Line>, places: &[Option<String>; 2], indent: &str, text: &
             text.add(ORIGIN, place);
         }
         text.plain("\n");
-    }
-}
-
-/// The origin of a value.
-pub fn place(spot: &Spot) -> String {
-    match spot {
-        Spot::File { computed: true, .. } => format!("{spot} (computed)"),
-        _ => spot.to_string(),
     }
 }

@@ -10,7 +10,7 @@ use crate::page::{PageError, STYLE, shown};
 ///
 /// ```
 /// use mapstack_report::page::{Changed, ChangedLine, Changes};
-/// let gone = ChangedLine { sign: "gone".into(), text: "22".into() };
+/// let gone = ChangedLine { sign: "gone".into(), text: "22".into(), from: "a.yaml:1:7".into() };
 /// let change = Changed { title: "<port>".into(), lines: vec![gone], minions: vec!["web1".into()], ..Changed::default() };
 /// let page = Changes { from: "HEAD".into(), to: "worktree".into(), changes: vec![change], ..Changes::default() };
 /// assert!(page.to_html().unwrap().contains("&lt;port&gt;"));
@@ -38,6 +38,8 @@ pub struct Changed {
     pub formulas: String,
     /// The keys, or what happened.
     pub title: String,
+    /// The places from which it is new or gone, in words.
+    pub from: String,
     /// The lines of the value that go, come and stay.
     pub lines: Vec<ChangedLine>,
     /// The origin of the old value.
@@ -61,6 +63,8 @@ pub struct ChangedLine {
     pub sign: String,
     /// The line.
     pub text: String,
+    /// The places that it comes from, in words.
+    pub from: String,
 }
 
 /// A place, with the lines of its file around it.
@@ -159,12 +163,16 @@ impl Quoted {
 impl Changed {
     /// Every text as it is shown.
     fn show(&mut self) {
-        let texts = [&mut self.formulas, &mut self.title].into_iter();
+        let texts = [&mut self.formulas, &mut self.title, &mut self.from].into_iter();
         texts
             .chain(&mut self.minions)
             .chain(&mut self.message)
             .chain(&mut self.common)
-            .chain(self.lines.iter_mut().map(|line| &mut line.text))
+            .chain(
+                self.lines
+                    .iter_mut()
+                    .flat_map(|line| [&mut line.text, &mut line.from]),
+            )
             .for_each(shown);
         let quoted = self.was.iter_mut().chain(&mut self.is);
         quoted.for_each(Quoted::show);

@@ -13,7 +13,7 @@ use mapstack::{Diagnostic, Error, told};
 use mapstack_expect::{Case, Counts, Difference};
 use mapstack_fleet::Masking;
 
-use crate::diff::place;
+use crate::origin::place;
 use crate::words::shown_path;
 pub use junit::junit;
 pub use rows::Results;

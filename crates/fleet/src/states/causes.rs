@@ -1,0 +1,334 @@
+//! The places from which changed lines and arguments come.
+
+use std::collections::{BTreeMap, HashMap};
+
+use mapstack::Place;
+use mapstack::minion::FactPlace;
+use mapstack::value::{Key, Value};
+use mapstack_lineage::Spot;
+
+use super::blocks::{Block, blocks_around};
+use super::compare::StateChange;
+use super::explained_side::{ExplainedFileSide, ExplainedStateSide};
+use super::hunks::{Hunk, hunks};
+
+/// A place from which a changed value or line comes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cause {
+    /// The expression of a template that printed it, if a line has several parts.
+    pub expression: Option<String>,
+    /// The position of the value, or of the line in its template or sls.
+    pub spot: Spot,
+}
+
+/// The causes in the earlier and in the later state of the files.
+pub type Causes = [Vec<Cause>; 2];
+
+/// The places from which a change of a state comes. What is not known has none.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct StateCauses {
+    /// Of a state that is new or gone: the entry that gives the minion its sls, the line of its ID, the value that the ID is
+    /// made of, or the condition around it.
+    pub state: Causes,
+    /// Beside the changes of its arguments.
+    pub arguments: Vec<Causes>,
+    /// Beside the changes of its files, as far as these were followed.
+    pub files: Vec<FileCauses>,
+}
+
+/// The places from which a change of a file comes.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FileCauses {
+    /// Beside the changes of its attributes.
+    pub attributes: Vec<Causes>,
+    /// Those of lines that go and that come, by their numbers, from 0.
+    pub lines: [BTreeMap<usize, Vec<Cause>>; 2],
+}
+
+/// A value or a line, with what it is made of.
+#[derive(Debug, Clone)]
+pub(super) struct Piece {
+    /// Its own position.
+    pub spot: Spot,
+    /// The parts that templates printed into it.
+    pub parts: Vec<Part>,
+}
+
+/// A part of a value or a line.
+#[derive(Debug, Clone)]
+pub(super) struct Part {
+    pub expression: Option<String>,
+    /// The keys to it in the value of the expression.
+    pub path: Vec<Key>,
+    pub value: Option<Value>,
+    pub spot: Spot,
+}
+
+impl Part {
+    /// True if another part is the same one of the same expression.
+    fn is_of(&self, other: &Part) -> bool {
+        self.expression == other.expression && self.path == other.path
+    }
+
+    /// True if another part is the same one and has the same value.
+    fn is_same(&self, other: &Part) -> bool {
+        let has_same_value = match (&self.value, &other.value) {
+            (Some(own), Some(other)) => own.is_same(other),
+            _ => false,
+        };
+        self.is_of(other) && has_same_value
+    }
+
+    pub fn cause(&self) -> Cause {
+        Cause {
+            expression: self.expression.clone(),
+            spot: self.spot.clone(),
+        }
+    }
+}
+
+impl Piece {
+    /// The causes of a piece that changed, given its counterparts in the other state. A line that was edited is the cause
+    /// itself, and so is the tag of a block around it; of a line that stayed, the parts that are others; of one without
+    /// such, the condition or loop around it.
+    fn causes(&self, others: &[&Piece], lines: Both<'_>) -> Vec<Cause> {
+        let other_parts = || others.iter().flat_map(|other| &other.parts);
+        let is_other = |part: &&Part| !other_parts().any(|other| part.is_same(other));
+        let differ: Vec<&Part> = self.parts.iter().filter(is_other).collect();
+        let is_there = others.iter().any(|other| self.is_of_line(other));
+        let mut causes: Vec<Cause> = match (self.edited(is_there, lines), &differ[..]) {
+            (Some(edited), differ) => {
+                // An expression that is there in both states has another value as well.
+                let is_kept = |part: &&&Part| {
+                    part.expression.is_some() && other_parts().any(|other| other.is_of(part))
+                };
+                let kept = differ.iter().filter(is_kept).map(|part| part.cause());
+                std::iter::once(edited).chain(kept).collect()
+            }
+            (None, []) if self.parts.is_empty() => {
+                let around = self.blocks().into_iter().next();
+                let around = around.filter(|_| !is_there && !lines.there.is_empty());
+                vec![around.unwrap_or_else(|| self.own())]
+            }
+            (None, []) => self.parts.iter().map(Part::cause).collect(),
+            (None, differ) => differ.iter().map(|part| part.cause()).collect(),
+        };
+        causes.retain(|cause| cause.spot != Spot::Unknown && cause.spot != Spot::Argument);
+        without_repeats(causes)
+    }
+
+    /// True if another piece is from the same line, as far as its text says.
+    fn is_of_line(&self, other: &Piece) -> bool {
+        match (&self.spot, &other.spot) {
+            (Spot::File { place: own, .. }, Spot::File { place, .. }) => {
+                line_text(own) == line_text(place)
+            }
+            (own, other) => own == other,
+        }
+    }
+
+    fn own(&self) -> Cause {
+        Cause {
+            expression: None,
+            spot: self.spot.clone(),
+        }
+    }
+
+    /// The line or a tag around it that is not in the other state; or, unless the line prints something there, the tag
+    /// around the same line there that is not here.
+    pub fn edited(&self, is_there: bool, lines: Both<'_>) -> Option<Cause> {
+        let Spot::File { place, .. } = &self.spot else {
+            return None;
+        };
+        if lines.there.is_empty() {
+            return None;
+        }
+        let Some(counterpart) = lines.there.place(line_text(place)) else {
+            return Some(self.own());
+        };
+        let is_in = |block: &Cause, lines: &Lines<'_>| match &block.spot {
+            Spot::File { place, .. } => lines.place(line_text(place)).is_some(),
+            _ => true,
+        };
+        let mut own = self.blocks().into_iter();
+        let own = own.find(|block| !is_in(block, lines.there));
+        own.or_else(|| {
+            let mut around = blocks_of(&counterpart).into_iter();
+            around.find(|block| !is_there && !is_in(block, lines.here))
+        })
+    }
+
+    /// The conditions and loops around it, the innermost first.
+    pub fn blocks(&self) -> Vec<Cause> {
+        match &self.spot {
+            Spot::File { place, .. } => blocks_of(place),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The conditions and loops around a place, the innermost first.
+fn blocks_of(place: &Place) -> Vec<Cause> {
+    let blocks = blocks_around(&place.source, place.start).into_iter();
+    let cause = |block: Block| Cause {
+        expression: Some(block.statement),
+        spot: in_file(Place {
+            start: block.start,
+            end: block.start,
+            ..place.clone()
+        }),
+    };
+    blocks.map(cause).collect()
+}
+
+/// A position in a file.
+pub(super) fn in_file(place: Place) -> Spot {
+    Spot::File {
+        place,
+        computed: false,
+        secret: false,
+    }
+}
+
+fn line_text(place: &Place) -> &str {
+    place.line_text().trim_end()
+}
+
+/// The lines of files, by their texts.
+#[derive(Default)]
+pub(super) struct Lines<'t>(HashMap<&'t str, (&'t Place, usize)>);
+
+/// The lines of the files in the state of the files at hand and in the other one.
+#[derive(Clone, Copy)]
+pub(super) struct Both<'l> {
+    pub here: &'l Lines<'l>,
+    pub there: &'l Lines<'l>,
+}
+
+impl<'t> Lines<'t> {
+    /// The lines of the files that places are in.
+    pub fn of(places: impl IntoIterator<Item = &'t Place>) -> Self {
+        let mut lines = HashMap::new();
+        for place in places {
+            let mut start = 0;
+            for line in place.source.split_inclusive('\n') {
+                lines.entry(line.trim_end()).or_insert((place, start));
+                start += line.len();
+            }
+        }
+        Lines(lines)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The place of the first line with a text.
+    fn place(&self, text: &str) -> Option<Place> {
+        let (place, start) = self.0.get(text)?;
+        Some(Place {
+            start: *start,
+            end: *start,
+            ..(*place).clone()
+        })
+    }
+}
+
+/// Causes of which no two are on the same line of a file.
+fn without_repeats(causes: Vec<Cause>) -> Vec<Cause> {
+    let mut kept: Vec<Cause> = Vec::new();
+    for cause in causes {
+        let is_there = |known: &Cause| match (line_of(&known.spot), line_of(&cause.spot)) {
+            (Some(one), Some(other)) => one == other,
+            _ => known.spot == cause.spot,
+        };
+        if !kept.iter().any(is_there) {
+            kept.push(cause);
+        }
+    }
+    kept
+}
+
+/// The file and the line of a position.
+fn line_of(spot: &Spot) -> Option<(&str, usize)> {
+    match spot {
+        Spot::File { place, .. } => Some((&place.file, place.line())),
+        Spot::Fact {
+            place: Some(FactPlace::File(place)),
+            ..
+        } => Some((&place.file, place.mark?.line as usize)),
+        _ => None,
+    }
+}
+
+/// The causes of a change of a state, from what both states of the files say of it.
+pub(super) fn causes(change: &StateChange, sides: [&ExplainedStateSide; 2]) -> StateCauses {
+    let lines = sides.map(|side| Lines::of(&side.sources));
+    let both = |pieces: [&[Piece]; 2]| -> Causes {
+        [0, 1].map(|side| {
+            let others: Vec<&Piece> = pieces[1 - side].iter().collect();
+            let own = pieces[side].iter();
+            let all = own.flat_map(|piece| piece.causes(&others, on_side(&lines, side)));
+            without_repeats(all.collect())
+        })
+    };
+    let of_arguments = (0..change.arguments.len()).map(|at| {
+        let pieces = sides.map(|side| side.arguments.get(at).map_or(&[][..], |all| all));
+        match (&change.old, &change.new) {
+            (Some(_), Some(_)) => both(pieces),
+            // What the sls itself says is new or gone with the state.
+            _ => pieces.map(of_parts),
+        }
+    });
+    let of_files = (0..change.files.len()).map(|at| {
+        let files = sides.map(|side| side.files.get(at));
+        let attributes = files.map(|file| file.map_or(&[][..], |file| &file.attributes));
+        let count = attributes.map(<[_]>::len);
+        let attributes = (0..count[0].max(count[1]))
+            .map(|at| both(attributes.map(|all| all.get(at).map_or(&[][..], |all| all))));
+        FileCauses {
+            attributes: attributes.collect(),
+            lines: match files {
+                [Some(old), Some(new)] => of_lines([old, new]),
+                _ => Default::default(),
+            },
+        }
+    });
+    StateCauses {
+        state: [0, 1].map(|side| sides[side].of_state(sides[1 - side])),
+        arguments: of_arguments.collect(),
+        files: of_files.collect(),
+    }
+}
+
+/// The causes of parts that templates printed.
+fn of_parts(pieces: &[Piece]) -> Vec<Cause> {
+    let parts = pieces.iter().flat_map(|piece| &piece.parts);
+    without_repeats(parts.map(Part::cause).collect())
+}
+
+fn on_side<'l>(lines: &'l [Lines<'l>; 2], side: usize) -> Both<'l> {
+    Both {
+        here: &lines[side],
+        there: &lines[1 - side],
+    }
+}
+
+/// The causes of the lines of a file that go and come.
+fn of_lines(files: [&ExplainedFileSide; 2]) -> [BTreeMap<usize, Vec<Cause>>; 2] {
+    let lines = files.map(|file| Lines::of(&file.sources));
+    let mut found: [BTreeMap<usize, Vec<Cause>>; 2] = Default::default();
+    for Hunk(ranges) in hunks(files.map(|file| &*file.text)) {
+        let pieces = [0, 1].map(|side| files[side].lines.range(ranges[side].clone()));
+        for side in [0, 1] {
+            let others: Vec<&Piece> = pieces[1 - side].clone().map(|(_, piece)| piece).collect();
+            for (number, piece) in pieces[side].clone() {
+                let causes = piece.causes(&others, on_side(&lines, side));
+                if !causes.is_empty() {
+                    found[side].insert(*number, causes);
+                }
+            }
+        }
+    }
+    found
+}
