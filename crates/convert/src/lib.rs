@@ -31,6 +31,7 @@ mod source;
 mod states;
 mod table;
 mod template;
+mod tofs;
 mod values;
 
 pub use assumed::Assumed;
@@ -40,3 +41,4 @@ pub use overlay::Overlay;
 pub use pillars::{GivenPillar, Pillars};
 pub use proof::{Counts, Difference, Proof, Proven};
 pub use proposal::{Kind, Left, Proposal, Shared};
+pub use propose::Extent;

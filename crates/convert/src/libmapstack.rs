@@ -8,7 +8,7 @@ use mapstack::{Error, ErrorKind, Result};
 use mapstack_render::jinja::ast::{Expr, ExprKind, StmtKind};
 use mapstack_render::jinja::{Node, visit};
 
-use crate::libraries::remove_unused;
+use crate::libraries::{OF_MAPS, remove_unused};
 use crate::proposal::{Kind, Left};
 use crate::source::{built_in, modern, pillar_keys, sub_key};
 use crate::template::{Parsed, text};
@@ -49,18 +49,11 @@ pub(crate) fn propose(formula: &Formula, map: &Parsed) -> Result<Proposal> {
     keep_options_of_pillars(formula, &mut proposal);
     layers(formula, &mut proposal);
     sub_keys(formula, &sources, &mut proposal);
-    remove_unused(formula, &mut proposal)?;
+    remove_unused(formula, &mut proposal, &OF_MAPS)?;
     if formula.has("post-map.jinja") {
         proposal
             .done
             .push("post-map.jinja stays: map.data runs it".into());
-    }
-    if formula.has("libtofs.jinja") {
-        proposal.left.push(Left {
-            what: "libtofs.jinja".into(),
-            why: "map.tofs looks for files in other folders, so states keep files_switch".into(),
-            place: None,
-        });
     }
     Ok(proposal.without_same(formula))
 }

@@ -7,11 +7,19 @@ use mapstack::{Result, Survey};
 use crate::{Formula, Proposal};
 
 /// The templates that formulas carry for their `map.jinja`.
-const OF_MAPS: [&str; 3] = ["libmapstack.jinja", "libmatchers.jinja", "libsaltcli.jinja"];
+pub(crate) const OF_MAPS: [&str; 3] =
+    ["libmapstack.jinja", "libmatchers.jinja", "libsaltcli.jinja"];
 
-/// Remove the libraries of maps that no other template of the formula loads, and say which stay.
-pub(crate) fn remove_unused(formula: &Formula, proposal: &mut Proposal) -> Result<()> {
-    let is_library = |path: &&str| OF_MAPS.contains(&path.rsplit('/').next().unwrap_or_default());
+/// Remove the libraries of some names that no other template of the formula loads.
+pub(crate) fn remove_unused(
+    formula: &Formula,
+    proposal: &mut Proposal,
+    names: &[&str],
+) -> Result<()> {
+    let is_library = |path: &&str| {
+        let is_named = names.contains(&path.rsplit('/').next().unwrap_or_default());
+        is_named && !proposal.remove.contains(*path)
+    };
     let mut unused: BTreeSet<String> = formula
         .paths()
         .filter(is_library)

@@ -62,6 +62,42 @@ impl Pillars {
         pillars
     }
 
+    /// The same with pillars that choose files as `libtofs.jinja` and `map.tofs` let them, each for every minion.
+    #[must_use]
+    pub fn choosing_files(mut self, formula: &str, lookups: Option<&[String]>) -> Self {
+        let Some(lookups) = lookups else {
+            return self;
+        };
+        let files = lookups.iter().map(|lookup| {
+            let names = ["other.conf", "/etc/other.conf.jinja"];
+            (
+                Key::from(lookup.as_str()),
+                names.into_iter().collect::<Value>(),
+            )
+        });
+        let files: Map = files.collect();
+        let switch: Value = ["os", "no/such/value", "roles", "id"].into_iter().collect();
+        let dirs = Map::from_iter([("files", "templates"), ("default", "all")]);
+        for (name, options) in [
+            ("other files", vec![("source_files", Value::from(files))]),
+            (
+                "other directories",
+                vec![
+                    ("files_switch", switch),
+                    ("path_prefix", "other/place".into()),
+                    ("dirs", dirs.into()),
+                ],
+            ),
+        ] {
+            let tofs = options.into_iter().collect::<Map>();
+            let mut data = nested(&[formula.to_owned(), "tofs".into()], tofs);
+            data.insert("roles", ["web", "db"].into_iter().collect::<Value>());
+            let name = format!("a pillar with {name}");
+            self.given.push(GivenPillar { name, data });
+        }
+        self
+    }
+
     fn add(&mut self, name: String, data: Map) {
         self.changed.push(GivenPillar { name, data });
     }

@@ -93,6 +93,8 @@ pub struct Proposal {
     pub own_defaults: Vec<OwnDefault>,
     /// The values that all entries of a table had, which are defaults now.
     pub shared: Option<Shared>,
+    /// The names under which pillars may say other files, if states call `map.tofs`.
+    pub tofs: Option<Vec<String>>,
     /// The variable of `map.jinja` with the configuration.
     pub variable: String,
     /// The keys of the pillar that the configuration is made of.

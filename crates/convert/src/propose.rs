@@ -4,28 +4,67 @@ use mapstack::{Error, ErrorKind, Result};
 
 use crate::proposal::Left;
 use crate::template::Parsed;
-use crate::{Formula, OwnDefault, Proposal, Proven, classic, libmapstack};
+use crate::{Difference, Formula, OwnDefault, Proposal, Proven, classic, libmapstack, tofs};
 
 /// The form that a proposal takes, where the proof may not hold for all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Form {
     /// Values that all entries of a table have are defaults.
     pub shares: bool,
+    /// States call `map.tofs`.
+    pub tofs: bool,
+    /// Tables that cannot be layers stay as they are.
+    pub leaves: bool,
+}
+
+/// The extent of a conversion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Extent {
+    /// All tables become layers.
+    #[default]
+    Whole,
+    /// A table that cannot be layers stays as it is, and a layer picks from it.
+    Partial,
 }
 
 impl Form {
-    /// The form that a maintainer would write.
-    const BEST: Form = Form { shares: true };
+    /// The forms, from the one that a maintainer likes best to the plainest.
+    fn all(extent: Extent) -> impl Iterator<Item = Form> {
+        let leaves = extent == Extent::Partial;
+        let forms = [(true, true), (false, true), (true, false), (false, false)];
+        forms.into_iter().map(move |(shares, tofs)| Form {
+            shares,
+            tofs,
+            leaves,
+        })
+    }
 
-    /// The next form, with less of what a maintainer would like, and the part that goes.
-    fn plainer(self) -> Option<(Form, &'static str)> {
-        match self {
-            Form { shares: true } => Some((
-                Form { shares: false },
-                "values that all entries of the table have",
-            )),
-            Form { shares: false } => None,
+    fn best(extent: Extent) -> Form {
+        Form {
+            shares: true,
+            tofs: true,
+            leaves: extent == Extent::Partial,
         }
+    }
+
+    /// The one part that another form lacks, and the beginning of why.
+    fn more_than(self, other: Self) -> Option<[&'static str; 2]> {
+        let parts = [
+            (
+                self.shares && !other.shares,
+                [
+                    "values that all entries of the table have",
+                    "as defaults they would change",
+                ],
+            ),
+            (
+                self.tofs && !other.tofs,
+                ["calls of files_switch", "map.tofs would change"],
+            ),
+        ];
+        let mut more = parts.into_iter().filter(|(is_more, _)| *is_more);
+        let (first, second) = (more.next(), more.next());
+        first.filter(|_| second.is_none()).map(|(_, what)| what)
     }
 }
 
@@ -36,7 +75,15 @@ impl Proposal {
     /// The formula has no `map.jinja`, uses `map.data` already, or makes its configuration in a way that has no
     /// counterpart. The error says where.
     pub fn of(formula: &Formula) -> Result<Self> {
-        proposal(formula, Form::BEST)
+        Self::to(Extent::Whole, formula)
+    }
+
+    /// The proposal for a formula to an extent.
+    ///
+    /// # Errors
+    /// The errors of [`of`](Self::of).
+    pub fn to(extent: Extent, formula: &Formula) -> Result<Self> {
+        proposal(formula, Form::best(extent))
     }
 
     /// The first form of a formula that is proven, or the plainest one. What better forms would have changed is in
@@ -45,28 +92,33 @@ impl Proposal {
     /// # Errors
     /// The errors of [`of`](Self::of), and those of the proof.
     pub fn proven<E: From<Error>>(
-        formula: &Formula,
+        (formula, extent): (&Formula, Extent),
         mut prove: impl FnMut(&Self) -> std::result::Result<Proven, E>,
     ) -> std::result::Result<(Self, Proven), E> {
-        let mut form = Form::BEST;
-        let mut left = Vec::new();
-        let mut best = proposal(formula, form)?;
-        loop {
-            let proven = prove(&best)?;
-            let plainer = form.plainer().filter(|_| !proven.is_equal());
-            let Some((next, what)) = plainer else {
-                best.left.extend(left);
-                return Ok((best, proven));
-            };
-            form = next;
-            let plain = proposal(formula, form)?;
-            if plain.is_same_files(&best) {
-                best.left.extend(left);
-                return Ok((best, proven));
+        let first = Form::best(extent);
+        let mut best = (first, proposal(formula, first)?);
+        let mut proven = prove(&best.1)?;
+        let mut failed: Vec<(Form, Option<Difference>)> = Vec::new();
+        let mut tried = vec![best.1.clone()];
+        for form in Form::all(extent).skip(1) {
+            if proven.is_equal() {
+                break;
             }
-            left.extend(not_taken(what, &proven));
-            best = plain;
+            let plainer = proposal(formula, form)?;
+            if tried.iter().any(|known| known.is_same_files(&plainer)) {
+                continue;
+            }
+            failed.push((best.0, proven.differences.first().cloned()));
+            proven = prove(&plainer)?;
+            tried.push(plainer.clone());
+            best = (form, plainer);
         }
+        let (form, mut best) = best;
+        for (better, difference) in failed {
+            best.left
+                .extend(not_taken(better.more_than(form), difference));
+        }
+        Ok((best, proven))
     }
 
     fn is_same_files(&self, other: &Self) -> bool {
@@ -74,13 +126,13 @@ impl Proposal {
     }
 }
 
-/// A part that a proposal has not, because something would change.
-fn not_taken(what: &str, proven: &Proven) -> Option<Left> {
-    let first = proven.differences.first()?;
+/// A part that a proposal lacks, because something would change.
+fn not_taken(part: Option<[&str; 2]>, first: Option<Difference>) -> Option<Left> {
+    let ([what, why], first) = (part?, first?);
     Some(Left {
         what: what.into(),
         why: format!(
-            "with them, {} would change on {} with {}",
+            "{why} {} on {} with {}",
             first.what, first.minion, first.pillar
         ),
         place: None,
@@ -108,6 +160,10 @@ fn proposal(formula: &Formula, form: Form) -> Result<Proposal> {
         true => libmapstack::propose(formula, &map),
         false => classic::propose(formula, &map, form),
     }?;
+    if form.tofs {
+        tofs::convert(formula, &mut proposal)?;
+    }
+    tofs::leave(formula, &mut proposal);
     proposal.own_defaults = OwnDefault::of(formula, &proposal);
     Ok(proposal)
 }

@@ -3,3 +3,4 @@
 mod libmapstack;
 mod shared;
 mod tables;
+mod tofs;

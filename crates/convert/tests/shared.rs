@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::{Minion, platforms};
 use mapstack::{Engine, Error};
-use mapstack_convert::{Formula, Overlay, Pillars, Proof, Proposal, Proven};
+use mapstack_convert::{Extent, Formula, Overlay, Pillars, Proof, Proposal, Proven};
 
 const MAP: &str = "\
 {% set ntp = salt['grains.filter_by']({
@@ -44,7 +44,7 @@ fn converted(others: &[(&str, &str)]) -> (Proposal, Proven) {
         .iter()
         .map(|name| platforms::find(name).unwrap().minion().complete())
         .collect();
-    let proven = Proposal::proven::<Error>(&formula, |proposal| {
+    let proven = Proposal::proven::<Error>((&formula, Extent::Whole), |proposal| {
         let after = Engine::new(Overlay::new(files(others), &formula, proposal));
         let proof = Proof::new([&before, &after], ("ntp", "base"), proposal)?;
         let maps = proof.maps(&minions);

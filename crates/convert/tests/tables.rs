@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mapstack_convert::{Formula, Proposal};
+use mapstack_convert::{Extent, Formula, Proposal};
 
 fn formula(files: &[(&str, &str)]) -> Formula {
     let files = files
@@ -122,6 +122,47 @@ fn what_others_import_stays_in_the_map() {
         "{% from 'ntp/map.jinja' import ntp as n %}{% do n.update({'c': 1}) %}",
     );
     assert!(converted(table, &[changing]).contains("cache=False"));
+}
+
+#[test]
+fn a_table_that_cannot_be_layers_stays_if_that_is_enough() {
+    let map = "{% import_yaml 'ntp/osmap.yaml' as osmap %}{% import_yaml 'ntp/osfingermap.yaml' as osfingermap %}\n\
+        {% set ntp = salt['grains.filter_by']({'default': {'a': 1, 'b': 2}, 'Debian': {'a': 3}}, \
+        merge=salt['grains.filter_by'](osmap, grain='os', merge=salt['grains.filter_by'](osfingermap, grain='osfinger', \
+        default='any', merge=salt['pillar.get']('ntp')))) %}\n";
+    let files = [
+        ("map.jinja", map),
+        ("osmap.yaml", "Ubuntu:\n  a: 4\n"),
+        ("osfingermap.yaml", "{{ grains.osfinger }}:\n  c: 5\n"),
+    ];
+    let formula = formula(&files);
+    Proposal::of(&formula).unwrap_err();
+    let proposal = Proposal::to(Extent::Partial, &formula).unwrap();
+    let text = |path: &str| proposal.write[path].split_once("vim: ft=yaml\n").unwrap().1;
+    assert_eq!(
+        text("parameters/map.yaml"),
+        "{%- set table = {'default': {'a': 1, 'b': 2}, 'Debian': {'a': 3}} %}\n---\n\
+         values: {{ (salt[\"grains.filter_by\"](table, grain=\"os_family\") or {}) | json }}\n"
+    );
+    assert_eq!(
+        text("parameters/osfingermap.yaml"),
+        "{%- import_yaml \"ntp/osfingermap.yaml\" as table %}\n---\n\
+         values: {{ (salt[\"grains.filter_by\"](table, grain=\"osfinger\", default=\"any\") or {}) | json }}\n"
+    );
+    assert!(
+        text("parameters/map_jinja.yaml")
+            .ends_with("    - Y!P@map\n    - Y!G@os\n    - Y!P@osfingermap\n    - I@ntp\n")
+    );
+    let removed: Vec<&str> = proposal.remove.iter().map(String::as_str).collect();
+    assert_eq!(removed, ["osmap.yaml"]);
+    let left: Vec<&str> = proposal.left.iter().map(|left| &*left.why).collect();
+    assert_eq!(
+        left,
+        [
+            "only systems without an entry get `default`, and `Debian` lacks its key `b`, so parameters/map.yaml picks from it",
+            "osfingermap.yaml: a template computes its keys, so parameters/osfingermap.yaml picks from it",
+        ]
+    );
 }
 
 #[test]

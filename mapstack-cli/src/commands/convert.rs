@@ -3,7 +3,7 @@
 use clap::Args;
 use mapstack::minion::{Minion, platforms};
 use mapstack::{Error, ErrorKind};
-use mapstack_convert::{GivenPillar, Pillars, Proof, Proposal, Proven};
+use mapstack_convert::{Extent, GivenPillar, Pillars, Proof, Proposal, Proven};
 use mapstack_fleet::Pace;
 use mapstack_frontend::inputs::flags::{Facts, Files, Functions};
 use mapstack_frontend::inputs::{Converted, FoundPillars, WorkTree};
@@ -51,6 +51,9 @@ pub struct Convert {
     /// Change files even if the formula has uncommitted changes
     #[arg(long, visible_alias = "force")]
     pub allow_dirty: bool,
+    /// Leave a table that cannot be layers as it is, with a layer that picks from it
+    #[arg(long)]
+    pub partial: bool,
     /// Accept that a map or state which failed before works now
     #[arg(long)]
     pub allow_fixed: bool,
@@ -78,7 +81,12 @@ pub fn run(args: &Convert, reporter: &Reporter) -> Result<(), Failure> {
         check_work_tree(args, &converted, reporter)?;
     }
     let found = converted.pillars(&args.functions, memory::limit);
-    let (proposal, proven) = proven(args, &converted, &found.pillars)?;
+    let (proposal, proven) = proven(args, &converted, &found.pillars).inspect_err(|_| {
+        let could = || Proposal::to(Extent::Partial, &converted.formula).is_ok();
+        if !args.partial && Proposal::of(&converted.formula).is_err() && could() {
+            reporter.note("with --partial, the table stays as it is and the rest is converted");
+        }
+    })?;
     print(args, (&converted, &proposal, &proven), &found, reporter)?;
     if !proven.is_equal() {
         let all = &proven.differences;
@@ -107,21 +115,31 @@ fn proven(
 ) -> Result<(Proposal, Proven), Failure> {
     let names = (converted.formula.name(), converted.saltenv.as_str());
     let flags = (&args.files, &args.functions);
-    Proposal::proven(&converted.formula, |proposal| {
+    let extent = match args.partial {
+        true => Extent::Partial,
+        false => Extent::Whole,
+    };
+    Proposal::proven((&converted.formula, extent), |proposal| {
         let after = converted.after(proposal, flags, memory::limit)?;
         let proof = Proof::new([&converted.engine, &after], names, proposal)?;
-        prove(&proof.allowing_fixed(args.allow_fixed), proposal, pillars)
+        let proof = proof.allowing_fixed(args.allow_fixed);
+        prove(&proof, (names.0, proposal), pillars)
     })
 }
 
 /// Compare both states on all platforms.
-fn prove(proof: &Proof<'_>, proposal: &Proposal, given: &[GivenPillar]) -> Result<Proven, Failure> {
+fn prove(
+    proof: &Proof<'_>,
+    (formula, proposal): (&str, &Proposal),
+    given: &[GivenPillar],
+) -> Result<Proven, Failure> {
     let platforms = platforms::all().iter();
     let minions: Vec<Minion> = platforms
         .map(|platform| platform.minion().complete())
         .collect();
     let maps = proof.maps(&minions);
-    let pillars = Pillars::of(given.to_vec(), &proposal.keys, &maps, proposal.kind);
+    let pillars = Pillars::of(given.to_vec(), &proposal.keys, &maps, proposal.kind)
+        .choosing_files(formula, proposal.tofs.as_deref());
     Ok(proof.run(&minions, &pillars, Pace::default())?)
 }
 

@@ -5,14 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use mapstack_render::jinja::ast::Span;
 
 use super::imports::Imports;
-use super::layer::{Layer, Origin};
+use super::layer::{Layer, LeftTable, Origin};
 use super::reader::{Bound, Known, Main, Reader};
 use super::repeated::Once;
 use super::rest::Rest;
 use super::stop::Stop;
 use crate::libraries::used_by_others;
 use crate::proposal::{Kind, Left};
-use crate::propose::Form;
 use crate::source::{built_in, pillar_keys};
 use crate::table::{Block, Row};
 use crate::values::HEADER;
@@ -23,7 +22,7 @@ pub(crate) fn proposal(
     reader: &Reader<'_>,
     (main, rest): (&Main, &Rest),
     imports: &Imports,
-    form: Form,
+    shares: bool,
 ) -> Known<Proposal> {
     let formula = reader.formula;
     let span = reader
@@ -38,15 +37,17 @@ pub(crate) fn proposal(
         },
         sources: Vec::new(),
         grains: BTreeSet::new(),
+        kept: BTreeSet::new(),
         span,
     };
-    let once = Once::of(main.layers.clone(), form.shares);
+    let once = Once::of(main.layers.clone(), shares);
     for (at, layer) in once.layers.iter().enumerate() {
         files.layer(at, layer)?;
     }
     let Files {
         mut proposal,
         sources,
+        kept,
         ..
     } = files;
     proposal.shared = once.shared;
@@ -65,7 +66,7 @@ pub(crate) fn proposal(
         ));
     }
     let proposal = map_and_rest(proposal, formula, reader, (main, rest), imports);
-    Ok(remove_tables(proposal, formula, reader))
+    Ok(remove_tables(proposal, formula, reader, &kept))
 }
 
 /// Files that are being made.
@@ -74,6 +75,8 @@ struct Files {
     sources: Vec<String>,
     /// The grains whose folders are taken.
     grains: BTreeSet<String>,
+    /// The files of tables that stay.
+    kept: BTreeSet<String>,
     span: Span,
 }
 
@@ -109,7 +112,30 @@ impl Files {
                 rows,
                 origin,
             } => self.by_grain(grain, rows, origin)?,
+            Layer::Left(table) => self.left(table)?,
         }
+        Ok(())
+    }
+
+    /// The layer that picks from a table which stays.
+    fn left(&mut self, table: &LeftTable) -> Known<()> {
+        let stem = stem(&table.origin);
+        let path = format!("parameters/{stem}.yaml");
+        if self.proposal.write.contains_key(&path) {
+            return Err(table.why.clone());
+        }
+        self.proposal = std::mem::take(&mut self.proposal).writing(&path, &table.text);
+        self.sources.push(format!("Y!P@{stem}"));
+        let (what, kept) = match &table.origin {
+            Origin::File(path) => (path.clone(), Some(path.clone())),
+            Origin::Map | Origin::Entries => ("the table in map.jinja".into(), None),
+        };
+        self.kept.extend(kept);
+        self.proposal.left.push(Left {
+            what,
+            why: format!("{}, so {path} picks from it", table.why.why),
+            place: None,
+        });
         Ok(())
     }
 
@@ -257,6 +283,10 @@ fn map_and_rest(
             "states change the map that they import, so map.jinja has cache=False: without such changes it can be cached".into(),
         );
     }
+    if formula.has("_mapdata/init.sls") {
+        let advice = "tests that compare what _mapdata shows: it has the key map_jinja now, so record them again";
+        proposal.advice.push(advice.into());
+    }
     let lines = |text: &str| text.lines().count();
     proposal.done.push(format!(
         "map.jinja calls map.data: {} lines become {}",
@@ -279,9 +309,14 @@ fn needs(reader: &Reader<'_>, rest: &Rest, has_tplroot: bool) -> String {
 }
 
 /// Remove the files of tables that are layers now.
-fn remove_tables(mut proposal: Proposal, formula: &Formula, reader: &Reader<'_>) -> Proposal {
+fn remove_tables(
+    mut proposal: Proposal,
+    formula: &Formula,
+    reader: &Reader<'_>,
+    kept: &BTreeSet<String>,
+) -> Proposal {
     let files = reader.names.values().filter_map(|bound| match bound {
-        Bound::File(path) => Some(path.clone()),
+        Bound::File(path) if !kept.contains(path) => Some(path.clone()),
         _ => None,
     });
     let files: BTreeSet<String> = files.collect();

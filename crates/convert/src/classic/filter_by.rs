@@ -3,13 +3,14 @@
 use mapstack::value::{Key, Map, Value};
 use mapstack_render::jinja::ast::{Args, Expr, ExprKind, Span};
 
-use super::layer::{Layer, Origin};
+use super::layer::{Layer, LeftTable, Origin};
 use super::reader::{Bound, Known, Reader};
 use super::stop::Stop;
 use super::yaml;
 use crate::leaves::{at, leaves};
 use crate::table::Row;
-use crate::template::argument;
+use crate::template::{argument, names_of};
+use crate::values::HEADER;
 
 /// A table: its entries, or layers for those that are layers themselves.
 struct Table {
@@ -47,15 +48,25 @@ pub(crate) fn filter_by<'m>(
         }
         Bound::Nothing => Vec::new(),
         bound => {
-            let table = self::table(reader, &bound, table)?;
-            if let [(key, number, layers)] = &table.layered[..]
-                && table.rows.is_empty()
-                && *key == Key::from(default.as_str())
-                && argument(args, 2, "merge").is_none()
-            {
-                return Ok(Bound::Layers(*number, layers.clone()));
+            let pick = Pick {
+                grain: &grain,
+                default: &default,
+                base: base.as_deref(),
+            };
+            match self::table(reader, &bound, table) {
+                Ok(of) => {
+                    if let [(key, number, layers)] = &of.layered[..]
+                        && of.rows.is_empty()
+                        && *key == Key::from(default.as_str())
+                        && argument(args, 2, "merge").is_none()
+                    {
+                        return Ok(Bound::Layers(*number, layers.clone()));
+                    }
+                    let picked = picked(of, pick, span);
+                    picked.or_else(|why| pick.left(reader, &bound, why))?
+                }
+                Err(why) => pick.left(reader, &bound, why)?,
             }
-            picked(table, (&grain, &default, base.as_deref()), span)?
         }
     };
     if let Some(merge) = argument(args, 2, "merge") {
@@ -66,6 +77,49 @@ pub(crate) fn filter_by<'m>(
         return Ok(Bound::Source(definition.clone()));
     }
     Ok(Bound::Layers(reader.number(), layers))
+}
+
+/// The entry that a call picks.
+#[derive(Clone, Copy)]
+struct Pick<'p> {
+    grain: &'p str,
+    default: &'p str,
+    base: Option<&'p str>,
+}
+
+impl Pick<'_> {
+    /// The layer that picks from a table which stays as it is, if that is allowed and possible.
+    fn left(self, reader: &Reader<'_>, bound: &Bound<'_>, why: Stop) -> Known<Vec<Layer>> {
+        if !reader.leaves {
+            return Err(why);
+        }
+        let (set, origin) = match bound {
+            Bound::File(path) => {
+                let name = reader.formula.name();
+                let set = format!("{{%- import_yaml \"{name}/{path}\" as table %}}\n");
+                (set, Origin::File(path.clone()))
+            }
+            Bound::Data(data) => {
+                let mut names = Vec::new();
+                names_of(data, &mut names);
+                if names.iter().any(|name| !yaml::GIVEN.contains(name)) {
+                    return Err(why);
+                }
+                let text = reader.map.text(data.span);
+                (format!("{{%- set table = {text} %}}\n"), Origin::Map)
+            }
+            _ => return Err(why),
+        };
+        let mut call = format!("salt[\"grains.filter_by\"](table, grain={:?}", self.grain);
+        if self.default != "default" {
+            call.push_str(&format!(", default={:?}", self.default));
+        }
+        if let Some(base) = self.base {
+            call.push_str(&format!(", base={base:?}"));
+        }
+        let text = format!("{HEADER}{set}---\nvalues: {{{{ ({call}) or {{}}) | json }}}}\n");
+        Ok(vec![Layer::Left(LeftTable { text, origin, why })])
+    }
 }
 
 fn table<'m>(reader: &mut Reader<'m>, bound: &Bound<'m>, expr: &'m Expr) -> Known<Table> {
@@ -136,7 +190,11 @@ fn inline<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> Known<Table> {
 /// The layers of a table.
 fn picked(
     table: Table,
-    (grain, default, base): (&str, &str, Option<&str>),
+    Pick {
+        grain,
+        default,
+        base,
+    }: Pick<'_>,
     span: Span,
 ) -> Known<Vec<Layer>> {
     let Table {

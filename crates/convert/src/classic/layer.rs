@@ -1,5 +1,6 @@
 //! Layers that a map is made of, as far as they are known.
 
+use super::stop::Stop;
 use crate::table::{Block, Row};
 
 /// A layer of a map.
@@ -13,8 +14,20 @@ pub(crate) enum Layer {
         rows: Vec<Row>,
         origin: Origin,
     },
+    /// A table that stays as it is: a layer picks from it.
+    Left(LeftTable),
     /// The result of a source definition.
     Raw(String),
+}
+
+/// A table that stays as it is.
+#[derive(Debug, Clone)]
+pub(crate) struct LeftTable {
+    /// The text of the layer that picks from it.
+    pub text: String,
+    pub origin: Origin,
+    /// The reason for which it is not layers.
+    pub why: Stop,
 }
 
 /// The place of a table.
@@ -48,7 +61,7 @@ impl Layer {
                     origin,
                 }
             }
-            Layer::Raw(_) => return None,
+            Layer::Left(_) | Layer::Raw(_) => return None,
         })
     }
 }

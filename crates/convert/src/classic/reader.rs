@@ -47,6 +47,8 @@ pub(crate) struct Reader<'m> {
     /// The order in which names were set.
     pub order: Vec<String>,
     numbers: usize,
+    /// True if tables that cannot be layers may stay as they are.
+    pub leaves: bool,
 }
 
 /// The configuration that a map exports.
@@ -62,7 +64,7 @@ pub(crate) type Known<T> = Result<T, Stop>;
 
 impl<'m> Reader<'m> {
     /// Read the statements at the top of a map.
-    pub fn of(formula: &'m Formula, map: &'m Parsed) -> Self {
+    pub fn of(formula: &'m Formula, map: &'m Parsed, leaves: bool) -> Self {
         let mut reader = Reader {
             formula,
             map,
@@ -73,6 +75,7 @@ impl<'m> Reader<'m> {
             parts: HashMap::new(),
             order: Vec::new(),
             numbers: 0,
+            leaves,
         };
         for stmt in &map.template.body {
             reader.statement(stmt);

@@ -242,7 +242,7 @@ fn values_of(layers: &[Layer], system: &dyn Fn(&str) -> Option<Key>) -> Option<M
                 let own = system(grain)?;
                 rows.iter().find(|row| row.key == own).map(|row| &row.block)
             }
-            Layer::Raw(_) => return None,
+            Layer::Left(_) | Layer::Raw(_) => return None,
         };
         let Some(block) = block else { continue };
         match block.value.as_ref()? {

@@ -11,7 +11,7 @@ use crate::template::{called, literal, names_of};
 use crate::values::{HEADER, indented, key_text, lines_of};
 
 /// Names that files of parameters have, too.
-const GIVEN: [&str; 5] = ["salt", "grains", "pillar", "opts", "tplroot"];
+pub(crate) const GIVEN: [&str; 5] = ["salt", "grains", "pillar", "opts", "tplroot"];
 
 /// Values in which templates compute some.
 #[derive(Default)]
