@@ -4,7 +4,7 @@ use mapstack_diagnostic::nearest;
 use mapstack_render::jinja::Vm;
 use mapstack_render::{CallArgs, Obj, Result};
 
-use crate::engine::Run;
+use crate::run::Run;
 
 /// A function that needs the engine.
 pub(crate) type Own = fn(&Run<'_>, &Vm<'_>, CallArgs) -> Result<Obj>;

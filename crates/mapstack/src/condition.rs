@@ -118,7 +118,7 @@ impl Engine {
     pub fn holds(&self, condition: &Condition, minion: &Minion) -> Result<bool> {
         let mut run = self.run(minion);
         // Missing grains must not be errors: few minions have every grain.
-        run.strict = false;
+        run.jinja.strict = false;
         let mut variables = run.common_variables(&run.saltenv);
         variables.insert("id".into(), minion.id().into());
         let (syntax, saltenv) = (Syntax::default(), run.saltenv.clone());

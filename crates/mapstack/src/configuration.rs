@@ -3,9 +3,10 @@
 use mapstack_diagnostic::Result;
 use mapstack_value::{Map, Value};
 
-use crate::engine::{Engine, Run};
+use crate::engine::Engine;
 use crate::map_jinja::MapForm;
 use crate::options::DataOptions;
+use crate::run::Run;
 
 /// The way in which a formula computes its configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

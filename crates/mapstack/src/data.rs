@@ -1,13 +1,16 @@
 //! `map.data`: the configuration of a formula.
 
+use std::ops::Range;
+
 use mapstack_diagnostic::nearest;
 use mapstack_loader::{Fetched, SaltPath};
 use mapstack_value::{Map, Value};
 
-use crate::engine::Run;
+use crate::journal::Journal;
 use crate::options::{DataOptions, StackOptions, iterate, or};
 use crate::pipe::template_engine;
 use crate::render::{Language, TemplateStage};
+use crate::run::Run;
 use crate::stack::{in_stage, tplroot};
 use crate::trace::DataStage;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Means, Result};
@@ -27,6 +30,24 @@ const ARGUMENTS: [&str; 8] = [
     "cache",
 ];
 
+/// The meta configuration of a formula.
+struct Meta {
+    /// The arguments of `map.data`, overridden by `map_jinja.yaml` files.
+    arguments: Map,
+    /// The look-ups that found them.
+    events: Range<usize>,
+}
+
+impl Meta {
+    /// An error with the files that the faulty configuration comes from.
+    fn blamed(&self, journal: &Journal, error: Error) -> Error {
+        match journal.files_found(self.events.clone()).join(", ") {
+            files if files.is_empty() => error,
+            files => error.note(format!("the meta configuration comes from {files}")),
+        }
+    }
+}
+
 impl Run<'_> {
     /// `map.data(tpldir, …)`: the configuration of a formula on this minion.
     ///
@@ -38,45 +59,65 @@ impl Run<'_> {
 
     fn layered(&self, tpldir: &str, options: &DataOptions) -> Result<Value> {
         let tplroot = tplroot(tpldir);
-        let before = self.event_count();
-        let mut meta = in_stage(self, DataStage::Meta, || {
-            self.meta_configuration(tplroot, options)
-        })?;
-        let meta_events = before..self.event_count();
-        let from_meta = |e: Error| match self.files_found(meta_events.clone()).join(", ") {
-            files if files.is_empty() => e,
-            files => e.note(format!("the meta configuration comes from {files}")),
-        };
-        let given = Value::from(meta.clone());
-        prepend_defaults(&mut meta).map_err(from_meta)?;
-        if let Some(hooks) = self.follower() {
-            let moment = in_stage(self, DataStage::Meta, || self.moment());
-            hooks.fold_ends(moment, &given, &meta.clone().into());
+        let before = self.journal.event_count();
+        let meta = self.meta(tplroot, options)?;
+        let mut mapdata = self.layers(tplroot, &meta, options)?;
+        if !self.journal.has_found_files(before) {
+            self.warn_about_missing_formula(tplroot, &meta.arguments);
         }
-        let layered = StackOptions {
-            parameter_dirs: meta.get("parameter_dirs").cloned(),
+        self.add_meta(tplroot, &mut mapdata, &meta)?;
+        in_stage(self, DataStage::PostMap, || {
+            self.post_map(tpldir, tplroot, &meta.arguments, &mut mapdata)
+        })?;
+        Ok(mapdata)
+    }
+
+    /// The meta configuration, with `defaults.yaml` among the sources.
+    fn meta(&self, tplroot: &str, options: &DataOptions) -> Result<Meta> {
+        let before = self.journal.event_count();
+        in_stage(self, DataStage::Meta, || {
+            let given = self.meta_configuration(tplroot, options)?;
+            let mut meta = Meta {
+                arguments: given.clone(),
+                events: before..self.journal.event_count(),
+            };
+            prepend_defaults(&mut meta.arguments).map_err(|e| meta.blamed(&self.journal, e))?;
+            if let Some(hooks) = self.follower() {
+                let now = Value::from(meta.arguments.clone());
+                hooks.fold_ends(self.journal.moment(), &given.into(), &now);
+            }
+            Ok(meta)
+        })
+    }
+
+    /// The merged layers of the sources.
+    fn layers(&self, tplroot: &str, meta: &Meta, options: &DataOptions) -> Result<Value> {
+        let argument = |name: &str| meta.arguments.get(name).cloned();
+        let options = StackOptions {
+            parameter_dirs: argument("parameter_dirs"),
             default_values: None,
-            default_merge_strategy: meta.get("default_merge_strategy").cloned(),
-            default_merge_lists: meta.get("default_merge_lists").cloned(),
-            config_get_strategy: meta.get("config_get_strategy").cloned(),
+            default_merge_strategy: argument("default_merge_strategy"),
+            default_merge_lists: argument("default_merge_lists"),
+            config_get_strategy: argument("config_get_strategy"),
             custom_data: options.custom_data.clone(),
         };
-        let sources = or(meta.get("sources"), Value::None);
-        if layered.custom_data.as_ref().is_some_and(Value::truthy) {
+        if options.custom_data.as_ref().is_some_and(Value::truthy) {
             let message = "custom_data reaches the layers: map.data of Salt keeps it from them, and only map.stack passes it on";
             self.warn(Diagnostic::warning(ErrorKind::Options, message));
         }
-        let layered = in_stage(self, DataStage::Layers, || {
-            self.stacked(tplroot, &sources, &layered)
+        let sources = or(meta.arguments.get("sources"), Value::None);
+        let layers = in_stage(self, DataStage::Layers, || {
+            self.stacked(tplroot, &sources, &options)
         });
-        let mut mapdata = layered.map_err(|e| match e.kind() {
-            ErrorKind::Definition | ErrorKind::Options => from_meta(e),
+        layers.map_err(|e| match e.kind() {
+            ErrorKind::Definition | ErrorKind::Options => meta.blamed(&self.journal, e),
             _ => e,
-        })?;
-        if !self.has_found_files(before) {
-            self.warn_about_missing_formula(tplroot, &meta);
-        }
-        let Value::Map(map) = &mut mapdata else {
+        })
+    }
+
+    /// Add the meta configuration to the configuration, under the key `map_jinja`.
+    fn add_meta(&self, tplroot: &str, mapdata: &mut Value, meta: &Meta) -> Result<()> {
+        let Value::Map(map) = mapdata else {
             let what = mapdata.kind().described();
             return Err(Error::new(
                 ErrorKind::Merge,
@@ -84,14 +125,11 @@ impl Run<'_> {
             )
             .help("merge strategies `aggregate` and `list` can make something else of the root"));
         };
-        map.insert("map_jinja", meta.clone());
+        map.insert("map_jinja", meta.arguments.clone());
         if let Some(hooks) = self.follower() {
             hooks.fold_is_under("map_jinja");
         }
-        in_stage(self, DataStage::PostMap, || {
-            self.post_map(tpldir, tplroot, &meta, &mut mapdata)
-        })?;
-        Ok(mapdata)
+        Ok(())
     }
 
     /// The arguments, overridden by `map_jinja.yaml` files, which are themselves merged as layers (saltext-formula:

@@ -7,9 +7,9 @@ use mapstack_render::jinja::Vm;
 use mapstack_render::{CallArgs, Obj};
 use mapstack_value::posixpath::normpath;
 
-use crate::engine::Run;
 use crate::file::File;
 use crate::host::RunHost;
+use crate::run::Run;
 use crate::trace::{FileRead, FileReadKind};
 
 impl Run<'_> {

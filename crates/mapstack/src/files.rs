@@ -5,8 +5,8 @@ use std::path::Path;
 use mapstack_loader::{Fetched, LoadError, SaltPath};
 use mapstack_render::jinja::Spent;
 
-use crate::engine::Run;
 use crate::file::File;
+use crate::run::Run;
 use crate::trace::{Asked, RequestOutcome};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 
@@ -26,17 +26,18 @@ impl Run<'_> {
             self.note_fetched(&self.saltenv, &asked, &fetched);
         }
         let found = unreadable(&asked, fetched).inspect_err(|e| {
-            self.record(Asked::File {
+            self.journal.record(Asked::File {
                 path: path.into(),
                 outcome: RequestOutcome::Refused(e.to_string()),
             });
         })?;
         let (outcome, file) = match found {
             Fetched::Found { on_disk, bytes } => {
-                if let Some(busy) = &self.busy {
+                if let Some(busy) = &self.allowance.busy {
                     busy.at(path);
                 }
-                self.on_disk
+                self.journal
+                    .on_disk
                     .borrow_mut()
                     .insert(path.into(), on_disk.clone());
                 let file = File {
@@ -53,7 +54,7 @@ impl Run<'_> {
                 (RequestOutcome::Refused(reason), None)
             }
         };
-        self.record(Asked::File {
+        self.journal.record(Asked::File {
             path: path.into(),
             outcome,
         });
@@ -70,7 +71,7 @@ impl Run<'_> {
 
     /// The file of a path on the file server, as a user would open it, if the run has read it.
     pub fn shown(&self, salt_path: &str) -> String {
-        let on_disk = self.on_disk.borrow();
+        let on_disk = self.journal.on_disk.borrow();
         match on_disk.get(salt_path) {
             Some(path) => path.display().to_string(),
             // A path from a nested run is already a path on disk.

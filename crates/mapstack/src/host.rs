@@ -8,10 +8,10 @@ use mapstack_render::jinja::{Host, Names, Vm};
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, Undefined};
 use mapstack_value::{Str, Value, weight};
 
-use crate::engine::Run;
 use crate::file::File;
 use crate::master_side::MasterSide;
 use crate::render::{Language, TemplateStage};
+use crate::run::Run;
 use crate::runner::RUNNER;
 use crate::text::in_file;
 use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind, Means};

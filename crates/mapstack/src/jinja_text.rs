@@ -5,8 +5,8 @@ use mapstack_render::jinja::{Names, Request, request};
 use mapstack_render::{Obj, jinja};
 use mapstack_value::{Key, Map, Str, Value};
 
-use crate::engine::Run;
 use crate::host::RunHost;
+use crate::run::Run;
 
 /// A template in Salt's dialect of Jinja. It has no name, as in Salt: places in it say `None`.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,16 +95,16 @@ impl Run<'_> {
         };
         let syntax = match is_sls {
             true => self.jinja_options("jinja_sls_env"),
-            false => self.syntax.clone(),
+            false => self.jinja.syntax.clone(),
         };
         let rendered = jinja::render(Request {
             dialect: &jinja::Salt,
             variables,
             syntax,
-            strict: self.strict,
-            limits: self.limits,
+            strict: self.jinja.strict,
+            limits: self.allowance.limits,
             cache: Some(&self.engine.templates),
-            fuel: Some(&self.fuel),
+            fuel: Some(&self.allowance.fuel),
             taint: self.taint(),
             ..request(template.source, &host)
         })?;

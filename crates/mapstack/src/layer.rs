@@ -6,10 +6,10 @@ use mapstack_diagnostic::Result;
 use mapstack_value::Value;
 use mapstack_yaml::{Limits, Lines, TouchedScalars, load_marked};
 
-use crate::engine::Run;
 use crate::hooks::LayerTemplate;
 use crate::layer_file::LayerFile;
 use crate::render::TemplateStage;
+use crate::run::Run;
 use crate::text::Text;
 
 impl Run<'_> {
@@ -37,7 +37,7 @@ impl Run<'_> {
 
     /// Note the secrets of a layer: values under secret names, and scalars for which its template printed a secret.
     fn note_printed_secrets(&self, layer: &LayerFile, text: &Text<'_>) {
-        let Some(taint) = self.taint.get() else {
+        let Some(taint) = self.observed.taint.get() else {
             return;
         };
         self.note_secrets(layer.values.as_ref());
@@ -57,8 +57,11 @@ impl Run<'_> {
 impl Run<'_> {
     fn parse(&self, text: &Text<'_>) -> Result<LayerFile> {
         let loaded = match self.follower().is_some() {
-            true => load_marked(text.as_str(), &mapstack_render::yaml_limits(&self.limits))
-                .map(|(value, marks)| (value, Some(marks))),
+            true => load_marked(
+                text.as_str(),
+                &mapstack_render::yaml_limits(&self.allowance.limits),
+            )
+            .map(|(value, marks)| (value, Some(marks))),
             false if text.may_have_aliases() => {
                 mapstack_yaml::load(text.as_str()).map(|value| (value, None))
             }

@@ -3,7 +3,7 @@
 use mapstack_value::Value;
 use mapstack_value::split::{is_line_break, lines};
 
-use crate::engine::Run;
+use crate::run::Run;
 
 impl Run<'_> {
     /// The output of a template in Jinja or Mako as a file (Salt: `wrap_tmpl_func`). On Windows every line ends in

@@ -5,10 +5,10 @@ use mapstack_minion::{Answer, ConfigGet, PillarGet};
 use mapstack_render::{Error as RenderError, Obj};
 use mapstack_value::{Key, Path, Value};
 
-use crate::engine::Run;
 use crate::file::File;
 use crate::files::{shown, unreadable};
 use crate::master_side::MasterSide;
+use crate::run::Run;
 use crate::trace::FileReadKind;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 

@@ -7,9 +7,10 @@ use mapstack_render::{DictRef, Obj};
 use mapstack_value::{Key, Map, Str, Value};
 use std::collections::HashMap;
 
-use crate::engine::{Engine, Run};
+use crate::engine::Engine;
 use crate::file::File;
 use crate::render::{Job, Language};
+use crate::run::Run;
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 
 /// The template to run, and the variable to return.
@@ -157,7 +158,7 @@ impl Run<'_> {
             );
             error.note(e.to_string()).help(sets(&exports))
         })?;
-        if let Some(hooks) = self.hooks.get() {
+        if let Some(hooks) = self.observed.hooks.get() {
             hooks.exported(object, &value);
         }
         Ok(Exported { variable, value })
@@ -181,7 +182,7 @@ impl Run<'_> {
         let (objects, values): (Vec<_>, Map) = others.unzip();
         let object = Obj::Dict(DictRef::new(objects.into_iter().collect()));
         let value = Value::from(values);
-        if let Some(hooks) = self.hooks.get() {
+        if let Some(hooks) = self.observed.hooks.get() {
             hooks.exported(&object, &value);
         }
         Ok(value)

@@ -11,9 +11,9 @@ use mapstack_render::jinja::Edit;
 use mapstack_render::{DictRef, Obj};
 use mapstack_value::{Map, Str, Value};
 
-use crate::engine::Run;
 use crate::file::File;
-use crate::hooks::{Chosen, Edits, Hooks, MergedKind, MergedLayer, Moment, SourcePaths};
+use crate::hooks::{Chosen, Edits, Hooks, MergedKind, MergedLayer, SourcePaths};
+use crate::run::Run;
 use crate::source::{MatcherData, fetch, paths, texts};
 use crate::text::Text;
 use crate::trace::FileReadKind;
@@ -24,9 +24,9 @@ impl<'e> Run<'e> {
     /// The hooks observe only `work`, without the accesses of templates to facts. To observe these, hooks must be
     /// present from the start, as with [`Engine::run_with_hooks`](crate::Engine::run_with_hooks).
     pub fn with_hooks<T>(&self, hooks: Rc<dyn Hooks + 'e>, work: impl FnOnce() -> T) -> T {
-        let before = self.hooks.replace(Some(hooks));
+        let before = self.observed.hooks.replace(Some(hooks));
         let result = work();
-        self.hooks.replace(before);
+        self.observed.hooks.replace(before);
         result
     }
 
@@ -38,33 +38,29 @@ impl<'e> Run<'e> {
     /// The hooks, if they observe values and this is the outermost call. Values of nested calls are not reported.
     pub(crate) fn follower(&self) -> Option<Rc<dyn Hooks + 'e>> {
         // A map that is traced calls `map.data` from its template.
-        if self.depth.get() != 1 + usize::from(self.traced.get()) {
+        if self.allowance.depth.get() != 1 + usize::from(self.observed.traced.get()) {
             return None;
         }
-        self.hooks.get().filter(|hooks| hooks.follows_values())
+        self.observed
+            .hooks
+            .get()
+            .filter(|hooks| hooks.follows_values())
     }
 
     /// True if hooks trace the template that runs. Templates of nested calls are not traced.
     pub(crate) fn is_traced(&self) -> bool {
-        self.traced.get() && self.depth.get() == 1
+        self.observed.traced.get() && self.allowance.depth.get() == 1
     }
 
     /// Run the template of a map, traced if the hooks do so.
     pub(crate) fn traced<T>(&self, work: impl FnOnce() -> T) -> T {
-        let hooks = self.hooks.get();
-        self.traced
+        let hooks = self.observed.hooks.get();
+        self.observed
+            .traced
             .set(hooks.is_some_and(|hooks| hooks.tracer().is_some()));
         let result = work();
-        self.traced.set(false);
+        self.observed.traced.set(false);
         result
-    }
-
-    /// The current part of the work.
-    pub(crate) fn moment(&self) -> Moment {
-        Moment {
-            stage: self.stage.get(),
-            definition: self.definition.borrow().clone(),
-        }
     }
 
     /// Evaluate a definition to paths. Also returns whether hooks record which of the files are missing.
@@ -73,7 +69,11 @@ impl<'e> Run<'e> {
         source: &SourcePaths<'_>,
         evaluate: impl FnOnce() -> Result<T>,
     ) -> Result<(T, bool)> {
-        let hooks = self.hooks.get().filter(|hooks| hooks.before_paths(source));
+        let hooks = self
+            .observed
+            .hooks
+            .get()
+            .filter(|hooks| hooks.before_paths(source));
         let found = evaluate();
         let Some(hooks) = hooks else {
             return found.map(|found| (found, false));
@@ -101,7 +101,7 @@ impl<'e> Run<'e> {
                 options,
                 chosen,
             };
-            hooks.merging(self.moment(), &layer);
+            hooks.merging(self.journal.moment(), &layer);
         }
         merge(base, values, options)
     }
@@ -125,7 +125,7 @@ impl<'e> Run<'e> {
             statements: edits.into_iter().map(place).collect(),
             whole,
         };
-        hooks.edited(self.moment(), edits);
+        hooks.edited(self.journal.moment(), edits);
     }
 
     /// Facts as a dict that templates can change, whose reads are reported to hooks.
@@ -152,17 +152,20 @@ impl Run<'_> {
     /// True if the results depend on anything other than files and facts: on functions from outside, or on templates
     /// in Mako, Python or Tera.
     pub fn has_outside_inputs(&self) -> bool {
-        self.outside_inputs.get()
+        self.journal.has_outside_inputs.get()
     }
 
     /// The steps that templates have used so far.
     pub fn spent(&self) -> u64 {
-        self.engine.limits.fuel.saturating_sub(self.fuel.get())
+        self.engine
+            .limits
+            .fuel
+            .saturating_sub(self.allowance.fuel.get())
     }
 
     /// The steps that templates may still use.
     pub fn steps_left(&self) -> u64 {
-        self.fuel.get()
+        self.allowance.fuel.get()
     }
 
     /// True if the templates are a master's.
@@ -207,12 +210,12 @@ impl Run<'_> {
 
     /// The number of [warnings](Run::warnings) so far.
     pub fn warning_count(&self) -> usize {
-        self.warnings.borrow().len()
+        self.journal.warnings.borrow().len()
     }
 
     /// Remove the warnings after the first `behind` from the run, and return them.
     pub fn take_warnings(&self, behind: usize) -> Vec<Diagnostic> {
-        let mut warnings = self.warnings.borrow_mut();
+        let mut warnings = self.journal.warnings.borrow_mut();
         let behind = behind.min(warnings.len());
         warnings.split_off(behind)
     }

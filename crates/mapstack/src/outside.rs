@@ -10,10 +10,10 @@ use mapstack_render::jinja::{Dialect, Names, Request, request};
 use mapstack_render::sandbox::Interpreter;
 use mapstack_value::{Map, Str, Value};
 
-use crate::engine::Run;
 use crate::file::File;
 use crate::host::RunHost;
 use crate::render::Language;
+use crate::run::Run;
 use crate::text::Text;
 
 /// A template that belongs to no formula.
@@ -47,9 +47,9 @@ impl Run<'_> {
             locals: template.locals,
             dialect: template.dialect,
             strict: false,
-            limits: self.limits,
+            limits: self.allowance.limits,
             cache: Some(&self.engine.templates),
-            fuel: Some(&self.fuel),
+            fuel: Some(&self.allowance.fuel),
             taint: self.taint(),
             tracer: None,
             ..request(template.source, &host)
@@ -119,7 +119,7 @@ impl Run<'_> {
 
     /// Set the path on disk of a template, for error messages.
     pub fn note_on_disk(&self, name: &str, path: PathBuf) {
-        self.on_disk.borrow_mut().insert(name.into(), path);
+        self.journal.on_disk.borrow_mut().insert(name.into(), path);
     }
 
     /// The data of a text that is YAML, if texts that differ from it only in printed words were seen before.
@@ -129,7 +129,14 @@ impl Run<'_> {
 
     /// The path on disk of a template.
     pub fn on_disk(&self, name: &str) -> Option<String> {
-        Some(self.on_disk.borrow().get(name)?.display().to_string())
+        Some(
+            self.journal
+                .on_disk
+                .borrow()
+                .get(name)?
+                .display()
+                .to_string(),
+        )
     }
 
     /// Convert an error of a Mako template, with paths that a user can open.

@@ -13,12 +13,13 @@ use mapstack_render::pipe::Allowed;
 use mapstack_render::{DictRef, Obj};
 use mapstack_value::{Key, Map, Str, Value};
 
-use crate::engine::{Apart, Engine, Run};
+use crate::engine::Engine;
 use crate::file::File;
 use crate::hooks::Hooks;
 use crate::host::RunHost;
 use crate::master_side::MasterSide;
 use crate::pipe::{Data, Made, Source, context_of};
+use crate::run::{Apart, Run};
 use crate::text::Text;
 
 /// A file to be rendered through its pipe.
@@ -84,7 +85,7 @@ impl Engine {
 
 impl<'e> Run<'e> {
     fn on_master(mut self, side: MasterSide) -> Self {
-        let reader = || self.hooks.get()?.fact_reader(Part::Opts);
+        let reader = || self.observed.hooks.get()?.fact_reader(Part::Opts);
         let opts = match reader() {
             Some(reader) => Obj::Dict(DictRef::tracked(side.opts.clone(), reader, Vec::new())),
             None => Obj::from(side.opts.clone()),
@@ -109,7 +110,7 @@ impl<'e> Run<'e> {
     /// what templates change, nor the other way round (Salt: `LazyLoader`, which copies its options).
     #[must_use]
     pub fn with_facts_of_templates(mut self, given: [Map; 2]) -> Self {
-        let hooks = self.hooks.get();
+        let hooks = self.observed.hooks.get();
         let live = |part, facts| Run::live_dict(hooks.as_deref(), part, facts);
         let live = [live(Part::Grains, &given[0]), live(Part::Pillar, &given[1])];
         drop(hooks);
@@ -132,9 +133,9 @@ impl<'e> Run<'e> {
             Some(hooks) => self.engine.run_with_hooks(&minion, hooks),
             None => self.engine.run(&minion),
         };
-        run.limits = self.limits;
-        run.fuel = self.fuel.clone();
-        run.following = self.following.clone();
+        run.allowance.limits = self.allowance.limits;
+        run.allowance.fuel = self.allowance.fuel.clone();
+        run.allowance.following = self.allowance.following.clone();
         run.saltenv = self.saltenv.clone();
         run.stateconf = self.stateconf.clone();
         run.is_elsewhere = self.is_elsewhere;
@@ -263,9 +264,9 @@ impl Run<'_> {
     /// There are not enough steps left.
     pub fn spend(&self, steps: usize) -> Result<()> {
         // Most of the time there are plenty.
-        let left = self.fuel.get().saturating_sub(steps as u64);
+        let left = self.allowance.fuel.get().saturating_sub(steps as u64);
         if left > self.engine.limits.fuel / 2 {
-            self.fuel.set(left);
+            self.allowance.fuel.set(left);
             return Ok(());
         }
         self.on_vm(|vm| vm.burn(steps))

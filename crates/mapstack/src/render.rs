@@ -7,13 +7,13 @@ use mapstack_render::jinja::{EditLog, Names, Origin, Request, SourceMap, Syntax,
 use mapstack_render::{ErrorKind as RenderErrorKind, Obj, jinja};
 use mapstack_value::{Str, Value};
 
-use crate::engine::Run;
 use crate::file::File;
 use crate::hooks::LayerTemplate;
 #[cfg(feature = "tera")]
 use crate::hooks::{Chosen, MergedKind};
 use crate::host::RunHost;
 use crate::python;
+use crate::run::Run;
 use crate::text::{Text, in_file};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, Step};
 
@@ -89,10 +89,10 @@ impl Run<'_> {
     /// True if a text may contain template syntax.
     pub(crate) fn has_template_marks(&self, text: &str) -> bool {
         let plain = Syntax {
-            ignores_header: self.syntax.ignores_header,
+            ignores_header: self.jinja.syntax.ignores_header,
             ..Syntax::default()
         };
-        if self.syntax != plain {
+        if self.jinja.syntax != plain {
             return true;
         }
         Syntax::has_marks(text) || text.contains("#jinja2:")
@@ -109,7 +109,7 @@ impl Run<'_> {
         let live = Obj::from(mapdata.clone());
         let edit_log = self.follower().map(|_| EditLog::new(live.clone()));
         let variables = self.variables(stage, &live);
-        let (syntax, saltenv) = (&self.syntax, &self.saltenv);
+        let (syntax, saltenv) = (&self.jinja.syntax, &self.saltenv);
         let job = Job {
             language: Language::Jinja,
             variables,
@@ -168,8 +168,8 @@ impl Run<'_> {
         let request = Request {
             name: Some(Str::from(&*file.path)),
             variables: self.variables(stage, &Obj::from(mapdata.clone())),
-            limits: self.limits,
-            fuel: Some(&self.fuel),
+            limits: self.allowance.limits,
+            fuel: Some(&self.allowance.fuel),
             ..request(file.unmarked()?, &host)
         };
         let ran = match language {
@@ -199,7 +199,7 @@ impl Run<'_> {
         mapdata: &mut Value,
     ) -> Result<()> {
         let variables = self.variables(stage, &Obj::from(mapdata.clone()));
-        let (syntax, saltenv) = (&self.syntax, &self.saltenv);
+        let (syntax, saltenv) = (&self.jinja.syntax, &self.saltenv);
         let job = Job {
             language: Language::Tera,
             variables,
@@ -260,7 +260,7 @@ impl Run<'_> {
             Language::Mako | Language::Py => RunHost::in_saltenv(self, job.saltenv),
             _ => RunHost::of_template(self, &job.variables, job.saltenv),
         };
-        let hooks = self.hooks.get().filter(|_| self.is_traced());
+        let hooks = self.observed.hooks.get().filter(|_| self.is_traced());
         let request = Request {
             dialect: &jinja::Salt,
             source: source.clone(),
@@ -268,11 +268,11 @@ impl Run<'_> {
             variables: job.variables,
             locals: Names::default(),
             syntax: job.syntax.clone(),
-            strict: self.strict,
-            limits: self.limits,
+            strict: self.jinja.strict,
+            limits: self.allowance.limits,
             host: &host,
             cache: Some(&self.engine.templates),
-            fuel: Some(&self.fuel),
+            fuel: Some(&self.allowance.fuel),
             edit_log: job.edit_log,
             taint: self.taint(),
             tracer: hooks.as_deref().and_then(|hooks| hooks.tracer()),

@@ -7,7 +7,7 @@ use mapstack_minion::Minion;
 use mapstack_render::jinja::Taint;
 use mapstack_value::{Str, Value};
 
-use crate::engine::Run;
+use crate::run::Run;
 
 impl<'e> Run<'e> {
     /// Track the texts that templates make from secrets, so that messages can be masked. Secrets are all values of
@@ -34,7 +34,7 @@ impl<'e> Run<'e> {
 
     /// Start tracking in an existing run. Texts that templates made before this call are not tracked.
     pub fn follow_secrets(&self) {
-        self.taint.get_or_init(|| {
+        self.observed.taint.get_or_init(|| {
             let taint = Taint::default();
             let minion: &Minion = &self.facts.all();
             let policy = &self.engine.policy;
@@ -54,14 +54,18 @@ impl<'e> Run<'e> {
 
     /// The taint for templates; `None` if the run has no secrets, or does not track them.
     pub(crate) fn taint(&self) -> Option<&Taint> {
-        self.taint.get().filter(|taint| !taint.is_empty())
+        self.observed.taint.get().filter(|taint| !taint.is_empty())
     }
 
     /// The secret texts, including those that templates have made so far. Empty unless the run
     /// [tracks](Self::following_secrets) them.
     #[must_use]
     pub fn secret_texts(&self) -> Vec<Str> {
-        self.taint.get().map(Taint::texts).unwrap_or_default()
+        self.observed
+            .taint
+            .get()
+            .map(Taint::texts)
+            .unwrap_or_default()
     }
 
     /// Note secrets in the error of a language whose expressions are not tracked: quoted texts and numbers that the
@@ -90,7 +94,7 @@ impl<'e> Run<'e> {
 
     /// Note the values of a layer that are secret.
     pub(crate) fn note_secrets(&self, values: Option<&Value>) {
-        if let (Some(taint), Some(values)) = (self.taint.get(), values) {
+        if let (Some(taint), Some(values)) = (self.observed.taint.get(), values) {
             let policy = &self.engine.policy;
             policy.visit(values, &mut |value| taint.add(value));
         }

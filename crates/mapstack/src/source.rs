@@ -4,7 +4,7 @@ use mapstack_matcher::{Definition, Matcher, MatcherKind, PathRules, Paths, TooMa
 use mapstack_minion::ConfigGet;
 use mapstack_value::{Key, Map, Path, PathStep, Value};
 
-use crate::engine::Run;
+use crate::run::Run;
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 
 /// A value that a matcher found.

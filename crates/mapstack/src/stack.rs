@@ -10,9 +10,9 @@ use mapstack_minion::builtin;
 use mapstack_value::{Path, Value};
 
 use crate::aliases::parted_aliases;
-use crate::engine::Run;
 use crate::hooks::{Chosen, LayerTemplate, MergedKind, SourcePaths};
 use crate::options::{StackOptions, iterate, or};
+use crate::run::Run;
 use crate::source::{Found, MatcherData, fetch, fetch_layer, paths, pop_options, texts};
 use crate::trace::{Asked, DataStage};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
@@ -62,9 +62,9 @@ impl Run<'_> {
             what,
             "a template must not ask for the configuration it is part of",
             || {
-                let outer = self.definition.replace(None);
+                let outer = self.journal.definition.replace(None);
                 let result = call();
-                self.definition.replace(outer);
+                self.journal.definition.replace(outer);
                 result
             },
         )
@@ -80,13 +80,13 @@ impl Run<'_> {
         help: &str,
         work: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        if self.depth.get() >= MAX_NESTING {
+        if self.allowance.depth.get() >= MAX_NESTING {
             let message = format!("{what} more than {MAX_NESTING} levels deep");
             return Err(Error::new(ErrorKind::Limit, message).help(help));
         }
-        self.depth.set(self.depth.get() + 1);
+        self.allowance.depth.set(self.allowance.depth.get() + 1);
         let result = work();
-        self.depth.set(self.depth.get() - 1);
+        self.allowance.depth.set(self.allowance.depth.get() - 1);
         result
     }
 
@@ -142,10 +142,10 @@ impl Run<'_> {
     /// Apply the sources in order.
     fn fold(&self, fold: &Fold<'_>, sources: &Value, mut stack: Value) -> Result<Value> {
         if let Some(hooks) = self.follower() {
-            hooks.fold_begins(self.moment(), &stack);
+            hooks.fold_begins(self.journal.moment(), &stack);
         }
         let result = self.fold_all(fold, sources, &mut stack);
-        self.definition.replace(None);
+        self.journal.definition.replace(None);
         result.map(|()| stack)
     }
 
@@ -160,7 +160,7 @@ impl Run<'_> {
                 return Err(Error::new(ErrorKind::Definition, message)
                     .help("definitions are strings such as \"Y!G@os\""));
             };
-            self.definition.replace(Some(text.clone()));
+            self.journal.definition.replace(Some(text.clone()));
             let definition = self.layer_definition(text)?;
             if definition.leads_to_files() {
                 self.apply_files(fold, &definition, stack)?;
@@ -196,8 +196,8 @@ impl Run<'_> {
             definition,
             directories: &fold.parameter_dirs,
             config_get_strategy: &fold.config_get_strategy,
-            stage: self.stage.get(),
-            formula: (self.depth.get() == 1).then_some(fold.tplroot),
+            stage: self.journal.stage.get(),
+            formula: (self.allowance.depth.get() == 1).then_some(fold.tplroot),
         };
         let (found, known_missing) =
             self.observed_paths(&source, || self.evaluate(fold, definition, stack, evaluate))?;
@@ -205,12 +205,12 @@ impl Run<'_> {
             Paths::Relative(relative) => relative,
             Paths::Absent(matcher) => {
                 let query = Some(matcher.query().to_owned());
-                self.record(Asked::NoPaths { query });
+                self.journal.record(Asked::NoPaths { query });
                 return Ok(());
             }
         };
         if relative.is_empty() {
-            self.record(Asked::NoPaths { query: None });
+            self.journal.record(Asked::NoPaths { query: None });
         }
         for directory in &fold.parameter_dirs {
             for path in &relative {
@@ -288,7 +288,7 @@ impl Run<'_> {
         let layer = self.evaluate(fold, definition, stack, |around| {
             self.chain(fold, definition, around)
         })?;
-        self.record(Asked::Value {
+        self.journal.record(Asked::Value {
             found: layer.is_some(),
         });
         let Some(layer) = layer else { return Ok(()) };
@@ -527,8 +527,8 @@ pub fn parse(text: &str, mode: Mode) -> Result<Definition> {
 
 /// Run `work`, with its events attributed to a stage.
 pub(crate) fn in_stage<T>(run: &Run<'_>, stage: DataStage, work: impl FnOnce() -> T) -> T {
-    let before = run.stage.replace(stage);
+    let before = run.journal.stage.replace(stage);
     let result = work();
-    run.stage.set(before);
+    run.journal.stage.set(before);
     result
 }

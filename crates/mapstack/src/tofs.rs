@@ -3,8 +3,8 @@
 use mapstack_matcher::{Mode, PathRules, Paths, join};
 use mapstack_value::{Map, Path, Value};
 
-use crate::engine::Run;
 use crate::options::{DataOptions, TofsOptions, iterate, or};
+use crate::run::Run;
 use crate::source::{MatcherData, paths};
 use crate::stack::{parse, tplroot};
 use mapstack_diagnostic::{Error, ErrorKind, Result};

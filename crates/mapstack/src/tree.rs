@@ -16,8 +16,9 @@ use mapstack_render::sandbox::Interpreter;
 use mapstack_render::{CallArgs, DictRef, Error, Obj, Result};
 use mapstack_value::{Map, Str, Value};
 
-use crate::engine::{Engine, Run};
+use crate::engine::Engine;
 use crate::host::RunHost;
+use crate::run::Run;
 use crate::trace::FileRead;
 
 impl TreeContext for RunHost<'_, '_> {
@@ -104,7 +105,7 @@ impl TreeContext for RunHost<'_, '_> {
     }
 
     fn limits(&self) -> Limits {
-        self.run.limits
+        self.run.allowance.limits
     }
 
     fn tree_memo(&self) -> &TreeMemo {
@@ -220,8 +221,8 @@ impl Run<'_> {
     pub(crate) fn on_vm<T>(&self, work: impl FnOnce(&Vm<'_>) -> T) -> T {
         let host = RunHost::new(self);
         let vm = Vm::new(&mapstack_render::jinja::Request {
-            limits: self.limits,
-            fuel: Some(&self.fuel),
+            limits: self.allowance.limits,
+            fuel: Some(&self.allowance.fuel),
             ..mapstack_render::jinja::request("", &host)
         });
         work(&vm)

@@ -7,8 +7,8 @@ use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, required};
 use mapstack_value::json;
 
 use crate::built_in::Table;
-use crate::engine::Run;
 use crate::host::RunHost;
+use crate::run::Run;
 
 pub(super) const TABLE: Table = &[
     ("jinja.import_json", |run, _, args| {
@@ -62,7 +62,7 @@ const MAX_NESTING: usize = 16;
 
 /// Render a template, and read its output as YAML. As in JSON, all keys become text.
 fn evaluated(run: &Run<'_>, source: String) -> Result<Obj> {
-    if run.depth.get() >= MAX_NESTING {
+    if run.allowance.depth.get() >= MAX_NESTING {
         return Err(
             Error::limit("jinja.load_map and its siblings are nested too deep")
                 .with_help("look for a template that loads itself"),
@@ -79,18 +79,18 @@ fn evaluated(run: &Run<'_>, source: String) -> Result<Obj> {
     set("sls", Obj::from(""));
     let request = Request {
         variables,
-        syntax: run.syntax.clone(),
-        strict: run.strict,
-        limits: run.limits,
+        syntax: run.jinja.syntax.clone(),
+        strict: run.jinja.strict,
+        limits: run.allowance.limits,
         cache: Some(&run.engine.templates),
-        fuel: Some(&run.fuel),
+        fuel: Some(&run.allowance.fuel),
         taint: run.taint(),
         tracer: None,
         ..request(Arc::<str>::from(source), &host)
     };
-    run.depth.set(run.depth.get() + 1);
+    run.allowance.depth.set(run.allowance.depth.get() + 1);
     let rendered = render(request);
-    run.depth.set(run.depth.get() - 1);
+    run.allowance.depth.set(run.allowance.depth.get() - 1);
     let rendered = rendered.map_err(raised)?;
     let text = rendered.text;
     let failed = |message: String| Error::new(ErrorKind::Python("SaltRenderError"), message);
@@ -99,7 +99,7 @@ fn evaluated(run: &Run<'_>, source: String) -> Result<Obj> {
     if !value.truthy() {
         return Ok(Obj::dict([]));
     }
-    if let Some(taint) = run.taint.get() {
+    if let Some(taint) = run.observed.taint.get() {
         taint.read_from(&text, rendered.map.secret(), &value);
     }
     let printed =

@@ -5,8 +5,8 @@ use mapstack_render::{CallArgs, Error, Obj, Result, required};
 use mapstack_value::{Map, Value};
 
 use crate::built_in::Table;
-use crate::engine::Run;
 use crate::options::{DataOptions, StackOptions, TofsOptions};
+use crate::run::Run;
 
 pub(super) const TABLE: Table = &[
     ("map.data", |run, _, args| {

@@ -16,8 +16,9 @@ use mapstack_render::{CallArgs, Obj, Result};
 use mapstack_value::{Map, Str, Value};
 
 use crate::built_in::{BuiltIn, Function};
-use crate::engine::{Engine, Run};
+use crate::engine::Engine;
 use crate::files::unreadable;
+use crate::run::Run;
 
 /// The functions that need the engine.
 const BUILT_IN: BuiltIn = BuiltIn(&[jinja::TABLE, map::TABLE, renderer::TABLE]);
@@ -186,7 +187,7 @@ impl Context for Run<'_> {
 
     fn flows(&self, flow: Flow<'_>) {
         if self.is_traced()
-            && let Some(hooks) = self.hooks.get()
+            && let Some(hooks) = self.observed.hooks.get()
         {
             hooks.flowed(flow);
         }

@@ -9,10 +9,10 @@ use mapstack_value::Str;
 use mapstack_value::posixpath::normpath;
 
 use crate::built_in::Table;
-use crate::engine::Run;
 use crate::file::File;
 use crate::host::RunHost;
 use crate::pipe::{DEFAULT_PIPE, Data, Made, Source};
+use crate::run::Run;
 use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
 
 pub(super) const TABLE: Table = &[("slsutil.renderer", |run, vm, args| renderer(run, vm, args))];

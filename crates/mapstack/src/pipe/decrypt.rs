@@ -5,8 +5,8 @@ use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Means, Result};
 use mapstack_render::jinja::Host;
 use mapstack_value::{List, Map, Value};
 
-use crate::engine::Run;
 use crate::host::RunHost;
+use crate::run::Run;
 
 /// The function that decrypts.
 fn function(cipher: Cipher) -> &'static str {

@@ -26,10 +26,10 @@ pub(crate) use self::template::engine as template_engine;
 pub use self::template::{ManagedTemplate, TemplateOptions};
 pub use self::variables::sls_name;
 use self::variables::sls_variables;
-use crate::engine::Run;
 use crate::file::File;
 use crate::pillar_sls::RenderedSls;
 use crate::render::{Job, Language};
+use crate::run::Run;
 pub(crate) use crate::sls_data::Data;
 use crate::text::Text;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
@@ -434,7 +434,7 @@ impl Run<'_> {
         let syntax = if has_sls {
             self.sls_syntax()
         } else {
-            self.syntax.clone()
+            self.jinja.syntax.clone()
         };
         let job = Job {
             language,
@@ -549,7 +549,9 @@ impl Run<'_> {
             Renderer::Json => read::json(&text)?,
             Renderer::Toml => read::toml(&text)?,
             Renderer::Msgpack => read::msgpack(&text)?,
-            Renderer::Yamlex => read::yamlex(&text, &mapstack_render::yaml_limits(&self.limits))?,
+            Renderer::Yamlex => {
+                read::yamlex(&text, &mapstack_render::yaml_limits(&self.allowance.limits))?
+            }
             _ => self.read_yaml(&text)?,
         };
         if let Some(kept) = source.kept {
@@ -575,7 +577,7 @@ impl Run<'_> {
         if let Some(value) = self.engine.sls_skeletons.fill(text) {
             return Ok(read::data(value, false));
         }
-        let data = read::yaml(text, &mapstack_render::yaml_limits(&self.limits))?;
+        let data = read::yaml(text, &mapstack_render::yaml_limits(&self.allowance.limits))?;
         self.engine.documents.put(text.as_str(), data.clone());
         Ok(data)
     }

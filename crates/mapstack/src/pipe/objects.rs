@@ -9,10 +9,10 @@ use mapstack_render::sandbox::{FunctionAnswer, RenderJob};
 use mapstack_value::{Map, Str, Value};
 
 use super::{Data, Made, RunningStage};
-use crate::engine::Run;
 use crate::host::RunHost;
 use crate::python;
 use crate::render::Language;
+use crate::run::Run;
 use crate::text::Text;
 
 impl Run<'_> {
@@ -42,8 +42,8 @@ impl Run<'_> {
         let request = Request {
             name: Some(Str::from(&*source.file.path)),
             variables: self.pipe_variables(running, Language::Py)?,
-            limits: self.limits,
-            fuel: Some(&self.fuel),
+            limits: self.allowance.limits,
+            fuel: Some(&self.allowance.fuel),
             ..request(source.file.unmarked()?, &host)
         };
         self.runs_in(Language::Py);

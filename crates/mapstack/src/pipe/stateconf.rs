@@ -13,7 +13,7 @@ use mapstack_value::{Path, Value};
 use mapstack_yaml::load_rendered;
 
 use super::{Data, Made, RunningStage, Source, context_of};
-use crate::engine::Run;
+use crate::run::Run;
 use crate::text::Text;
 
 /// A render by `stateconf`.
@@ -192,7 +192,7 @@ impl Run<'_> {
 
     /// The place in a YAML text of the value at a path, or of the last part of the path that exists.
     fn place_of(&self, text: &Text<'_>, path: &Path) -> Option<Place> {
-        let limits = mapstack_render::yaml_limits(&self.limits);
+        let limits = mapstack_render::yaml_limits(&self.allowance.limits);
         let loaded = load_rendered(text.as_str(), &limits).ok()?;
         let steps = path.steps();
         let mark = (0..=steps.len()).rev().find_map(|count| {

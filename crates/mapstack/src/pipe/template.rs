@@ -7,9 +7,9 @@ use mapstack_loader::{LoadError, SaltPath};
 use mapstack_render::Obj;
 use mapstack_value::{Key, Map, Str, Value};
 
-use crate::engine::Run;
 use crate::file::File;
 use crate::render::{Job, Language};
+use crate::run::Run;
 use crate::text::Text;
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 
@@ -178,7 +178,7 @@ impl Run<'_> {
             entries.iter().map(entry).collect()
         };
         variables.extend(entries(&template.variables));
-        let mut syntax = self.syntax.clone();
+        let mut syntax = self.jinja.syntax.clone();
         if language.takes_context_as_one() {
             variables.insert("context".into(), Obj::from(template.context.clone()));
         } else {
