@@ -14,7 +14,7 @@ use mapstack_yaml::Skeleton;
 
 use crate::built_in::BuiltIn;
 use crate::by_text::ByText;
-use crate::files::unreadable;
+use crate::file::unreadable;
 use crate::hooks::Hooks;
 use crate::layer_file::LayerFile;
 use crate::run::Run;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
+use mapstack_loader::{Fetched, LoadError, SaltPath};
 
 /// The first bytes of a file that git-crypt has encrypted.
 const GIT_CRYPT: &[u8] = b"\0GITCRYPT\0";
@@ -54,4 +55,12 @@ impl File {
         let text = self.text()?;
         Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
     }
+}
+
+/// Convert the error of a file that cannot be read.
+pub(crate) fn unreadable(
+    path: &SaltPath,
+    fetched: std::result::Result<Fetched, LoadError>,
+) -> Result<Fetched> {
+    fetched.map_err(|e| Error::new(ErrorKind::File, format!("cannot read salt://{path}: {e}")))
 }

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use mapstack_loader::{Fetched, LoadError, SaltPath};
+use mapstack_loader::{Fetched, SaltPath};
 use mapstack_render::jinja::Spent;
 
-use crate::file::File;
+use crate::file::{File, unreadable};
 use crate::run::Run;
 use crate::trace::{Asked, RequestOutcome};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
@@ -96,12 +96,4 @@ pub(crate) fn shown(path: &Path) -> String {
     // Most paths are UTF-8, and `display` would check each character again.
     path.to_str()
         .map_or_else(|| path.display().to_string(), Into::into)
-}
-
-/// Convert the error of a file that cannot be read.
-pub(crate) fn unreadable(
-    path: &SaltPath,
-    fetched: std::result::Result<Fetched, LoadError>,
-) -> Result<Fetched> {
-    fetched.map_err(|e| Error::new(ErrorKind::File, format!("cannot read salt://{path}: {e}")))
 }

@@ -6,7 +6,8 @@ use mapstack_render::{Error as RenderError, Obj};
 use mapstack_value::{Key, Path, Value};
 
 use crate::file::File;
-use crate::files::{shown, unreadable};
+use crate::file::unreadable;
+use crate::files::shown;
 use crate::master_side::MasterSide;
 use crate::run::Run;
 use crate::trace::FileReadKind;

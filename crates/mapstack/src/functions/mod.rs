@@ -17,7 +17,7 @@ use mapstack_value::{Map, Str, Value};
 
 use crate::built_in::{BuiltIn, Function};
 use crate::engine::Engine;
-use crate::files::unreadable;
+use crate::file::unreadable;
 use crate::run::Run;
 
 /// The functions that need the engine.
