@@ -138,6 +138,27 @@ fn tables_become_layers() {
 }
 
 #[test]
+fn pillars_of_recorded_tests_count() {
+    let tree = formula(MAP);
+    let test = tree.path().join("tests/mapstack/ntp/debian-12.yaml");
+    fs::create_dir_all(test.parent().unwrap()).unwrap();
+    fs::write(&test, "set: {'pillar:ntp:pkg': chrony}\n---\npkg: chrony\n").unwrap();
+    fs::write(
+        test.with_file_name("gone.yaml"),
+        "pillar: gone.sls\n---\n{}\n",
+    )
+    .unwrap();
+    let ran = run_line(tree.path(), "convert ntp --root . --check");
+    assert_eq!(ran.status, Some(0), "{}{}", ran.stdout, ran.stderr);
+    for line in [
+        "  pillars: pillar.example, tests/mapstack/ntp/debian-12.yaml\n",
+        "  not compared: tests/mapstack/ntp/gone.yaml: gone.sls cannot be read from the repository\n",
+    ] {
+        assert!(ran.stdout.contains(line), "{}", ran.stdout);
+    }
+}
+
+#[test]
 fn what_has_no_counterpart_is_said_with_its_place() {
     for (map, says) in [
         ("{% set ntp = {'a': grains.id} %}", "nothing"),

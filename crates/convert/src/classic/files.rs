@@ -288,11 +288,12 @@ fn map_and_rest(
         proposal.advice.push(advice.into());
     }
     let lines = |text: &str| text.lines().count();
-    proposal.done.push(format!(
-        "map.jinja calls map.data: {} lines become {}",
-        lines(reader.map.source()),
-        lines(&map)
-    ));
+    let were = match lines(reader.map.source()) {
+        1 => "1 line becomes".to_owned(),
+        n => format!("{n} lines become"),
+    };
+    let done = format!("map.jinja calls map.data: {were} {}", lines(&map));
+    proposal.done.push(done);
     proposal.writing("map.jinja", map.trim_start_matches('\n'))
 }
 

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use mapstack::loader::{MemoryFiles, Snapshot};
-use mapstack::minion::platforms;
-use mapstack::value::Value;
+use mapstack::minion::{Minion, Part, platforms};
+use mapstack::value::{Map, Value};
 use mapstack::{Engine, Error, ErrorKind};
 use mapstack_convert::{Assumed, Formula, GivenPillar, Overlay, Proposal};
+use mapstack_expect::{Form, Recorded};
 
 use crate::inputs::flags::{Files, Functions};
 use crate::inputs::functions::{MemoryOf, engine};
@@ -136,7 +137,57 @@ impl Converted {
                 Err(error) => found.broken.push((name, error)),
             }
         }
+        self.recorded(&mut found);
         found
+    }
+
+    /// Add the pillars of recorded tests, which say theirs in their first document.
+    fn recorded(&self, found: &mut FoundPillars) {
+        let tests = self.root.join("tests/mapstack").join(self.formula.name());
+        let is_test = |file: &PathBuf| file.extension().is_some_and(|end| end == "yaml");
+        for file in entries(&tests).into_iter().filter(is_test) {
+            let Some(text) = self.text(&file) else {
+                continue;
+            };
+            let name = file.strip_prefix(&self.root).unwrap_or(&file);
+            let name = name.display().to_string();
+            match self.recorded_pillar(&tests, &text, &name) {
+                Ok(data) if data.is_empty() => {}
+                Ok(data) => {
+                    let mut known = found.pillars.iter();
+                    if known.all(|known| known.data != data) {
+                        found.pillars.push(GivenPillar { name, data });
+                    }
+                }
+                Err(error) => found.broken.push((name, error)),
+            }
+        }
+    }
+
+    /// The pillar of a recorded test in a directory.
+    fn recorded_pillar(&self, tests: &Path, text: &str, name: &str) -> Result<Map, Error> {
+        let header = Recorded::parse(Form::Plain, text, name)?.header;
+        let near = |path: &str| {
+            let missing = || {
+                let message = format!("{path} cannot be read from the repository");
+                Error::new(ErrorKind::File, message)
+            };
+            self.text(&tests.join(path)).ok_or_else(missing)
+        };
+        let mut minion = match &header.minion {
+            Some(path) => Minion::parse(near(path)?.as_bytes(), path).map_err(Error::from)?,
+            None => Minion::new("minion"),
+        };
+        if let Some(path) = &header.pillar {
+            let text = near(path)?;
+            let loaded = minion.load_part(Part::Pillar, text.as_bytes(), path);
+            loaded.map_err(Error::from)?;
+        }
+        for (path, value) in header.set {
+            let refused = |e| Error::new(ErrorKind::Facts, format!("set: {path}: {e}"));
+            minion.set(&path, value).map_err(refused)?;
+        }
+        Ok(minion.pillar)
     }
 
     /// The text of a file that lies below the root, links followed.
