@@ -195,10 +195,10 @@ fn what_a_top_file_gives_now_is_compared_though_another_sls_is_refused() {
     let expected = "\
 2 changes on 1 of 1 minion; 0 unaffected; 1 fails in both states
 
-test.nop 'c' is new  (web.sls:1)
+test.nop 'c' is new  (web.sls:1)  <- new/top.sls:1:26
   on 1 minion: web1
 
-test.nop 'g' is gone  (gone.sls:1)
+test.nop 'g' is gone  (gone.sls:1)  <- old/top.sls:1:25
   on 1 minion: web1
 
 ";

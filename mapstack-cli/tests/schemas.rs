@@ -146,17 +146,26 @@ fn impacts() {
     let impact = recorded("impact/port.json");
     assert_strict("impact", &impact);
     let tree = Tree::new(&[
-        ("salt/top.sls", "base: {'*': [web]}\n"),
+        ("salt/top.sls", "base: {'*': [web, m]}\n"),
         ("salt/web.sls", "web: {test.nop: []}\n"),
+        (
+            "salt/m/map.jinja",
+            "{% set m = {'a': 'x', 'b': grains.id ~ 'y'} %}\n",
+        ),
+        (
+            "salt/m/init.sls",
+            "{% from 'm/map.jinja' import m with context %}\nm: {test.nop: [{name: {{ m.a }}}]}\n",
+        ),
         ("minions.yaml", "one: {id: one}\n"),
     ]);
-    let states = printed(
-        &tree,
-        "impact salt/web.sls --root salt --minions minions.yaml -o json",
-    );
+    let [states, argument, computed] = ["salt/web.sls", "m:a", "m:b"].map(|what| {
+        let line = format!("impact {what} --root salt --minions minions.yaml -o json");
+        printed(&tree, &line)
+    });
     let [files, refused] =
         ["files", "refused"].map(|name| recorded(&format!("impact/{name}.json")));
-    assert_valid("impact", &[impact, states, files, refused], &[]);
+    let samples = [impact, states, argument, computed, files, refused];
+    assert_valid("impact", &samples, &[]);
 }
 
 #[test]

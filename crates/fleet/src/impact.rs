@@ -15,6 +15,7 @@ use crate::reached_file::{ReachedFile, ReachedFiles};
 use crate::read_by_pillar::ByPillars;
 use crate::read_by_states::{ByStates, ReachedStates};
 use crate::unfollowed::{Unfollowed, unfollowed};
+use crate::used_by_states::PlaceOfValue;
 pub use crate::what::What;
 use crate::{Fleet, Masking, Minions, Pace, ordered};
 
@@ -61,6 +62,8 @@ struct ReachSoFar<'r> {
     files: ReachedFiles,
     /// The minions of which states are refused.
     refused: Vec<String>,
+    /// The minions on which a template computes the value.
+    computed: Vec<String>,
     minions: usize,
     not_looked_at: usize,
     /// True if any minion has what is asked about.
@@ -76,6 +79,8 @@ struct ReachSoFar<'r> {
 #[derive(Debug, Default)]
 struct Origin {
     spot: Option<Spot>,
+    /// The places of the value and of all values in it.
+    places: Vec<PlaceOfValue>,
     secret_paths: HashSet<Vec<Key>>,
     secret_texts: Vec<Str>,
 }
@@ -125,15 +130,16 @@ impl<'r, 'e> Reach<'r, 'e> {
         let report = self.fleet.report(&minion)?;
         let outcomes = report.outcomes.iter().flatten().enumerate();
         let outcomes = outcomes.map(|(index, outcome)| self.known(index, outcome, &minion));
-        let outcomes = outcomes.collect();
+        let outcomes: Vec<Arc<SharedOutcome>> = outcomes.collect();
         let failed = report.errors().map(|(formula, error)| {
             let secrets = masking.of_formula(&minion, self.fleet, formula, Some(error));
             secrets.redact(error)
         });
         let mut failed: Vec<Redacted<Error>> = failed.collect();
-        let by_states = self
-            .by_states
-            .map(|by| by.look(&minion, (self.what, by_pillar)));
+        let by_states = self.by_states.map(|by| match self.what {
+            What::Value(..) => by.look_for(&minion, &places_of(&outcomes)),
+            _ => by.look(&minion, (self.what, by_pillar)),
+        });
         let by_states = by_states.unwrap_or(Ok(ReachedStates::default()));
         let by_states = by_states.unwrap_or_else(|error| {
             failed.push(masking.of([&minion]).redact(&error));
@@ -213,10 +219,17 @@ impl<'r, 'e> Reach<'r, 'e> {
         let origins = self.fleet.origins(index, minion)?;
         Some(Origin {
             spot: origins.at(&keys, &value),
+            places: origins.places_below(&keys),
             secret_paths: origins.secret_paths(&keys, &value),
             secret_texts: origins.secret_texts().to_vec(),
         })
     }
+}
+
+/// The places of the values in question.
+fn places_of(outcomes: &[Arc<SharedOutcome>]) -> Vec<PlaceOfValue> {
+    let places = outcomes.iter().flat_map(|known| &known.origin.places);
+    places.cloned().collect()
 }
 
 /// True if it is known what a read looks at: a part of the facts, or a path.
@@ -233,6 +246,7 @@ impl<'r> ReachSoFar<'r> {
             by_states: Vec::new(),
             files: ReachedFiles::default(),
             refused: Vec::new(),
+            computed: Vec::new(),
             minions: 0,
             not_looked_at: 0,
             is_there: false,
@@ -267,6 +281,9 @@ impl<'r> ReachSoFar<'r> {
         }
         let all = looked.outcomes.iter().enumerate();
         for (index, known) in all.filter(|(_, known)| known.is_reached) {
+            if matches!(self.what, What::Value(..)) && known.origin.places.is_empty() {
+                self.computed.push(minion.id().to_string());
+            }
             self.add(index, known, minion);
         }
         let id = minion.id().to_string();
@@ -400,6 +417,7 @@ impl<'r> ReachSoFar<'r> {
             states: self.by_states,
             files: self.files.into_all(),
             refused: self.refused,
+            computed: self.computed,
             formulas,
             failed: self.failed,
             unknown,
@@ -430,6 +448,8 @@ pub struct Impact {
     pub files: Vec<ReachedFile>,
     /// The minions that are not reached, and of which states are refused, so that their files are not known.
     pub refused: Vec<String>,
+    /// The minions on which a template computes the value in question, so that it is not known which states have it.
+    pub computed: Vec<String>,
     /// The errors of minions, with their ids.
     pub failed: Vec<(String, Redacted<Error>)>,
     /// The files that the followed configurations read.

@@ -50,7 +50,9 @@ mod shard;
 pub mod states;
 mod summary;
 mod tally;
+mod traced_high;
 mod unfollowed;
+mod used_by_states;
 mod what;
 
 pub use assigned::NotAssigned;

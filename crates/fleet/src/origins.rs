@@ -7,6 +7,8 @@ use mapstack::yaml::{DumpOptions, dump, load};
 use mapstack::{Configuration, Run};
 use mapstack_lineage::{Explain, LayerKind, Lineage, Spot};
 
+use crate::used_by_states::PlaceOfValue;
+
 /// The origins of a configuration's values on a minion, and the secrets among them.
 ///
 #[derive(Debug)]
@@ -79,6 +81,20 @@ impl Origins {
         // Of an external pillar without files only the name has a place, which is the same for all its values.
         let is_named = matches!(layer, Some(LayerKind::External { shown: None, .. }));
         (known.spot != Spot::Unknown && !is_named).then_some(known.spot)
+    }
+
+    /// The places of the value at a path, and of all values in it, that no template computed.
+    pub(crate) fn places_below(&self, path: &[Key]) -> Vec<PlaceOfValue> {
+        let mut places = Vec::new();
+        if let Some((_, lineage)) = &self.explained {
+            lineage.visit_below(path, &mut |_, known| {
+                // A container that several layers made has the place of the first.
+                if !matches!(known.value, Value::Map(_) | Value::List(_)) {
+                    places.extend(PlaceOfValue::of(&known.spot));
+                }
+            });
+        }
+        places
     }
 
     /// The paths of the secret scalars in a value at a path. Texts with a secret in them are

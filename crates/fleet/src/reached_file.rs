@@ -31,6 +31,10 @@ pub enum How {
     Pillar,
     /// The language of its template does not say what it reads.
     MayRead,
+    /// A line of it has the value in question.
+    Printed,
+    /// This argument of the state has the value in question.
+    Argument(String),
     /// The state names the file in question, or a folder that has it.
     Named,
     /// The file in question is one of its sources, and this one counts; nothing if none is known to.

@@ -12,6 +12,8 @@ use mapstack_share::FactRead;
 use mapstack_states::{Compiled, Gatherer, Rendered};
 
 use crate::reached_file::{FileOfState, How, candidate, naming};
+
+use crate::used_by_states::{PlaceOfValue, used};
 use crate::what::What;
 
 /// The saltenvs and names of some sls.
@@ -26,6 +28,9 @@ pub struct ByStates<'s> {
     known: Mutex<Known>,
 }
 
+/// States, which are kept so that their address stays theirs, and those of them that use values.
+type Used = (Arc<Compiled>, Vec<FileOfState>);
+
 #[derive(Default)]
 struct Known {
     /// The facts about states without their files, by their address and the number of subjects; they are kept so that the
@@ -35,6 +40,8 @@ struct Known {
     read: BTreeSet<String>,
     /// Those of work that failed or is not known to its end.
     open: BTreeSet<String>,
+    /// The states that use values, by the address of the states and the places of the values.
+    used: HashMap<(usize, Vec<PlaceOfValue>), Used>,
 }
 
 /// The facts about states without their files.
@@ -135,6 +142,64 @@ impl<'s> ByStates<'s> {
             self.look_at(minion, &compiled, (&asked, &mut reached));
         }
         Ok(reached)
+    }
+
+    /// The states of a minion, and their files, that have one of some values, by the places of these.
+    ///
+    /// # Errors
+    /// The top files cannot be used.
+    pub(crate) fn look_for(
+        &self,
+        minion: &Minion,
+        places: &[PlaceOfValue],
+    ) -> Result<ReachedStates, Error> {
+        let mut reached = ReachedStates::default();
+        let runs: Vec<Option<(&str, &str)>> = match &self.sls {
+            Some(sls) => sls
+                .iter()
+                .map(|(env, name)| Some((&**env, &**name)))
+                .collect(),
+            None => vec![None],
+        };
+        for run in runs {
+            let compiled = match run {
+                Some((env, name)) => {
+                    self.gatherer
+                        .compiled_sls(minion, env, std::slice::from_ref(&name.to_owned()))
+                }
+                None => self.gatherer.compiled(minion)?,
+            };
+            reached.is_refused |= !compiled.errors.is_empty();
+            for file in self.used(minion, (run, &compiled), places) {
+                if !reached.files.contains(&file) {
+                    reached.files.push(file);
+                }
+            }
+        }
+        reached.is_reached = !reached.files.is_empty();
+        Ok(reached)
+    }
+
+    fn used(
+        &self,
+        minion: &Minion,
+        (run, compiled): (Option<(&str, &str)>, &Arc<Compiled>),
+        places: &[PlaceOfValue],
+    ) -> Vec<FileOfState> {
+        if places.is_empty() {
+            return Vec::new();
+        }
+        let key = (Arc::as_ptr(compiled) as usize, places.to_vec());
+        if let Some((_, known)) = self.known().used.get(&key) {
+            return known.clone();
+        }
+        let found = used(self.gatherer, (minion, run), places);
+        let mut known = self.known();
+        if known.used.len() >= KEPT {
+            known.used.clear();
+        }
+        known.used.insert(key, (compiled.clone(), found.clone()));
+        found
     }
 
     /// True if top files decide by it what the minion gets.

@@ -4,4 +4,5 @@ mod causes;
 mod compare;
 mod fleet;
 mod fleet_state;
+mod impact;
 mod states;

@@ -41,6 +41,9 @@ pub struct Reach<'i> {
     /// these are not known.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     refused: &'i [String],
+    /// The minions on which a template computes the value, so that it is not known which states have it.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    computed: &'i [String],
     /// The reason why the reach is unknown, if nothing that was looked at is reached.
     not_followed: Option<String>,
     /// The places in states and templates that are not followed, and that name the file or the fact.
@@ -59,9 +62,12 @@ struct FileRow<'i> {
     id: &'i str,
     /// The sls of the state.
     sls: &'i str,
-    /// The way in which it is reached: `source`, `read` by its template, a `pillar` that is read, `may read`, or `named` by the state. Of those
-    /// that are not: a `candidate`, or `left out`.
+    /// The way in which it is reached: `source`, `read` by its template, a `pillar` that is read, `may read`, or `named` by the state; for a value, `printed` into it, or in an
+    /// `argument` of the state. Of those that are not: a `candidate`, or `left out`.
     how: &'static str,
+    /// The argument that has the value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    argument: Option<&'i str>,
     /// The source that counts in place of a candidate.
     #[serde(skip_serializing_if = "Option::is_none")]
     used_instead: Option<&'i str>,
@@ -82,6 +88,12 @@ impl<'i> FileRow<'i> {
             How::Named => ("named", None),
             How::Candidate(other) => ("candidate", other.as_deref()),
             How::LeftOut => ("left out", None),
+            How::Printed => ("printed", None),
+            How::Argument(_) => ("argument", None),
+        };
+        let argument = match &file.how {
+            How::Argument(name) => Some(&**name),
+            _ => None,
         };
         FileRow {
             path: &file.path,
@@ -89,6 +101,7 @@ impl<'i> FileRow<'i> {
             id: &file.id,
             sls: &file.sls,
             how,
+            argument,
             used_instead,
             count: reached.minions.len(),
             minions: &reached.minions,
@@ -105,6 +118,13 @@ impl<'i> FileRow<'i> {
             ("pillar", _) => "reads the pillar".into(),
             ("may read", _) => "may read it".into(),
             ("named", _) => "names it".into(),
+            ("printed", _) => "prints it".into(),
+            ("argument", _) => {
+                format!(
+                    "has it in the argument {}",
+                    self.argument.unwrap_or_default()
+                )
+            }
             _ => "reads it".into(),
         };
         let id = match self.id == self.path {
@@ -262,7 +282,7 @@ impl Followed<'_> {
     /// True if states and their files are looked at.
     #[must_use]
     pub fn follows_states(&self) -> bool {
-        !matches!(self.what, What::Value(..)) && self.states != StatesOf::Nothing
+        self.states != StatesOf::Nothing
     }
 
     /// True for a file that only configurations are made of.
@@ -291,8 +311,13 @@ impl Followed<'_> {
             StatesOf::Top => Some("states that top files give and their managed files".into()),
             StatesOf::Sls => Some("states of each sls alone and their managed files".into()),
         };
+        let is_value = matches!(self.what, What::Value(..)) && self.follows_states();
         let all: Vec<String> = configurations.chain(pillars).chain(states).collect();
-        format!("followed: {}", all.join("; "))
+        let but = match is_value {
+            true => "; not followed: conditions, and what templates compute from the value",
+            false => "",
+        };
+        format!("followed: {}{but}", all.join("; "))
     }
 }
 
@@ -342,6 +367,10 @@ impl<'i> Reach<'i> {
             files: followed.follows_states().then(|| rows(impact, true)),
             not_used: rows(impact, false),
             refused: &impact.refused,
+            computed: match followed.follows_states() {
+                true => &impact.computed,
+                false => &[],
+            },
             not_followed: followed.gap(impact),
             unfollowed: followed.unfollowed_places().collect(),
             formulas: impact.formulas.iter().map(Formula::of).collect(),
@@ -377,6 +406,8 @@ impl<'i> Reach<'i> {
         if self.not_followed.is_none() {
             text.push_str(&line("states do not compile", self.refused));
         }
+        let computed = "a template computes the value, and the states that have it are not known";
+        text.push_str(&line(computed, self.computed));
         text.push_str(&format!("{}\n", followed.line()));
         if self.not_followed.is_none() && !self.unfollowed.is_empty() {
             let places = some(&self.unfollowed, NAMED);

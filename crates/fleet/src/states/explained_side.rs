@@ -12,7 +12,7 @@ use mapstack_files::{ManagedFile, ManagedFiles};
 use mapstack_lineage::{
     Ancestry, ExplainedStates, FileLines, Lineage, Reason, Spot, StateOrigin, StatesExplainer,
 };
-use mapstack_states::{GotSls, Wanted};
+use mapstack_states::GotSls;
 
 use super::arguments::attribute;
 use super::causes::{Both, Cause, Lines, Part, Piece, in_file};
@@ -21,6 +21,7 @@ use super::hunks::{Hunk, hunks};
 use super::plan::{PlannedFile, PlannedText, StateName};
 use crate::change::Change;
 use crate::fleet::Fleet;
+use crate::traced_high::TracedHigh;
 
 /// Files of a state that are followed; the same number is shown.
 pub(super) const MAX_FILES: usize = 20;
@@ -120,20 +121,12 @@ pub(super) fn explained(fleet: &Fleet<'_>, asked: &Asked<'_>) -> Option<Vec<Expl
     });
     let names = asked.names();
     let saltenv = asked.saltenv()?;
-    let run: Vec<String> = asked.run.map(str::to_owned).into_iter().collect();
-    let wanted = match run.is_empty() {
-        true => Wanted::Highstate,
-        false => Wanted::Sls {
-            saltenv,
-            names: &run,
-        },
-    };
-    let high = gatherer.high(minion, wanted).with_usable_top().ok()?;
-    let settled = high.settled(minion).ok()?;
-    let compiled = match run.is_empty() {
-        true => gatherer.compiled(minion).ok()?,
-        false => gatherer.compiled_sls(minion, saltenv, &run),
-    };
+    let run = asked.run.map(|name| (saltenv, name));
+    let TracedHigh {
+        high,
+        settled,
+        compiled,
+    } = TracedHigh::of(gatherer, minion, run)?;
     let of_files = high.minion_of_files(minion);
     let managed = ManagedFiles::new(engine, of_files, &compiled.low);
     let sls = compiled.sls.iter();
