@@ -4,7 +4,9 @@ use mapstack::Place;
 use mapstack_render::jinja::ast::Expr;
 use mapstack_render::jinja::{Node, visit};
 
+use crate::libraries::OF_MAPS;
 use crate::template::{Parsed, argument, called, literal, text};
+use crate::tofs::LIBRARY;
 use crate::{Formula, Proposal};
 
 /// A default that a state or template has for a key of the formula's pillar.
@@ -22,18 +24,23 @@ pub struct OwnDefault {
 const LOOK_UPS: [&str; 2] = ["pillar.get", "config.get"];
 
 impl OwnDefault {
-    /// Those of a formula, by file and line. The files that a proposal writes or removes do not count.
+    /// Those of a formula, by file and line. Its libraries and the files that a proposal writes or removes do not count.
     pub(crate) fn of(formula: &Formula, proposal: &Proposal) -> Vec<Self> {
         let firsts = proposal.keys.iter().filter_map(|key| key.first());
         let roots: Vec<&str> = firsts.map(String::as_str).chain([formula.name()]).collect();
         let is_own = |key: &str| roots.contains(&key.split(':').next().unwrap_or_default());
+        let is_library = |path: &str| {
+            let name = path.rsplit('/').next().unwrap_or_default();
+            name == LIBRARY || OF_MAPS.contains(&name)
+        };
         let mut found = Vec::new();
-        for path in formula.paths().filter(|path| !proposal.touches(path)) {
+        let paths = formula.paths();
+        for path in paths.filter(|path| !proposal.touches(path) && !is_library(path)) {
             let text = formula.text(path).unwrap_or_default();
             if !LOOK_UPS.iter().any(|name| text.contains(name)) {
                 continue;
             }
-            // What is no template of Jinja looks nothing up.
+            // Files that are not templates look nothing up.
             if let Ok(Some(parsed)) = Parsed::of(formula, path) {
                 found.extend(
                     in_template(&parsed)
