@@ -464,7 +464,7 @@ impl Project {
     }
 
     /// The paths of roots from the checkout's directory, of those that are in it.
-    fn relative(&self, roots: &[(String, PathBuf)]) -> Vec<PathBuf> {
+    pub(super) fn relative(&self, roots: &[(String, PathBuf)]) -> Vec<PathBuf> {
         let inside = roots
             .iter()
             .filter_map(|(_, path)| match path == &self.directory {
@@ -623,6 +623,24 @@ mod tests {
             shown.collect()
         };
         [shown(&project.roots), shown(&project.pillar_roots)]
+    }
+
+    #[test]
+    fn a_proposal_names_the_sls_that_the_pillar_lacks() {
+        let top = "base:\n  '*': [common, comon, private.smtp]\n  a:\n    - private.deep.b\n    - site.x.y\n    - keys\n\
+                   \n    - id.{{ id }}\n";
+        let home = tree(&[
+            ("salt/top.sls", "base: {'*': [web]}\n"),
+            ("pillar/top.sls", top),
+            ("pillar/common.sls", ""),
+            ("pillar/site/z/init.sls", ""),
+        ]);
+        let text = around(home.path()).unwrap().proposal();
+        let wanted = "no root has them.\nabsent: ['private.*', 'site.x.*', keys]\n";
+        assert!(text.contains(wanted), "{text}");
+        fs::write(home.path().join("pillar/top.sls"), "base: {'*': [common]}").unwrap();
+        let text = around(home.path()).unwrap().proposal();
+        assert!(text.contains("# absent: [secrets.*]\n"), "{text}");
     }
 
     #[test]

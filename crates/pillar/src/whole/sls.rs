@@ -507,7 +507,7 @@ impl SlsReader<'_, '_> {
         match near {
             Some(near) => error.help(format!("did you mean '{near}'?")),
             None => error.help(format!(
-                "there is neither {0}.sls nor {0}/init.sls",
+                "there is neither {0}.sls nor {0}/init.sls; if it lives elsewhere, add it to `absent` in .mapstack.yaml",
                 sls.replace('.', "/")
             )),
         }

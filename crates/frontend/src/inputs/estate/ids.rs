@@ -185,6 +185,21 @@ const MOST: usize = 5_000;
 /// The largest size of a file that names minions.
 const LONGEST: u64 = 4 << 20;
 
+/// A path below a directory, unless it leads out of it.
+pub(super) fn inside(directory: &Path, path: &Path) -> Option<PathBuf> {
+    let home = directory.canonicalize().ok()?;
+    let path = directory.join(path).canonicalize().ok()?;
+    path.starts_with(home).then_some(path)
+}
+
+/// The text of a file below a directory, unless its path leads out of it or it is too long.
+pub(super) fn read_inside(directory: &Path, path: &Path) -> Option<String> {
+    let path = inside(directory, path)?;
+    let is_file = fs::metadata(&path).ok()?;
+    let fits = is_file.is_file() && is_file.len() <= LONGEST;
+    fits.then(|| fs::read_to_string(&path).ok()).flatten()
+}
+
 /// Folders of a pillar with a file for each minion.
 const FOLDERS: [&str; 14] = [
     "id",
@@ -366,12 +381,7 @@ impl Search<'_> {
     }
 
     fn read(&self, path: &Path) -> Option<String> {
-        let path = self.directory.join(path);
-        let home = self.directory.canonicalize().ok()?;
-        let is_inside = path.canonicalize().ok()?.starts_with(home);
-        let is_file = fs::metadata(&path).ok()?;
-        let fits = is_inside && is_file.is_file() && is_file.len() <= LONGEST;
-        fits.then(|| fs::read_to_string(&path).ok()).flatten()
+        read_inside(self.directory, path)
     }
 
     /// The keys of a roster, as salt-ssh has it.

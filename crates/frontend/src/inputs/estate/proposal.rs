@@ -1,8 +1,13 @@
 //! The `.mapstack.yaml` that says what was found in a checkout, to be corrected by hand.
 
 use std::fmt::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use mapstack::nearest;
+
+use super::ids::{inside, read_inside};
+use super::top_text::sls_names;
 use crate::inputs::project::Project;
 
 /// Text as YAML writes it: plain where that is the same text.
@@ -14,6 +19,19 @@ fn scalar(text: &str) -> String {
         true => text.to_owned(),
         false => format!("'{}'", text.replace('\'', "''")),
     }
+}
+
+/// The last parts of the names of sls in a folder.
+fn sls_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let name = |entry: fs::DirEntry| {
+        let name = entry.file_name().into_string().ok()?;
+        match name.strip_suffix(".sls") {
+            Some(name) => Some(name.to_owned()),
+            None => entry.path().join("init.sls").is_file().then_some(name),
+        }
+    };
+    entries.filter_map(name).collect()
 }
 
 impl Project {
@@ -113,13 +131,52 @@ impl Project {
         text.push_str(
             "\n# Sls and files that live elsewhere, such as private ones: empty here, noted once.\n",
         );
-        match &self.absent[..] {
-            [] => text.push_str("# absent: [secrets.*]\n"),
-            absent => {
-                let absent: Vec<String> = absent.iter().map(|pattern| scalar(pattern)).collect();
-                let _ = writeln!(text, "absent: [{}]", absent.join(", "));
+        let absent = match &self.absent[..] {
+            [] => self.missing_from_pillar(),
+            absent => absent.to_vec(),
+        };
+        if absent.is_empty() {
+            text.push_str("# absent: [secrets.*]\n");
+            return;
+        }
+        if self.absent.is_empty() {
+            text.push_str("# Top files of the pillar name these, and no root has them.\n");
+        }
+        let absent: Vec<String> = absent.iter().map(|pattern| scalar(pattern)).collect();
+        let _ = writeln!(text, "absent: [{}]", absent.join(", "));
+    }
+
+    /// The sls that top files of the pillar name and no root has, with a pattern in place of those of a folder that no
+    /// root has. A name that is nearly that of another sls beside it may be a slip, and is not among them.
+    fn missing_from_pillar(&self) -> Vec<String> {
+        let roots = self.relative(&self.pillar_roots);
+        let folder = |path: &str| -> Vec<PathBuf> {
+            let folders = roots.iter().map(|root| root.join(path));
+            folders
+                .filter_map(|folder| inside(&self.directory, &folder))
+                .filter(|folder| folder.is_dir())
+                .collect()
+        };
+        let tops = roots.iter().map(|root| root.join("top.sls"));
+        let texts = tops.filter_map(|top| read_inside(&self.directory, &top));
+        let mut missing: Vec<String> = Vec::new();
+        for name in texts.flat_map(|text| sls_names(&text)) {
+            let path = name.replace('.', "/");
+            let (above, last) = path.rsplit_once('/').unwrap_or(("", &path));
+            let beside: Vec<String> = folder(above).iter().flat_map(|it| sls_in(it)).collect();
+            if beside.iter().any(|one| one == last) || nearest(last, &beside).is_some() {
+                continue;
+            }
+            let mut folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+            let pattern = match folders.find(|path| folder(path).is_empty()) {
+                Some(folder) => format!("{}.*", folder.replace('/', ".")),
+                None => name,
+            };
+            if !missing.contains(&pattern) {
+                missing.push(pattern);
             }
         }
+        missing
     }
 
     fn propose_minions(&self, text: &mut String) {

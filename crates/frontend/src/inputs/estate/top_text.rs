@@ -116,6 +116,31 @@ fn targets_of_lines(plain: &str) -> Vec<Target> {
     found
 }
 
+/// The sls that a top file's text names, without those that an expression makes.
+pub fn sls_names(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut add = |name: &str| {
+        let is_name = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '/');
+        if !name.is_empty() && name.chars().all(is_name) && !name.starts_with('.') {
+            names.push(name.to_owned());
+        }
+    };
+    for line in without_template(text).lines() {
+        let content = line.split(" #").next().unwrap_or_default().trim();
+        match content.strip_prefix("- ") {
+            Some(item) => add(item.trim().trim_matches(['"', '\''])),
+            None => {
+                let Ok(Value::Map(map)) = yaml::load(content) else {
+                    continue;
+                };
+                let items = map.values().filter_map(Value::as_list).flatten();
+                items.filter_map(Value::as_str).for_each(&mut add);
+            }
+        }
+    }
+    names
+}
+
 /// The key of a line such as `'web*':`, as YAML reads it.
 fn key_of(content: &str) -> Option<String> {
     let content = content.split(" #").next()?.trim_end();
@@ -170,6 +195,13 @@ mod tests {
             .map(|target| (&*target.expression, target.matcher.as_deref()))
             .collect();
         assert_eq!(found, [("web*", None), ("a:b", Some("grain"))]);
+    }
+
+    #[test]
+    fn sls_are_named_in_lists_of_both_forms() {
+        let text = "base:\n  '*':\n    - match: compound\n    - common  # all\n    - 'private.smtp'\n    {% if x %}\n    - \
+                    \"b\"\n    {% endif %}\n    - id.{{ id }}\n  web: [c, {match: grain}]\n# - off\n";
+        assert_eq!(sls_names(text), ["common", "private.smtp", "b", "c"]);
     }
 
     #[test]
