@@ -160,7 +160,7 @@ fn a_table_that_cannot_be_layers_stays_if_that_is_enough() {
         left,
         [
             "only systems without an entry get `default`, and `Debian` lacks its key `b`, so parameters/map.yaml picks from it",
-            "osfingermap.yaml: a template computes its keys, so parameters/osfingermap.yaml picks from it",
+            "a template computes its keys, so parameters/osfingermap.yaml picks from it",
         ]
     );
 }

@@ -131,9 +131,12 @@ impl Files {
             Origin::Map | Origin::Entries => ("the table in map.jinja".into(), None),
         };
         self.kept.extend(kept);
+        let why = &table.why.why;
+        let why = why.strip_prefix(&format!("{what}: ")).unwrap_or(why);
+        let why = format!("{why}, so {path} picks from it");
         self.proposal.left.push(Left {
             what,
-            why: format!("{}, so {path} picks from it", table.why.why),
+            why,
             place: None,
         });
         Ok(())
