@@ -17,7 +17,7 @@ mod suggest;
 pub use crate::limits::ledger::{spend, spend_apart};
 pub use crate::limits::{
     Busy, Deadline, Error, ErrorKind, Frame, Granted, Limits, MemoryLimit, Refusal, Result,
-    RunBudget, Span, Spent, TemplatePlace, depth, ledger,
+    RunBudget, Span, Spender, Spent, TemplatePlace, depth, ledger,
 };
 pub use budget::Budget;
 pub use interpreter::Interpreter;

@@ -20,6 +20,7 @@ const FEW: Limits = Limits {
     time: None,
     memory: None,
     run: None,
+    spender: mapstack_pyobject::Spender::Template,
 };
 
 /// The error of a template with few steps.

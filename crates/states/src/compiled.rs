@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use mapstack::minion::Minion;
 use mapstack_diagnostic::{Error, ErrorKind};
-use mapstack_pyobject::{Budget, Limits, Obj};
+use mapstack_pyobject::{Budget, Obj};
 use mapstack_value::Value;
 
-use crate::compile::{CompileOptions, Compiler, Failed, LowState, low_data};
+use crate::compile::{CompileOptions, Compiler, Failed, LowState, limit_reached, low_data};
 use crate::high::{Matches, matches_of};
 use crate::runs::{Compiled, LowRun, State};
 use crate::{Gatherer, High, Places};
@@ -51,12 +51,19 @@ impl<'e> Gatherer<'e> {
         if let Some(known) = self.compiles.find(&start, &mut renders) {
             return known;
         }
-        let budget = Budget::new(Limits::default(), None);
+        let budget = Budget::new(self.limits(), None);
         let compiled = self.building(&budget, renders, matches, |high, states| {
             Arc::new(self.compile(high, &states, options, &budget))
         });
-        let kept = (&compiled, compiled.size());
-        self.compiles.keep(start, &compiled.sls, kept);
+        // Time and memory may suffice for the next minion.
+        if compiled
+            .errors
+            .iter()
+            .all(|error| error.kind() != ErrorKind::Limit)
+        {
+            let kept = (&compiled, compiled.size());
+            self.compiles.keep(start, &compiled.sls, kept);
+        }
         compiled
     }
 
@@ -92,10 +99,7 @@ impl<'e> Gatherer<'e> {
                 let places = Places::new(self.engine(), &high.sls);
                 (Vec::new(), places.errors(&refusals))
             }
-            Err(Failed::Limit(error)) => {
-                let error = Error::new(ErrorKind::Limit, error.message);
-                (Vec::new(), vec![error])
-            }
+            Err(Failed::Limit(error)) => (Vec::new(), vec![limit_reached(&error)]),
         };
         Compiled {
             changed: high.changed,

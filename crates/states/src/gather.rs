@@ -8,6 +8,7 @@ use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
 use mapstack_diagnostic::Error;
 use mapstack_pillar::MasterTops;
+use mapstack_pyobject::{Limits, Spender};
 use mapstack_value::Value;
 
 use crate::available::Available;
@@ -180,6 +181,11 @@ impl<'e> Gatherer<'e> {
     #[must_use]
     pub fn engine(&self) -> &'e Engine {
         self.engine
+    }
+
+    /// The limits of compiling states: those of templates, since both are work on objects for one minion.
+    pub(crate) fn limits(&self) -> Limits {
+        self.engine.limits().of(Spender::StateCompiler)
     }
 
     /// All sls of the file server: the saltenv and the name of each.

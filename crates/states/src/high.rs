@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use mapstack::minion::Minion;
-use mapstack_diagnostic::{Error, ErrorKind};
+use mapstack_diagnostic::Error;
 use mapstack_pyobject::{Budget, DictRef, Limits, Obj};
 use mapstack_value::Value;
 
@@ -14,7 +14,9 @@ use crate::compile::declare::OfSls;
 use crate::compile::python::described;
 use crate::compile::refusal::{Result, Stop, exception};
 use crate::compile::work::Work as Compile;
-use crate::compile::{CompileOptions, Compiler, Failed, LowState, Refusal, RefusalKind};
+use crate::compile::{
+    CompileOptions, Compiler, Failed, LowState, Refusal, RefusalKind, limit_reached,
+};
 use crate::gather::{DEPTH, stacked};
 use crate::render::{GotSls, MinionRenders};
 use crate::{Gathered, Gatherer, OwnModules, Top, included, watches};
@@ -48,6 +50,8 @@ pub struct High {
     pub own: Arc<OwnModules>,
     /// The minion with the facts as sls left them, if one changed them in place. Templates of files see these.
     pub changed: Option<Minion>,
+    /// The limits of compiling the states.
+    pub limits: Limits,
 }
 
 /// The number of the first state without an order.
@@ -108,7 +112,7 @@ impl<'e> Gatherer<'e> {
 
     /// The high data of sls, without top files.
     fn built<'b>(&'b self, renders: MinionRenders<'b, 'e>, matches: &Matches) -> High {
-        let budget = Budget::new(Limits::default(), None);
+        let budget = Budget::new(self.limits(), None);
         self.building(&budget, renders, matches, |mut high, states| {
             high.data = match states.to_value() {
                 Ok(data) => data,
@@ -158,6 +162,7 @@ impl<'e> Gatherer<'e> {
             sls: building.sls,
             own: self.own_modules().clone(),
             changed: building.renders.changed_minion(),
+            limits: self.limits(),
             ..High::default()
         };
         then(high, Obj::Dict(states))
@@ -198,9 +203,7 @@ impl High {
     pub fn settled(&self, minion: &Minion) -> Result<(Value, Vec<Refusal>), Error> {
         let high = Obj::from_shared(&self.data);
         let refusals = self.compiled(&high, minion)?.err().unwrap_or_default();
-        let states = high
-            .to_value()
-            .map_err(|e| Error::new(ErrorKind::Limit, e.message))?;
+        let states = high.to_value().map_err(|e| limit_reached(&e))?;
         Ok((states, refusals))
     }
 
@@ -216,7 +219,7 @@ impl High {
         high: &Obj,
         minion: &Minion,
     ) -> Result<Result<Vec<LowState>, Vec<Refusal>>, Error> {
-        let budget = Budget::new(Limits::default(), None);
+        let budget = Budget::new(self.limits, None);
         let options = CompileOptions {
             watches: &|module| self.watches(module),
             ..CompileOptions::of(minion)
@@ -225,7 +228,7 @@ impl High {
         match compiler.low(high) {
             Ok(states) => Ok(Ok(states)),
             Err(Failed::Refused(refusals)) => Ok(Err(refusals)),
-            Err(Failed::Limit(error)) => Err(Error::new(ErrorKind::Limit, error.message)),
+            Err(Failed::Limit(error)) => Err(limit_reached(&error)),
         }
     }
 }

@@ -3,11 +3,13 @@
 use mapstack::loader::Snapshot;
 use mapstack::minion::{Minion, SaltVersion};
 use mapstack::value::{Map, Value};
-use mapstack::{Diagnostic, Engine, Error, ErrorKind, nearest};
+use mapstack::{Diagnostic, Engine, ErrorKind, nearest};
 use mapstack_files::ManagedFiles;
 use mapstack_pyobject::{Budget, Obj};
 use mapstack_report::states::StateRow;
-use mapstack_states::compile::{CompileOptions, Compiler, Failed, LowState, Refusal, low_data};
+use mapstack_states::compile::{
+    CompileOptions, Compiler, Failed, LowState, Refusal, limit_reached, low_data,
+};
 use mapstack_states::{Gatherer, High, Places, TopOptions};
 
 use crate::inputs::deployed::with_roots;
@@ -251,7 +253,7 @@ impl Highstate<'_> {
     }
 
     fn compiled(&self, form: Form) -> Result<Vec<LowState>, Refused> {
-        let budget = Budget::new(*self.engine.limits(), None);
+        let budget = Budget::new(self.high.limits, None);
         let options = CompileOptions {
             watches: &|module| self.high.watches(module),
             ..CompileOptions::of(&self.minion)
@@ -266,7 +268,7 @@ impl Highstate<'_> {
         };
         made.map_err(|failed| match failed {
             Failed::Refused(refusals) => self.errors(&refusals),
-            Failed::Limit(error) => vec![Error::new(ErrorKind::Limit, error.message.clone())],
+            Failed::Limit(error) => vec![limit_reached(&error)],
         })
     }
 

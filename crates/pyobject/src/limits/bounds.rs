@@ -1,5 +1,6 @@
 //! The limits of a render: steps, time, memory, output and depth.
 
+use std::fmt;
 use std::time::{Duration, Instant};
 
 use mapstack_diagnostic::Means;
@@ -23,6 +24,60 @@ pub struct Limits {
     pub memory: Option<MemoryLimit>,
     /// The budget of the whole run, which this render and others draw from.
     pub run: Option<&'static RunBudget>,
+    /// The work that is limited.
+    pub spender: Spender,
+}
+
+/// The work that limits are for, as messages name it.
+///
+/// ```
+/// use mapstack_pyobject::{Budget, limits::{Limits, Spender}};
+/// let limits = Limits { fuel: 10, ..Limits::default() }.of(Spender::StateCompiler);
+/// let error = Budget::new(limits, None).burn(11).unwrap_err();
+/// assert_eq!(error.message, "the state compiler ran for more than 10 steps");
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Spender {
+    /// A template.
+    #[default]
+    Template,
+    /// The compiler of states, which makes low data.
+    StateCompiler,
+}
+
+impl Spender {
+    /// The usual cause of too many steps.
+    pub(super) fn cause_of_steps(self) -> &'static str {
+        match self {
+            Spender::Template => "a loop that does not end",
+            Spender::StateCompiler => "names and requisites that multiply",
+        }
+    }
+
+    /// The usual cause of too much time.
+    fn cause_of_time(self) -> &'static str {
+        match self {
+            Spender::Template => "a loop over too much data",
+            Spender::StateCompiler => self.cause_of_steps(),
+        }
+    }
+
+    /// The usual cause of too much memory.
+    fn cause_of_memory(self) -> &'static str {
+        match self {
+            Spender::Template => "a loop that collects too much data",
+            Spender::StateCompiler => self.cause_of_steps(),
+        }
+    }
+}
+
+impl fmt::Display for Spender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Spender::Template => "the template",
+            Spender::StateCompiler => "the state compiler",
+        })
+    }
 }
 
 impl Default for Limits {
@@ -34,11 +89,18 @@ impl Default for Limits {
             time: None,
             memory: None,
             run: None,
+            spender: Spender::Template,
         }
     }
 }
 
 impl Limits {
+    /// The same limits for other work.
+    #[must_use]
+    pub fn of(self, spender: Spender) -> Self {
+        Limits { spender, ..self }
+    }
+
     /// The same limits, with time and memory counted from now unless they were started before. Renders that share
     /// what they may spend are given limits that were started.
     #[must_use]
@@ -98,8 +160,10 @@ impl Limits {
     /// A limit error when the time is over, or more is held than may be, by this render or by the whole run.
     pub fn check(&self, more: usize) -> Result<()> {
         self.check_run()?;
-        self.time.map_or(Ok(()), |time| time.check())?;
-        self.memory.map_or(Ok(()), |memory| memory.check(more))
+        let spender = self.spender;
+        self.time.map_or(Ok(()), |time| time.check(spender))?;
+        let memory = self.memory;
+        memory.map_or(Ok(()), |memory| memory.check(more, spender))
     }
 
     /// Check that the whole run may go on.
@@ -137,14 +201,15 @@ impl Deadline {
         })
     }
 
-    fn check(&self) -> Result<()> {
+    fn check(&self, spender: Spender) -> Result<()> {
         if !self.left().is_zero() {
             return Ok(());
         }
         Err(
-            Error::limit(format!("the template ran for more than {:?}", self.allowed)).with_help(
+            Error::limit(format!("{spender} ran for more than {:?}", self.allowed)).with_help(
                 format!(
-                    "look for a loop over too much data, or allow more time with {}",
+                    "look for {}, or allow more time with {}",
+                    spender.cause_of_time(),
                     Means::MaxTime
                 ),
             ),
@@ -180,17 +245,18 @@ impl MemoryLimit {
         self.most.saturating_sub(held)
     }
 
-    fn check(&self, more: usize) -> Result<()> {
+    fn check(&self, more: usize, spender: Spender) -> Result<()> {
         let left = self.left();
         if left > 0 && more <= left {
             return Ok(());
         }
         Err(Error::limit(format!(
-            "the template takes more than {} of memory",
+            "{spender} takes more than {} of memory",
             shown(self.most)
         ))
         .with_help(format!(
-            "look for a loop that collects too much data, or allow more memory with {}",
+            "look for {}, or allow more memory with {}",
+            spender.cause_of_memory(),
             Means::MaxMemory
         )))
     }

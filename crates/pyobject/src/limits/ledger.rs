@@ -76,11 +76,11 @@ fn stop_after(debt: u64, most: u64) -> u64 {
 
 /// The steps are used up.
 pub fn exhausted(limits: &Limits) -> Box<Error> {
-    Error::limit(format!(
-        "the template ran for more than {} steps",
-        limits.fuel
+    let Limits { spender, fuel, .. } = limits;
+    Error::limit(format!("{spender} ran for more than {fuel} steps")).with_help(format!(
+        "look for {}, or raise the step limit",
+        spender.cause_of_steps()
     ))
-    .with_help("look for a loop that does not end, or raise the step limit")
 }
 
 /// The steps that were taken since the last time, to be paid now.

@@ -18,6 +18,6 @@ mod error;
 pub mod ledger;
 mod run;
 
-pub use bounds::{Deadline, Limits, MemoryLimit};
+pub use bounds::{Deadline, Limits, MemoryLimit, Spender};
 pub use error::{Error, ErrorKind, Frame, Result, Span, TemplatePlace};
 pub use run::{Busy, Granted, Refusal, RunBudget, Spent};

@@ -227,14 +227,25 @@ impl RunBudget {
         Busy { run: self, number }
     }
 
-    /// The work under way: the minion that it is for, and the last file that was read.
+    /// The work under way: the minion that it is for, and the last file that was read. A run inside another one is for
+    /// the same minion, which is named once.
     #[must_use]
     pub fn at_work(&self) -> Vec<String> {
-        let shown = |work: &Work| match work.at.is_empty() {
-            true => work.subject.clone(),
-            false => format!("{}: {}", work.subject, work.at),
+        let busy = lock(&self.busy);
+        let mut works: Vec<(&str, &str)> = Vec::new();
+        for Work { subject, at, .. } in busy.iter() {
+            match works.iter_mut().find(|(known, _)| known == subject) {
+                // The innermost run knows best.
+                Some((_, known)) if !at.is_empty() => *known = at,
+                Some(_) => {}
+                None => works.push((subject, at)),
+            }
+        }
+        let shown = |(subject, at): &(&str, &str)| match at.is_empty() {
+            true => (*subject).to_owned(),
+            false => format!("{subject}: {at}"),
         };
-        lock(&self.busy).iter().map(shown).collect()
+        works.iter().map(shown).collect()
     }
 
     /// The number of works that are done.
@@ -322,6 +333,18 @@ mod tests {
         assert_eq!(error.message, "the run takes more than 4 MiB of memory");
         RUN.holds(140 << 20);
         assert_eq!(RUN.overdrawn(), Some(Spent::Memory(4 << 20)));
+    }
+
+    #[test]
+    fn a_minion_with_several_runs_is_named_once() {
+        static RUN: RunBudget = RunBudget::new();
+        let works: Vec<Busy<'_>> = ["web1", "web1", "web2", "web1"]
+            .map(|minion| RUN.busy_with(minion))
+            .into();
+        assert_eq!(RUN.at_work(), ["web1", "web2"]);
+        works[1].at("top.sls");
+        works[0].at("f/init.sls");
+        assert_eq!(RUN.at_work(), ["web1: top.sls", "web2"]);
     }
 
     #[test]

@@ -119,7 +119,17 @@ pub fn low_data(low: impl IntoIterator<Item = LowState>) -> Result<Vec<Value>, D
         .into_iter()
         .map(|state| Obj::Dict(state.chunk).to_value());
     let chunks = chunks.collect::<Result<_, _>>();
-    chunks.map_err(|e| Diagnosed::new(ErrorKind::Limit, e.message.clone()))
+    chunks.map_err(|e| limit_reached(&e))
+}
+
+/// The error of work on Python's objects whose limits were reached, as users read it.
+#[must_use]
+pub fn limit_reached(error: &Error) -> Diagnosed {
+    let reached = Diagnosed::new(ErrorKind::Limit, error.message.clone());
+    match &error.help {
+        Some(help) => reached.help(help.clone()),
+        None => reached,
+    }
 }
 
 /// Compiles high data, which it changes.

@@ -1,5 +1,6 @@
 //! The state compiler beside real Salt's: `cargo xtask reference` records again what that makes.
 
+mod growth;
 mod high_data;
 mod names;
 mod shared;
