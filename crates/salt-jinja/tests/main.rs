@@ -6,6 +6,7 @@ mod builtins;
 mod dates;
 mod errors;
 mod filters;
+mod growth;
 mod limits;
 mod methods;
 mod names;

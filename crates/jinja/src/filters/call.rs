@@ -279,6 +279,11 @@ pub fn room(vm: &Vm<'_>, bytes: usize) -> Result<()> {
     methods::limit::text(vm, bytes)
 }
 
+/// Check that a text may grow by so many bytes, and charge for these.
+pub fn room_for_more(vm: &Vm<'_>, before: usize, more: usize) -> Result<()> {
+    methods::limit::growth(vm, before, more)
+}
+
 /// The name of a filter or test given as an object.
 pub(crate) fn callable_name(name: &Obj) -> Result<Option<Str>> {
     match name {

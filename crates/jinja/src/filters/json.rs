@@ -6,7 +6,7 @@ use mapstack_pyobject::{CallArgs, Error, Obj, Result, as_index};
 use mapstack_value::Value;
 use mapstack_value::json::{DumpOptions, JsonError, dumps};
 
-use super::call::{index_of, plain, room};
+use super::call::{index_of, plain, room, room_for_more};
 use crate::dialect::Filters;
 use crate::vm::Vm;
 
@@ -109,8 +109,9 @@ pub fn print_json(
             out.push('\n');
         }
         let content = line.trim_start_matches(' ');
-        room(vm, out.len() + unit.len() * (line.len() - content.len()))?;
-        out.push_str(&unit.repeat(line.len() - content.len()));
+        let level = line.len() - content.len();
+        room_for_more(vm, out.len(), unit.len().saturating_mul(level))?;
+        out.push_str(&unit.repeat(level));
         out.push_str(content);
     }
     Ok(out)

@@ -46,7 +46,7 @@ impl Printer<'_> {
             return Ok(());
         }
         let flat = self.flat(x, level)?;
-        room(self.vm, self.out.len().saturating_add(flat.len()) / 64)?;
+        methods::limit::size(self.vm, self.out.len().saturating_add(flat.len()))?;
         if columns(&flat) <= WIDTH - indent - allowance {
             self.out.push_str(&flat);
             return Ok(());

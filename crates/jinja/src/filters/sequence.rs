@@ -11,7 +11,7 @@ use mapstack_value::Int;
 
 use super::call::{
     attribute, builtin_of_one, flag, generator, index_of, inner, items_of, misuse, no_attribute,
-    plain, room,
+    plain, room, room_for_more,
 };
 use crate::dialect::Filters;
 use crate::vm::Vm;
@@ -344,20 +344,11 @@ fn join(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let mut out = String::new();
     for (i, item) in items.iter().enumerate() {
         let item = joined(item, escape)?;
-        room(
-            vm,
-            out.len()
-                .saturating_add(separator.len())
-                .saturating_add(item.len())
-                / 64,
-        )?;
+        room_for_more(vm, out.len(), separator.len().saturating_add(item.len()))?;
         if i > 0 {
             out.push_str(&separator);
         }
         out.push_str(&item);
-        if out.len() > vm.limits().output {
-            room(vm, out.len())?;
-        }
     }
     Ok(if escape {
         Obj::Markup(out.into())

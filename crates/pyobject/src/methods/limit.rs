@@ -13,6 +13,16 @@ pub fn text(vm: &dyn Interpreter, bytes: usize) -> Result<()> {
     vm.burn(bytes / 16)
 }
 
+/// Allow text to grow by so many bytes, and account for the work: the text before was paid for.
+///
+/// # Errors
+/// As [`text`].
+pub fn growth(vm: &dyn Interpreter, before: usize, more: usize) -> Result<()> {
+    size(vm, before.saturating_add(more))?;
+    vm.ask_for(more)?;
+    vm.burn(more / 16)
+}
+
 /// Allow text to grow to so many bytes.
 ///
 /// # Errors

@@ -4,7 +4,7 @@ use mapstack_pyobject::{Error, Obj, Result, depth, len, to_str};
 use mapstack_value::Str;
 
 use mapstack_jinja::Vm;
-use mapstack_jinja::call::{misuse, pair, room};
+use mapstack_jinja::call::{misuse, pair, room_for_more};
 
 struct Element {
     tag: Str,
@@ -168,7 +168,12 @@ fn name(tag: &Obj) -> Result<Str> {
 }
 
 fn write(vm: &Vm<'_>, element: &Element, level: usize, out: &mut String) -> Result<()> {
-    room(vm, out.len() / 64)?;
+    let attributes = element.attributes.iter();
+    let attributes = attributes.map(|(name, value)| name.len() + value.len());
+    let text = element.text.as_ref().map_or(0, String::len);
+    let own = level + element.tag.len() + text + attributes.sum::<usize>();
+    vm.burn(1)?;
+    room_for_more(vm, out.len(), own)?;
     let indent = " ".repeat(level);
     out.push_str(&indent);
     out.push('<');

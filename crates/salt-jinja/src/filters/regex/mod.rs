@@ -14,7 +14,7 @@ use mapstack_value::pytext::Fnmatch;
 
 use mapstack_jinja::Filters;
 use mapstack_jinja::Vm;
-use mapstack_jinja::call::{flag, plain, room};
+use mapstack_jinja::call::{flag, plain, room_for_more};
 use translate::Translated;
 
 pub(super) const TABLE: Filters = &[
@@ -242,6 +242,7 @@ impl Pattern {
                 break;
             };
             let Some(whole) = found.get(0) else { break };
+            let before = out.len();
             out.push_str(&text[copied..whole.start()]);
             for part in &template {
                 match part {
@@ -251,10 +252,7 @@ impl Pattern {
                     }
                 }
             }
-            room(vm, out.len() / 1024)?;
-            if out.len() > vm.limits().output {
-                room(vm, out.len())?;
-            }
+            room_for_more(vm, before, out.len() - before)?;
             copied = whole.end();
             // An empty match must not be found again.
             from = match text[copied..].chars().next() {
