@@ -46,6 +46,9 @@ pub enum ReadErrorKind {
     /// The file cannot be read.
     #[error("cannot be read: {0}")]
     Unreadable(#[source] Arc<io::Error>),
+    /// The file of a directory is a pipe, a device or the like.
+    #[error("is not a regular file: reading it could block, or have no end")]
+    NotRegular,
     /// The file is larger than any facts are.
     #[error("has more than {} MiB; facts are small, so this is probably another file", limit >> 20)]
     TooLarge {

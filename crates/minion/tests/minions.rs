@@ -388,6 +388,24 @@ fn directory(files: &[(&str, &str)]) -> TempDir {
 }
 
 #[test]
+#[cfg(unix)]
+fn pipes_and_devices_in_a_directory_are_not_read() {
+    let found = directory(&[("a.yaml", "id: a\n")]);
+    let pipe = found.path().join("pipe.yaml");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    for (name, to) in [("link.yaml", &*pipe), ("zero.yaml", "/dev/zero".as_ref())] {
+        std::os::unix::fs::symlink(to, found.path().join(name)).unwrap();
+    }
+    let minions = Minions::open(found.path(), &CacheOptions::default()).unwrap();
+    for id in ["link", "pipe", "zero"] {
+        let error = minions.minion(id).unwrap_err().to_string();
+        assert!(error.contains("is not a regular file"), "{error}");
+    }
+    assert!(minions.minion("a").is_ok());
+}
+
+#[test]
 fn a_file_of_a_directory_has_any_form_of_one_minion() {
     let found = directory(&[
         ("a.yaml", "grains: {os: X}\n"),

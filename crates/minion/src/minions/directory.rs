@@ -15,7 +15,16 @@ const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
 
 /// The files of minions, by the ids they are named after.
 #[derive(Debug)]
-pub(super) struct Directory(Vec<(String, PathBuf)>);
+pub(super) struct Directory(Vec<Listed>);
+
+/// The file of a minion.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Listed {
+    id: String,
+    file: PathBuf,
+    /// True if reading it could block, or have no end.
+    is_special: bool,
+}
 
 impl Directory {
     pub fn list(path: &Path) -> Result<Self, ReadError> {
@@ -25,9 +34,10 @@ impl Directory {
                 ReadErrorKind::Unreadable(error.into()),
             )
         };
-        let mut found: Vec<(String, PathBuf)> = Vec::new();
+        let mut found: Vec<Listed> = Vec::new();
         for entry in fs::read_dir(path).map_err(failed)? {
-            let file = entry.map_err(failed)?.path();
+            let entry = entry.map_err(failed)?;
+            let file = entry.path();
             let (stem, end) = (
                 file.file_stem().and_then(OsStr::to_str),
                 file.extension().and_then(OsStr::to_str),
@@ -36,16 +46,18 @@ impl Directory {
                 && ENDINGS.contains(&end)
                 && !stem.starts_with('.')
             {
-                found.push((stem.to_owned(), file));
+                found.push(Listed {
+                    id: stem.to_owned(),
+                    is_special: is_special(&entry),
+                    file,
+                });
             }
         }
         found.sort();
-        if let Some([(_, first), (_, second)]) =
-            found.windows(2).find(|pair| pair[0].0 == pair[1].0)
-        {
-            let other = first.display().to_string();
+        if let Some([first, second]) = found.windows(2).find(|pair| pair[0].id == pair[1].id) {
+            let other = first.file.display().to_string();
             return Err(at_file(
-                &second.display().to_string(),
+                &second.file.display().to_string(),
                 ReadErrorKind::SameMinion { other },
             ));
         }
@@ -57,37 +69,53 @@ impl Directory {
     }
 
     pub fn ids(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(id, _)| id.as_str())
+        self.0.iter().map(|listed| listed.id.as_str())
     }
 
     pub fn minion(&self, id: &str) -> Result<Option<Minion>, ReadError> {
-        let Ok(at) = self.0.binary_search_by(|(known, _)| known.as_str().cmp(id)) else {
+        let Ok(at) = self.0.binary_search_by(|known| known.id.as_str().cmp(id)) else {
             return Ok(None);
         };
-        self.0.get(at).map(|(id, file)| named(id, file)).transpose()
+        self.0.get(at).map(named).transpose()
+    }
+}
+
+/// True if an entry is, or leads to, something else than a file or a directory.
+fn is_special(entry: &fs::DirEntry) -> bool {
+    let is_usual = |kind: fs::FileType| kind.is_file() || kind.is_dir();
+    match entry.file_type() {
+        Ok(kind) if kind.is_symlink() => {
+            fs::metadata(entry.path()).is_ok_and(|target| !is_usual(target.file_type()))
+        }
+        Ok(kind) => !is_usual(kind),
+        Err(_) => false,
     }
 }
 
 /// The minion of a file that is named after it.
-fn named(id: &str, file: &Path) -> Result<Minion, ReadError> {
+fn named(listed: &Listed) -> Result<Minion, ReadError> {
+    let Listed { id, file, .. } = listed;
     let name = file.to_string_lossy();
+    if listed.is_special {
+        return Err(at_file(&name, ReadErrorKind::NotRegular));
+    }
     let mut entries = with_file(file, |bytes| text::entries(bytes, &name))?;
     let count = entries.len();
     let Some(entry) = entries.pop().filter(|_| count == 1) else {
         return Err(at_file(&name, ReadErrorKind::SeveralMinions { count }));
     };
     match entry.id {
-        Some(own) if own != id => Err(at_file(
+        Some(own) if own != *id => Err(at_file(
             &name,
             ReadErrorKind::OtherId {
-                id: id.to_owned(),
+                id: id.clone(),
                 own,
             },
         )),
         _ => match entry.found? {
             Found::Minion(mut minion) => {
-                if minion.id.as_str() != Some(id) {
-                    minion.set_id(id);
+                if minion.id.as_str() != Some(id.as_str()) {
+                    minion.set_id(id.as_str());
                 }
                 Ok(minion)
             }
