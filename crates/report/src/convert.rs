@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use mapstack_convert::{Difference, Formula, Left, OwnDefault, Proposal, Proven};
-use similar::TextDiff;
 
+use crate::line_diff::patch;
 use crate::words::{count, some};
 
 /// A proposal with its proof.
@@ -238,8 +238,7 @@ impl Conversion<'_> {
                 false => "/dev/null".into(),
             };
             let (from, to) = (side(before.is_some(), "a"), side(after.is_some(), "b"));
-            let diff = TextDiff::from_lines(&old, &new);
-            text.push_str(&diff.unified_diff().header(&from, &to).to_string());
+            text.push_str(&patch(&old, &new, (&from, &to)));
         }
         text
     }

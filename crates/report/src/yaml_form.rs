@@ -3,7 +3,9 @@
 use mapstack::secrets::Redacted;
 use mapstack::value::{Value, json};
 use mapstack::yaml::{DumpOptions, dump};
-use similar::{ChangeTag, TextDiff};
+use similar::{ChangeTag, group_diff_ops};
+
+use crate::line_diff::steps;
 
 /// Lines of a change that are printed.
 const MAX_LINES: usize = 60;
@@ -189,12 +191,11 @@ fn whole(before: Vec<String>, after: Vec<String>) -> Vec<Line> {
 fn compared(before: &[String], after: &[String]) -> Vec<Line> {
     let [before, after] = [before, after].map(|lines| lines.iter().map(String::as_str));
     let (before, after): (Vec<&str>, Vec<&str>) = (before.collect(), after.collect());
-    let diff = TextDiff::from_slices(&before, &after);
     let (mut lines, mut next) = (Vec::new(), 0);
-    for group in diff.grouped_ops(CONTEXT) {
+    for group in group_diff_ops(steps(&before, &after), CONTEXT) {
         let start = group.first().map_or(next, |op| op.old_range().start);
         omitted(start.saturating_sub(next), "unchanged ", &mut lines);
-        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+        for change in group.iter().flat_map(|op| op.iter_changes(&before, &after)) {
             let (sign, number) = match change.tag() {
                 ChangeTag::Equal => (Sign::Same, None),
                 ChangeTag::Delete => (Sign::Gone, change.old_index()),

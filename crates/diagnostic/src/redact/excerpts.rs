@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use mapstack_value::Value;
+use mapstack_value::{Value, cut};
 
 use crate::redact::Secrets;
 
@@ -90,14 +90,14 @@ impl Excerpts {
         })
     }
 
-    /// The lines that are wanted, by file and number.
+    /// The lines that are wanted, by file and number; long ones are [cut].
     pub fn into_files(self) -> BTreeMap<String, BTreeMap<usize, String>> {
         let mut files = BTreeMap::new();
         for (file, of_file) in self.files {
             let starred = self.secrets.starred_at(&of_file.text, of_file.hidden);
             let all: Vec<&str> = starred.lines().collect();
             let line =
-                |number: usize| Some((number, (*all.get(number.checked_sub(1)?)?).to_owned()));
+                |number: usize| Some((number, cut(all.get(number.checked_sub(1)?)?).into_owned()));
             let lines: BTreeMap<usize, String> =
                 of_file.wanted.into_iter().filter_map(line).collect();
             if !lines.is_empty() {

@@ -4,6 +4,7 @@ mod aside;
 mod calls;
 mod folded;
 mod github;
+mod most;
 #[cfg(feature = "html")]
 mod page;
 mod rows;

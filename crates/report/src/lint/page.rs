@@ -1,10 +1,15 @@
 //! Findings as a page for a browser.
 
-use crate::page::{Item, Listing, Quoted};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use mapstack::value::cut;
 use mapstack::{Error, ErrorKind};
 use mapstack_lint::{Finding, Level, Report};
 
+use super::most::Most;
 use super::{Aside, Text, counts};
+use crate::page::{Item, Listing, Quoted};
 use crate::words::count;
 
 /// Lines before and behind a finding.
@@ -25,6 +30,18 @@ pub fn html(reports: &[(String, Report)], aside: &Aside) -> Result<String, Error
         );
     }
     found.sort_by_key(|(_, _, finding)| std::cmp::Reverse(finding.level));
+    let mut quotes = Quotes::default();
+    let (mut items, mut most) = (Vec::new(), Most::default());
+    for (formula, report, finding) in found {
+        most.show(finding.rule, || {
+            let item = item((formula, report, finding), &mut quotes);
+            let lines = item.place.lines.iter().map(|(_, line)| line.len());
+            let texts = item.notes.iter().map(String::len);
+            let bytes = item.title.len() + lines.chain(texts).sum::<usize>();
+            items.push(item);
+            bytes
+        });
+    }
     let counts = counts(reports).into_iter().filter(|(_, n)| *n > 0);
     let counts: Vec<String> = counts.map(|(level, n)| count(n, level.name())).collect();
     let formulas: Vec<&str> = reports
@@ -38,15 +55,47 @@ pub fn html(reports: &[(String, Report)], aside: &Aside) -> Result<String, Error
             true => "nothing found".into(),
             false => counts.join(", "),
         },
-        notes: Text::new(reports, aside).notes(),
-        items: found.into_iter().map(item).collect(),
+        notes: most
+            .left_out()
+            .chain(Text::new(reports, aside).notes())
+            .collect(),
+        items,
         ..Listing::default()
     };
     page.to_html()
         .map_err(|e| Error::new(ErrorKind::Template, e.to_string()))
 }
 
-fn item((formula, report, finding): (&str, &Report, &Finding)) -> Item {
+/// Files without their secrets, and where their lines begin: many findings are about the same ones.
+#[derive(Default)]
+struct Quotes(HashMap<usize, (String, Vec<usize>)>);
+
+impl Quotes {
+    /// The lines of a report's file around one.
+    fn around(
+        &mut self,
+        (report, source): (&Report, &Arc<str>),
+        line: usize,
+    ) -> Vec<(usize, String)> {
+        let known = Arc::as_ptr(source).addr();
+        let (text, starts) = self.0.entry(known).or_insert_with(|| {
+            let starred = report.starred(source);
+            let ends = starred.match_indices('\n').map(|(at, _)| at + 1);
+            let starts = std::iter::once(0).chain(ends).collect();
+            (starred, starts)
+        });
+        let first = line.saturating_sub(AROUND).max(1);
+        let lines = (first..=line + AROUND).filter_map(|number| {
+            let start = *starts.get(number - 1)?;
+            let text = text.get(start..).filter(|rest| !rest.is_empty())?;
+            let text = text.lines().next().unwrap_or_default();
+            Some((number, cut(text).into_owned()))
+        });
+        lines.collect()
+    }
+}
+
+fn item((formula, report, finding): (&str, &Report, &Finding), quotes: &mut Quotes) -> Item {
     let place = &finding.place;
     let mut quoted = Quoted {
         text: place.file.clone(),
@@ -55,13 +104,7 @@ fn item((formula, report, finding): (&str, &Report, &Finding)) -> Item {
     };
     if !finding.whole_file {
         let line = place.line();
-        let numbered = report.starred(&place.source);
-        let first = line.saturating_sub(AROUND).max(1);
-        let lines = numbered.lines().enumerate().skip(first - 1);
-        quoted.lines = lines
-            .take(line + AROUND + 1 - first)
-            .map(|(at, text)| (at + 1, text.to_owned()))
-            .collect();
+        quoted.lines = quotes.around((report, &place.source), line);
         (quoted.text, quoted.line) = (place.to_string(), line);
     }
     let related = finding.related.iter();

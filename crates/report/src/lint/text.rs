@@ -6,23 +6,11 @@ use std::fmt::Write;
 use mapstack::Means;
 use mapstack_lint::fix::Fixed;
 use mapstack_lint::{Finding, Level, Reached, Report, Rule, Unanswered};
-use similar::TextDiff;
 
+use super::most::Most;
 use super::{Aside, Folded, folded};
+use crate::line_diff::patch;
 use crate::words::{count, some};
-
-/// Limit on the findings of one rule that are shown one by one.
-const MOST_OF_A_RULE: usize = 300;
-
-/// Limit on the bytes of all findings: further ones are counted.
-const MOST_SHOWN: usize = 10 << 20;
-
-/// The number of findings of a rule that were shown, and of those that were not.
-#[derive(Debug, Default)]
-struct Printed {
-    shown: usize,
-    left_out: usize,
-}
 
 /// Reports for people: findings of one cause are shown once.
 pub struct Text<'r> {
@@ -50,18 +38,16 @@ impl<'r> Text<'r> {
         (only_errors, each): (bool, bool),
         finding: impl Fn(&Report, &Finding) -> String,
     ) -> String {
-        let (mut text, mut found) = (String::new(), BTreeMap::<Rule, Printed>::new());
+        let (mut text, mut most) = (String::new(), Most::default());
         for ((_, report), causes) in self.reports.iter().zip(&self.causes) {
             let shown = |one: &&Finding| one.level == Level::Error || !only_errors;
             let mut add = |one: &Finding| {
-                let of_rule = found.entry(one.rule).or_default();
-                if of_rule.shown < MOST_OF_A_RULE && text.len() < MOST_SHOWN {
+                most.show(one.rule, || {
+                    let before = text.len();
                     text.push_str(&finding(report, one));
                     text.push_str("\n\n");
-                    of_rule.shown += 1;
-                } else {
-                    of_rule.left_out += 1;
-                }
+                    text.len() - before
+                });
             };
             match each {
                 true => report.findings.iter().filter(shown).for_each(add),
@@ -71,14 +57,8 @@ impl<'r> Text<'r> {
                 }
             }
         }
-        for (rule, found) in found {
-            if found.left_out > 0 {
-                let more = count(found.left_out, "more finding");
-                text.push_str(&format!(
-                    "{more} of {} not shown; -o json has all\n\n",
-                    rule.name()
-                ));
-            }
+        for left_out in most.left_out() {
+            text.push_str(&format!("{left_out}\n\n"));
         }
         text
     }
@@ -378,8 +358,7 @@ pub fn rules() -> String {
 pub fn fixes(files: &BTreeMap<String, Fixed>, starred: &dyn Fn(&str) -> String) -> String {
     let of = |(file, change): (&String, &Fixed)| {
         let (before, after) = (starred(&change.before), starred(&change.after));
-        let diff = TextDiff::from_lines(&before, &after);
-        diff.unified_diff().header(file, file).to_string()
+        patch(&before, &after, (file, file))
     };
     files.iter().map(of).collect()
 }

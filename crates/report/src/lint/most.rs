@@ -1,0 +1,86 @@
+//! Findings for people are limited: nobody reads thousands of one rule.
+
+use std::collections::BTreeMap;
+
+use mapstack_lint::Rule;
+
+use crate::words::count;
+
+/// Limit on the findings of one rule that are shown one by one.
+const MOST_OF_A_RULE: usize = 300;
+
+/// Limit on the bytes of all findings: further ones are counted.
+const MOST_BYTES: usize = 10 << 20;
+
+/// The findings that were shown so far, and those that were not.
+#[derive(Debug, Default)]
+pub(super) struct Most {
+    of_rules: BTreeMap<Rule, Shown>,
+    bytes: usize,
+}
+
+#[derive(Debug, Default)]
+struct Shown {
+    shown: usize,
+    left_out: usize,
+}
+
+impl Most {
+    /// Show a finding of a rule, and count the bytes that it takes; or only count it, if there are too many.
+    pub fn show(&mut self, rule: Rule, show: impl FnOnce() -> usize) {
+        let of_rule = self.of_rules.entry(rule).or_default();
+        if of_rule.shown < MOST_OF_A_RULE && self.bytes < MOST_BYTES {
+            of_rule.shown += 1;
+            self.bytes += show();
+        } else {
+            of_rule.left_out += 1;
+        }
+    }
+
+    /// The number of findings that were not shown, a sentence for each rule.
+    pub fn left_out(&self) -> impl Iterator<Item = String> {
+        let left_out = |(rule, of_rule): (&Rule, &Shown)| {
+            let more = count(of_rule.left_out, "more finding");
+            (of_rule.left_out > 0)
+                .then(|| format!("{more} of {} not shown; -o json has all", rule.name()))
+        };
+        self.of_rules.iter().filter_map(left_out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The findings of a rule that are shown, of so many with so many bytes.
+    fn shown(most: &mut Most, rule: Rule, findings: usize, bytes: usize) -> usize {
+        let mut shown = 0;
+        for _ in 0..findings {
+            most.show(rule, || {
+                shown += 1;
+                bytes
+            });
+        }
+        shown
+    }
+
+    #[test]
+    fn three_hundred_findings_of_a_rule_are_shown_and_the_others_counted() {
+        let mut most = Most::default();
+        assert_eq!(shown(&mut most, Rule::ALL[0], 300, 100), 300);
+        assert_eq!(most.left_out().count(), 0);
+        assert_eq!(shown(&mut most, Rule::ALL[0], 7, 100), 0);
+        assert_eq!(shown(&mut most, Rule::ALL[1], 2, 100), 2);
+        let name = Rule::ALL[0].name();
+        let said = format!("7 more findings of {name} not shown; -o json has all");
+        assert_eq!(most.left_out().collect::<Vec<_>>(), [said]);
+    }
+
+    #[test]
+    fn findings_take_ten_mebibytes_and_one_more_at_most() {
+        let mut most = Most::default();
+        assert_eq!(shown(&mut most, Rule::ALL[0], 12, 1 << 20), 10);
+        assert_eq!(shown(&mut most, Rule::ALL[1], 1, 1), 0);
+        assert_eq!(most.left_out().count(), 2);
+    }
+}
