@@ -97,16 +97,24 @@ impl Shown {
             );
             to = floor(source, (start + Self::MAX_WIDTH).min(line_end));
         }
+        // A C1 control character acts on a terminal as an escape does, and takes two bytes in place of three.
+        let visible = |text: &str| {
+            let text = text.replace(|c| matches!(c, '\u{80}'..='\u{9f}'), "\u{fffd}");
+            // A command to a CI service; its length stays, so that the marks below it do.
+            text.replace("##[", "##(")
+        };
+        let (at, behind) = (start.max(from), end.min(to).max(start));
+        let before = visible(&source[from..at]).len();
+        let marked = visible(&source[at..behind.max(at)]).len();
         let is_inside = from > 0 && source.as_bytes().get(from - 1) != Some(&b'\n');
         let first_line = source[..from].matches('\n').count() + 1;
         Shown {
             // A name is one line.
             file: sanitize(&place.file).replace('\n', "\u{fffd}"),
-            // A command to a CI service; its length stays, so that the marks below it do.
-            excerpt: source[from..to.max(from)].replace("##[", "##("),
+            excerpt: visible(&source[from..to.max(from)]),
             first_line,
-            start: start - from,
-            end: end.min(to.max(from)).max(start) - from,
+            start: before,
+            end: before + marked,
             inside: is_inside.then(|| (place.line(), place.column())),
         }
     }
@@ -140,6 +148,44 @@ mod tests {
     use mapstack::{Error, ErrorKind};
 
     use super::*;
+    use crate::terminal::tests::{assert_harmless, hostile};
+
+    #[test]
+    fn nothing_in_a_message_acts_where_it_is_printed() {
+        for text in hostile().iter().step_by(7) {
+            let source = format!("a: {text}!");
+            let (start, end) = (source.len() - 1, source.len());
+            let place = Place {
+                file: text.clone(),
+                source: source.into(),
+                start,
+                end,
+            };
+            let error = Error::new(ErrorKind::Yaml, text).note(text).help(text);
+            let error = error.at(Some(place));
+            let told = Secrets::without_digests().redact(error.diagnostic());
+            let text = rendered(&Renderer::plain(), &told, Level::ERROR, Some("id"), false);
+            assert_harmless(&text, &text);
+        }
+    }
+
+    #[test]
+    fn marks_are_below_their_text_where_it_has_control_characters() {
+        let source = "a: \u{9b}\u{85} ##[x] b";
+        let place = Place {
+            file: "f.yaml".into(),
+            source: source.into(),
+            start: source.len() - 1,
+            end: source.len(),
+        };
+        let error = Error::new(ErrorKind::Yaml, "no").at(Some(place));
+        let told = Secrets::without_digests().redact(error.diagnostic());
+        let text = rendered(&Renderer::plain(), &told, Level::ERROR, None, false);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[1].trim(), "--> f.yaml:1:13", "{text}");
+        assert_eq!(lines[3], "1 | a: \u{fffd}\u{fffd} ##(x] b", "{text}");
+        assert_eq!(lines[4], "  |             ^", "{text}");
+    }
 
     #[test]
     fn a_long_line_is_cut_around_the_place_and_keeps_its_column() {

@@ -5,6 +5,8 @@ use std::fmt;
 
 use anstyle::{AnsiColor, Style};
 pub use mapstack::sanitize;
+#[cfg(feature = "html")]
+use mapstack::value::is_printable;
 use mapstack::value::{commands, is_acting};
 
 /// The style of the heading of a paragraph.
@@ -82,7 +84,11 @@ impl Styled {
         for (at, next) in self.styles.iter().copied().chain(end) {
             if let Some(piece) = self.text.get(from..at).filter(|piece| !piece.is_empty()) {
                 out.push_str(&style.render().to_string());
-                escape(piece, from, &commands, &mut out);
+                escape(
+                    piece,
+                    |at, c| is_bad(c) || commands.binary_search(&(from + at)).is_ok(),
+                    &mut out,
+                );
                 out.push_str(&style.render_reset().to_string());
             }
             (from, style) = (at, next);
@@ -112,7 +118,28 @@ pub fn printable(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
-    escape(text, 0, &commands, &mut out);
+    escape(
+        text,
+        |at, c| is_bad(c) || commands.binary_search(&at).is_ok(),
+        &mut out,
+    );
+    Cow::Owned(out)
+}
+
+/// The text of a page, with the same escapes, also for everything that cannot be seen.
+#[cfg(feature = "html")]
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    let is_hidden = |c: char| !matches!(c, '\n' | '\t') && !is_printable(c);
+    let commands = commands(text);
+    if commands.is_empty() && !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    escape(
+        text,
+        |at, c| is_hidden(c) || commands.binary_search(&at).is_ok(),
+        &mut out,
+    );
     Cow::Owned(out)
 }
 
@@ -134,11 +161,11 @@ pub fn printable_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Append a piece of a text that begins at a byte; `commands` are those of the whole text.
-fn escape(piece: &str, begin: usize, commands: &[usize], out: &mut String) {
+/// Append a piece of a text, with escapes for the characters that are bad at their offsets.
+fn escape(piece: &str, is_bad: impl Fn(usize, char) -> bool, out: &mut String) {
     for (at, c) in piece.char_indices() {
         match c {
-            c if !is_bad(c) && commands.binary_search(&(begin + at)).is_err() => out.push(c),
+            c if !is_bad(at, c) => out.push(c),
             c if c.is_ascii() => out.push_str(&format!("\\x{:02x}", u32::from(c))),
             c => out.push_str(&format!("\\u{:04x}", u32::from(c))),
         }
@@ -181,7 +208,7 @@ pub(crate) mod tests {
         [one, two, three].concat()
     }
 
-    fn assert_harmless(printed: &str, of: &str) {
+    pub(crate) fn assert_harmless(printed: &str, of: &str) {
         let acts = printed.contains(is_bad);
         assert!(
             !acts && commands(printed).is_empty(),

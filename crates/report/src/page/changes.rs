@@ -4,7 +4,7 @@ use serde::Serialize;
 use tera::Context;
 
 use crate::page::template::Template;
-use crate::page::{PageError, STYLE, shown};
+use crate::page::{PageError, STYLE, shown, shown_lines};
 
 /// The content of a page of differences.
 ///
@@ -166,7 +166,6 @@ impl Changed {
         let texts = [&mut self.formulas, &mut self.title, &mut self.from].into_iter();
         texts
             .chain(&mut self.minions)
-            .chain(&mut self.message)
             .chain(&mut self.common)
             .chain(
                 self.lines
@@ -174,6 +173,7 @@ impl Changed {
                     .flat_map(|line| [&mut line.text, &mut line.from]),
             )
             .for_each(shown);
+        self.message.iter_mut().for_each(shown_lines);
         let quoted = self.was.iter_mut().chain(&mut self.is);
         quoted.for_each(Quoted::show);
     }

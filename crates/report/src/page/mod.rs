@@ -23,11 +23,13 @@ mod listing;
 mod outline;
 mod template;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tera::Context;
 
+use crate::terminal::visible;
 pub use changes::{Changed, ChangedLine, Changes, Quoted};
 pub use listing::{Bar, Chart, Item, Listing};
 use template::Template;
@@ -328,25 +330,19 @@ fn failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> PageErr
     PageError(error.into())
 }
 
-/// Let characters be seen that reorder, break or hide others.
-fn shown(text: &mut String) {
-    if text.chars().any(is_hidden) {
-        let visible = |c: char| {
-            if is_hidden(c) {
-                format!("\\u{{{:x}}}", u32::from(c))
-            } else {
-                c.to_string()
-            }
-        };
-        *text = text.chars().map(visible).collect();
+/// Let characters be seen that reorder, break or hide others; breaks of lines stay.
+fn shown_lines(text: &mut String) {
+    if let Cow::Owned(shown) = visible(text) {
+        *text = shown;
     }
 }
 
-fn is_hidden(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-        || (c.is_control() && c != '\t')
+/// The same for a text of one line.
+fn shown(text: &mut String) {
+    shown_lines(text);
+    if text.contains('\n') {
+        *text = text.replace('\n', "\\x0a");
+    }
 }
 
 /// JSON for an element `script`: it has nothing in it that begins or ends an element or an entity.
@@ -355,4 +351,115 @@ fn in_script(json: &str) -> String {
     json.replace('<', "\\u003c")
         .replace('>', "\\u003e")
         .replace('&', "\\u0026")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terminal::tests::{assert_harmless, hostile};
+
+    /// A page of all texts has the elements of one as long without any of them, and nothing in it acts.
+    fn assert_texts(html: impl Fn(&dyn Fn(&str) -> String) -> String) {
+        let (page, plain) = (html(&str::to_owned), html(&|_| "a".into()));
+        assert_harmless(&page.replace('\t', " "), "the page");
+        for part in ["<script", "</", "<!--", "<img", "<details"] {
+            let count = |page: &str| page.matches(part).count();
+            assert_eq!(count(&page), count(&plain), "{part}");
+        }
+    }
+
+    #[test]
+    fn nothing_acts_in_a_page_of_origins() {
+        let texts = hostile();
+        assert_texts(|of| {
+            let origin = |text: &str| Origin {
+                text: of(text),
+                withheld: Some(of(text)),
+                ..Origin::default()
+            };
+            let row = |(at, text): (usize, &String)| Row {
+                path: vec![at.to_string(), of(text)],
+                value: of(text),
+                layer: 1,
+                origin: origin(text),
+                past: vec![],
+            };
+            let layer = |text: &String| Layer {
+                title: of(text),
+                definition: Some(of(text)),
+                because: vec![of(text)],
+                merged: None,
+                stage: of(text),
+            };
+            let page = Page {
+                formula: of("\u{9b}"),
+                minion: of("\n::error::x"),
+                layers: texts.iter().step_by(9).map(layer).collect(),
+                rows: texts.iter().step_by(9).enumerate().map(row).collect(),
+                ..Page::default()
+            };
+            page.to_html().unwrap()
+        });
+    }
+
+    #[test]
+    fn nothing_acts_in_a_page_of_changes() {
+        let texts = hostile();
+        assert_texts(|of| {
+            let change = |text: &String| Changed {
+                formulas: of(text),
+                title: of(text),
+                message: Some(of(text)),
+                lines: vec![ChangedLine {
+                    sign: "new".into(),
+                    text: of(text),
+                }],
+                is: Some(Quoted {
+                    text: of(text),
+                    file: of(text),
+                    line: 1,
+                    lines: vec![(1, of(text))],
+                }),
+                minions: vec![of(text)],
+                ..Changed::default()
+            };
+            let page = Changes {
+                from: of("\u{9b}"),
+                to: of("##[error]"),
+                notes: texts.iter().step_by(9).map(|text| of(text)).collect(),
+                changes: texts.iter().step_by(9).map(change).collect(),
+                ..Changes::default()
+            };
+            page.to_html().unwrap()
+        });
+    }
+
+    #[test]
+    fn nothing_acts_in_a_list() {
+        let texts = hostile();
+        assert_texts(|of| {
+            let item = |text: &String| Item {
+                rule: of(text),
+                formula: of(text),
+                title: of(text),
+                notes: vec![of(text)],
+                ..Item::default()
+            };
+            let bar = |text: &String| Bar {
+                label: of(text),
+                members: vec![of(text)],
+            };
+            let chart = Chart {
+                title: of("\u{202e}"),
+                bars: texts.iter().step_by(9).map(bar).collect(),
+            };
+            let page = Listing {
+                title: of("\r"),
+                charts: vec![chart],
+                items: texts.iter().step_by(9).map(item).collect(),
+                ..Listing::default()
+            };
+            page.to_html().unwrap()
+        });
+    }
 }
