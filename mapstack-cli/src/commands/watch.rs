@@ -108,6 +108,7 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
     // Each change has the whole budget, and no change costs nothing.
     while let Ok(change) = RUN.wait(|| settled(&changes)) {
         RUN.renew();
+        reporter.renew();
         if let Err(e) = change {
             reporter.report([reporter.redact(&unwatched("files", &e))]);
         }

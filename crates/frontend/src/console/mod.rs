@@ -11,6 +11,7 @@
 //! let _status = reporter.finish(Err(Failure::Usage("--root names no directory".into())));
 //! ```
 
+mod allowance;
 mod failure;
 pub mod keeping;
 mod long;

@@ -1,6 +1,6 @@
 //! Messages on standard error.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -16,12 +16,7 @@ use mapstack_report::terminal::sanitize;
 use mapstack_report::words::count;
 
 use crate::console::Failure;
-
-/// Limit on the messages that are printed one by one. Nobody reads more, and a tree can have any number of files with the
-/// same mistake.
-const MOST_MESSAGES: usize = 500;
-/// Limit on the bytes of everything that is said on standard error.
-const MOST_SAID: usize = 1 << 20;
+use crate::console::allowance::Allowance;
 
 /// Prints messages as the user asked for, and nothing that is secret: what it prints of others is [`Redacted`].
 pub struct Reporter {
@@ -35,12 +30,7 @@ pub struct Reporter {
     colored_output: bool,
     quiet: bool,
     strict: bool,
-    /// The number of messages that were printed one by one.
-    printed: Cell<usize>,
-    /// The bytes of everything that was said.
-    said: Cell<usize>,
-    /// The number of messages that were not said because that is too much.
-    unsaid: Cell<usize>,
+    allowance: Allowance,
     /// The messages to be printed, if they go elsewhere than to standard error.
     kept: Option<RefCell<Vec<(Severity, String)>>>,
 }
@@ -69,9 +59,7 @@ impl Reporter {
             colored_output,
             quiet: messages.quiet,
             strict: messages.strict,
-            printed: Cell::new(0),
-            said: Cell::new(0),
-            unsaid: Cell::new(0),
+            allowance: Allowance::default(),
             kept: None,
         }
     }
@@ -88,9 +76,7 @@ impl Reporter {
             colored_output: self.colored_output,
             quiet: self.quiet,
             strict: self.strict,
-            printed: Cell::new(0),
-            said: Cell::new(0),
-            unsaid: Cell::new(0),
+            allowance: Allowance::default(),
             kept: Some(RefCell::default()),
         }
     }
@@ -256,13 +242,7 @@ impl Reporter {
     /// Turn the outcome of a verb into an exit status.
     pub fn finish(&self, outcome: Result<(), Failure>) -> ExitCode {
         let status = self.status(outcome);
-        let more = self.unsaid.get();
-        if more > 0 {
-            self.line(
-                "note",
-                &format!("{} not shown", count(more, "more message")),
-            );
-        }
+        self.say_left_out();
         if self.usual.has_masked() {
             let (all, one) = (Means::ShowSecrets, Means::NoSecret);
             self.note(&format!(
@@ -270,6 +250,20 @@ impl Reporter {
             ));
         }
         status
+    }
+
+    /// Say how many messages were left out so far, and begin a new count: work that never ends reports on each change.
+    pub fn renew(&self) {
+        self.say_left_out();
+        self.allowance.renew();
+    }
+
+    fn say_left_out(&self) {
+        let more = self.allowance.left_out();
+        if more > 0 {
+            let message = format!("{} not shown", count(more, "more message"));
+            self.line("note", &message);
+        }
     }
 
     fn status(&self, outcome: Result<(), Failure>) -> ExitCode {
@@ -292,10 +286,7 @@ impl Reporter {
             }
             Err(Failure::Data(e)) => {
                 // The last message is shown however many there were before.
-                let before = (self.printed.replace(0), self.said.replace(0));
-                self.report([self.redact(&e)]);
-                self.printed.set(before.0);
-                self.said.set(before.1);
+                self.allowance.aside(|| self.report([self.redact(&e)]));
                 ExitCode::from(1)
             }
         }
@@ -322,14 +313,13 @@ impl Reporter {
 
     /// Say something unless too much was said; then it is only counted.
     fn within_budget(&self, message: impl FnOnce() -> String) {
-        match self.said.get() < MOST_SAID {
-            true => self.write(&message()),
-            false => self.unsaid.set(self.unsaid.get() + 1),
+        if self.allowance.has_bytes() {
+            self.write(&message());
         }
     }
 
     fn write(&self, message: &str) {
-        self.said.set(self.said.get() + message.len());
+        self.allowance.said(message.len());
         // A closed standard error leaves nowhere to say it.
         let _ = writeln!(self.stderr(), "{message}");
     }
@@ -344,12 +334,8 @@ impl Reporter {
     }
 
     fn print(&self, diagnostic: &Redacted<Diagnostic>) {
-        if self.printed.get() >= MOST_MESSAGES {
-            self.unsaid.set(self.unsaid.get() + 1);
-            return;
-        }
-        self.printed.set(self.printed.get() + 1);
-        if self.keep(diagnostic.severity, &diagnostic.to_string()) {
+        if !self.allowance.has_message() || self.keep(diagnostic.severity, &diagnostic.to_string())
+        {
             return;
         }
         let level = match diagnostic.severity {
