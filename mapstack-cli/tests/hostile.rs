@@ -30,7 +30,7 @@ const LAYER: &str = "salt/f/parameters/os/Debian.yaml";
 const POST: &str = "salt/f/post-map.jinja";
 const SLS: &str = "salt/f/init.sls";
 
-const VERBS: [&str; 15] = [
+const VERBS: [&str; 25] = [
     "lint f --root salt --platform debian-12 --platform rockylinux-9",
     "data f --root salt --minion web1.yaml",
     "explain f --root salt --minion web1.yaml",
@@ -46,8 +46,19 @@ const VERBS: [&str; 15] = [
     "tofs f --root salt --minion web1.yaml",
     "pillar --config master --config-kind master --minion web1.yaml",
     HIGHSTATE,
+    FILE,
+    "file /etc/a --sls f --root salt --minion web1.yaml",
+    "explain highstate --sls f --root salt --minion web1.yaml",
+    "explain file /etc/a --sls f --root salt --minion web1.yaml",
+    "diff --from salt --to before --minions minions",
+    "diff --from salt --to before --minions minions -o html",
+    "impact salt/f/init.sls --root salt --minions minions",
+    "fleet highstate --root salt --minions minions",
+    "test f --update --states --root salt --minion web1.yaml --expectations recorded",
+    "convert f --check --root salt",
 ];
 
+const FILE: &str = "file --sls f --root salt --minion web1.yaml";
 const HIGHSTATE: &str = "highstate f --root salt --minion web1.yaml";
 
 /// So many lines.
@@ -724,6 +735,151 @@ fn states(n: usize) -> Vec<(&'static str, Files)> {
     ]
 }
 
+/// Managed files: many, long, and with templates or sources that cost much; and both sides of comparisons.
+#[expect(clippy::too_many_lines, reason = "a table")]
+fn managed(n: usize) -> Vec<(&'static str, Files)> {
+    let some = n.min(3_000);
+    let sources = |state: String, source: String| {
+        [file(SLS, state), vec![("salt/f/a.txt".into(), source)]].concat()
+    };
+    let one = "/etc/a: {file.managed: [{source: 'salt://f/a.txt'}, {template: jinja}]}\n";
+    let both = |path: &str, of: &dyn Fn(usize) -> String| {
+        let before = path.replacen("salt", "before", 1);
+        vec![
+            (path.to_owned(), lines(n, of)),
+            (before, lines(n, |at| of(at * 7_919 % (n + 1)) + "!")),
+        ]
+    };
+    vec![
+        (
+            "managed files",
+            file(
+                SLS,
+                lines(some, |at| {
+                    format!("/etc/f{at}: {{file.managed: [{{contents: x}}]}}")
+                }),
+            ),
+        ),
+        (
+            "one template of many files",
+            sources(
+                lines(some, |at| {
+                    format!(
+                        "/etc/f{at}: {{file.managed: [{{source: 'salt://f/a.txt'}}, {{template: jinja}}, {{context: {{x: {at}}}}}]}}"
+                    )
+                }),
+                lines(100, |_| "{{ x }} {{ grains.id }}".into()),
+            ),
+        ),
+        (
+            "file whose template never ends",
+            sources(
+                one.into(),
+                "{% for i in range(99999) %}{% for j in range(99999) %}{{ i }}{% endfor %}{% endfor %}"
+                    .into(),
+            ),
+        ),
+        (
+            "file of a long loop",
+            sources(
+                one.into(),
+                format!("{{% for i in range({}) %}}line {{{{ i }}}}\n{{% endfor %}}", n * 5),
+            ),
+        ),
+        (
+            "sources of one file",
+            file(
+                SLS,
+                format!(
+                    "/etc/a:\n  file.managed:\n    - source:\n{}",
+                    lines(n, |at| format!("      - salt://f/none{at}"))
+                ),
+            ),
+        ),
+        (
+            "recursed folder",
+            [
+                file(SLS, "/etc/d: {file.recurse: [{source: 'salt://f/d'}]}\n"),
+                (0..some)
+                    .map(|at| (format!("salt/f/d/{}/{at}", at % 50), format!("{at}\n")))
+                    .collect(),
+            ]
+            .concat(),
+        ),
+        (
+            "collected lines",
+            file(
+                SLS,
+                "/etc/a: {file.managed: [{contents: x}]}\n".to_owned()
+                    + &lines(some, |at| {
+                        format!(
+                            "c{at}: {{file.accumulated: [{{filename: /etc/a}}, {{text: t{at}}}, {{require_in: [{{file: /etc/a}}]}}]}}"
+                        )
+                    }),
+            ),
+        ),
+        (
+            "changed lines of a file",
+            [
+                file(SLS, one),
+                vec![("before/f/init.sls".into(), one.into())],
+                both("salt/f/a.txt", &|at| format!("line {at}")),
+            ]
+            .concat(),
+        ),
+        (
+            "changed states",
+            both(SLS, &|at| format!("a{at}: {{test.nop: [{{x: 1}}]}} #")),
+        ),
+        (
+            "changed items of a list",
+            both(DEFAULTS, &|at| match at {
+                0 => "values:\n  l: #".into(),
+                at => format!("    - {{n: {at}}} #"),
+            }),
+        ),
+        (
+            "names that require names",
+            file(
+                SLS,
+                lines(3, |list| {
+                    let names = (0..some).fold(String::new(), |all, at| {
+                        all + &format!("n{list}-{at}: [{{require: [{{test: b{}}}]}}], ", (list + 1) % 3)
+                    });
+                    format!("b{list}: {{test.nop: [{{names: [{{{names}}}]}}]}}")
+                }),
+            ),
+        ),
+        (
+            "sls that include all others",
+            [
+                file(SLS, "include: ['f.s*']\n"),
+                (0..some.min(200))
+                    .map(|at| {
+                        let state = format!("a{at}: {{test.nop: [{{require: [{{sls: f}}]}}]}}\n");
+                        (format!("salt/f/s{at}.sls"), format!("include: ['f.s*']\n{state}"))
+                    })
+                    .collect(),
+            ]
+            .concat(),
+        ),
+        (
+            "controls of a terminal",
+            [
+                file(
+                    SLS,
+                    "\"i\\e]0;x\\a\": {file.managed: [{name: \"/etc/\\x9b\\u202e\"}, {contents: \"\\n::error::x\"}]}\n",
+                ),
+                vec![(
+                    "salt/f/map.jinja".into(),
+                    "{% set f = {} %}{{ raise('\u{1b}]0;x\u{7}\u{9b}\u{202e}' * 999) }}".into(),
+                )],
+            ]
+            .concat(),
+        ),
+    ]
+}
+
 fn write(directory: &Path, files: &Files) {
     let minion = (
         "web1.yaml",
@@ -733,6 +889,9 @@ fn write(directory: &Path, files: &Files) {
         minion,
         ("minions/web1.yaml", minion.1),
         ("before/f/parameters/defaults.yaml", "values: {a: 0}\n"),
+        ("before/f/init.sls", "a: {test.nop: []}\n"),
+        ("before/top.sls", "base: {'*': [f]}\n"),
+        ("salt/top.sls", "base: {'*': [f]}\n"),
     ];
     let usual = usual.map(|(path, text)| (path.to_owned(), text.to_owned()));
     for (path, text) in usual.iter().chain(files) {
@@ -760,12 +919,14 @@ fn ask(name: &str, directory: &Path, verb: &str) -> Result<(), String> {
     let is_fault = ["panicked", "fault of mapstack"]
         .iter()
         .any(|fault| stderr.contains(fault));
+    let acts = |c: char| c.is_control() && c != '\n';
     let wrong = [
         (!matches!(status, Some(0..=2)), "status"),
         (took > Duration::from_secs(TIME + SLACK), "time"),
         (stderr.len() > MOST_SAID, "messages"),
         (stdout.len() > MOST_PRINTED, "output"),
         (is_fault, "fault"),
+        (stderr.contains(acts), "control characters"),
         (is_out && status == Some(0), "success"),
     ];
     match wrong.iter().find(|(is_wrong, _)| *is_wrong) {
@@ -787,8 +948,15 @@ fn every_verb_ends_on_every_tree() {
     let n = if is_full { 20_000 } else { 100 };
     let of_states = states(n);
     let compiled: Vec<&str> = of_states.iter().map(|(name, _)| *name).collect();
-    let all: Vec<_> = [data(n), templates(n), trees(n), of_states.clone()].concat();
-    assert!(all.len() >= 80, "{}", all.len());
+    let all = [
+        data(n),
+        templates(n),
+        trees(n),
+        of_states.clone(),
+        managed(n),
+    ]
+    .concat();
+    assert!(all.len() >= 100, "{}", all.len());
     let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {
         while let Some((at, (name, files))) = {

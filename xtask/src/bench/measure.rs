@@ -47,11 +47,16 @@ pub fn counted(sh: &Shell, program: &Path, directory: &str, turn: [&str; 3]) -> 
             sh,
             "valgrind --tool=callgrind --callgrind-out-file=/dev/null {program} {directory} {engine} {name} {turns} {work}"
         );
-        let printed = counted.quiet().ignore_stdout().read_stderr().ok()?;
-        let line = printed.lines().find(|line| line.contains("Collected"))?;
-        line.rsplit(' ').next()?.parse::<f64>().ok()
+        collected(counted)
     });
     Some((more? - one?) / 10.0 / 1_000.0)
+}
+
+/// The instructions that callgrind counts.
+pub fn collected(counted: Cmd<'_>) -> Option<f64> {
+    let printed = counted.quiet().ignore_stdout().read_stderr().ok()?;
+    let line = printed.lines().find(|line| line.contains("Collected"))?;
+    line.rsplit(' ').next()?.parse().ok()
 }
 
 /// Run a measuring program, and read the JSON object that it prints.

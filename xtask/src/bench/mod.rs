@@ -3,6 +3,7 @@
 mod explain;
 mod fleet;
 mod formula;
+mod growth;
 mod measure;
 mod pillar;
 mod templates;
@@ -15,7 +16,7 @@ use crate::Result;
 
 #[derive(Parser)]
 pub struct Args {
-    /// Subjects to measure; all by default
+    /// Subjects to measure; all but growth by default
     subjects: Vec<Subject>,
     /// Number of starts of each program for the cold measurement
     #[arg(long, default_value_t = 5)]
@@ -42,6 +43,8 @@ enum Subject {
     Templates,
     /// Reading YAML, beside libyaml and readers in Rust
     Yaml,
+    /// Instructions for each unit of work in trees of five sizes, with valgrind, if it is named
+    Growth,
 }
 
 pub fn run(sh: &Shell, args: &Args) -> Result {
@@ -76,6 +79,10 @@ pub fn run(sh: &Shell, args: &Args) -> Result {
     }
     if wanted(Subject::Fleet) {
         fleet::run(sh)?;
+    }
+    // It takes many minutes.
+    if args.subjects.contains(&Subject::Growth) {
+        growth::run(sh)?;
     }
     Ok(())
 }
