@@ -38,7 +38,6 @@ fn each_round_costs_as_much_in_a_long_loop() {
         "{{ ('x' * N * 16)|upper|length }}",
         "{{ ('[' ~ '1,' * N ~ '1]')|load_yaml|length }}",
         "{{ ('x ' * N).split()|length }}",
-        "{{ ('a1' * N)|regex_replace('[0-9]', 'n')|length }}",
         "{{ {'a': range(N)|list}|tojson(indent=2)|length }}",
         "{{ {'a': range(N)|list}|json(indent='\\t')|length }}",
         "{{ {'r': range(N)|list}|dict_to_sls_yaml_params|length }}",
@@ -69,10 +68,11 @@ fn each_tag_costs_as_much_in_a_long_template() {
 }
 
 fn assert_grows_linearly(kinds: &[&str], make: impl Fn(&str, usize) -> String) {
-    for kind in kinds {
+    let grown = kinds.iter().filter_map(|kind| {
         let each = SIZES.map(|n| steps(&make(kind, n)) as f64 / n as f64);
-        for (n, each_here) in SIZES.iter().zip(each) {
-            assert!(each_here <= each[0] * MOST, "{kind}, {n}: {each:?}");
-        }
-    }
+        let is_linear = each.iter().all(|size| *size <= each[0] * MOST);
+        (!is_linear).then(|| format!("{kind}: {each:?}"))
+    });
+    let grown: Vec<String> = grown.collect();
+    assert!(grown.is_empty(), "{}", grown.join("\n"));
 }

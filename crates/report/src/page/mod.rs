@@ -413,7 +413,9 @@ mod tests {
                 lines: vec![ChangedLine {
                     sign: "new".into(),
                     text: of(text),
+                    from: of(text),
                 }],
+                from: of(text),
                 is: Some(Quoted {
                     text: of(text),
                     file: of(text),
