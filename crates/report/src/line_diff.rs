@@ -162,7 +162,7 @@ mod tests {
         let [old, new] = [&before, &after].map(|text| text.lines().collect::<Vec<_>>());
         let found = steps(&old, &new);
         assert_eq!(found.len(), 3, "{found:?}");
-        // "first" and the 0 behind it stay.
+        // "first" and the 0 after it stay.
         assert_eq!(
             (found[0].old_range(), found[2].old_range().len()),
             (0..2, 1)

@@ -103,9 +103,9 @@ impl Shown {
             // A command to a CI service; its length stays, so that the marks below it do.
             text.replace("##[", "##(")
         };
-        let (at, behind) = (start.max(from), end.min(to).max(start));
+        let (at, until) = (start.max(from), end.min(to).max(start));
         let before = visible(&source[from..at]).len();
-        let marked = visible(&source[at..behind.max(at)]).len();
+        let marked = visible(&source[at..until.max(at)]).len();
         let is_inside = from > 0 && source.as_bytes().get(from - 1) != Some(&b'\n');
         let first_line = source[..from].matches('\n').count() + 1;
         Shown {

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-/// Limit on the messages that are printed one by one. Nobody reads more, and a tree can have any number of files with the
+/// Limit on the messages that are printed one by one. More are not read, and a tree can have any number of files with the
 /// same mistake.
 const MOST_MESSAGES: usize = 500;
 /// Limit on the bytes of everything that is said on standard error. The message that reaches it is the last one.

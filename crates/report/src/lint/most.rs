@@ -1,4 +1,4 @@
-//! Findings for people are limited: nobody reads thousands of one rule.
+//! Findings for people are limited: thousands of one rule are not read.
 
 use std::collections::BTreeMap;
 
